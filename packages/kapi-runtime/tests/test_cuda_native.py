@@ -31,7 +31,7 @@ def arrays(lib):
 @pytest.fixture
 def spied(monkeypatch):
     """The addresses that native code was told to launch."""
-    functions = submission.native_functions(at_once=True)
+    functions = submission.native_functions()
     assert functions is not None, submission.why_not()
     addresses = []
 
@@ -87,21 +87,21 @@ def test_native_launch_in_a_thread_without_a_context_enters_it(gpu, arrays, spie
     assert len(gpu.launches) == 1
 
 
-def test_plan_turns_to_native_code_once_it_is_worth_it(gpu, arrays, monkeypatch):
-    monkeypatch.setattr(submission, "_made", [])
-    monkeypatch.setattr(submission._worth, "is_worth_it", lambda: False)
+def test_first_plan_launches_natively(gpu, arrays):
+    kernel = fresh()
+    for count in (1, 2, 3):
+        kapi.call_kernel_async(kernel, kapi.Range(SIZE), (), *arrays, 2.0)
+        (plan,) = kernel._plans[kapi.Range(SIZE)]
+        assert plan._launch.func is submission.native_functions().send
+        assert len(gpu.launches) == count
+
+
+def test_without_native_functions_the_driver_s_interface_launches(gpu, arrays, monkeypatch):
+    monkeypatch.setattr(submission, "_made", [None])
     kernel = fresh()
     for _ in range(3):
         kapi.call_kernel_async(kernel, kapi.Range(SIZE), (), *arrays, 2.0)
-    assert submission._made == []
-    monkeypatch.setattr(submission._worth, "is_worth_it", lambda: True)
-    kapi.call_kernel_async(kernel, kapi.Range(SIZE), (), *arrays, 2.0)
-    assert submission._made != [None]
-    before = len(gpu.launches)
-    kapi.call_kernel_async(kernel, kapi.Range(SIZE), (), *arrays, 3.0)
-    (plan,) = kernel._plans[kapi.Range(SIZE)]
-    assert plan._native.func is submission._made[0].send
-    assert len(gpu.launches) == before + 1
+    assert len(gpu.launches) == 3
 
 
 def test_driver_without_addresses_is_called_by_its_interface(gpu, arrays):
@@ -121,6 +121,32 @@ def test_doctor_says_which_way_launches_go(gpu, monkeypatch):
     assert platform.findings().launches == (
         "plain, the slow way: the driver must give the address of cuLaunchKernel, got none"
     )
+
+
+HEARD = []  # lists that audit events go to, while a test watches; a hook stays as long as the process
+sys.addaudithook(lambda event, _: [each.append(event) for each in HEARD])
+WATCHED = {"import", "compile", "exec", "open", "ctypes.dlopen", "subprocess.Popen", "mmap.__new__"}
+
+
+@pytest.mark.parametrize("cache", ["1", "0"])
+def test_launches_after_the_second_prepare_nothing(gpu, lib, arrays, monkeypatch, cache):
+    """They import, compile and open nothing, whatever the cache has; what takes long does one of these."""
+    monkeypatch.setenv("KAPI_CACHE", cache)
+    monkeypatch.setattr(submission, "_made", [])
+    kernel, events = fresh(), []
+    tensors = [lib.tensor(np.ones(SIZE, np.float32)) for _ in range(2)]
+    for given in (arrays, tensors):
+        bound = kernel.bind(kapi.Range(SIZE), *given, 2.0)
+        for launch in (bound, lambda its=given: kapi.call_kernel_async(kernel, kapi.Range(SIZE), (), *its, 2.0)):
+            before = len(gpu.launches)
+            launch()
+            launch()
+            monkeypatch.setattr(sys.modules[__name__], "HEARD", [events])
+            for _ in range(1000):
+                launch()
+            monkeypatch.setattr(sys.modules[__name__], "HEARD", [])
+            assert len(gpu.launches) == before + 1002
+    assert WATCHED.isdisjoint(events)
 
 
 # -- CuPy's arrays, which native code reads
@@ -176,7 +202,7 @@ def array_of(address, shape=(3, 4), strides=(16, 4), dtype=None, device=0):
 def reading(gpu, monkeypatch):
     """What reads arrays that are like these, and where it puts their addresses."""
     monkeypatch.setattr(cupy_arrays, "learned_layout", lambda _: LAYOUT)
-    functions = submission.native_functions(at_once=True)
+    functions = submission.native_functions()
     assert functions is not None, submission.why_not()
 
     def make(values, pairs=()):
@@ -259,7 +285,8 @@ def test_plan_lets_native_code_look_at_its_arrays(gpu, arrays, monkeypatch, spie
     kernel, others = fresh(), [type(each)(each.host.copy()) for each in arrays]
     for given in (arrays, arrays, others):
         kapi.call_kernel_async(kernel, kapi.Range(SIZE), (), *given, 2.0)
-    assert [tuple(map(id, each)) for each in calls] == [tuple(map(id, each)) for each in (arrays, others)]
+    # The plan is tried with the arrays that it is made for.
+    assert [tuple(map(id, each)) for each in calls] == [tuple(map(id, each)) for each in (arrays, arrays, others)]
     first, second, third = gpu.launches
     assert first == second
     assert third.packed != first.packed
@@ -351,7 +378,7 @@ def reading_tensors(gpu, monkeypatch):
     monkeypatch.setattr(torch_tensors, "_tells_the_truth", lambda *_: True)
     layout = {"implementation_at": 16, "keys_at": 16, "gradient_at": 24}
     monkeypatch.setattr(torch_tensors, "learned_layout", lambda _: layout)
-    functions = submission.native_functions(at_once=True)
+    functions = submission.native_functions()
     assert functions is not None, submission.why_not()
 
     def make(values, pairs=(), stream=7):
@@ -454,7 +481,7 @@ def test_plan_lets_native_code_look_at_tensors_and_arrays_of_one_launch(gpu, lib
     given = lib.array(np.ones(SIZE, np.float32)), lib.tensor(np.ones(SIZE, np.float32))
     for _ in range(3):
         kapi.call_kernel_async(kernel, kapi.Range(SIZE), (), *given, 2.0)
-    assert calls == [("cupy", 0), ("torch", 1)] * 2
+    assert calls == [("cupy", 0), ("torch", 1)] * 3  # the first to try the plan
     given[1].neg = True
     with raises(kapi.DtypeError, "tensor-form"):
         kapi.call_kernel_async(kernel, kapi.Range(SIZE), (), *given, 2.0)

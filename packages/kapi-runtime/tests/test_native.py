@@ -1,92 +1,117 @@
-"""Native functions come from the disk cache or are compiled, and what cannot be loaded safely is not."""
+"""The machine code of launches is what its sources make, is loaded where it can run, and nowhere else."""
 
 from __future__ import annotations
 
+import ctypes
+import json
+import platform
 import sys
 
+import dpnp
 import pytest
 
-from kapi_runtime import cache
-from kapi_runtime.cache.folder import CacheFolder
-from kapi_runtime.native import loading
+import kapi_runtime as kapi
+from kapi_runtime.native import compilation, loading
 from kapi_runtime.sycl.native import submission
 
+MODULES = ["kapi_runtime.cuda.native.launching", "kapi_runtime.sycl.native.launching"]
 
-@pytest.fixture
-def library(tmp_path, monkeypatch):
-    """The library of launches, with a disk cache of its own."""
-    monkeypatch.setenv("KAPI_CACHE_DIR", str(tmp_path / "cache"))
-    return submission._library()
+MAKE = "import sys; from kapi_runtime.native.compilation import machine_code; print(machine_code(sys.argv[1]), end='')"
 
 
-def loaded(library):
-    return library.load(("hand_over", "launch", "pack", "send"), 0)
+@pytest.mark.parametrize("module", MODULES)
+def test_shipped_code_is_of_these_sources(module):
+    """Where it is not, `python tools/native_code.py` makes it anew."""
+    assert json.loads(loading.file_of(module))["made_of"] == compilation.digest_of(module)
 
 
-def test_code_is_compiled_once(library, monkeypatch):
-    assert not library.is_kept
-    loaded(library)
-    assert library.is_kept
-    monkeypatch.setattr(library, "_compile", lambda: pytest.fail("compiled again"))
-    assert [each.__name__ for each in loaded(library)] == ["hand_over", "launch", "pack", "send"]
-
-
-def test_process_that_finds_the_code_imports_no_numba(run_python):
-    load = "import sys\nfrom kapi_runtime.sycl.native.submission import submission\n"
-    load += "assert submission(at_once=True) is not None\n"
-    first = run_python(load)  # whose folder has it then, whatever other tests did to theirs
-    assert first.returncode == 0, first.stderr
-    done = run_python(load + "assert 'llvmlite.binding' in sys.modules and 'numba' not in sys.modules\n")
+@pytest.mark.parametrize("module", MODULES)
+def test_shipped_code_is_what_its_sources_make(run_python, module):
+    done = run_python("", "-c", MAKE, module)
     assert done.returncode == 0, done.stderr
+    made, shipped = json.loads(done.stdout), json.loads(loading.file_of(module))
+    if made["made_by"] != shipped["made_by"]:
+        # Other compilers order the same instructions otherwise.
+        for file in (made, shipped):
+            del file["made_by"]
+            for system in loading.TARGETS:
+                file[system] = sorted(file[system])
+    assert made == shipped
 
 
-@pytest.mark.parametrize("fault", ["empty", "short", "changed"])
-def test_code_that_was_changed_is_not_loaded(library, fault):
-    loaded(library)
-    with CacheFolder(cache._folder()[0]) as folder:
-        whole = folder.read(library._key)
-        middle = len(whole) // 2
-        changed = whole[:middle] + bytes([whole[middle] ^ 1]) + whole[middle + 1 :]
-        folder.write(library._key, {"empty": b"", "short": whole[:-8], "changed": changed}[fault])
-    assert not library.is_kept
-    assert "native functions must be as they were written" in cache.info().trouble
-    loaded(library)
-    assert library.is_kept
+FAULTS = {
+    "raises": ("if count == 3:\n        raise ValueError\n    return 0", "must raise nothing, got one that does"),
+    "unknown function": ("return int(math.gamma(reals(arguments)[0]))", "must call what is declared, got numba_gamma"),
+    "library": ("return int(reals(arguments)[0] ** 0.3)", "must need nothing but its code, got .rela.text"),
+    "constants": ("return int(reals(arguments)[0] + 0.1)", "must need nothing but its code, got .rela.text, .rodata"),
+}
 
 
-def test_without_a_cache_it_is_compiled_anyway(library, monkeypatch):
-    monkeypatch.setenv("KAPI_CACHE", "0")
-    assert len(loaded(library)) == 4
-    assert not library.is_kept
+@pytest.mark.parametrize(("body", "message"), FAULTS.values(), ids=FAULTS)
+def test_function_that_could_not_be_loaded_is_refused(run_python, tmp_path, body, message):
+    (tmp_path / "faulty.py").write_text(
+        "import math\nfrom kapi_runtime.native.language import native, reals\n"
+        f"@native\ndef f(self, arguments, count):\n    {body}\n"
+        "ENTRY_POINTS, SOURCES = (f,), ()\n"
+    )
+    done = run_python("", "-c", f"import sys; sys.path.append({str(tmp_path)!r})\n{MAKE}", "faulty")
+    assert done.returncode != 0
+    assert message in done.stderr
 
 
-def test_code_without_a_source_has_no_key(monkeypatch):
-    library = loading.NativeLibrary("kapi_runtime.no_such_module", (), {})
-    assert not library.is_kept
-    with pytest.raises(ValueError, match="must have a source that can be read"):
-        library.load((), None)
+def test_code_is_not_made_with_other_settings_of_numba():
+    __import__("numba")
+    with pytest.raises(ValueError, match="must be made in a process that has not imported Numba"):
+        compilation.machine_code(MODULES[0])
 
 
-def test_function_that_raises_is_refused():
-    from kapi_runtime.native.compilation import object_code
-    from kapi_runtime.native.language import native, words
-
-    @native
-    def divide(self, arguments, count):
-        if count == 3:
-            raise ValueError
-        return words(arguments)[0]
-
-    with pytest.raises(ValueError, match="must raise nothing"):
-        object_code([divide], [])
+def load(monkeypatch):
+    """Have the native functions of launches made anew, and return why there are none."""
+    monkeypatch.setattr(submission, "_made", [])
+    return submission.why_not()
 
 
-def test_few_launches_do_without(monkeypatch):
-    """Neither is llvmlite imported for a few launches, nor are functions compiled for some more."""
-    monkeypatch.delitem(sys.modules, "llvmlite.binding", raising=False)
-    kept, unkept = loading.Worth(lambda: True), loading.Worth(lambda: False)
-    assert [kept.is_worth_it() for _ in range(102)] == [False] * 100 + [True] * 2
-    assert [unkept.is_worth_it() for _ in range(502)] == [False] * 500 + [True] * 2
-    monkeypatch.setitem(sys.modules, "llvmlite.binding", object())
-    assert loading.Worth(lambda: True).is_worth_it()
-    assert not loading.Worth(lambda: False).is_worth_it()
+def test_code_is_loaded_and_cannot_be_written(monkeypatch):
+    assert load(monkeypatch) == ""
+    (made,) = submission._made
+    assert [each.__name__ for each in (made.hand_over, made.launch, made.pack, made.send)] == [
+        "hand_over",
+        "launch",
+        "pack",
+        "send",
+    ]
+    address = loading._executable(b"\xc3")
+    with open("/proc/self/maps", encoding="ascii") as maps:
+        ours = [line.split() for line in maps if line.startswith(f"{address:x}-")]
+    assert [line[1] for line in ours] == ["r-xp"]
+
+
+UNLIKE = {
+    "implementation": (platform, "python_implementation", lambda: "PyPy", "Python must be CPython, got PyPy"),
+    "architecture": (platform, "machine", lambda: "aarch64", "must be x86-64 with Linux or Windows, got aarch64"),
+    "system": (sys, "platform", "darwin", "must be x86-64 with Linux or Windows, got"),
+    "head": (loading, "Object", type("Object", (ctypes.Structure,), {}), "objects must begin with two words"),
+    "contents": (loading, "TABLE", 40, "a bytes object must have its contents at byte 40"),
+    "Python": (loading, "python_function", lambda name: getattr(ctypes, name), "AttributeError"),
+    "memory": (loading, "_executable", lambda code: (_ for _ in ()).throw(OSError("denied")), "OSError: denied"),
+    "dpctl": (submission, "_PUBLISHERS", (), "dpctl must publish the function"),
+}
+
+
+@pytest.mark.parametrize(("owner", "name", "value", "message"), UNLIKE.values(), ids=UNLIKE)
+def test_machine_that_differs_launches_without_native_code(monkeypatch, owner, name, value, message):
+    owner = submission if name == "python_function" else owner
+    monkeypatch.setattr(owner, name, value)
+    why = load(monkeypatch)
+    monkeypatch.undo()
+    assert message in why
+    monkeypatch.setattr(submission, "_made", [None])
+    a = dpnp.arange(4)
+    for _ in range(3):
+        kapi.call_kernel(add_one, kapi.Range(4), a)
+    assert a.asnumpy().tolist() == [3, 4, 5, 6]
+
+
+@kapi.kernel
+def add_one(item: kapi.Item, a):
+    a[item.get_id(0)] += 1

@@ -225,12 +225,28 @@ def test_arguments_stay_alive_while_a_kernel_is_pending():
     assert not freed_while_pending()
 
 
-def test_keeping_alive_is_what_the_allocation_tests(run_python):
+WITHOUT_OWNERS = {
+    "plain": """
+submission._made[:] = [None]
+keep_alive.keep = lambda queue, event, owners: None
+""",
+    "native": """
+from dataclasses import replace
+made = submission.submission()
+launch = lambda plan, given, owners, chain, before: made.launch(plan, given, None, chain, before)
+submission._made[:] = [replace(made, launch=launch)]
+""",
+}
+
+
+@pytest.mark.parametrize("way", WITHOUT_OWNERS)
+def test_keeping_alive_is_what_the_allocation_tests(run_python, way):
     # In a process of its own: it writes to memory that is somebody else's, and may end by it.
     done = run_python(
         "import runpy, kapi_runtime\n"
+        "from kapi_runtime.sycl.native import submission\n"
         "from kapi_runtime.sycl.queues import keep_alive\n"
-        "keep_alive.keep = lambda queue, event, owners: None\n"
+        f"{WITHOUT_OWNERS[way]}\n"
         f"pending = runpy.run_path({__file__!r})['freed_while_pending']\n"
         "print(any(pending() for _ in range(100)))"
     )

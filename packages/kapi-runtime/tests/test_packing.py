@@ -154,7 +154,7 @@ def test_native_way_packs_and_refuses_as_the_plain_way(seed):
                 continue
             kernel = SimpleNamespace(module=module, sycl_kernel=SimpleNamespace(addressof_ref=lambda: 0))
             key = arguments.key
-            plan = make_plan(kernel, queue, given, packed, [64], None, at_once=True)
+            plan = make_plan(kernel, queue, given, packed, [64], None)
             assert plan is not None or may_interlock(module, arguments)
             continue
         expected = plain(module, arguments) if arguments.key == key else None

@@ -167,7 +167,7 @@ def test_plan_that_packs_otherwise_than_the_long_way_is_not_used(monkeypatch, lo
     monkeypatch.setattr(launch, "packed_arguments", lambda *given: real(*given)[:-8] + b"another.")
     x, y = dpnp.ones(4), dpnp.ones(4)
     again.prepare(kapi.Range(4), (1.0, x, y))
-    assert again.prepare(kapi.Range(4), (1.0, x, y)).plan(at_once=True) is None
+    assert again.prepare(kapi.Range(4), (1.0, x, y)).plan() is None
 
 
 Ends = namedtuple("Ends", "low high")
@@ -306,6 +306,54 @@ def test_bound_launch_over_no_work_items_runs_nothing():
     assert set(y.asnumpy()) == {1}
 
 
+class Pair(namedtuple("Pair", "left right")):
+    __slots__ = ()
+
+
+@kapi.kernel
+def with_all_kinds(nd_item: kapi.NdItem, y, pair, scratch):
+    i = nd_item.get_global_id(0)
+    scratch[nd_item.get_local_id(0)] = pair.left
+    y[i] = scratch[nd_item.get_local_id(0)] + pair.right
+
+
+OTHERS = {
+    "host array": lambda y, pair, scratch: (np.ones(4), pair, scratch),
+    "no array": lambda y, pair, scratch: (2.0, pair, scratch),
+    "fewer arguments": lambda y, pair, scratch: (y, pair),
+    "more arguments": lambda y, pair, scratch: (y, pair, scratch, y),
+    "longer tuple": lambda y, pair, scratch: (y, (*pair, 5.0), scratch),
+    "no tuple": lambda y, pair, scratch: (y, 1.0, scratch),
+    "array for local memory": lambda y, pair, scratch: (y, pair, dpnp.ones(4)),
+    "local memory for an array": lambda y, pair, scratch: (scratch, pair, scratch),
+    "larger local memory": lambda y, pair, scratch: (y, pair, kapi.LocalAccessor(8, "float64")),
+    "nothing": lambda y, pair, scratch: (),
+}
+
+
+@pytest.mark.parametrize("other", OTHERS.values(), ids=OTHERS)
+def test_arguments_of_another_kind_are_told_as_without_a_plan(other):
+    """The plan has strided arrays that are written, a named tuple, and local memory, which Python looks at."""
+    space = kapi.NdRange(4, 4)
+    given = dpnp.zeros(8)[::2], Pair(2.0, 3.0), kapi.LocalAccessor(4, "float64")
+
+    def outcome(kernel):
+        arguments = other(*given)
+        try:
+            kapi.call_kernel(kernel, space, *arguments)
+        except kapi.KapiError as error:
+            return type(error), str(error)
+        return arguments[0].asnumpy().tolist()
+
+    planned = kernels_module.kernel(with_all_kinds.py_func)
+    for _ in range(3):
+        kapi.call_kernel(planned, space, *given)
+    assert len(planned._plans[space]) == 1
+    assert outcome(planned) == outcome(kernels_module.kernel(with_all_kinds.py_func))
+    kapi.call_kernel(planned, space, *given)
+    assert given[0].asnumpy().tolist() == [5.0] * 4
+
+
 def test_without_native_functions_launches_go_the_long_way(monkeypatch, long_way):
     monkeypatch.setattr(_submission, "_made", [None])
     again = kernels_module.kernel(axpy.py_func)
@@ -325,7 +373,7 @@ def calls_of(launch):
     def note(frame, event, what):
         if event == "call" and str(frame.f_globals.get("__name__")).startswith(("kapi_runtime.", "kapi_sim.")):
             counts[frame.f_code.co_name] += 1
-        elif event == "c_call" and isinstance(what.__self__, int):  # the address of what they share
+        elif event == "c_call" and isinstance(what.__self__, bytes):  # their table
             counts[f"native {what.__name__}"] += 1
 
     sys.setprofile(note)

@@ -9,10 +9,10 @@ On unless the environment says otherwise:
 =====================  ============================================================================================
 
 A file is a compiled kernel with its checksum and its key.  The key, which is the file's name as well, is a digest of
-all that the compilation depends on, see `fingerprint`.  One file holds code that runs on the host, that of launches:
-see `kapi_runtime.native`.  The folder must therefore be its owner's alone.  It may hold other files, which are left
-alone (`folder`).  Files appear whole or not at all, so that processes may share the folder, be killed, or find the disk
-full: whatever is wrong with the cache, the kernel is compiled, and `info` tells what it was.
+all that the compilation depends on, see `fingerprint`.  A kernel runs in the process on a CPU, so that the folder must
+be its owner's alone.  It may hold other files, which are left alone (`folder`).  Files appear whole or not at all, so
+that processes may share the folder, be killed, or find the disk full: whatever is wrong with the cache, the kernel is
+compiled, and `info` tells what it was.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from kapi_sim import environment
 from kapi_sim.errors import ModuleFileError
 from kapi_sim.forks import free_in_children
 
-__all__ = ["CacheInfo", "clear", "drop", "info", "is_on", "load", "load_bytes", "note_unknown", "store", "store_bytes"]
+__all__ = ["CacheInfo", "clear", "drop", "info", "is_on", "load", "note_unknown", "store"]
 
 _DEFAULT_SIZE = 256
 
@@ -130,7 +130,7 @@ def load(key: str, read_module: Callable[[bytes, str], KernelModule]) -> KernelM
     """
     if not is_on():
         return None
-    module, data = None, load_bytes(key)
+    module, data = None, _load_bytes(key)
     if data is not None:
         try:
             module = read_module(data, key)
@@ -141,10 +141,8 @@ def load(key: str, read_module: Callable[[bytes, str], KernelModule]) -> KernelM
     return module
 
 
-def load_bytes(key: str) -> bytes | None:
-    """Return the bytes that are kept under a key, unchecked, or None."""
-    if not is_on():
-        return None
+def _load_bytes(key: str) -> bytes | None:
+    """The bytes that are kept under a key, unchecked, or None."""
     try:
         with _opened() as folder:
             return folder.read(key)
@@ -174,20 +172,13 @@ def store(key: str, module: KernelModule, write_module: Callable[[Any, str], byt
     except ModuleFileError as error:
         _note(f"kernel `{module.name}` could not be kept: {error}")
         return
-    store_bytes(key, data, f"kernel `{module.name}`")
-
-
-def store_bytes(key: str, data: bytes, what: str = "code of a kernel") -> None:
-    """Keep bytes under a key; a failure is noted under the name of their kind, and not raised."""
-    if not is_on():
-        return
     try:
         _folder()[0].mkdir(mode=0o700, parents=True, exist_ok=True)
         with _opened() as folder:
             folder.write(key, data)
             _shrink(folder)
     except OSError as error:
-        _note(f"{what} could not be kept: {error}")
+        _note(f"kernel `{module.name}` could not be kept: {error}")
 
 
 def drop(key: str, why: str) -> None:

@@ -58,13 +58,10 @@ class CudaPlan:
     __slots__ = (
         *(
             "_buffer",
+            "_launch",
             "_lock",
             "_look_after",
-            "_native",
-            "_plain",
             "_pointers",
-            "_readers",
-            "_remake",
             "_timeline",
             "_words",
         ),
@@ -77,27 +74,27 @@ class CudaPlan:
         queue: CudaQueue,
         buffer: Any,
         pack: Callable[[tuple[Any, ...]], bool],
-        remake: Callable[[tuple[Any, ...], NativeFunctions], Callable[[tuple[Any, ...]], bool] | None],
         function: CudaFunction,
         grid: tuple[int, ...],
         shared: int,
-        at_once: bool,
+        functions: NativeFunctions | None,
         look_after: int,
     ) -> None:
         self.kernel, self.queue, self.pack = kernel, queue, pack
-        self._remake, self._look_after = remake, look_after
-        self._readers: NativeFunctions | None = None
-        self._buffer = buffer
+        self._buffer, self._look_after = buffer, look_after
         self._pointers = (ctypes.c_void_p * 1)(ctypes.addressof(buffer))
         native, parameters = function.native, ctypes.addressof(self._pointers)
-        bound = driver.bindings()
-        stream = bound.CUstream(queue.handle)
-        self._plain = partial(bound.cuLaunchKernel, native, *grid, shared, stream, parameters, 0)
         self._words = CudaLaunch(
             cu_launch_kernel(), int(native), *grid, shared=shared, stream=queue.handle, parameters=parameters
         )
-        self._native: Callable[[], int] | None = None
-        self._choose(at_once)
+        self._launch: Callable[[], int]
+        if functions is not None and self._words.cu_launch_kernel:
+            self._launch = partial(functions.send, ctypes.addressof(self._words))
+        else:
+            bound = driver.bindings()
+            stream = bound.CUstream(queue.handle)
+            plain = partial(bound.cuLaunchKernel, native, *grid, shared, stream, parameters, 0)
+            self._launch = lambda: int(plain()[0])
         self._lock = free_in_children(threading.Lock())
         self._timeline = timeline_of(queue)
 
@@ -105,29 +102,6 @@ class CudaPlan:
     def device(self) -> CudaDevice:
         """The device that it launches on."""
         return self.queue.device
-
-    def _launch(self) -> int:
-        """Launch what is packed, and return the driver's code."""
-        if self._native is not None:
-            return self._native()
-        (code,) = self._plain()
-        self._choose(False)
-        return int(code)
-
-    def _choose(self, at_once: bool) -> None:
-        """Put native code in the place of cuda.bindings for the launches to come, if it can be had."""
-        functions = native_functions(at_once) if self._words.cu_launch_kernel else None
-        if functions is not None:
-            self._readers = functions
-            self._native = partial(functions.send, ctypes.addressof(self._words))
-
-    def _pack_natively(self, given: tuple[Any, ...]) -> None:
-        """Let native code look at the arrays from now on, if it packs what was packed just now."""
-        assert self._readers is not None
-        made, packed = self._remake(given, self._readers), bytes(self._buffer)
-        self._readers = None
-        if made is not None and made(given) and bytes(self._buffer) == packed:
-            self.pack = made
 
     def launch(
         self, given: tuple[Any, ...], before: list[Any]
@@ -143,8 +117,6 @@ class CudaPlan:
         try:
             if not self.pack(given):
                 return None
-            if self._readers is not None:
-                self._pack_natively(given)
             return self.send(given, before)
         finally:
             self._lock.release()
@@ -159,7 +131,7 @@ class CudaPlan:
             for event in events:
                 if not isinstance(event, PlannedLaunch) or event.queue != self.queue:  # a stream keeps its own order
                     wait_on_stream(self.queue.device, self.queue.handle, event)
-        code = self._launch() if self._native is None else self._native()
+        code = self._launch()
         if code:
             # Each thread has a context of its own that is current, none at first.
             if code not in _OTHER_CONTEXT:
@@ -179,7 +151,6 @@ def make_plan(
     packed: bytes,
     global_range: Sequence[int],
     local_range: Sequence[int],
-    at_once: bool = False,
 ) -> CudaPlan | None:
     """Return the plan of a launch that was validated, or None: then each launch like it goes the long way.
 
@@ -195,20 +166,16 @@ def make_plan(
         The packed argument that the long way made of them.
     global_range, local_range : sequence of int
         What is submitted.
-    at_once : bool
-        Whether the plan is worth the making of native code.
     """
     module = kernel.module
     if module is None or queue.others or not queue.stream.is_lasting or len(given) != len(module.parameters):
         return None
     buffer = (ctypes.c_char * len(packed)).from_buffer_copy(packed)
-    pack = packing_of(module, queue, given, buffer, None)
+    functions = native_functions()
+    # Native code looks at the arrays of the libraries that it knows.
+    pack = None if functions is None else _packing(module, queue, given, buffer, packed, functions)
+    pack = pack or _packing(module, queue, given, buffer, packed, None)
     if pack is None:
-        return None
-    for field in module.layout.fields:
-        if field.role in ("pointer", "value"):
-            ctypes.memset(ctypes.addressof(buffer) + field.offset, 0xA5, struct.calcsize("<" + field.code))
-    if not pack(given) or bytes(buffer) != packed:
         return None
     accessors = [value for value in given if isinstance(value, LocalAccessor)]
     return CudaPlan(
@@ -216,12 +183,29 @@ def make_plan(
         queue,
         buffer,
         pack,
-        lambda its, readers: packing_of(module, queue, its, buffer, readers),
         *launched(kernel, global_range, local_range),
         shared_bytes(kernel, accessors),
-        at_once,
+        functions,
         _LOOK_SELDOM if _nbytes(module, given) < _LIGHT else LOOK_AFTER,
     )
+
+
+def _packing(
+    module: PtxModule,
+    queue: CudaQueue,
+    given: tuple[Any, ...],
+    buffer: Any,
+    packed: bytes,
+    readers: NativeFunctions | None,
+) -> Callable[[tuple[Any, ...]], bool] | None:
+    """What packs arguments like these into the buffer, if there is a function that packs these to the right bytes."""
+    pack = packing_of(module, queue, given, buffer, readers)
+    if pack is None:
+        return None
+    for field in module.layout.fields:
+        if field.role in ("pointer", "value"):
+            ctypes.memset(ctypes.addressof(buffer) + field.offset, 0xA5, struct.calcsize("<" + field.code))
+    return pack if pack(given) and bytes(buffer) == packed else None
 
 
 def _nbytes(module: PtxModule, given: tuple[Any, ...]) -> int:

@@ -238,10 +238,9 @@ class CudaPlatform(Platform):
         packed: bytes,
         global_range: Sequence[int],
         local_range: Sequence[int] | None,
-        at_once: bool,
     ) -> LaunchPlan | None:
         assert local_range is not None  # `submitted_range` chose one
-        return make_plan(_ours(kernel), queue, given, packed, global_range, local_range, at_once)
+        return make_plan(_ours(kernel), queue, given, packed, global_range, local_range)
 
     # -- marks and time
 

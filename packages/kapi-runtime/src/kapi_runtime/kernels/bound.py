@@ -58,7 +58,7 @@ class BoundLaunch(_BoundLaunch):
     def _prepare(self) -> None:
         self._renewals = self.kernel.renewals()
         self._prepared = self.kernel.prepare(self.index_space, self.given)
-        self._plan = self._prepared.plan(at_once=True)
+        self._plan = self._prepared.plan()
         self._owners = (self.given, self._plan)
 
     def __call__(self, dependent_events: Iterable[Any] = ()) -> tuple[HostEvent, Any]:

@@ -122,7 +122,7 @@ class Prepared:
             copied.copy_out()
         return host_event, event
 
-    def plan(self, at_once: bool = False) -> LaunchPlan | None:
+    def plan(self) -> LaunchPlan | None:
         """Return a plan for launches like this one, or None if there is none."""
         module, packed = self.made.module, self.made.arguments[0] if self.made.arguments else None
         if self.global_range is None or module is None or module.failures or not isinstance(packed, bytes):
@@ -135,7 +135,6 @@ class Prepared:
             packed,
             self.global_range,
             self.local_range,
-            at_once,
         )
 
     def _submitted(self, native: Sequence[Any], before: Sequence[Any]) -> Any:

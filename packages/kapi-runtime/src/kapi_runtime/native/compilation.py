@@ -1,76 +1,194 @@
-"""From native functions in Python to object code, by Numba and LLVM; imported only when there is none in the cache."""
+"""From native functions in Python to the machine code that kapi-runtime ships, by Numba and LLVM.
+
+``python tools/native_code.py`` writes the files; no launch imports this module.  A file is made in a process of its
+own, since Numba takes its settings when it is imported, and the code must be the same wherever it is made.
+
+The code of an entry point needs no linker: all that it calls of kapi's is inlined, and it finds C functions in the
+table that ``self`` holds (see `loading`).  So it runs at any address.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import base64
+import hashlib
+import importlib.metadata
+import importlib.util
+import json
+import os
+import re
+import sys
+import textwrap
+from collections.abc import Sequence
+from importlib import import_module
 from typing import Any
 
-import llvmlite.binding as llvm
-from llvmlite import ir
+from kapi_runtime.native.loading import TABLE, TARGETS, WORD
 
-from kapi_runtime import _numba_compat
-from kapi_runtime.native.language import address
+__all__ = ["digest_of", "machine_code"]
 
-__all__ = ["object_code"]
+_COMPILERS = ("numba", "llvmlite")
+_SETTINGS = {
+    # For any processor of the architecture, and as the function was written: LLVM's passes run below.
+    "NUMBA_CPU_NAME": "generic",
+    "NUMBA_CPU_FEATURES": "",
+    "NUMBA_OPT": "0",
+}
+_OWN_SOURCES = ("kapi_runtime.native.language", "kapi_runtime.native.compilation", "kapi_runtime._numba_compat")
+_CPU = "x86-64"
+_ATTRIBUTES = '"no-builtins" "no-jump-tables"="true"'
+"""No calls of ``memcpy`` and the like in the place of loops, and no tables of addresses."""
 
-_ENTRY_POINT = (address,) * 3  # self, arguments, how many
+_LOADED = {".text"}
+_NOT_LOADED = {"", ".strtab", ".symtab", ".comment", ".note.GNU-stack", ".eh_frame", ".rela.eh_frame"}
+"""Sections of object code that is complete in itself: code, and what linkers and debuggers read."""
+
+_CALL = re.compile(r"^(\s*(?:%\S+ = )?(?:tail )?call [^@\n]*)@([A-Za-z]\w*)\(", re.MULTILINE)
+_LINE = 110  # characters of base64
 
 
-def object_code(entry_points: Sequence[Any], known: Collection[str]) -> bytes:
-    """Return the object code of functions that `language.native` made.
+def machine_code(module: str) -> str:
+    """Return the text of the file that holds the machine code of a module's entry points.
 
     Parameters
     ----------
-    entry_points : sequence
-        Functions that Python is to call; the object code has their names.
-    known : collection of str
-        The C functions that it may call.
+    module : str
+        A module that has `ENTRY_POINTS`, functions that `language.native` made, and `SOURCES`, the names of all
+        modules that they are made of.
 
     Raises
     ------
     ValueError
-        If a function raises something, or calls what is not known: loading it would end the process.
+        If a function raises something, or needs more than its own code and C functions; or if Numba was imported
+        earlier, with other settings.
     """
-    module = llvm.parse_assembly(str(_Wrappers(entry_points).module))
+    if "numba" in sys.modules:
+        raise ValueError("machine code must be made in a process that has not imported Numba, got one that has")
+    os.environ.update(_SETTINGS)
+    import llvmlite.binding as llvm
+
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    entry_points = import_module(module).ENTRY_POINTS
+    language = import_module("kapi_runtime.native.language")
+    calls = sorted(language.c_functions)
+    for name in calls:
+        llvm.add_symbol(name, 1)  # Numba looks it up, and nothing is run here
+    texts = _texts(entry_points)
+    names = [each.py_func.__name__ for each in entry_points]
+    compilers = {each: importlib.metadata.version(each) for each in _COMPILERS}
+    made: dict[str, Any] = {
+        "made_of": digest_of(module),
+        "made_by": {"Python": sys.implementation.cache_tag, **compilers},
+        "calls": calls,
+    }
+    for system, triple in TARGETS.items():
+        text = _through_table(str(_linked(llvm, triple, texts, names, calls)), calls)
+        made[system] = {name: _wrapped(_code(llvm, triple, text, name)) for name in names}
+    return json.dumps(made, indent=1) + "\n"
+
+
+def digest_of(module: str) -> str:
+    """Return a digest of the sources that the machine code of a module's entry points is made of."""
+    digest = hashlib.sha256()
+    for name in (module, *import_module(module).SOURCES, *_OWN_SOURCES):
+        specification = importlib.util.find_spec(name)
+        loader: Any = None if specification is None else specification.loader
+        source: str = loader.get_source(name)
+        digest.update(f"{name}\n{source}\0".encode())
+    return digest.hexdigest()
+
+
+def _texts(entry_points: Sequence[Any]) -> list[str]:
+    """LLVM IR of the entry points by Numba, and last what gives each its name and C's calling convention."""
+    from llvmlite import ir
+
+    from kapi_runtime import _numba_compat
+
+    texts, module = [], ir.Module()
+    word, pointer = ir.IntType(64), ir.PointerType(ir.IntType(8))
     for each in entry_points:
-        text, _ = _numba_compat.compiled(each, _ENTRY_POINT)
-        module.link_in(llvm.parse_assembly(text))
-    names = {each.py_func.__name__ for each in entry_points}
+        text, name = _numba_compat.compiled(each, (_numba_compat.types.intp,) * 3)  # self, arguments, how many
+        texts.append(text)
+        kind = ir.FunctionType(ir.IntType(32), [word.as_pointer(), pointer.as_pointer(), word, word, word])
+        inner = ir.Function(module, kind, name)
+        outer = ir.Function(module, ir.FunctionType(word, [word] * 3), each.py_func.__name__)
+        outer.args[0].name = "self"
+        builder = ir.IRBuilder(outer.append_basic_block())
+        result, error = builder.alloca(word), builder.alloca(pointer)
+        builder.call(inner, [result, error, *outer.args])
+        builder.ret(builder.load(result))
+    return [*texts, re.sub(r"^(define .*)$", rf"\1 {_ATTRIBUTES}", str(module), flags=re.MULTILINE)]
+
+
+def _linked(llvm: Any, triple: str, texts: Sequence[str], names: Sequence[str], calls: Sequence[str]) -> Any:
+    """The entry points as one module, with all that they call inlined but C functions."""
+    module, *others, wrappers = (llvm.parse_assembly(text) for text in texts)
+    for each in others:
+        module.link_in(each)
+    _optimised(llvm, triple, module)  # drops what is never raised
+    if any(".const.picklebuf" in variable.name for variable in module.global_variables):
+        raise ValueError("native functions must raise nothing, got one that does")
+    module.link_in(wrappers)
     for function in module.functions:
         if not function.is_declaration and function.name not in names:
             function.linkage = "internal"
-    for variable in module.global_variables:
-        if ".const.picklebuf" in variable.name:
-            raise ValueError("native functions must raise nothing, got one that does")
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    # For any processor of this architecture: the code moves words, and homes are shared by machines.
-    machine = llvm.Target.from_default_triple().create_target_machine(opt=2, codemodel="jitdefault", jit=True)
+            function.add_function_attribute("alwaysinline")
+    _optimised(llvm, triple, module)
+    declared = {each.name for each in module.functions if each.is_declaration and not each.name.startswith("llvm.")}
+    if unknown := sorted(declared - set(calls)):
+        raise ValueError(f"native functions must call what is declared, got {', '.join(unknown)}")
+    return module
+
+
+def _optimised(llvm: Any, triple: str, module: Any) -> None:
+    machine = _machine(llvm, triple)
+    module.triple, module.data_layout = triple, str(machine.target_data)
     options = llvm.create_pipeline_tuning_options(speed_level=2)
+    # Vectors want constants in memory; the loops are over a few axes.
+    options.loop_vectorization = options.slp_vectorization = options.loop_interleaving = False
     builder = llvm.create_pass_builder(machine, options)
     builder.getModulePassManager().run(module, builder)
     module.verify()
-    unknown = {each.name for each in module.functions if each.is_declaration and not each.name.startswith("llvm.")}
-    unknown -= set(known)
-    if unknown:
-        raise ValueError(f"native functions must call what is known, got {', '.join(sorted(unknown))}")
-    code: bytes = machine.emit_object(module)
-    return code
 
 
-class _Wrappers:
-    """LLVM IR that gives each entry point its name and C's calling convention."""
+def _machine(llvm: Any, triple: str) -> Any:
+    return llvm.Target.from_triple(triple).create_target_machine(cpu=_CPU, opt=2, reloc="static", codemodel="small")
 
-    def __init__(self, entry_points: Sequence[Any]) -> None:
-        self.module = ir.Module()
-        word = ir.IntType(64)
-        place = ir.PointerType(ir.IntType(8))
-        for each in entry_points:
-            _, name = _numba_compat.compiled(each, _ENTRY_POINT)
-            kind = ir.FunctionType(ir.IntType(32), [word.as_pointer(), place.as_pointer(), word, word, word])
-            inner = ir.Function(self.module, kind, name)
-            outer = ir.Function(self.module, ir.FunctionType(word, [word] * 3), each.py_func.__name__)
-            builder = ir.IRBuilder(outer.append_basic_block())
-            result, error = builder.alloca(word), builder.alloca(place)
-            builder.call(inner, [result, error, *outer.args])
-            builder.ret(builder.load(result))
+
+def _through_table(text: str, calls: Sequence[str]) -> str:
+    """The module's text with each C function called by its address in the table that ``self`` holds."""
+
+    def call(found: re.Match[str]) -> str:
+        before, name = found.groups()
+        if name not in calls:
+            return found.group()
+        at = TABLE + WORD * (1 + calls.index(name))
+        register = f"%table.{found.start()}"
+        return (
+            f"  {register}.at = add i64 %self, {at}\n"
+            f"  {register}.in = inttoptr i64 {register}.at to ptr\n"
+            f"  {register} = load ptr, ptr {register}.in\n"
+            f"{before}{register}("
+        )
+
+    return _CALL.sub(call, text)
+
+
+def _code(llvm: Any, triple: str, text: str, name: str) -> bytes:
+    """The machine code of one entry point."""
+    module = llvm.parse_assembly(text)
+    for function in module.functions:
+        if not function.is_declaration and function.name != name:
+            function.linkage = "internal"  # so that it is dropped
+    _optimised(llvm, triple, module)
+    sections = llvm.ObjectFileRef.from_data(_machine(llvm, triple).emit_object(module)).sections()
+    loaded: dict[str, bytes] = {each.name().decode(): bytes(each.data()) for each in sections if each.name()}
+    needed = loaded.keys() - _NOT_LOADED
+    if needed != _LOADED:
+        raise ValueError(f"the native function {name} must need nothing but its code, got {', '.join(sorted(needed))}")
+    return loaded[".text"]
+
+
+def _wrapped(code: bytes) -> list[str]:
+    """Base64 in lines."""
+    return textwrap.wrap(base64.b64encode(code).decode(), _LINE)

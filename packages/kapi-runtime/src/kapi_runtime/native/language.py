@@ -1,7 +1,12 @@
 """What native functions are written in beside Python: structures at addresses, words, and C functions.
 
 All values are integers of 64 bits, addresses too.  A module of native functions imports this one, and is itself
-imported by nobody but `compilation`, for it brings Numba.
+imported by nobody but `compilation`, for it brings Numba.  It names what it is made of:
+
+``ENTRY_POINTS``
+    The functions that Python is to call.
+``SOURCES``
+    The other modules that their code depends on.
 """
 
 from __future__ import annotations
@@ -11,11 +16,13 @@ from collections.abc import Callable
 from typing import Any
 
 from kapi_runtime._numba_compat import ExternalFunction, NativeCompiler, Record, call_pointer, intrinsic, njit, types
+from kapi_runtime.native.loading import TABLE
 
 __all__ = [
     "address",
     "at",
     "c_function",
+    "c_functions",
     "c_pointer",
     "double",
     "elements",
@@ -23,6 +30,7 @@ __all__ = [
     "native",
     "octets",
     "reals",
+    "shared",
     "uint8",
     "words",
 ]
@@ -49,7 +57,7 @@ def native(function: Callable[..., Any]) -> Any:
     """Make a function one that native functions call, or an entry point; it raises nothing.
 
     An entry point has CPython's fast calling convention, ``PyObject *f(PyObject *self, PyObject *const *arguments,
-    Py_ssize_t count)``, is called with the GIL held, and holds it all along.
+    Py_ssize_t count)``, is called with the GIL held, and holds it all along.  Its ``self`` is for `shared` alone.
     """
     options = {"error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
     return njit(function, pipeline_class=NativeCompiler, **options)
@@ -84,9 +92,20 @@ def elements(kind: Any) -> Any:
 words, reals, octets = elements(address), elements(double), elements(uint8)
 
 
+c_functions: dict[str, Any] = {}
+"""The signature of each C function that native functions call, by its name."""
+
+
 def c_function(name: str, result: Any, *parameters: Any) -> Any:
-    """Return the C function of a name, which `loading` is told the address of."""
-    return ExternalFunction(name, result(*parameters))
+    """Return the C function of a name, which `loading` finds the address of."""
+    c_functions[name] = result(*parameters)
+    return ExternalFunction(name, c_functions[name])
+
+
+@native
+def shared(self: Any) -> Any:
+    """Return the word that all functions of a module share, from the ``self`` of an entry point."""
+    return words(self + TABLE)[0]
 
 
 def c_pointer(result: Any, *parameters: Any) -> Any:

@@ -1,52 +1,58 @@
-"""Native functions for those who call them: their object code from the disk cache, or compiled, and loaded by llvmlite.
+"""Native functions for those who call them: the machine code that kapi ships, put where it can be run.
 
-A process that finds the code in the cache imports llvmlite, and no Numba.
+A file holds the code of one module's entry points for each system, and the names of the C functions that they call.
+``tools/native_code.py`` makes it of the module, see `compilation`.  Neither Numba nor LLVM takes part here, and nothing
+is compiled: the first launch of a process has native code as the thousandth has.
 """
 
 from __future__ import annotations
 
+import base64
 import ctypes
-import functools
-import hashlib
-import importlib.metadata
-import importlib.util
+import itertools
+import json
+import pkgutil
+import platform
+import struct
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from importlib import import_module
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from kapi_runtime import cache
+from kapi_sim.language.usm_structures import Object
 
-__all__ = ["NativeLibrary", "Worth", "address_of", "capsule_address", "python_addresses"]
+__all__ = [
+    "MACHINES",
+    "TABLE",
+    "TARGETS",
+    "UnlikeError",
+    "WORD",
+    "address_of",
+    "capsule_address",
+    "file_of",
+    "load",
+    "python_function",
+    "require_known_interpreter",
+]
+
+TARGETS = {"linux": "x86_64-unknown-linux-gnu", "win32": "x86_64-pc-windows-elf"}
+"""The systems that there is code for, as `sys.platform` names them, and LLVM's triple of each."""
+
+MACHINES = ("x86_64", "AMD64")
+"""What systems call the one architecture that there is code for."""
+
+WORD = 8
+TABLE = 32
+"""At which byte of a `bytes` object its contents begin: ``self`` of each function is one, which holds the table.
+
+The table is a word that all functions of a module share, and the addresses of the C functions, in the file's order.
+"""
 
 _FASTCALL = 0x80
-_DIGEST = 32  # bytes of a checksum
-_COMPILERS = ("numba", "llvmlite")
-_OURS = ("kapi_runtime._numba_compat", "kapi_runtime.native.language", "kapi_runtime.native.compilation")
+_ALIGNMENT = 64  # of functions, in bytes: a line of the processor's caches
 
 
-_LAUNCHES_WITHOUT, _LAUNCHES_UNCOMPILED = 100, 500  # before llvmlite is imported, and before Numba compiles
-
-
-class Worth:
-    """When native functions are worth their cost: after as many launches as take as long.
-
-    Parameters
-    ----------
-    is_kept : callable
-        Whether the disk cache has the code.
-    """
-
-    def __init__(self, is_kept: Callable[[], bool]) -> None:
-        self._is_kept = functools.cache(is_kept)
-        self.asked = 0
-
-    def is_worth_it(self) -> bool:
-        """Whether there were that many launches, one for each time that this is asked."""
-        self.asked += 1
-        if self.asked <= _LAUNCHES_WITHOUT and "llvmlite.binding" not in sys.modules:
-            return False
-        return self.asked > _LAUNCHES_UNCOMPILED or self._is_kept()
+class UnlikeError(Exception):
+    """Something is not what native code takes it for; the message says what."""
 
 
 class _MethodDefinition(ctypes.Structure):
@@ -60,103 +66,66 @@ class _MethodDefinition(ctypes.Structure):
     )
 
 
-class NativeLibrary:
-    """The native functions of one module.
+_kept: list[Any] = []  # what loaded functions are made of
+
+
+def load(
+    module: str, names: Sequence[str], address_of_function: Callable[[str], int], shared: int = 0
+) -> list[Callable[..., Any]]:
+    """Return native functions of a module as builtins.
 
     Parameters
     ----------
     module : str
-        The module, which has them as `ENTRY_POINTS`; it is imported only if they must be compiled.
-    sources : sequence of str
-        Further modules that they are made of.
-    functions : mapping of str to int
-        The address of each C function that they call.
+        The module that they are written in; it is not imported.
+    names : sequence of str
+        Their names.
+    address_of_function : callable
+        The address of a C function by its name.
+    shared : int
+        What `language.shared` gives them.
+
+    Raises
+    ------
+    UnlikeError
+        If there is no code for this machine, or the interpreter is not what it expects.
     """
-
-    def __init__(self, module: str, sources: Sequence[str], functions: Mapping[str, int]) -> None:
-        self._module, self._functions = module, functions
-        self._sources = (module, *sources, *_OURS)
-        self._kept: list[Any] = []
-
-    @property
-    def is_kept(self) -> bool:
-        """Whether the disk cache has the code, so that it needs not be compiled; raises nothing."""
-        try:
-            return self._read() is not None
-        except (OSError, ValueError, ImportError):  # it has no key: `load` says why
-            return False
-
-    def load(self, names: Sequence[str], self_: Any) -> list[Callable[..., Any]]:
-        """Return the functions of these names as builtins that are bound to an object.
-
-        Raises
-        ------
-        ValueError
-            If they are not what native functions must be, or their sources cannot be read.
-        """
-        llvm = import_module("llvmlite.binding")
-        for name, place in self._functions.items():
-            llvm.add_symbol(name, place)
-        code = self._read() or self._compile()
-        llvm.initialize_native_target()
-        llvm.initialize_native_asmprinter()
-        machine = llvm.Target.from_default_triple().create_target_machine(codemodel="jitdefault", jit=True)
-        engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
-        engine.add_object_file(llvm.ObjectFileRef.from_data(code))
-        engine.finalize_object()
-        self._kept += [engine, self_]
-        return [self._builtin(name, engine.get_function_address(name), self_) for name in names]
-
-    def _builtin(self, name: str, place: int, self_: Any) -> Callable[..., Any]:
-        definition = _MethodDefinition(name.encode(), place, _FASTCALL, None)
-        self._kept.append(definition)
-        make = _python("PyCFunction_NewEx", ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)
-        made: Callable[..., Any] = make(ctypes.addressof(definition), self_, None)
-        return made
-
-    def _read(self) -> bytes | None:
-        """The code that the cache has, if it is whole."""
-        kept = cache.load_bytes(self._key)
-        if kept is None:
-            return None
-        digest, code = kept[:_DIGEST], kept[_DIGEST:]
-        if digest != hashlib.sha256(self._key.encode() + code).digest():
-            cache.drop(self._key, "native functions must be as they were written")
-            return None
-        return code
-
-    def _compile(self) -> bytes:
-        compilation = import_module("kapi_runtime.native.compilation")
-        code: bytes = compilation.object_code(import_module(self._module).ENTRY_POINTS, self._functions.keys())
-        digest = hashlib.sha256(self._key.encode() + code).digest()
-        cache.store_bytes(self._key, digest + code, "the native functions of launches")
-        return code
-
-    @property
-    def _key(self) -> str:
-        """A digest of what the code depends on: its sources, the structures among them, Python, compilers, machine."""
-        digest = hashlib.sha256(f"{sys.implementation.cache_tag} {sys.version} {sys.platform} ".encode())
-        digest.update(import_module("platform").machine().encode())
-        for package in _COMPILERS:
-            digest.update(importlib.metadata.version(package).encode())
-        for module in self._sources:
-            digest.update(_source(module))
-        return digest.hexdigest()
+    require_known_interpreter()
+    file = json.loads(file_of(module))
+    addresses = [address_of_function(name) for name in file["calls"]]
+    table = struct.pack(f"={1 + len(addresses)}Q", shared, *addresses)
+    if bytes.__basicsize__ != TABLE + 1 or ctypes.string_at(id(table) + TABLE, len(table)) != table:
+        raise UnlikeError(f"a bytes object must have its contents at byte {TABLE}, got them elsewhere")
+    blocks = [base64.b64decode("".join(file[sys.platform][name])) for name in names]
+    padded = [block + b"\xcc" * (-len(block) % _ALIGNMENT) for block in blocks]
+    places = itertools.accumulate(map(len, padded[:-1]), initial=_executable(b"".join(padded)))
+    return [_builtin(name, place, table) for name, place in zip(names, places, strict=True)]
 
 
-def _source(module: str) -> bytes:
-    """The source of a module that is not imported; it may be in an archive."""
-    specification = importlib.util.find_spec(module)
-    loader: Any = None if specification is None else specification.loader
-    if specification is None or specification.origin is None or not hasattr(loader, "get_data"):
-        raise ValueError(f"the module {module} must have a source that can be read, got none")
-    data: bytes = loader.get_data(specification.origin)
+def file_of(module: str) -> bytes:
+    """Return the contents of the file with a module's machine code; it may be in an archive."""
+    package, _, name = module.rpartition(".")
+    data = pkgutil.get_data(package, f"{name}.json")
+    assert data is not None  # it is installed with the module
     return data
 
 
-def python_addresses(names: Sequence[str]) -> dict[str, int]:
-    """Return the addresses of functions of Python's C interface."""
-    return {name: address_of(getattr(ctypes.pythonapi, name)) for name in names}
+def require_known_interpreter() -> None:
+    """Raise `UnlikeError` unless there is code for this machine, and this interpreter's objects begin as it expects."""
+    if platform.python_implementation() != "CPython":
+        raise UnlikeError(f"Python must be CPython, got {platform.python_implementation()}")
+    if sys.platform not in TARGETS or platform.machine() not in MACHINES or ctypes.sizeof(ctypes.c_void_p) != WORD:
+        seen = f"{platform.machine()} with {sys.platform}"
+        raise UnlikeError(f"the machine must be x86-64 with Linux or Windows, got {seen}")
+    if not object.__basicsize__ == ctypes.sizeof(Object) == 16:
+        raise UnlikeError(f"objects must begin with two words of 64 bits, got {object.__basicsize__} bytes")
+    if Object.from_address(id(_kept)).type != id(list):
+        raise UnlikeError("the second word of an object must be its class, got another one")
+
+
+def python_function(name: str) -> int:
+    """Return the address of a function of Python's C interface."""
+    return address_of(getattr(ctypes.pythonapi, name))
 
 
 def address_of(function: Any) -> int:
@@ -168,6 +137,47 @@ def capsule_address(capsule: Any) -> int:
     """Return the address of a C function that a module of Cython's publishes."""
     name = _python("PyCapsule_GetName", ctypes.c_char_p, ctypes.py_object)(capsule)
     return int(_python("PyCapsule_GetPointer", ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(capsule, name) or 0)
+
+
+def _builtin(name: str, place: int, table: bytes) -> Callable[..., Any]:
+    definition = _MethodDefinition(name.encode(), place, _FASTCALL, None)
+    _kept.append(definition)
+    make = _python("PyCFunction_NewEx", ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)
+    made: Callable[..., Any] = make(ctypes.addressof(definition), table, None)
+    return made
+
+
+def _executable(code: bytes) -> int:
+    """The address of code in memory of its own, which can be run, and no longer written; it is never let go."""
+    if sys.platform == "win32":
+        kernel = ctypes.WinDLL("kernel32", use_last_error=True)
+        kernel.VirtualAlloc.restype = ctypes.c_void_p
+        kernel.VirtualAlloc.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_uint32, ctypes.c_uint32)
+        commit_and_reserve, read_write, execute_read = 0x3000, 0x04, 0x20
+        place = kernel.VirtualAlloc(None, len(code), commit_and_reserve, read_write)
+        if not place:
+            raise ctypes.WinError(ctypes.get_last_error())
+        ctypes.memmove(place, code, len(code))
+        kernel.VirtualProtect.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_uint32, ctypes.c_void_p)
+        if not kernel.VirtualProtect(place, len(code), execute_read, ctypes.byref(ctypes.c_uint32())):
+            raise ctypes.WinError(ctypes.get_last_error())
+        return int(place)
+    import mmap
+    import os
+
+    library = ctypes.CDLL(None, use_errno=True)
+    library.mmap.restype = ctypes.c_void_p
+    library.mmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long)
+    library.mprotect.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
+    place = library.mmap(
+        None, len(code), mmap.PROT_READ | mmap.PROT_WRITE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, -1, 0
+    )
+    if place == ctypes.c_void_p(-1).value:
+        raise OSError(ctypes.get_errno(), f"{os.strerror(ctypes.get_errno())}: no memory for native code")
+    ctypes.memmove(place, code, len(code))
+    if library.mprotect(place, len(code), mmap.PROT_READ | mmap.PROT_EXEC) != 0:
+        raise OSError(ctypes.get_errno(), f"{os.strerror(ctypes.get_errno())}: memory must be executable")
+    return int(place)
 
 
 def _python(name: str, result: Any, *parameters: Any) -> Any:

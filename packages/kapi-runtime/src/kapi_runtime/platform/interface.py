@@ -652,7 +652,6 @@ class Platform(ABC):
         packed: bytes,
         global_range: Sequence[int],
         local_range: Sequence[int] | None,
-        at_once: bool,
     ) -> LaunchPlan | None:
         """Return the plan of a launch that was validated, or None: then each launch like it goes the long way.
 
@@ -670,8 +669,6 @@ class Platform(ABC):
             The packed argument that the long way made of them; a plan must make the same bytes.
         global_range, local_range : sequence of int
             What is submitted.
-        at_once : bool
-            Whether many launches are expected, so that the plan may cost some milliseconds now.
         """
 
     # -- marks and time

@@ -109,7 +109,10 @@ class SyclPlan:
         self._kept = (words, kept, values, types, local, _types(given))
 
     def suits(self, given: Sequence[Any]) -> bool:
-        """Whether local memory, named tuples, and where a launch without arrays goes are what the plan was made for."""
+        """Whether local memory, named tuples, and where a launch without arrays goes are what the plan was made for.
+
+        Asked of arguments that native code has found to be of the plan's types.
+        """
         if not self._is_placed:
             place = place_of_host_arrays()
             if place is None or place.queue != self.queue:
@@ -158,7 +161,8 @@ class SyclPlan:
 
         None if they are not the plan's; False if the launch must go the long way all the same.
         """
-        if not (self.is_plain or self.suits(given)):
+        # `suits` takes the arguments to be of the plan's types; `_launch` packs again, since another thread may have.
+        if not self.is_plain and not self.pack(given):
             return None
         if before:
             before = _native(before)  # type: ignore[assignment]
@@ -201,7 +205,6 @@ def make_plan(
     packed: bytes,
     global_range: Sequence[int],
     local_range: Sequence[int] | None,
-    at_once: bool = False,
 ) -> SyclPlan | None:
     """Return the plan of a launch that was validated, or None if there is none for arguments like these.
 
@@ -217,10 +220,8 @@ def make_plan(
         What the launch packs of them.
     global_range, local_range : sequence of int
         What it submits.
-    at_once : bool
-        Whether the plan is worth the making of `submission`'s functions.
     """
-    made = submission(at_once)
+    made = submission()
     slots = _slots()
     rows = None if made is None else plan_rows(kernel.module, given)
     if made is None or slots is None or rows is None:

@@ -274,11 +274,10 @@ class SyclPlatform(Platform):
         packed: bytes,
         global_range: Sequence[int],
         local_range: Sequence[int] | None,
-        at_once: bool,
     ) -> LaunchPlan | None:
         from kapi_runtime.sycl.plan import make_plan
 
-        return make_plan(cast("DeviceKernel", kernel), queue, given, packed, global_range, local_range, at_once)
+        return make_plan(cast("DeviceKernel", kernel), queue, given, packed, global_range, local_range)
 
     # -- marks and time
 

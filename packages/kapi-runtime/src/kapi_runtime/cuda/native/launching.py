@@ -10,7 +10,7 @@ from kapi_runtime.native.language import address, at, c_function, c_pointer, ele
 from kapi_runtime.platform.dlpack import CUDA, DlpackTensor
 from kapi_sim.language.usm_structures import Object
 
-__all__ = ["ENTRY_POINTS"]
+__all__ = ["ENTRY_POINTS", "SOURCES"]
 
 WORD, ROW, PAIR = 8, sizeof(ArrayRow), sizeof(ArrayPair)
 DEVICE_KIND = int(CUDA)
@@ -180,3 +180,9 @@ def are_apart(pair: Any) -> Any:
 
 
 ENTRY_POINTS = (send, read_cupy, read_torch)
+
+SOURCES = (
+    "kapi_runtime.cuda.native.structures",
+    "kapi_runtime.platform.dlpack",
+    "kapi_sim.language.usm_structures",
+)

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from kapi_runtime.native.language import address, at, c_function, int32, native, words
+from kapi_runtime.native.language import address, at, c_function, int32, native, shared, words
 from kapi_runtime.sycl.native.ordering import (
     Py_DecRef,
     Py_IncRef,
     PyGC_Disable,
     PyList_GetItem,
     PyList_SetItem,
-    PyLong_AsVoidPtr,
     collect,
     collect_garbage_again,
     dependencies,
@@ -24,11 +23,12 @@ from kapi_runtime.sycl.native.ordering import (
 from kapi_runtime.sycl.native.packing import match_and_pack, world_at
 from kapi_runtime.sycl.native.structures import KEPT, LAST, MAX_EVENTS, SyclLaunch
 
-__all__ = ["ENTRY_POINTS"]
+__all__ = ["ENTRY_POINTS", "SOURCES"]
 
 launch_at = at(SyclLaunch)
 
 PyBool_FromLong = c_function("PyBool_FromLong", address, address)
+PyLong_AsVoidPtr = c_function("PyLong_AsVoidPtr", address, address)
 PyList_Append = c_function("PyList_Append", int32, address, address)
 PyTuple_New = c_function("PyTuple_New", address, address)
 PyTuple_SetItem = c_function("PyTuple_SetItem", int32, address, address, address)
@@ -50,7 +50,7 @@ def launch(self: Any, arguments: Any, _: Any) -> Any:
 
     None if the arguments are not the plan's; False if there is too much to wait for, or the driver refuses.
     """
-    world, given = world_at(PyLong_AsVoidPtr(self)), words(arguments)
+    world, given = world_at(shared(self)), words(arguments)
     plan = launch_at(PyLong_AsVoidPtr(given[0]))
     if not match_and_pack(plan, given[1]):
         return none(world)
@@ -69,7 +69,7 @@ def send(self: Any, arguments: Any, _: Any) -> Any:
     """``send(plan, owners, chain, more_events)``: as `launch`, with what was packed."""
     given = words(arguments)
     plan = launch_at(PyLong_AsVoidPtr(given[0]))
-    return submitted(world_at(PyLong_AsVoidPtr(self)), plan, given[1], given[2], given[3])
+    return submitted(world_at(shared(self)), plan, given[1], given[2], given[3])
 
 
 @native
@@ -203,3 +203,11 @@ def pair_of(first: Any, second: Any) -> Any:
 
 
 ENTRY_POINTS = (hand_over, launch, pack, send)
+
+SOURCES = (
+    "kapi_runtime.sycl.native.ordering",
+    "kapi_runtime.sycl.native.packing",
+    "kapi_runtime.sycl.native.structures",
+    "kapi_sim.language.usm_fields",
+    "kapi_sim.language.usm_structures",
+)

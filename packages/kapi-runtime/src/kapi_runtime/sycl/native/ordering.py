@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kapi_runtime.native.language import address, c_function, int32, native, words
+from kapi_runtime.native.language import address, c_function, int32, native, shared, words
 from kapi_runtime.sycl.native.packing import world_at
 from kapi_runtime.sycl.native.structures import HANDED_OVER, KEEPER, LAST, MAX_EVENTS
 
@@ -13,7 +13,6 @@ __all__ = ["collect", "collect_garbage_again", "dependencies", "hand_over", "non
 PyList_GetItem = c_function("PyList_GetItem", address, address, address)
 PyList_SetItem = c_function("PyList_SetItem", int32, address, address, address)
 PyList_Size = c_function("PyList_Size", address, address)
-PyLong_AsVoidPtr = c_function("PyLong_AsVoidPtr", address, address)
 PyObject_VectorcallMethod = c_function("PyObject_VectorcallMethod", address, address, address, address, address)
 PyGC_Disable = c_function("PyGC_Disable", int32)
 PyGC_Enable = c_function("PyGC_Enable", int32)
@@ -69,7 +68,7 @@ def identity(event: Any) -> Any:
 @native
 def hand_over(self: Any, arguments: Any, _: Any) -> Any:
     """``hand_over(chain)`` tells dpctl of the chain's last launch, if it does not know of it."""
-    world, chain = world_at(PyLong_AsVoidPtr(self)), words(arguments)[0]
+    world, chain = world_at(shared(self)), words(arguments)[0]
     last = PyList_GetItem(chain, LAST)
     if last != PyList_GetItem(chain, HANDED_OVER):
         call = words(world.call)

@@ -1,13 +1,9 @@
-"""The native functions of a launch, and whether they can be had in this process.
-
-They are compiled once on a machine, and taken from the disk cache by later processes.  Either takes longer than many
-launches, so that a process does without until it has launched often, unless what it takes is there already.
-"""
+"""The native functions of a launch, and whether they can be had in this process."""
 
 from __future__ import annotations
 
 import ctypes
-import platform
+import functools
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,11 +14,9 @@ import dpctl
 from dpctl import _sycl_event
 from dpctl.memory import _memory
 
-from kapi_runtime.native.loading import NativeLibrary, Worth, address_of, capsule_address, python_addresses
-from kapi_runtime.platform.whole import done_whole
+from kapi_runtime.native.loading import UnlikeError, address_of, capsule_address, load, python_function
 from kapi_runtime.sycl.native.structures import MAX_EVENTS, World
 from kapi_sim.forks import free_in_children
-from kapi_sim.language.usm_structures import Object
 
 __all__ = ["ADD_EVENTS", "DONE", "GET_EVENTS", "Submission", "submission", "why_not"]
 
@@ -33,50 +27,9 @@ GET_EVENTS, ADD_EVENTS = "get_submitted_events", "add_to_both_events"
 """Methods of the native keeper of the events in dpctl's order manager of a queue."""
 
 _MODULE = "kapi_runtime.sycl.native.launching"
-_SOURCES = (
-    "kapi_runtime.sycl.native.structures",
-    "kapi_runtime.sycl.native.packing",
-    "kapi_runtime.sycl.native.ordering",
-    "kapi_sim.language.usm_fields",
-    "kapi_sim.language.usm_structures",
-)
-_PYTHON = (
-    "PyBool_FromLong",
-    "PyErr_NoMemory",
-    "PyFloat_AsDouble",
-    "PyGC_Disable",
-    "PyGC_Enable",
-    "PyList_Append",
-    "PyList_GetItem",
-    "PyList_SetItem",
-    "PyList_Size",
-    "PyLong_AsLong",
-    "PyLong_AsLongLongAndOverflow",
-    "PyLong_AsVoidPtr",
-    "PyObject_VectorcallMethod",
-    "PyTuple_GetItem",
-    "PyTuple_New",
-    "PyTuple_SetItem",
-    "PyTuple_Size",
-    "PyType_GenericAlloc",
-    "Py_DecRef",
-    "Py_IncRef",
-)
-_DPCTL = (
-    "DPCTLEvent_Copy",
-    "DPCTLEvent_Delete",
-    "DPCTLQueue_AreEq",
-    "DPCTLQueue_SubmitNDRange",
-    "DPCTLQueue_SubmitRange",
-    "DPCTLRawKernelArg_Create",
-    "DPCTLRawKernelArg_Delete",
-)
 _LIBRARIES = ("libDPCTLSyclInterface.so", "DPCTLSyclInterface.dll")
-_PUBLISHED = (
-    (_memory, "Memory_GetQueueRef"),
-    (_sycl_event, "SyclEvent_GetEventRef"),
-    (_sycl_event, "SyclEvent_Make"),
-)
+_PUBLISHERS = (_memory, _sycl_event)
+"""Modules of dpctl's that publish C functions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,63 +59,29 @@ class Submission:
     world: int
 
 
-class UnlikeError(Exception):
-    """Something is not what native code takes it for; the message says what."""
-
-
 _lock = free_in_children(threading.Lock())
 _made: list[Submission | None] = []
 _reason = ""
 _kept: list[Any] = []
 
 
-def submission(at_once: bool = False) -> Submission | None:
-    """Return the functions, or None where they cannot be had, or are not worth their cost yet.
-
-    Parameters
-    ----------
-    at_once : bool
-        Whether to make them whatever it costs.
-    """
-    if _made:
-        return _made[0]
-    if not at_once and not _worth.is_worth_it():
-        return None
-    return done_whole(_made_once)
+def submission() -> Submission | None:
+    """Return the functions, or None where they cannot be had."""
+    return _made[0] if _made else _made_once()
 
 
 def why_not() -> str:
-    """Return why launches go the plain way; an empty text if they go the native way, once there are enough of them.
-
-    What is compiled or loaded for it is left alone: the checks before it are made.
-    """
-    if _made:
-        return _reason
-    try:
-        _require_known()
-        _library()
-    except UnlikeError as error:
-        return str(error)
-    return ""
-
-
-def _is_kept() -> bool:
-    """Whether the disk cache has the code."""
-    try:
-        return _library().is_kept
-    except UnlikeError:
-        return True  # there is nothing to wait for
-
-
-_worth = Worth(_is_kept)
+    """Return why launches go the plain way; an empty text if they go the native way."""
+    submission()
+    return _reason
 
 
 def _made_once() -> Submission | None:
     global _reason
     with _lock:
         if not _made:
+            _reason = ""
             try:
-                _require_known()
                 _made.append(_make())
             except Exception as error:  # whatever it is, the plain way gives the same results
                 _reason = str(error) if isinstance(error, UnlikeError) else f"{type(error).__name__}: {error}"
@@ -171,14 +90,7 @@ def _made_once() -> Submission | None:
 
 
 def _require_known() -> None:
-    """Raise unless the objects of this interpreter and of dpctl begin as the code expects."""
-    if platform.python_implementation() != "CPython":
-        raise UnlikeError(f"Python must be CPython, got {platform.python_implementation()}")
-    if not object.__basicsize__ == ctypes.sizeof(Object) == 16:
-        raise UnlikeError(f"objects must begin with two words of 64 bits, got {object.__basicsize__} bytes")
-    event = dpctl.SyclEvent()
-    if Object.from_address(id(event)).type != id(type(event)):
-        raise UnlikeError("the second word of an object must be its class, got another one")
+    """Raise unless dpctl's events are as the code expects."""
     try:
         queue = dpctl.SyclQueue()
     except dpctl.SyclQueueCreationError as error:
@@ -196,6 +108,7 @@ def _have_identities(queue: Any) -> bool:
 
 
 def _make() -> Submission:
+    _require_known()
     references = (ctypes.c_void_p * MAX_EVENTS)()
     call, overflow = (ctypes.c_void_p * 3)(), (ctypes.c_ssize_t * 1)()
     world = World(
@@ -209,28 +122,30 @@ def _make() -> Submission:
         overflow=ctypes.addressof(overflow),
     )
     address = ctypes.addressof(world)
-    library = _library()
-    hand_over, launch, pack, send = library.load(("hand_over", "launch", "pack", "send"), address)
-    _kept.extend((references, call, overflow, world, library))
+    hand_over, launch, pack, send = load(
+        _MODULE, ("hand_over", "launch", "pack", "send"), _address_of_function, address
+    )
+    _kept.extend((references, call, overflow, world))
     return Submission(hand_over, launch, pack, send, address)
 
 
-def _library() -> NativeLibrary:
-    functions = python_addresses(_PYTHON)
-    interface = _interface()
-    for name in _DPCTL:
+def _address_of_function(name: str) -> int:
+    """The address of a C function: Python's, one of dpctl's library, or one that its modules publish."""
+    if name.startswith("Py"):
+        return python_function(name)
+    if name.startswith("DPCTL"):
         try:
-            functions[name] = address_of(getattr(interface, name))
+            return address_of(getattr(_interface(), name))
         except AttributeError:
             raise UnlikeError(f"dpctl must have the C function {name}, got {dpctl.__version__} without it") from None
-    for module, name in _PUBLISHED:
+    for module in _PUBLISHERS:
         capsule = getattr(module, "__pyx_capi__", {}).get(name)
-        if capsule is None:
-            raise UnlikeError(f"dpctl must publish the function {name}, got {dpctl.__version__} without it")
-        functions[name] = capsule_address(capsule)
-    return NativeLibrary(_MODULE, _SOURCES, functions)
+        if capsule is not None:
+            return capsule_address(capsule)
+    raise UnlikeError(f"dpctl must publish the function {name}, got {dpctl.__version__} without it")
 
 
+@functools.cache
 def _interface() -> Any:
     """Return dpctl's C interface, of which this process has loaded one already."""
     folder = Path(dpctl.__file__).parent
