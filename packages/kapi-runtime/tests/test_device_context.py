@@ -12,6 +12,7 @@ import pytest
 
 import kapi_runtime as kapi
 from kapi_runtime.launch import host_arrays
+from kapi_runtime.platform import installed
 from kapi_sim.testing.reports import raises
 
 
@@ -246,3 +247,95 @@ def test_kernel_without_arrays_runs_where_the_block_says():
     assert len(nothing.built_for(queue)) == 1
     with raises(kapi.ExecutionPlacementError, "no-array"):
         kapi.call_kernel(nothing, kapi.Range(1), 3)
+
+
+# ------------------------------------------------------------------------- what a device or a queue needs is named
+
+
+class _Foreign:
+    """A device or a queue of a library that is not installed here."""
+
+    def __init__(self, library, **attributes):
+        self.__class__ = type("Foreign", (_Foreign,), {"__module__": library, **attributes})
+
+
+CUDA_S = {
+    "filter string": "cuda:0",
+    "back end": "CUDA",
+    "vendor": "NVIDIA H100 80GB HBM3",
+    "kind": "gpu:1",
+    "CuPy's device": _Foreign("cupy.cuda.device", id=0),
+    "PyTorch's device": _Foreign("torch", type="cuda", index=0),
+}
+CUDA_S_QUEUES = {
+    "CuPy's stream": _Foreign("cupy.cuda.stream", ptr=5),
+    "stream by protocol": _Foreign("mine", __cuda_stream__=lambda self: (0, 5)),
+}
+
+
+@pytest.fixture
+def without(monkeypatch):
+    """Hide a platform."""
+
+    def hide(name):
+        is_there = installed._is_there
+        monkeypatch.setattr(installed, "_is_there", lambda known: known.name != name and is_there(known))
+
+    return hide
+
+
+@pytest.mark.parametrize("device", CUDA_S.values(), ids=CUDA_S)
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda device: kapi.device_context(device).__enter__(),
+        kapi.select_device,
+        kapi.default_queue,
+        kapi.queue,
+        kapi.current_context,
+    ],
+    ids=["device_context", "select_device", "default_queue", "queue", "current_context"],
+)
+def test_device_of_a_platform_that_is_not_installed_names_its_extra(without, ask, device):
+    without("cuda")
+    with pytest.raises(kapi.DeviceNotFoundError) as refused:
+        ask(device)
+    assert str(refused.value.message).endswith('CUDA is not installed: `pip install "kapi-runtime[cuda]"`')
+    assert refused.value.code == "device-unknown"
+
+
+@pytest.mark.parametrize("queue", CUDA_S_QUEUES.values(), ids=CUDA_S_QUEUES)
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda queue: kapi.memory.device_array(3, queue=queue),
+        lambda queue: kapi.Event().record(queue),
+        lambda queue: kapi.Event().wait(queue),
+        kapi.external_queue,
+        kapi.kernel(lambda item, a: None).built_for,
+    ],
+    ids=["array", "record", "wait", "external_queue", "built_for"],
+)
+def test_queue_of_a_platform_that_is_not_installed_names_its_extra(without, ask, queue):
+    without("cuda")
+    with pytest.raises(kapi.KernelLaunchError) as refused:
+        ask(queue)
+    assert str(refused.value.message).endswith('CUDA is not installed: `pip install "kapi-runtime[cuda]"`')
+    assert refused.value.code == "no-queue"
+
+
+def test_name_of_no_platform_names_no_extra(without):
+    without("cuda")
+    for device in ("abacus", 17, _Foreign("torch", type="cpu")):
+        with pytest.raises(kapi.DeviceNotFoundError) as refused:
+            kapi.select_device(device)
+        assert "pip install" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("device", "extra"), [("cpu", "cpu"), ("opencl:cpu:0", "cpu"), ("level_zero:gpu", "sycl"), ("Intel(R) Xeon", "cpu")]
+)
+def test_device_of_sycl_names_the_extra_that_brings_its_driver(without, device, extra):
+    without("sycl")
+    assert installed.what_is_missing(device).endswith(f'SYCL is not installed: `pip install "kapi-runtime[{extra}]"`')
+    assert installed.what_is_missing(dpctl.SyclQueue()) == '; SYCL is not installed: `pip install "kapi-runtime[sycl]"`'

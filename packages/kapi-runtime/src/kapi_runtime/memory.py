@@ -26,11 +26,11 @@ import numpy as np
 
 from kapi_runtime.host import copies
 from kapi_runtime.host.devices import current_device, platform_of_device
-from kapi_runtime.host.queues import known_queue
+from kapi_runtime.host.queues import require_queue
 from kapi_runtime.platform.handles import HostEvent
 from kapi_runtime.platform.installed import platform_of_array
 from kapi_runtime.platform.interface import MemoryKind, Platform
-from kapi_sim.errors import DtypeError, ExecutionPlacementError, KernelLaunchError, LimitError
+from kapi_sim.errors import DtypeError, ExecutionPlacementError, LimitError
 from kapi_sim.language.usm_fields import ArrayFields
 from kapi_sim.shown import shown
 
@@ -409,12 +409,7 @@ def _platform_for(queue: Any) -> Platform:
     """The platform of a queue, or of the current device."""
     if queue is None:
         return platform_of_device(current_device())
-    found = known_queue(queue)
-    if found is None:
-        raise KernelLaunchError(
-            f"queue must be a queue of a device, got {shown(queue)}: `default_queue(device)` gives one", code="no-queue"
-        )
-    return found[0]
+    return require_queue(queue)[0]
 
 
 def _common(arrays: Iterable[Any]) -> Platform | None:

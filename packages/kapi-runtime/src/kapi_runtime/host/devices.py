@@ -185,12 +185,13 @@ def find_device(device: Any) -> Any:
         found = platform.device(device)
         if found is not None:
             return found
-    usable = _all()
+    usable, missing = _all(), installed.what_is_missing(device)
     if not usable:
-        raise missing_device_error()
+        raise missing_device_error(missing)
     if isinstance(device, str):
         raise DeviceNotFoundError(
-            f"device must be the filter string of a device or a part of its name, got {shown(device)}: {_names()}",
+            f"device must be the filter string of a device or a part of its name, got {shown(device)}: {_names()}"
+            f"{missing}",
             code="device-unknown",
         )
     if isinstance(device, SupportsIndex) and not isinstance(device, bool):
@@ -198,7 +199,7 @@ def find_device(device: Any) -> Any:
             return usable[device]
     raise DeviceNotFoundError(
         f"device must be an index below {len(usable)}, a filter string, a part of a name or a device, got "
-        f"{shown(device)}: {_names()}",
+        f"{shown(device)}: {_names()}{missing}",
         code="device-unknown",
     )
 
@@ -254,12 +255,13 @@ def is_available() -> bool:
         return False
 
 
-def missing_device_error() -> DeviceNotFoundError:
-    """Make the error that says what was looked for in vain, where, and what to do."""
+def missing_device_error(missing: str = "") -> DeviceNotFoundError:
+    """Make the error that says what was looked for in vain, where, and what to do; it ends with what is missing."""
     platforms = installed.platforms()
     if not platforms:
         return installed.nothing_installed()
-    return DeviceNotFoundError("\n".join(platform.missing_device_message() for platform in platforms), code="no-device")
+    told = "\n".join(platform.missing_device_message() for platform in platforms)
+    return DeviceNotFoundError(told + missing, code="no-device")
 
 
 def _described() -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kapi_runtime.host.queues import default_queue, known_queue
+from kapi_runtime.host.queues import default_queue, require_queue
 from kapi_runtime.platform.interface import Platform
 from kapi_sim.errors import KernelLaunchError
 from kapi_sim.shown import shown
@@ -62,7 +62,7 @@ class Event:
         KernelLaunchError
             If it is none.
         """
-        platform, queue = _platform_and_queue("record", queue)
+        platform, queue = require_queue(default_queue() if queue is None else queue, "queue of record")
         self.device_event, self._timed = platform.mark(queue, self.timing)
         self._platform, self._device = platform, platform.device_of(queue)
 
@@ -88,7 +88,7 @@ class Event:
         KernelLaunchError
             If it is none, or is of another platform than the mark.
         """
-        platform, queue = _platform_and_queue("wait", queue)
+        platform, queue = require_queue(default_queue() if queue is None else queue, "queue of wait")
         for event in platform.native_events([self]):
             platform.hold(queue, event)
 
@@ -177,14 +177,3 @@ def _timed_of(event: Any) -> Any:
             code="event-without-times",
         )
     return event._timed
-
-
-def _platform_and_queue(method: str, queue: Any) -> tuple[Platform, Any]:
-    found = known_queue(default_queue() if queue is None else queue)
-    if found is None:
-        raise KernelLaunchError(
-            f"queue of {method} must be a queue of a device, got {shown(queue)}: a device's is "
-            "`default_queue(device)`, an array of dpnp's has `array.sycl_queue`",
-            code="no-queue",
-        )
-    return found

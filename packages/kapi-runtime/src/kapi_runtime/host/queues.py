@@ -15,7 +15,7 @@ from kapi_sim.shown import shown
 
 _ADDRESS = (int, np.integer, ctypes.c_void_p)
 
-__all__ = ["default_queue", "external_queue", "known_queue", "queue"]
+__all__ = ["default_queue", "external_queue", "known_queue", "queue", "require_queue"]
 
 
 def default_queue(device: Any = None) -> Any:
@@ -95,6 +95,31 @@ def known_queue(source: Any) -> tuple[Platform, Any] | None:
     return None
 
 
+def require_queue(source: Any, what: str = "queue") -> tuple[Platform, Any]:
+    """Return the platform and the `Queue` of a queue of any library.
+
+    Parameters
+    ----------
+    source : object
+        What is to be one.
+    what : str
+        What it is, for the message.
+
+    Raises
+    ------
+    KernelLaunchError
+        If it is none.
+    """
+    found = known_queue(source)
+    if found is None:
+        raise KernelLaunchError(
+            f"{what} must be a queue of a device, got {shown(source)}: `default_queue(device)` gives one, an array of "
+            f"dpnp's has `array.sycl_queue`{installed.what_is_missing(source)}",
+            code="no-queue",
+        )
+    return found
+
+
 def external_queue(source: Any) -> Any:
     """Return another library's queue as one of kapi's.
 
@@ -133,7 +158,7 @@ def external_queue(source: Any) -> Any:
     if found is None:
         raise KernelLaunchError(
             "source of external_queue must be a dpctl.SyclQueue, a capsule of one, or the address of a sycl::queue, "
-            f"got {shown(source)}",
+            f"got {shown(source)}{installed.what_is_missing(source)}",
             code="no-queue",
         )
     return found

@@ -11,10 +11,10 @@ from types import FunctionType
 from typing import Any
 
 from kapi_runtime.host.devices import find_device, platform_of_device
-from kapi_runtime.host.queues import known_queue
+from kapi_runtime.host.queues import require_queue
 from kapi_runtime.kernels.kernel_information import Statistics, suggested_local_range
 from kapi_runtime.platform.interface import BuiltKernel, KernelInformation, Platform
-from kapi_sim import KernelCompilationError, KernelLaunchError, NdRange, Range
+from kapi_sim import KernelCompilationError, NdRange, Range
 from kapi_sim.forks import free_in_children
 from kapi_sim.language import KernelOptions
 from kapi_sim.language.launchable import Launchable
@@ -55,12 +55,7 @@ class DeviceLaunchable(Launchable):
         dict of str to object
             By the module's signature.
         """
-        found = known_queue(queue)
-        if found is None:
-            raise KernelLaunchError(
-                f"queue must be a queue of a device, got {shown(queue)}: `default_queue(device)` is one",
-                code="no-queue",
-            )
+        found = require_queue(queue)
         return {name: kernel.native for name, kernel in self.built(*found).items()}
 
     @property

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import re
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,7 +24,15 @@ from kapi_sim.errors import DeviceNotFoundError, DriverError
 from kapi_sim.forks import free_in_children, undivided
 from kapi_sim.language.usm_fields import is_usm_array
 
-__all__ = ["activate", "is_installed", "named", "nothing_installed", "platform_of_array", "platforms"]
+__all__ = [
+    "activate",
+    "is_installed",
+    "named",
+    "nothing_installed",
+    "platform_of_array",
+    "platforms",
+    "what_is_missing",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +51,12 @@ class _Known:
         Modules that must be there for it to be installed.
     is_array : callable
         Whether a value is one of its arrays, told without its library.
+    extras : dict of str to str
+        Words in names of its devices, and the extra that brings what such a device needs.
+    libraries : frozenset of str
+        Modules whose devices and queues are its own.
+    queue_protocol : str
+        What other queues of its kind have.
     at_import : str
         Module whose `activate` is called when kapi_runtime is imported and it is installed; "" for none.
     """
@@ -51,6 +66,9 @@ class _Known:
     class_name: str
     needs: tuple[str, ...]
     is_array: Callable[[Any], bool]
+    extras: dict[str, str]
+    libraries: frozenset[str]
+    queue_protocol: str
     at_import: str = ""
 
     @property
@@ -102,9 +120,21 @@ _KNOWN = (
         "SyclPlatform",
         ("dpctl", "kapi_spirv"),
         _is_sycl_array,
+        {"cpu": "cpu", "gpu": "sycl", "intel": "cpu", "level_zero": "sycl", "opencl": "cpu", "sycl": "sycl"},
+        frozenset(("dpctl", "dpnp")),
+        "_get_capsule",
         "kapi_runtime.sycl.devices.drivers",
     ),
-    _Known("cuda", "CUDA", "CudaPlatform", ("cuda.bindings", "kapi_ptx"), _is_cuda_array),
+    _Known(
+        "cuda",
+        "CUDA",
+        "CudaPlatform",
+        ("cuda.bindings", "kapi_ptx"),
+        _is_cuda_array,
+        {"cuda": "cuda", "geforce": "cuda", "gpu": "cuda", "nvidia": "cuda", "rtx": "cuda", "tesla": "cuda"},
+        frozenset(("cuda", "cupy", "cupy_backends", "jax", "jaxlib", "numba", "torch")),
+        "__cuda_stream__",
+    ),
 )
 _NO_ARRAYS = frozenset((bool, int, float, complex, np.ndarray, str, bytes, type(None)))
 
@@ -180,6 +210,38 @@ def platform_of_array(value: Any, what: str) -> Platform | None:
                 )
             return _get(known)
     return None
+
+
+def what_is_missing(source: Any) -> str:
+    """Return what a device or a queue needs that is not installed, to end a message with; empty if nothing is.
+
+    Parameters
+    ----------
+    source : object
+        The name of a device, or a device or a queue of any library.
+    """
+    missing = []
+    words = _WORD.findall(source.lower()) if isinstance(source, str) else []
+    word = next((word for word in words if any(word in known.extras for known in _KNOWN)), "")
+    for known in _KNOWN:
+        if _is_there(known):
+            continue
+        if isinstance(source, str):
+            extra = known.extras.get(word, "")
+        else:
+            # A library may have devices and queues of the host as well.
+            is_theirs = _library_of(source) in known.libraries and getattr(source, "type", known.name) != "cpu"
+            extra = known.name if is_theirs or hasattr(source, known.queue_protocol) else ""
+        if extra:
+            missing.append(f'{known.title} is not installed: `pip install "kapi-runtime[{extra}]"`')
+    return "".join(f"; {each}" for each in missing)
+
+
+_WORD = re.compile(r"[a-z_]+")
+
+
+def _library_of(value: Any) -> str:
+    return type(value).__module__.partition(".")[0]
 
 
 def nothing_installed() -> DeviceNotFoundError:
