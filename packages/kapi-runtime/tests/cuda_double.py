@@ -29,6 +29,7 @@ GIVING = (
         "cuCtxGet",
         "cuMemAlloc",
         "cuMemHostAlloc",
+        "cuMemHostGet",
         "cuMemGetInfo",
         "cuPointerGet",
         "cuModuleLoad",
@@ -81,6 +82,7 @@ class Driver:
     memory: dict[int, tuple[Any, int]] = field(default_factory=dict)
     ordinals: dict[int, int] = field(default_factory=dict)  # of what is in `memory`, where it is not device 0's
     current: dict[int, int] = field(default_factory=dict)
+    registered: dict[int, tuple[int, int]] = field(default_factory=dict)  # size and flags of what is pinned
 
     def __post_init__(self) -> None:
         self.CUresult = enum.IntEnum(
@@ -189,6 +191,22 @@ class Driver:
 
     def _cuMemHostAlloc(self, size: int, flags: int) -> Any:
         return self._allocated(size)
+
+    def _cuMemHostRegister(self, pointer: int, size: int, flags: int) -> Any:
+        if pointer in self.registered:
+            return self.CUresult(INVALID_VALUE)
+        self.registered[pointer] = size, flags
+        return None
+
+    def _cuMemHostUnregister(self, pointer: int) -> None:
+        del self.registered[pointer]
+
+    def _cuMemHostGetDevicePointer(self, pointer: int, flags: int) -> Any:
+        size, given = self.registered[pointer]
+        if not given & 2:
+            return self.CUresult(INVALID_VALUE)
+        self.memory[pointer] = None, size
+        return (pointer,)
 
     def _allocated(self, size: int) -> Any:
         if size > 1 << 32:

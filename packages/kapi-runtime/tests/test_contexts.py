@@ -10,6 +10,7 @@ import pytest
 
 import kapi_runtime as kapi
 from kapi_runtime.host import contexts
+from kapi_runtime.platform import reset
 from kapi_runtime.sycl import platform
 from kapi_sim.testing.reports import raises
 
@@ -266,7 +267,7 @@ def test_context_waits_for_its_device(method, sub_device):
 
 def test_reset_forgets_what_was_built_for_the_device(monkeypatch):
     forgotten = []
-    monkeypatch.setattr(contexts.reset, "_forgetting", [forgotten.append])
+    monkeypatch.setattr(reset, "_forgetting", [forgotten.append])
     kapi.current_context().reset()
     assert forgotten == [kapi.default_device()]
 

@@ -236,7 +236,7 @@ _DEVICES = {
     "context-lost": "work on a CUDA device failed, and the context is lost",
     "assert-failed": "an assert of a kernel failed on a device",
     "build-refused": "the driver refuses the code of a kernel",
-    "device-lacks": "a kernel uses what its device does not have",
+    "device-lacks": "a kernel uses, or a program asks for, what its device does not have",
     "device-memory-short": "memory was asked for that the device does not have",
     "device-unknown": "no device has this name or number",
     "device-without-times": "times are asked of a device that takes none",

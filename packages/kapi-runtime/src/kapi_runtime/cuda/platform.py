@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
 import dataclasses
 from collections.abc import Callable, Collection, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +17,7 @@ from kapi_runtime.cuda.devices.device import CudaDevice, all_devices, describe_d
 from kapi_runtime.cuda.memory import host_api as memory
 from kapi_runtime.cuda.memory.allocations import CudaMemory, copy_from_device, copy_to_device, submit_copy
 from kapi_runtime.cuda.memory.arrays import cuda_fields
+from kapi_runtime.cuda.numba_cuda import CudaNumbaCuda
 from kapi_runtime.cuda.placement import execution_queue
 from kapi_runtime.cuda.plan import make_plan
 from kapi_runtime.cuda.programs import foreign
@@ -119,6 +122,9 @@ class CudaPlatform(Platform):
         return queues.new_queue(device)
 
     def external_queue(self, source: Any) -> CudaQueue | None:
+        address = getattr(source, "value", None) if isinstance(source, ctypes.c_void_p) else source
+        if isinstance(address, (int, np.integer)) and not isinstance(address, bool):
+            return queues.queue_of_handle(int(address))
         return queues.queue_of_stream(source)
 
     def device_of(self, queue: Any) -> CudaDevice:
@@ -320,6 +326,12 @@ class CudaPlatform(Platform):
 
     def array_like(self, arrays: Sequence[Any], shape: Any, dtype: Any) -> Any:
         return memory.like(arrays, shape, dtype)
+
+    # -- numba.cuda's host API
+
+    @cached_property
+    def numba_cuda(self) -> CudaNumbaCuda:
+        return CudaNumbaCuda(self._current_queue)
 
     # -- what is there
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, TypeVar
 
 from kapi_runtime.host.devices import current_device, find_device, platform_of_device
-from kapi_runtime.platform import current, installed, reset
+from kapi_runtime.platform import current, installed
 from kapi_runtime.platform.interface import Platform
 from kapi_sim.errors import KernelLaunchError
 
@@ -108,8 +109,18 @@ class Context:
         SYCL counts references to contexts and memory, and gives them up when nobody holds them, so nothing can be
         destroyed under its owner.
         """
-        self.synchronize()
-        reset.forget(self.device)
+        self.device.reset()
+
+    def defer_cleanup(self) -> AbstractContextManager[None]:
+        """Let go of no memory in a ``with`` block, where that would wait for the device.
+
+        Examples
+        --------
+        >>> import kapi_runtime as kapi
+        >>> with kapi.current_context().defer_cleanup():
+        ...     del kapi
+        """
+        return self.platform.numba_cuda.deferred_cleanup()
 
     def __enter__(self) -> Context:
         current.enter(self.device)

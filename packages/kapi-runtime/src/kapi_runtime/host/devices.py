@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import Any, SupportsIndex
 
 from kapi_runtime.platform import current, installed
-from kapi_runtime.platform.interface import Platform
+from kapi_runtime.platform.installed import platform_of_device
 from kapi_sim.errors import DeviceNotFoundError
 from kapi_sim.log import LOGGER
 from kapi_sim.shown import shown
@@ -22,9 +22,7 @@ __all__ = [
     "default_device",
     "devices",
     "find_device",
-    "get_current_device",
     "is_available",
-    "list_devices",
     "missing_device_error",
     "platform_of_device",
     "select_device",
@@ -202,42 +200,6 @@ def find_device(device: Any) -> Any:
         f"{shown(device)}: {_names()}{missing}",
         code="device-unknown",
     )
-
-
-def platform_of_device(device: Any) -> Platform:
-    """Return the platform of a device that `find_device` gave."""
-    return next(platform for platform in installed.platforms() if platform.device(device) is not None)
-
-
-def get_current_device() -> Any:
-    """Return the current device, as `devices.current` does.
-
-    Examples
-    --------
-    >>> import kapi_runtime.compat as cuda
-    >>> cuda.get_current_device() == cuda.gpus.current
-    True
-    """
-    return current_device()
-
-
-def list_devices() -> list[Any]:
-    """Return a summary of each device that kernels can run on, best first, in the order of `devices`.
-
-    Devices that no array can live on are left out; `python -m kapi_runtime` names them.
-
-    Returns
-    -------
-    list of DeviceSummary
-        Empty where there is none.
-
-    Examples
-    --------
-    >>> import kapi_runtime.compat as cuda
-    >>> [each.kind for each in cuda.list_devices() if each.is_default]
-    ['cpu']
-    """
-    return [device.summary for device in _all()]
 
 
 def is_available() -> bool:

@@ -9,7 +9,7 @@ from kapi_runtime.platform.interface import Platform
 from kapi_sim.errors import KernelLaunchError
 from kapi_sim.shown import shown
 
-__all__ = ["Event", "event_elapsed_time"]
+__all__ = ["Event"]
 
 
 class Event:
@@ -129,35 +129,6 @@ class Event:
     def __repr__(self) -> str:
         state = "not recorded" if self.device_event is None else "complete" if self.query() else "running"
         return f"<Event: {state}>"
-
-
-def event_elapsed_time(start: Event, end: Event) -> float:
-    """Return the time from one event to another in milliseconds, as `Event.elapsed_time` does.
-
-    Parameters
-    ----------
-    start, end : Event
-        Recorded events.
-
-    Raises
-    ------
-    KernelLaunchError
-        As `Event.elapsed_time`.
-
-    Examples
-    --------
-    >>> import kapi_runtime.compat as cuda
-    >>> start, end = cuda.event(), cuda.event()
-    >>> start.record(), end.record()
-    (None, None)
-    >>> cuda.event_elapsed_time(start, end) >= 0
-    True
-    >>> cuda.event_elapsed_time(start, cuda.event())
-    Traceback (most recent call last):
-      ...
-    kapi_sim.errors.KernelLaunchError: an event without a record has no time: call its record() first [event-unrecorded]
-    """
-    return Event.elapsed_time(start, end)
 
 
 def _timed_of(event: Any) -> Any:

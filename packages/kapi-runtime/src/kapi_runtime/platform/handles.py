@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from kapi_runtime.platform import callbacks, current
-from kapi_sim.errors import KernelLaunchError
+from kapi_runtime.platform import callbacks, current, reset
+from kapi_sim.errors import KernelLaunchError, LimitError
 from kapi_sim.shown import shown
 
 if TYPE_CHECKING:
@@ -111,6 +111,8 @@ class Device:
         Memory of one work-group, of the device, and the largest single allocation, in bytes.
     sub_group_sizes : list of int
         Sub-group sizes that kernels may have, in work-items.
+    id : int
+        Its index in `devices`.
     has_aspect_fp16, has_aspect_fp64, has_aspect_atomic64, has_aspect_cpu, has_aspect_gpu : bool
         What it has, and is.
 
@@ -127,6 +129,8 @@ class Device:
 
     __slots__ = ()
 
+    has_aspect_fp16: bool
+
     def __init__(self, *given: object, **named: object) -> None:
         raise _not_made_so("Device", "take one of `devices`, or `select_device(name)`")
 
@@ -134,6 +138,47 @@ class Device:
     @abstractmethod
     def summary(self) -> DeviceSummary:
         """The properties of the device; ``print(device.summary)`` shows them as text."""
+
+    @property
+    def id(self) -> int:
+        """Its index in `devices`, by which `select_device` takes it.
+
+        Raises
+        ------
+        LimitError
+            If it is a sub-device, which is not in the list.
+        """
+        from kapi_runtime.platform.installed import platforms
+
+        every = [device for platform in platforms() for device in platform.devices()]
+        if self not in every:
+            raise LimitError(
+                f"a device must be one of `devices` to have an id, got {self!r}: keep the device itself",
+                code="device-lacks",
+            )
+        return every.index(self)
+
+    @property
+    @abstractmethod
+    def compute_capability(self) -> tuple[int, int]:
+        """Generation of a GPU of NVIDIA's, such as (9, 0); LimitError for every other device."""
+
+    @property
+    def supports_float16(self) -> bool:
+        """Whether kernels may compute in float16, by numba.cuda's name."""
+        return bool(self.has_aspect_fp16)
+
+    def reset(self) -> None:
+        """Begin anew with the device, as `Context.reset` does: wait for its work, and drop what is cached for it.
+
+        Arrays and queues stay.
+        """
+        from kapi_runtime.platform.installed import platform_of_device
+
+        platform = platform_of_device(self)
+        platform.finish(self)
+        platform.default_queue(self).synchronize()
+        reset.forget(self)
 
     @property
     @abstractmethod
@@ -169,6 +214,10 @@ class Device:
     @abstractmethod
     def _described(self) -> str:
         """Name it in a few words."""
+
+    def __call__(self) -> Any:
+        """Return the device itself: numba.cuda's reference writes ``gpus.current()``."""
+        return self
 
     def __enter__(self) -> Any:
         current.enter(self)
@@ -241,8 +290,8 @@ class Queue:
         finally:
             self.synchronize()
 
-    def add_callback(self, function: Callable[[Any, EventStatus, Any], object], arg: Any = None) -> None:
-        """Call ``function(queue, status, arg)`` when all work that was submitted to the queue so far is done.
+    def add_callback(self, callback: Callable[[Any, EventStatus, Any], object], arg: Any = None) -> None:
+        """Call ``callback(queue, status, arg)`` when all work that was submitted to the queue so far is done.
 
         The callbacks of one queue are called in the order in which they were added, one at a time, in a thread of
         the queue's own; those of different queues may be called at the same time.  Work that is submitted later
@@ -252,15 +301,15 @@ class Queue:
 
         Parameters
         ----------
-        function : callable
+        callback : callable
             Takes the queue, the status of the work, which is `EventStatus.complete`, and `arg`.
         arg : object, optional
-            What the function is to be given.
+            What the callback is to be given.
 
         Raises
         ------
         KernelLaunchError
-            If `function` cannot be called.
+            If `callback` cannot be called.
 
         Examples
         --------
@@ -271,11 +320,11 @@ class Queue:
         >>> called
         [('complete', 'done')]
         """
-        if not callable(function):
+        if not callable(callback):
             raise KernelLaunchError(
-                f"function of add_callback must be callable, got {shown(function)}", code="callback-form"
+                f"callback of add_callback must be callable, got {shown(callback)}", code="callback-form"
             )
-        callbacks.call_after(self, self.submit_barrier(), lambda: function(self, EventStatus.complete, arg))
+        callbacks.call_after(self, self.submit_barrier(), lambda: callback(self, EventStatus.complete, arg))
 
     def async_done(self) -> asyncio.Future[Any]:
         """Return an awaitable of the running asyncio loop: done when all work submitted so far is.

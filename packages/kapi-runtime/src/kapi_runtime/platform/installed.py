@@ -11,7 +11,7 @@ import importlib.util
 import re
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -30,6 +30,7 @@ __all__ = [
     "named",
     "nothing_installed",
     "platform_of_array",
+    "platform_of_device",
     "platforms",
     "what_is_missing",
 ]
@@ -66,9 +67,9 @@ class _Known:
     class_name: str
     needs: tuple[str, ...]
     is_array: Callable[[Any], bool]
-    extras: dict[str, str]
-    libraries: frozenset[str]
-    queue_protocol: str
+    extras: dict[str, str] = field(default_factory=dict)
+    libraries: frozenset[str] = frozenset()
+    queue_protocol: str = ""
     at_import: str = ""
 
     @property
@@ -210,6 +211,11 @@ def platform_of_array(value: Any, what: str) -> Platform | None:
                 )
             return _get(known)
     return None
+
+
+def platform_of_device(device: Any) -> Platform:
+    """Return the platform of a device of one that is installed."""
+    return next(platform for platform in platforms() if platform.device(device) is not None)
 
 
 def what_is_missing(source: Any) -> str:

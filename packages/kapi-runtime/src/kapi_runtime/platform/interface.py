@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 import numpy as np
 
 from kapi_runtime.platform.handles import Device, DeviceSummary, HostEvent, Queue
+from kapi_runtime.platform.numba_cuda import NumbaCudaHost
 from kapi_sim import LocalAccessor
 from kapi_sim.language.usm_fields import ArrayFields
 
@@ -839,6 +840,13 @@ class Platform(ABC):
     @abstractmethod
     def array_like(self, arrays: Sequence[Any], shape: Any, dtype: Any) -> Any:
         """Return a new array for the result of an operation on arrays, as `kapi_runtime.memory.like` says."""
+
+    # -- numba.cuda's host API
+
+    @property
+    @abstractmethod
+    def numba_cuda(self) -> NumbaCudaHost:
+        """What the platform has of numba.cuda's host API beyond this class."""
 
     # -- what is there
 

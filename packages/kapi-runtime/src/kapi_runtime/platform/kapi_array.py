@@ -10,12 +10,13 @@ import math
 import operator
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 
 from kapi_runtime.platform.dlpack import capsule_of
 from kapi_runtime.platform.interface import MemoryKind
+from kapi_runtime.platform.numba_cuda_arrays import NumbaCudaArray
 from kapi_sim.errors import DtypeError
 from kapi_sim.language.usm_fields import ArrayFields
 from kapi_sim.shown import shown
@@ -44,8 +45,10 @@ class _Shadow:
     __array_interface__: dict[str, Any]
 
 
-class KapiArray(ABC):
+class KapiArray(NumbaCudaArray, ABC):
     """An array in a device's memory; a platform says how its bytes are copied, and who keeps them.
+
+    It has the methods of numba.cuda's arrays as well: `NumbaCudaArray`.
 
     Parameters
     ----------
@@ -53,9 +56,16 @@ class KapiArray(ABC):
         Where the elements are, and of what type.
     usm_type : {"device", "shared", "host"}
         The kind of memory.
+
+    Attributes
+    ----------
+    protocol : str
+        The attribute by which libraries read arrays of the platform.
     """
 
     __slots__ = ("__weakref__", "_fields", "usm_type")
+
+    protocol: str
 
     __array_ufunc__ = None  # NumPy's functions and operators leave it alone, and say so
 
@@ -138,7 +148,28 @@ class KapiArray(ABC):
         flags = self._shadow().flags
         return ArrayFlags(flags.c_contiguous, flags.f_contiguous, not self._fields.readonly)
 
+    @property
+    def fields(self) -> ArrayFields:
+        """Where the elements are, and of what type."""
+        return self._fields
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """The addresses at which its elements begin and end."""
+        return self._fields.span
+
     # -- views and copies
+
+    def over(self, array: np.ndarray[Any, Any]) -> Self:
+        """Return NumPy's array of this memory, which the host reads, as one of the device's."""
+        strides = tuple(stride // array.itemsize for stride in array.strides)
+        pointer, readonly = array.__array_interface__["data"]
+        return self._with(ArrayFields(pointer, array.shape, strides, array.dtype, readonly, self._fields.owner))
+
+    def strided(self, shape: tuple[int, ...], dtype: np.dtype[Any], strides: tuple[int, ...]) -> Self:
+        """Return an array of other form from where this one begins; strides in elements."""
+        fields = self._fields
+        return self._with(ArrayFields(fields.pointer, shape, strides, dtype, fields.readonly, fields.owner))
 
     @property
     def T(self) -> Self:
@@ -149,10 +180,28 @@ class KapiArray(ABC):
         """Return the axes in another order, the reverse if none is given, of the same memory."""
         return self._view(self._shadow().transpose(*axes))
 
-    def reshape(self, *shape: int | tuple[int, ...]) -> Self:
-        """Return the elements in another shape; of the same memory if this array is C-contiguous, else a copy."""
+    def reshape(self, *newshape: int | tuple[int, ...], **kws: Literal["C", "F"]) -> Self:
+        """Return the elements in another shape; of the same memory if this array is contiguous, else a copy.
+
+        `order`, the only keyword, says in which order elements are counted, "C" or "F".
+        """
+        order = kws.pop("order", "C")
+        if kws:
+            raise TypeError(f"reshape must be given no keyword but order, got {', '.join(kws)}")
+        if order not in ("C", "F"):
+            raise DtypeError(f'order of reshape must be "C" or "F", got {shown(order)}', code="copy-order")
+        if order == "F":  # the same, with the axes in reverse order
+            shape = newshape[0] if isinstance(newshape[0], tuple) else newshape
+            return self.T.reshape(tuple(shape)[::-1]).T  # type: ignore[arg-type]
         source = self if self.flags.c_contiguous else self.copy()
-        return source._view(source._shadow().reshape(*shape))
+        return source._view(source._shadow().reshape(*newshape))
+
+    def ravel(self, order: Literal["C", "F"] = "C", stream: Any = 0) -> Self:
+        """Return the elements along one axis, in C's order or Fortran's; of the same memory if it is contiguous so.
+
+        `stream` is numba.cuda's, and not needed: a copy waits.
+        """
+        return self.reshape((-1,), order=order)
 
     def copy(self, order: str = "C") -> Self:
         """Return a C-contiguous copy on the same queue, of the same kind; `order` may be "C" alone."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Collection, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 import dpctl
@@ -25,6 +26,7 @@ from kapi_runtime.platform.interface import (
     Platform,
     Times,
 )
+from kapi_runtime.platform.numba_cuda_arrays import HostReadableArray
 from kapi_runtime.platform.placement import other_target_error, placement_error
 from kapi_runtime.sycl import findings
 from kapi_runtime.sycl.devices import discovery
@@ -34,9 +36,10 @@ from kapi_runtime.sycl.devices.fork import require_no_fork
 from kapi_runtime.sycl.devices.usable import usable_devices
 from kapi_runtime.sycl.memory import host_api as memory
 from kapi_runtime.sycl.memory.copying import copy_array, copy_bytes
-from kapi_runtime.sycl.memory.usm_array import copy_call, shared_array_of
+from kapi_runtime.sycl.memory.usm_array import UsmArray, copy_call, shared_array_of
 from kapi_runtime.sycl.memory.usm_bytes import memory_at, require_memory
 from kapi_runtime.sycl.native.submission import DONE
+from kapi_runtime.sycl.numba_cuda import SyclNumbaCuda
 from kapi_runtime.sycl.placement import execution_queue
 from kapi_runtime.sycl.programs.geometry import rounded_range
 from kapi_runtime.sycl.queues import events, keep_alive
@@ -87,6 +90,10 @@ class SyclPlatform(Platform):
     # -- arrays
 
     def fields(self, value: Any) -> ArrayFields | None:
+        if isinstance(value, HostReadableArray):
+            value = value.device_array
+        if isinstance(value, UsmArray):
+            return value.fields
         if is_usm_array(value):
             fields = structure_fields(value)
             if fields is None:
@@ -380,6 +387,12 @@ class SyclPlatform(Platform):
 
     def array_like(self, arrays: Sequence[Any], shape: Any, dtype: Any) -> Any:
         return memory.like(arrays, shape, dtype)
+
+    # -- numba.cuda's host API
+
+    @cached_property
+    def numba_cuda(self) -> SyclNumbaCuda:
+        return SyclNumbaCuda()
 
     # -- what is there
 

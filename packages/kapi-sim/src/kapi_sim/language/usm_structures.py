@@ -72,7 +72,7 @@ C_CONTIGUOUS, F_CONTIGUOUS, WRITABLE = 1, 2, 4
 class_addresses = (ctypes.c_void_p * 2)()
 """Addresses of the classes whose layout is known, dpnp's wrapper and the array type; null where none is."""
 
-_wrapper: type | None = None
+_wrappers: set[type] = set()  # dpnp's own array, and classes that derive from it and add no field
 _inner: type | None = None
 _refused: set[type] = set()
 _two_ints = ctypes.c_uint64.from_address
@@ -93,7 +93,7 @@ def struct_key(value: Any) -> tuple[int, int, type] | None:
         one whose layout is known.
     """
     cls = type(value)
-    if cls is _wrapper:
+    if cls in _wrappers:
         value = value._array_obj
     elif cls is not _inner:
         return None
@@ -105,7 +105,7 @@ def inner_array(value: Any) -> Any:
     if not learn(value):
         return None
     inner: Any = value
-    return inner._array_obj if type(value) is _wrapper else inner
+    return inner._array_obj if type(value) in _wrappers else inner
 
 
 def learn(value: Any) -> bool:
@@ -121,14 +121,14 @@ def learn(value: Any) -> bool:
     bool
         Whether its structure is read; False leaves everything as it was.
     """
-    global _wrapper, _inner
+    global _inner
     cls = type(value)
-    if cls in (_wrapper, _inner):
+    if cls is _inner or cls in _wrappers:
         return True
     if cls in _refused:
         return False
     try:
-        inner = value._array_obj if cls.__name__ == "dpnp_array" else value
+        inner = value._array_obj if any(each.__name__ == "dpnp_array" for each in cls.__mro__) else value
         known = _is_laid_out(cls, inner, value)
     except Exception:  # whatever a class of another make or version does, its arrays have their protocol
         known = False
@@ -136,8 +136,9 @@ def learn(value: Any) -> bool:
         _refused.add(cls)
         return False
     if inner is not value:
-        _wrapper = cls
-        class_addresses[0] = id(cls)
+        _wrappers.add(cls)
+        if cls.__name__ == "dpnp_array":
+            class_addresses[0] = id(cls)
     _inner = type(inner)
     class_addresses[1] = id(type(inner))
     return True

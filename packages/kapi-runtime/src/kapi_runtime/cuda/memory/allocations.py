@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Literal
 
 import numpy as np
@@ -14,7 +15,14 @@ from kapi_runtime.cuda.queues.queue import CudaQueue
 from kapi_sim.errors import UsmAllocationError
 from kapi_sim.language.usm_fields import ArrayFields
 
-__all__ = ["CudaMemory", "copy_from_device", "copy_to_device", "copy_within_device", "submit_copy"]
+__all__ = [
+    "CudaMemory",
+    "copy_from_device",
+    "copy_to_device",
+    "copy_within_device",
+    "deferred_frees",
+    "submit_copy",
+]
 
 Kind = Literal["device", "shared", "host"]
 
@@ -83,12 +91,35 @@ class CudaMemory:
     def __del__(self) -> None:
         pointer = getattr(self, "pointer", 0)
         try:
-            if pointer and driver.is_loaded():
-                with self.device.entered():
-                    # Both wait for the work that may use it.
-                    driver.quietly("cuMemFreeHost" if self.kind == "host" else "cuMemFree", pointer)
+            if pointer and _deferring:
+                _deferred.append((self.device, self.kind, pointer))
+            elif pointer:
+                _free(self.device, self.kind, pointer)
         except Exception:  # at exit the driver and modules may be gone, and a lost context cannot be entered
             return
+
+
+_deferring: list[None] = []  # as many as there are `deferred_frees` at present, in all threads
+_deferred: list[tuple[CudaDevice, Kind, int]] = []
+
+
+@contextmanager
+def deferred_frees() -> Iterator[None]:
+    """Give no memory back in a ``with`` block, of whatever thread: that would wait for the device."""
+    _deferring.append(None)
+    try:
+        yield
+    finally:
+        _deferring.pop()
+        while _deferred and not _deferring:
+            _free(*_deferred.pop())
+
+
+def _free(device: CudaDevice, kind: Kind, pointer: int) -> None:
+    if driver.is_loaded():
+        with device.entered():
+            # Both wait for the work that may use it.
+            driver.quietly("cuMemFreeHost" if kind == "host" else "cuMemFree", pointer)
 
 
 def copy_to_device(queue: CudaQueue, pointer: int, source: np.ndarray[Any, Any]) -> None:

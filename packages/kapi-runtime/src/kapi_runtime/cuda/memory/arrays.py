@@ -20,6 +20,7 @@ import numpy as np
 from kapi_runtime.cuda.devices import driver
 from kapi_runtime.cuda.queues.streams import CudaStream, current_stream, stream_of
 from kapi_runtime.platform.dlpack import CUDA, CUDA_HOST, CUDA_MANAGED, read_capsule
+from kapi_runtime.platform.numba_cuda_arrays import HostReadableArray
 from kapi_runtime.platform.placement import placement_error
 from kapi_sim.errors import DtypeError
 from kapi_sim.language.usm_fields import ArrayFields, c_strides
@@ -78,6 +79,8 @@ def cuda_fields(value: Any) -> ArrayFields | None:
         If it has a mask, elements that NumPy does not have, steps between elements or an address that are no whole
         elements, or is a tensor of PyTorch whose values are not those in memory.
     """
+    if isinstance(value, HostReadableArray):
+        value = value.device_array
     reader = _READERS.get(library_of(value))
     fields = reader(value) if reader is not None else None
     if fields is None:

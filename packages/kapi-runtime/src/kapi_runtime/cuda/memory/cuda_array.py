@@ -52,6 +52,8 @@ class CudaArray(KapiArray):
 
     __slots__ = ("_is_on_queue", "_memory", "queue")
 
+    protocol = "__cuda_array_interface__"
+
     def __init__(self, fields: ArrayFields, kind: Kind, memory: Any, queue: CudaQueue, is_on_queue: bool) -> None:
         super().__init__(fields, kind)
         self._memory, self.queue, self._is_on_queue = memory, queue, is_on_queue

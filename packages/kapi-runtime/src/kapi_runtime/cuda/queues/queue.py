@@ -16,7 +16,7 @@ from kapi_sim.errors import KernelLaunchError
 from kapi_sim.forks import free_in_children
 from kapi_sim.shown import shown
 
-__all__ = ["CudaQueue", "default_queue", "describe_queue", "new_queue", "queue_of_stream"]
+__all__ = ["CudaQueue", "default_queue", "describe_queue", "new_queue", "queue_of_handle", "queue_of_stream"]
 
 _NON_BLOCKING = 1
 
@@ -146,8 +146,11 @@ def queue_of_stream(source: Any) -> CudaQueue | None:
     if isinstance(source, CudaQueue):
         return source
     handle = _handle_of(source)
-    if handle is None:
-        return None
+    return None if handle is None else queue_of_handle(handle, source)
+
+
+def queue_of_handle(handle: int, source: Any = None) -> CudaQueue:
+    """Return the queue of a stream by its handle; the stream must stay as long as the queue, or `source` keep it."""
     stream = stream_of(handle, source)
     return CudaQueue(device_at(_ordinal_of(source, stream)), stream)
 

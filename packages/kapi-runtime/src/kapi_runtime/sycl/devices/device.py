@@ -5,13 +5,13 @@ from __future__ import annotations
 import operator
 import warnings
 from contextlib import suppress
-from typing import Any
+from typing import Any, NoReturn
 
 import dpctl
 
 from kapi_runtime.platform.handles import Device
 from kapi_runtime.sycl.devices.device_summary import DpctlDeviceSummary, describe_device, summarize
-from kapi_sim.errors import DeviceNotFoundError
+from kapi_sim.errors import DeviceNotFoundError, LimitError
 
 __all__ = ["DpctlDevice"]
 
@@ -27,6 +27,15 @@ class DpctlDevice(Device, dpctl.SyclDevice):  # type: ignore[misc]  # dpctl is A
 
     def __init__(self, device: Any = None) -> None:
         """`dpctl.SyclDevice` has done all when it was made."""
+
+    @property
+    def compute_capability(self) -> NoReturn:
+        """Raise LimitError: it is a property of NVIDIA's GPUs."""
+        raise LimitError(
+            f"a device must be one of CUDA's to have a compute capability, got {describe_device(self)}: ask for what "
+            "is needed, such as `device.has_aspect_fp64`",
+            code="device-lacks",
+        )
 
     @property
     def summary(self) -> DpctlDeviceSummary:

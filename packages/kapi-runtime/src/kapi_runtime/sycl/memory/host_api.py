@@ -152,11 +152,11 @@ def _on_device(values: Any) -> Any:
     if isinstance(values, dpnp.tensor.usm_ndarray):
         return dpnp.asarray(values)
     if hasattr(values, "__sycl_usm_array_interface__"):
-        return _dpnp_array_of(values if isinstance(values, UsmArray) else usm_array_of(values))
+        return dpnp_array_of(values if isinstance(values, UsmArray) else usm_array_of(values))
     return shared_array_of(values)
 
 
-def _dpnp_array_of(array: UsmArray) -> Any:
+def dpnp_array_of(array: UsmArray) -> Any:
     """A dpnp array of the same memory; `dpnp.asarray` would copy it, and takes no negative strides by the protocol."""
     dpnp = _dpnp()
     if array.size == 0:

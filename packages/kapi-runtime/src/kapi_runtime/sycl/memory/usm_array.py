@@ -88,6 +88,8 @@ class UsmArray(KapiArray):
 
     __slots__ = ("_owner",)
 
+    protocol = "__sycl_usm_array_interface__"
+
     def __init__(self, fields: ArrayFields, usm_type: UsmType, owner: Any) -> None:
         super().__init__(fields, usm_type)
         self._owner = owner  # the allocation, or what else keeps the memory
