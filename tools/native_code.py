@@ -6,10 +6,13 @@ writes nothing, and fails if a file is not what it would write.
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
+
+from kapi_runtime.native.compilation import SETTINGS
 
 MODULES = ("kapi_runtime.cuda.native.launching", "kapi_runtime.sycl.native.launching")
 
@@ -24,7 +27,9 @@ def main(arguments: list[str]) -> int:
         assert specification is not None
         assert specification.origin is not None
         file = Path(specification.origin).with_suffix(".json")
-        made = subprocess.run([sys.executable, "-c", _MADE, module], stdout=subprocess.PIPE, text=True, check=True)
+        environment = {**os.environ, **SETTINGS}
+        command = [sys.executable, "-c", _MADE, module]
+        made = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, env=environment)
         if file.exists() and file.read_text(encoding="utf-8") == made.stdout:
             print(f"{file}: as it would be made")
         elif "--check" in arguments:

@@ -6,11 +6,22 @@ from typing import Any
 
 from llvmlite import ir
 from numba import njit, types
+from numba.core import config
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.types import ExternalFunction, Record
 from numba.extending import intrinsic
 
-__all__ = ["ExternalFunction", "NativeCompiler", "Record", "call_pointer", "compiled", "intrinsic", "njit", "types"]
+__all__ = [
+    "ExternalFunction",
+    "NativeCompiler",
+    "Record",
+    "call_pointer",
+    "code_settings",
+    "compiled",
+    "intrinsic",
+    "njit",
+    "types",
+]
 
 
 class NativeCompiler(CompilerBase):
@@ -25,6 +36,15 @@ def call_pointer(context: Any, builder: Any, place: Any, given: list[Any], resul
     """Call the C function at an address, of this type, and return its result."""
     kind = ir.FunctionType(context.get_value_type(result), [context.get_value_type(each) for each in parameters])
     return builder.call(builder.inttoptr(place, kind.as_pointer()), given)
+
+
+def code_settings() -> dict[str, str]:
+    """Return what decides the LLVM IR of functions, by the names of Numba's environment variables."""
+    return {
+        "NUMBA_CPU_NAME": str(config.CPU_NAME),
+        "NUMBA_CPU_FEATURES": str(config.CPU_FEATURES),
+        "NUMBA_OPT": str(int(config.OPT)),
+    }
 
 
 def compiled(function: Any, signature: tuple[Any, ...]) -> tuple[str, str]:

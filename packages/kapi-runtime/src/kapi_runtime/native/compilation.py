@@ -1,7 +1,7 @@
 """From native functions in Python to the machine code that kapi-runtime ships, by Numba and LLVM.
 
-``python tools/native_code.py`` writes the files; no launch imports this module.  A file is made in a process of its
-own, since Numba takes its settings when it is imported, and the code must be the same wherever it is made.
+``python tools/native_code.py`` writes the files; no launch imports this module.  A file is made in a process with
+`SETTINGS` in its environment, so that the code is the same wherever it is made.
 
 The code of an entry point needs no linker: all that it calls of kapi's is inlined, and it finds C functions in the
 table that ``self`` holds (see `loading`).  So it runs at any address.
@@ -14,7 +14,6 @@ import hashlib
 import importlib.metadata
 import importlib.util
 import json
-import os
 import re
 import sys
 import textwrap
@@ -24,15 +23,17 @@ from typing import Any
 
 from kapi_runtime.native.loading import TABLE, TARGETS, WORD
 
-__all__ = ["digest_of", "machine_code"]
+__all__ = ["SETTINGS", "digest_of", "machine_code"]
 
 _COMPILERS = ("numba", "llvmlite")
-_SETTINGS = {
+SETTINGS = {
     # For any processor of the architecture, and as the function was written: LLVM's passes run below.
     "NUMBA_CPU_NAME": "generic",
     "NUMBA_CPU_FEATURES": "",
     "NUMBA_OPT": "0",
 }
+"""Numba's settings, as environment variables."""
+
 _OWN_SOURCES = ("kapi_runtime.native.language", "kapi_runtime.native.compilation", "kapi_runtime._numba_compat")
 _CPU = "x86-64"
 _ATTRIBUTES = '"no-builtins" "no-jump-tables"="true"'
@@ -58,13 +59,16 @@ def machine_code(module: str) -> str:
     Raises
     ------
     ValueError
-        If a function raises something, or needs more than its own code and C functions; or if Numba was imported
-        earlier, with other settings.
+        If a function raises something, or needs more than its own code and C functions; or if Numba has other
+        settings.
     """
-    if "numba" in sys.modules:
-        raise ValueError("machine code must be made in a process that has not imported Numba, got one that has")
-    os.environ.update(_SETTINGS)
     import llvmlite.binding as llvm
+
+    from kapi_runtime import _numba_compat
+
+    settings = _numba_compat.code_settings()
+    if settings != SETTINGS:
+        raise ValueError(f"machine code must be made with Numba's settings {SETTINGS}, got {settings}")
 
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()

@@ -166,7 +166,7 @@ class HostReadableArray(np.ndarray[Any, Any]):
     def of(cls, memory: Any) -> HostReadableArray:
         """Return the bytes of a `KapiArray` in shared or host memory."""
         interface = {"data": (memory.span[0], False), "shape": memory.shape, "typestr": "|u1", "version": 3}
-        array: HostReadableArray = np.asarray(_Bytes(interface, memory)).view(cls)
+        array: HostReadableArray = np.asarray(_OwnedBytes(interface, memory)).view(cls)
         array.kapi_memory = memory
         return array
 
@@ -233,7 +233,7 @@ class HostReadableArray(np.ndarray[Any, Any]):
 
 
 @dataclass(frozen=True, slots=True)
-class _Bytes:
+class _OwnedBytes:
     """Memory for NumPy, whose array keeps this object, and with it the memory."""
 
     __array_interface__: dict[str, Any]

@@ -83,7 +83,7 @@ def _device_array_class() -> Any:
 
     from kapi_runtime.sycl.memory.copying import copy_array
 
-    class DeviceArray(NumbaCudaArray, dpnp.ndarray):  # type: ignore[misc]  # dpnp is Any for mypy
+    class DpnpDeviceArray(NumbaCudaArray, dpnp.ndarray):  # type: ignore[misc]  # dpnp is Any for mypy
         """dpnp's array with the methods of numba.cuda's arrays; parts of it have them, too."""
 
         __slots__ = ()
@@ -121,4 +121,4 @@ def _device_array_class() -> Any:
                 source = source.to_device(self.sycl_queue)
             self[...] = source
 
-    return DeviceArray
+    return DpnpDeviceArray
