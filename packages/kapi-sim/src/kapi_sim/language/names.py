@@ -33,7 +33,7 @@ _LANGUAGE = (
 )
 _LAUNCH = ("DEFAULT_LOCAL_SIZE", "call_kernel", "call_kernel_async", "device_context")
 _CONTROLS = ("Profile", "debug", "simulation", "trace")
-_WARNINGS = ("BenignRaceWarning", "ImplicitCopyWarning", "KapiWarning", "SimulatorOnlyWarning")
+_WARNINGS = ("BenignRaceWarning", "ImplicitCopyWarning", "KapiWarning", "LimitWarning", "SimulatorOnlyWarning")
 
 COMMON_NAMES: tuple[str, ...] = (
     *_LANGUAGE,

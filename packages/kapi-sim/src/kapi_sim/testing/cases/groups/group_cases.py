@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -183,6 +184,11 @@ def _nested_collectives(kapi: Any) -> Any:
     return exchange
 
 
+def _numbers_and_tile(size: int) -> list[Any]:
+    numbers = np.random.default_rng(5).integers(0, 1000, 2 * size)
+    return [numbers, np.zeros((3, 2 * size), np.int64), Local(size, np.int64)]
+
+
 def _after_nested_collectives(given: list[Any]) -> dict[int, Any]:
     groups = given[0].reshape(2, -1)
     below = (groups % 7).max(axis=1, keepdims=True) + groups[:, 1:2] % 7
@@ -312,11 +318,7 @@ CASES: tuple[Case, ...] = (
             f"groups/collectives-in-nested-functions-of-{size}",
             _nested_collectives,
             ((2 * size,), (size,)),
-            lambda size=size: [
-                np.random.default_rng(5).integers(0, 1000, 2 * size),
-                np.zeros((3, 2 * size), np.int64),
-                Local(size, np.int64),
-            ],
+            partial(_numbers_and_tile, size),
             _after_nested_collectives,
         )
         for size in (8, 64)  # fewer work-items than a vector of Intel's CPU runtime has lanes, and more
