@@ -10,7 +10,10 @@ import kapi_numba_offload.run.launching
 
 @pytest.fixture(scope="session")
 def assert_same():
-    """Compare with dpnp's own result: type, dtype, shape, USM kind, queue, and values within rounding."""
+    """Compare with dpnp's own result: type, dtype, shape, USM kind, queue, and values within rounding.
+
+    Where dpnp's has rank 0, the result is to be Python's number.
+    """
 
     def compare(result, expected, rtol=1e-6):
         if isinstance(expected, tuple):
@@ -20,6 +23,10 @@ def assert_same():
             return
         if not isinstance(expected, dpnp.ndarray):
             np.testing.assert_allclose(result, expected, rtol=rtol)
+            return
+        if expected.ndim == 0:
+            assert type(result) is type(expected.item())
+            np.testing.assert_allclose(result, expected.item(), rtol=rtol)
             return
         assert type(result) is type(expected)
         assert (result.dtype, result.shape) == (expected.dtype, expected.shape)

@@ -38,14 +38,15 @@ class ArrayKind:
         Its rank, if known.
     may_be_element : bool
         Whether it was named with an index for each axis, one of which may be an array of indices, and need not be.
-    is_given : bool
-        Whether it is a parameter's array: one of rank 0 is changed in place, where others of rank 0 stand for numbers.
+    is_array : bool
+        Whether it is an array of rank 0 to Numba, too: a parameter's, or one that was made with the shape `()`. It is
+        changed in place and returned as an array, where others of rank 0, such as sums, stand for numbers.
     """
 
     usm: bool
     ndim: int | None = None
     may_be_element: bool = field(default=False, compare=False)
-    is_given: bool = field(default=False, compare=False)
+    is_array: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +158,7 @@ class Kinds:
             if isinstance(node.target, ast.Name):
                 own = self.of[id(target)]
                 # What is changed in place keeps its rank; a 0-d array stands for a number, which is replaced.
-                self._now[node.target.id] = own if isinstance(own, ArrayKind) and (own.ndim or own.is_given) else kind
+                self._now[node.target.id] = own if isinstance(own, ArrayKind) and (own.ndim or own.is_array) else kind
         elif isinstance(node, (ast.For, ast.While)):
             self._loop(node)
         elif isinstance(node, ast.If):
@@ -203,8 +204,7 @@ class Kinds:
 
     def _join(self, other: dict[str, Kind]) -> None:
         self._now = {
-            name: kind if other.get(name, kind) == kind else _either(kind, other[name])
-            for name, kind in {**other, **self._now}.items()
+            name: _either(kind, other.get(name, kind)) for name, kind in {**other, **self._now}.items()
         }
 
     def _assign(self, target: ast.expr, kind: Kind) -> None:
@@ -251,7 +251,7 @@ class Kinds:
             return self._combined(node, [node.left, node.right])
         if isinstance(node, ast.UnaryOp):
             kind = self._expression(node.operand)
-            return SCALAR if isinstance(node.op, ast.Not) else kind
+            return SCALAR if isinstance(node.op, ast.Not) else _computed(kind)
         if isinstance(node, ast.Compare):
             return self._combined(node, [node.left, *node.comparators])
         if isinstance(node, ast.Call):
@@ -331,6 +331,8 @@ class Kinds:
         if owner.ndim is None or len(axes) != len(kinds):
             return ArrayKind(owner.usm)
         rank = owner.ndim
+        if rank == 0 and any(map(_is_slice, axes)):  # `a[...]`
+            return owner
         for axis, kind in zip(axes, kinds, strict=True):
             if isinstance(axis, ast.Constant) and axis.value is None:
                 rank += 1
@@ -352,9 +354,9 @@ class Kinds:
             if name is not None:
                 return self._numpy_call(node, name, function, kinds)
             if function is abs and len(kinds) == 1:
-                return kinds[0]
+                return _computed(kinds[0])
             if is_number_type(function) and len(kinds) == 1 and isinstance(kinds[0], ArrayKind):
-                return kinds[0]  # an array's elements are converted
+                return _computed(kinds[0])  # an array's elements are converted
             if function in _TO_SCALAR or is_number_type(function):
                 return SCALAR
             if getattr(function, "__module__", None) == "math" or type(function).__module__ == "math":
@@ -392,7 +394,7 @@ class Kinds:
         self._meet(node, [each for each, usm in is_of if usm], outside)
         if not arrays or (name in CREATION and all(each.ndim == 0 for each in arrays)):
             if name in CREATION:
-                made = ArrayKind(of_dpnp or not self._has_host, _made_rank(name, node, kinds))
+                made = ArrayKind(of_dpnp or not self._has_host, _made_rank(name, node, kinds), is_array=True)
                 return TupleKind((made, made)) if name in MAKES_PAIRS else made
             return ArrayKind(True) if of_dpnp else ANY
         if name.endswith("_like") or (name in _SAME_RANK_FUNCTIONS and kinds[0] is arrays[0] and not node.keywords):
@@ -411,8 +413,8 @@ class Kinds:
             return ArrayKind(owner.usm, 1)
         if function.attr == "reshape":
             rank = len(kinds[0].items) if kinds and isinstance(kinds[0], TupleKind) else len(kinds)
-            return ArrayKind(owner.usm, rank if all(kind == SCALAR or isinstance(kind, TupleKind) for kind in kinds)
-                             else None)  # fmt: skip
+            is_known = all(kind == SCALAR or isinstance(kind, TupleKind) for kind in kinds)
+            return ArrayKind(owner.usm, rank if is_known else None, is_array=True)
         return SCALAR if function.attr == "item" else ANY
 
 
@@ -489,10 +491,15 @@ def _kind(value: Any) -> Kind:
 
 def _either(first: Kind, second: Kind) -> Kind:
     if first == second:
-        return first
+        return first if isinstance(first, ArrayKind) and first.is_array else second
     if isinstance(first, ArrayKind) and isinstance(second, ArrayKind) and first.usm == second.usm:
         return ArrayKind(first.usm)
     return ANY
+
+
+def _computed(kind: Kind) -> Kind:
+    """The kind of what is computed from each element: of an array of rank 0, as a sum, a number."""
+    return ArrayKind(kind.usm, kind.ndim) if isinstance(kind, ArrayKind) else kind
 
 
 def _of_rank(usm: bool, rank: int | None) -> Kind:

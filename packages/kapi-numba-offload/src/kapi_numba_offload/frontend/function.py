@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 import sys
+import threading
 from collections.abc import Callable, Iterable, Sequence
 from types import FunctionType
 from typing import Any
@@ -16,6 +17,7 @@ from kapi_numba_offload.analysis.kinds import ANY, SCALAR, ArrayKind, Kind, Kind
 from kapi_numba_offload.analysis.names import Names
 from kapi_numba_offload.analysis.normal_form import normalised
 from kapi_numba_offload.analysis.source import function_definition
+from kapi_numba_offload.frontend.returned_numbers import as_numbers, numbers_in_lists, returned_arrays
 from kapi_numba_offload.loops.loop_syntax import variables_of
 from kapi_numba_offload.partition.facts import PREFIX, Facts
 from kapi_numba_offload.partition.kept_views import with_kept_views
@@ -30,6 +32,9 @@ from kapi_sim.errors import KernelCompilationError
 from kapi_types import UsmArrayType, is_usm_array
 
 __all__ = ["OffloadedFunction", "holds_usm"]
+
+_state = threading.local()
+"""Whether the thread is inside of a call of an offloaded function, as `is_inside`."""
 
 
 class OffloadedFunction:
@@ -83,6 +88,8 @@ class OffloadedFunction:
         names = Names(function, definition)
         kinds = Kinds(names, dict(zip(names.parameters, map(_kind_of_type, arguments), strict=True)))
         kinds.run(definition.body)
+        self._returned = returned_arrays(definition, kinds)
+        self._has_lists = any(map(_holds_lists, self.arguments))
         write_out(definition, names, kinds)
         stored = variables_of([definition], ast.Store)
         contiguous = frozenset(
@@ -108,6 +115,18 @@ class OffloadedFunction:
         return self._run(args)
 
     def _run(self, args: Sequence[Any]) -> Any:
+        if getattr(_state, "is_inside", False):
+            return self._result(args)  # another offloaded function goes on with it, on the device
+        _state.is_inside = True
+        try:
+            result = self._result(args)
+        finally:
+            _state.is_inside = False
+            if self._has_lists:
+                numbers_in_lists(args)
+        return as_numbers(result, self._returned)
+
+    def _result(self, args: Sequence[Any]) -> Any:
         if self._has_run:
             return self._call(*args)
         with first_run():
@@ -153,7 +172,7 @@ def _rebuilt(
 
 def _kind_of_type(type_: types.Type) -> Kind:
     if isinstance(type_, UsmArrayType):
-        return ArrayKind(True, type_.ndim, is_given=True)
+        return ArrayKind(True, type_.ndim, is_array=True)
     if isinstance(type_, types.Array):
         return ArrayKind(False, type_.ndim)
     if isinstance(type_, (types.Number, types.Boolean)):
@@ -170,6 +189,10 @@ def holds_usm(given: Iterable[types.Type]) -> bool:
     return any(
         isinstance(each, UsmArrayType) or (isinstance(each, types.BaseTuple) and holds_usm(each)) for each in given
     )
+
+
+def _holds_lists(type_: types.Type) -> bool:
+    return isinstance(type_, types.List) or (isinstance(type_, types.BaseTuple) and any(map(_holds_lists, type_)))
 
 
 def _as_given(value: Any, seen: dict[int, tuple[Any, Any]]) -> Any:

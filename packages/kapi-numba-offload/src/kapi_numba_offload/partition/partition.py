@@ -26,10 +26,16 @@ from kapi_numba_offload.partition.calls import (
     OverloadedCall,
     element,
 )
+from kapi_numba_offload.partition.container_numbers import (
+    call_of_container,
+    is_call_of_container,
+    numbers_in_containers,
+)
 from kapi_numba_offload.partition.facts import PREFIX, Facts, loaded
 from kapi_numba_offload.partition.grouping import Fused, StatementGroup, expression_region
 from kapi_numba_offload.partition.loop_plans import loop_plan
 from kapi_numba_offload.regions.reduction import Reduction
+from kapi_numba_offload.run.python_numbers import as_number
 
 __all__ = ["Partition"]
 
@@ -57,6 +63,7 @@ class Partition:
         self.loops: list[Any] = []
         self.calls: list[NumpyCall] = []
         self.needs_queue = False
+        self._in_containers = numbers_in_containers(self.definition, facts.kinds)
         self._following: list[Sequence[ast.stmt]] = []
 
     def block(self, statements: Sequence[ast.stmt]) -> list[ast.stmt]:
@@ -171,6 +178,11 @@ class Partition:
 
     def expression(self, node: ast.expr) -> ast.expr:
         """An expression, rewritten: its largest elementwise parts are regions of their own."""
+        is_in_container = id(node) in self._in_containers
+        made = self._expression(node)
+        return self._helper_call("number", as_number, [made], made) if is_in_container else made
+
+    def _expression(self, node: ast.expr) -> ast.expr:
         if id(node) in self.facts.kinds.constants:
             constant = Constant(self.facts.names.value(node))
             return self._helper_call(f"constant_{len(self.helpers)}", constant, [self.queue(node)], node)
@@ -187,7 +199,12 @@ class Partition:
             place, texts = self.facts.place(node), _argument_texts(node)  # as written
             given = (*node.args, *(each.value for each in node.keywords))
             given_usm = any(is_usm(self.facts.kinds.kind(each)) for each in given)
+            is_of_container = is_call_of_container(node, self.facts.kinds)
             self._children(node)
+            if is_of_container:
+                assert isinstance(node.func, ast.Attribute)
+                method = ast.copy_location(ast.Constant(node.func.attr), node)
+                return self._helper_call("container", call_of_container, [node.func.value, method, *node.args], node)
             return self._call(node, place, texts, given_usm=given_usm)
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult) and self.facts.is_usm(node):
             return self._product(node)
