@@ -104,7 +104,7 @@ def added(a, seen):
     seen.discard(a.min())
 
 
-@pytest.mark.filterwarnings("ignore:\nEncountered the use of a type that is scheduled for deprecation")
+@pytest.mark.filterwarnings("ignore::numba.core.errors.NumbaPendingDeprecationWarning")
 @pytest.mark.parametrize(
     ("function", "make"),
     [(appended, lambda: [1.0]), (appended, lambda: List([1.0])), (added, lambda: {0.0, 1.0})],

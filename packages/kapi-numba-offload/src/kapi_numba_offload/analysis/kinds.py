@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from types import FunctionType
 from typing import Any
@@ -100,6 +100,8 @@ class Kinds:
         Expressions, and statements that store, with USM and NumPy arrays: the node, the USM operand and the NumPy one.
     constants : set of int
         Identities of nodes that are NumPy arrays from outside of the function and meet USM arrays.
+    numbers : set of int
+        Identities of nodes that are numbers on the device and meet NumPy arrays alone.
     """
 
     def __init__(self, names: Names, parameters: dict[str, Kind], depth: int = 0) -> None:
@@ -113,6 +115,7 @@ class Kinds:
         self._targets: dict[int, Kind] = {}
         self.mixtures: list[tuple[ast.expr | ast.stmt, ast.expr, ast.expr]] = []
         self.constants: set[int] = set()
+        self.numbers: set[int] = set()
 
     def run(self, statements: Sequence[ast.stmt]) -> None:
         """Go through statements."""
@@ -136,6 +139,11 @@ class Kinds:
         axes = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         has_slices = any(_is_slice(each) or (isinstance(each, ast.Constant) and each.value is None) for each in axes)
         return not has_slices and (owner == ANY or (isinstance(owner, ArrayKind) and owner.usm))
+
+    def is_number(self, node: ast.expr) -> bool:
+        """Whether `node` is a 0-d array on the device that stands for a number."""
+        kind = self.kind(node)
+        return kind == _RANK_0 and not kind.is_array  # type: ignore[union-attr]
 
     def target(self, statement: ast.AugAssign) -> Kind:
         """The kind that the target of `target op= value` has before."""
@@ -284,6 +292,9 @@ class Kinds:
         kinds = [self._expression(each) for each in operands]
         arrays = [(each, kind) for each, kind in zip(operands, kinds, strict=True) if isinstance(kind, ArrayKind)]
         usm, host = ([each for each, kind in arrays if kind.usm is wanted] for wanted in (True, False))
+        if host and all(map(self.is_number, usm)):
+            self.numbers.update(map(id, usm))
+            usm = []
         self._meet(node, usm, host)
         is_matmul = isinstance(getattr(node, "op", None), ast.MatMult)
         if usm or host:
@@ -388,7 +399,7 @@ class Kinds:
         if name in REDUCTIONS and arrays:
             return _reduced(arrays[0], node, kinds)
         given = [*node.args, *(each.value for each in node.keywords)]
-        is_of = [(each, kind.usm) for each, kind in zip(given, kinds, strict=True) if isinstance(kind, ArrayKind)]
+        is_of = [(each, kind.usm) for each, kind in self._with_items(given) if isinstance(kind, ArrayKind)]
         # What this library says of other NumPy arrays, it says when the call is made.
         outside = [each for each, usm in is_of if not usm and self._names.value(each) is not UNKNOWN]
         self._meet(node, [each for each, usm in is_of if usm], outside)
@@ -400,6 +411,13 @@ class Kinds:
         if name.endswith("_like") or (name in _SAME_RANK_FUNCTIONS and kinds[0] is arrays[0] and not node.keywords):
             return arrays[0]
         return ArrayKind(True) if any(each.usm for each in arrays) else ANY
+
+    def _with_items(self, nodes: Sequence[ast.expr]) -> Iterator[tuple[ast.expr, Kind]]:
+        """Arguments of a call with their kinds, and the items of those that are written as tuples or lists."""
+        for each in nodes:
+            yield each, self.kind(each)
+            if isinstance(each, (ast.Tuple, ast.List)):
+                yield from self._with_items(each.elts)
 
     def _method(self, function: ast.Attribute, node: ast.Call, kinds: Sequence[Kind]) -> Kind:
         owner = self._expression(function.value)

@@ -101,8 +101,8 @@ class OffloadedFunction:
         )
         self.partition = Partition(facts)
         for node, usm, host in kinds.mixtures:
-            where, is_stored = facts.place(_statement_of(definition, node)), isinstance(node, ast.stmt)
-            raise mixed_error(where, ast.unparse(usm), ast.unparse(host), is_stored=is_stored)
+            where = facts.place(_statement_of(definition, node))
+            raise mixed_error(where, ast.unparse(usm), ast.unparse(host), is_stored=_is_stored_to(node, host))
         body = self.partition.block(definition.body)
         definition.body = with_kept_views(facts, self.partition.helpers, body)
         self._call = _compiled(function, definition, names, self.partition)
@@ -200,6 +200,12 @@ def _as_given(value: Any, seen: dict[int, tuple[Any, Any]]) -> Any:
     if isinstance(value, (tuple, list)):
         return like(value, [_as_given(each, seen) for each in value])
     return seen[id(value)][0] if id(value) in seen else value
+
+
+def _is_stored_to(node: ast.AST, host: ast.expr) -> bool:
+    """Whether a statement stores into the NumPy array."""
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AugAssign) else []
+    return ast.unparse(host) in map(ast.unparse, targets)
 
 
 def _statement_of(definition: ast.FunctionDef, node: ast.AST) -> ast.AST:

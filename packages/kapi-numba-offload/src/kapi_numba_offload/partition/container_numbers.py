@@ -1,4 +1,4 @@
-"""Numbers that go into sets, dictionaries and typed containers: Python's there, and no 0-d device arrays."""
+"""Numbers that go into sets, dictionaries, typed containers and NumPy arrays: Python's, and no 0-d device arrays."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
-from kapi_numba_offload.analysis.kinds import ANY, ArrayKind, Kinds
+from kapi_numba_offload.analysis.kinds import ANY, ArrayKind, Kind, Kinds
 from kapi_numba_offload.run.python_numbers import as_number
 
 __all__ = ["call_of_container", "is_call_of_container", "numbers_in_containers"]
@@ -16,8 +16,11 @@ _METHODS = frozenset("add append count discard get index insert pop remove setde
 
 
 def numbers_in_containers(definition: ast.FunctionDef, kinds: Kinds) -> set[int]:
-    """The identities of expressions whose value a container hashes or keeps, and which are 0-d arrays on the device."""
-    return {id(each) for node in ast.walk(definition) for each in _kept(node, kinds) if _is_number(each, kinds)}
+    """The identities of expressions that are 0-d arrays on the device, and whose value something on the host needs.
+
+    A container hashes or keeps it, or a NumPy array is combined with it.
+    """
+    return kinds.numbers | {id(each) for node in ast.walk(definition) for each in _kept(node, kinds) if kinds.is_number(each)}
 
 
 def _kept(node: ast.AST, kinds: Kinds) -> Iterator[ast.expr]:
@@ -31,7 +34,7 @@ def _kept(node: ast.AST, kinds: Kinds) -> Iterator[ast.expr]:
         yield node.slice
     elif isinstance(node, ast.Assign):
         targets = [each for each in node.targets if isinstance(each, ast.Subscript)]
-        if any(kinds.kind(each.value) == ANY for each in targets):
+        if any(_is_of_host(kinds.kind(each.value)) for each in targets):
             yield node.value
 
 
@@ -43,7 +46,7 @@ def is_call_of_container(node: ast.Call, kinds: Kinds) -> bool:
         and function.attr in _METHODS
         and not node.keywords
         and kinds.kind(function.value) == ANY
-        and any(_is_number(each, kinds) for each in node.args)
+        and any(kinds.is_number(each) for each in node.args)
     )
 
 
@@ -52,6 +55,6 @@ def call_of_container(owner: Any, method: str, *args: Any) -> Any:
     return getattr(owner, method)(*(args if type(owner) is list else map(as_number, args)))
 
 
-def _is_number(node: ast.expr, kinds: Kinds) -> bool:
-    kind = kinds.kind(node)
-    return kind == ArrayKind(True, 0) and not kind.is_array  # type: ignore[union-attr]
+def _is_of_host(kind: Kind) -> bool:
+    """Whether it may be a container, or is a NumPy array."""
+    return kind == ANY or (isinstance(kind, ArrayKind) and not kind.usm)

@@ -17,6 +17,7 @@ from kapi_numba_offload.analysis.names import UNKNOWN
 from kapi_numba_offload.analysis.numpy_functions import CREATION, numpy_name
 from kapi_numba_offload.elements.reductions import FUSED_REDUCTIONS
 from kapi_numba_offload.elements.statements import Place
+from kapi_numba_offload.partition.argument_texts import ArgumentTexts
 from kapi_numba_offload.partition.calls import (
     Constant,
     Conversion,
@@ -196,7 +197,7 @@ class Partition:
         if reduction is not None:
             return reduction
         if isinstance(node, ast.Call):
-            place, texts = self.facts.place(node), _argument_texts(node)  # as written
+            place, texts = self.facts.place(node), ArgumentTexts.of_call(node)  # as written
             given = (*node.args, *(each.value for each in node.keywords))
             given_usm = any(is_usm(self.facts.kinds.kind(each)) for each in given)
             is_of_container = is_call_of_container(node, self.facts.kinds)
@@ -245,7 +246,7 @@ class Partition:
 
     def _product(self, node: ast.BinOp) -> ast.expr:
         """`a @ b` as a call of `numpy.matmul`."""
-        texts = [ast.unparse(node.left), ast.unparse(node.right)]
+        texts = ArgumentTexts((ast.unparse(node.left), ast.unparse(node.right)), {})
         call = NumpyCall("matmul", np.matmul, self.facts.place(node), self.options, texts)
         self.calls.append(call)
         self._children(node)
@@ -266,7 +267,7 @@ class Partition:
             part.value = self.expression(part.value)
         return part
 
-    def _call(self, node: ast.Call, place: Place, texts: Sequence[str], *, given_usm: bool) -> ast.expr:
+    def _call(self, node: ast.Call, place: Place, texts: ArgumentTexts, *, given_usm: bool) -> ast.expr:
         function = self.facts.names.value(node.func)
         name = "stencil" if isinstance(function, StencilFunc) else None if function is UNKNOWN else numpy_name(function)
         if name is None:
@@ -299,13 +300,6 @@ class Partition:
 
     def _helper_call(self, name: str, function: Callable[..., Any], args: list[ast.expr], node: ast.expr) -> ast.expr:
         return ast.copy_location(ast.Call(loaded(self.helper(name, function), node), args, []), node)
-
-
-def _argument_texts(node: ast.Call) -> list[str]:
-    """How the arguments of a call are spelled; none if their number is not known."""
-    if any(isinstance(each, ast.Starred) for each in node.args):
-        return []
-    return [ast.unparse(each) for each in (*node.args, *(each.value for each in node.keywords))]
 
 
 def _literal(node: ast.expr) -> Any:
