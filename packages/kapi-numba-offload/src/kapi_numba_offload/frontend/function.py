@@ -12,6 +12,7 @@ from typing import Any
 
 from _kapi_numba_hooks import types
 from kapi_numba_offload.analysis.control_flow import own_nodes
+from kapi_numba_offload.analysis.effects import may_store
 from kapi_numba_offload.analysis.forms_of_arrays import write_out
 from kapi_numba_offload.analysis.kinds import ANY, SCALAR, ArrayKind, Kind, Kinds, TupleKind
 from kapi_numba_offload.analysis.names import Names
@@ -88,6 +89,7 @@ class OffloadedFunction:
         names = Names(function, definition)
         kinds = Kinds(names, dict(zip(names.parameters, map(_kind_of_type, arguments), strict=True)))
         kinds.run(definition.body)
+        self.may_store = may_store(definition, names)
         self._returned = returned_arrays(definition, kinds)
         self._has_lists = any(map(_holds_lists, self.arguments))
         write_out(definition, names, kinds)
