@@ -75,7 +75,7 @@ def starred(a, b):
 
 
 def computed(a, b):
-    return np.vstack([each for each in (a, b)])
+    return np.vstack([each[:2] for each in (a, b)])
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def computed(a, b):
         (nested, "several[1][0]", "several[1][1]"),
         (named, "pair[0]", "pair[1]"),
         (starred, "pair[0]", "pair[1]"),
-        (computed, "([each for each in (a, b)])[0]", "([each for each in (a, b)])[1]"),
+        (computed, "([each[:2] for each in (a, b)])[0]", "([each[:2] for each in (a, b)])[1]"),
     ],
 )
 def test_arrays_in_tuples_and_lists_are_named_by_their_index(function, usm, host):

@@ -211,9 +211,7 @@ class Kinds:
         self.run(node.orelse)
 
     def _join(self, other: dict[str, Kind]) -> None:
-        self._now = {
-            name: _either(kind, other.get(name, kind)) for name, kind in {**other, **self._now}.items()
-        }
+        self._now = {name: _either(kind, other.get(name, kind)) for name, kind in {**other, **self._now}.items()}
 
     def _assign(self, target: ast.expr, kind: Kind) -> None:
         if isinstance(target, ast.Name):

@@ -17,6 +17,7 @@ __all__ = ["Returned", "as_numbers", "numbers_in_lists", "returned_arrays"]
 Returned = bool | tuple[Any, ...]
 """Whether a 0-d array is an array to Numba as well, for a value or for each item of a tuple."""
 
+
 def returned_arrays(definition: ast.FunctionDef, kinds: Kinds) -> Returned:
     """Which 0-d arrays that a function returns are arrays to Numba, too, by its `return` and `yield` statements."""
     found: Returned = False

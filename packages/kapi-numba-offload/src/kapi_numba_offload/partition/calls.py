@@ -62,9 +62,7 @@ class NumpyCall:
         on the host.
     """
 
-    def __init__(
-        self, name: str, function: Any, place: Any, options: OffloadOptions, texts: ArgumentTexts
-    ) -> None:
+    def __init__(self, name: str, function: Any, place: Any, options: OffloadOptions, texts: ArgumentTexts) -> None:
         self.name, self.place = name, place
         self.latest: str | None = None
         self.moved = 0
@@ -124,7 +122,9 @@ class NumpyCall:
             self._is_dpnps and args and all(isinstance(each, (bool, int, float, complex, np.generic)) for each in args)
         )
         if self._is_dpnps and any(map(_has_host, args)):
-            raise not_on_device_error(self.place, self.name, *host_arrays_among(self._texts.spelled(len(args)), args)[:1])
+            raise not_on_device_error(
+                self.place, self.name, *host_arrays_among(self._texts.spelled(len(args)), args)[:1]
+            )
         function = function_named(self.name, on_device=False) if numbers else None
         self.latest = "host"
         return (function or self._function)(*args, **keywords)

@@ -20,7 +20,9 @@ def numbers_in_containers(definition: ast.FunctionDef, kinds: Kinds) -> set[int]
 
     A container hashes or keeps it, or a NumPy array is combined with it.
     """
-    return kinds.numbers | {id(each) for node in ast.walk(definition) for each in _kept(node, kinds) if kinds.is_number(each)}
+    return kinds.numbers | {
+        id(each) for node in ast.walk(definition) for each in _kept(node, kinds) if kinds.is_number(each)
+    }
 
 
 def _kept(node: ast.AST, kinds: Kinds) -> Iterator[ast.expr]:

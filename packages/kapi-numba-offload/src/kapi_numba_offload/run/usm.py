@@ -210,9 +210,7 @@ def store_elements(array: Any, values: np.ndarray[Any, Any]) -> None:
         array[once] = values[once]
 
 
-def host_view_at(
-    owner: np.ndarray[Any, Any], address: int, like: Any, *, is_writeable: bool
-) -> np.ndarray[Any, Any]:
+def host_view_at(owner: np.ndarray[Any, Any], address: int, like: Any, *, is_writeable: bool) -> np.ndarray[Any, Any]:
     """The NumPy array at an address of `owner`'s memory that lies there as the dpnp array `like` lies in its own."""
     fields = array_fields(like)
     steps = tuple(stride * fields.dtype.itemsize for stride in fields.strides)
