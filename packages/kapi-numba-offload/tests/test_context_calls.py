@@ -204,7 +204,7 @@ def first_of(items, b):
 
 
 def steps(items, b):
-    for k in range(2):
+    for _ in range(2):
         items += b
         yield items.sum()
 
@@ -233,9 +233,12 @@ def test_arguments_that_stay_on_the_host_are_named(function, make, why, launches
     with kapi_runtime.device_context("cpu"), pytest.warns(OffloadFallbackWarning, match=re.escape(why)):
         found = results(compiled(given, b))
     np.testing.assert_array_equal(found, own)
-    np.testing.assert_array_equal(np.array(given.tolist() if hasattr(given, "tolist") else list(given)),
-                                  np.array(expected.tolist() if hasattr(expected, "tolist") else list(expected)))  # fmt: skip
+    np.testing.assert_array_equal(elements(given), elements(expected))
     assert launches == []
+
+
+def elements(value):
+    return np.array(value.tolist() if isinstance(value, np.ndarray) else list(value))
 
 
 def results(value):

@@ -13,6 +13,7 @@ from kapi_numba_offload.loops.host.host_copies import HostCopies, arrays_among
 from kapi_numba_offload.run.byte_bounds import ALIGNMENT, host_address, host_bounds, sharing
 from kapi_numba_offload.run.python_numbers import as_number
 from kapi_numba_offload.run.usm import allocate, host_copy, host_view_at, like, store_elements, view_of
+from kapi_runtime.launch.host_arrays import bits
 
 __all__ = ["DeviceCopies"]
 
@@ -95,7 +96,7 @@ class DeviceCopies:
         for key, before in self._before.items():
             array, copy = self._copies[key]
             now = host_copy(copy)
-            np.copyto(array, now, where=_bits(now) != _bits(before))
+            np.copyto(array, now, where=bits(now) != bits(before))
             self.moved += array.nbytes
 
     def on_host(self, value: Any, type_: types.Type | None) -> Any:
@@ -163,9 +164,3 @@ def _typed(value: Any, known: dict[int, Any], new: HostCopies, type_: types.Type
     if isinstance(type_, types.Number) and is_other and isinstance(made, (bool, int, float, complex)):
         return as_dtype(type_).type(made).item()
     return made
-
-
-def _bits(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """The elements as bits, for which equal means the same."""
-    size = array.dtype.itemsize
-    return array.view(np.dtype(f"u{size}") if size <= 8 else np.dtype([("low", "u8"), ("high", "u8")]))
