@@ -20,10 +20,16 @@ from kapi_numba_offload.analysis.numpy_functions import (
     numpy_name,
 )
 from kapi_numba_offload.analysis.operations import ELEMENTWISE
+from kapi_numba_offload.analysis.random_functions import (
+    DRAW_IN_PLACE,
+    METHODS_OF_GENERATORS,
+    number_of_axes,
+    random_name,
+)
 from kapi_numba_offload.analysis.source import parsed_function
 from kapi_numba_offload.run.usm import is_dpnp_array
 
-__all__ = ["ANY", "SCALAR", "ArrayKind", "Kind", "Kinds", "Other", "TupleKind", "is_usm", "kinds_within"]
+__all__ = ["ANY", "GENERATOR", "SCALAR", "ArrayKind", "Kind", "Kinds", "Other", "TupleKind", "is_usm", "kinds_within"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +71,8 @@ class Other:
 
 SCALAR = Other("number")
 ANY = Other("value")
+GENERATOR = Other("generator")
+"""A `numpy.random.Generator`."""
 
 Kind = ArrayKind | TupleKind | Other
 
@@ -368,6 +376,9 @@ class Kinds:
                 return _computed(kinds[0])  # an array's elements are converted
             if function in _TO_SCALAR or is_number_type(function):
                 return SCALAR
+            name = random_name(function)
+            if name is not None:
+                return self._drawn(name, node, kinds)
             if getattr(function, "__module__", None) == "math" or type(function).__module__ == "math":
                 return SCALAR
             return self._result_of(function, node, kinds)
@@ -396,8 +407,9 @@ class Kinds:
             return self._combined(node, node.args)
         if name in REDUCTIONS and arrays:
             return _reduced(arrays[0], node, kinds)
-        given = [*node.args, *(each.value for each in node.keywords)]
-        is_of = [(each, kind.usm) for each, kind in self._with_items(given) if isinstance(kind, ArrayKind)]
+        is_of = [
+            (each, kind.usm) for each, kind in self._with_items(self._arguments(node)) if isinstance(kind, ArrayKind)
+        ]
         # What this library says of other NumPy arrays, it says when the call is made.
         outside = [each for each, usm in is_of if not usm and self._names.value(each) is not UNKNOWN]
         self._meet(node, [each for each, usm in is_of if usm], outside)
@@ -410,6 +422,17 @@ class Kinds:
             return arrays[0]
         return ArrayKind(True) if any(each.usm for each in arrays) else ANY
 
+    def _drawn(self, name: str, node: ast.Call, kinds: Sequence[Kind]) -> Kind:
+        """The kind of what a function or method with random numbers gives."""
+        ranks = [_rank_of_size(each, kind) for each, kind in zip(self._arguments(node), kinds, strict=True)]
+        rank = number_of_axes(name, node, ranks)
+        own = name.rpartition(".")[2]
+        return SCALAR if rank == 0 else ANY if own in DRAW_IN_PLACE else ArrayKind(not self._has_host, rank)
+
+    @staticmethod
+    def _arguments(node: ast.Call) -> list[ast.expr]:
+        return [*node.args, *(each.value for each in node.keywords)]
+
     def _with_items(self, nodes: Sequence[ast.expr]) -> Iterator[tuple[ast.expr, Kind]]:
         """Arguments of a call with their kinds, and the items of those that are written as tuples or lists."""
         for each in nodes:
@@ -419,6 +442,8 @@ class Kinds:
 
     def _method(self, function: ast.Attribute, node: ast.Call, kinds: Sequence[Kind]) -> Kind:
         owner = self._expression(function.value)
+        if owner == GENERATOR and function.attr in METHODS_OF_GENERATORS:
+            return self._drawn(function.attr, node, kinds)
         if not isinstance(owner, ArrayKind):
             return ANY
         if function.attr in _SAME_RANK_METHODS:
@@ -502,7 +527,7 @@ def _kind(value: Any) -> Kind:
         return ArrayKind(False, value.ndim)
     if isinstance(value, tuple):
         return TupleKind(tuple(map(_kind, value)))
-    return ANY
+    return GENERATOR if isinstance(value, np.random.Generator) else ANY
 
 
 def _either(first: Kind, second: Kind) -> Kind:
@@ -520,6 +545,15 @@ def _computed(kind: Kind) -> Kind:
 
 def _of_rank(usm: bool, rank: int | None) -> Kind:
     return SCALAR if rank == 0 else ArrayKind(usm, rank)
+
+
+def _rank_of_size(node: ast.expr, kind: Kind) -> int | None:
+    """The rank that an argument asks for as the size of an array; its own, if it is an array."""
+    if isinstance(node, ast.Constant) and node.value is None:
+        return 0
+    if isinstance(kind, ArrayKind):
+        return 1 if kind.ndim == 0 else kind.ndim
+    return len(kind.items) if isinstance(kind, TupleKind) else 1 if kind == SCALAR else None
 
 
 def _integer(node: ast.expr) -> int | None:

@@ -14,7 +14,7 @@ from _kapi_numba_hooks import types
 from kapi_numba_offload.analysis.control_flow import own_nodes
 from kapi_numba_offload.analysis.effects import may_store
 from kapi_numba_offload.analysis.forms_of_arrays import write_out
-from kapi_numba_offload.analysis.kinds import ANY, SCALAR, ArrayKind, Kind, Kinds, TupleKind
+from kapi_numba_offload.analysis.kinds import ANY, GENERATOR, SCALAR, ArrayKind, Kind, Kinds, TupleKind
 from kapi_numba_offload.analysis.names import Names
 from kapi_numba_offload.analysis.normal_form import normalised
 from kapi_numba_offload.analysis.source import function_definition
@@ -183,7 +183,7 @@ def _kind_of_type(type_: types.Type) -> Kind:
         return SCALAR if isinstance(type_.value, (int, float)) else ANY
     if isinstance(type_, types.BaseTuple):
         return TupleKind(tuple(map(_kind_of_type, type_)))
-    return ANY
+    return GENERATOR if isinstance(type_, types.NumPyRandomGeneratorType) else ANY
 
 
 def holds_usm(given: Iterable[types.Type]) -> bool:

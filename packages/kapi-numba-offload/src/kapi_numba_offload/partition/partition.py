@@ -15,6 +15,7 @@ from kapi_numba_offload.analysis.effects import has_assignment_within
 from kapi_numba_offload.analysis.kinds import is_number_type, is_usm
 from kapi_numba_offload.analysis.names import UNKNOWN
 from kapi_numba_offload.analysis.numpy_functions import CREATION, numpy_name
+from kapi_numba_offload.analysis.random_functions import random_name
 from kapi_numba_offload.elements.reductions import FUSED_REDUCTIONS
 from kapi_numba_offload.elements.statements import Place
 from kapi_numba_offload.partition.argument_texts import ArgumentTexts
@@ -35,6 +36,7 @@ from kapi_numba_offload.partition.container_numbers import (
 from kapi_numba_offload.partition.facts import PREFIX, Facts, loaded
 from kapi_numba_offload.partition.grouping import Fused, StatementGroup, expression_region
 from kapi_numba_offload.partition.loop_plans import loop_plan
+from kapi_numba_offload.partition.random_calls import RandomCall, random_draw
 from kapi_numba_offload.regions.reduction import Reduction
 from kapi_numba_offload.run.python_numbers import as_number
 
@@ -188,7 +190,7 @@ class Partition:
             constant = Constant(self.facts.names.value(node))
             return self._helper_call(f"constant_{len(self.helpers)}", constant, [self.queue(node)], node)
         if isinstance(node, (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
-            return node
+            return self._with_draws(node)
         is_fusible = not has_assignment_within(node)
         if is_fusible and self.facts.is_operation(node):
             fused = expression_region(self.facts, node, node)
@@ -201,7 +203,10 @@ class Partition:
             given = (*node.args, *(each.value for each in node.keywords))
             given_usm = any(is_usm(self.facts.kinds.kind(each)) for each in given)
             is_of_container = is_call_of_container(node, self.facts.kinds)
+            draw = random_draw(node, self.facts)
             self._children(node)
+            if draw is not None:
+                return self._drawn(node, place, *draw)
             if is_of_container:
                 assert isinstance(node.func, ast.Attribute)
                 method = ast.copy_location(ast.Constant(node.func.attr), node)
@@ -287,6 +292,26 @@ class Partition:
         helper = self.helper(f"np_{name.replace('.', '_')}_{len(self.calls)}", call)
         args = [self.queue(node), *node.args] if makes is Creation else node.args
         return ast.copy_location(ast.Call(loaded(helper, node), args, node.keywords), node)
+
+    def _drawn(self, node: ast.Call, place: Place, name: str, draw: Callable[..., Any]) -> ast.expr:
+        """A call that draws random numbers; those of a generator are given it first."""
+        call = RandomCall(name, draw, place, self.options)
+        self.calls.append(call)
+        queue = self.queue(node) if is_usm(self.facts.kinds.kind(node)) else ast.copy_location(ast.Constant(None), node)
+        owner = [node.func.value] if random_name(self.facts.names.value(node.func)) is None else []  # type: ignore[attr-defined]
+        helper = loaded(self.helper(f"draw_{len(self.calls)}", call), node)
+        return ast.copy_location(ast.Call(helper, [queue, *owner, *node.args], node.keywords), node)
+
+    def _with_draws(self, node: ast.expr) -> ast.expr:
+        """A comprehension or function, with the random numbers that it draws; the rest of it is Python's."""
+        for each in ast.walk(node):
+            draw = random_draw(each, self.facts) if isinstance(each, ast.Call) else None
+            if draw is not None:
+                made = self._drawn(each, self.facts.place(each), *draw)
+                assert isinstance(each, ast.Call)
+                assert isinstance(made, ast.Call)
+                each.func, each.args = made.func, made.args
+        return node
 
     def queue(self, where: ast.AST) -> ast.expr:
         """The queue of the function's arrays."""
