@@ -21,7 +21,7 @@ _BYTE = np.dtype(np.uint8)
 
 
 @dataclass(frozen=True, slots=True)
-class _Block:
+class _CopiedMemory:
     """NumPy arrays that share memory, and where the device has that.
 
     Attributes
@@ -62,7 +62,7 @@ class DeviceCopies:
     """
 
     def __init__(self, arrays: Iterable[np.ndarray[Any, Any]], queue: Any, *, may_change: bool) -> None:
-        self._blocks: list[_Block] = []
+        self._blocks: list[_CopiedMemory] = []
         self._copies: dict[int, tuple[np.ndarray[Any, Any], Any]] = {}
         distinct = {id(each): each for each in arrays}
         for together in sharing(list(distinct.values()), host_bounds):
@@ -77,7 +77,7 @@ class DeviceCopies:
         low, high = min(low for low, _ in bounds), max(high for _, high in bounds)
         start = low % ALIGNMENT
         memory = allocate((start + high - low,), _BYTE, "device", queue)
-        block = _Block(arrays, low, high, memory._array_obj._pointer + start - low)
+        block = _CopiedMemory(arrays, low, high, memory._array_obj._pointer + start - low)
         self._blocks.append(block)
         for each in arrays:
             copy = view_of(memory, host_address(each) + block.shift, each)
@@ -131,7 +131,7 @@ class DeviceCopies:
         return None
 
 
-def _view(block: _Block, address: int, array: Any) -> np.ndarray[Any, Any]:
+def _view(block: _CopiedMemory, address: int, array: Any) -> np.ndarray[Any, Any]:
     low, high = array._array_obj._byte_bounds
     own = low - block.shift, high - block.shift
     holders = [each for each in block.arrays if host_bounds(each)[0] <= own[0] and own[1] <= host_bounds(each)[1]]
