@@ -288,6 +288,8 @@ class Kinds:
         if isinstance(node, ast.BoolOp):
             kinds = [self._expression(each) for each in node.values]
             return SCALAR if all(each == SCALAR for each in kinds) else ANY
+        if isinstance(node, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
+            self._expression(node.generators[0].iter)
         for child in ast.iter_child_nodes(node):
             if isinstance(child, ast.expr):
                 self._expression(child)

@@ -35,6 +35,7 @@ from kapi_numba_offload.partition.container_numbers import (
 )
 from kapi_numba_offload.partition.facts import PREFIX, Facts, loaded
 from kapi_numba_offload.partition.grouping import Fused, StatementGroup, expression_region
+from kapi_numba_offload.partition.iterated_arrays import elements, iterated_arrays
 from kapi_numba_offload.partition.loop_plans import loop_plan
 from kapi_numba_offload.partition.random_calls import RandomCall, random_draw
 from kapi_numba_offload.regions.reduction import Reduction
@@ -67,6 +68,7 @@ class Partition:
         self.calls: list[NumpyCall] = []
         self.needs_queue = False
         self._in_containers = numbers_in_containers(self.definition, facts.kinds)
+        self._iterated = iterated_arrays(self.definition, facts.names, facts.kinds)
         self._following: list[Sequence[ast.stmt]] = []
 
     def block(self, statements: Sequence[ast.stmt]) -> list[ast.stmt]:
@@ -181,16 +183,18 @@ class Partition:
 
     def expression(self, node: ast.expr) -> ast.expr:
         """An expression, rewritten: its largest elementwise parts are regions of their own."""
-        is_in_container = id(node) in self._in_containers
+        identity = id(node)
         made = self._expression(node)
-        return self._helper_call("number", as_number, [made], made) if is_in_container else made
+        if identity in self._in_containers:
+            return self._helper_call("number", as_number, [made], made)
+        return self._helper_call("elements", elements, [made], made) if identity in self._iterated else made
 
     def _expression(self, node: ast.expr) -> ast.expr:
         if id(node) in self.facts.kinds.constants:
             constant = Constant(self.facts.names.value(node))
             return self._helper_call(f"constant_{len(self.helpers)}", constant, [self.queue(node)], node)
         if isinstance(node, (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
-            return self._with_draws(node)
+            return self._comprehension(node)
         is_fusible = not has_assignment_within(node)
         if is_fusible and self.facts.is_operation(node):
             fused = expression_region(self.facts, node, node)
@@ -302,8 +306,11 @@ class Partition:
         helper = loaded(self.helper(f"draw_{len(self.calls)}", call), node)
         return ast.copy_location(ast.Call(helper, [queue, *owner, *node.args], node.keywords), node)
 
-    def _with_draws(self, node: ast.expr) -> ast.expr:
-        """A comprehension or function, with the random numbers that it draws; the rest of it is Python's."""
+    def _comprehension(self, node: ast.expr) -> ast.expr:
+        """A comprehension or function: what it iterates over, and the random numbers that it draws; the rest stays."""
+        if not isinstance(node, ast.Lambda):
+            first: ast.comprehension = node.generators[0]  # type: ignore[attr-defined]
+            first.iter = self.expression(first.iter)
         for each in ast.walk(node):
             draw = random_draw(each, self.facts) if isinstance(each, ast.Call) else None
             if draw is not None:
