@@ -151,7 +151,7 @@ class Kinds:
     def is_number(self, node: ast.expr) -> bool:
         """Whether `node` is a 0-d array on the device that stands for a number."""
         kind = self.kind(node)
-        return kind == _RANK_0 and not kind.is_array  # type: ignore[union-attr]
+        return isinstance(kind, ArrayKind) and kind == _RANK_0 and not kind.is_array
 
     def target(self, statement: ast.AugAssign) -> Kind:
         """The kind that the target of `target op= value` has before."""

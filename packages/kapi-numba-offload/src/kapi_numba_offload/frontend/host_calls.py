@@ -240,8 +240,8 @@ def _make(dispatcher: Any, key: tuple[types.Type, ...]) -> _HostCall | str:
     returned = _inferred(dispatcher, key)
     writable = tuple(map(_as_writable, key))
     if isinstance(returned, Exception) and writable != key:
-        error, returned = returned, _inferred(dispatcher, writable)
-        if isinstance(error, NumbaError) and not isinstance(returned, Exception):
+        refused, returned = returned, _inferred(dispatcher, writable)
+        if isinstance(refused, NumbaError) and not isinstance(returned, Exception):
             return _NUMBAS  # it stores into an array that is read-only
     if isinstance(returned, (types.DictType, types.ListType)):
         return "it returns a container of Numba's"

@@ -65,7 +65,7 @@ class Partition:
         self.helpers: dict[str, Any] = {}
         self.regions: list[Any] = []
         self.loops: list[Any] = []
-        self.calls: list[NumpyCall] = []
+        self.calls: list[NumpyCall | RandomCall] = []
         self.needs_queue = False
         self._in_containers = numbers_in_containers(self.definition, facts.kinds)
         self._iterated = iterated_arrays(self.definition, facts.names, facts.kinds)
@@ -297,7 +297,7 @@ class Partition:
         args = [self.queue(node), *node.args] if makes is Creation else node.args
         return ast.copy_location(ast.Call(loaded(helper, node), args, node.keywords), node)
 
-    def _drawn(self, node: ast.Call, place: Place, name: str, draw: Callable[..., Any]) -> ast.expr:
+    def _drawn(self, node: ast.Call, place: Place, name: str, draw: Callable[..., Any]) -> ast.Call:
         """A call that draws random numbers; those of a generator are given it first."""
         call = RandomCall(name, draw, place, self.options)
         self.calls.append(call)
@@ -311,13 +311,11 @@ class Partition:
         if not isinstance(node, ast.Lambda):
             first: ast.comprehension = node.generators[0]  # type: ignore[attr-defined]
             first.iter = self.expression(first.iter)
-        for each in ast.walk(node):
-            draw = random_draw(each, self.facts) if isinstance(each, ast.Call) else None
+        for call in [each for each in ast.walk(node) if isinstance(each, ast.Call)]:
+            draw = random_draw(call, self.facts)
             if draw is not None:
-                made = self._drawn(each, self.facts.place(each), *draw)
-                assert isinstance(each, ast.Call)
-                assert isinstance(made, ast.Call)
-                each.func, each.args = made.func, made.args
+                made = self._drawn(call, self.facts.place(call), *draw)
+                call.func, call.args = made.func, made.args
         return node
 
     def queue(self, where: ast.AST) -> ast.expr:
