@@ -263,6 +263,14 @@ def test_arguments_that_numba_refuses_are_refused_by_numba(make):
         assert message() == outside
 
 
+def test_containers_of_numba_are_used_in_a_context():
+    """Numba's own functions, which their methods call, are no author's to be warned of."""
+    with kapi_runtime.device_context("cpu"):
+        items = List([np.zeros(2)])
+        items.append(np.ones(2))
+        assert [each.tolist() for each in items] == [[0, 0], [1, 1]]
+
+
 def test_lists_of_numbers_get_numbers(in_context):
     @numba.njit
     def f(a, seen):

@@ -83,7 +83,7 @@ class _Given:
 
 
 def _call(dispatcher: Any, *args: Any, **keywords: Any) -> Any:
-    place = place_of_host_arrays()
+    place = None if _is_of_numba(dispatcher) else place_of_host_arrays()
     given = None if place is None else _bound(dispatcher, args, keywords)
     if place is None or given is None:
         return numbas_call(dispatcher, *args, **keywords)
@@ -96,6 +96,11 @@ def _call(dispatcher: Any, *args: Any, **keywords: Any) -> Any:
     if found != _NUMBAS:
         _tell(dispatcher, found)
     return numbas_call(dispatcher, *args, **keywords)
+
+
+def _is_of_numba(dispatcher: Any) -> bool:
+    """Whether a function is Numba's own, such as what its typed containers call for each access."""
+    return str(dispatcher.py_func.__module__).partition(".")[0] == "numba"
 
 
 def _bound(dispatcher: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> _Given | None:
