@@ -66,7 +66,7 @@ def test_numpy_arrays_beside_usm_arrays_are_named():
     def f(a, host):
         return np.dot(a, host)
 
-    with pytest.raises(ValueError, match="got USM array `a` and a NumPy array as `host`"):
+    with pytest.raises(ValueError, match="got device array `a` and NumPy array `host`"):
         f(dpnp.asarray(A), A)
 
 

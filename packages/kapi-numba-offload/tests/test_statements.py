@@ -336,7 +336,7 @@ def test_numpy_and_usm_arrays_in_one_expression_are_refused_when_compiled():
         return c, e
 
     with pytest.raises(
-        ValueError, match=r"(?s)USM array `b` and a NumPy array as `a`.*test_statements.py:\d+: c = a \+ b"
+        ValueError, match=r"(?s)device array `b` and NumPy array `a`.*test_statements.py:\d+: c = a \+ b"
     ):
         foo(np.ones(3), dpnp.ones(3), np.ones(3))
 
