@@ -66,7 +66,7 @@ def _context_changes(begins: bool) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Given:
+class _BoundArguments:
     """The arguments of a call.
 
     Attributes
@@ -103,11 +103,11 @@ def _is_of_numba(dispatcher: Any) -> bool:
     return str(dispatcher.py_func.__module__).partition(".")[0] == "numba"
 
 
-def _bound(dispatcher: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> _Given | None:
+def _bound(dispatcher: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> _BoundArguments | None:
     """The arguments with defaults; None for a call that Numba refuses."""
     code = dispatcher.py_func.__code__
     if not keywords and len(args) == code.co_argcount and not code.co_kwonlyargcount and not code.co_flags & _VARIADIC:
-        return _Given(args, args, {})
+        return _BoundArguments(args, args, {})
     try:
         bound = inspect.signature(dispatcher.py_func).bind(*args, **keywords)
     except TypeError:
@@ -115,8 +115,8 @@ def _bound(dispatcher: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> 
     bound.apply_defaults()
     values = tuple(bound.arguments.values())
     if code.co_flags & _VARIADIC:
-        return None if code.co_flags & inspect.CO_VARKEYWORDS else _Given(values, bound.args, bound.kwargs)
-    return _Given(values, values, {})
+        return None if code.co_flags & inspect.CO_VARKEYWORDS else _BoundArguments(values, bound.args, bound.kwargs)
+    return _BoundArguments(values, values, {})
 
 
 def _tell(dispatcher: Any, why: str) -> None:
@@ -134,7 +134,7 @@ class _HostCall:
     def __init__(self, function: OffloadedFunction, returned: types.Type | None) -> None:
         self._function, self._returned = function, returned
 
-    def __call__(self, queue: Any, given: _Given) -> Any:
+    def __call__(self, queue: Any, given: _BoundArguments) -> Any:
         copies = DeviceCopies(_host_arrays(given.values), queue, may_change=self._function.may_store)
         before, _state.is_within = getattr(_state, "is_within", False), True
         try:

@@ -40,7 +40,7 @@ def _may_be(node: ast.expr, kinds: Kinds) -> bool:
     return kind == ANY or (isinstance(kind, ArrayKind) and kind.usm and kind.ndim in (1, None))
 
 
-class _Elements:
+class _IteratedElements:
     """The elements of an array of one axis, each read when it is asked for."""
 
     def __init__(self, array: Any) -> None:
@@ -59,4 +59,4 @@ class _Elements:
 
 def elements(value: Any) -> Any:
     """What a value is iterated over as: the numbers of a dpnp array of one axis, anything else itself."""
-    return _Elements(value) if is_dpnp_array(value) and value.ndim == 1 else value
+    return _IteratedElements(value) if is_dpnp_array(value) and value.ndim == 1 else value
