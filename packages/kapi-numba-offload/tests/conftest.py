@@ -1,16 +1,22 @@
 """What the tests of this package share."""
 
+import warnings
+
 import dpnp
 import numba
 import numpy as np
 import pytest
 
 import kapi_numba_offload.run.launching
+import kapi_runtime
 
 
 @pytest.fixture(scope="session")
 def assert_same():
-    """Compare with dpnp's own result: type, dtype, shape, USM kind, queue, and values within rounding."""
+    """Compare with dpnp's own result: type, dtype, shape, USM kind, queue, and values within rounding.
+
+    Where dpnp's has rank 0, the result is to be Python's number.
+    """
 
     def compare(result, expected, rtol=1e-6):
         if isinstance(expected, tuple):
@@ -20,6 +26,10 @@ def assert_same():
             return
         if not isinstance(expected, dpnp.ndarray):
             np.testing.assert_allclose(result, expected, rtol=rtol)
+            return
+        if expected.ndim == 0:
+            assert type(result) is type(expected.item())
+            np.testing.assert_allclose(result, expected.item(), rtol=rtol)
             return
         assert type(result) is type(expected)
         assert (result.dtype, result.shape) == (expected.dtype, expected.shape)
@@ -54,3 +64,47 @@ def launches():
     """The kernel launches of a test, in order."""
     with kapi_numba_offload.run.launching.launches() as seen:
         yield seen
+
+
+@pytest.fixture(scope="session")
+def in_context():
+    """Call a function in a device context, whatever part of it may run on the host."""
+
+    def call(function, *args):
+        with kapi_runtime.device_context("cpu"), warnings.catch_warnings():
+            warnings.simplefilter("ignore", kapi_numba_offload.OffloadFallbackWarning)
+            return function(*args)
+
+    return call
+
+
+class Marked(np.ndarray):
+    """A subclass of NumPy's arrays."""
+
+
+@pytest.fixture
+def layouts(tmp_path):
+    """Functions that make memory and an array of four numbers in it, by what the array is called."""
+
+    def part(view, size=12):
+        def make():
+            base = np.arange(float(size))
+            return base, view(base)
+
+        return make
+
+    def mapped():
+        base = np.memmap(tmp_path / "numbers", np.float64, "w+", shape=6)
+        base[:] = np.arange(6.0)
+        return base, base[:4]
+
+    return {
+        "whole": part(lambda base: base, 4),
+        "middle": part(lambda base: base[3:7]),
+        "strided": part(lambda base: base[2:10:2]),
+        "reversed": part(lambda base: base[4:0:-1]),
+        "column": part(lambda base: base.reshape(4, 3)[:, 1]),
+        "diagonal": part(lambda base: np.lib.stride_tricks.as_strided(base, (4,), (40,)), 16),
+        "subclass": part(lambda base: base.view(Marked)[1:5]),
+        "mapped file": mapped,
+    }

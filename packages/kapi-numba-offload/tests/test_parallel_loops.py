@@ -154,11 +154,11 @@ def nested_total(a):
 
 
 def test_several_reductions_in_one_loop(launches):
-    """Sums, extrema and counts with any initial value, in one kernel; types are those of NumPy 2's rules."""
+    """Sums, extrema and counts with any initial value, in one kernel; they come back as Python's numbers."""
     values = np.array([3, 1, 4, 1, 5, 9, 2, 6], dtype=np.float32)
     found = numba.njit(several)(dpnp.asarray(values))
     assert found == several(values)
-    assert [type(each) for each in found] == [np.float32, np.float32, np.float32, int]
+    assert [type(each) for each in found] == [float, float, float, int]
     assert len(launches) == 1
 
 
@@ -169,7 +169,7 @@ def test_bitwise_reductions_and_products(dtype):
     found = numba.njit(bits)(dpnp.asarray(values), 12)
     with np.errstate(over="ignore"):
         assert found == bits(values, 12)
-    assert found[0].dtype == dtype
+    assert {type(each) for each in found} == {int}
 
 
 def test_reduction_over_a_nest_and_many_iterations():

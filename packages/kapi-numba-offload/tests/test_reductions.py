@@ -25,7 +25,7 @@ def expected(text, a, b):
 
 @pytest.mark.parametrize("dtype", ["float32", "int32"])
 def test_reductions_of_expressions_are_fused(dtype, assert_same, launches):
-    """One pass over the operands, and a launch for what work-items leave; results are 0-d dpnp arrays."""
+    """One pass over the operands, and a launch for what work-items leave; results are numbers."""
     values = np.random.default_rng(3).integers(1, 9, (70, 50))
     a, b = dpnp.asarray(values, dtype=dtype), dpnp.asarray(values[::-1] * 2, dtype=dtype)
     texts = ["np.sum(a * b)", "(a * b + 1).mean()", "np.min(a - b)", "(a - b).max()"]

@@ -197,6 +197,73 @@ def test_read_only_arrays_are_copied_in_only():
 
 
 @pytest.mark.parametrize("copies", [False, True], ids=["in place", "copied"])
+def test_kernels_that_store_into_read_only_arrays_are_refused(copies, request):
+    """Nothing runs, and the array is as it was."""
+    if copies:
+        request.getfixturevalue("copying")
+    a, c = np.ones(4), np.zeros(4)
+    c.flags.writeable = False
+    with kapi.device_context("cpu"), pytest.raises(kapi.KernelCompilationError, match="read-only"):
+        add[4](a, a, c)
+    assert set(c) == {0}
+
+
+@pytest.mark.parametrize("copies", [False, True], ids=["in place", "copied"])
+def test_kernels_that_store_into_elements_with_several_indices_are_refused(copies, request):
+    if copies:
+        request.getfixturevalue("copying")
+    a, one = np.ones(4), np.zeros(1)
+    with kapi.device_context("cpu"):
+        with raises(kapi.KernelLaunchError, "argument-overlaps-itself"):
+            add[4](a, a, np.lib.stride_tricks.as_strided(one, (4,), (0,)))
+        add[4](np.lib.stride_tricks.as_strided(one, (4,), (0,)), a, a)
+    assert set(a) == {1}
+
+
+@pytest.mark.parametrize("copies", [False, True], ids=["in place", "copied"])
+def test_what_was_stored_before_a_failure_is_stored(copies, request):
+    if copies:
+        request.getfixturevalue("copying")
+
+    @kapi.kernel(debug=True)
+    def checked(item: kapi.Item, a, limits):
+        i = item.get_id(0)
+        a[i] = 5
+        if limits[i] == 0:
+            raise ValueError("a limit")
+
+    a = np.zeros(3)
+    with kapi.device_context("cpu"), pytest.raises(ValueError, match="a limit"):
+        checked[3](a, np.array([1, 0, 1]))
+    assert set(a) == {5}
+
+
+@pytest.mark.usefixtures("copying")
+@pytest.mark.parametrize("dtype", ["bool", "int8", "float16", "float32", "int64", "complex64", "complex128"])
+def test_elements_that_a_kernel_leaves_alone_are_not_written(dtype, monkeypatch):
+    """What the host stores into them meanwhile stays; signs of zero and other bits count as changes."""
+
+    @kapi.kernel
+    def copied(item: kapi.Item, a, source):
+        a[item.get_id(0)] = source[item.get_id(0)]
+
+    a, source = np.zeros(4).astype(dtype), np.zeros(2).astype(dtype)
+    source[1] = 1
+    if source.dtype.kind in "fc":
+        source[0] = -source[0]
+    own = host_arrays.HostArrays.copy_out
+
+    def copy_out(self):
+        a[2:] = 1  # as another thread would
+        own(self)
+
+    monkeypatch.setattr(host_arrays.HostArrays, "copy_out", copy_out)
+    with kapi.device_context("cpu"):
+        copied[2](a, source)
+    assert a.tobytes() == np.array([source[0], 1, 1, 1]).astype(dtype).tobytes()
+
+
+@pytest.mark.parametrize("copies", [False, True], ids=["in place", "copied"])
 def test_asynchronous_and_bound_launches_take_numpy_arrays(copies, request):
     if copies:
         request.getfixturevalue("copying")

@@ -70,8 +70,8 @@ def definition_from_ir(function: Callable[..., Any], func_ir: Any) -> ast.Functi
 
 
 def _as_slice(node: ast.expr) -> ast.expr:
-    """`slice(1, None, None)` as it is written in an index."""
-    if not isinstance(node, ast.Call) or ast.unparse(node.func) != "slice" or len(node.args) != 3:
+    """`slice(1, None)` as it is written in an index."""
+    if not isinstance(node, ast.Call) or ast.unparse(node.func) != "slice" or len(node.args) < 2:
         return node
     bounds = [None if isinstance(each, ast.Constant) and each.value is None else each for each in node.args]
     return ast.Slice(*bounds)
@@ -105,9 +105,10 @@ class _Lines:
         elif not isinstance(statement, ir.Del):
             raise _unknown(type(statement).__name__, statement)
 
-    @staticmethod
-    def _has_effect(value: Any) -> bool:
-        return isinstance(value, ir.Expr) and value.op in ("call", "inplace_binop")
+    def _has_effect(self, value: Any) -> bool:
+        if isinstance(value, ir.Expr) and value.op == "call":
+            return self._name(value.func) != "slice"  # `a[1:]` in bytecode
+        return isinstance(value, ir.Expr) and value.op == "inplace_binop"
 
     def _name(self, variable: Any) -> str:
         known = self._values.get(variable.name)

@@ -12,7 +12,7 @@ from kapi_numba_offload.analysis import positional_parameters
 from kapi_numba_offload.analysis.names import UNKNOWN, Names
 from kapi_numba_offload.analysis.numpy_functions import function_named, numpy_name
 
-__all__ = ["CHANGES", "has_assignment_within", "has_effects"]
+__all__ = ["CHANGES", "has_assignment_within", "has_effects", "may_store"]
 
 CHANGES = {"copyto", "put", "put_along_axis", "place", "putmask", "fill_diagonal"}
 """NumPy's functions that store into an array that they are given."""
@@ -36,6 +36,15 @@ def has_effects(node: ast.AST, names: Names, besides: Collection[ast.Call] = ())
 def has_assignment_within(node: ast.AST) -> bool:
     """Whether an expression assigns a variable or hands control over: names mean something else after it."""
     return any(isinstance(each, (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)) for each in ast.walk(node))
+
+
+def may_store(definition: ast.FunctionDef, names: Names) -> bool:
+    """Whether a function may change an array."""
+    return has_effects(definition, names) or any(
+        isinstance(each, ast.AugAssign)
+        or (isinstance(each, (ast.Subscript, ast.Attribute)) and not isinstance(each.ctx, ast.Load))
+        for each in ast.walk(definition)
+    )
 
 
 def _is_pure(call: ast.Call, names: Names) -> bool:

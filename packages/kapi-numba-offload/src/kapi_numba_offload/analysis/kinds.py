@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from types import FunctionType
 from typing import Any
@@ -20,10 +20,16 @@ from kapi_numba_offload.analysis.numpy_functions import (
     numpy_name,
 )
 from kapi_numba_offload.analysis.operations import ELEMENTWISE
+from kapi_numba_offload.analysis.random_functions import (
+    DRAW_IN_PLACE,
+    METHODS_OF_GENERATORS,
+    number_of_axes,
+    random_name,
+)
 from kapi_numba_offload.analysis.source import parsed_function
 from kapi_numba_offload.run.usm import is_dpnp_array
 
-__all__ = ["ANY", "SCALAR", "ArrayKind", "Kind", "Kinds", "Other", "TupleKind", "is_usm", "kinds_within"]
+__all__ = ["ANY", "GENERATOR", "SCALAR", "ArrayKind", "Kind", "Kinds", "Other", "TupleKind", "is_usm", "kinds_within"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +44,15 @@ class ArrayKind:
         Its rank, if known.
     may_be_element : bool
         Whether it was named with an index for each axis, one of which may be an array of indices, and need not be.
-    is_given : bool
-        Whether it is a parameter's array: one of rank 0 is changed in place, where others of rank 0 stand for numbers.
+    is_array : bool
+        Whether it is an array of rank 0 to Numba, too: a parameter's, or one that was made with the shape `()`. It is
+        changed in place and returned as an array, where others of rank 0, such as sums, stand for numbers.
     """
 
     usm: bool
     ndim: int | None = None
     may_be_element: bool = field(default=False, compare=False)
-    is_given: bool = field(default=False, compare=False)
+    is_array: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +71,8 @@ class Other:
 
 SCALAR = Other("number")
 ANY = Other("value")
+GENERATOR = Other("generator")
+"""A `numpy.random.Generator`."""
 
 Kind = ArrayKind | TupleKind | Other
 
@@ -99,6 +108,8 @@ class Kinds:
         Expressions, and statements that store, with USM and NumPy arrays: the node, the USM operand and the NumPy one.
     constants : set of int
         Identities of nodes that are NumPy arrays from outside of the function and meet USM arrays.
+    numbers : set of int
+        Identities of nodes that are numbers on the device and meet NumPy arrays alone.
     """
 
     def __init__(self, names: Names, parameters: dict[str, Kind], depth: int = 0) -> None:
@@ -112,6 +123,7 @@ class Kinds:
         self._targets: dict[int, Kind] = {}
         self.mixtures: list[tuple[ast.expr | ast.stmt, ast.expr, ast.expr]] = []
         self.constants: set[int] = set()
+        self.numbers: set[int] = set()
 
     def run(self, statements: Sequence[ast.stmt]) -> None:
         """Go through statements."""
@@ -136,6 +148,11 @@ class Kinds:
         has_slices = any(_is_slice(each) or (isinstance(each, ast.Constant) and each.value is None) for each in axes)
         return not has_slices and (owner == ANY or (isinstance(owner, ArrayKind) and owner.usm))
 
+    def is_number(self, node: ast.expr) -> bool:
+        """Whether `node` is a 0-d array on the device that stands for a number."""
+        kind = self.kind(node)
+        return isinstance(kind, ArrayKind) and kind == _RANK_0 and not kind.is_array
+
     def target(self, statement: ast.AugAssign) -> Kind:
         """The kind that the target of `target op= value` has before."""
         return self._targets.get(id(statement), ANY)
@@ -157,7 +174,7 @@ class Kinds:
             if isinstance(node.target, ast.Name):
                 own = self.of[id(target)]
                 # What is changed in place keeps its rank; a 0-d array stands for a number, which is replaced.
-                self._now[node.target.id] = own if isinstance(own, ArrayKind) and (own.ndim or own.is_given) else kind
+                self._now[node.target.id] = own if isinstance(own, ArrayKind) and (own.ndim or own.is_array) else kind
         elif isinstance(node, (ast.For, ast.While)):
             self._loop(node)
         elif isinstance(node, ast.If):
@@ -202,10 +219,7 @@ class Kinds:
         self.run(node.orelse)
 
     def _join(self, other: dict[str, Kind]) -> None:
-        self._now = {
-            name: kind if other.get(name, kind) == kind else _either(kind, other[name])
-            for name, kind in {**other, **self._now}.items()
-        }
+        self._now = {name: _either(kind, other.get(name, kind)) for name, kind in {**other, **self._now}.items()}
 
     def _assign(self, target: ast.expr, kind: Kind) -> None:
         if isinstance(target, ast.Name):
@@ -251,7 +265,7 @@ class Kinds:
             return self._combined(node, [node.left, node.right])
         if isinstance(node, ast.UnaryOp):
             kind = self._expression(node.operand)
-            return SCALAR if isinstance(node.op, ast.Not) else kind
+            return SCALAR if isinstance(node.op, ast.Not) else _computed(kind)
         if isinstance(node, ast.Compare):
             return self._combined(node, [node.left, *node.comparators])
         if isinstance(node, ast.Call):
@@ -274,6 +288,8 @@ class Kinds:
         if isinstance(node, ast.BoolOp):
             kinds = [self._expression(each) for each in node.values]
             return SCALAR if all(each == SCALAR for each in kinds) else ANY
+        if isinstance(node, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
+            self._expression(node.generators[0].iter)
         for child in ast.iter_child_nodes(node):
             if isinstance(child, ast.expr):
                 self._expression(child)
@@ -284,6 +300,9 @@ class Kinds:
         kinds = [self._expression(each) for each in operands]
         arrays = [(each, kind) for each, kind in zip(operands, kinds, strict=True) if isinstance(kind, ArrayKind)]
         usm, host = ([each for each, kind in arrays if kind.usm is wanted] for wanted in (True, False))
+        if host and all(map(self.is_number, usm)):
+            self.numbers.update(map(id, usm))
+            usm = []
         self._meet(node, usm, host)
         is_matmul = isinstance(getattr(node, "op", None), ast.MatMult)
         if usm or host:
@@ -331,6 +350,8 @@ class Kinds:
         if owner.ndim is None or len(axes) != len(kinds):
             return ArrayKind(owner.usm)
         rank = owner.ndim
+        if rank == 0 and any(map(_is_slice, axes)):  # `a[...]`
+            return owner
         for axis, kind in zip(axes, kinds, strict=True):
             if isinstance(axis, ast.Constant) and axis.value is None:
                 rank += 1
@@ -352,11 +373,14 @@ class Kinds:
             if name is not None:
                 return self._numpy_call(node, name, function, kinds)
             if function is abs and len(kinds) == 1:
-                return kinds[0]
+                return _computed(kinds[0])
             if is_number_type(function) and len(kinds) == 1 and isinstance(kinds[0], ArrayKind):
-                return kinds[0]  # an array's elements are converted
+                return _computed(kinds[0])  # an array's elements are converted
             if function in _TO_SCALAR or is_number_type(function):
                 return SCALAR
+            name = random_name(function)
+            if name is not None:
+                return self._drawn(name, node, kinds)
             if getattr(function, "__module__", None) == "math" or type(function).__module__ == "math":
                 return SCALAR
             return self._result_of(function, node, kinds)
@@ -385,22 +409,43 @@ class Kinds:
             return self._combined(node, node.args)
         if name in REDUCTIONS and arrays:
             return _reduced(arrays[0], node, kinds)
-        given = [*node.args, *(each.value for each in node.keywords)]
-        is_of = [(each, kind.usm) for each, kind in zip(given, kinds, strict=True) if isinstance(kind, ArrayKind)]
+        is_of = [
+            (each, kind.usm) for each, kind in self._with_items(self._arguments(node)) if isinstance(kind, ArrayKind)
+        ]
         # What this library says of other NumPy arrays, it says when the call is made.
         outside = [each for each, usm in is_of if not usm and self._names.value(each) is not UNKNOWN]
         self._meet(node, [each for each, usm in is_of if usm], outside)
         if not arrays or (name in CREATION and all(each.ndim == 0 for each in arrays)):
             if name in CREATION:
-                made = ArrayKind(of_dpnp or not self._has_host, _made_rank(name, node, kinds))
+                made = ArrayKind(of_dpnp or not self._has_host, _made_rank(name, node, kinds), is_array=True)
                 return TupleKind((made, made)) if name in MAKES_PAIRS else made
             return ArrayKind(True) if of_dpnp else ANY
         if name.endswith("_like") or (name in _SAME_RANK_FUNCTIONS and kinds[0] is arrays[0] and not node.keywords):
             return arrays[0]
         return ArrayKind(True) if any(each.usm for each in arrays) else ANY
 
+    def _drawn(self, name: str, node: ast.Call, kinds: Sequence[Kind]) -> Kind:
+        """The kind of what a function or method with random numbers gives."""
+        ranks = [_rank_of_size(each, kind) for each, kind in zip(self._arguments(node), kinds, strict=True)]
+        rank = number_of_axes(name, node, ranks)
+        own = name.rpartition(".")[2]
+        return SCALAR if rank == 0 else ANY if own in DRAW_IN_PLACE else ArrayKind(not self._has_host, rank)
+
+    @staticmethod
+    def _arguments(node: ast.Call) -> list[ast.expr]:
+        return [*node.args, *(each.value for each in node.keywords)]
+
+    def _with_items(self, nodes: Sequence[ast.expr]) -> Iterator[tuple[ast.expr, Kind]]:
+        """Arguments of a call with their kinds, and the items of those that are written as tuples or lists."""
+        for each in nodes:
+            yield each, self.kind(each)
+            if isinstance(each, (ast.Tuple, ast.List)):
+                yield from self._with_items(each.elts)
+
     def _method(self, function: ast.Attribute, node: ast.Call, kinds: Sequence[Kind]) -> Kind:
         owner = self._expression(function.value)
+        if owner == GENERATOR and function.attr in METHODS_OF_GENERATORS:
+            return self._drawn(function.attr, node, kinds)
         if not isinstance(owner, ArrayKind):
             return ANY
         if function.attr in _SAME_RANK_METHODS:
@@ -411,8 +456,8 @@ class Kinds:
             return ArrayKind(owner.usm, 1)
         if function.attr == "reshape":
             rank = len(kinds[0].items) if kinds and isinstance(kinds[0], TupleKind) else len(kinds)
-            return ArrayKind(owner.usm, rank if all(kind == SCALAR or isinstance(kind, TupleKind) for kind in kinds)
-                             else None)  # fmt: skip
+            is_known = all(kind == SCALAR or isinstance(kind, TupleKind) for kind in kinds)
+            return ArrayKind(owner.usm, rank if is_known else None, is_array=True)
         return SCALAR if function.attr == "item" else ANY
 
 
@@ -484,19 +529,33 @@ def _kind(value: Any) -> Kind:
         return ArrayKind(False, value.ndim)
     if isinstance(value, tuple):
         return TupleKind(tuple(map(_kind, value)))
-    return ANY
+    return GENERATOR if isinstance(value, np.random.Generator) else ANY
 
 
 def _either(first: Kind, second: Kind) -> Kind:
     if first == second:
-        return first
+        return first if isinstance(first, ArrayKind) and first.is_array else second
     if isinstance(first, ArrayKind) and isinstance(second, ArrayKind) and first.usm == second.usm:
         return ArrayKind(first.usm)
     return ANY
 
 
+def _computed(kind: Kind) -> Kind:
+    """The kind of what is computed from each element: of an array of rank 0, as a sum, a number."""
+    return ArrayKind(kind.usm, kind.ndim) if isinstance(kind, ArrayKind) else kind
+
+
 def _of_rank(usm: bool, rank: int | None) -> Kind:
     return SCALAR if rank == 0 else ArrayKind(usm, rank)
+
+
+def _rank_of_size(node: ast.expr, kind: Kind) -> int | None:
+    """The rank that an argument asks for as the size of an array; its own, if it is an array."""
+    if isinstance(node, ast.Constant) and node.value is None:
+        return 0
+    if isinstance(kind, ArrayKind):
+        return 1 if kind.ndim == 0 else kind.ndim
+    return len(kind.items) if isinstance(kind, TupleKind) else 1 if kind == SCALAR else None
 
 
 def _integer(node: ast.expr) -> int | None:

@@ -98,13 +98,18 @@ def _comparable(operands: Sequence[Any]) -> Sequence[Any]:
 
 
 def apply_as_numba(name: str, operands: Sequence[Any]) -> Any:
-    """The same, converted to the dtype that Numba gives the operation for NumPy arrays and numbers of these types."""
-    value = apply(name, operands)
+    """The same in the dtypes that Numba gives the operation for NumPy arrays and numbers of these types."""
     ufunc = getattr(np, name)
-    if not isinstance(ufunc, np.ufunc) or not is_dpnp_array(value):
-        return value
+    if not isinstance(ufunc, np.ufunc) or not any(map(is_dpnp_array, operands)):
+        return apply(name, operands)
     loop = ufunc_find_matching_loop(ufunc, [from_dtype(np.asarray(_plain(each)).dtype) for each in operands])
-    return value if loop is None else value.astype(as_dtype(loop.outputs[0]))
+    if loop is None:
+        return apply(name, operands)
+    given = [
+        each.astype(as_dtype(type_)) if is_dpnp_array(each) and name not in _COMPARISONS else each
+        for each, type_ in zip(operands, loop.inputs, strict=True)
+    ]
+    return apply(name, given).astype(as_dtype(loop.outputs[0]))
 
 
 def _plain(operand: Any) -> Any:

@@ -5,17 +5,20 @@ from __future__ import annotations
 import ast
 import importlib
 import sys
+import threading
 from collections.abc import Callable, Iterable, Sequence
 from types import FunctionType
 from typing import Any
 
 from _kapi_numba_hooks import types
 from kapi_numba_offload.analysis.control_flow import own_nodes
+from kapi_numba_offload.analysis.effects import may_store
 from kapi_numba_offload.analysis.forms_of_arrays import write_out
-from kapi_numba_offload.analysis.kinds import ANY, SCALAR, ArrayKind, Kind, Kinds, TupleKind
+from kapi_numba_offload.analysis.kinds import ANY, GENERATOR, SCALAR, ArrayKind, Kind, Kinds, TupleKind
 from kapi_numba_offload.analysis.names import Names
 from kapi_numba_offload.analysis.normal_form import normalised
 from kapi_numba_offload.analysis.source import function_definition
+from kapi_numba_offload.frontend.returned_numbers import as_numbers, numbers_in_lists, returned_arrays
 from kapi_numba_offload.loops.loop_syntax import variables_of
 from kapi_numba_offload.partition.facts import PREFIX, Facts
 from kapi_numba_offload.partition.kept_views import with_kept_views
@@ -30,6 +33,9 @@ from kapi_sim.errors import KernelCompilationError
 from kapi_types import UsmArrayType, is_usm_array
 
 __all__ = ["OffloadedFunction", "holds_usm"]
+
+_state = threading.local()
+"""Whether the thread is inside of a call of an offloaded function, as `is_inside`."""
 
 
 class OffloadedFunction:
@@ -83,6 +89,9 @@ class OffloadedFunction:
         names = Names(function, definition)
         kinds = Kinds(names, dict(zip(names.parameters, map(_kind_of_type, arguments), strict=True)))
         kinds.run(definition.body)
+        self.may_store = may_store(definition, names)
+        self._returned = returned_arrays(definition, kinds)
+        self._has_lists = any(map(_holds_lists, self.arguments))
         write_out(definition, names, kinds)
         stored = variables_of([definition], ast.Store)
         contiguous = frozenset(
@@ -94,8 +103,8 @@ class OffloadedFunction:
         )
         self.partition = Partition(facts)
         for node, usm, host in kinds.mixtures:
-            where, is_stored = facts.place(_statement_of(definition, node)), isinstance(node, ast.stmt)
-            raise mixed_error(where, ast.unparse(usm), ast.unparse(host), is_stored=is_stored)
+            where = facts.place(_statement_of(definition, node))
+            raise mixed_error(where, ast.unparse(usm), ast.unparse(host), is_stored=_is_stored_to(node, host))
         body = self.partition.block(definition.body)
         definition.body = with_kept_views(facts, self.partition.helpers, body)
         self._call = _compiled(function, definition, names, self.partition)
@@ -108,6 +117,18 @@ class OffloadedFunction:
         return self._run(args)
 
     def _run(self, args: Sequence[Any]) -> Any:
+        if getattr(_state, "is_inside", False):
+            return self._result(args)  # another offloaded function goes on with it, on the device
+        _state.is_inside = True
+        try:
+            result = self._result(args)
+        finally:
+            _state.is_inside = False
+            if self._has_lists:
+                numbers_in_lists(args)
+        return as_numbers(result, self._returned)
+
+    def _result(self, args: Sequence[Any]) -> Any:
         if self._has_run:
             return self._call(*args)
         with first_run():
@@ -153,7 +174,7 @@ def _rebuilt(
 
 def _kind_of_type(type_: types.Type) -> Kind:
     if isinstance(type_, UsmArrayType):
-        return ArrayKind(True, type_.ndim, is_given=True)
+        return ArrayKind(True, type_.ndim, is_array=True)
     if isinstance(type_, types.Array):
         return ArrayKind(False, type_.ndim)
     if isinstance(type_, (types.Number, types.Boolean)):
@@ -162,7 +183,7 @@ def _kind_of_type(type_: types.Type) -> Kind:
         return SCALAR if isinstance(type_.value, (int, float)) else ANY
     if isinstance(type_, types.BaseTuple):
         return TupleKind(tuple(map(_kind_of_type, type_)))
-    return ANY
+    return GENERATOR if isinstance(type_, types.NumPyRandomGeneratorType) else ANY
 
 
 def holds_usm(given: Iterable[types.Type]) -> bool:
@@ -172,11 +193,21 @@ def holds_usm(given: Iterable[types.Type]) -> bool:
     )
 
 
+def _holds_lists(type_: types.Type) -> bool:
+    return isinstance(type_, types.List) or (isinstance(type_, types.BaseTuple) and any(map(_holds_lists, type_)))
+
+
 def _as_given(value: Any, seen: dict[int, tuple[Any, Any]]) -> Any:
     """A result, in which arrays that the function was given are the objects that it was given."""
     if isinstance(value, (tuple, list)):
         return like(value, [_as_given(each, seen) for each in value])
     return seen[id(value)][0] if id(value) in seen else value
+
+
+def _is_stored_to(node: ast.AST, host: ast.expr) -> bool:
+    """Whether a statement stores into the NumPy array."""
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AugAssign) else []
+    return ast.unparse(host) in map(ast.unparse, targets)
 
 
 def _statement_of(definition: ast.FunctionDef, node: ast.AST) -> ast.AST:

@@ -6,10 +6,10 @@ Numba's dispatcher finds compiled code for NumPy arrays without asking Python. W
 
 from __future__ import annotations
 
-import ast
 import inspect
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -25,12 +25,12 @@ from _kapi_numba_hooks import (
     types,
 )
 from kapi_numba_offload.elements.statements import Place
+from kapi_numba_offload.frontend.device_copies import DeviceCopies
 from kapi_numba_offload.frontend.function import OffloadedFunction
 from kapi_numba_offload.loops.parallel_loop import ParallelLoop
 from kapi_numba_offload.run.diagnostics import remember
 from kapi_numba_offload.run.options import options_of
 from kapi_numba_offload.run.reasons import Refusal, fall_back
-from kapi_numba_offload.run.usm import DpnpArray, as_dpnp_array, host_copy, like
 from kapi_runtime.launch.host_arrays import on_device_context, place_of_host_arrays
 from kapi_sim.errors import ExecutionPlacementError, KernelCompilationError
 from kapi_sim.forks import free_in_children
@@ -39,9 +39,14 @@ from kapi_types import UsmArrayType, is_usm_array
 __all__ = ["listen"]
 
 _VARIADIC = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
+_NUMBAS = "Numba's own"
+"""What `_make` says of a function that Numba refuses, too: it does so in its own words."""
+
 _lock = free_in_children(threading.Lock())
 _open = 0
 _made: WeakKeyDictionary[Any, dict[tuple[Any, ...], Any]] = WeakKeyDictionary()
+_state = threading.local()
+"""Whether the thread is inside of a call whose arrays were copied to the device, as `is_within`."""
 
 
 def listen() -> None:
@@ -60,32 +65,58 @@ def _context_changes(begins: bool) -> None:
             restore_calls()
 
 
+@dataclass(frozen=True, slots=True)
+class _BoundArguments:
+    """The arguments of a call.
+
+    Attributes
+    ----------
+    values : tuple
+        One for each parameter; for `*args` a tuple, as Numba has it.
+    args, keywords : tuple, dict
+        As an `OffloadedFunction` takes them.
+    """
+
+    values: tuple[Any, ...]
+    args: tuple[Any, ...]
+    keywords: dict[str, Any]
+
+
 def _call(dispatcher: Any, *args: Any, **keywords: Any) -> Any:
-    place = place_of_host_arrays()
+    place = None if _is_of_numba(dispatcher) else place_of_host_arrays()
     given = None if place is None else _bound(dispatcher, args, keywords)
-    if place is None or given is None or any(map(_has_usm, given)):
+    if place is None or given is None:
         return numbas_call(dispatcher, *args, **keywords)
-    found = "its arrays share memory" if _share_memory(given) else _offloaded(dispatcher, given)
+    if any(map(_has_usm, given.values)):
+        within = _function_within(dispatcher, given.values) if getattr(_state, "is_within", False) else None
+        return numbas_call(dispatcher, *args, **keywords) if within is None else within(*given.args, **given.keywords)
+    found = _unlike_the_devices(dispatcher, given.values) or _offloaded(dispatcher, given.values)
     if isinstance(found, _HostCall):
         return found(place.queue, given)
-    if any(map(_has_host, given)):
+    if found != _NUMBAS:
         _tell(dispatcher, found)
     return numbas_call(dispatcher, *args, **keywords)
 
 
-def _bound(dispatcher: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[Any, ...] | None:
-    """All arguments by position, defaults included; None for a call that Numba refuses or passes in another way."""
+def _is_of_numba(dispatcher: Any) -> bool:
+    """Whether a function is Numba's own, such as what its typed containers call for each access."""
+    return str(dispatcher.py_func.__module__).partition(".")[0] == "numba"
+
+
+def _bound(dispatcher: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> _BoundArguments | None:
+    """The arguments with defaults; None for a call that Numba refuses."""
     code = dispatcher.py_func.__code__
     if not keywords and len(args) == code.co_argcount and not code.co_kwonlyargcount and not code.co_flags & _VARIADIC:
-        return args
-    if code.co_kwonlyargcount or code.co_flags & _VARIADIC:
-        return None
+        return _BoundArguments(args, args, {})
     try:
         bound = inspect.signature(dispatcher.py_func).bind(*args, **keywords)
     except TypeError:
         return None
     bound.apply_defaults()
-    return bound.args
+    values = tuple(bound.arguments.values())
+    if code.co_flags & _VARIADIC:
+        return None if code.co_flags & inspect.CO_VARKEYWORDS else _BoundArguments(values, bound.args, bound.kwargs)
+    return _BoundArguments(values, values, {})
 
 
 def _tell(dispatcher: Any, why: str) -> None:
@@ -102,25 +133,18 @@ class _HostCall:
 
     def __init__(self, function: OffloadedFunction, returned: types.Type | None) -> None:
         self._function, self._returned = function, returned
-        nodes = list(ast.walk(function.partition.definition))
-        self._may_write = any(
-            isinstance(each, (ast.AugAssign, ast.Call))
-            or (isinstance(each, ast.Subscript) and not isinstance(each.ctx, ast.Load))
-            for each in nodes
-        )
 
-    def __call__(self, queue: Any, args: Sequence[Any]) -> Any:
-        arrays = {id(each): each for each in _host_arrays(args)}
-        copies = {key: as_dpnp_array(each, queue) for key, each in arrays.items()}
-        result = self._function(*(_replaced(each, copies) for each in args))
-        moved = sum(each.nbytes for each in arrays.values())
-        for key, each in arrays.items():
-            if self._may_write and each.flags.writeable:
-                each[...] = host_copy(copies[key])
-                moved += each.nbytes
-        self._function.moved = moved
-        back = {id(copies[key]): each for key, each in arrays.items()}
-        return _on_host(result, back, self._returned)
+    def __call__(self, queue: Any, given: _BoundArguments) -> Any:
+        copies = DeviceCopies(_host_arrays(given.values), queue, may_change=self._function.may_store)
+        before, _state.is_within = getattr(_state, "is_within", False), True
+        try:
+            words = {name: copies.on_device(each) for name, each in given.keywords.items()}
+            result = self._function(*map(copies.on_device, given.args), **words)
+        finally:
+            _state.is_within = before
+            copies.copy_back()  # what was stored before an exception stays stored
+            self._function.moved = copies.moved
+        return copies.on_host(result, self._returned)
 
 
 def _host_arrays(values: Iterable[Any]) -> Iterator[Any]:
@@ -131,83 +155,136 @@ def _host_arrays(values: Iterable[Any]) -> Iterator[Any]:
             yield from _host_arrays(each)
 
 
-def _replaced(value: Any, copies: dict[int, Any]) -> Any:
-    if isinstance(value, tuple):
-        return like(value, [_replaced(each, copies) for each in value])
-    return copies.get(id(value), value)
-
-
-def _has_host(value: Any) -> bool:
-    return any(True for _ in _host_arrays((value,)))
-
-
 def _has_usm(value: Any) -> bool:
     return any(map(_has_usm, value)) if isinstance(value, tuple) else is_usm_array(value)
 
 
-def _offloaded(dispatcher: Any, args: Sequence[Any]) -> _HostCall | str:
+def _unlike_the_devices(dispatcher: Any, values: tuple[Any, ...]) -> str:
+    """Why an array cannot lie on the device as it does on the host; empty if each can."""
+    for name, value in zip(_parameters(dispatcher), values, strict=True):
+        for each in _host_arrays((value,)):
+            steps = [step for step, length in zip(each.strides, each.shape, strict=True) if length > 1]
+            is_simple = each.dtype.names is None and each.itemsize > 0
+            if is_simple and each.size and (not each.flags.aligned or any(step % each.itemsize for step in steps)):
+                return f"the elements of its argument `{name}` are not at multiples of their size"
+    return ""
+
+
+def _parameters(dispatcher: Any) -> tuple[str, ...]:
+    return tuple(inspect.signature(dispatcher.py_func).parameters)
+
+
+def _offloaded(dispatcher: Any, values: tuple[Any, ...]) -> _HostCall | str:
     """The function for arguments of these types, or why nothing of it would run on a device."""
     known = _made.setdefault(dispatcher, {})
     try:
-        key = tuple(dispatcher.typeof_pyval(each) for each in args)
-    except (ValueError, TypeError) as error:
-        return str(error)
+        key = tuple(map(dispatcher.typeof_pyval, values))
+    except (ValueError, TypeError):  # which the call raises again
+        return _NUMBAS
     if key not in known:
         known[key] = _make(dispatcher, key)
     found: _HostCall | str = known[key]
     return found
 
 
+def _function_within(dispatcher: Any, values: tuple[Any, ...]) -> OffloadedFunction | None:
+    """The function for arrays of the device that another one calls in a context, with Numba's types as that has them.
+
+    None if it cannot be offloaded: Numba's compiler is asked then, and says why.
+    """
+    known = _made.setdefault(dispatcher, {})
+    key = tuple(map(dispatcher.typeof_pyval, values))
+    if key not in known:
+        try:
+            known[key] = _function(dispatcher, key)
+        except (KernelCompilationError, ExecutionPlacementError):
+            known[key] = None
+    found: OffloadedFunction | None = known[key]
+    return found
+
+
+def _function(dispatcher: Any, key: tuple[types.Type, ...]) -> OffloadedFunction:
+    options = options_of(dispatcher.py_func).with_numbas(flags_of(dispatcher))
+    function = OffloadedFunction(dispatcher.py_func, key, numba_types=True, options=options)
+    remember(dispatcher, function)
+    return function
+
+
 def _as_usm(type_: types.Type) -> types.Type:
     if isinstance(type_, types.Array):
-        return UsmArrayType(type_.dtype, type_.ndim, type_.layout)
-    if isinstance(type_, types.BaseTuple) and not isinstance(type_, types.BaseNamedTuple):
-        return types.Tuple(tuple(map(_as_usm, type_)))
+        return UsmArrayType(type_.dtype, type_.ndim, type_.layout, readonly=not type_.mutable)
+    return _with_items(type_, _as_usm)
+
+
+def _as_writable(type_: types.Type) -> types.Type:
+    return type_.copy(readonly=False) if isinstance(type_, types.Array) else _with_items(type_, _as_writable)
+
+
+def _with_items(type_: types.Type, change: Callable[[types.Type], types.Type]) -> types.Type:
+    if isinstance(type_, types.BaseTuple):
+        return types.BaseTuple.from_types(tuple(map(change, type_)), getattr(type_, "instance_class", None))
     return type_
 
 
 def _make(dispatcher: Any, key: tuple[types.Type, ...]) -> _HostCall | str:
-    arguments = list(map(_as_usm, key))
+    for name, type_ in zip(_parameters(dispatcher), key, strict=True):
+        obstacle = _obstacle(type_)
+        if obstacle:
+            return obstacle if obstacle == _NUMBAS else f"its argument `{name}` {obstacle}"
+    if inspect.isgeneratorfunction(dispatcher.py_func):
+        return "it is a generator, which goes on after its arrays have been copied back"
     if dispatcher.locals:  # types of its own for variables, which Numba knows
         return "it has types of its own for variables"
-    options = options_of(dispatcher.py_func).with_numbas(flags_of(dispatcher))
     try:
-        function = OffloadedFunction(dispatcher.py_func, arguments, numba_types=True, options=options)
+        function = _function(dispatcher, tuple(map(_as_usm, key)))
     except (KernelCompilationError, ExecutionPlacementError, TypeError) as error:
-        return str(error)
+        return _NUMBAS if isinstance(_inferred(dispatcher, key), NumbaError) else str(error)
     partition = function.partition
     if not partition.regions and not any(isinstance(each, ParallelLoop) for each in partition.loops):
         return "it has neither an expression of arrays nor a `prange` loop"
+    returned = _inferred(dispatcher, key)
+    writable = tuple(map(_as_writable, key))
+    if isinstance(returned, Exception) and writable != key:
+        refused, returned = returned, _inferred(dispatcher, writable)
+        if isinstance(refused, NumbaError) and not isinstance(returned, Exception):
+            return _NUMBAS  # it stores into an array that is read-only
+    if isinstance(returned, (types.DictType, types.ListType)):
+        return "it returns a container of Numba's"
+    return _HostCall(function, None if isinstance(returned, Exception) else returned)
+
+
+def _inferred(dispatcher: Any, key: tuple[types.Type, ...]) -> types.Type | Exception:
+    """The type that Numba infers for what the function returns, or why it does not."""
     try:
-        returned = inferred_return_type(dispatcher.py_func, key)
-    except (NumbaError, AttributeError, TypeError):
-        returned = None
-    remember(dispatcher, function)
-    return _HostCall(function, returned)
+        return inferred_return_type(dispatcher.py_func, key)
+    except (NumbaError, AttributeError, TypeError) as error:
+        return error
 
 
-def _on_host(value: Any, back: dict[int, Any], type_: types.Type | None) -> Any:
-    """A result as Numba would give it: NumPy arrays and Python's numbers, of the types that it infers."""
-    if isinstance(value, tuple):
-        inner = list(type_) if isinstance(type_, types.BaseTuple) else [None] * len(value)
-        return tuple(_on_host(each, back, own) for each, own in zip(value, inner, strict=True))
-    if id(value) in back:
-        return back[id(value)]
-    if isinstance(value, DpnpArray):
-        array = host_copy(value)
-        if isinstance(type_, types.Array):
-            return array.astype(str(type_.dtype), copy=False)
-        return array.item() if array.ndim == 0 else array
-    if isinstance(value, np.generic):
-        number = value.item()
-        return float(number) if isinstance(type_, types.Float) else number
-    return value
+def _obstacle(type_: types.Type) -> str:
+    """What keeps arguments of a type from the device; empty for none."""
+    if type_ == types.pyobject or (isinstance(type_, types.Array) and type_.dtype == types.pyobject):
+        return _NUMBAS
+    if isinstance(type_, types.Array):
+        is_number = isinstance(type_.dtype, (types.Number, types.Boolean))
+        return "" if is_number else f"has elements of type {type_.dtype}, and not numbers"
+    if isinstance(type_, types.BaseTuple):
+        return next(filter(None, map(_obstacle, type_)), "")
+    return "holds arrays in another container than a tuple" if any(map(_holds_arrays, _parts(type_))) else ""
 
 
-def _share_memory(args: Sequence[Any]) -> bool:
-    arrays = list(_host_arrays(args))
-    return any(
-        np.may_share_memory(one, other) and one is not other
-        for number, one in enumerate(arrays)
-        for other in arrays[number + 1 :]
-    )
+def _holds_arrays(type_: types.Type) -> bool:
+    return isinstance(type_, types.Array) or any(map(_holds_arrays, _parts(type_)))
+
+
+def _parts(type_: types.Type) -> Iterator[types.Type]:
+    """The types of what values of a type hold."""
+    if isinstance(type_, types.BaseTuple):
+        yield from type_
+    fields = getattr(type_, "struct", None) or getattr(type_, "field_dict", None)
+    if isinstance(fields, dict):
+        yield from fields.values()
+    for name in ("dtype", "key_type", "value_type", "item_type"):
+        part = getattr(type_, name, None)
+        if isinstance(part, types.Type):
+            yield part

@@ -18,7 +18,7 @@ import numpy as np
 
 from _kapi_numba_hooks import are_arrays, numbas_vectorized_call
 from kapi_numba_offload.elements.statements import Place
-from kapi_numba_offload.run.placement import mixed_error, one_queue
+from kapi_numba_offload.run.placement import one_queue
 from kapi_numba_offload.run.usm import LIBRARY, as_dpnp_array, is_dpnp_array
 from kapi_sim.errors import KernelCompilationError
 
@@ -64,7 +64,7 @@ def call_vectorized(function: Any, args: Sequence[Any], keywords: dict[str, Any]
     parameters = list(code.co_varnames[: code.co_argcount])
     texts = [parameters[number] if number < len(parameters) else "out" for number in range(len(given))]
     queue = one_queue(place, texts, given)
-    values = [each if is_dpnp_array(each) or np.ndim(each) == 0 else _refuse(place, each) for each in given]
+    values = [each if is_dpnp_array(each) or np.ndim(each) == 0 else LIBRARY.asarray(each) for each in given]
     values, results = _typed(function, values, inputs, cores)
     shape = np.broadcast_shapes(*(_outer(each, core) for each, core in zip(values[:inputs], cores, strict=False)))
     lengths = _lengths(values, cores)
@@ -83,12 +83,6 @@ def call_vectorized(function: Any, args: Sequence[Any], keywords: dict[str, Any]
     _loop(function, len(shape), tuple(map(is_dpnp_array, spread)), inputs, tuple(ones), any(cores))(*spread)
     made = values[inputs:]
     return made[0] if len(made) == 1 else tuple(made)
-
-
-def _refuse(place: Place, value: Any) -> Any:
-    if isinstance(value, np.ndarray):
-        raise mixed_error(place, "another argument", "this one")
-    return LIBRARY.asarray(value)
 
 
 def _cores(function: Any) -> tuple[int, list[list[str]]]:

@@ -12,11 +12,12 @@ from _kapi_numba_hooks import overload_of, type_key
 from kapi_numba_offload.analysis.effects import CHANGES
 from kapi_numba_offload.analysis.numpy_functions import function_named, status
 from kapi_numba_offload.elements.operands import require_held
+from kapi_numba_offload.partition.argument_texts import ArgumentTexts
 from kapi_numba_offload.partition.signatures import as_dpnp_takes_it
 from kapi_numba_offload.regions.histogram import histogram
 from kapi_numba_offload.regions.products import product
 from kapi_numba_offload.run.options import OffloadOptions
-from kapi_numba_offload.run.placement import mixed_error, not_on_device_error
+from kapi_numba_offload.run.placement import host_arrays_among, mixture_among, not_on_device_error
 from kapi_numba_offload.run.reasons import Refusal, fall_back
 from kapi_numba_offload.run.timing import timed
 from kapi_numba_offload.run.usm import as_dpnp_array, host_copy, is_dpnp_array
@@ -51,7 +52,7 @@ class NumpyCall:
         Where it is called.
     options : OffloadOptions
         Those of the function that calls it.
-    texts : sequence of str
+    texts : ArgumentTexts
         How its arguments are spelled there.
 
     Attributes
@@ -61,9 +62,7 @@ class NumpyCall:
         on the host.
     """
 
-    def __init__(
-        self, name: str, function: Any, place: Any, options: OffloadOptions, texts: Sequence[str] = ()
-    ) -> None:
+    def __init__(self, name: str, function: Any, place: Any, options: OffloadOptions, texts: ArgumentTexts) -> None:
         self.name, self.place = name, place
         self.latest: str | None = None
         self.moved = 0
@@ -123,8 +122,9 @@ class NumpyCall:
             self._is_dpnps and args and all(isinstance(each, (bool, int, float, complex, np.generic)) for each in args)
         )
         if self._is_dpnps and any(map(_has_host, args)):
-            texts = [text for each, text in zip(args, self._texts, strict=False) if _has_host(each)]
-            raise not_on_device_error(self.place, self.name, *(texts or ["array"])[:1])
+            raise not_on_device_error(
+                self.place, self.name, *host_arrays_among(self._texts.spelled(len(args)), args)[:1]
+            )
         function = function_named(self.name, on_device=False) if numbers else None
         self.latest = "host"
         return (function or self._function)(*args, **keywords)
@@ -169,11 +169,8 @@ class NumpyCall:
 
     def _mixture(self, args: Sequence[Any], keywords: Mapping[str, Any]) -> Exception | None:
         """The error for NumPy arrays beside dpnp's."""
-        given = [*args, *keywords.values()]
-        texts = [*self._texts, *("array" for _ in given)]
-        host = [text for each, text in zip(given, texts, strict=False) if _has_host(each)]
-        usm = [text for each, text in zip(given, texts, strict=False) if _has_usm(each)]
-        return mixed_error(self.place, usm[0], host[0]) if usm and host else None
+        texts = self._texts.spelled(len(args), keywords)
+        return mixture_among(self.place, texts, [*args, *keywords.values()])
 
     def _on_host(self, args: Any, keywords: Mapping[str, Any], why: str) -> Any:
         """NumPy's function on copies; arrays that it returns are copied to the queue of those that it was given."""

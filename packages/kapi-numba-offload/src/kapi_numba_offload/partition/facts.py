@@ -82,15 +82,14 @@ class Facts:
     def rebinding(self, statement: ast.stmt) -> ast.stmt:
         """`x = x + y` for `x += y` where `x` is a number that is a 0-d array on the device; else the statement.
 
-        Whoever else has that number keeps it, as numbers are not changed in place. Only parameters are 0-d arrays.
+        Whoever else has that number keeps it, as numbers are not changed in place.
         """
         if not isinstance(statement, ast.AugAssign) or not isinstance(statement.target, ast.Name):
             return statement
-        name, kind = statement.target.id, self.kinds.target(statement)
-        is_number = isinstance(kind, ArrayKind) and kind == ArrayKind(True, 0) and not kind.is_given
-        if name in self.names.parameters or not is_number:
+        kind = self.kinds.target(statement)
+        if not isinstance(kind, ArrayKind) or kind != ArrayKind(True, 0) or kind.is_array:
             return statement
-        before = loaded(name, statement.target)
+        before = loaded(statement.target.id, statement.target)
         self.kinds.note(before, kind)
         value = ast.copy_location(ast.BinOp(before, statement.op, statement.value), statement)
         made: ast.stmt = ast.Assign([statement.target], value)

@@ -15,8 +15,10 @@ from kapi_numba_offload.analysis.effects import has_assignment_within
 from kapi_numba_offload.analysis.kinds import is_number_type, is_usm
 from kapi_numba_offload.analysis.names import UNKNOWN
 from kapi_numba_offload.analysis.numpy_functions import CREATION, numpy_name
+from kapi_numba_offload.analysis.random_functions import random_name
 from kapi_numba_offload.elements.reductions import FUSED_REDUCTIONS
 from kapi_numba_offload.elements.statements import Place
+from kapi_numba_offload.partition.argument_texts import ArgumentTexts
 from kapi_numba_offload.partition.calls import (
     Constant,
     Conversion,
@@ -26,10 +28,18 @@ from kapi_numba_offload.partition.calls import (
     OverloadedCall,
     element,
 )
+from kapi_numba_offload.partition.container_numbers import (
+    call_of_container,
+    is_call_of_container,
+    numbers_in_containers,
+)
 from kapi_numba_offload.partition.facts import PREFIX, Facts, loaded
 from kapi_numba_offload.partition.grouping import Fused, StatementGroup, expression_region
+from kapi_numba_offload.partition.iterated_arrays import elements, iterated_arrays
 from kapi_numba_offload.partition.loop_plans import loop_plan
+from kapi_numba_offload.partition.random_calls import RandomCall, random_draw
 from kapi_numba_offload.regions.reduction import Reduction
+from kapi_numba_offload.run.python_numbers import as_number
 
 __all__ = ["Partition"]
 
@@ -55,8 +65,10 @@ class Partition:
         self.helpers: dict[str, Any] = {}
         self.regions: list[Any] = []
         self.loops: list[Any] = []
-        self.calls: list[NumpyCall] = []
+        self.calls: list[NumpyCall | RandomCall] = []
         self.needs_queue = False
+        self._in_containers = numbers_in_containers(self.definition, facts.kinds)
+        self._iterated = iterated_arrays(self.definition, facts.names, facts.kinds)
         self._following: list[Sequence[ast.stmt]] = []
 
     def block(self, statements: Sequence[ast.stmt]) -> list[ast.stmt]:
@@ -171,11 +183,18 @@ class Partition:
 
     def expression(self, node: ast.expr) -> ast.expr:
         """An expression, rewritten: its largest elementwise parts are regions of their own."""
+        identity = id(node)
+        made = self._expression(node)
+        if identity in self._in_containers:
+            return self._helper_call("number", as_number, [made], made)
+        return self._helper_call("elements", elements, [made], made) if identity in self._iterated else made
+
+    def _expression(self, node: ast.expr) -> ast.expr:
         if id(node) in self.facts.kinds.constants:
             constant = Constant(self.facts.names.value(node))
             return self._helper_call(f"constant_{len(self.helpers)}", constant, [self.queue(node)], node)
         if isinstance(node, (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
-            return node
+            return self._comprehension(node)
         is_fusible = not has_assignment_within(node)
         if is_fusible and self.facts.is_operation(node):
             fused = expression_region(self.facts, node, node)
@@ -184,10 +203,18 @@ class Partition:
         if reduction is not None:
             return reduction
         if isinstance(node, ast.Call):
-            place, texts = self.facts.place(node), _argument_texts(node)  # as written
+            place, texts = self.facts.place(node), ArgumentTexts.of_call(node)  # as written
             given = (*node.args, *(each.value for each in node.keywords))
             given_usm = any(is_usm(self.facts.kinds.kind(each)) for each in given)
+            is_of_container = is_call_of_container(node, self.facts.kinds)
+            draw = random_draw(node, self.facts)
             self._children(node)
+            if draw is not None:
+                return self._drawn(node, place, *draw)
+            if is_of_container:
+                assert isinstance(node.func, ast.Attribute)
+                method = ast.copy_location(ast.Constant(node.func.attr), node)
+                return self._helper_call("container", call_of_container, [node.func.value, method, *node.args], node)
             return self._call(node, place, texts, given_usm=given_usm)
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult) and self.facts.is_usm(node):
             return self._product(node)
@@ -228,7 +255,7 @@ class Partition:
 
     def _product(self, node: ast.BinOp) -> ast.expr:
         """`a @ b` as a call of `numpy.matmul`."""
-        texts = [ast.unparse(node.left), ast.unparse(node.right)]
+        texts = ArgumentTexts((ast.unparse(node.left), ast.unparse(node.right)), {})
         call = NumpyCall("matmul", np.matmul, self.facts.place(node), self.options, texts)
         self.calls.append(call)
         self._children(node)
@@ -249,7 +276,7 @@ class Partition:
             part.value = self.expression(part.value)
         return part
 
-    def _call(self, node: ast.Call, place: Place, texts: Sequence[str], *, given_usm: bool) -> ast.expr:
+    def _call(self, node: ast.Call, place: Place, texts: ArgumentTexts, *, given_usm: bool) -> ast.expr:
         function = self.facts.names.value(node.func)
         name = "stencil" if isinstance(function, StencilFunc) else None if function is UNKNOWN else numpy_name(function)
         if name is None:
@@ -270,6 +297,27 @@ class Partition:
         args = [self.queue(node), *node.args] if makes is Creation else node.args
         return ast.copy_location(ast.Call(loaded(helper, node), args, node.keywords), node)
 
+    def _drawn(self, node: ast.Call, place: Place, name: str, draw: Callable[..., Any]) -> ast.Call:
+        """A call that draws random numbers; those of a generator are given it first."""
+        call = RandomCall(name, draw, place, self.options)
+        self.calls.append(call)
+        queue = self.queue(node) if is_usm(self.facts.kinds.kind(node)) else ast.copy_location(ast.Constant(None), node)
+        owner = [node.func.value] if random_name(self.facts.names.value(node.func)) is None else []  # type: ignore[attr-defined]
+        helper = loaded(self.helper(f"draw_{len(self.calls)}", call), node)
+        return ast.copy_location(ast.Call(helper, [queue, *owner, *node.args], node.keywords), node)
+
+    def _comprehension(self, node: ast.expr) -> ast.expr:
+        """A comprehension or function: what it iterates over, and the random numbers that it draws; the rest stays."""
+        if not isinstance(node, ast.Lambda):
+            first: ast.comprehension = node.generators[0]  # type: ignore[attr-defined]
+            first.iter = self.expression(first.iter)
+        for call in [each for each in ast.walk(node) if isinstance(each, ast.Call)]:
+            draw = random_draw(call, self.facts)
+            if draw is not None:
+                made = self._drawn(call, self.facts.place(call), *draw)
+                call.func, call.args = made.func, made.args
+        return node
+
     def queue(self, where: ast.AST) -> ast.expr:
         """The queue of the function's arrays."""
         self.needs_queue = True
@@ -282,13 +330,6 @@ class Partition:
 
     def _helper_call(self, name: str, function: Callable[..., Any], args: list[ast.expr], node: ast.expr) -> ast.expr:
         return ast.copy_location(ast.Call(loaded(self.helper(name, function), node), args, []), node)
-
-
-def _argument_texts(node: ast.Call) -> list[str]:
-    """How the arguments of a call are spelled; none if their number is not known."""
-    if any(isinstance(each, ast.Starred) for each in node.args):
-        return []
-    return [ast.unparse(each) for each in (*node.args, *(each.value for each in node.keywords))]
 
 
 def _literal(node: ast.expr) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,11 +44,16 @@ class Answers:
         In their order.
     numba_types : bool
         Whether operations have the types that Numba gives them for NumPy arrays; else dpnp's.
+
+    Attributes
+    ----------
+    operation : callable
+        An operation for its name and operands, with those types.
     """
 
     def __init__(self, statements: Sequence[Statement], *, numba_types: bool) -> None:
         self._statements = statements
-        self._operation = apply_as_numba if numba_types else apply
+        self.operation: Callable[[str, Sequence[Any]], Any] = apply_as_numba if numba_types else apply
         self._known: dict[tuple[Any, ...], Answer] = {}
 
     def of(self, leaves: Sequence[Any], queue: Any) -> Answer:
@@ -81,10 +86,10 @@ class Answers:
         results: list[Any] = []
         try:
             for statement in self._statements:
-                result = evaluate(statement.node, samples, results, values, self._operation)
+                result = evaluate(statement.node, samples, results, values, self.operation)
                 if statement.in_place is not None:
                     # dpnp's own answer to whether it may be done in place; the sample is not used otherwise.
-                    result = by_dpnp(statement, samples, results)
+                    result = by_dpnp(statement, samples, results, self.operation)
                 elif statement.target is not None:
                     result = _as_stored(result, samples[statement.target])
                 results.append(result)
@@ -95,14 +100,19 @@ class Answers:
         return Answer(values, results)
 
 
-def by_dpnp(statement: Statement, leaves: Sequence[Any], earlier: Sequence[Any]) -> Any:
+def by_dpnp(
+    statement: Statement,
+    leaves: Sequence[Any],
+    earlier: Sequence[Any],
+    operation: Callable[[str, Sequence[Any]], Any] = apply,
+) -> Any:
     """Run a statement by dpnp's own operations: its value, or the array that it is stored to."""
     if statement.in_place is not None:
         assert isinstance(statement.node, Apply)
         assert statement.target is not None
-        operand = evaluate(statement.node.operands[1], leaves, earlier)
+        operand = evaluate(statement.node.operands[1], leaves, earlier, operation=operation)
         return IN_PLACE[statement.in_place](leaves[statement.target], operand)
-    value = evaluate(statement.node, leaves, earlier)
+    value = evaluate(statement.node, leaves, earlier, operation=operation)
     if statement.target is None:
         return value
     leaves[statement.target][...] = value

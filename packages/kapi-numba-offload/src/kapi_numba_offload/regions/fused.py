@@ -312,7 +312,7 @@ class FusedRegion:
     ) -> Any:
         """Run each part as a kernel of its own, and a single statement that is none by dpnp or Python."""
         if len(self.statements) == 1:
-            value = by_dpnp(self.statements[0], leaves, ())
+            value = by_dpnp(self.statements[0], leaves, (), self._answers.operation)
             return value if self.statements[0].is_output else ()
         values: list[Any] = []
         for number, (first, end) in enumerate(parts):

@@ -35,6 +35,7 @@ __all__ = [
     "has_host_memory",
     "host_bytes",
     "host_copy",
+    "host_view_at",
     "host_views",
     "is_dpnp_array",
     "is_reachable",
@@ -42,6 +43,7 @@ __all__ = [
     "like",
     "may_overlap",
     "memory_kind",
+    "store_elements",
     "view_of",
 ]
 
@@ -149,12 +151,14 @@ def has_host_memory(device: Any) -> bool:
 
 
 class _ArrayInterface:
-    """Elements in USM as NumPy sees memory, with what keeps them."""
+    """Elements at an address as NumPy sees memory, with what keeps them."""
 
-    def __init__(self, owner: Any, low: int, shape: tuple[int, ...], strides: tuple[int, ...], dtype: Any) -> None:
+    def __init__(
+        self, owner: Any, low: int, shape: tuple[int, ...], strides: tuple[int, ...], dtype: Any, readonly: bool = False
+    ) -> None:
         self.owner = owner
         self.__array_interface__ = {
-            "data": (low, False),
+            "data": (low, readonly),
             "shape": shape,
             "strides": strides,
             "typestr": dtype.str,
@@ -195,6 +199,24 @@ def _host_view(array: Any) -> np.ndarray[Any, Any]:
     return np.asarray(_ArrayInterface(array, fields.pointer, fields.shape, steps, fields.dtype))
 
 
+def store_elements(array: Any, values: np.ndarray[Any, Any]) -> None:
+    """Store into each element of a dpnp array what the NumPy array has there that lies in memory as it does."""
+    if not array.size:
+        return
+    if is_reachable(array):
+        np.copyto(host_views(array.sycl_queue, (array,))[0], values)
+    else:  # an element that has several indices is stored once
+        once = tuple(slice(None) if stride else slice(1) for stride in values.strides)
+        array[once] = values[once]
+
+
+def host_view_at(owner: np.ndarray[Any, Any], address: int, like: Any, *, is_writeable: bool) -> np.ndarray[Any, Any]:
+    """The NumPy array at an address of `owner`'s memory that lies there as the dpnp array `like` lies in its own."""
+    fields = array_fields(like)
+    steps = tuple(stride * fields.dtype.itemsize for stride in fields.strides)
+    return np.asarray(_ArrayInterface(owner, address, fields.shape, steps, fields.dtype, not is_writeable))
+
+
 def as_dpnp(value: Any, seen: dict[int, tuple[Any, Any]]) -> Any:
     """A value whose USM arrays, those in tuples and lists included, are dpnp arrays over the same memory.
 
@@ -222,7 +244,7 @@ def like(value: Any, items: Iterable[Any]) -> Any:
     return type(value)._make(items) if hasattr(value, "_make") else type(value)(items)
 
 
-def view_of(owner: Any, address: int, like: np.ndarray[Any, Any]) -> Any:
+def view_of(owner: Any, address: int, like: np.ndarray[Any, Any], *, writable: bool = True) -> Any:
     """The dpnp array at an address of `owner`'s memory that lies there as the NumPy array `like` lies in its own."""
     memory = owner._array_obj.usm_data
     size = like.itemsize
@@ -230,12 +252,12 @@ def view_of(owner: Any, address: int, like: np.ndarray[Any, Any]) -> Any:
     start = (address - memory._pointer) % size
     if start:
         memory = type(memory)(as_bytes(owner, memory._pointer + start, memory._pointer + memory.nbytes))
-    return _wrap(
-        _UsmNdarray(
-            like.shape, dtype=like.dtype.str, buffer=memory, strides=tuple(stride // size for stride in like.strides),
-            offset=(address - memory._pointer) // size, array_namespace=dpnp,
-        )
+    made = _UsmNdarray(
+        like.shape, dtype=like.dtype.str, buffer=memory, strides=tuple(stride // size for stride in like.strides),
+        offset=(address - memory._pointer) // size, array_namespace=dpnp,
     )  # fmt: skip
+    made.flags.writable = writable
+    return _wrap(made)
 
 
 def is_same_view(first: Any, second: Any) -> bool:

@@ -22,9 +22,9 @@ from kapi_runtime.platform import current
 from kapi_runtime.platform.host_place import HostPlace, place_of_host_arrays, places
 from kapi_runtime.platform.interface import Allocation
 from kapi_sim.errors import ExecutionPlacementError, ImplicitCopyWarning
-from kapi_sim.language.usm_fields import ArrayFields
+from kapi_sim.language.usm_fields import ArrayFields, overlaps_itself
 
-__all__ = ["HostArrays", "device_context", "on_device_context", "place_of_host_arrays"]
+__all__ = ["HostArrays", "bits", "device_context", "on_device_context", "place_of_host_arrays"]
 
 
 @contextmanager
@@ -124,12 +124,18 @@ class HostArrays:
     place : HostPlace
         Where they are moved to.
     copies : dict
-        By where the array is and how it is laid out: its name, the array, and its copy on the device.
+        By where the array is and how it is laid out: its name, the array, its copy on the device, and what was copied
+        if the array can be written.
+    overlapping : set of str
+        The names of copied arrays of which an element has several indices.
     """
 
     kernel: str
     place: HostPlace
-    copies: dict[Hashable, tuple[str, np.ndarray[Any, Any], Allocation]] = field(default_factory=dict)
+    copies: dict[Hashable, tuple[str, np.ndarray[Any, Any], Allocation, np.ndarray[Any, Any] | None]] = field(
+        default_factory=dict
+    )
+    overlapping: set[str] = field(default_factory=set)
 
     def fields(self, name: str, array: np.ndarray[Any, Any]) -> ArrayFields:
         """Return where the device finds the elements of an array, which is copied there if need be.
@@ -147,23 +153,27 @@ class HostArrays:
             strides = tuple(stride // size for stride in array.strides)
             return ArrayFields(pointer, array.shape, strides, array.dtype, readonly, queue)
         key = (*array.__array_interface__["data"], array.shape, array.strides, array.dtype)
+        if overlaps_itself(array.shape, array.strides, size):
+            self.overlapping.add(name)
         if key not in self.copies:
-            self.copies[key] = (name, array, self._copy_in(name, array))
+            before = None if readonly else np.array(array, order="C", subok=False)
+            self.copies[key] = (name, array, self._copy_in(name, array), before)
         memory = self.copies[key][2]
         dense = np.empty(array.shape, np.uint8).strides
         return ArrayFields(memory.pointer, array.shape, dense, array.dtype, readonly, queue)
 
     def copy_out(self) -> None:
-        """Write what the kernel left in the copies back; the kernel has run."""
-        for _, array, memory in self.copies.values():
-            if array.flags.writeable and array.size:
+        """Write what the kernel changed in the copies back; the kernel has run."""
+        for _, array, memory, before in self.copies.values():
+            if before is not None and array.size:
                 dense = np.empty(array.shape, array.dtype)
                 self.place.platform.copy_out(self.place.queue, dense, memory)
-                array[...] = dense
+                # What another thread stores meanwhile is not overwritten with what was there before.
+                np.copyto(array, dense, where=bits(dense) != bits(before))
 
     def _copy_in(self, name: str, array: np.ndarray[Any, Any]) -> Allocation:
         platform = self.place.platform
-        for other_name, other, _ in self.copies.values():
+        for other_name, other, *_ in self.copies.values():
             if (array.flags.writeable or other.flags.writeable) and _share_memory(array, other):
                 raise ExecutionPlacementError(
                     f"arguments `{other_name}` and `{name}` of kernel `{self.kernel}` must not share memory where they "
@@ -180,6 +190,12 @@ class HostArrays:
         memory = platform.allocate(self.place.queue, max(1, array.nbytes))
         platform.copy_in(self.place.queue, memory, np.ascontiguousarray(array))
         return memory
+
+
+def bits(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The elements of an array as bits, for which equal means the same."""
+    size = array.dtype.itemsize
+    return array.view(np.dtype(f"u{size}") if size <= 8 else np.dtype([("low", "u8"), ("high", "u8")]))
 
 
 def _share_memory(left: np.ndarray[Any, Any], right: np.ndarray[Any, Any]) -> bool:

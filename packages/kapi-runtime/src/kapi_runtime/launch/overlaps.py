@@ -48,8 +48,9 @@ def require_apart(module: KernelModule, arguments: Arguments) -> bool:
         for name, value, parameter in zip(arguments.names, arguments.read, module.parameters, strict=True)
         if isinstance(value, ArrayFields)
     ]
+    copied = arguments.copied.overlapping if arguments.copied is not None else ()
     for name, value, is_written, _ in arrays:
-        if is_written and value.overlaps_itself:
+        if is_written and (value.overlaps_itself or name in copied):
             raise KernelLaunchError(
                 f"argument `{name}` of kernel `{module.name}` must be {OVERLAPPING}", code="argument-overlaps-itself"
             )
@@ -62,13 +63,13 @@ def require_apart(module: KernelModule, arguments: Arguments) -> bool:
             continue
         names = [f"`{name}`" for name, is_written in ((first, writes_first), (second, writes_second)) if is_written]
         kernel = f"kernel `{module.name}`, which writes {' and '.join(names)},"
-        copied = first if writes_second and not writes_first else second
+        copy = first if writes_second and not writes_first else second
         raise KernelLaunchError(
             f"arguments `{first}` and `{second}` of {kernel} must not overlap unless they are the same view, "
             "since work-items run in any order, got\n"
             f"  `{first}` in bytes {_addresses(a_span)}\n"
             f"  `{second}` in bytes {_addresses(b_span)}\n"
-            f"Give the kernel a copy of one: `{copied} = {copied}.copy()`",
+            f"Give the kernel a copy of one: `{copy} = {copy}.copy()`",
             code="arguments-overlap",
         )
     return are_reads_apart

@@ -118,8 +118,10 @@ class Prepared:
         platform.keep(queue, event, (self.arguments.given, native, made.kernel, watch, copied))
         host_event = platform.host_event(event, platform.release if watch is None else watch.release)
         if copied is not None:
-            host_event.wait()
-            copied.copy_out()
+            try:
+                host_event.wait()
+            finally:  # what work-items stored before one failed stays stored
+                copied.copy_out()
         return host_event, event
 
     def plan(self) -> LaunchPlan | None:

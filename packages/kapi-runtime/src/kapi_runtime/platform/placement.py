@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from functools import cache
+from typing import TYPE_CHECKING
 
 from kapi_sim.errors import ExecutionPlacementError
 
@@ -13,26 +14,32 @@ if TYPE_CHECKING:
 __all__ = ["other_target_error", "placement_error"]
 
 
-def placement_error(message: str, code: str) -> ExecutionPlacementError:
-    """Make the error; where dpnp is loaded, it is dpnp's own `ExecutionPlacementError`, too."""
-    return _error_class()(message, code=code)
+def placement_error(message: str, code: str, *, is_type_error: bool = False) -> ExecutionPlacementError:
+    """Make the error; where dpnp is loaded, it is dpnp's own `ExecutionPlacementError`, too.
 
-
-_classes: dict[Any, type[ExecutionPlacementError]] = {}
-
-
-def _error_class() -> type[ExecutionPlacementError]:
+    Parameters
+    ----------
+    message, code : str
+        Its text and code.
+    is_type_error : bool
+        Whether it is a `TypeError` as well, as dpnp's error for NumPy arrays is.
+    """
     exceptions = sys.modules.get("dpnp.exceptions")
     theirs = getattr(exceptions, "ExecutionPlacementError", None)
-    if theirs is None:
+    also = (*(() if theirs is None else (theirs,)), *((TypeError,) if is_type_error else ()))
+    return _error_class(also)(message, code=code)
+
+
+@cache
+def _error_class(also: tuple[type[Exception], ...]) -> type[ExecutionPlacementError]:
+    """The class of the error that is one of these classes, too."""
+    if not also:
         return ExecutionPlacementError
-    if theirs not in _classes:
-        _classes[theirs] = type(
-            ExecutionPlacementError.__name__,
-            (ExecutionPlacementError, theirs),
-            {"__doc__": ExecutionPlacementError.__doc__, "__module__": ExecutionPlacementError.__module__},
-        )
-    return _classes[theirs]
+    return type(
+        ExecutionPlacementError.__name__,
+        (ExecutionPlacementError, *also),
+        {"__doc__": ExecutionPlacementError.__doc__, "__module__": ExecutionPlacementError.__module__},
+    )
 
 
 def other_target_error(module: KernelModule, platform: str) -> ExecutionPlacementError:

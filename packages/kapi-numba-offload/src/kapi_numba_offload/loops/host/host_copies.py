@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 
+from kapi_numba_offload.run.byte_bounds import ALIGNMENT, device_bounds, host_address, host_bounds, sharing
 from kapi_numba_offload.run.usm import DpnpArray, as_dpnp_array, host_bytes, is_reachable, like, view_of
 
 __all__ = ["HostCopies", "arrays_among"]
-
-_ALIGNMENT = 64  # of a block's first byte, so that elements are aligned as they are on the device
 
 
 def arrays_among(values: Iterable[Any], kind: type[Any] = DpnpArray) -> Iterator[Any]:
@@ -28,11 +27,11 @@ class _Block:
     """A range of bytes of USM on the host."""
 
     def __init__(self, arrays: list[Any], is_copy: bool) -> None:
-        bounds = [_device_bounds(each) for each in arrays]
+        bounds = [device_bounds(each) for each in arrays]
         self.owner = max(arrays, key=lambda each: each._array_obj.usm_data.nbytes)
         memory = self.owner._array_obj.usm_data
         low = min(low for low, _ in bounds)
-        self.low = max(memory._pointer, low - low % _ALIGNMENT)
+        self.low = max(memory._pointer, low - low % ALIGNMENT)
         self.high = max(high for _, high in bounds)
         self.is_copy = is_copy or not is_reachable(self.owner)
         reached = host_bytes(self.owner, self.low, self.high)
@@ -63,7 +62,7 @@ class HostCopies:
         self._lists: dict[int, tuple[list[Any], list[Any]]] = {}
         distinct = {id(each): each for each in arrays}
         self._first = next(iter(distinct.values()), None)
-        for together in _sharing(list(distinct.values()), _device_bounds):
+        for together in sharing(list(distinct.values()), device_bounds):
             self._copy(together)
         self.size = sum(block.high - block.low for block in self._blocks if block.is_copy)
 
@@ -115,7 +114,7 @@ class HostCopies:
                 known[id(each)] = self._of_given(each)
                 if known[id(each)] is None:
                     new.append(each)
-        for together in _sharing(new, _host_bounds):
+        for together in sharing(new, host_bounds):
             known |= _new_together(together, self._first.sycl_queue)
         given = {id(host): own for own, host in self._lists.values()}
         for own, host in self._lists.values():
@@ -129,7 +128,8 @@ class HostCopies:
                 return given
         for block in self._blocks:
             if np.may_share_memory(array, block.bytes):
-                return view_of(block.owner, block.low + _address(array) - _address(block.bytes), array)
+                address = block.low + host_address(array) - host_address(block.bytes)
+                return view_of(block.owner, address, array, writable=array.flags.writeable)
         return None
 
 
@@ -144,47 +144,17 @@ def _replaced(value: Any, arrays: dict[int, Any], lists: dict[int, list[Any]]) -
 
 def _new_together(arrays: list[np.ndarray[Any, Any]], queue: Any) -> dict[int, Any]:
     """New dpnp arrays for NumPy arrays that share memory, by the identity of those; equal views are one array."""
-    layouts = {id(each): (_address(each), each.shape, each.strides, each.dtype) for each in arrays}
+    layouts = {id(each): (host_address(each), each.shape, each.strides, each.dtype) for each in arrays}
     of_layout = {layouts[id(each)]: each for each in arrays}
     if len(of_layout) == 1:
         made = {layout: as_dpnp_array(each, queue) for layout, each in of_layout.items()}
     else:
-        low = min(_host_bounds(each)[0] for each in arrays)
-        high = max(_host_bounds(each)[1] for each in arrays)
-        before = low % _ALIGNMENT
+        low = min(host_bounds(each)[0] for each in arrays)
+        high = max(host_bounds(each)[1] for each in arrays)
+        before = low % ALIGNMENT
         held = np.zeros(before + high - low, np.uint8)
         held[before:] = (ctypes.c_ubyte * (high - low)).from_address(low)
         owner = as_dpnp_array(held, queue)
         start = owner._array_obj._pointer + before - low
-        made = {layout: view_of(owner, start + _address(each), each) for layout, each in of_layout.items()}
+        made = {layout: view_of(owner, start + host_address(each), each) for layout, each in of_layout.items()}
     return {each: made[layout] for each, layout in layouts.items()}
-
-
-def _address(array: np.ndarray[Any, Any]) -> int:
-    return int(array.__array_interface__["data"][0])
-
-
-def _host_bounds(array: np.ndarray[Any, Any]) -> tuple[int, int]:
-    if not array.size:
-        return _address(array), _address(array)
-    low, high = np.lib.array_utils.byte_bounds(array)
-    return int(low), int(high)
-
-
-def _device_bounds(array: Any) -> tuple[int, int]:
-    low, high = array._array_obj._byte_bounds
-    return int(low), int(high)
-
-
-def _sharing(arrays: list[Any], bounds: Callable[[Any], tuple[int, int]]) -> list[list[Any]]:
-    """The arrays, those whose bytes overlap in one list."""
-    groups: list[list[Any]] = []
-    end = 0
-    for each in sorted(arrays, key=lambda array: bounds(array)[0]):
-        low, high = bounds(each)
-        if groups and low < end:
-            groups[-1].append(each)
-        else:
-            groups.append([each])
-        end = max(end, high)
-    return groups

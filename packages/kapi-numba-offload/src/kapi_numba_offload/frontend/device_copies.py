@@ -1,0 +1,166 @@
+"""NumPy arrays as the device has them: copies that lie as the arrays do, and views of those as views of the arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from _kapi_numba_hooks import as_dtype, types
+from kapi_numba_offload.loops.host.host_copies import HostCopies, arrays_among
+from kapi_numba_offload.run.byte_bounds import ALIGNMENT, host_address, host_bounds, sharing
+from kapi_numba_offload.run.python_numbers import as_number
+from kapi_numba_offload.run.usm import allocate, host_copy, host_view_at, like, store_elements, view_of
+from kapi_runtime.launch.host_arrays import bits
+
+__all__ = ["DeviceCopies"]
+
+_BYTE = np.dtype(np.uint8)
+
+
+@dataclass(frozen=True, slots=True)
+class _CopiedMemory:
+    """NumPy arrays that share memory, and where the device has that.
+
+    Attributes
+    ----------
+    arrays : list of numpy.ndarray
+        The arrays.
+    low, high : int
+        The addresses of their lowest byte, and of the one after their highest.
+    shift : int
+        What is added to an address for that on the device.
+    """
+
+    arrays: list[np.ndarray[Any, Any]]
+    low: int
+    high: int
+    shift: int
+
+
+class DeviceCopies:
+    """Device arrays in the place of NumPy arrays, for one call.
+
+    Arrays that share memory share it on the device. Each has the strides that it has on the host, so that a view or a
+    copy is one on the device where it is one on the host.
+
+    Parameters
+    ----------
+    arrays : iterable of numpy.ndarray
+        What is copied.
+    queue : dpctl.SyclQueue
+        Where to.
+    may_change : bool
+        Whether the call may store into them.
+
+    Attributes
+    ----------
+    moved : int
+        Bytes that were copied, to the device and back.
+    """
+
+    def __init__(self, arrays: Iterable[np.ndarray[Any, Any]], queue: Any, *, may_change: bool) -> None:
+        self._blocks: list[_CopiedMemory] = []
+        self._copies: dict[int, tuple[np.ndarray[Any, Any], Any]] = {}
+        distinct = {id(each): each for each in arrays}
+        for together in sharing(list(distinct.values()), host_bounds):
+            self._copy(together, queue)
+        # What another thread stores meanwhile is not overwritten with what was there before.
+        changing = [key for key, each in distinct.items() if may_change and each.flags.writeable and each.size]
+        self._before = {key: np.array(distinct[key]) for key in changing}
+        self.moved = sum(each.nbytes for each in distinct.values())
+
+    def _copy(self, arrays: list[np.ndarray[Any, Any]], queue: Any) -> None:
+        bounds = list(map(host_bounds, arrays))
+        low, high = min(low for low, _ in bounds), max(high for _, high in bounds)
+        start = low % ALIGNMENT
+        memory = allocate((start + high - low,), _BYTE, "device", queue)
+        block = _CopiedMemory(arrays, low, high, memory._array_obj._pointer + start - low)
+        self._blocks.append(block)
+        for each in arrays:
+            copy = view_of(memory, host_address(each) + block.shift, each)
+            store_elements(copy, each)
+            copy._array_obj.flags.writable = each.flags.writeable
+            self._copies[id(each)] = each, copy
+
+    def on_device(self, value: Any) -> Any:
+        """A value with copies for its arrays, those in tuples included."""
+        if isinstance(value, tuple):
+            return like(value, map(self.on_device, value))
+        return self._copies[id(value)][1] if id(value) in self._copies else value
+
+    def copy_back(self) -> None:
+        """Store what was changed in the copies in the arrays that they are copies of."""
+        for key, before in self._before.items():
+            array, copy = self._copies[key]
+            now = host_copy(copy)
+            np.copyto(array, now, where=bits(now) != bits(before))
+            self.moved += array.nbytes
+
+    def on_host(self, value: Any, type_: types.Type | None) -> Any:
+        """A result as Numba would give it: NumPy arrays and Python's numbers, of the types that it infers.
+
+        Arrays are those that were copied, or views of them, or new; new ones that share memory share it on the host.
+
+        Parameters
+        ----------
+        value : object
+            What a function returned for the copies.
+        type_ : numba.types.Type or None
+            Numba's type of it, if known.
+        """
+        if type(value) is dict:
+            return {key: self.on_host(each, None) for key, each in value.items()}
+        arrays = {id(each): self._of_given(each) for each in arrays_among((value,))}
+        new = HostCopies((each for each in arrays_among((value,)) if arrays[id(each)] is None), always=True)
+        return _typed(value, {key: each for key, each in arrays.items() if each is not None}, new, type_)
+
+    def _of_given(self, array: Any) -> np.ndarray[Any, Any] | None:
+        """The NumPy array that lies where `array` lies in a copy; None if it lies in none."""
+        for given, copy in self._copies.values():
+            if copy is array:
+                return given
+        if not array.size:
+            return None
+        for block in self._blocks:
+            address = array._array_obj._pointer - block.shift
+            if block.low <= address < block.high:
+                return _view(block, address, array)
+        return None
+
+
+def _view(block: _CopiedMemory, address: int, array: Any) -> np.ndarray[Any, Any]:
+    low, high = array._array_obj._byte_bounds
+    own = low - block.shift, high - block.shift
+    holders = [each for each in block.arrays if host_bounds(each)[0] <= own[0] and own[1] <= host_bounds(each)[1]]
+    holders = holders or block.arrays
+    view = host_view_at(holders[0], address, array, is_writeable=array.flags.writable)
+    for each in holders:  # as under Numba, where such a view is the array itself
+        if host_address(each) == address and (each.shape, each.strides, each.dtype) == (
+            view.shape, view.strides, view.dtype,
+        ):  # fmt: skip
+            return each
+    return view
+
+
+def _typed(value: Any, known: dict[int, Any], new: HostCopies, type_: types.Type | None) -> Any:
+    if isinstance(value, (tuple, list)):
+        own = list(type_) if isinstance(type_, types.BaseTuple) else [getattr(type_, "dtype", None)] * len(value)
+        items = [_typed(each, known, new, its) for each, its in zip(value, own, strict=True)]
+        if isinstance(value, tuple):
+            return like(value, items)
+        value[:] = items  # it may be an argument
+        return value
+    if id(value) in known:
+        return known[id(value)]
+    made = as_number(new.on_host(value)) if getattr(type_, "ndim", None) != 0 else np.asarray(new.on_host(value))
+    if isinstance(made, np.ndarray):
+        if isinstance(type_, types.Array):
+            return made.astype(as_dtype(type_.dtype), copy=False)
+        return made.item() if made.ndim == 0 else made
+    is_other = isinstance(type_, (types.Float, types.Complex)) or isinstance(made, bool)
+    if isinstance(type_, types.Number) and is_other and isinstance(made, (bool, int, float, complex)):
+        return as_dtype(type_).type(made).item()
+    return made

@@ -1,0 +1,126 @@
+"""Random numbers in an offloaded function: drawn on the host, by the generators that the function has under Numba."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numba
+import numpy as np
+
+from _kapi_numba_hooks import numbas_call
+from kapi_numba_offload.analysis.kinds import GENERATOR
+from kapi_numba_offload.analysis.random_functions import METHODS_OF_GENERATORS, random_name
+from kapi_numba_offload.loops.host.host_copies import HostCopies, arrays_among
+from kapi_numba_offload.partition.facts import Facts
+from kapi_numba_offload.run.options import OffloadOptions
+from kapi_numba_offload.run.python_numbers import as_number
+from kapi_numba_offload.run.reasons import IN_PLACE, ON_COPIES, Refusal, fall_back
+from kapi_numba_offload.run.timing import timed
+from kapi_numba_offload.run.usm import as_dpnp_array, is_reachable, like
+
+__all__ = ["RandomCall", "random_draw"]
+
+
+class RandomCall:
+    """A call that draws random numbers; arrays of them are moved to the queue, as `numpy.zeros` makes an array there.
+
+    Parameters
+    ----------
+    name : str
+        What is called.
+    draw : callable
+        Draws, for arguments on the host.
+    place : Place
+        Where it is called.
+    options : OffloadOptions
+        Those of the function that calls it.
+
+    Attributes
+    ----------
+    latest : str or None
+        Where the latest call ran, or why on the host.
+    moved : int
+        Bytes that it moved.
+    """
+
+    def __init__(self, name: str, draw: Callable[..., Any], place: Any, options: OffloadOptions) -> None:
+        self.name, self.place = name, place
+        self.latest: str | None = None
+        self.moved = 0
+        self._draw, self._options = draw, options
+
+    @timed
+    def __call__(self, queue: Any, *args: Any, **keywords: Any) -> Any:
+        """Draw: the queue first, or None where arrays stay on the host."""
+        arrays = list(arrays_among((*args, *keywords.values())))
+        own = [each for each in arrays if each.ndim]
+        self.latest = "random numbers are drawn on the host"
+        if own:
+            how = IN_PLACE if all(map(is_reachable, own)) else ON_COPIES
+            detail = f"{self.name} at {self.place}: {self.place.text}: random numbers are drawn on the host"
+            refusal = Refusal("host-function", self.place.line, self.name.rpartition(".")[2], detail)
+            self.latest = fall_back(self.place, refusal, self._options.may_fall_back, how)
+        copies = HostCopies(own)
+        try:
+            result = self._draw(
+                *(copies.on_host(_with_numbers(each)) for each in args),
+                **{name: copies.on_host(_with_numbers(each)) for name, each in keywords.items()},
+            )
+        except Exception as error:
+            error.add_note(f"{self.place}: {self.place.text}")
+            raise
+        self.moved = copies.size + sum(map(copies.copy_back, own))
+        if own:
+            return copies.on_device(result)
+        if queue is None or not isinstance(result, np.ndarray):
+            return result
+        self.moved += result.nbytes
+        return as_dpnp_array(result, queue)
+
+
+def _with_numbers(value: Any) -> Any:
+    """A value with Python's numbers in the place of 0-d arrays, also in a tuple."""
+    return like(value, map(_with_numbers, value)) if isinstance(value, tuple) else as_number(value)
+
+
+def random_draw(node: ast.Call, facts: Facts) -> tuple[str, Callable[..., Any]] | None:
+    """The name of what a call draws with, and what draws in its place on the host; None for other calls."""
+    function = facts.names.value(node.func)
+    name = random_name(function)
+    if name is not None:
+        return name, _NumbaDraw(function)
+    if not isinstance(node.func, ast.Attribute) or node.func.attr not in METHODS_OF_GENERATORS:
+        return None
+    return (node.func.attr, _GeneratorDraw(node.func.attr)) if facts.kinds.kind(node.func.value) == GENERATOR else None
+
+
+class _NumbaDraw:
+    """A function of `numpy.random` or `random` as an njit function calls it: it draws from Numba's generator."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
+        return numbas_call(_compiled(self._function, len(args), tuple(keywords)), *args, *keywords.values())
+
+
+class _GeneratorDraw:
+    """A method of `numpy.random.Generator`, which is the first argument: it draws from that."""
+
+    def __init__(self, method: str) -> None:
+        self._method = method
+
+    def __call__(self, generator: Any, *args: Any, **keywords: Any) -> Any:
+        return getattr(generator, self._method)(*args, **keywords)
+
+
+@cache
+def _compiled(function: Callable[..., Any], count: int, words: tuple[str, ...]) -> Any:
+    names = [f"a{number}" for number in range(count)]
+    given = ", ".join([*names, *(f"{each}={each}" for each in words)])
+    scope: dict[str, Any] = {"function": function}
+    exec(f"def draw({', '.join([*names, *words])}):\n    return function({given})\n", scope)
+    return numba.njit(scope["draw"])
