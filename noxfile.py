@@ -200,11 +200,10 @@ def isolated(session: nox.Session, dist: str) -> None:
 
 @nox.session
 def without_dpnp(session: nox.Session) -> None:
-    """kapi-runtime[cpu] alone: kernels over arrays of its own and of others by DLPack, without dpnp; its size."""
+    """kapi-runtime[cpu] alone: kernels over arrays of its own and of others by DLPack, without dpnp."""
     install(session, "--group", "without-dpnp")
     session.run("python", "tools/isolation.py", "kapi-runtime", "--without", "dpnp")
     run_tests(session, ROOT / "packages" / "kapi-runtime" / "tests" / "test_without_dpnp.py", *session.posargs)
-    measure_sizes(session, "kapi-runtime[cpu]")
 
 
 @nox.session
@@ -333,18 +332,6 @@ def gpu(session: nox.Session) -> None:
     session.run(sys.executable, "tools/gpu.py", *session.posargs, env={"PYTHONPATH": sources})
 
 
-@nox.session(venv_backend="none")
-def first_race(session: nox.Session) -> None:
-    """From an empty environment to the first report of a race, by the README's lines: the seconds of each step."""
-    session.run(sys.executable, "-m", "tools.first_race", "--constraints", str(wheels(session)), external=True)
-
-
-@nox.session(venv_backend="none")
-def sizes(session: nox.Session) -> None:
-    """What each line of installation brings, in megabytes and distributions: the rows of the README's table."""
-    measure_sizes(session, *session.posargs)
-
-
 @nox.session
 @nox.parametrize("part", [nox.param(part, id=part) for part in AT_NIGHT])
 def nightly(session: nox.Session, part: str) -> None:
@@ -453,12 +440,6 @@ def keep(built: Path) -> Path:
 def install(session: nox.Session, *arguments: str) -> None:
     """Make the environment hold what `arguments` ask for and nothing else, kapi-* as wheels of this tree."""
     session.install("--exact", "--constraints", str(wheels(session)), *arguments)
-
-
-def measure_sizes(session: nox.Session, *lines: str) -> None:
-    """Print what each line installs into an empty environment, all lines if none is given."""
-    command = [sys.executable, "tools/installed_sizes.py", "--uv", bootstrap.program("uv")]
-    session.run(*command, "--constraints", str(wheels(session)), *lines, external=True)
 
 
 def run_package(session: nox.Session, dist: str) -> None:

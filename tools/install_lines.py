@@ -1,24 +1,27 @@
 """Each line of installation that a README or a page of the documentation prints, run in an empty environment.
 
 ``python tools/install_lines.py --uv UV --constraints FILE`` installs each line from the wheels that the constraints
-name, and runs the programs of `PROGRAMS` that what it installs must be able to run; ``python3 noxfile.py -s
-"nightly(install-lines)"`` runs it.  Lines may be named after it: ``"kapi-runtime[cpu]"``.
+name, prints its size as a row of the README's table, and runs the programs of `PROGRAMS` that what it installs must be
+able to run; ``python3 noxfile.py -s "nightly(install-lines)"`` runs it.  Lines may be named after it:
+``"kapi-runtime[cpu]"``.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib.metadata
 import os
 import re
 import subprocess
 import sys
 import tempfile
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from tools import code_blocks
 
-__all__ = ["INSTALL", "PROGRAMS", "lines", "main", "programs_of", "run"]
+__all__ = ["INSTALL", "PROGRAMS", "Size", "lines", "main", "programs_of", "run"]
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -106,8 +109,36 @@ def programs_of(line: Sequence[str]) -> list[str]:
     return [PROGRAMS[name] for name in names if name not in _BROUGHT]
 
 
-def run(line: Sequence[str], uv: str, constraints: Path, python: str = sys.executable) -> list[str]:
-    """Install one line into an empty environment, run its programs there, and return what failed.
+@dataclass(frozen=True, slots=True)
+class Size:
+    """Size of what one line installs.
+
+    Attributes
+    ----------
+    line : tuple of str
+        The requirements.
+    nbytes : int
+        Bytes of all files, before Python compiles any.
+    largest : tuple of (str, int)
+        The largest distributions with their bytes.
+    distributions : int
+        How many there are, kapi's own included.
+    """
+
+    line: tuple[str, ...]
+    nbytes: int
+    largest: tuple[tuple[str, int], ...]
+    distributions: int
+
+    def __str__(self) -> str:
+        """A row of the README's table."""
+        words = " ".join(f'"{word}"' if "[" in word else word for word in self.line)
+        largest = ", ".join(f"{name} {_megabytes(count)}" for name, count in self.largest)
+        return f"| `pip install {words}` | {_megabytes(self.nbytes)} | {self.distributions} | {largest} |"
+
+
+def run(line: Sequence[str], uv: str, constraints: Path, python: str = sys.executable) -> tuple[Size | None, list[str]]:
+    """Install one line into an empty environment, run its programs there, and return the size and what failed.
 
     Parameters
     ----------
@@ -124,12 +155,16 @@ def run(line: Sequence[str], uv: str, constraints: Path, python: str = sys.execu
     env = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL_ENV", "KAPI"))}
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([uv, "venv", "--quiet", "--python", python, folder], check=True, env=env)
+        empty = _nbytes(Path(folder))
         # A folder is built, so no wheel of it may be demanded at the same time.
         wheels = [] if any("/" in word for word in line) else ["--constraints", str(constraints)]
         install = [uv, "pip", "install", "--quiet", "--python", folder, *wheels, *line]
         done = subprocess.run(install, cwd=ROOT, capture_output=True, text=True, env=env)
         if done.returncode:
-            return [done.stderr]
+            return None, [done.stderr]
+        found = _distributions(Path(folder))
+        largest = sorted(found.items(), key=lambda item: -item[1])[:3]
+        size = Size(tuple(line), _nbytes(Path(folder)) - empty, tuple(largest), len(found))
         inside = Path(folder) / ("Scripts" if sys.platform == "win32" else "bin") / "python"
         # A kernel's source must be in a file, in an empty folder that hides nothing.
         failed = []
@@ -140,11 +175,31 @@ def run(line: Sequence[str], uv: str, constraints: Path, python: str = sys.execu
             told = subprocess.run([inside, str(file)], cwd=file.parent, capture_output=True, text=True, env=env)
             if told.returncode:
                 failed.append(told.stderr)
-        return failed
+        return size, failed
+
+
+def _nbytes(folder: Path) -> int:
+    """Bytes of all files in a folder; a link counts nothing."""
+    files = (Path(where, name) for where, _, names in os.walk(folder) for name in names)
+    return sum(file.stat().st_size for file in files if not file.is_symlink())
+
+
+def _distributions(environment: Path) -> dict[str, int]:
+    """Bytes of each distribution by the list of its files."""
+    packages = [str(path) for path in environment.rglob("site-packages") if not path.parents[1].is_symlink()]
+    found = {}
+    for each in importlib.metadata.distributions(path=packages):
+        files = [Path(str(file.locate())) for file in each.files or []]
+        found[each.metadata["Name"]] = sum(file.stat().st_size for file in files if file.is_file())
+    return found
+
+
+def _megabytes(count: int) -> str:
+    return f"{count / 1e6:.0f}" if count >= 1e6 else f"{count / 1e6:.1f}"
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run the lines, print how each went, and return 1 if one failed."""
+    """Run the lines, print the size of each and what failed, and return 1 if one failed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--uv", default="uv")
     parser.add_argument("--constraints", type=Path, required=True)
@@ -152,8 +207,8 @@ def main(arguments: Sequence[str]) -> int:
     options = parser.parse_args(arguments)
     status = 0
     for line in [tuple(each.split()) for each in options.lines] or lines(code_blocks.pages()):
-        failed = run(line, options.uv, options.constraints)
-        print(f"{'failed' if failed else 'runs'}: pip install {' '.join(line)}", *failed, sep="\n  ", flush=True)
+        size, failed = run(line, options.uv, options.constraints)
+        print(size or f"cannot be installed: {' '.join(line)}", *failed, sep="\n  ", flush=True)
         status |= bool(failed)
     return status
 

@@ -54,8 +54,11 @@ def problems(distribution: str, version: str, root: Path = ROOT) -> list[str]:
     declared = re.search(r'^version = "(.+)"$', (folder / "pyproject.toml").read_text("utf-8"), re.MULTILINE)
     if not declared or declared[1] != version:
         found.append(f"{distribution}'s version must be the tag's, {version}, got {declared and declared[1]}")
-    if not re.search(rf"^## {re.escape(version)} ", (folder / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE):
-        found.append(f"{distribution}'s CHANGELOG.md must have a section {version}: run towncrier in its folder")
+    dated = re.compile(rf"^## {re.escape(version)} \(\d", re.MULTILINE)
+    if not dated.search((folder / "CHANGELOG.md").read_text("utf-8")):
+        found.append(
+            f"{distribution}'s CHANGELOG.md must have a section {version} with its date: run towncrier in its folder"
+        )
     left = sorted(each.name for each in (folder / "changes").glob("*.md"))
     if left:
         found.append(f"{distribution}'s changes must be in its CHANGELOG.md, got {len(left)} fragments: {left[0]} ...")

@@ -4,6 +4,8 @@ import os
 import re
 from pathlib import Path
 
+import pytest
+
 SKIPPED = {".git", ".nox", "dist", "_build", "__pycache__", ".venv", ".hypothesis"}
 SUFFIXES = {".py", ".md", ".toml", ".txt", ".yml", ".yaml", ".cfg", ".ini", ".sh", ".cff", ".css", ".html", ".json", ""}
 
@@ -34,22 +36,9 @@ def found(root: Path, pattern: re.Pattern[str]) -> list[str]:
     ]
 
 
-def test_texts_are_found(root):
-    assert {root / "noxfile.py", root / "LICENSE", root / ".ci" / "run"} <= set(texts(root))
-
-
-def test_texts_name_no_machine_paths(root):
-    assert found(root, MACHINE_PATH) == []
-
-
-def test_texts_name_no_registry_hosts(root):
-    assert found(root, REGISTRY_HOST) == []
-
-
-def test_texts_leave_nothing_open(root):
-    assert found(root, LEFT_OPEN) == []
-
-
-def test_patterns_find_what_they_forbid(tmp_path):
+@pytest.mark.parametrize("forbidden", [MACHINE_PATH, REGISTRY_HOST, LEFT_OPEN])
+def test_texts_have_no_paths_of_machines_no_hosts_and_nothing_left_open(root, tmp_path, forbidden):
     (tmp_path / "a.md").write_text("in /" + "root/x\nfrom pypi" + ".org\nTO" + "DO: later\n")
-    assert [len(found(tmp_path, each)) for each in (MACHINE_PATH, REGISTRY_HOST, LEFT_OPEN)] == [1, 1, 1]
+    assert len(found(tmp_path, forbidden)) == 1
+    assert {root / "noxfile.py", root / ".ci" / "run"} <= set(texts(root))
+    assert found(root, forbidden) == []
