@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import importlib
+import sys
+
 import dpnp
 import pytest
 
 import kapi_runtime as kapi
 from kapi_runtime.platform import installed
+from kapi_runtime.platform.entry import PlatformEntry
 from kapi_sim.language.usm_fields import ArrayFields
 from kapi_sim.testing.reports import raises
 
@@ -30,12 +34,33 @@ class Pretended:
         return f"theirs.copied({name})"
 
 
+def is_theirs(value):
+    return isinstance(value, Theirs)
+
+
+PRETENDED = PlatformEntry("pretended", "Pretended", "nowhere:Pretended", "pip install pretended", (), is_theirs)
+
+
 @pytest.fixture(autouse=True)
-def pretended(monkeypatch):
-    """The platform is known, and installed."""
-    known = installed._Known("pretended", "Pretended", "", (), lambda value: isinstance(value, Theirs))
-    monkeypatch.setattr(installed, "_KNOWN", (*installed._KNOWN, known))
+def pretended(monkeypatch, tmp_path):
+    """A distribution that names the platform is installed."""
+    (tmp_path / "pretended_platform.py").write_text("ENTRY = None\n", "utf-8")
+    folder = tmp_path / "pretended-1.0.dist-info"
+    folder.mkdir()
+    (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: pretended\nVersion: 1.0\n", "utf-8")
+    (folder / "entry_points.txt").write_text("[kapi.platforms]\npretended = pretended_platform:ENTRY\n", "utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(importlib.import_module("pretended_platform"), "ENTRY", PRETENDED)
     monkeypatch.setitem(installed._made, "pretended", Pretended())
+    installed.known_platforms.cache_clear()
+    yield
+    installed.known_platforms.cache_clear()
+    sys.modules.pop("pretended_platform")
+
+
+def test_platforms_of_other_distributions_are_found():
+    assert [each.name for each in installed.known_platforms()] == ["sycl", "cuda", "pretended"]
+    assert installed.is_installed("pretended")
 
 
 @kapi.kernel

@@ -30,6 +30,7 @@ __all__ = [
     "DlpackTensor",
     "capsule_of",
     "device_kind",
+    "known_device_kind",
     "read_capsule",
 ]
 
@@ -222,3 +223,13 @@ def read_capsule(value: Any, stream: int | None = None) -> DlpackArray:
         device=tensor.device_id,
         owner=owner,
     )
+
+
+def known_device_kind(value: Any) -> int | None:
+    """Return the kind of device that an array says by DLPack, or None; some classes have the method and raise in it."""
+    if not hasattr(type(value), "__dlpack_device__"):
+        return None
+    try:
+        return device_kind(value)
+    except Exception:
+        return None

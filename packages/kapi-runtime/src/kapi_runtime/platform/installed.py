@@ -7,26 +7,26 @@ platform that is missing is named then, with what installs it.
 from __future__ import annotations
 
 import importlib
+import importlib.metadata
 import importlib.util
 import re
 import threading
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache, lru_cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from kapi_runtime.platform import dlpack
+from kapi_runtime.platform.entry import PlatformEntry
 from kapi_runtime.platform.interface import Platform
 from kapi_runtime.platform.placement import placement_error
 from kapi_sim.errors import DeviceNotFoundError, DriverError
 from kapi_sim.forks import free_in_children, undivided
-from kapi_sim.language.usm_fields import is_usm_array
 
 __all__ = [
     "activate",
     "is_installed",
+    "known_platforms",
     "named",
     "nothing_installed",
     "platform_of_array",
@@ -36,128 +36,46 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class _Known:
-    """A platform, installed or not.
-
-    Attributes
-    ----------
-    name : str
-        `Platform.name`, the sub-package it is in, and the extra that brings what it needs.
-    title : str
-        What messages call it.
-    class_name : str
-        The class in ``kapi_runtime.<name>.platform``.
-    needs : tuple of str
-        Modules that must be there for it to be installed.
-    is_array : callable
-        Whether a value is one of its arrays, told without its library.
-    extras : dict of str to str
-        Words in names of its devices, and the extra that brings what such a device needs.
-    libraries : frozenset of str
-        Modules whose devices and queues are its own.
-    queue_protocol : str
-        What other queues of its kind have.
-    at_import : str
-        Module whose `activate` is called when kapi_runtime is imported and it is installed; "" for none.
-    """
-
-    name: str
-    title: str
-    class_name: str
-    needs: tuple[str, ...]
-    is_array: Callable[[Any], bool]
-    extras: dict[str, str] = field(default_factory=dict)
-    libraries: frozenset[str] = frozenset()
-    queue_protocol: str = ""
-    at_import: str = ""
-
-    @property
-    def module(self) -> str:
-        return f"kapi_runtime.{self.name}.platform"
-
-    @property
-    def install(self) -> str:
-        return f'pip install "kapi-runtime[{self.name}]"'
-
-
-def _dlpack_device(value: Any) -> int | None:
-    """The kind of device that an array tells by DLPack, or None; some classes have the method and raise in it."""
-    if not hasattr(type(value), "__dlpack_device__"):
-        return None
-    try:
-        return dlpack.device_kind(value)
-    except Exception:
-        return None
-
-
-def _is_sycl_array(value: Any) -> bool:
-    return is_usm_array(value) or _dlpack_device(value) == dlpack.ONEAPI
-
-
-def _is_cuda_array(value: Any) -> bool:
-    kind = _dlpack_device(value)
-    if kind == dlpack.CPU and type(value).__module__.partition(".")[0] == "torch":
-        return is_installed("cuda")  # which says how a tensor of the host comes to a device
-    if kind == dlpack.CPU and isinstance(value, np.ndarray):
-        return _has_cuda_interface(value)  # numba-cuda's mapped and managed arrays are NumPy's, too
-    # The interface is a property that some arrays of the host have, too, and that raises for some of a device.
-    return (
-        kind in (dlpack.CUDA, dlpack.CUDA_HOST, dlpack.CUDA_MANAGED) if kind is not None else _has_cuda_interface(value)
-    )
-
-
-def _has_cuda_interface(value: Any) -> bool:
-    try:
-        return hasattr(value, "__cuda_array_interface__")
-    except Exception:
-        return True
-
-
-_KNOWN = (
-    _Known(
-        "sycl",
-        "SYCL",
-        "SyclPlatform",
-        ("dpctl", "kapi_spirv"),
-        _is_sycl_array,
-        {"cpu": "cpu", "gpu": "sycl", "intel": "cpu", "level_zero": "sycl", "opencl": "cpu", "sycl": "sycl"},
-        frozenset(("dpctl", "dpnp")),
-        "_get_capsule",
-        "kapi_runtime.sycl.devices.drivers",
-    ),
-    _Known(
-        "cuda",
-        "CUDA",
-        "CudaPlatform",
-        ("cuda.bindings", "kapi_ptx"),
-        _is_cuda_array,
-        {"cuda": "cuda", "geforce": "cuda", "gpu": "cuda", "nvidia": "cuda", "rtx": "cuda", "tesla": "cuda"},
-        frozenset(("cuda", "cupy", "cupy_backends", "jax", "jaxlib", "numba", "torch")),
-        "__cuda_stream__",
-    ),
-)
 _NO_ARRAYS = frozenset((bool, int, float, complex, np.ndarray, str, bytes, type(None)))
+
+_GROUP = "kapi.platforms"
 
 _lock = free_in_children(threading.RLock())
 _made: dict[str, Platform] = {}
 
 
+@cache
+def known_platforms() -> tuple[PlatformEntry, ...]:
+    """Return all platforms, installed or not, by their ranks.
+
+    Those of kapi_runtime are found in its folder, so that a tree without metadata has them, too; those of other
+    distributions by their entry points.
+    """
+    package = __name__.partition(".")[0]
+    folders = map(Path, importlib.import_module(package).__path__)
+    own = sorted(
+        file.parent.name for folder in folders for file in folder.glob("*/entry.py") if file.parent.name != "platform"
+    )
+    found = [importlib.import_module(f"{package}.{name}.entry").ENTRY for name in own]
+    found += [each.load() for each in importlib.metadata.entry_points(group=_GROUP)]
+    return tuple(sorted(found, key=lambda each: (each.rank, each.name)))
+
+
 def activate() -> None:
     """Do what platforms that are installed have to do before their library is first used: `kapi_runtime`'s import."""
-    for known in _KNOWN:
+    for known in known_platforms():
         if known.at_import and _is_there(known):
             importlib.import_module(known.at_import).activate()
 
 
 def platforms() -> list[Platform]:
     """Return all platforms that are installed; imports their libraries."""
-    return [_get(known) for known in _KNOWN if _is_there(known)]
+    return [_get(known) for known in known_platforms() if _is_there(known)]
 
 
 def is_installed(name: str) -> bool:
     """Whether a platform is installed; imports nothing of it."""
-    return any(known.name == name and _is_there(known) for known in _KNOWN)
+    return any(known.name == name and _is_there(known) for known in known_platforms())
 
 
 def named(name: str, for_what: str) -> Platform:
@@ -175,7 +93,7 @@ def named(name: str, for_what: str) -> Platform:
     DriverError
         If it is not installed.
     """
-    known = next(each for each in _KNOWN if each.name == name)
+    known = next(each for each in known_platforms() if each.name == name)
     if not _is_there(known):
         raise DriverError(
             f"{known.title} must be installed for {for_what}, got an environment without it: `{known.install}`",
@@ -201,7 +119,7 @@ def platform_of_array(value: Any, what: str) -> Platform | None:
     """
     if type(value) in _NO_ARRAYS:
         return None
-    for known in _KNOWN:
+    for known in known_platforms():
         if known.is_array(value):
             if not _is_there(known):
                 raise placement_error(
@@ -228,8 +146,8 @@ def what_is_missing(source: Any) -> str:
     """
     missing = []
     words = _WORD.findall(source.lower()) if isinstance(source, str) else []
-    word = next((word for word in words if any(word in known.extras for known in _KNOWN)), "")
-    for known in _KNOWN:
+    word = next((word for word in words if any(word in known.extras for known in known_platforms())), "")
+    for known in known_platforms():
         if _is_there(known):
             continue
         if isinstance(source, str):
@@ -260,8 +178,8 @@ def nothing_installed() -> DeviceNotFoundError:
     )
 
 
-def _is_there(known: _Known) -> bool:
-    return known.name in _made or all(_exists(name) for name in (known.module, *known.needs))
+def _is_there(known: PlatformEntry) -> bool:
+    return known.name in _made or all(_exists(name) for name in (known.platform.partition(":")[0], *known.needs))
 
 
 @lru_cache(maxsize=16)
@@ -272,12 +190,18 @@ def _exists(module: str) -> bool:
         return False
 
 
-def _get(known: _Known) -> Platform:
+def _class_of(known: PlatformEntry) -> type[Platform]:
+    module, _, name = known.platform.partition(":")
+    made: type[Platform] = getattr(importlib.import_module(module), name)
+    return made
+
+
+def _get(known: PlatformEntry) -> Platform:
     platform = _made.get(known.name)
     if platform is not None:
         return platform
     with undivided(), _lock:
         platform = _made.get(known.name)
         if platform is None:
-            platform = _made[known.name] = getattr(importlib.import_module(known.module), known.class_name)()
+            platform = _made[known.name] = _class_of(known)()
         return platform

@@ -1,0 +1,72 @@
+"""`Platform`: everything that a kind of device must answer for kernels to run there, and for the host to manage it.
+
+A platform is one subclass, found by `installed`.  The rooms that all platforms share (kernels, launch, build,
+recording, diagnosis, memory) ask it, and know no other name of it.  What it hands out is opaque to them: a *device*, a
+*queue*, an *event*, an *allocation* are whatever its library has.  They only compare and hash devices and queues, keep
+all of these, and hand them back.
+
+Where arrays carry a queue, that is the queue of a launch.  Where they do not, as with streams, the platform gives an
+object that stands for the queue which is current when work is submitted; it stands for the same choice until then, and
+is equal to others that stand for the same.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+
+from kapi_runtime.platform.interface.arrays import ArrayReader
+from kapi_runtime.platform.interface.devices import DeviceLimits, DeviceManager
+from kapi_runtime.platform.interface.diagnosis import Diagnosis, Findings
+from kapi_runtime.platform.interface.launches import Launcher, LaunchPlan, NativeArgument
+from kapi_runtime.platform.interface.memory import Allocation, MemoryKind, MemoryManager
+from kapi_runtime.platform.interface.profiling import Profiler, Times
+from kapi_runtime.platform.interface.programs import BuiltKernel, ForeignCode, KernelInformation, ProgramBuilder
+from kapi_runtime.platform.numba_cuda import NumbaCudaHost
+
+__all__ = [
+    "Allocation",
+    "ArrayReader",
+    "BuiltKernel",
+    "DeviceLimits",
+    "DeviceManager",
+    "Diagnosis",
+    "Findings",
+    "ForeignCode",
+    "KernelInformation",
+    "LaunchPlan",
+    "Launcher",
+    "MemoryKind",
+    "MemoryManager",
+    "NativeArgument",
+    "Platform",
+    "Profiler",
+    "ProgramBuilder",
+    "Times",
+]
+
+
+class Platform(ArrayReader, DeviceManager, ProgramBuilder, Launcher, Profiler, MemoryManager, Diagnosis):
+    """One kind of device: what its arrays, queues and kernels are, and how work is submitted there.
+
+    There is one object of a class in a process; `installed` makes it when the first array or device of its kind is met.
+    Importing its module may import its library, and touches no device.  All methods may be called by any thread.  What
+    a platform caches for a device it drops when `kapi_runtime.platform.reset` says so.
+
+    Attributes
+    ----------
+    name : str
+        What ``kapi_runtime`` calls it, such as "sycl" or "cuda"; also the name of its sub-package.
+    compilers : tuple of str
+        Packages whose sources decide what `compile` makes, for the key of the disk cache.
+    packages : tuple of str
+        Distributions whose versions ``python -m kapi_runtime`` shows.
+    """
+
+    name: str
+    compilers: tuple[str, ...]
+    packages: tuple[str, ...]
+
+    @property
+    @abstractmethod
+    def numba_cuda(self) -> NumbaCudaHost:
+        """What the platform has of numba.cuda's host API beyond this class."""
