@@ -203,6 +203,7 @@ class _Compilation:
             has_sub_groups = "get_sub_group" in names
             has_parts |= has_sub_groups or any(map(is_algorithm, called))
             self.passes_undefined |= has_sub_groups and self.hands_over
+            self.passes_undefined |= tree is not None and self.dialect.makes_undefined(tree)
             if tree is not None and not self.dialect.is_strict:
                 # Words may be given to functions.
                 called += _named_words(function, tree)

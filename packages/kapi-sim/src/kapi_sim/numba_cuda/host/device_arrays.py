@@ -26,6 +26,7 @@ __all__ = [
     "device_array",
     "device_array_like",
     "is_cuda_array",
+    "is_hint",
     "managed_array",
     "mapped_array",
     "mapped_array_like",
@@ -448,6 +449,11 @@ class _Hint:
 
     def __init__(self, value: Any) -> None:
         self.value = value
+
+
+def is_hint(value: object) -> bool:
+    """Tell whether an argument is one of `In`, `Out` and `InOut`."""
+    return isinstance(value, _Hint)
 
 
 class In(_Hint):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 from collections.abc import Callable
 from enum import Enum
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,9 @@ from kapi_sim.memory.dialect import Dialect
 from kapi_sim.memory.views import View
 from kapi_sim.numba_cuda.cg import GridGroup, grid_sync
 from kapi_sim.numba_cuda.host.device_arrays import as_host_array
+from kapi_sim.numba_cuda.launches.device_signatures import with_declared_types
+from kapi_sim.numba_cuda.launches.from_end import with_indices_from_end
+from kapi_sim.numba_cuda.launches.unset_variables import has_unset_variables, with_unset_variables
 from kapi_sim.numba_cuda.threads.running import CudaClock, begin
 from kapi_sim.numba_cuda.values.dtypes import conversion_of
 from kapi_sim.numba_cuda.values.views import CudaView, NarrowCudaView, TracedCudaView, TracedNarrowCudaView
@@ -84,6 +89,14 @@ class CudaDialect(Dialect):
 
     def conversion(self, kind: object, is_literal: bool) -> Callable[[Any], Any] | None:
         return conversion_of(kind)
+
+    def makes_undefined(self, tree: ast.FunctionDef) -> bool:
+        return has_unset_variables(tree)
+
+    def adapted(self, tree: ast.FunctionDef, function: Callable[..., Any]) -> dict[str, Any]:
+        assert isinstance(function, FunctionType)
+        made = with_unset_variables(tree, function)
+        return made | with_indices_from_end(tree, function) | with_declared_types(tree, function)
 
     def meet_method(self, place: tuple[Any, ...], method: Any, *args: Any) -> tuple[Any, ...]:
         owner = getattr(method, "__self__", None)

@@ -13,12 +13,19 @@ from kapi_sim.memory.recorder import TracedView
 from kapi_sim.memory.views import View
 from kapi_sim.numba_cuda.values.dtypes import Narrow, wrapped
 
-__all__ = ["CudaView", "NarrowCudaView", "Record", "TracedCudaView", "TracedNarrowCudaView"]
+__all__ = ["CudaView", "FromEnd", "NarrowCudaView", "Record", "TracedCudaView", "TracedNarrowCudaView"]
 
 _getframe = sys._getframe
 _OWN = frozenset(name for view in (View, TracedView) for name in view.__slots__)
 _AS_PYTHON = frozenset(np.dtype(code).type for code in "bhilqBHI")
 """Integers that Numba computes with in 64 bits, as Python's integers are here."""
+
+
+class FromEnd(int):
+    """A negative index that the source says as it is: it counts from the end of its axis."""
+
+
+_SUBCLASSES = (Narrow, FromEnd)
 
 
 class Record:
@@ -60,6 +67,12 @@ class Record:
 
     def __setitem__(self, name: Any, value: Any) -> None:
         self._field(name).put_in(self._index, value, _getframe(1))
+
+    @property
+    def record_dtype(self) -> np.dtype[Any]:
+        """Its type, with the fields."""
+        dtype: np.dtype[Any] = self._view.dtype
+        return dtype
 
     def copy_to(self, view: Any, index: Any, frame: FrameType) -> None:
         """Store the record, field by field, in an element of another array."""
@@ -123,9 +136,29 @@ class _Elements:
             index = ()
         elif any(component.__class__ in (bool, np.bool_) for component in components):
             index = tuple(int(c) if isinstance(c, (bool, np.bool_)) else c for c in components)
-        elif any(component.__class__ is Narrow for component in components):
-            index = tuple(int(c) if isinstance(c, Narrow) else c for c in components)
+        elif any(component.__class__ in _SUBCLASSES for component in components):
+            index = self._from_start(components)
         return super()._locate(index, frame)  # type: ignore[misc]
+
+    def _part(self: Any, index: Any, frame: FrameType) -> Any:
+        return super()._part(self._from_start(index), frame)  # type: ignore[misc]
+
+    def _from_start(self: Any, index: Any) -> Any:
+        """Return an index with plain integers, counted from the start of each axis if that is in reach."""
+        components = index if index.__class__ is tuple else (index,)
+        if not any(component.__class__ in _SUBCLASSES for component in components):
+            return index
+        placed = [component for component in components if component is not None and component is not Ellipsis]
+        axis, counted = 0, []
+        for component in components:
+            if component.__class__ in _SUBCLASSES:
+                extent = self.shape[axis] if axis < len(self.shape) else 0
+                is_in_reach = component.__class__ is FromEnd and component + extent >= 0
+                component = component + extent if is_in_reach else int(component)
+            counted.append(component)
+            # An ellipsis stands for the axes that nothing else names.
+            axis += len(self.shape) - len(placed) if component is Ellipsis else int(component is not None)
+        return tuple(counted)
 
     def _set_part(self: Any, index: Any, value: Any, frame: FrameType) -> None:
         part = self._part(index, frame)
