@@ -11,7 +11,7 @@ from kapi_sim.language.device_function import DeviceFunction
 from kapi_sim.numba_cuda.kinds.spelled import SignatureError
 from kapi_sim.numba_cuda.launches.declared import Declared, declared_signature, is_signature
 from kapi_sim.numba_cuda.launches.dispatcher import Dispatcher, numbas_function
-from kapi_sim.numba_cuda.support import refuse_attribute
+from kapi_sim.numba_cuda.support import refuse
 from kapi_sim.shown import shown
 
 __all__ = ["LinkedSource", "declare_device", "jit"]
@@ -138,7 +138,7 @@ class Foreign:
 
     def __call__(self, *args: Any) -> Any:
         """Refuse the call."""
-        refuse_attribute("declare_device")
+        refuse("declare_device")
 
 
 def declare_device(name: str, sig: Any, **options: Any) -> Foreign:

@@ -19,8 +19,10 @@ from kapi_sim.instrument.rewrite import Instrumented
 from kapi_sim.language.device_function import DeviceFunction
 from kapi_sim.language.words.index_space import NdRange
 from kapi_sim.launch import execute
-from kapi_sim.numba_cuda.host.device_arrays import DeviceArray, FreshArguments, InOut, Out
+from kapi_sim.numba_cuda.host.allocation import InOut, Out
+from kapi_sim.numba_cuda.host.device_arrays import DeviceArray
 from kapi_sim.numba_cuda.host.devices import Device
+from kapi_sim.numba_cuda.host.fresh import FreshArguments
 from kapi_sim.numba_cuda.kinds.kinds import Nothing
 from kapi_sim.numba_cuda.kinds.spelled import SignatureError
 from kapi_sim.numba_cuda.launches.captured import frozen
@@ -28,7 +30,7 @@ from kapi_sim.numba_cuda.launches.configurations import ConfigurationError, Laun
 from kapi_sim.numba_cuda.launches.declared import Declared, prepared_arguments
 from kapi_sim.numba_cuda.launches.device_signatures import called_as_declared, declare_types
 from kapi_sim.numba_cuda.launches.dialect import CUDA
-from kapi_sim.numba_cuda.support import refuse_attribute
+from kapi_sim.numba_cuda.support import REFUSED, Refused, refuse
 from kapi_sim.numba_cuda.threads.running import configured, is_running
 from kapi_sim.numba_cuda.wording import reworded
 from kapi_sim.settings.control import current_settings, settings_of
@@ -194,7 +196,8 @@ class Dispatcher(DeviceFunction[..., Any]):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        refuse_attribute(name)
+        if name in REFUSED:
+            return Refused(name, REFUSED[name])
         raise AttributeError(f"kernel `{self.__dict__.get('__name__', '')}` has no {name!r} in the simulator")
 
     def __repr__(self) -> str:
@@ -215,7 +218,7 @@ class Dispatcher(DeviceFunction[..., Any]):
         """Run the kernel over a grid that a device can have."""
         settings = current_settings()
         if any(each.has_pointers for each in self.declared):
-            refuse_attribute("CPointer")
+            refuse("CPointer")
         if self._instrumented is None:
             self._instrumented = Instrumented(self.twin.py_func, CUDA)
         for extension in reversed(self.extensions):

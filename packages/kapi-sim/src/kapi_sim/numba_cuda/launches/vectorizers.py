@@ -73,7 +73,7 @@ class Ufunc:
                 out[...] = made
             return out
         if any(isinstance(each, DeviceArray) for each in args):
-            return DeviceArray(made)
+            return DeviceArray.of(made)
         return made if made.ndim else made[()]
 
     def reduce(self, arg: Any, stream: Any = 0) -> Any:
@@ -184,7 +184,7 @@ class GUfunc:
         self._run(arrays, results, loops, kinds)
         if targets:
             return targets[0]
-        made = [DeviceArray(r) if any(isinstance(a, DeviceArray) for a in args) else r for r in results]
+        made = [DeviceArray.of(r) if any(isinstance(a, DeviceArray) for a in args) else r for r in results]
         return made[0] if len(made) == 1 else tuple(made)
 
     def _run(
