@@ -8,6 +8,7 @@ from typing import Any
 from kapi_sim.errors import DtypeError
 from kapi_sim.items.meetings import Word
 from kapi_sim.memory.views import View
+from kapi_sim.numba_cuda.threads.captured import as_view
 
 __all__ = ["ldca", "ldcg", "ldcs", "ldcv", "ldlu", "stcg", "stcs", "stwb", "stwt"]
 
@@ -49,11 +50,13 @@ class Store(Word):
 
 
 def _array(word: Word, array: Any) -> View:
+    array = as_view(array)
     if not isinstance(array, View):
         raise DtypeError(
             f"first argument of cuda.{word.__name__} must be an array of the kernel's, got {array!r}", code="atomic-ref"
         )
-    return array
+    view: View = array
+    return view
 
 
 ldca, ldcg, ldcs, ldlu, ldcv = (Load(name) for name in ("ldca", "ldcg", "ldcs", "ldlu", "ldcv"))

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from kapi_sim.numba_cuda.host.allocation import MappedArray, to_device
-from kapi_sim.numba_cuda.host.device_arrays import ArrayTypeError, DeviceArray, is_cuda_array
+from kapi_sim.numba_cuda.host.device_arrays import ArrayTypeError, ConversionError, DeviceArray, is_cuda_array
 from kapi_sim.numba_cuda.support import refused
 from kapi_sim.shown import shown
 
@@ -56,4 +58,10 @@ def auto_device(obj: Any, stream: Any = 0, copy: bool = True, user_explicit: boo
     """
     if is_cuda_array(obj):
         return obj, False
+    host = np.asarray(obj)
+    if not host.flags.c_contiguous and not host.flags.f_contiguous:
+        raise ConversionError(
+            f"obj must be contiguous to be copied as a whole, got strides {host.strides}: pass np.ascontiguousarray(obj)",
+            code="copy-unlike",
+        )
     return to_device(obj, stream, copy), True

@@ -16,6 +16,7 @@ from kapi_sim.numba_cuda.values.dtypes import dtype_of
 
 __all__ = [
     "ArrayTypeError",
+    "ConversionError",
     "DeviceArray",
     "Hint",
     "as_cuda_array",

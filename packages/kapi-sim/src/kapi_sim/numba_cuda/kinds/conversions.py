@@ -88,7 +88,9 @@ def grade_of(given: Kind, wanted: Kind) -> Grade | None:
         case (Unknown(), _) | (_, Unknown()):
             return Grade.EXACT
         case Number(), Number():
-            if given.dtype is None or wanted.dtype is None or given.dtype == wanted.dtype:
+            if given.dtype is None or wanted.dtype is None:
+                return None if given.category == "complex" != wanted.category else Grade.EXACT
+            if given.dtype == wanted.dtype:
                 return Grade.EXACT
             return _between_numbers().get((given.dtype, wanted.dtype))
         case Optional(), Optional():

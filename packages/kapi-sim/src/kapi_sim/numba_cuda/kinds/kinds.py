@@ -11,6 +11,7 @@ from kapi_sim.errors import DtypeError
 from kapi_sim.numba_cuda.values.dtypes import StaticType, conversion_of, is_numba_type
 
 __all__ = [
+    "ANY_LAYOUT",
     "EITHER",
     "NOTHING",
     "UNKNOWN",
@@ -27,6 +28,8 @@ __all__ = [
     "Tuple",
     "Unknown",
     "array_of",
+    "may_be_one",
+    "without_literal",
 ]
 
 
@@ -54,30 +57,47 @@ class Unknown(Kind):
         return "unknown"
 
 
-@dataclass(frozen=True, slots=True)
+def _of_dtype(dtype: np.dtype[Any] | None) -> tuple[Any, ...]:
+    """Return what a dtype is compared by: NumPy takes None for float64."""
+    return () if dtype is None else (dtype,)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Number(Kind):
     """A number or bool.
 
     Attributes
     ----------
     dtype : numpy.dtype or None
-        Its type; `None` if only that it is a number is known.
-    literal : int, bool or None
+        Its type; `None` if the source does not tell.
+    literal : int, float, bool or None
         The value, where the compiler knows it.
+    family : str
+        What is known of a number without a dtype: ``"bool"``, ``"int"``, ``"float"`` or ``"complex"``.
     """
 
     dtype: np.dtype[Any] | None
-    literal: int | bool | None = None
+    literal: float | bool | None = None
+    family: str = ""
 
     @property
     def category(self) -> str:
         """``"bool"``, ``"int"``, ``"float"``, ``"complex"``; empty if that is not known."""
-        return "" if self.dtype is None else _CATEGORIES[self.dtype.kind]
+        return self.family if self.dtype is None else _CATEGORIES[self.dtype.kind]
 
     @property
     def name(self) -> str:
         """As NumPy spells it."""
         return str(self)
+
+    def _key(self) -> tuple[Any, ...]:
+        return _of_dtype(self.dtype), type(self.literal), self.literal, self.family
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Number) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
 
     def __call__(self, *parameters: Any) -> Any:
         """Return a number as one of this type; of types, the signature of a function that returns this one."""
@@ -88,7 +108,7 @@ class Number(Kind):
         return self.dtype.type(parameters[0]) if convert is None else convert(parameters[0])
 
     def __str__(self) -> str:
-        return "a number" if self.dtype is None else str(self.dtype)
+        return self.family or "a number" if self.dtype is None else str(self.dtype)
 
     __repr__ = __str__
 
@@ -96,7 +116,7 @@ class Number(Kind):
 _CATEGORIES = {"b": "bool", "i": "int", "u": "int", "f": "float", "c": "complex"}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Array(Kind):
     """An array.
 
@@ -107,20 +127,32 @@ class Array(Kind):
     ndim : int or None
         How many axes it has; `None` if that is not known.
     layout : str
-        ``"C"``, ``"F"``, ``"A"`` for any strides, or `EITHER`.
+        ``"C"``, ``"F"``, ``"A"`` for any strides, `EITHER` or `ANY_LAYOUT`.
     is_readonly : bool
         Whether nothing can be stored to it.
+    is_made : bool
+        Whether a function made it, as memory of its own or as a view, and was not given it.
     """
 
     dtype: np.dtype[Any] | None
     ndim: int | None
     layout: str = "A"
     is_readonly: bool = False
+    is_made: bool = False
+
+    def _key(self) -> tuple[Any, ...]:
+        return _of_dtype(self.dtype), self.ndim, self.layout, self.is_readonly, self.is_made
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Array) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
 
     def __str__(self) -> str:
         dtype = "?" if self.dtype is None else self.dtype
         axes = ["..."] if self.ndim is None else [":"] * self.ndim or ["()"]
-        if self.ndim and self.layout != "A":
+        if self.ndim and "A" not in self.layout:
             axes[0 if self.layout == "F" else -1] = "::1"
         return f"{'readonly ' if self.is_readonly else ''}{dtype}[{', '.join(axes)}]"
 
@@ -160,8 +192,9 @@ class Tuple(Kind):
 
     @property
     def is_homogeneous(self) -> bool:
-        """Whether all members are of one type."""
-        return len({_without_literal(each) for each in self.members}) <= 1
+        """Whether all members are of one type, as far as that is known."""
+        first = self.members[0] if self.members else UNKNOWN
+        return all(may_be_one(first, each) for each in self.members)
 
     def __str__(self) -> str:
         if self.made_by is not None:
@@ -263,6 +296,8 @@ class Signature:
 
 EITHER = "CF"
 """The layout of an array in a kernel that runs, if it is contiguous in both orders."""
+ANY_LAYOUT = "ACF"
+"""The layout of an array of which the source does not tell it."""
 UNKNOWN = Unknown()
 NOTHING = Nothing()
 
@@ -297,5 +332,36 @@ def array_of(element: Any, axes: Any) -> Array:
     return Array(element.dtype, len(given), layout)
 
 
-def _without_literal(kind: Kind) -> Kind:
-    return Number(kind.dtype) if isinstance(kind, Number) else Text() if isinstance(kind, Text) else kind
+def may_be_one(one: Kind, other: Kind) -> bool:
+    """Tell whether two types may be the same, by what the source tells of them."""
+    match one, other:
+        case (Unknown(), _) | (_, Unknown()):
+            return True
+        case Number(), Number():
+            if one.dtype is not None and other.dtype is not None:
+                return one.dtype == other.dtype
+            return one.category == other.category or not one.category or not other.category
+        case Text(), Text():
+            return True
+        case Array(), Array():
+            is_of_type = one.dtype is None or other.dtype is None or one.dtype == other.dtype
+            is_of_rank = one.ndim is None or other.ndim is None or one.ndim == other.ndim
+            return is_of_type and is_of_rank and bool({*one.layout} & {*other.layout})
+        case Tuple(), Tuple():
+            is_alike = len(one.members) == len(other.members) and one.made_by is other.made_by
+            return is_alike and all(map(may_be_one, one.members, other.members))
+        case Optional(), Optional():
+            return may_be_one(one.of, other.of)
+    return one == other
+
+
+def without_literal(kind: Kind) -> Kind:
+    """Return a type without the value that the compiler knows."""
+    match kind:
+        case Number():
+            return Number(kind.dtype, None, kind.family)
+        case Text():
+            return Text()
+        case Tuple():
+            return Tuple(tuple(map(without_literal, kind.members)), kind.made_by)
+    return kind

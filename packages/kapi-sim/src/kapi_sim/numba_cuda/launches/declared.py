@@ -12,7 +12,18 @@ import numpy as np
 from kapi_sim.errors import DtypeError
 from kapi_sim.numba_cuda.host.device_arrays import DeviceArray, as_host_array, is_hint
 from kapi_sim.numba_cuda.kinds.conversions import best_overloads
-from kapi_sim.numba_cuda.kinds.kinds import Array, Kind, Nothing, Number, Optional, Pointer, Record, Signature, Tuple
+from kapi_sim.numba_cuda.kinds.kinds import (
+    UNKNOWN,
+    Array,
+    Kind,
+    Nothing,
+    Number,
+    Optional,
+    Pointer,
+    Record,
+    Signature,
+    Tuple,
+)
 from kapi_sim.numba_cuda.kinds.of_values import array_kind, kind_of_value
 from kapi_sim.numba_cuda.kinds.spelled import SignatureError, kind_of_type, of_text
 from kapi_sim.numba_cuda.values.dtypes import conversion_of
@@ -94,8 +105,8 @@ def argument_kind(value: Any) -> Kind | None:
 
 def prepared_arguments(
     name: str, parameters: Sequence[str], declared: Sequence[Declared], is_list: bool, args: tuple[Any, ...]
-) -> tuple[Any, ...]:
-    """Return a launch's arguments as the signatures of the kernel have them.
+) -> tuple[tuple[Any, ...], tuple[Kind, ...]]:
+    """Return a launch's arguments as the signatures of the kernel have them, and the types that it is compiled for.
 
     Parameters
     ----------
@@ -115,18 +126,16 @@ def prepared_arguments(
     ArgumentKindError
         If no signature, or more than one, takes the arguments best, or one is not of its type.
     """
-    if not declared:
-        return args
-    chosen = declared[0]
-    if is_list:
-        chosen = _chosen(name, declared, args)
-    elif len(args) != len(chosen.parameters):
-        return args  # their number is told by whoever binds them
+    if not declared or (not is_list and len(args) != len(declared[0].parameters)):
+        # Their number is told by whoever binds them.
+        return args, tuple(argument_kind(value) or UNKNOWN for value in args)
+    chosen = _chosen(name, declared, args) if is_list else declared[0]
     with np.errstate(all="ignore"):
-        return tuple(
+        prepared = tuple(
             _prepared(f"argument `{each}` of kernel `{name}`", kind, value)
             for each, kind, value in zip(parameters, chosen.parameters, args, strict=False)
         )
+    return prepared, chosen.parameters
 
 
 class ArgumentKindError(DtypeError):

@@ -23,7 +23,8 @@ from kapi_sim.numba_cuda.host.allocation import InOut, Out
 from kapi_sim.numba_cuda.host.device_arrays import DeviceArray
 from kapi_sim.numba_cuda.host.devices import Device
 from kapi_sim.numba_cuda.host.fresh import FreshArguments
-from kapi_sim.numba_cuda.kinds.kinds import Nothing
+from kapi_sim.numba_cuda.inference.checking import require_compilable
+from kapi_sim.numba_cuda.kinds.kinds import Kind, Nothing
 from kapi_sim.numba_cuda.kinds.spelled import SignatureError
 from kapi_sim.numba_cuda.launches.captured import frozen
 from kapi_sim.numba_cuda.launches.configurations import ConfigurationError, LaunchConfiguration, dimensions
@@ -76,6 +77,7 @@ class Dispatcher(DeviceFunction[..., Any]):
         self.extensions: list[Any] = list(options.get("extensions") or ())
         self._instrumented: Instrumented | None = None
         self._twin: Dispatcher | None = None
+        self._compiled: set[tuple[Kind, ...]] = set()
         self._require_declared()
         if self._device:
             declare_types(py_func, self.declared)
@@ -219,13 +221,14 @@ class Dispatcher(DeviceFunction[..., Any]):
         settings = current_settings()
         if any(each.has_pointers for each in self.declared):
             refuse("CPointer")
+        function = self.twin.py_func
         if self._instrumented is None:
-            self._instrumented = Instrumented(self.twin.py_func, CUDA)
+            self._instrumented = Instrumented(function, CUDA)
         for extension in reversed(self.extensions):
             prepared = (extension.prepare_args(None, value, stream=0, retr=[]) for value in args)
             args = tuple(value for _, value in prepared)
         names = self.py_func.__code__.co_varnames
-        args = prepared_arguments(self.__name__, names, self.declared, self._is_list, args)
+        args, kinds = prepared_arguments(self.__name__, names, self.declared, self._is_list, args)
         space = NdRange(tuple(map(operator.mul, grid, block))[::-1], block[::-1])
         fresh = [array.fresh for array in _device_arrays(args) if array.fresh is not None]
         if fresh and "initialisation" in settings.checks:
@@ -234,6 +237,9 @@ class Dispatcher(DeviceFunction[..., Any]):
             )
             settings = dataclasses.replace(settings, uninitialised=marked)
         try:
+            if kinds not in self._compiled:
+                require_compilable(function, kinds)
+                self._compiled.add(kinds)
             with settings_of(settings), configured(nbytes), _records(args) as given:
                 execute(self._instrumented, space, given)
         except Exception as error:
@@ -246,8 +252,8 @@ def _twin_of(value: Any) -> Any:
     """Return what stands for a value among a kernel's globals."""
     if isinstance(value, Dispatcher):
         return value.twin
-    function = numbas_function(value)
-    # A function that Numba compiles for the host is a device function in a kernel.
+    function = numbas_function(value) if getattr(value, "_can_compile", True) else None
+    # A function that Numba compiles for the host is a device function in a kernel, if it is not compiled already.
     return value if function is None else Dispatcher(function, (), {"device": True}).twin
 
 

@@ -21,8 +21,6 @@ _NEVER = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 def with_unset_variables(tree: ast.FunctionDef, function: FunctionType) -> dict[str, Any]:
     """Give the variables that may be read before they are set a value that must not be used.
 
-    A variable that no path sets before it is read stays what it is to Python.
-
     Parameters
     ----------
     tree : ast.FunctionDef
@@ -58,10 +56,21 @@ def has_unset_variables(tree: ast.FunctionDef) -> bool:
 
 def _unset(tree: ast.FunctionDef) -> dict[str, int]:
     """Return the variables that are read where only some paths have set them, with the line that sets them."""
-    paths = _Paths(bound_names(tree))
+    paths = _Paths(bound_names(tree), _lines_of(tree))
     given = frozenset(each.arg for each in ast.walk(tree.args) if isinstance(each, ast.arg))
-    paths.block(tree.body, _Reaching(given, given))
+    paths.block(tree.body, _Reaching(given))
     return paths.unset
+
+
+def _lines_of(tree: ast.FunctionDef) -> dict[str, int]:
+    """Return the first line at which each variable is set."""
+    lines: dict[str, int] = {}
+    for node in ast.walk(tree):
+        name = node.id if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load) else None
+        name = node.name if isinstance(node, (ast.FunctionDef, ast.MatchAs)) else name
+        if name is not None and (name not in lines or node.lineno < lines[name]):
+            lines[name] = node.lineno
+    return lines
 
 
 class _Origin:
@@ -87,29 +96,29 @@ class _Origin:
 
 
 class _Reaching:
-    """The variables that are set on all paths to a point, and those that are set on any.
+    """The variables that are set on all paths to a point.
 
     Parameters
     ----------
-    on_all, on_any : frozenset of str
+    names : frozenset of str
         Their names.
     is_dead : bool
         Whether no path leads there.
     """
 
-    __slots__ = ("is_dead", "on_all", "on_any")
+    __slots__ = ("is_dead", "names")
 
-    def __init__(self, on_all: frozenset[str], on_any: frozenset[str], is_dead: bool = False) -> None:
-        self.on_all = on_all
-        self.on_any = on_any
+    def __init__(self, names: frozenset[str], is_dead: bool = False) -> None:
+        self.names = names
         self.is_dead = is_dead
 
     def setting(self, names: set[str]) -> _Reaching:
-        return _Reaching(self.on_all | names, self.on_any | names, self.is_dead)
+        return _Reaching(self.names | names, self.is_dead)
 
     def joined(self, other: _Reaching) -> _Reaching:
-        on_all = other.on_all if self.is_dead else self.on_all if other.is_dead else self.on_all & other.on_all
-        return _Reaching(on_all, self.on_any | other.on_any, self.is_dead and other.is_dead)
+        if self.is_dead or other.is_dead:
+            return other if self.is_dead else self
+        return _Reaching(self.names & other.names)
 
 
 class _Paths:
@@ -119,6 +128,8 @@ class _Paths:
     ----------
     local : set of str
         The function's variables.
+    lines : dict of str to int
+        The line at which each is first set.
 
     Attributes
     ----------
@@ -126,9 +137,9 @@ class _Paths:
         Variables that are read where only some paths have set them, with the line that sets them.
     """
 
-    def __init__(self, local: set[str]) -> None:
+    def __init__(self, local: set[str], lines: dict[str, int]) -> None:
         self._local = local
-        self._lines: dict[str, int] = {}
+        self._lines = lines
         self.unset: dict[str, int] = {}
 
     def block(self, statements: list[ast.stmt], state: _Reaching) -> _Reaching:
@@ -159,17 +170,12 @@ class _Paths:
                         self._read(each.id, state)
                 return state.setting({node.name})
         state = self._expression(node, state)
-        return _Reaching(state.on_all, state.on_any, state.is_dead or isinstance(node, _NEVER))
+        return _Reaching(state.names, state.is_dead or isinstance(node, _NEVER))
 
     def _loop(self, node: ast.For | ast.While, state: _Reaching, targets: set[str]) -> _Reaching:
         """Follow a loop that may not run at all; what a `break` leaves behind may not be set."""
-        set_inside = _bound(ast.Module(node.body, [])) | targets
-        for each in ast.walk(node):
-            if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store):
-                self._lines.setdefault(each.id, each.lineno)
-        start = _Reaching(state.on_all | targets, state.on_any | set_inside)
-        self.block(node.body, start)
-        after = _Reaching(state.on_all, state.on_any | set_inside, state.is_dead)
+        self.block(node.body, state.setting(targets))
+        after = _Reaching(state.names, state.is_dead)
         return after.joined(self.block(node.orelse, after))
 
     def _expression(self, node: ast.AST, state: _Reaching) -> _Reaching:
@@ -177,15 +183,12 @@ class _Paths:
         for each in ast.walk(node):
             if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load):
                 self._read(each.id, state)
-            elif isinstance(each, ast.Name):
-                self._lines.setdefault(each.id, each.lineno)
-                if isinstance(node, ast.AugAssign) and each is node.target:
-                    self._read(each.id, state)
+            elif isinstance(node, ast.AugAssign) and each is node.target and isinstance(each, ast.Name):
+                self._read(each.id, state)
         return state.setting(_bound(node))
 
     def _read(self, name: str, state: _Reaching) -> None:
-        is_unset = name in self._local and name not in state.on_all and name in state.on_any
-        if is_unset and not state.is_dead:
+        if name in self._local and name not in state.names and not state.is_dead:
             self.unset.setdefault(name, self._lines.get(name, 0))
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from types import FrameType
 from typing import Any
 
 import numpy as np
 
+from kapi_sim.checks.bounds import fail_outside
 from kapi_sim.errors import DtypeError
 from kapi_sim.memory.recorder import TracedView
 from kapi_sim.memory.views import View
@@ -25,7 +27,9 @@ class FromEnd(int):
     """A negative index that the source says as it is: it counts from the end of its axis."""
 
 
-_SUBCLASSES = (Narrow, FromEnd)
+def _is_special(component: object) -> bool:
+    """Tell whether an index is an integer of another class than Python's own: a bool, a member of an enumeration."""
+    return component.__class__ is not int and isinstance(component, (int, np.bool_))
 
 
 class Record:
@@ -134,9 +138,7 @@ class _Elements:
             if len(components) > 1 or self.shape:
                 return None
             index = ()
-        elif any(component.__class__ in (bool, np.bool_) for component in components):
-            index = tuple(int(c) if isinstance(c, (bool, np.bool_)) else c for c in components)
-        elif any(component.__class__ in _SUBCLASSES for component in components):
+        elif any(_is_special(component) for component in components):
             index = self._from_start(components)
         return super()._locate(index, frame)  # type: ignore[misc]
 
@@ -146,12 +148,12 @@ class _Elements:
     def _from_start(self: Any, index: Any) -> Any:
         """Return an index with plain integers, counted from the start of each axis if that is in reach."""
         components = index if index.__class__ is tuple else (index,)
-        if not any(component.__class__ in _SUBCLASSES for component in components):
+        if not any(map(_is_special, components)):
             return index
         placed = [component for component in components if component is not None and component is not Ellipsis]
         axis, counted = 0, []
         for component in components:
-            if component.__class__ in _SUBCLASSES:
+            if _is_special(component):
                 extent = self.shape[axis] if axis < len(self.shape) else 0
                 is_in_reach = component.__class__ is FromEnd and component + extent >= 0
                 component = component + extent if is_in_reach else int(component)
@@ -239,10 +241,56 @@ class _Elements:
         place = index or (0,) * self.ndim
         return self._get(place if len(place) != 1 else place[0], _getframe(1))
 
+    def fill(self: Any, value: Any) -> None:
+        """Store a number in all elements."""
+        frame = _getframe(1)
+        for place in np.ndindex(*self.shape):
+            self.put_in(place, value, frame)
+
+    @property
+    def flat(self: Any) -> Flat:
+        """The elements in the order of the axes, whatever they are."""
+        return Flat(self)
+
     @property
     def flags(self: Any) -> Any:
         """How the elements lie in memory."""
         return self._array.flags
+
+
+class Flat:
+    """The elements of an array as those of one axis.
+
+    Parameters
+    ----------
+    view : View
+        The array.
+    """
+
+    __slots__ = ("_view",)
+
+    def __init__(self, view: Any) -> None:
+        self._view = view
+
+    def __len__(self) -> int:
+        return int(self._view.size)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._view.take_out(self._place(index), _getframe(1))
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self._view.put_in(self._place(index), value, _getframe(1))
+
+    def __iter__(self) -> Iterator[Any]:
+        frame = _getframe(1)
+        return (self._view.take_out(place, frame) for place in np.ndindex(*self._view.shape))
+
+    def _place(self, index: Any) -> tuple[int, ...]:
+        view = self._view
+        number = int(index) + (len(self) if index.__class__ is FromEnd else 0)
+        if not 0 <= number < len(self):
+            fail_outside(f"{view.name}.flat", index, 0, int(index), (len(self),), view.clock, _getframe(2))
+        return tuple(map(int, np.unravel_index(number, view.shape)))
 
 
 def _read(value: Any, frame: FrameType) -> Any:
