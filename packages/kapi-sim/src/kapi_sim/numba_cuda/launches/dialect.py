@@ -49,7 +49,6 @@ class CudaDialect(Dialect):
     def parameters(self, function: Callable[..., Any], space: Range | NdRange, args: tuple[Any, ...]) -> list[str]:
         code = function.__code__
         names = list(code.co_varnames[: code.co_argcount])
-        optional = len(function.__defaults__ or ())
         if code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS) or code.co_kwonlyargcount:
             if not code.co_flags & inspect.CO_VARARGS:
                 raise KernelLaunchError(
@@ -58,10 +57,12 @@ class CudaDialect(Dialect):
                 )
             star = code.co_varnames[code.co_argcount]
             return [*names, *(f"{star}[{i}]" for i in range(len(args) - len(names)))]
-        if not len(names) - optional <= len(args) <= len(names):
+        if len(args) != len(names):
+            is_left_out = len(args) < len(names) and function.__defaults__
+            cure = ": numba.cuda has no defaults for a kernel's arguments" if is_left_out else ""
             raise ArgumentCountError(
                 f"kernel `{function.__name__}` must be launched with {len(names)} arguments ({', '.join(names)}), "
-                f"got {len(args)}",
+                f"got {len(args)}{cure}",
                 code="argument-count",
             )
         return names
@@ -80,7 +81,7 @@ class CudaDialect(Dialect):
         return dtype.kind != "O" and (dtype.names is not None or dtype.isnative)
 
     def is_value(self, value: object) -> bool:
-        return value is None or isinstance(value, (str, bytes, Enum)) or callable(value)
+        return isinstance(value, Enum)
 
     def view(self, clock: Clock) -> type[View]:
         return NarrowCudaView if _asks_for_widths(clock) else CudaView
