@@ -233,7 +233,7 @@ class _Compilation:
         if tree is None:
             self._makes_floats = True
             self._without_source.append(function.__code__)
-            made = self._as_is(function)
+            made = self.dialect.without_source(function, self._as_is(function))
             if is_kernel and not self.dialect.has_item:
                 made = self._without_item(made)
             return self._made(function, made, False)

@@ -94,6 +94,10 @@ class Dialect:
         """Change the source of a function, ahead of all else that is done to it, and return what its new names mean."""
         return {}
 
+    def without_source(self, function: Callable[..., Any], made: Callable[..., Any]) -> Callable[..., Any]:
+        """Return what a kernel calls for a function whose source is not had, and of which `made` was made."""
+        return made
+
     def meet_method(self, place: tuple[Any, ...], method: Any, *args: Any) -> tuple[Any, ...]:
         """Return what a work-item yields that calls one of `converging_methods`."""
         raise NotImplementedError

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from kapi_sim.errors import DtypeError
+from kapi_sim.errors import KernelCompilationError
 from kapi_sim.numba_cuda.values.dtypes import StaticType, conversion_of, is_numba_type
 
 __all__ = [
@@ -24,6 +24,7 @@ __all__ = [
     "Pointer",
     "Record",
     "Signature",
+    "SignatureError",
     "Text",
     "Tuple",
     "Unknown",
@@ -31,6 +32,10 @@ __all__ = [
     "may_be_one",
     "without_literal",
 ]
+
+
+class SignatureError(KernelCompilationError, TypeError):
+    """A signature, or a type in one, is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,14 +319,14 @@ def array_of(element: Any, axes: Any) -> Array:
 
     Raises
     ------
-    DtypeError
+    SignatureError
         If the element is none, or the axes are something else.
     """
     if not isinstance(element, (Number, Record)) or element.dtype is None:
-        raise DtypeError(f"element of an array must be a number or a record, got {element}", code="signature-text")
+        raise SignatureError(f"element of an array must be a number or a record, got {element}", code="signature-text")
     given = axes if isinstance(axes, tuple) else (axes,)
     if not given or not all(isinstance(axis, slice) and axis.start is None and axis.stop is None for axis in given):
-        raise DtypeError(
+        raise SignatureError(
             f"axes of an array's type must be `:` or `::1`, got {axes!r}: write {element}[:] or {element}[:, ::1]",
             code="signature-text",
         )

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from kapi_sim.errors import DtypeError, KapiError, KernelCompilationError
+from kapi_sim.errors import DtypeError, KapiError
 from kapi_sim.numba_cuda.kinds.kinds import (
     NOTHING,
     Array,
@@ -19,13 +19,14 @@ from kapi_sim.numba_cuda.kinds.kinds import (
     Pointer,
     Record,
     Signature,
+    SignatureError,
     Text,
     Tuple,
 )
 from kapi_sim.numba_cuda.values.dtypes import dtype_of, is_numba_type
 from kapi_sim.shown import shown
 
-__all__ = ["CONSTRUCTORS", "NUMBERS", "SignatureError", "kind_of_type", "of_text"]
+__all__ = ["CONSTRUCTORS", "NUMBERS", "kind_of_type", "of_text"]
 
 _NUMPYS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "intp", "uintp")
 _FLOATS = ("float16", "float32", "float64", "complex64", "complex128")
@@ -42,14 +43,10 @@ NUMBERS: dict[str, Number] = {name: Number(np.dtype(kind)) for name, kind in _NA
 """Types of numbers, by the names that ``numba.types`` has for them."""
 
 
-class SignatureError(KernelCompilationError, TypeError):
-    """A signature is none."""
-
-
 def _array(dtype: Any, ndim: int, layout: str = "A", readonly: bool = False, **_: Any) -> Array:
     element = kind_of_type(dtype)
     if not isinstance(element, (Number, Record)) or layout not in ("A", "C", "F"):
-        raise DtypeError(
+        raise SignatureError(
             f"an array's type must have numbers or records and layout 'A', 'C' or 'F', got {element} and {layout!r}",
             code="signature-text",
         )

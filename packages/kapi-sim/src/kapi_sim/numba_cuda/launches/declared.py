@@ -22,10 +22,11 @@ from kapi_sim.numba_cuda.kinds.kinds import (
     Pointer,
     Record,
     Signature,
+    SignatureError,
     Tuple,
 )
 from kapi_sim.numba_cuda.kinds.of_values import array_kind, kind_of_value
-from kapi_sim.numba_cuda.kinds.spelled import SignatureError, kind_of_type, of_text
+from kapi_sim.numba_cuda.kinds.spelled import kind_of_type, of_text
 from kapi_sim.numba_cuda.values.dtypes import conversion_of
 from kapi_sim.shown import shown
 
@@ -53,7 +54,8 @@ class Declared:
         return any(isinstance(each, Pointer) for each in self.parameters)
 
     def __str__(self) -> str:
-        return f"{'' if self.result is None else self.result}({', '.join(map(str, self.parameters))})"
+        result = "" if self.result is None else "void" if isinstance(self.result, Nothing) else str(self.result)
+        return f"{result}({', '.join(map(str, self.parameters))})"
 
 
 def is_signature(given: object) -> bool:

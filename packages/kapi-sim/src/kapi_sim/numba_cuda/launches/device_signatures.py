@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Sequence
 from functools import partial
+from inspect import signature
 from types import FunctionType
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -21,7 +22,7 @@ from kapi_sim.numba_cuda.launches.declared import Declared, to_number
 from kapi_sim.numba_cuda.values.dtypes import Narrow
 from kapi_sim.numba_cuda.values.views import Record as RecordView
 
-__all__ = ["called_as_declared", "declare_types", "with_declared_types"]
+__all__ = ["converting", "declare_types", "with_declared_types"]
 
 _DECLARED: WeakKeyDictionary[Callable[..., Any], tuple[Declared, ...]] = WeakKeyDictionary()
 _ENTER, _LEAVE = "_kapi_declared", "_kapi_declared_result"
@@ -78,13 +79,27 @@ class _Returns(ast.NodeTransformer):
         return node
 
 
-def called_as_declared(function: Callable[..., Any], args: tuple[Any, ...], named: dict[str, Any]) -> Any:
-    """Call a function that a kernel reached by a name which could not be followed."""
+def converting(function: Callable[..., Any], made: Callable[..., Any]) -> Callable[..., Any]:
+    """Return what converts as the signatures of a function say, and calls `made`; that itself, if there are none.
+
+    Parameters
+    ----------
+    function : function
+        The device function, whose source is not followed.
+    made : callable
+        What a kernel calls in its place.
+    """
     declared = _DECLARED.get(function)
-    if declared is None or named:
-        return function(*args, **named)
-    convert, *given = _entered(function.__name__, declared, *args)
-    return convert(function(*given))
+    if declared is None:
+        return made
+
+    def called(*args: Any, **named: Any) -> Any:
+        bound = signature(function).bind(*args, **named)
+        bound.apply_defaults()
+        convert, *given = _entered(function.__name__, declared, *bound.args)
+        return convert(made(*given))
+
+    return called
 
 
 def _entered(name: str, declared: Sequence[Declared], *args: Any) -> tuple[Any, ...]:

@@ -19,7 +19,7 @@ from kapi_sim.memory.dialect import Dialect
 from kapi_sim.memory.views import View
 from kapi_sim.numba_cuda.cg import GridGroup, grid_sync
 from kapi_sim.numba_cuda.host.device_arrays import as_host_array
-from kapi_sim.numba_cuda.launches.device_signatures import with_declared_types
+from kapi_sim.numba_cuda.launches.device_signatures import converting, with_declared_types
 from kapi_sim.numba_cuda.launches.from_end import with_indices_from_end
 from kapi_sim.numba_cuda.launches.number_methods import with_number_methods
 from kapi_sim.numba_cuda.launches.unset_variables import has_unset_variables, with_unset_variables
@@ -99,6 +99,9 @@ class CudaDialect(Dialect):
         assert isinstance(function, FunctionType)
         made = with_unset_variables(tree, function) | with_number_methods(tree)
         return made | with_indices_from_end(tree, function) | with_declared_types(tree, function)
+
+    def without_source(self, function: Callable[..., Any], made: Callable[..., Any]) -> Callable[..., Any]:
+        return converting(function, made)
 
     def meet_method(self, place: tuple[Any, ...], method: Any, *args: Any) -> tuple[Any, ...]:
         owner = getattr(method, "__self__", None)

@@ -24,12 +24,11 @@ from kapi_sim.numba_cuda.host.device_arrays import DeviceArray
 from kapi_sim.numba_cuda.host.devices import Device
 from kapi_sim.numba_cuda.host.fresh import FreshArguments
 from kapi_sim.numba_cuda.inference.checking import require_compilable
-from kapi_sim.numba_cuda.kinds.kinds import Kind, Nothing
-from kapi_sim.numba_cuda.kinds.spelled import SignatureError
+from kapi_sim.numba_cuda.kinds.kinds import Kind, Nothing, SignatureError
 from kapi_sim.numba_cuda.launches.captured import frozen
 from kapi_sim.numba_cuda.launches.configurations import ConfigurationError, LaunchConfiguration, dimensions
 from kapi_sim.numba_cuda.launches.declared import Declared, prepared_arguments
-from kapi_sim.numba_cuda.launches.device_signatures import called_as_declared, declare_types
+from kapi_sim.numba_cuda.launches.device_signatures import converting, declare_types
 from kapi_sim.numba_cuda.launches.dialect import CUDA
 from kapi_sim.numba_cuda.support import REFUSED, Refused, refuse
 from kapi_sim.numba_cuda.threads.running import configured, is_running
@@ -95,8 +94,8 @@ class Dispatcher(DeviceFunction[..., Any]):
                 )
             if not is_open and len(each.parameters) != code.co_argcount:
                 raise SignatureError(
-                    f"a signature of `{self.__name__}` must have {code.co_argcount} parameters, as the function has, "
-                    f"got {each}",
+                    f"a signature of `{self.__name__}` must have as many types as the function has parameters, "
+                    f"{code.co_argcount}, got {each}",
                     code="signature-count",
                 )
 
@@ -179,7 +178,7 @@ class Dispatcher(DeviceFunction[..., Any]):
     def __call__(self, *args: Any, **named: Any) -> Any:
         """Call the function from a kernel that could not be followed here; elsewhere, say how it is launched."""
         if is_running():
-            return called_as_declared(self.py_func, args, named)
+            return converting(self.py_func, self.py_func)(*args, **named)
         if self._device:
             raise KernelLaunchError(
                 f"device function `{self.__name__}` must be called in a kernel, got a call on the host: its "
