@@ -38,7 +38,7 @@ def defined() -> Callable[..., dict[str, object]]:
     """Return a function that runs a source whose lines can be had, and returns the names that it made."""
 
     def run(source: str, **names: object) -> dict[str, object]:
-        file = f"<source {len(linecache.cache)}>"
+        file = f"<source-{len(linecache.cache)}>"
         linecache.cache[file] = (len(source), None, source.splitlines(True), file)
         exec(compile(source, file, "exec"), names)
         return names

@@ -17,7 +17,7 @@ from kapi_sim.language.device_function import DeviceFunction
 from kapi_sim.numba_cuda.inference.device_calls import DeviceCalls
 from kapi_sim.numba_cuda.inference.outside import owner_of
 from kapi_sim.numba_cuda.inference.tables import BUILTINS, CMATH, MATH, NUMPY, OPERATOR, REFUSED_BUILTINS
-from kapi_sim.numba_cuda.inference.values import BOOL, INT, INT64, DtypeOf, Iterable, LocalFunction, Method, Named, Slice, TypeOf
+from kapi_sim.numba_cuda.inference.values import BOOL, INT, INT64, DtypeOf, Iterable, LocalFunction, Method, Named, Slice, TypeOf, joined
 from kapi_sim.numba_cuda.kinds.kinds import (
 
     NOTHING,
@@ -191,6 +191,11 @@ class Calls(DeviceCalls):
                 return Number(None, None, "float" if kinds[0].category == "complex" else kinds[0].category)
             case "tuple" if kinds and isinstance(kinds[0], Array):
                 return self.problem(node, "whole-array", "tuple() must be given a tuple in a kernel, got an array")
+            case "max" | "min" if kinds and all(isinstance(each, Number) for each in kinds):
+                found = kinds[0]
+                for each in kinds[1:]:
+                    found = joined(found, each)
+                return without_literal(found)
             case "isinstance" if len(node.args) == 2:
                 return Number(BOOL.dtype, _is_instance(kinds[0], kinds[1]))
             case "isinstance" | "hasattr":

@@ -69,6 +69,7 @@ class FunctionFlow(Calls):
     def __init__(self, session: Session, function: FunctionType, local: set[str], is_called: bool) -> None:
         super().__init__(session, function, local)
         self._is_called = is_called
+        self._around: list[ast.AST] = []
         self._loops: list[_Loop] = []
         self._returned: list[tuple[ast.AST, Kind]] = []
         self._parameters: set[str] = set()
@@ -288,10 +289,13 @@ class FunctionFlow(Calls):
                 "local-function-order",
                 f"a local function cannot call itself, or use a variable that is set after it, got {later[0]!r}",
             )
-        self.variables[node.name] = LocalFunction(node)
+        self.variables[node.name] = UNKNOWN if later else LocalFunction(node)
 
     def followed_locally(self, node: ast.FunctionDef | ast.Lambda, kinds: dict[str, Kind]) -> Kind:
+        if node in self._around:
+            return self.problem(node, "local-function-order", "a local function cannot call itself: write a loop")
         inner = FunctionFlow(self.session, self.function, self.inside(node), False)
+        inner._around = [*self._around, node]
         inner.variables = {**self.variables, **kinds}
         if isinstance(node, ast.Lambda):
             return inner.used(node.body)

@@ -21,7 +21,7 @@ from kapi_sim.numba_cuda.cg import GridGroup, grid_sync
 from kapi_sim.numba_cuda.host.device_arrays import as_host_array
 from kapi_sim.numba_cuda.launches.device_signatures import converting, with_declared_types
 from kapi_sim.numba_cuda.launches.from_end import with_indices_from_end
-from kapi_sim.numba_cuda.launches.number_methods import with_number_methods
+from kapi_sim.numba_cuda.launches.library_calls import with_library_calls
 from kapi_sim.numba_cuda.launches.unset_variables import has_unset_variables, with_unset_variables
 from kapi_sim.numba_cuda.threads.running import CudaClock, begin
 from kapi_sim.numba_cuda.values.dtypes import conversion_of
@@ -97,7 +97,7 @@ class CudaDialect(Dialect):
 
     def adapted(self, tree: ast.FunctionDef, function: Callable[..., Any]) -> dict[str, Any]:
         assert isinstance(function, FunctionType)
-        made = with_unset_variables(tree, function) | with_number_methods(tree)
+        made = with_unset_variables(tree, function) | with_library_calls(tree, function)
         return made | with_indices_from_end(tree, function) | with_declared_types(tree, function)
 
     def without_source(self, function: Callable[..., Any], made: Callable[..., Any]) -> Callable[..., Any]:
