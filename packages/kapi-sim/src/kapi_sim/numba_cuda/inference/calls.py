@@ -16,7 +16,7 @@ from kapi_sim.items.meetings import Word
 from kapi_sim.language.device_function import DeviceFunction
 from kapi_sim.numba_cuda.inference.device_calls import DeviceCalls
 from kapi_sim.numba_cuda.inference.outside import owner_of
-from kapi_sim.numba_cuda.inference.tables import BUILTINS, CMATH, MATH, NUMPY, OPERATOR, REFUSED_BUILTINS
+from kapi_sim.numba_cuda.inference.tables import BUILTINS, CMATH, INSTEAD, MATH, NUMPY, OPERATOR, REFUSED_BUILTINS
 from kapi_sim.numba_cuda.inference.values import BOOL, INT, INT64, DtypeOf, Iterable, LocalFunction, Method, Named, Slice, TypeOf, joined
 from kapi_sim.numba_cuda.kinds.kinds import (
 
@@ -44,7 +44,6 @@ _MODULES: dict[str, tuple[Any, frozenset[str]]] = {
     "operator": (operator, OPERATOR),
     "numpy": (np, NUMPY),
 }
-_MATH_INSTEAD = frozenset("exp expm1 log1p sqrt fabs floor ceil trunc copysign fmod power abs absolute sign cbrt".split())
 _OF_COMPLEX = ("acosh", "cosh", "log10", "phase", "polar", "sinh", "tanh")
 """Functions of `cmath` that the compiler does not have for other numbers."""
 
@@ -119,11 +118,9 @@ class Calls(DeviceCalls):
         kinds = self._arguments(node)
         name = called.value.__name__
         if name not in known:
-            instead = f"write math.{name}" if module == "numpy" and name in _MATH_INSTEAD else "write it out"
-            if module == "numpy" and name in ("abs", "absolute", "power", "sign"):
-                instead = {"power": "write x ** y", "sign": "write it out"}.get(name, "write abs(x)")
-            elif module == "numpy" and not isinstance(called.value, np.ufunc):
-                instead = "use cuda.local.array, or write a loop"
+            instead = INSTEAD.get(name, "write out what it does") if module == "numpy" else "write out what it does"
+            if module == "numpy" and name in MATH:
+                instead = f"write math.{name}"
             return self.problem(
                 node, "function-unknown", f"{called.name} is not a function that kernels can call: {instead}"
             )
@@ -254,8 +251,8 @@ class Calls(DeviceCalls):
                 self.problem(
                     node,
                     "shape-unknown",
-                    f"shape of {name} must be known when the kernel is compiled, got `{ast.unparse(shape)}`: use integers "
-                    "that the source says, or global variables that are integers of Python's",
+                    f"shape of {name} must be known when the kernel is compiled, got `{ast.unparse(shape)}`: use "
+                    "integer literals, or global variables that are Python integers",
                 )
                 return None
             extents.append(int(each.literal or 0))

@@ -91,7 +91,7 @@ def _part_of_array(owner: Array, index: Kind, spelled: str) -> Kind | Finding:
         return UNKNOWN
     if owner.ndim is None:
         return UNKNOWN
-    taken = sum(isinstance(each, Number) for each in components)
+    taken = sum(isinstance(each, (Number, Member)) for each in components)
     added = sum(isinstance(each, Nothing) for each in components)
     rank = owner.ndim - taken + added
     if rank:

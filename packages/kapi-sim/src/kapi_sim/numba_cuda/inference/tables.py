@@ -8,7 +8,7 @@ numba-cuda 0.30 take.
 
 from __future__ import annotations
 
-__all__ = ["BUILTINS", "CMATH", "MATH", "NUMPY", "OPERATOR", "REFUSED_BUILTINS"]
+__all__ = ["BUILTINS", "CMATH", "INSTEAD", "MATH", "NUMPY", "OPERATOR", "REFUSED_BUILTINS"]
 
 BUILTINS = frozenset(
     "abs all any bool breakpoint complex divmod enumerate filter float getattr hasattr int isinstance iter len max min "
@@ -58,3 +58,18 @@ NUMPY = frozenset(
     "vsplit".split()
 )
 """Of NumPy."""
+
+INSTEAD: dict[str, str] = {
+    **dict.fromkeys(
+        "add floor_divide mod multiply negative positive power remainder square subtract".split(), "write the operator"
+    ),
+    **dict.fromkeys(("abs", "absolute"), "write abs(x)"),
+    **dict.fromkeys(("clip",), "write min(max(x, low), high)"),
+    **dict.fromkeys(("where",), "write `x if condition else y`"),
+    **dict.fromkeys(
+        "arange array copy empty empty_like full full_like linspace ones ones_like zeros zeros_like".split(),
+        "use cuda.local.array",
+    ),
+    **dict.fromkeys("cumsum dot einsum inner matmul max min outer vdot".split(), "write a loop"),
+}
+"""What is written in the place of a function of NumPy's that is not there."""

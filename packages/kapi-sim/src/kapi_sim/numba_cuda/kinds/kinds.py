@@ -214,7 +214,7 @@ class Nothing(Kind):
     """``None``, and what a kernel returns."""
 
     def __str__(self) -> str:
-        return "none"
+        return "None"
 
     __repr__ = __str__
 

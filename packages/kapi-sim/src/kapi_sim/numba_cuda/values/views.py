@@ -5,12 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from types import FrameType
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
-from kapi_sim.checks.bounds import fail_outside
-from kapi_sim.errors import DtypeError
+from kapi_sim.checks.bounds import fail_outside, spell
+from kapi_sim.errors import DtypeError, OutOfBoundsError
+from kapi_sim.language.source import site_of
 from kapi_sim.memory.recorder import TracedView
 from kapi_sim.memory.views import View
 from kapi_sim.numba_cuda.values.dtypes import Narrow, wrapped
@@ -139,28 +140,49 @@ class _Elements:
                 return None
             index = ()
         elif any(_is_special(component) for component in components):
-            index = self._from_start(components)
+            index = self._from_start(components, frame)
         return super()._locate(index, frame)  # type: ignore[misc]
 
     def _part(self: Any, index: Any, frame: FrameType) -> Any:
-        return super()._part(self._from_start(index), frame)  # type: ignore[misc]
+        index = self._from_start(index, frame)
+        components = index if index.__class__ is tuple else (index,)
+        for axis, component in zip(self._axes(components), components, strict=True):
+            if isinstance(component, (int, np.integer)) and axis < len(self.shape):
+                if not 0 <= component < self.shape[axis]:
+                    self._outside(index, axis, int(component), frame)
+        return self._like(self._array[index], spell(self.name, index))
 
-    def _from_start(self: Any, index: Any) -> Any:
+    def _axes(self: Any, components: tuple[Any, ...]) -> list[int]:
+        """Return the axis that each part of an index stands for: an ellipsis is as many as nothing else names."""
+        named = sum(component is not None and component is not Ellipsis for component in components)
+        axes, axis = [], 0
+        for component in components:
+            axes.append(axis)
+            axis += len(self.shape) - named if component is Ellipsis else int(component is not None)
+        return axes
+
+    def _from_start(self: Any, index: Any, frame: FrameType) -> Any:
         """Return an index with plain integers, counted from the start of each axis if that is in reach."""
         components = index if index.__class__ is tuple else (index,)
         if not any(map(_is_special, components)):
             return index
-        placed = [component for component in components if component is not None and component is not Ellipsis]
-        axis, counted = 0, []
-        for component in components:
-            if _is_special(component):
-                extent = self.shape[axis] if axis < len(self.shape) else 0
-                is_in_reach = component.__class__ is FromEnd and component + extent >= 0
-                component = component + extent if is_in_reach else int(component)
-            counted.append(component)
-            # An ellipsis stands for the axes that nothing else names.
-            axis += len(self.shape) - len(placed) if component is Ellipsis else int(component is not None)
+        counted = []
+        for axis, component in zip(self._axes(components), components, strict=True):
+            if component.__class__ is FromEnd and axis < len(self.shape):
+                if component < -self.shape[axis]:
+                    self._fail_beyond_start(components, axis, frame)
+                counted.append(component + self.shape[axis])
+            else:
+                counted.append(int(component) if _is_special(component) else component)
         return tuple(counted)
+
+    def _fail_beyond_start(self: Any, index: tuple[Any, ...], axis: int, frame: FrameType) -> NoReturn:
+        raise OutOfBoundsError(
+            f"index {index[axis]} counts beyond the start: axis {axis} of `{self.name}` has length {self.shape[axis]}, in "
+            f"{spell(self.name, index)} of shape {self.shape}\n  {self.clock.describe()} at "
+            f"{site_of(frame.f_code, frame.f_lasti)}\n  write an index from -{self.shape[axis]} on",
+            code="index-out-of-bounds",
+        )
 
     def _set_part(self: Any, index: Any, value: Any, frame: FrameType) -> None:
         part = self._part(index, frame)
