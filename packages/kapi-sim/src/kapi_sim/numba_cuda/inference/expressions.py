@@ -268,7 +268,7 @@ class Expressions:
         if not isinstance(kind, Conflict):
             return kind
         spelled = ast.unparse(node) if isinstance(node, ast.expr) else "a value"
-        return self.problem(node, "variable-types", f"`{spelled}` must have one type, got {kind}")
+        return self.problem(node, "variable-types", f"value of `{spelled}` must have one type, got {kind}")
 
     # Tuples, lists, parts.
 
@@ -317,12 +317,12 @@ class Expressions:
         index = self.used(node.slice)
         spelled = ast.unparse(node.value)
         if isinstance(owner, Tuple):
-            self.problem(node, "tuple-changed", f"`{spelled}` is a tuple, which cannot be changed: make a new one")
+            self.problem(node, "tuple-changed", f"tuple `{spelled}` cannot be changed: make a new one")
         if not isinstance(owner, Array):
             return
         if owner.is_readonly:
             self.problem(
-                node, "outside-array-stored", f"`{spelled}` is constant in a kernel: pass the array as an argument"
+                node, "outside-array-stored", f"array `{spelled}` is constant in a kernel: pass it as an argument"
             )
         wrong = index_problem(owner, index, spelled)
         if wrong is not None:

@@ -55,12 +55,12 @@ def part_of(owner: Kind, index: Kind, spelled: str) -> Kind | Finding:
         case Tuple():
             return _member(owner, index, spelled)
         case Text():
-            return Finding("text-in-kernel", f"`{spelled}` is a string, of which a kernel has no parts")
+            return Finding("text-in-kernel", f"a string has no parts in a kernel, got those of `{spelled}`")
         case Number() | Nothing() | Iterable() | Dim3():
-            return Finding("indexed-value", f"`{spelled}` is {owner}, which cannot be indexed: pass an array")
+            return Finding("indexed-value", f"{owner} cannot be indexed, got `{spelled}`: pass an array")
         case Named(value=DeviceFunction()):
             return Finding(
-                "kernel-in-kernel", f"`{spelled}` cannot be launched in a kernel: launch it on the host, or call it"
+                "kernel-in-kernel", f"kernel `{spelled}` cannot be launched in a kernel: launch it on the host, or call it"
             )
     return UNKNOWN
 
@@ -78,7 +78,7 @@ def index_problem(owner: Array, index: Kind, spelled: str) -> Finding | None:
             return Finding("index-type", f"index of `{spelled}` must be made of integers and slices, got {each}")
     named = [each for each in components if not isinstance(each, (Nothing, Other, Unknown))]
     if owner.ndim is not None and len(named) > owner.ndim:
-        return Finding("too-many-indices", f"`{spelled}` has {owner.ndim} axes, got {len(named)} indices")
+        return Finding("too-many-indices", f"index of `{spelled}` must have at most {owner.ndim} components, got {len(named)}")
     return None
 
 
