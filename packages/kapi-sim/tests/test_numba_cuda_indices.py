@@ -31,7 +31,9 @@ SHAPE = (2, 3, 4)
     ],
 )
 def test_a_constant_negative_index_counts_from_the_end(index, expected, defined):
-    source = f"def kernel(a, out, n):\n    last = -1\n    out[0] = a[{index}]\n    a[{index}] = 9\n    a[{index}] += 1\n"
+    source = (
+        f"def kernel(a, out, n):\n    last = -1\n    out[0] = a[{index}]\n    a[{index}] = 9\n    a[{index}] += 1\n"
+    )
     kernel = cuda.jit(defined(source, LAST=-1, ONE=1)["kernel"])
     a, out = np.arange(6.0), np.zeros(1)
     kernel[1, 1](a, out, 1)

@@ -197,7 +197,13 @@ REFUSED = {
     "variable-unset": ["a[0] = x\nx = 1", "x += 1", "for i in range(3):\n    if i > 0:\n        a[i] = x\n    x = i"],
     "tuple-index": ["t = (1, 2.0)\na[0] = t[n]", "a[0] = mixed[n]", "t = (1, 2)\na[0] = t[5]"],
     "tuple-changed": ["t = (1, 2)\nt[0] = 3"],
-    "unpacking": ["x, y = cuda.grid(1)", "x, y = cuda.grid(3)", "x, y = a.shape", "x, y = 'ab'", "x, y, z = cuda.threadIdx"],
+    "unpacking": [
+        "x, y = cuda.grid(1)",
+        "x, y = cuda.grid(3)",
+        "x, y = a.shape",
+        "x, y = 'ab'",
+        "x, y, z = cuda.threadIdx",
+    ],
     "loop-over": [
         "for x in (1, 2.0):\n    a[0] = x",
         "for x in (1, a):\n    a[0] = 1",
@@ -338,7 +344,10 @@ RUNS = [
     ("a[Colour.Red] = 9\na[0] = a[3] + Colour.Red.value", 12),
     # Types of variables
     ("x = None\nif a[0] > 0:\n    x = 3\nif x is not None:\n    a[0] = x", 3),
-    ("x = None\nfor i in range(3):\n    if x is None:\n        x = a[i]\n    elif a[i] > x:\n        x = a[i]\na[0] = x", 2.5),
+    (
+        "x = None\nfor i in range(3):\n    if x is None:\n        x = a[i]\n    elif a[i] > x:\n        x = a[i]\na[0] = x",
+        2.5,
+    ),
     ("x = 1\nif a[0] > 0:\n    x = 2.5\na[0] = x", 2.5),
     ("x = 1\na[0] = x\nx = a\nx[0] = 3", 3),
     ("if a[0] > 1:\n    x = 1\n    a[0] = x\nelse:\n    x = a\n    x[0] = 2", 2),

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from kapi_sim.numba_cuda.support import REFUSED, Refused
 
-__all__ = ["intrinsic", "lower", "make_attribute_wrapper", "models", "overload", "overload_attribute", "overload_method"]
+__all__ = [
+    "intrinsic",
+    "lower",
+    "make_attribute_wrapper",
+    "models",
+    "overload",
+    "overload_attribute",
+    "overload_method",
+]
 
 _REASON = REFUSED["extending"]
 intrinsic = Refused("extending.intrinsic", _REASON)

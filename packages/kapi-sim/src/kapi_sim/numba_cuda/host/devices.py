@@ -192,7 +192,13 @@ class Context:
 
 
 _OF_CONTEXTS = (
-    *("allocations", "create_module_image", "create_module_ptx", "enable_peer_access", "get_active_blocks_per_multiprocessor"),
+    *(
+        "allocations",
+        "create_module_image",
+        "create_module_ptx",
+        "enable_peer_access",
+        "get_active_blocks_per_multiprocessor",
+    ),
     *("get_ipc_handle", "get_max_potential_block_size", "handle", "memalloc", "memallocmanaged", "memhostalloc"),
     *("memory_manager", "mempin", "modules", "open_ipc_handle", "prepare_for_use", "unload_module"),
 )

@@ -17,9 +17,20 @@ from kapi_sim.language.device_function import DeviceFunction
 from kapi_sim.numba_cuda.inference.device_calls import DeviceCalls
 from kapi_sim.numba_cuda.inference.outside import owner_of
 from kapi_sim.numba_cuda.inference.tables import BUILTINS, CMATH, INSTEAD, MATH, NUMPY, OPERATOR, REFUSED_BUILTINS
-from kapi_sim.numba_cuda.inference.values import BOOL, INT, INT64, DtypeOf, Iterable, LocalFunction, Method, Named, Slice, TypeOf, joined
+from kapi_sim.numba_cuda.inference.values import (
+    BOOL,
+    INT,
+    INT64,
+    DtypeOf,
+    Iterable,
+    LocalFunction,
+    Method,
+    Named,
+    Slice,
+    TypeOf,
+    joined,
+)
 from kapi_sim.numba_cuda.kinds.kinds import (
-
     NOTHING,
     UNKNOWN,
     Array,
@@ -46,6 +57,7 @@ _MODULES: dict[str, tuple[Any, frozenset[str]]] = {
 }
 _OF_COMPLEX = ("acosh", "cosh", "log10", "phase", "polar", "sinh", "tanh")
 """Functions of `cmath` that the compiler does not have for other numbers."""
+
 
 class Calls(DeviceCalls):
     """Finds the types of calls."""
@@ -96,7 +108,9 @@ class Calls(DeviceCalls):
                 return self._of_library(node, called, module, known)
         self._arguments(node)
         if isinstance(function, Word) and function.is_atomic and node.keywords:
-            self.problem(node, "call-arguments", f"{called.name}() must be given its arguments one by one, without names")
+            self.problem(
+                node, "call-arguments", f"{called.name}() must be given its arguments one by one, without names"
+            )
         if isinstance(function, BuiltinFunctionType):
             self.problem(node, "function-unknown", f"{called.name} is not a function that kernels can call")
         return UNKNOWN
@@ -304,6 +318,7 @@ class Calls(DeviceCalls):
             "dim-out-of-range",
             f"ndim of {name} must be 1, 2 or 3, and known when the kernel is compiled, got `{ast.unparse(given)}`",
         )
+
 
 def _is_instance(kind: Kind, wanted: Kind) -> bool | None:
     """Tell whether values of a type are of a class of Python's; `None` where that is not sure."""

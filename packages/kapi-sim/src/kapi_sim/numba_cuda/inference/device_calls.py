@@ -152,9 +152,7 @@ def spelled(kind: Kind) -> str:
     return f"the constant {kind.literal}" if has_value else str(kind)  # type: ignore[attr-defined]
 
 
-def _matched(
-    function: Callable[..., Any], positional: list[Kind], named: dict[str, Kind]
-) -> tuple[Kind, ...] | None:
+def _matched(function: Callable[..., Any], positional: list[Kind], named: dict[str, Kind]) -> tuple[Kind, ...] | None:
     try:
         bound = inspect.signature(function).bind(*positional, **named)
     except TypeError:

@@ -17,7 +17,6 @@ from kapi_sim.numba_cuda.inference.parts import attribute_kind, index_problem, p
 from kapi_sim.numba_cuda.inference.session import Session
 from kapi_sim.numba_cuda.inference.values import (
     BOOL,
-
     Conflict,
     Dim3,
     Enumeration,
@@ -57,13 +56,16 @@ _REFUSED: dict[type[ast.expr], Finding] = {
 }
 _TEXT = Finding("text-in-kernel", "kernels make no strings: give print() constant strings and numbers one by one")
 
+
 def is_true(kind: Kind) -> bool:
     """Tell whether a condition of this type always holds."""
     return isinstance(kind, Number) and kind.literal is not None and bool(kind.literal)
 
+
 def is_false(kind: Kind) -> bool:
     """Tell whether a condition of this type never holds."""
     return isinstance(kind, Nothing) or (isinstance(kind, Number) and kind.literal is not None and not kind.literal)
+
 
 class Expressions:
     """Finds the types of a function's expressions.
@@ -333,7 +335,9 @@ class Expressions:
     def _fits(self, node: ast.AST, target: Kind | Finding, value: Kind, spelled: str) -> None:
         if isinstance(target, Array) and isinstance(value, Array):
             self.problem(
-                node, "whole-array", f"a part of `{spelled}` must be copied element by element, got an array: write a loop"
+                node,
+                "whole-array",
+                f"a part of `{spelled}` must be copied element by element, got an array: write a loop",
             )
         if isinstance(target, Number) and not isinstance(value, (Number, Unknown, Optional, Other)):
             self.problem(node, "stored-value", f"an element of `{spelled}` must be a number, got {value}")
@@ -364,6 +368,7 @@ class Expressions:
             )
         return self.problem(node, "loop-over", f"a loop must be over a range, an array or a tuple, got {kind}")
 
+
 def _is_literal(node: ast.expr) -> bool:
     """Tell whether Python's compiler makes one constant of an expression."""
     match node:
@@ -376,4 +381,3 @@ def _is_literal(node: ast.expr) -> bool:
         case ast.Tuple():
             return all(map(_is_literal, node.elts))
     return False
-

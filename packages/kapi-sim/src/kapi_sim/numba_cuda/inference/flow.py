@@ -360,5 +360,3 @@ def _is_stored(node: ast.Name) -> bool:
 
 def _spelled(node: ast.Return) -> str:
     return "" if node.value is None else ast.unparse(node.value)
-
-

@@ -135,7 +135,8 @@ def _of_function(value: FunctionType, name: str, root: str) -> Kind | Finding:
         return _of_numbas(value, name)
     if root in sys.stdlib_module_names - {"__main__"} or (root == "kapi_sim" and not _is_testing(value)):
         return Finding(
-            "function-unknown", f"{name} is a function of the host, which a kernel cannot call: call it before the launch"
+            "function-unknown",
+            f"{name} is a function of the host, which a kernel cannot call: call it before the launch",
         )
     return Finding(
         "function-unknown",

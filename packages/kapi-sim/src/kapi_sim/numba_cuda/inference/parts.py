@@ -60,7 +60,8 @@ def part_of(owner: Kind, index: Kind, spelled: str) -> Kind | Finding:
             return Finding("indexed-value", f"{owner} cannot be indexed, got `{spelled}`: pass an array")
         case Named(value=DeviceFunction()):
             return Finding(
-                "kernel-in-kernel", f"kernel `{spelled}` cannot be launched in a kernel: launch it on the host, or call it"
+                "kernel-in-kernel",
+                f"kernel `{spelled}` cannot be launched in a kernel: launch it on the host, or call it",
             )
     return UNKNOWN
 
@@ -78,7 +79,9 @@ def index_problem(owner: Array, index: Kind, spelled: str) -> Finding | None:
             return Finding("index-type", f"index of `{spelled}` must be made of integers and slices, got {each}")
     named = [each for each in components if not isinstance(each, (Nothing, Other, Unknown))]
     if owner.ndim is not None and len(named) > owner.ndim:
-        return Finding("too-many-indices", f"index of `{spelled}` must have at most {owner.ndim} components, got {len(named)}")
+        return Finding(
+            "too-many-indices", f"index of `{spelled}` must have at most {owner.ndim} components, got {len(named)}"
+        )
     return None
 
 

@@ -53,13 +53,17 @@ def refused_statements(tree: ast.FunctionDef) -> list[tuple[int, Finding]]:
         if type(node) in _REFUSED:
             found.append((line, _REFUSED[type(node)]))
         elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load) and node.id in changed:
-            found.append((line, Finding("global-changed", "a kernel cannot assign a global variable: write to an array")))
+            found.append(
+                (line, Finding("global-changed", "a kernel cannot assign a global variable: write to an array"))
+            )
         elif isinstance(node, ast.Starred) and isinstance(node.ctx, ast.Store):
             found.append((line, Finding("starred-name", "a kernel cannot assign a starred name: name each value")))
         elif isinstance(node, ast.Raise) and node.cause is not None:
             found.append((line, Finding("raise-from", "a kernel cannot raise with `from`: leave it out")))
         elif isinstance(node, ast.keyword) and node.arg is None:
-            found.append((node.value.lineno, Finding("call-star", "a call cannot have ** in a kernel: name each argument")))
+            found.append(
+                (node.value.lineno, Finding("call-star", "a call cannot have ** in a kernel: name each argument"))
+            )
         pending += _parts(node)
     return found
 

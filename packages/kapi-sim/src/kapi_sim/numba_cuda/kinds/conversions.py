@@ -150,9 +150,7 @@ def best_overloads(given: Sequence[Kind], signatures: Iterable[Sequence[Kind]]) 
     return [number for number, rating in rated.items() if rating == best]
 
 
-def _rated(
-    given: Sequence[Kind], signatures: Iterable[Sequence[Kind]]
-) -> Iterator[tuple[int, tuple[int, int, int]]]:
+def _rated(given: Sequence[Kind], signatures: Iterable[Sequence[Kind]]) -> Iterator[tuple[int, tuple[int, int, int]]]:
     for number, wanted in enumerate(signatures):
         if len(wanted) != len(given):
             continue

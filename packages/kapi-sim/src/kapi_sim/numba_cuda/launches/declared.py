@@ -178,7 +178,8 @@ def _prepared(subject: str, wanted: Kind, value: Any) -> Any:
                 return value
         case Optional() | Nothing():
             raise ArgumentKindError(
-                f"{subject} must not be declared as {wanted}: numba.cuda passes no None to a kernel", code="argument-type"
+                f"{subject} must not be declared as {wanted}: numba.cuda passes no None to a kernel",
+                code="argument-type",
             )
         case _:
             return value
@@ -226,7 +227,9 @@ def _number(subject: str, wanted: Number, value: Any) -> Any:
         return to_number(wanted, complex(value))
     except (TypeError, ValueError):
         is_fraction = wanted.category == "int" and isinstance(value, (float, np.floating))
-        return _fail(subject, wanted, value, "convert it with int(...)" if is_fraction else "pass a number of that type")
+        return _fail(
+            subject, wanted, value, "convert it with int(...)" if is_fraction else "pass a number of that type"
+        )
 
 
 def to_number(kind: Number, value: Any) -> Any:

@@ -88,7 +88,8 @@ def _require_options(options: dict[str, Any], device: bool, link: Any) -> None:
             )
         if name not in (*_OPTIONS, *_OF_SIGNATURES):
             raise OptionError(
-                f"an option of cuda.jit must be one that numba.cuda has, got {name}: leave it out", code="option-unknown"
+                f"an option of cuda.jit must be one that numba.cuda has, got {name}: leave it out",
+                code="option-unknown",
             )
     if options.get("boundscheck"):
         raise OptionError(

@@ -75,7 +75,9 @@ class _Returns(ast.NodeTransformer):
 
     def visit_Return(self, node: ast.Return) -> ast.AST:
         given = node.value or ast.copy_location(ast.Constant(None), node)
-        node.value = ast.copy_location(ast.Call(ast.copy_location(ast.Name(_LEAVE, ast.Load()), node), [given], []), node)
+        node.value = ast.copy_location(
+            ast.Call(ast.copy_location(ast.Name(_LEAVE, ast.Load()), node), [given], []), node
+        )
         return node
 
 
