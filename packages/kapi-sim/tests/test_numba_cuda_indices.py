@@ -284,7 +284,7 @@ def test_variables_are_set_by_loops_without_an_end():
 def test_a_variable_that_is_read_above_its_first_value_is_no_program():
     @cuda.jit
     def kernel(a):
-        a[0] = later
+        a[0] = later  # noqa: F821
         later = 1  # noqa: F841
 
     with raises(KernelCompilationError, "variable-unset", line="a[0] = later"):

@@ -1,4 +1,4 @@
-"""Names that numba.cuda's programs import: they are there, and what asks for a driver or a compiler refuses to be called."""
+"""Names that numba.cuda's programs import are there; what asks for a driver or a compiler refuses to be called."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ MODULES = {
     "cudadrv.devices": "get_context gpus require_context reset",
     "cudadrv.driver": "Context CudaAPIError CudaDriverError CudaSupportError Device Event LinkerError MemoryInfo "
     "MemoryPointer Stream device_memory_size driver event_elapsed_time is_device_memory device_to_host get_version",
-    "cudadrv.error": "CudaDriverError CudaRuntimeError CudaSupportError NvrtcError NvvmError NvvmSupportError NvvmWarning",
+    "cudadrv.error": "CudaDriverError CudaRuntimeError CudaSupportError NvrtcError NvvmError NvvmSupportError "
+    "NvvmWarning",
     "cudadrv.nvvm": "NVVM CompilationUnit NvvmError NvvmSupportError get_supported_ccs is_available",
     "cudadrv.runtime": "get_version runtime",
     "decorators": "declare_device jit",

@@ -345,7 +345,8 @@ RUNS = [
     # Types of variables
     ("x = None\nif a[0] > 0:\n    x = 3\nif x is not None:\n    a[0] = x", 3),
     (
-        "x = None\nfor i in range(3):\n    if x is None:\n        x = a[i]\n    elif a[i] > x:\n        x = a[i]\na[0] = x",
+        "x = None\nfor i in range(3):\n    if x is None:\n        x = a[i]\n    elif a[i] > x:\n        x = a[i]\n"
+        "a[0] = x",
         2.5,
     ),
     ("x = 1\nif a[0] > 0:\n    x = 2.5\na[0] = x", 2.5),

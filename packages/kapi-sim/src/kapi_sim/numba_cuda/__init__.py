@@ -113,7 +113,7 @@ from kapi_sim.numba_cuda.threads.warps import (
     shfl_up_sync,
     shfl_xor_sync,
 )
-from kapi_sim.numba_cuda.types import CPointer, void  # type: ignore[attr-defined]
+from kapi_sim.numba_cuda.types import void
 from kapi_sim.numba_cuda.values.intrinsics import brev, cbrt, clz, ffs, fma, nanosleep, popc, selp
 from kapi_sim.numba_cuda.values.vectors import VECTOR_TYPES
 

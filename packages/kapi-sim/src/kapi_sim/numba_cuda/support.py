@@ -74,8 +74,8 @@ WORKS: dict[str, tuple[str, str]] = {
     "modules and classes": (
         "api args compiler cudadrv decorators devicearray devices dispatcher driver errors extending kernels libdevice "
         "nvvm runtime CudaSupportError KernelRuntimeError MemoryInfo",
-        "for programs that import from them, as `cudadrv.devicearray.DeviceNDArray`; what asks a driver or a compiler for "
-        "something is refused when it is called",
+        "for programs that import from them, as `cudadrv.devicearray.DeviceNDArray`; what asks a driver or a compiler "
+        "for something is refused when it is called",
     ),
     "linked code": (
         "declare_device CUSource CSource PTXSource LTOIR Cubin Fatbin Archive Object",

@@ -1,4 +1,4 @@
-"""``numba.cuda.cudadrv``: what programs take of the driver's side, as far as a host without a GPU gives it a meaning."""
+"""``numba.cuda.cudadrv``: what programs take of the driver's side, where it means something without a GPU."""
 
 from __future__ import annotations
 

@@ -61,7 +61,8 @@ def auto_device(obj: Any, stream: Any = 0, copy: bool = True, user_explicit: boo
     host = np.asarray(obj)
     if not host.flags.c_contiguous and not host.flags.f_contiguous:
         raise ConversionError(
-            f"obj must be contiguous to be copied as a whole, got strides {host.strides}: pass np.ascontiguousarray(obj)",
+            f"obj must be contiguous to be copied as a whole, got strides {host.strides}: "
+            "pass np.ascontiguousarray(obj)",
             code="copy-unlike",
         )
     return to_device(obj, stream, copy), True

@@ -376,6 +376,7 @@ def is_hint(value: object) -> bool:
 
 
 def empty_memory(shape: Any, dtype: Any, strides: Any, order: str) -> np.ndarray[Any, Any]:
+    """Return memory of a device, poisoned: its values are not known."""
     kind = dtype_of(dtype, "a device array")
     array: np.ndarray[Any, Any] = np.empty(shape, kind, order=order)  # type: ignore[call-overload]
     if strides is not None:
@@ -388,6 +389,7 @@ def empty_memory(shape: Any, dtype: Any, strides: Any, order: str) -> np.ndarray
 
 
 def poisoned(kind: np.dtype[Any]) -> Any:
+    """Return a value of a type that no program computes."""
     one = np.empty(1, kind)
     poison(one)
     return one[0]

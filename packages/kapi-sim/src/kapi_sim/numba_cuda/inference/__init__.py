@@ -1,1 +1,1 @@
-"""What numba.cuda's compiler would refuse of a kernel: its types, followed through the source for the types of a launch."""
+"""The types of a kernel's values for the types of a launch, and what numba.cuda's compiler refuses of them."""

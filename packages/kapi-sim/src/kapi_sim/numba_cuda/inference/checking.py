@@ -1,4 +1,4 @@
-"""The one question that launches ask: does numba.cuda compile this kernel for these types?"""
+"""Refusal of a kernel that numba.cuda does not compile for the types of a launch."""
 
 from __future__ import annotations
 

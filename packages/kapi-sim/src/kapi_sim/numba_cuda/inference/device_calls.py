@@ -14,14 +14,14 @@ from kapi_sim.numba_cuda.inference.expressions import Expressions
 from kapi_sim.numba_cuda.inference.outside import kind_outside
 from kapi_sim.numba_cuda.inference.values import LocalFunction
 from kapi_sim.numba_cuda.kinds.conversions import best_overloads, grade_of
-from kapi_sim.numba_cuda.kinds.kinds import UNKNOWN, Kind, Number, Optional, may_be_one
+from kapi_sim.numba_cuda.kinds.kinds import UNKNOWN, Declared, Kind, Number, Optional, may_be_one
 
 __all__ = ["DeviceCalls", "signatures_of"]
 
 
-def signatures_of(function: DeviceFunction[..., Any]) -> Sequence[Any]:
+def signatures_of(function: DeviceFunction[..., Any]) -> Sequence[Declared]:
     """Return the signatures that a device function is declared with; there may be none."""
-    declared: Sequence[Any] = getattr(function, "declared", ())
+    declared: Sequence[Declared] = getattr(function, "declared", ())
     return declared
 
 
@@ -43,11 +43,9 @@ class DeviceCalls(Expressions):
             return self.session.result_of(function, kinds)
         found = best_overloads(kinds, [each.parameters for each in declared])
         if not found:
-            given = ", ".join(map(str, kinds))
+            wanted, got = " or ".join(map(str, declared)), ", ".join(map(str, kinds))
             return self.problem(
-                node,
-                "call-arguments",
-                f"arguments of {name}() must be those of a signature, {' or '.join(map(str, declared))}, got ({given})",
+                node, "call-arguments", f"arguments of {name}() must be those of a signature, {wanted}, got ({got})"
             )
         chosen = declared[found[0]]
         result = self.session.result_of(function, chosen.parameters)
@@ -55,14 +53,18 @@ class DeviceCalls(Expressions):
             return result
         is_missing = isinstance(result, Optional) and not isinstance(chosen.result, Optional)
         if is_missing or grade_of(result, chosen.result) is None:
-            given = f"{result.of}, and on another path nothing" if isinstance(result, Optional) else result
+            given = f"{result.of}, and on another path nothing" if isinstance(result, Optional) else str(result)
             self.problem(
                 node, "return-types", f"result of {name}() must be {chosen.result}, as its signature says, got {given}"
             )
         return chosen.result
 
     def _recursion(
-        self, node: ast.Call, called: DeviceFunction[..., Any], declared: Sequence[Any], kinds: tuple[Kind, ...] | None
+        self,
+        node: ast.Call,
+        called: DeviceFunction[..., Any],
+        declared: Sequence[Declared],
+        kinds: tuple[Kind, ...] | None,
     ) -> Kind:
         """Return the type of a function's result that calls itself, which a signature has to say."""
         assert isinstance(called.py_func, FunctionType)
@@ -141,9 +143,9 @@ def _is_same_call(kinds: Sequence[Kind], wanted: Sequence[Kind]) -> bool:
 
 
 def _is_same(kind: Kind, wanted: Kind) -> bool:
-    is_literal = isinstance(wanted, Number) and isinstance(wanted.literal, (int, bool))
-    is_other = is_literal and isinstance(kind, Number) and kind.literal != wanted.literal  # type: ignore[union-attr]
-    return may_be_one(kind, wanted) and not is_other
+    if isinstance(wanted, Number) and isinstance(wanted.literal, (int, bool)) and isinstance(kind, Number):
+        return may_be_one(kind, wanted) and kind.literal == wanted.literal
+    return may_be_one(kind, wanted)
 
 
 def spelled(kind: Kind) -> str:

@@ -197,10 +197,9 @@ class Expressions:
 
     def operation(self, node: ast.AST, left: Kind, operator: ast.operator, right: Kind) -> Kind:
         """Return the type of what an operator makes of two values."""
-        is_folded = isinstance(left, Text) and isinstance(right, Text) and left.literal and right.literal
-        if is_folded and isinstance(operator, ast.Add):
-            assert isinstance(left, Text) and isinstance(right, Text)
-            return Text(f"{left.literal}{right.literal}")
+        if isinstance(left, Text) and isinstance(right, Text) and isinstance(operator, ast.Add):
+            if left.literal and right.literal:
+                return Text(f"{left.literal}{right.literal}")
         if isinstance(left, Text) or isinstance(right, Text):
             self.tell(node, _TEXT)
             return UNKNOWN

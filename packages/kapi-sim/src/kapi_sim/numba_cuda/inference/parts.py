@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 
 from kapi_sim.errors import Finding
@@ -143,7 +146,7 @@ def attribute_kind(owner: Kind, name: str) -> Kind | Finding:
         case Tuple():
             return _of_tuple(owner, name)
         case Record():
-            fields = owner.dtype.fields or {}
+            fields: Mapping[str, Any] = owner.dtype.fields or {}
             return _of_field(fields[name][0]) if name in fields else UNKNOWN
         case Member():
             return owner.value if name == "value" else UNKNOWN

@@ -16,6 +16,7 @@ __all__ = [
     "NOTHING",
     "UNKNOWN",
     "Array",
+    "Declared",
     "Kind",
     "Nothing",
     "Number",
@@ -297,6 +298,31 @@ class Signature:
 
     return_type: Any
     args: tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """A signature that a function is declared with.
+
+    Attributes
+    ----------
+    parameters : tuple of Kind
+        Types of its parameters.
+    result : Kind or None
+        Type of its result; `None` if the compiler is to find it.
+    """
+
+    parameters: tuple[Kind, ...]
+    result: Kind | None = None
+
+    @property
+    def has_pointers(self) -> bool:
+        """Whether a parameter is an address."""
+        return any(isinstance(each, Pointer) for each in self.parameters)
+
+    def __str__(self) -> str:
+        result = "" if self.result is None else "void" if isinstance(self.result, Nothing) else str(self.result)
+        return f"{result}({', '.join(map(str, self.parameters))})"
 
 
 EITHER = "CF"

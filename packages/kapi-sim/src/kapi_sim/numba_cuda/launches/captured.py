@@ -25,7 +25,6 @@ def frozen(function: Callable[..., Any], twin: Callable[[Any], Any]) -> Function
     twin : callable
         Returns what stands for a value that is no array: of a device function, its own frozen one.
     """
-
     code, known = function.__code__, function.__globals__
     used = _names(code)
 

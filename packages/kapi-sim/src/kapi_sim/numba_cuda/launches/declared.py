@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,11 +14,11 @@ from kapi_sim.numba_cuda.kinds.conversions import best_overloads
 from kapi_sim.numba_cuda.kinds.kinds import (
     UNKNOWN,
     Array,
+    Declared,
     Kind,
     Nothing,
     Number,
     Optional,
-    Pointer,
     Record,
     Signature,
     SignatureError,
@@ -30,32 +29,7 @@ from kapi_sim.numba_cuda.kinds.spelled import kind_of_type, of_text
 from kapi_sim.numba_cuda.values.dtypes import conversion_of
 from kapi_sim.shown import shown
 
-__all__ = ["Declared", "argument_kind", "declared_signature", "is_signature", "prepared_arguments", "to_number"]
-
-
-@dataclass(frozen=True, slots=True)
-class Declared:
-    """A signature that a function is declared with.
-
-    Attributes
-    ----------
-    parameters : tuple of Kind
-        Types of its parameters.
-    result : Kind or None
-        Type of its result; `None` if the compiler is to find it.
-    """
-
-    parameters: tuple[Kind, ...]
-    result: Kind | None = None
-
-    @property
-    def has_pointers(self) -> bool:
-        """Whether a parameter is an address."""
-        return any(isinstance(each, Pointer) for each in self.parameters)
-
-    def __str__(self) -> str:
-        result = "" if self.result is None else "void" if isinstance(self.result, Nothing) else str(self.result)
-        return f"{result}({', '.join(map(str, self.parameters))})"
+__all__ = ["argument_kind", "declared_signature", "is_signature", "prepared_arguments", "to_number"]
 
 
 def is_signature(given: object) -> bool:
@@ -69,7 +43,8 @@ def declared_signature(given: Any) -> Declared:
     Parameters
     ----------
     given : str, tuple or signature
-        ``"void(float32[:], int32)"``, ``"(float32[:], int32)"``, ``(float32[:], int32)`` or ``void(float32[:], int32)``.
+        ``"void(float32[:], int32)"``, ``"(float32[:], int32)"``, ``(float32[:], int32)`` or
+        ``void(float32[:], int32)``.
 
     Raises
     ------
@@ -79,7 +54,7 @@ def declared_signature(given: Any) -> Declared:
     made = of_text(given) if isinstance(given, str) else given
     if isinstance(made, tuple):
         return Declared(tuple(map(kind_of_type, made)))
-    if not hasattr(made, "args") or not hasattr(made, "return_type"):
+    if isinstance(made, Kind) or not hasattr(made, "args") or not hasattr(made, "return_type"):
         cure = f"write 'void({given})'" if isinstance(made, Kind) else "write 'void(float32[:], int32)'"
         raise SignatureError(
             f"a signature must be a text, a tuple of types or a type called with types, got {shown(given)}: {cure}",
@@ -199,7 +174,7 @@ def _as_declared(subject: str, wanted: Array, value: Any) -> Any:
     host = as_host_array(value)
     if not isinstance(host, np.ndarray):
         return _fail(subject, wanted, value, "pass an array")
-    is_laid_out = wanted.layout == "A" or host.flags[f"{wanted.layout}_CONTIGUOUS"]
+    is_laid_out = wanted.layout == "A" or host.flags["C_CONTIGUOUS" if wanted.layout == "C" else "F_CONTIGUOUS"]
     if host.dtype == wanted.dtype and host.ndim == wanted.ndim and is_laid_out:
         return value
     if host.dtype != wanted.dtype:

@@ -8,8 +8,8 @@ from typing import Any
 
 from kapi_sim.errors import KernelCompilationError
 from kapi_sim.language.device_function import DeviceFunction
-from kapi_sim.numba_cuda.kinds.kinds import SignatureError
-from kapi_sim.numba_cuda.launches.declared import Declared, declared_signature, is_signature
+from kapi_sim.numba_cuda.kinds.kinds import Declared, SignatureError
+from kapi_sim.numba_cuda.launches.declared import declared_signature, is_signature
 from kapi_sim.numba_cuda.launches.dispatcher import Dispatcher, numbas_function
 from kapi_sim.numba_cuda.support import refuse
 from kapi_sim.shown import shown

@@ -16,9 +16,20 @@ from kapi_sim.errors import KernelCompilationError
 from kapi_sim.items.undefined import Undefined
 from kapi_sim.memory.views import View
 from kapi_sim.numba_cuda.kinds.conversions import best_overloads, grade_of
-from kapi_sim.numba_cuda.kinds.kinds import EITHER, UNKNOWN, Array, Kind, Nothing, Number, Optional, Record, Tuple
+from kapi_sim.numba_cuda.kinds.kinds import (
+    EITHER,
+    UNKNOWN,
+    Array,
+    Declared,
+    Kind,
+    Nothing,
+    Number,
+    Optional,
+    Record,
+    Tuple,
+)
 from kapi_sim.numba_cuda.kinds.of_values import array_kind, kind_of_value
-from kapi_sim.numba_cuda.launches.declared import Declared, to_number
+from kapi_sim.numba_cuda.launches.declared import to_number
 from kapi_sim.numba_cuda.values.dtypes import Narrow
 from kapi_sim.numba_cuda.values.views import Record as RecordView
 

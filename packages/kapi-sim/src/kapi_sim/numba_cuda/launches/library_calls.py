@@ -1,4 +1,4 @@
-"""Calls that mean more than kapi's own: methods of numbers, ``item`` and ``view``, and ufuncs with an array for results."""
+"""Calls that kapi's own kernels have not: ``item`` and ``view`` of numbers, and ufuncs with an array for results."""
 
 from __future__ import annotations
 

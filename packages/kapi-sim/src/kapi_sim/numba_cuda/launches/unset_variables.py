@@ -66,10 +66,15 @@ def _lines_of(tree: ast.FunctionDef) -> dict[str, int]:
     """Return the first line at which each variable is set."""
     lines: dict[str, int] = {}
     for node in ast.walk(tree):
-        name = node.id if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load) else None
-        name = node.name if isinstance(node, (ast.FunctionDef, ast.MatchAs)) else name
-        if name is not None and (name not in lines or node.lineno < lines[name]):
-            lines[name] = node.lineno
+        match node:
+            case (
+                ast.Name(id=name, ctx=ast.Store() | ast.Del())
+                | ast.FunctionDef(name=name)
+                | ast.MatchAs(name=str(name))
+            ):
+                lines[name] = min(node.lineno, lines.get(name, node.lineno))
+            case _:
+                pass
     return lines
 
 

@@ -178,8 +178,8 @@ class _Elements:
 
     def _fail_beyond_start(self: Any, index: tuple[Any, ...], axis: int, frame: FrameType) -> NoReturn:
         raise OutOfBoundsError(
-            f"index {index[axis]} counts beyond the start: axis {axis} of `{self.name}` has length {self.shape[axis]}, in "
-            f"{spell(self.name, index)} of shape {self.shape}\n  {self.clock.describe()} at "
+            f"index {index[axis]} counts beyond the start: axis {axis} of `{self.name}` has length {self.shape[axis]}, "
+            f"in {spell(self.name, index)} of shape {self.shape}\n  {self.clock.describe()} at "
             f"{site_of(frame.f_code, frame.f_lasti)}\n  write an index from -{self.shape[axis]} on",
             code="index-out-of-bounds",
         )
