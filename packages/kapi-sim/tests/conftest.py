@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import linecache
 import os
 import sys
 from collections.abc import Callable
@@ -30,3 +31,16 @@ def line_with(request: pytest.FixtureRequest) -> Callable[[str], int]:
         return found[0]
 
     return find
+
+
+@pytest.fixture
+def defined() -> Callable[..., dict[str, object]]:
+    """Return a function that runs a source whose lines can be had, and returns the names that it made."""
+
+    def run(source: str, **names: object) -> dict[str, object]:
+        file = f"<source-{len(linecache.cache)}>"
+        linecache.cache[file] = (len(source), None, source.splitlines(True), file)
+        exec(compile(source, file, "exec"), names)
+        return names
+
+    return run

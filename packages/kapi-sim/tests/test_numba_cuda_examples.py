@@ -534,7 +534,7 @@ class UfuncInAKernel:
             np.sin(x, r)
 
     def race(r, x):
-        np.add(x, cuda.threadIdx.x, r)  # named
+        np.hypot(x, cuda.threadIdx.x, r)  # named
 
     def divergence(r, x):
         if cuda.threadIdx.x == 0:

@@ -203,6 +203,7 @@ class _Compilation:
             has_sub_groups = "get_sub_group" in names
             has_parts |= has_sub_groups or any(map(is_algorithm, called))
             self.passes_undefined |= has_sub_groups and self.hands_over
+            self.passes_undefined |= tree is not None and self.dialect.makes_undefined(tree)
             if tree is not None and not self.dialect.is_strict:
                 # Words may be given to functions.
                 called += _named_words(function, tree)
@@ -232,7 +233,7 @@ class _Compilation:
         if tree is None:
             self._makes_floats = True
             self._without_source.append(function.__code__)
-            made = self._as_is(function)
+            made = self.dialect.without_source(function, self._as_is(function))
             if is_kernel and not self.dialect.has_item:
                 made = self._without_item(made)
             return self._made(function, made, False)

@@ -123,6 +123,9 @@ class Rewriter(ArithmeticRewriter):
             argument.annotation = None
         defaults = *(self._function.__defaults__ or ()), *(self._function.__kwdefaults__ or {}).values()
         self.has_changed |= as_plain(defaults) is not defaults
+        added = self._callees.dialect.adapted(tree, self._function)
+        self.has_changed |= bool(added)
+        self.cells.update({name: CellType(value) for name, value in added.items()})
         # A default that was stripped must not leave a keyword-only parameter required by the code
         # object: the function made of it takes the original's own defaults.
         self._scopes.append(bound_names(tree))

@@ -1,4 +1,4 @@
-"""Values that are not defined: what a shift beyond the sub-group's end gives.
+"""Values that are not defined: what a shift beyond the sub-group's end gives, or a variable that was not set.
 
 Such a value may be had and computed with, as long as nothing depends on it.  It goes through
 arithmetic, and storing it, branching on it or indexing with it is an error.
@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from kapi_sim.errors import CollectiveMismatchError
+from kapi_sim.errors import CollectiveMismatchError, KapiError
 from kapi_sim.language.source import Site
 from kapi_sim.tracebacks import users_frame
 
@@ -22,25 +22,39 @@ class Undefined:
 
     Parameters
     ----------
-    origin : str
-        Where it was had, and why it is not defined.
+    origin : object
+        Where it was had, and why it is not defined: a string, or what gives one when an error is raised.
+    cure : str
+        The way out.
+    error : type
+        Class of the error for what depends on it.
+    code : str
+        The error's.
     """
 
-    __slots__ = ("origin",)
+    __slots__ = ("_code", "_cure", "_error", "origin")
 
     __hash__ = None  # type: ignore[assignment]
 
-    def __init__(self, origin: str) -> None:
+    def __init__(
+        self,
+        origin: object,
+        cure: str = "use it only where `get_local_id` says that there is such a work-item",
+        error: type[KapiError] = CollectiveMismatchError,
+        code: str = "undefined-value",
+    ) -> None:
         self.origin = origin
+        self._cure = cure
+        self._error = error
+        self._code = code
 
-    def fail(self, use: str) -> CollectiveMismatchError:
+    def fail(self, use: str) -> KapiError:
         """Return the error for something, in the kernel that runs, that depends on the value."""
         frame = users_frame(sys._getframe(1))
-        return CollectiveMismatchError(
+        return self._error(
             f"an undefined value is used {use} at "
-            f"{Site(frame.f_code.co_filename, frame.f_lineno)}\n  {self.origin}\n"
-            "  use it only where `get_local_id` says that there is such a work-item",
-            code="undefined-value",
+            f"{Site(frame.f_code.co_filename, frame.f_lineno)}\n  {self.origin}\n  {self._cure}",
+            code=self._code,
         )
 
     def __array_ufunc__(self, ufunc: object, method: str, *inputs: object, **options: object) -> Undefined:
@@ -61,6 +75,26 @@ class Undefined:
 
     def __complex__(self) -> complex:
         raise self.fail("in a conversion or a store")
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise self.fail(f"for its {name!r}")
+
+    def __getitem__(self, index: object) -> Any:
+        raise self.fail("as an array or tuple")
+
+    def __setitem__(self, index: object, value: object) -> None:
+        raise self.fail("as an array")
+
+    def __len__(self) -> int:
+        raise self.fail("as an array or tuple")
+
+    def __iter__(self) -> Any:
+        raise self.fail("in a loop, or to be unpacked")
+
+    def __call__(self, *args: object) -> Any:
+        raise self.fail("as a function")
 
     def __repr__(self) -> str:
         return "<undefined>"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -84,6 +85,18 @@ class Dialect:
         is_integer = kind is int or issubclass(kind, np.integer)
         is_float = issubclass(kind, (float, np.floating)) and not is_literal
         return conversion(kind) if is_integer or is_float else None
+
+    def makes_undefined(self, tree: ast.FunctionDef) -> bool:
+        """Tell whether variables of a function may have no value, and are passed on nevertheless."""
+        return False
+
+    def adapted(self, tree: ast.FunctionDef, function: Callable[..., Any]) -> dict[str, Any]:
+        """Change the source of a function, ahead of all else that is done to it, and return what its new names mean."""
+        return {}
+
+    def without_source(self, function: Callable[..., Any], made: Callable[..., Any]) -> Callable[..., Any]:
+        """Return what a kernel calls for a function whose source is not had, and of which `made` was made."""
+        return made
 
     def meet_method(self, place: tuple[Any, ...], method: Any, *args: Any) -> tuple[Any, ...]:
         """Return what a work-item yields that calls one of `converging_methods`."""

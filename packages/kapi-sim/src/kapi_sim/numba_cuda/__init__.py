@@ -8,15 +8,37 @@ from __future__ import annotations
 
 from typing import Any
 
-from kapi_sim.numba_cuda import atomic, cg, const, fp16, local, random, shared, types
-from kapi_sim.numba_cuda.host.device_arrays import (
+from kapi_sim.numba_cuda import (
+    api,
+    args,
+    atomic,
+    cache_hints,
+    cg,
+    compiler,
+    const,
+    cudadrv,
+    decorators,
+    dispatcher,
+    errors,
+    extending,
+    fp16,
+    kernels,
+    libdevice,
+    local,
+    random,
+    shared,
+    types,
+)
+from kapi_sim.numba_cuda.cache_hints import ldca, ldcg, ldcs, ldcv, ldlu, stcg, stcs, stwb, stwt
+from kapi_sim.numba_cuda.cudadrv import devicearray, devices, driver, nvvm, runtime
+from kapi_sim.numba_cuda.cudadrv.error import CudaSupportError
+from kapi_sim.numba_cuda.errors import KernelRuntimeError
+from kapi_sim.numba_cuda.host.allocation import (
     In,
     InOut,
     Out,
-    as_cuda_array,
     device_array,
     device_array_like,
-    is_cuda_array,
     managed_array,
     mapped,
     mapped_array,
@@ -26,7 +48,9 @@ from kapi_sim.numba_cuda.host.device_arrays import (
     pinned_array_like,
     to_device,
 )
+from kapi_sim.numba_cuda.host.device_arrays import as_cuda_array, is_cuda_array
 from kapi_sim.numba_cuda.host.devices import (
+    MemoryInfo,
     close,
     cuda_error,
     current_context,
@@ -61,7 +85,7 @@ from kapi_sim.numba_cuda.host.streams import (
 from kapi_sim.numba_cuda.launches.decorators import LinkedSource, declare_device, jit
 from kapi_sim.numba_cuda.launches.reductions import Reduce, reduce
 from kapi_sim.numba_cuda.launches.vectorizers import guvectorize, vectorize
-from kapi_sim.numba_cuda.support import refuse_attribute
+from kapi_sim.numba_cuda.support import REFUSED, refused
 from kapi_sim.numba_cuda.threads.geometry import blockDim, blockIdx, grid, gridDim, gridsize, threadIdx, warpsize
 from kapi_sim.numba_cuda.threads.running import is_running, running
 from kapi_sim.numba_cuda.threads.synchronisation import (
@@ -97,33 +121,46 @@ __all__ = [
     "activemask",
     "all_sync",
     "any_sync",
+    "api",
     "Archive",
+    "args",
     "as_cuda_array",
     "atomic",
     "ballot_sync",
     "blockDim",
     "blockIdx",
     "brev",
+    "cache_hints",
     "cbrt",
     "cg",
     "close",
     "clz",
+    "compiler",
     "const",
     "CSource",
     "Cubin",
     "cuda_error",
+    "cudadrv",
+    "CudaSupportError",
     "current_context",
     "CUSource",
     "declare_device",
+    "decorators",
     "default_stream",
     "defer_cleanup",
     "detect",
     "device_array",
     "device_array_like",
+    "devicearray",
+    "devices",
+    "dispatcher",
+    "driver",
     "eq_sync",
+    "errors",
     "Event",
     "event",
     "event_elapsed_time",
+    "extending",
     "external_stream",
     "Fatbin",
     "ffs",
@@ -144,8 +181,16 @@ __all__ = [
     "is_float16_supported",
     "is_supported_version",
     "jit",
+    "KernelRuntimeError",
+    "kernels",
     "lanemask_lt",
+    "ldca",
+    "ldcg",
+    "ldcs",
+    "ldcv",
+    "ldlu",
     "legacy_default_stream",
+    "libdevice",
     "list_devices",
     "local",
     "LTOIR",
@@ -155,7 +200,9 @@ __all__ = [
     "mapped_array_like",
     "match_all_sync",
     "match_any_sync",
+    "MemoryInfo",
     "nanosleep",
+    "nvvm",
     "Object",
     "Out",
     "per_thread_default_stream",
@@ -171,6 +218,7 @@ __all__ = [
     "Reduce",
     "reduce",
     "require_context",
+    "runtime",
     "select_device",
     "selp",
     "shared",
@@ -178,8 +226,12 @@ __all__ = [
     "shfl_sync",
     "shfl_up_sync",
     "shfl_xor_sync",
+    "stcg",
+    "stcs",
     "Stream",
     "stream",
+    "stwb",
+    "stwt",
     "synchronize",
     "syncthreads",
     "syncthreads_and",
@@ -207,5 +259,7 @@ Archive = CSource = CUSource = Cubin = Fatbin = LTOIR = Object = PTXSource = Lin
 def __getattr__(name: str) -> Any:
     if name == "laneid":
         return running(name).lane if is_running() else _LANE
-    refuse_attribute(name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name not in REFUSED:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    made = globals()[name] = refused(name)
+    return made

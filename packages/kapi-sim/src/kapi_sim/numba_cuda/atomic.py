@@ -17,6 +17,7 @@ from kapi_sim.language.words.atomics import ATOMIC_DTYPES
 from kapi_sim.language.words.memory import MemoryOrder, MemoryScope
 from kapi_sim.memory.atomics import WatchedAtomicRef
 from kapi_sim.memory.views import View
+from kapi_sim.numba_cuda.threads.captured import as_view
 from kapi_sim.numba_cuda.threads.running import running
 from kapi_sim.numba_cuda.values.dtypes import wrapped
 
@@ -111,6 +112,7 @@ class Atomic(Word):
             What it is changed with.
         """
         frame = _getframe(1)
+        ary = as_view(ary)
         reference = _reference(self.__name__, ary, idx, frame, self._kinds)
         if reference is not None:
             return _plain(reference.change(self._function, _value(ary, val), frame))
@@ -141,6 +143,7 @@ class CompareAndSwap(Word):
 
     def swapped(self, ary: Any, idx: Any, old: Any, val: Any, frame: FrameType) -> Any:
         """Do so for the kernel that stands at `frame`."""
+        ary = as_view(ary)
         reference = _reference(self.__name__, ary, idx, frame, "iu")
         if reference is not None:
             return _plain(reference.replace(_value(ary, old), _value(ary, val), frame))

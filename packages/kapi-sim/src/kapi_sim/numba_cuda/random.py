@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 
 from kapi_sim.items.meetings import Word
-from kapi_sim.numba_cuda.host.device_arrays import DeviceArray, as_host_array, to_device
+from kapi_sim.numba_cuda.host.allocation import to_device
+from kapi_sim.numba_cuda.host.device_arrays import DeviceArray, as_host_array
 
 __all__ = [
     "create_xoroshiro128p_states",

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from kapi_sim.errors import KernelCompilationError
 
-__all__ = ["REFUSED", "WORKS", "RefusedWordError", "refuse_attribute"]
+__all__ = ["REFUSED", "WORKS", "Refused", "RefusedWordError", "refuse", "refused"]
 
 _NO_COMPILER = "the simulator runs the function as Python and compiles nothing"
 _NO_C = "the simulator runs Python, no CUDA C and no PTX"
@@ -16,7 +16,8 @@ _NO_PROCESS = "the simulator's memory is that of its own process"
 WORKS: dict[str, tuple[str, str]] = {
     "kernels and device functions": (
         "jit",
-        "signatures convert numbers; `fastmath`, `cache`, `inline`, `lineinfo` and the like are accepted; "
+        "signatures convert numbers, and arrays must be as declared; `fastmath`, `cache`, `inline`, `lineinfo` and the "
+        "like are accepted; "
         "`kernel[blocks, threads, stream, shared]`, `forall`, `specialize`, `overloads`, `extensions`; globals are "
         "those of the first launch; functions may call themselves",
     ),
@@ -69,6 +70,13 @@ WORKS: dict[str, tuple[str, str]] = {
         "defer_cleanup profile_start profile_stop profiling",
         "one device, which is the simulator",
     ),
+    "cache hints": ("ldca ldcg ldcs ldcv ldlu stcg stcs stwb stwt cache_hints", "loads and stores like others"),
+    "modules and classes": (
+        "api args compiler cudadrv decorators devicearray devices dispatcher driver errors extending kernels libdevice "
+        "nvvm runtime CudaSupportError KernelRuntimeError MemoryInfo",
+        "for programs that import from them, as `cudadrv.devicearray.DeviceNDArray`; what asks a driver or a compiler "
+        "for something is refused when it is called",
+    ),
     "linked code": (
         "declare_device CUSource CSource PTXSource LTOIR Cubin Fatbin Archive Object",
         "may stand in a program; a kernel that calls such a function is refused",
@@ -79,12 +87,13 @@ WORKS: dict[str, tuple[str, str]] = {
 REFUSED: dict[str, str] = {
     "BaseCUDAMemoryManager": _NO_DRIVER,
     "CPointer": "an address is no memory that can be checked: pass the array",
+    "DeviceRecord": "records are passed as NumPy's: to_device makes arrays of them",
     "GetIpcHandleMixin": _NO_PROCESS,
     "HostOnlyCUDAMemoryManager": _NO_DRIVER,
+    "IpcArrayHandle": _NO_PROCESS,
     "IpcHandle": _NO_PROCESS,
     "MappedMemory": _NO_DRIVER,
     "ManagedMemory": _NO_DRIVER,
-    "MemoryInfo": _NO_DRIVER,
     "MemoryPointer": _NO_DRIVER,
     "PinnedMemory": _NO_DRIVER,
     "compile": _NO_COMPILER,
@@ -93,7 +102,6 @@ REFUSED: dict[str, str] = {
     "compile_ptx": _NO_COMPILER,
     "compile_ptx_for_current_device": _NO_COMPILER,
     "declare_device": f"{_NO_C}: write the device function in Python for the check",
-    "driver": _NO_DRIVER,
     "extending": "overloads and intrinsics are code for the compiler: write a device function",
     "from_cuda_array_interface": "memory of a real device cannot be read here: pass a NumPy array",
     "get_ipc_handle": _NO_PROCESS,
@@ -110,24 +118,79 @@ REFUSED: dict[str, str] = {
     "inspect_types": _NO_COMPILER,
     "libdevice": f"{_NO_COMPILER}: use the functions of `math`, which are the same",
     "open_ipc_array": _NO_PROCESS,
-    "runtime": _NO_DRIVER,
     "set_memory_manager": _NO_DRIVER,
 }
 """By name in ``cuda``, or of a kernel, why the simulator has it not."""
 
 
-class RefusedWordError(KernelCompilationError, NotImplementedError, AttributeError):
+REFUSED_CLASSES = (
+    "BaseCUDAMemoryManager",
+    "DeviceRecord",
+    "GetIpcHandleMixin",
+    "HostOnlyCUDAMemoryManager",
+    "IpcArrayHandle",
+    "IpcHandle",
+    "ManagedMemory",
+    "MappedMemory",
+    "MemoryPointer",
+    "PinnedMemory",
+)
+"""Those of them that programs make subclasses of, or ask `isinstance` for."""
+
+
+class RefusedWordError(KernelCompilationError, NotImplementedError):
     """A word of numba.cuda's that the simulator does not have."""
 
 
-def refuse_attribute(name: str) -> None:
-    """Raise `RefusedWordError` if `name` is one that the simulator does not have."""
-    if name in REFUSED:
-        _refuse(name)
+class Refused:
+    """Stands for a name that the simulator does not have: a program may import it, and not call it.
+
+    Parameters
+    ----------
+    name : str
+        As programs spell it after ``cuda.``.
+    reason : str
+        Why it is not there.
+    """
+
+    __slots__ = ("_name", "_reason")
+
+    def __init__(self, name: str, reason: str) -> None:
+        self._name = name
+        self._reason = reason
+
+    def __getattr__(self, name: str) -> Refused:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return Refused(f"{self._name}.{name}", self._reason)
+
+    def __call__(self, *args: object, **named: object) -> NoReturn:
+        """Refuse the call."""
+        refuse(self._name, self._reason)
+
+    def __getitem__(self, index: object) -> NoReturn:
+        refuse(self._name, self._reason)
+
+    def __repr__(self) -> str:
+        return f"<cuda.{self._name}, which the simulator does not have>"
 
 
-def _refuse(name: str) -> NoReturn:
+def refused(name: str) -> Any:
+    """Return what stands for a name of `REFUSED`: a class where numba.cuda has one."""
+    reason = REFUSED[name]
+    if name not in REFUSED_CLASSES:
+        return Refused(name, reason)
+
+    def __init__(self: object, *args: object, **named: object) -> None:
+        refuse(name, reason)
+
+    return type(name, (), {"__init__": __init__, "__doc__": f"cuda.{name}, which the simulator does not have."})
+
+
+def refuse(name: str, reason: str = "") -> NoReturn:
+    """Raise `RefusedWordError` for a use of a name that the simulator does not have."""
     raise RefusedWordError(
-        f"cuda.{name} must not be used in kapi_sim.numba_cuda: {REFUSED[name]}; numba.cuda itself has it on a GPU",
+        f"cuda.{name} must not be used in kapi_sim.numba_cuda: {reason or REFUSED[name]}; numba.cuda itself has it on "
+        "a GPU",
         code="cuda-refused",
     )

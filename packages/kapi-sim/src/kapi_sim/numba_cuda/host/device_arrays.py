@@ -1,137 +1,31 @@
-"""Arrays on the device, which the simulator keeps in host memory; and what of them nothing was written to yet."""
+"""Arrays on the device, which the simulator keeps in host memory."""
 
 from __future__ import annotations
 
 import weakref
-from collections.abc import Container, Iterable, Iterator, Set
-from contextlib import contextmanager
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from kapi_sim.checks.marking import Uninitialised
 from kapi_sim.errors import DtypeError, KernelLaunchError
 from kapi_sim.memory.views import poison
+from kapi_sim.numba_cuda.host.fresh import Fresh, bounds_of
+from kapi_sim.numba_cuda.support import refuse
 from kapi_sim.numba_cuda.values.dtypes import dtype_of
 
 __all__ = [
+    "ArrayTypeError",
+    "ConversionError",
     "DeviceArray",
-    "Fresh",
-    "FreshArguments",
-    "In",
-    "InOut",
-    "Out",
+    "Hint",
     "as_cuda_array",
     "as_host_array",
-    "device_array",
-    "device_array_like",
+    "empty_memory",
     "is_cuda_array",
-    "managed_array",
-    "mapped_array",
-    "mapped_array_like",
-    "pinned",
-    "pinned_array",
-    "pinned_array_like",
-    "mapped",
-    "to_device",
+    "is_hint",
+    "poisoned",
 ]
-
-
-class Fresh:
-    """Memory that nothing has been written to since it was allocated, element by element.
-
-    Parameters
-    ----------
-    array : numpy.ndarray
-        All of it.
-    """
-
-    __slots__ = ("array", "is_written", "start")
-
-    def __init__(self, array: np.ndarray[Any, Any]) -> None:
-        self.array = array
-        self.start: int = array.__array_interface__["data"][0]
-        self.is_written = np.zeros(max(array.nbytes, 1), bool)
-
-    def note_all(self, part: np.ndarray[Any, Any]) -> None:
-        """Take note that the host has written a part; of one that is a copy, all."""
-        low, high = _bounds(part)
-        if not np.may_share_memory(part, self.array):
-            self.is_written[:] = True
-            return
-        if part.flags.c_contiguous or part.flags.f_contiguous:
-            self.is_written[low - self.start : high - self.start] = True
-            return
-        for offset in _offsets(part):
-            self.is_written[offset + part.__array_interface__["data"][0] - self.start] = True
-
-
-def _bounds(array: np.ndarray[Any, Any]) -> tuple[int, int]:
-    """Return the first byte of an array's memory and the one behind its last."""
-    low = high = int(array.__array_interface__["data"][0])
-    if array.size == 0:
-        return low, low
-    for extent, stride in zip(array.shape, array.strides, strict=True):
-        reach = (extent - 1) * stride
-        low, high = low + min(reach, 0), high + max(reach, 0)
-    return low, high + array.itemsize
-
-
-def _offsets(part: np.ndarray[Any, Any]) -> Iterable[int]:
-    for index in np.ndindex(*part.shape):
-        yield sum(i * step for i, step in zip(index, part.strides, strict=True))
-
-
-class FreshArguments(Uninitialised):
-    """The memory of a launch's arguments that may hold nothing, and what the user has marked.
-
-    Parameters
-    ----------
-    fresh : list of Fresh
-        Of device arrays.
-    given : Uninitialised or None
-        The user's.
-    """
-
-    __slots__ = ("_fresh", "_given")
-
-    def __init__(self, fresh: list[Fresh], given: Uninitialised | None) -> None:
-        super().__init__([], [])
-        self._fresh = fresh
-        self._given = given
-
-    def holds(self, array: np.ndarray[Any, Any]) -> bool:
-        if any(np.may_share_memory(array, each.array) for each in self._fresh):
-            return True
-        return self._given is not None and self._given.holds(array)
-
-    def marked_in(self, copies: Any) -> Container[int]:
-        return _Unwritten(self._fresh, None if self._given is None else self._given.marked_in(copies))
-
-    def written_before(self, copies: Any) -> set[int]:
-        return set() if self._given is None else self._given.written_before(copies)
-
-    def note_written(self, addresses: Set[int], copies: Any) -> None:
-        if self._given is not None:
-            self._given.note_written(addresses, copies)
-        written = np.fromiter(addresses, np.int64, len(addresses))
-        for each in self._fresh:
-            offsets = written - each.start
-            each.is_written[offsets[(offsets >= 0) & (offsets < len(each.is_written))]] = True
-
-
-class _Unwritten:
-    __slots__ = ("_fresh", "_marked")
-
-    def __init__(self, fresh: list[Fresh], marked: Container[int] | None) -> None:
-        self._fresh = fresh
-        self._marked = marked
-
-    def __contains__(self, address: Any) -> bool:
-        for each in self._fresh:
-            if 0 <= address - each.start < len(each.is_written):
-                return not each.is_written[address - each.start]
-        return self._marked is not None and address in self._marked
 
 
 _alive: weakref.WeakSet[DeviceArray] = weakref.WeakSet()
@@ -142,10 +36,16 @@ class DeviceArray:
 
     Parameters
     ----------
-    array : numpy.ndarray
-        Its memory.
-    fresh : Fresh or None
-        Where it is noted which elements hold something; `None` if all do.
+    shape : int or tuple of int
+        Extents.
+    strides : tuple of int or None
+        Bytes from one element to the next, by axis.
+    dtype : dtype
+        Type of the elements.
+    stream : object
+        Not looked at.
+    gpu_data : object
+        Memory of a driver's, which the simulator has not.
 
     Attributes
     ----------
@@ -157,10 +57,32 @@ class DeviceArray:
 
     __array_priority__ = 100
 
-    def __init__(self, array: np.ndarray[Any, Any], fresh: Fresh | None = None) -> None:
+    def __init__(self, shape: Any, strides: Any, dtype: Any, stream: Any = 0, gpu_data: Any = None) -> None:
+        if gpu_data is not None:
+            refuse("MemoryPointer")
+        self._keep(array := empty_memory(shape, dtype, strides, "C"), Fresh(array), stream)
+
+    @classmethod
+    def of(cls, array: np.ndarray[Any, Any], fresh: Fresh | None = None, stream: Any = 0) -> DeviceArray:
+        """Return the device array of this memory.
+
+        Parameters
+        ----------
+        array : numpy.ndarray
+            Its memory.
+        fresh : Fresh or None
+            Where it is noted which elements hold something; `None` if all do.
+        stream : object
+            Not looked at.
+        """
+        made = cls.__new__(cls)
+        made._keep(array, fresh, stream)
+        return made
+
+    def _keep(self, array: np.ndarray[Any, Any], fresh: Fresh | None, stream: Any) -> None:
         self._array = array
         self._fresh = fresh
-        self.stream: Any = 0
+        self.stream = stream
         _alive.add(self)
 
     shape = property(lambda self: self._array.shape)
@@ -199,7 +121,7 @@ class DeviceArray:
         }
 
     def _part(self, array: np.ndarray[Any, Any]) -> DeviceArray:
-        return type(self)(array, self._fresh)
+        return type(self).of(array, self._fresh)
 
     def __len__(self) -> int:
         return len(self._array)
@@ -300,9 +222,7 @@ class DeviceArray:
 
     def bind(self, stream: Any = 0) -> DeviceArray:
         """Return the array for work on a stream."""
-        made = self._part(self._array)
-        made.stream = stream
-        return made
+        return type(self).of(self._array, self._fresh, stream)
 
     def squeeze(self, axis: Any = None, stream: Any = 0) -> DeviceArray:
         """Return the same memory without axes of one element."""
@@ -329,7 +249,7 @@ class ArrayTypeError(DtypeError):
 
 
 def _require_contiguous(array: np.ndarray[Any, Any]) -> None:
-    low, high = _bounds(array)
+    low, high = bounds_of(array)
     if high - low != array.nbytes:
         raise ConversionError(
             f"an array on the device must be contiguous to be copied as a whole, got strides {array.strides}: "
@@ -371,7 +291,7 @@ def _known(interface: dict[str, Any]) -> tuple[np.ndarray[Any, Any], Fresh | Non
     address = interface["data"][0]
     for each in list(_alive):
         owner = each.host
-        low, high = _bounds(owner) if owner.size else (0, 0)
+        low, high = bounds_of(owner) if owner.size else (0, 0)
         if low <= address < high:
             base = owner
             while isinstance(base.base, np.ndarray):
@@ -405,7 +325,7 @@ def as_host_array(value: Any) -> Any:
     """
     if isinstance(value, DeviceArray):
         return value.host
-    if isinstance(value, _Hint):
+    if isinstance(value, Hint):
         return as_host_array(value.value)
     if isinstance(value, np.ndarray) or not hasattr(value, "__cuda_array_interface__"):
         return value
@@ -432,10 +352,10 @@ def as_cuda_array(obj: Any, sync: bool = True) -> DeviceArray:
         raise ArrayTypeError(
             f"obj must be an array on the device, got {obj!r}: use cuda.to_device", code="copy-without-array"
         )
-    return DeviceArray(*_known(obj.__cuda_array_interface__))
+    return DeviceArray.of(*_known(obj.__cuda_array_interface__))
 
 
-class _Hint:
+class Hint:
     """An argument with what is to be copied for it.
 
     Parameters
@@ -450,28 +370,13 @@ class _Hint:
         self.value = value
 
 
-class In(_Hint):
-    """A host array that a kernel only reads: what it writes to it is lost."""
-
-    __slots__ = ()
-
-    def __init__(self, value: Any) -> None:
-        super().__init__(value if isinstance(value, DeviceArray) else np.array(value))
+def is_hint(value: object) -> bool:
+    """Tell whether an argument is one of `In`, `Out` and `InOut`."""
+    return isinstance(value, Hint)
 
 
-class Out(_Hint):
-    """A host array that a kernel only writes."""
-
-    __slots__ = ()
-
-
-class InOut(_Hint):
-    """A host array that a kernel reads and writes."""
-
-    __slots__ = ()
-
-
-def _empty(shape: Any, dtype: Any, strides: Any, order: str) -> np.ndarray[Any, Any]:
+def empty_memory(shape: Any, dtype: Any, strides: Any, order: str) -> np.ndarray[Any, Any]:
+    """Return memory of a device, poisoned: its values are not known."""
     kind = dtype_of(dtype, "a device array")
     array: np.ndarray[Any, Any] = np.empty(shape, kind, order=order)  # type: ignore[call-overload]
     if strides is not None:
@@ -479,11 +384,12 @@ def _empty(shape: Any, dtype: Any, strides: Any, order: str) -> np.ndarray[Any, 
         if wanted != array.strides:
             array = np.ndarray(array.shape, kind, np.empty(_bytes_of(array.shape, wanted, kind), np.uint8), 0, wanted)
     if kind.names is None and kind.kind != "O":
-        array.view(np.ndarray)[...] = _poisoned(kind)
+        array.view(np.ndarray)[...] = poisoned(kind)
     return array
 
 
-def _poisoned(kind: np.dtype[Any]) -> Any:
+def poisoned(kind: np.dtype[Any]) -> Any:
+    """Return a value of a type that no program computes."""
     one = np.empty(1, kind)
     poison(one)
     return one[0]
@@ -491,120 +397,3 @@ def _poisoned(kind: np.dtype[Any]) -> Any:
 
 def _bytes_of(shape: tuple[int, ...], strides: tuple[int, ...], kind: np.dtype[Any]) -> int:
     return sum((n - 1) * step for n, step in zip(shape, strides, strict=True)) + kind.itemsize
-
-
-def device_array(
-    shape: Any, dtype: Any = np.float64, strides: Any = None, order: str = "C", stream: Any = 0
-) -> DeviceArray:
-    """Return a device array that holds nothing yet: a kernel that reads of it what nothing has written is an error.
-
-    Parameters
-    ----------
-    shape : int or tuple of int
-        Extents.
-    dtype : dtype
-        Type of the elements.
-    strides : tuple of int, optional
-        Bytes from one element to the next, by axis.
-    order : str
-        ``"C"`` or ``"F"``.
-    stream : object
-        Not looked at.
-    """
-    array = _empty(shape, dtype, strides, order)
-    made = DeviceArray(array, Fresh(array))
-    made.stream = stream
-    return made
-
-
-def device_array_like(ary: Any, stream: Any = 0) -> DeviceArray:
-    """Return a device array of the shape, type and order of `ary`, which holds nothing yet."""
-    host = as_host_array(ary) if hasattr(ary, "__cuda_array_interface__") else np.asarray(ary)
-    array = np.empty_like(host, subok=False)
-    if array.dtype.names is None:
-        array[...] = _poisoned(array.dtype)
-    return DeviceArray(array, Fresh(array))
-
-
-def to_device(obj: Any, stream: Any = 0, copy: bool = True, to: DeviceArray | None = None) -> DeviceArray:
-    """Return a device array with a copy of `obj`.
-
-    Parameters
-    ----------
-    obj : array_like
-        On the host or on the device.
-    stream : object
-        Not looked at.
-    copy : bool
-        Whether the contents are copied; else it holds nothing yet.
-    to : DeviceArray, optional
-        Where they are copied to.
-    """
-    host = as_host_array(obj) if hasattr(obj, "__cuda_array_interface__") else np.asarray(obj)
-    if to is not None:
-        to.copy_to_device(host)
-        return to
-    if not copy:
-        return device_array_like(host)
-    return DeviceArray(np.array(host, copy=True, order="K", subok=False))
-
-
-def _host_array(shape: Any, dtype: Any, strides: Any, order: str) -> np.ndarray[Any, Any]:
-    return _empty(shape, dtype, strides, order)
-
-
-class MappedArray(np.ndarray[Any, np.dtype[Any]]):
-    """An array that the host and the device both reach."""
-
-
-def pinned_array(shape: Any, dtype: Any = np.float64, strides: Any = None, order: str = "C") -> np.ndarray[Any, Any]:
-    """Return a host array in memory that is never paged out."""
-    return _host_array(shape, dtype, strides, order)
-
-
-def pinned_array_like(ary: Any) -> np.ndarray[Any, Any]:
-    """Return a pinned array of the shape, type and order of `ary`."""
-    return np.empty_like(as_host_array(ary), subok=False)
-
-
-def mapped_array(
-    shape: Any,
-    dtype: Any = np.float64,
-    strides: Any = None,
-    order: str = "C",
-    stream: Any = 0,
-    portable: bool = False,
-    wc: bool = False,
-) -> Any:
-    """Return an array that the host and the device both reach."""
-    return _host_array(shape, dtype, strides, order).view(MappedArray)
-
-
-def mapped_array_like(ary: Any, stream: Any = 0, portable: bool = False, wc: bool = False) -> Any:
-    """Return a mapped array of the shape, type and order of `ary`."""
-    return np.empty_like(as_host_array(ary), subok=False).view(MappedArray)
-
-
-def managed_array(
-    shape: Any,
-    dtype: Any = np.float64,
-    strides: Any = None,
-    order: str = "C",
-    stream: Any = 0,
-    attach_global: bool = True,
-) -> Any:
-    """Return an array that moves between the host and the device as it is used."""
-    return _host_array(shape, dtype, strides, order).view(MappedArray)
-
-
-@contextmanager
-def pinned(*arylist: Any) -> Iterator[None]:
-    """Do nothing for the ``with`` block: the simulator's host memory needs no pinning."""
-    yield
-
-
-@contextmanager
-def mapped(*arylist: Any, **options: Any) -> Iterator[Any]:
-    """Give the ``with`` block device arrays of the memory of these host arrays."""
-    made = [DeviceArray(array) for array in arylist]
-    yield made[0] if len(made) == 1 else made

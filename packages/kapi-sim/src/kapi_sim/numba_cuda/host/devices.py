@@ -9,6 +9,17 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from kapi_sim.errors import KernelLaunchError
+from kapi_sim.numba_cuda.host.streams import (
+    Event,
+    Stream,
+    default_stream,
+    event,
+    external_stream,
+    legacy_default_stream,
+    per_thread_default_stream,
+    stream,
+)
+from kapi_sim.numba_cuda.support import Refused
 from kapi_sim.numba_cuda.threads.memory import MOST_SHARED_BYTES
 
 __all__ = [
@@ -71,6 +82,7 @@ class Device:
         self.compute_capability = (9, 0)
         self.uuid = f"GPU-{uuid.UUID(int=number)}"
         self.supports_float16 = True
+        self.supports_bfloat16 = False
 
     def __enter__(self) -> Device:
         return self
@@ -85,8 +97,32 @@ class Device:
     def reset(self) -> None:
         """Do nothing: arrays live as long as they are held."""
 
+    def get_device_identity(self) -> dict[str, int]:
+        """Return where the device is found among those of the host."""
+        return {"pci_domain_id": 0, "pci_bus_id": 0, "pci_device_id": 0}
+
     def __str__(self) -> str:
         return f"<{self.name} (the simulator)>"
+
+
+class Deallocations:
+    """The memory that is to be given back later: none, for here arrays live as long as they are held."""
+
+    def clear(self) -> None:
+        """Do nothing: nothing is pending."""
+
+    @contextmanager
+    def disable(self) -> Iterator[None]:
+        """Do nothing for the ``with`` block."""
+        yield
+
+    @property
+    def is_disabled(self) -> bool:
+        """Whether memory is held back: never."""
+        return False
+
+    def __len__(self) -> int:
+        return 0
 
 
 class Context:
@@ -94,6 +130,7 @@ class Context:
 
     def __init__(self, device: Device) -> None:
         self.device = device
+        self.deallocations = Deallocations()
 
     def synchronize(self) -> None:
         """Wait for all work."""
@@ -111,6 +148,34 @@ class Context:
     def reset(self) -> None:
         """Do nothing: arrays live as long as they are held."""
 
+    def create_stream(self) -> Stream:
+        """Return a new stream."""
+        return stream()
+
+    def get_default_stream(self) -> Stream:
+        """Return the default stream."""
+        return default_stream()
+
+    def get_legacy_default_stream(self) -> Stream:
+        """Return the legacy default stream."""
+        return legacy_default_stream()
+
+    def get_per_thread_default_stream(self) -> Stream:
+        """Return the default stream of the calling thread."""
+        return per_thread_default_stream()
+
+    def create_external_stream(self, ptr: int) -> Stream:
+        """Return a stream that another library made."""
+        return external_stream(ptr)
+
+    def create_event(self, timing: bool = True) -> Event:
+        """Return a new event."""
+        return event(timing)
+
+    def can_access_peer(self, peer_context: object) -> bool:
+        """Tell whether the memory of another device can be reached: there is none."""
+        return False
+
     @contextmanager
     def defer_cleanup(self) -> Iterator[None]:
         """Do nothing for the ``with`` block: there is no cleanup."""
@@ -123,7 +188,27 @@ class Context:
         return None
 
     def __getattr__(self, name: str) -> Any:
-        raise AttributeError(f"the simulator's context has no {name!r}: it has no driver below it")
+        return _of_driver("current_context()", name, _OF_CONTEXTS)
+
+
+_OF_CONTEXTS = (
+    *(
+        "allocations",
+        "create_module_image",
+        "create_module_ptx",
+        "enable_peer_access",
+        "get_active_blocks_per_multiprocessor",
+    ),
+    *("get_ipc_handle", "get_max_potential_block_size", "handle", "memalloc", "memallocmanaged", "memhostalloc"),
+    *("memory_manager", "mempin", "modules", "open_ipc_handle", "prepare_for_use", "unload_module"),
+)
+"""What a context of numba.cuda's has of its driver."""
+
+
+def _of_driver(owner: str, name: str, known: tuple[str, ...]) -> Refused:
+    if name not in known:
+        raise AttributeError(f"cuda.{owner} has no attribute {name!r}")
+    return Refused(f"{owner}.{name}", "the simulator has no driver below it")
 
 
 class _Devices:

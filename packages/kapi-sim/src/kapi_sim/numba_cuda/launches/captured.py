@@ -3,66 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
-from types import CellType, CodeType, FunctionType
+from collections.abc import Callable
+from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
 
-from kapi_sim.numba_cuda.host.device_arrays import DeviceArray
-from kapi_sim.numba_cuda.threads.memory import captured_view
+from kapi_sim.numba_cuda.host.device_arrays import as_host_array
+from kapi_sim.numba_cuda.threads.captured import Captured
 
-__all__ = ["Captured", "frozen"]
-
-_getframe = sys._getframe
-
-
-class Captured:
-    """An array among a kernel's globals: a constant copy of a host array, or a device array itself.
-
-    Parameters
-    ----------
-    name : str
-        The global's.
-    array : numpy.ndarray or DeviceArray
-        What it holds.
-    """
-
-    __slots__ = ("_array", "_is_constant", "_name")
-
-    def __init__(self, name: str, array: Any) -> None:
-        self._name = name
-        self._is_constant = not isinstance(array, DeviceArray)
-        self._array = array.host if isinstance(array, DeviceArray) else array.copy()
-        if self._is_constant:
-            self._array.flags.writeable = False
-
-    def _view(self) -> Any:
-        return captured_view(self, self._name, self._array, self._is_constant)
-
-    @property
-    def constant(self) -> np.ndarray[Any, Any]:
-        """The contents, for the host."""
-        array: np.ndarray[Any, Any] = self._array
-        return array
-
-    def __getitem__(self, index: Any) -> Any:
-        return self._view().take_out(index, _getframe(1))
-
-    def __setitem__(self, index: Any, value: Any) -> None:
-        self._view().put_in(index, value, _getframe(1))
-
-    def __len__(self) -> int:
-        return len(self._array)
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self._view())
-
-    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray[Any, Any]:
-        return np.array(self._array, dtype)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._view(), name)
+__all__ = ["frozen"]
 
 
 def frozen(function: Callable[..., Any], twin: Callable[[Any], Any]) -> FunctionType:
@@ -75,12 +25,17 @@ def frozen(function: Callable[..., Any], twin: Callable[[Any], Any]) -> Function
     twin : callable
         Returns what stands for a value that is no array: of a device function, its own frozen one.
     """
+    code, known = function.__code__, function.__globals__
+    used = _names(code)
 
     def kept(name: str, value: Any) -> Any:
-        return Captured(name, value) if isinstance(value, (np.ndarray, DeviceArray)) else twin(value)
+        if hasattr(value, "__cuda_array_interface__") and not isinstance(value, type):
+            return Captured(name, as_host_array(value), False)
+        if isinstance(value, np.ndarray):
+            return Captured(name, value, True)
+        return _frozen_module(value, used, kept) if isinstance(value, ModuleType) else twin(value)
 
-    code, known = function.__code__, function.__globals__
-    names = {**known, **{name: kept(name, known[name]) for name in _names(code) if name in known}}
+    names = {**known, **{name: kept(name, known[name]) for name in used if name in known}}
     cells = []
     for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
         try:
@@ -92,6 +47,23 @@ def frozen(function: Callable[..., Any], twin: Callable[[Any], Any]) -> Function
     made.__qualname__ = function.__qualname__
     made.__module__ = function.__module__
     return made
+
+
+def _frozen_module(module: ModuleType, used: set[str], kept: Callable[[str, Any], Any]) -> ModuleType:
+    """Return a module with what a kernel uses of it as it is now; itself, if there is nothing to keep."""
+    if module.__name__.partition(".")[0] in _NOT_PROGRAMS:
+        return module
+    inside = {name: value for name, value in vars(module).items() if name in used and not isinstance(value, ModuleType)}
+    changed = {name: made for name, value in inside.items() if (made := kept(name, value)) is not value}
+    if not changed:
+        return module
+    made = ModuleType(module.__name__, module.__doc__)
+    vars(made).update({**vars(module), **changed})
+    return made
+
+
+_NOT_PROGRAMS = sys.stdlib_module_names | {"numpy", "numba", "numba_cuda", "kapi_sim"}
+"""Packages of modules that hold no kernels of a program's."""
 
 
 def _names(code: CodeType) -> set[str]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 from collections.abc import Callable
 from enum import Enum
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,10 @@ from kapi_sim.memory.dialect import Dialect
 from kapi_sim.memory.views import View
 from kapi_sim.numba_cuda.cg import GridGroup, grid_sync
 from kapi_sim.numba_cuda.host.device_arrays import as_host_array
+from kapi_sim.numba_cuda.launches.device_signatures import converting, with_declared_types
+from kapi_sim.numba_cuda.launches.from_end import with_indices_from_end
+from kapi_sim.numba_cuda.launches.library_calls import with_library_calls
+from kapi_sim.numba_cuda.launches.unset_variables import has_unset_variables, with_unset_variables
 from kapi_sim.numba_cuda.threads.running import CudaClock, begin
 from kapi_sim.numba_cuda.values.dtypes import conversion_of
 from kapi_sim.numba_cuda.values.views import CudaView, NarrowCudaView, TracedCudaView, TracedNarrowCudaView
@@ -43,7 +49,6 @@ class CudaDialect(Dialect):
     def parameters(self, function: Callable[..., Any], space: Range | NdRange, args: tuple[Any, ...]) -> list[str]:
         code = function.__code__
         names = list(code.co_varnames[: code.co_argcount])
-        optional = len(function.__defaults__ or ())
         if code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS) or code.co_kwonlyargcount:
             if not code.co_flags & inspect.CO_VARARGS:
                 raise KernelLaunchError(
@@ -52,10 +57,12 @@ class CudaDialect(Dialect):
                 )
             star = code.co_varnames[code.co_argcount]
             return [*names, *(f"{star}[{i}]" for i in range(len(args) - len(names)))]
-        if not len(names) - optional <= len(args) <= len(names):
+        if len(args) != len(names):
+            is_left_out = len(args) < len(names) and function.__defaults__
+            cure = ": numba.cuda has no defaults for a kernel's arguments" if is_left_out else ""
             raise ArgumentCountError(
                 f"kernel `{function.__name__}` must be launched with {len(names)} arguments ({', '.join(names)}), "
-                f"got {len(args)}",
+                f"got {len(args)}{cure}",
                 code="argument-count",
             )
         return names
@@ -74,7 +81,7 @@ class CudaDialect(Dialect):
         return dtype.kind != "O" and (dtype.names is not None or dtype.isnative)
 
     def is_value(self, value: object) -> bool:
-        return value is None or isinstance(value, (str, bytes, Enum)) or callable(value)
+        return isinstance(value, Enum)
 
     def view(self, clock: Clock) -> type[View]:
         return NarrowCudaView if _asks_for_widths(clock) else CudaView
@@ -84,6 +91,17 @@ class CudaDialect(Dialect):
 
     def conversion(self, kind: object, is_literal: bool) -> Callable[[Any], Any] | None:
         return conversion_of(kind)
+
+    def makes_undefined(self, tree: ast.FunctionDef) -> bool:
+        return has_unset_variables(tree)
+
+    def adapted(self, tree: ast.FunctionDef, function: Callable[..., Any]) -> dict[str, Any]:
+        assert isinstance(function, FunctionType)
+        made = with_unset_variables(tree, function) | with_library_calls(tree, function)
+        return made | with_indices_from_end(tree, function) | with_declared_types(tree, function)
+
+    def without_source(self, function: Callable[..., Any], made: Callable[..., Any]) -> Callable[..., Any]:
+        return converting(function, made)
 
     def meet_method(self, place: tuple[Any, ...], method: Any, *args: Any) -> tuple[Any, ...]:
         owner = getattr(method, "__self__", None)

@@ -11,8 +11,10 @@ import numpy as np
 
 from kapi_sim.errors import DtypeError, KernelLaunchError
 from kapi_sim.numba_cuda.host.device_arrays import DeviceArray, as_host_array
-from kapi_sim.numba_cuda.launches.decorators import Dispatcher
-from kapi_sim.numba_cuda.values.dtypes import conversion_of, scalar_types
+from kapi_sim.numba_cuda.kinds.kinds import Array, Kind, Number
+from kapi_sim.numba_cuda.launches.declared import declared_signature
+from kapi_sim.numba_cuda.launches.dispatcher import Dispatcher
+from kapi_sim.numba_cuda.values.dtypes import conversion_of
 
 __all__ = ["GUfunc", "Ufunc", "guvectorize", "vectorize"]
 
@@ -71,7 +73,7 @@ class Ufunc:
                 out[...] = made
             return out
         if any(isinstance(each, DeviceArray) for each in args):
-            return DeviceArray(made)
+            return DeviceArray.of(made)
         return made if made.ndim else made[()]
 
     def reduce(self, arg: Any, stream: Any = 0) -> Any:
@@ -103,14 +105,13 @@ class Ufunc:
 
 
 def _result_and_parameters(signature: Any) -> tuple[np.dtype[Any] | None, list[np.dtype[Any]]] | None:
-    kinds = scalar_types(signature)
-    if kinds is None or any(kind is None for kind in kinds):
-        return None
-    if isinstance(signature, str):
-        result = (scalar_types(f"({signature.partition('(')[0].strip()})") or [None])[0]
-    else:
-        result = (scalar_types((getattr(signature, "return_type", None),)) or [None])[0]
-    return result, kinds
+    declared = declared_signature(signature)
+    kinds = [kind for kind in map(_number, declared.parameters) if kind is not None]
+    return (_number(declared.result), kinds) if len(kinds) == len(declared.parameters) else None
+
+
+def _number(kind: Kind | None) -> np.dtype[Any] | None:
+    return kind.dtype if isinstance(kind, Number) else None
 
 
 class GUfunc:
@@ -129,7 +130,7 @@ class GUfunc:
     def __init__(self, function: Callable[..., Any], signatures: list[Any], layout: str) -> None:
         self.py_func = function
         self.__name__ = function.__name__
-        self._kernel = Dispatcher(function, [], {})
+        self._kernel = Dispatcher(function, (), {})
         inputs, _, outputs = layout.partition("->")
         self._inputs, self._outputs = _axes(inputs), _axes(outputs)
         self._kinds = [_element_types(signature) for signature in signatures]
@@ -183,7 +184,7 @@ class GUfunc:
         self._run(arrays, results, loops, kinds)
         if targets:
             return targets[0]
-        made = [DeviceArray(r) if any(isinstance(a, DeviceArray) for a in args) else r for r in results]
+        made = [DeviceArray.of(r) if any(isinstance(a, DeviceArray) for a in args) else r for r in results]
         return made[0] if len(made) == 1 else tuple(made)
 
     def _run(
@@ -222,16 +223,10 @@ def _axes(text: str) -> list[tuple[str, ...]]:
 
 def _element_types(signature: Any) -> list[tuple[np.dtype[Any], bool]]:
     """Return each parameter's type of elements, and whether it is an array."""
-    if isinstance(signature, str):
-        inside = signature.partition("(")[2].rpartition(")")[0]
-        parts = re.findall(r"(\w+)\s*(\[[^\]]*\])?", inside)
-        return [((scalar_types(f"({name})") or [None])[0] or np.dtype(np.float64), bool(axes)) for name, axes in parts]
-    given = getattr(signature, "args", signature)
-    found = []
-    for each in given:
-        kind = getattr(each, "dtype", each)
-        found.append(((scalar_types((kind,)) or [None])[0] or np.dtype(np.float64), hasattr(each, "ndim")))
-    return found
+    return [
+        ((each.dtype if isinstance(each, (Array, Number)) else None) or np.dtype(np.float64), isinstance(each, Array))
+        for each in declared_signature(signature).parameters
+    ]
 
 
 def vectorize(ftylist_or_function: Any = (), **options: Any) -> Any:

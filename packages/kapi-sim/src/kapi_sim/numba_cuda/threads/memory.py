@@ -15,7 +15,7 @@ from kapi_sim.checks.limits import check_dtype
 from kapi_sim.errors import DtypeError, LimitError
 from kapi_sim.items.meetings import Word
 from kapi_sim.language.source import site_of
-from kapi_sim.memory.views import poison
+from kapi_sim.memory.views import View, poison
 from kapi_sim.numba_cuda.threads.running import CudaClock, running, shared_bytes
 from kapi_sim.numba_cuda.values.dtypes import dtype_of
 from kapi_sim.tracebacks import users_frame
@@ -198,7 +198,8 @@ class ConstantArrays(Word):
         known = clock.shared.get(key)
         if known is None:
             name = _variable(frame.f_code, frame.f_lasti) or "constant array"
-            array = np.array(getattr(ndarray, "constant", ndarray))
+            given = ndarray.array if isinstance(ndarray, View) else getattr(ndarray, "constant", ndarray)
+            array = np.array(given)
             array.flags.writeable = False
             bound = clock.bound
             assert bound is not None

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from kapi_sim.errors import KernelLaunchError
 from kapi_sim.items.meetings import ALGORITHM, GROUP, Converging, Lanes, Word, Yielded
+from kapi_sim.items.undefined import Undefined
 from kapi_sim.language.words.memory import MemoryOrder, MemoryScope
 from kapi_sim.language.words.outside import carry_out
 from kapi_sim.numba_cuda.threads.running import running
@@ -14,6 +15,7 @@ from kapi_sim.numba_cuda.threads.running import running
 __all__ = [
     "CudaConverging",
     "mask_of",
+    "require_defined",
     "syncthreads",
     "syncthreads_and",
     "syncthreads_count",
@@ -32,6 +34,12 @@ def mask_of(mask: Any, word: str) -> int:
     if isinstance(mask, bool) or not hasattr(mask, "__index__"):
         raise KernelLaunchError(f"mask of cuda.{word} must be an integer, got {mask!r}", code="group-integer")
     return int(mask) & FULL_MASK
+
+
+def require_defined(value: Any, word: str) -> None:
+    """Raise if a value that a thread gives to a word is not defined."""
+    if value.__class__ is Undefined:
+        raise value.fail(f"as the value that cuda.{word} is given")
 
 
 class CudaConverging(Converging):
@@ -87,6 +95,7 @@ class SyncThreadsWith(CudaConverging):
         self._combine = combine
 
     def meet(self, place: tuple[Any, ...], predicate: Any, /) -> Yielded:
+        require_defined(predicate, self.__name__)
         return place, GROUP, ALGORITHM, self, predicate, None
 
     def outcome(

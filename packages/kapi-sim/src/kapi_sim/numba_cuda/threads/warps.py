@@ -7,9 +7,8 @@ from typing import Any
 
 from kapi_sim.errors import KernelLaunchError
 from kapi_sim.items.meetings import ACTIVE, ALGORITHM, Lanes, Word, Yielded
-from kapi_sim.items.undefined import Undefined
 from kapi_sim.numba_cuda.threads.running import running
-from kapi_sim.numba_cuda.threads.synchronisation import CudaConverging, mask_of
+from kapi_sim.numba_cuda.threads.synchronisation import CudaConverging, mask_of, require_defined
 
 __all__ = [
     "LaneId",
@@ -91,6 +90,7 @@ class Vote(CudaConverging):
         self._combine = combine
 
     def meet(self, place: tuple[Any, ...], mask: Any, value: Any, /) -> Yielded:
+        require_defined(value, self.__name__)
         return place, Lanes("warp", mask_of(mask, self.__name__)), ALGORITHM, self, value, None
 
     def outcome(
@@ -100,9 +100,6 @@ class Vote(CudaConverging):
         arguments: Sequence[Any],
         undefined: Callable[[int, str], Any],
     ) -> list[Any]:
-        for value in values:
-            if value.__class__ is Undefined:
-                raise value.fail(f"given to cuda.{self.__name__}")
         return self._combine(members, values)
 
 

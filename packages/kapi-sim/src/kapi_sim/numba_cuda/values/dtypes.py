@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -13,14 +12,11 @@ from kapi_sim.errors import DtypeError
 from kapi_sim.numbers.arithmetic import saturated
 
 __all__ = [
-    "ArraySignature",
     "Narrow",
-    "Signature",
-    "Type",
+    "StaticType",
     "conversion_of",
     "dtype_of",
     "is_numba_type",
-    "scalar_types",
     "wrapped",
 ]
 
@@ -32,75 +28,15 @@ class Narrow(int):
     """An integer of 32 bits or fewer, for the functions that ask how many it has; what is computed with it has 64."""
 
 
-class Type:
-    """A type of numbers, as Numba's are written: called it converts, and subscripted it is an array's type.
+class StaticType:
+    """What stands for one of Numba's types here: `kapi_sim.numba_cuda.kinds` has them."""
 
-    Parameters
-    ----------
-    dtype : dtype
-        NumPy's.
-    """
-
-    __slots__ = ("dtype", "name")
-
-    def __init__(self, dtype: Any) -> None:
-        self.dtype: np.dtype[Any] = np.dtype(dtype)
-        self.name = self.dtype.name
-
-    def __call__(self, value: Any, *parameters: Any) -> Any:
-        """Return a number as one of this type; of types, the signature that returns this one."""
-        if parameters or is_numba_type(value):
-            return Signature(self, (value, *parameters))
-        convert = conversion_of(self)
-        return self.dtype.type(value) if convert is None else convert(value)
-
-    def __getitem__(self, axes: Any) -> ArraySignature:
-        return ArraySignature(self, len(axes) if isinstance(axes, tuple) else 1)
-
-    def __repr__(self) -> str:
-        return str(self.name)
-
-
-class ArraySignature(Type):
-    """The type of an array.
-
-    Parameters
-    ----------
-    element : Type
-        Of its elements.
-    ndim : int
-        How many axes it has.
-    """
-
-    __slots__ = ("ndim",)
-
-    def __init__(self, element: Type, ndim: int) -> None:
-        super().__init__(element.dtype)
-        self.ndim = ndim
-        self.name = f"array({element.name}, {ndim}d)"
-
-
-class Signature:
-    """The types of a function.
-
-    Parameters
-    ----------
-    return_type : Type or None
-        What it returns.
-    args : tuple of Type
-        What it takes.
-    """
-
-    __slots__ = ("args", "return_type")
-
-    def __init__(self, return_type: Any, args: tuple[Any, ...]) -> None:
-        self.return_type = return_type
-        self.args = args
+    __slots__ = ()
 
 
 def is_numba_type(value: object) -> bool:
     """Tell whether `value` is one of Numba's types, or of those that stand for them here."""
-    return isinstance(value, Type) or any(
+    return isinstance(value, StaticType) or any(
         base.__name__ == "Type" and base.__module__.partition(".")[0] in ("numba", "numba_cuda")
         for base in type(value).__mro__
     )
@@ -127,6 +63,11 @@ def dtype_of(given: Any, subject: str) -> np.dtype[Any]:
 
 
 def _of_numba(given: Any) -> np.dtype[Any]:
+    if isinstance(given, StaticType):
+        known: np.dtype[Any] | None = given.dtype  # type: ignore[attr-defined]
+        if known is None:
+            raise TypeError(f"{given} has no dtype")
+        return known
     name = str(given)
     try:
         return np.dtype(_SHORT.get(name, name))
@@ -183,38 +124,3 @@ def conversion_of(kind: object) -> Callable[[Any], Any] | None:
         return wrapped(number, dtype) if dtype.itemsize > 4 else Narrow(wrapped(number, dtype))
 
     return convert
-
-
-def scalar_types(signature: Any) -> list[Any] | None:
-    """Return the dtypes of a signature's parameters, `None` for each that is no number; `None` without types."""
-    if isinstance(signature, str):
-        inside = signature.partition("(")[2].rpartition(")")[0] if "(" in signature else signature
-        given: list[Any] = [part.strip() for part in _top_level(inside)] if inside.strip() else []
-    elif isinstance(signature, tuple):
-        given = list(signature)
-    elif hasattr(signature, "args") and hasattr(signature, "return_type"):
-        given = list(signature.args)
-    else:
-        return None
-    return [_scalar(each) for each in given]
-
-
-def _scalar(given: Any) -> np.dtype[Any] | None:
-    name = str(given)
-    if not re.fullmatch(r"\w+", name):
-        return None
-    try:
-        dtype = np.dtype(_SHORT.get(name, name))
-    except TypeError:
-        return None
-    return dtype if dtype.kind in "biufc" else None
-
-
-def _top_level(text: str) -> list[str]:
-    parts, depth, start = [], 0, 0
-    for i, sign in enumerate(text):
-        depth += (sign in "([{") - (sign in ")]}")
-        if sign == "," and depth == 0:
-            parts.append(text[start:i])
-            start = i + 1
-    return [*parts, text[start:]]

@@ -3,22 +3,34 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from types import FrameType
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
-from kapi_sim.errors import DtypeError
+from kapi_sim.checks.bounds import fail_outside, spell
+from kapi_sim.errors import DtypeError, OutOfBoundsError
+from kapi_sim.language.source import site_of
 from kapi_sim.memory.recorder import TracedView
 from kapi_sim.memory.views import View
 from kapi_sim.numba_cuda.values.dtypes import Narrow, wrapped
 
-__all__ = ["CudaView", "NarrowCudaView", "Record", "TracedCudaView", "TracedNarrowCudaView"]
+__all__ = ["CudaView", "FromEnd", "NarrowCudaView", "Record", "TracedCudaView", "TracedNarrowCudaView"]
 
 _getframe = sys._getframe
 _OWN = frozenset(name for view in (View, TracedView) for name in view.__slots__)
 _AS_PYTHON = frozenset(np.dtype(code).type for code in "bhilqBHI")
 """Integers that Numba computes with in 64 bits, as Python's integers are here."""
+
+
+class FromEnd(int):
+    """A negative index that the source says as it is: it counts from the end of its axis."""
+
+
+def _is_special(component: object) -> bool:
+    """Tell whether an index is an integer of another class than Python's own: a bool, a member of an enumeration."""
+    return component.__class__ is not int and isinstance(component, (int, np.bool_))
 
 
 class Record:
@@ -60,6 +72,12 @@ class Record:
 
     def __setitem__(self, name: Any, value: Any) -> None:
         self._field(name).put_in(self._index, value, _getframe(1))
+
+    @property
+    def record_dtype(self) -> np.dtype[Any]:
+        """Its type, with the fields."""
+        dtype: np.dtype[Any] = self._view.dtype
+        return dtype
 
     def copy_to(self, view: Any, index: Any, frame: FrameType) -> None:
         """Store the record, field by field, in an element of another array."""
@@ -121,11 +139,50 @@ class _Elements:
             if len(components) > 1 or self.shape:
                 return None
             index = ()
-        elif any(component.__class__ in (bool, np.bool_) for component in components):
-            index = tuple(int(c) if isinstance(c, (bool, np.bool_)) else c for c in components)
-        elif any(component.__class__ is Narrow for component in components):
-            index = tuple(int(c) if isinstance(c, Narrow) else c for c in components)
+        elif any(_is_special(component) for component in components):
+            index = self._from_start(components, frame)
         return super()._locate(index, frame)  # type: ignore[misc]
+
+    def _part(self: Any, index: Any, frame: FrameType) -> Any:
+        index = self._from_start(index, frame)
+        components = index if index.__class__ is tuple else (index,)
+        for axis, component in zip(self._axes(components), components, strict=True):
+            if isinstance(component, (int, np.integer)) and axis < len(self.shape):
+                if not 0 <= component < self.shape[axis]:
+                    self._outside(index, axis, int(component), frame)
+        return self._like(self._array[index], spell(self.name, index))
+
+    def _axes(self: Any, components: tuple[Any, ...]) -> list[int]:
+        """Return the axis that each part of an index stands for: an ellipsis is as many as nothing else names."""
+        named = sum(component is not None and component is not Ellipsis for component in components)
+        axes, axis = [], 0
+        for component in components:
+            axes.append(axis)
+            axis += len(self.shape) - named if component is Ellipsis else int(component is not None)
+        return axes
+
+    def _from_start(self: Any, index: Any, frame: FrameType) -> Any:
+        """Return an index with plain integers, counted from the start of each axis if that is in reach."""
+        components = index if index.__class__ is tuple else (index,)
+        if not any(map(_is_special, components)):
+            return index
+        counted = []
+        for axis, component in zip(self._axes(components), components, strict=True):
+            if component.__class__ is FromEnd and axis < len(self.shape):
+                if component < -self.shape[axis]:
+                    self._fail_beyond_start(components, axis, frame)
+                counted.append(component + self.shape[axis])
+            else:
+                counted.append(int(component) if _is_special(component) else component)
+        return tuple(counted)
+
+    def _fail_beyond_start(self: Any, index: tuple[Any, ...], axis: int, frame: FrameType) -> NoReturn:
+        raise OutOfBoundsError(
+            f"index {index[axis]} counts beyond the start: axis {axis} of `{self.name}` has length {self.shape[axis]}, "
+            f"in {spell(self.name, index)} of shape {self.shape}\n  {self.clock.describe()} at "
+            f"{site_of(frame.f_code, frame.f_lasti)}\n  write an index from -{self.shape[axis]} on",
+            code="index-out-of-bounds",
+        )
 
     def _set_part(self: Any, index: Any, value: Any, frame: FrameType) -> None:
         part = self._part(index, frame)
@@ -206,10 +263,56 @@ class _Elements:
         place = index or (0,) * self.ndim
         return self._get(place if len(place) != 1 else place[0], _getframe(1))
 
+    def fill(self: Any, value: Any) -> None:
+        """Store a number in all elements."""
+        frame = _getframe(1)
+        for place in np.ndindex(*self.shape):
+            self.put_in(place, value, frame)
+
+    @property
+    def flat(self: Any) -> Flat:
+        """The elements in the order of the axes, whatever they are."""
+        return Flat(self)
+
     @property
     def flags(self: Any) -> Any:
         """How the elements lie in memory."""
         return self._array.flags
+
+
+class Flat:
+    """The elements of an array as those of one axis.
+
+    Parameters
+    ----------
+    view : View
+        The array.
+    """
+
+    __slots__ = ("_view",)
+
+    def __init__(self, view: Any) -> None:
+        self._view = view
+
+    def __len__(self) -> int:
+        return int(self._view.size)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._view.take_out(self._place(index), _getframe(1))
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self._view.put_in(self._place(index), value, _getframe(1))
+
+    def __iter__(self) -> Iterator[Any]:
+        frame = _getframe(1)
+        return (self._view.take_out(place, frame) for place in np.ndindex(*self._view.shape))
+
+    def _place(self, index: Any) -> tuple[int, ...]:
+        view = self._view
+        number = int(index) + (len(self) if index.__class__ is FromEnd else 0)
+        if not 0 <= number < len(self):
+            fail_outside(f"{view.name}.flat", index, 0, int(index), (len(self),), view.clock, _getframe(2))
+        return tuple(map(int, np.unravel_index(number, view.shape)))
 
 
 def _read(value: Any, frame: FrameType) -> Any:

@@ -1,0 +1,179 @@
+"""Device functions that are declared with signatures: what they are given and what they return converts."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from functools import partial
+from inspect import signature
+from types import FunctionType
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from kapi_sim.errors import KernelCompilationError
+from kapi_sim.items.undefined import Undefined
+from kapi_sim.memory.views import View
+from kapi_sim.numba_cuda.kinds.conversions import best_overloads, grade_of
+from kapi_sim.numba_cuda.kinds.kinds import (
+    EITHER,
+    UNKNOWN,
+    Array,
+    Declared,
+    Kind,
+    Nothing,
+    Number,
+    Optional,
+    Record,
+    Tuple,
+)
+from kapi_sim.numba_cuda.kinds.of_values import array_kind, kind_of_value
+from kapi_sim.numba_cuda.launches.declared import to_number
+from kapi_sim.numba_cuda.values.dtypes import Narrow
+from kapi_sim.numba_cuda.values.views import Record as RecordView
+
+__all__ = ["converting", "declare_types", "with_declared_types"]
+
+_DECLARED: WeakKeyDictionary[Callable[..., Any], tuple[Declared, ...]] = WeakKeyDictionary()
+_ENTER, _LEAVE = "_kapi_declared", "_kapi_declared_result"
+_INT32 = Number(np.dtype(np.int32))
+
+
+def declare_types(function: Callable[..., Any], declared: Sequence[Declared]) -> None:
+    """Keep the signatures of a device function, for when a kernel that calls it is rewritten."""
+    if declared:
+        _DECLARED[function] = tuple(declared)
+
+
+def with_declared_types(tree: ast.FunctionDef, function: FunctionType) -> dict[str, Any]:
+    """Let a device function convert, as its signatures say, what it is given and what it returns.
+
+    Parameters
+    ----------
+    tree : ast.FunctionDef
+        Its source, changed in place.
+    function : function
+        Of which it is the source.
+
+    Returns
+    -------
+    dict of str to object
+        What the new names in the source stand for.
+    """
+    declared = _DECLARED.get(function)
+    if declared is None or tree.args.vararg is not None or tree.args.kwarg is not None:
+        return {}
+    names = [each.arg for each in (*tree.args.posonlyargs, *tree.args.args)]
+    targets = ", ".join([_LEAVE, *names])
+    start = ast.parse(f"({targets},) = {_ENTER}({', '.join(names)})").body
+    end = ast.parse(f"return {_LEAVE}(None)").body
+    for statement, place in ((start[0], tree.body[0]), (end[0], tree.body[-1])):
+        for part in ast.walk(statement):
+            ast.copy_location(part, place)
+    tree.body = [*start, *map(_Returns().visit, tree.body), *end]
+    return {_ENTER: partial(_entered, function.__name__, declared)}
+
+
+class _Returns(ast.NodeTransformer):
+    """Converts what the statements of a function return; functions in it return what is their own."""
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        return node
+
+    def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
+        return node
+
+    def visit_Return(self, node: ast.Return) -> ast.AST:
+        given = node.value or ast.copy_location(ast.Constant(None), node)
+        node.value = ast.copy_location(
+            ast.Call(ast.copy_location(ast.Name(_LEAVE, ast.Load()), node), [given], []), node
+        )
+        return node
+
+
+def converting(function: Callable[..., Any], made: Callable[..., Any]) -> Callable[..., Any]:
+    """Return what converts as the signatures of a function say, and calls `made`; that itself, if there are none.
+
+    Parameters
+    ----------
+    function : function
+        The device function, whose source is not followed.
+    made : callable
+        What a kernel calls in its place.
+    """
+    declared = _DECLARED.get(function)
+    if declared is None:
+        return made
+
+    def called(*args: Any, **named: Any) -> Any:
+        bound = signature(function).bind(*args, **named)
+        bound.apply_defaults()
+        convert, *given = _entered(function.__name__, declared, *bound.args)
+        return convert(made(*given))
+
+    return called
+
+
+def _entered(name: str, declared: Sequence[Declared], *args: Any) -> tuple[Any, ...]:
+    """Return what converts the function's result, and the arguments as the best signature has them."""
+    found = best_overloads([_kind(value) for value in args], [each.parameters for each in declared])
+    if not found:
+        given = ", ".join(str(_kind(value)) for value in args)
+        raise KernelCompilationError(
+            f"arguments of device function `{name}` must be those of a signature, {' or '.join(map(str, declared))}, "
+            f"got ({given}): convert them, or leave the signature out",
+            code="call-arguments",
+        )
+    # A tie is decided by the order of the signatures.
+    chosen = declared[found[0]]
+    values = [_as_kind(kind, value) for kind, value in zip(chosen.parameters, args, strict=True)]
+    return (partial(_left, name, chosen.result), *values)
+
+
+def _left(name: str, wanted: Kind | None, value: Any) -> Any:
+    """Return the result of a function as one of its declared type."""
+    if wanted is None or value.__class__ is Undefined:
+        return value
+    kind = _kind(value)
+    if grade_of(kind, wanted) is None:
+        given, cure = str(kind), "convert it"
+        if isinstance(kind, Nothing):
+            given, cure = "no value", "return one on every path"
+        elif isinstance(wanted, Nothing):
+            cure = "declare the type of the result"
+        raise KernelCompilationError(
+            f"result of device function `{name}` must be {wanted}, as its signature says, got {given}: {cure}",
+            code="return-types",
+        )
+    return _as_kind(wanted, value)
+
+
+def _kind(value: Any) -> Kind:
+    """Return the type of a value in a kernel."""
+    if isinstance(value, View):
+        kind = array_kind(value.array)
+        flags = value.array.flags
+        is_both = flags.c_contiguous and flags.f_contiguous
+        return Array(kind.dtype, kind.ndim, EITHER if is_both else kind.layout, kind.is_readonly)
+    if isinstance(value, Narrow):
+        return _INT32
+    if isinstance(value, RecordView):
+        return Record(value.record_dtype)
+    if isinstance(value, tuple):
+        return Tuple(tuple(map(_kind, value)), type(value) if hasattr(value, "_fields") else None)
+    return kind_of_value(value) or UNKNOWN
+
+
+def _as_kind(wanted: Kind, value: Any) -> Any:
+    if value is None or value.__class__ is Undefined:
+        return value
+    match wanted:
+        case Number():
+            return to_number(wanted, value)
+        case Optional():
+            return _as_kind(wanted.of, value)
+        case Tuple():
+            parts = [_as_kind(kind, part) for kind, part in zip(wanted.members, value, strict=True)]
+            return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+    return value
