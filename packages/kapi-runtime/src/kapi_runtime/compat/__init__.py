@@ -34,10 +34,7 @@ numba.cuda's                                kapi's
 ==========================================  =============================================================
 
 Kernels are written in kapi's language: the documentation's pages on coming from numba.cuda have it row by row.
-
-References
-----------
-numba.cuda's reference, "CUDA Host API" and "Memory Management".
+The names and parameters are those of numba.cuda's reference, "CUDA Host API" and "Memory Management".
 """
 
 from __future__ import annotations
