@@ -1,0 +1,89 @@
+"""LLVM IR as objects: parsed from the text that LLVM prints, changed, and printed again.
+
+Types are shared objects. A module has functions, these have blocks, and blocks have instructions, whose operands are
+values that know who uses them. What is not understood is kept as it is written. `Builder` makes instructions,
+`ControlFlow` knows dominators and loops, and `clone_blocks` copies.
+"""
+
+from __future__ import annotations
+
+from .builder import Builder
+from .cfg import ControlFlow, DominatorTree, Loop, postorder
+from .editing import clone_blocks, clone_function, clone_instruction, declare, erase_unused, is_pure, split_before
+from .forms import BINARY, CASTS, Form
+from .instructions import Block, Instruction, Local, Parameter
+from .module import Function, Module
+from .parser import parse_module
+from .types import (
+    I1,
+    I8,
+    I16,
+    I32,
+    I64,
+    LABEL,
+    METADATA,
+    OPAQUE,
+    PTR,
+    VOID,
+    ArrayType,
+    FloatType,
+    FunctionType,
+    IntType,
+    NamedType,
+    PointerType,
+    StructType,
+    Type,
+    VectorType,
+    int_type,
+    parse_type,
+)
+from .values import Constant, Value, constant
+
+__all__ = [
+    "BINARY",
+    "CASTS",
+    "I1",
+    "I8",
+    "I16",
+    "I32",
+    "I64",
+    "LABEL",
+    "METADATA",
+    "OPAQUE",
+    "PTR",
+    "VOID",
+    "ArrayType",
+    "Block",
+    "Builder",
+    "Constant",
+    "ControlFlow",
+    "DominatorTree",
+    "FloatType",
+    "Form",
+    "Function",
+    "FunctionType",
+    "Instruction",
+    "IntType",
+    "Local",
+    "Loop",
+    "Module",
+    "NamedType",
+    "Parameter",
+    "PointerType",
+    "StructType",
+    "Type",
+    "Value",
+    "VectorType",
+    "clone_blocks",
+    "clone_function",
+    "clone_instruction",
+    "constant",
+    "declare",
+    "erase_unused",
+    "int_type",
+    "is_pure",
+    "parse_module",
+    "parse_type",
+    "postorder",
+    "split_before",
+]
