@@ -1,6 +1,7 @@
 """PTX's part of the helper process: the target machine, libdevice, validation, and the back end.
 
-The helper loads this folder alone: it may import llvmlite, its own modules, relatively, and what finds libdevice.
+The helper loads this folder and `kapi_lowering.emission` alone: it may import llvmlite, these, and what finds
+libdevice.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ import re
 from typing import Any
 
 import llvmlite.binding as llvm
+
+from kapi_lowering.emission.pipeline import Pipeline, UnsupportedError, text_pass
 
 from .back_end.saturations import hide_ones
 from .back_end.scratch_barriers import settle_barriers
@@ -28,7 +31,7 @@ from .speed.early_loads import load_early
 from .speed.narrow_counters import narrow_counters
 from .speed.wide_products import write_wide_products
 
-__all__ = ["emit", "prepare", "repair", "start", "target_machine"]
+__all__ = ["emit", "pipeline", "prepare", "start", "target_machine"]
 
 _MERGED = re.compile(r"^(@kapi_\w+ = )linkonce_odr ", re.MULTILINE)
 
@@ -54,33 +57,63 @@ def prepare(sources: list[str]) -> list[str]:
     return with_known_extents(sources)
 
 
-def repair(text: str, request: dict[str, Any]) -> tuple[str, list[str]]:
-    """Optimised IR with the functions of libdevice that it needs, and what PTX cannot express."""
-    # What modules had in common is one module's now; PTX has no weak variables in shared memory.
-    text = name_functions(_MERGED.sub(r"\1internal ", text))
-    text = name_values(settle_barriers(text), "first")
+def pipeline(request: dict[str, Any]) -> Pipeline:
+    """The passes for a request: IR with the functions of libdevice that it needs, and what PTX can express."""
     is_optimised = request["passes"] == "all"
-    if is_optimised:
-        text = keeping_lines(text, lambda part: write_wide_products(narrow_counters(carry_values(part))))
+    linking = text_pass(link_libdevice).with_options(request=request)
+    optimize = [text_pass(each) for each in (_loops, load_early)] if is_optimised else []
     if request["reads_apart"]:
-        text = mark_constant_loads(text)
-    if is_optimised:
-        text = load_early(text)
-        if request["is_coarsened"]:
-            text = with_coarse_entry(text)
+        optimize.insert(1 if is_optimised else 0, text_pass(mark_constant_loads))
+    if is_optimised and request["is_coarsened"]:
+        optimize.append(text_pass(with_coarse_entry))
+    return Pipeline(
+        {
+            "legalize": [
+                text_pass(internalise),
+                text_pass(name_functions),
+                text_pass(settle_barriers),
+                text_pass(named),
+            ],
+            "optimize": optimize,
+            "finish": [text_pass(refuse), linking, text_pass(mask_shift_counts)],
+        }
+    )
+
+
+def internalise(text: str) -> str:
+    """What modules had in common is one module's now; PTX has no weak variables in shared memory."""
+    return _MERGED.sub(r"\1internal ", text)
+
+
+def named(text: str) -> str:
+    """Names for all values."""
+    return name_values(text, "first")
+
+
+def _loops(text: str) -> str:
+    """Loops."""
+    return keeping_lines(text, lambda part: write_wide_products(narrow_counters(carry_values(part))))
+
+
+def refuse(text: str) -> str:
+    """Refuse what PTX cannot express."""
     problems = misspelled_names(text)
     if problems:
-        return text, problems
+        raise UnsupportedError(problems)
+    return text
+
+
+def link_libdevice(text: str, request: dict[str, Any]) -> str:
+    """Link functions of libdevice."""
     needed = needed_functions(text)
-    if needed:
-        try:
-            functions = library(needed, request["cache"]).functions(needed, request["sm"])
-        except LibraryError as error:
-            return text, [str(error)]
-        text = name_values(link(text, define_shifts(functions), request, target_machine(request)), "linked")
-        if is_optimised:
-            text = load_early(text)
-    return mask_shift_counts(text), []
+    if not needed:
+        return text
+    try:
+        functions = library(needed, request["cache"]).functions(needed, request["sm"])
+    except LibraryError as error:
+        raise UnsupportedError([str(error)]) from error
+    text = name_values(link(text, define_shifts(functions), request, target_machine(request)), "linked")
+    return load_early(text) if request["passes"] == "all" else text
 
 
 def emit(machine: Any, text: str) -> bytes:

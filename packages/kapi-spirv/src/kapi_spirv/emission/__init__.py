@@ -1,6 +1,6 @@
 """SPIR-V's part of the helper process: LLVM's options, repairs of the IR, validation, and the back end.
 
-The helper loads this folder alone: it may import llvmlite and its own modules, relatively, and nothing else.
+The helper loads this folder and `kapi_lowering.emission` alone: it may import llvmlite and these, and nothing else.
 """
 
 from __future__ import annotations
@@ -8,6 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 import llvmlite.binding as llvm
+
+from kapi_lowering.emission.pipeline import Pipeline, UnsupportedError, text_pass
 
 from .back_end.bit_reversals import write_out_bit_reversals
 from .back_end.bools import choose_floats, misused_bools
@@ -37,7 +39,7 @@ from .speed.narrowing import narrow_counters
 from .speed.remainders import name_remainders
 from .speed.simple_functions import write_out_simple_functions
 
-__all__ = ["emit", "prepare", "repair", "start", "target_machine"]
+__all__ = ["emit", "pipeline", "prepare", "start", "target_machine"]
 
 
 def start() -> None:
@@ -61,22 +63,55 @@ def prepare(sources: list[str]) -> list[str]:
     return inline_convergent_functions(inline_all(sources))
 
 
-def repair(text: str, request: dict[str, Any]) -> tuple[str, list[str]]:
-    """Optimised IR as the back end and the drivers take it rightly, and what the back end cannot lower at all."""
-    text = name_products(name_ldexp(linear_groups(write_out_bit_reversals(text))))
-    text = write_out_conversions(convert_places(text, request["is_small"]))
-    text = choose_floats(name_remainders(text))
+def pipeline(request: dict[str, Any]) -> Pipeline:
+    """The passes for a request: IR as the back end and the drivers take it rightly."""
+    is_small, reads_apart = request["is_small"], request["reads_apart"]
+    return Pipeline(
+        {
+            "legalize": [
+                text_pass(write_out_bit_reversals),
+                text_pass(linear_groups),
+                text_pass(name_ldexp),
+                text_pass(name_products),
+                text_pass(convert_places).with_options(is_small=is_small),
+                text_pass(write_out_conversions),
+                text_pass(name_remainders),
+                text_pass(choose_floats),
+                text_pass(refuse),
+            ],
+            "optimize": [
+                text_pass(write_out_simple_functions),
+                text_pass(read_early).with_options(are_apart=reads_apart),
+                text_pass(narrow_counters),
+                text_pass(turn_equally),
+                *([text_pass(narrow_places)] if is_small else []),
+            ],
+            "workarounds": [
+                text_pass(copy_live_outs),
+                text_pass(keep_conditions_in_loops),
+                text_pass(hide_zeros_of_negatives),
+                text_pass(break_recurrences),
+                text_pass(hide_negations),
+                text_pass(keep_round_trips),
+                text_pass(hide_first_zeros),
+                text_pass(part_sines_and_cosines),
+                text_pass(compare_ids_rightly),
+                text_pass(hide_complements),
+            ],
+            "finish": [
+                text_pass(define_unknowns),
+                text_pass(tell_apart).with_options(is_told=reads_apart and ALIASING in request["extensions"]),
+            ],
+        }
+    )
+
+
+def refuse(text: str) -> str:
+    """Refuse what the back end cannot lower."""
     problems = forbidden_constructs(text) + misused_bools(text)
     if problems:
-        return text, problems
-    text = write_out_simple_functions(text)
-    text = turn_equally(narrow_counters(read_early(text, request["reads_apart"])))
-    if request["is_small"]:
-        text = narrow_places(text)
-    text = hide_zeros_of_negatives(keep_conditions_in_loops(copy_live_outs(text)))
-    text = hide_first_zeros(keep_round_trips(hide_negations(break_recurrences(text))))
-    text = hide_complements(compare_ids_rightly(part_sines_and_cosines(text)))
-    return tell_apart(define_unknowns(text), request["reads_apart"] and ALIASING in request["extensions"]), []
+        raise UnsupportedError(problems)
+    return text
 
 
 def emit(machine: Any, text: str) -> bytes:

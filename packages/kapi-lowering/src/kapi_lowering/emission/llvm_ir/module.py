@@ -191,6 +191,12 @@ class Module:
         self.named_metadata: dict[str, str] = {}
         self.metadata: dict[int, str] = {}
 
+    def become(self, other: Module) -> None:
+        """Take all that is in another module, which is of no use then."""
+        self.__dict__.update(other.__dict__)
+        for function in self.functions.values():
+            function.module = self
+
     @property
     def definitions(self) -> list[Function]:
         """The functions that have code."""
