@@ -165,8 +165,9 @@ def test_metadata_is_added_with_numbers_of_its_own():
     [
         ("half", 1.0, "0xH3C00"),
         ("half", -2.5, "0xHC100"),
-        ("float", -1.0, "0xBFF0000000000000"),
-        ("double", 0.1, "0x3FB999999999999A"),
+        ("float", -1.0, "-1.000000e+00"),
+        ("double", 0.1, "1.000000e-01"),
+        ("double", 1 / 3, "0x3FD5555555555555"),
         ("i1", True, "true"),
         ("i8", -5, "-5"),
     ],

@@ -1,4 +1,4 @@
-"""SPIR-V's part of the helper process: LLVM's options, repairs of the IR, validation, and the back end.
+"""SPIR-V's part of the helper process: LLVM's options, the pipeline of passes, and the back end.
 
 The helper loads this folder and `kapi_lowering.emission` alone: it may import llvmlite and these, and nothing else.
 """
@@ -9,35 +9,35 @@ from typing import Any
 
 import llvmlite.binding as llvm
 
-from kapi_lowering.emission.pipeline import Pipeline, UnsupportedError, text_pass
+from kapi_lowering.emission.passes.declarations import drop_unused_declarations
+from kapi_lowering.emission.passes.narrow_counters import narrow_counters
+from kapi_lowering.emission.pipeline import Pipeline
 
-from .back_end.bit_reversals import write_out_bit_reversals
-from .back_end.bools import choose_floats, misused_bools
-from .back_end.linear_groups import inline_all, linear_groups
-from .back_end.powers import name_ldexp
-from .back_end.products import name_products
-from .back_end.validation import forbidden_constructs
-from .faults.called_barriers import inline_convergent_functions
-from .faults.complements import hide_complements
-from .faults.counters import hide_first_zeros
-from .faults.id_comparisons import compare_ids_rightly
-from .faults.live_outs import copy_live_outs
-from .faults.negations import hide_negations
-from .faults.recurrences import break_recurrences
-from .faults.round_trips import keep_round_trips
-from .faults.signs import hide_zeros_of_negatives
-from .faults.sines import part_sines_and_cosines
-from .faults.unswitching import keep_conditions_in_loops
-from .ir.unknowns import define_unknowns
-from .speed.aliases import ALIASING, tell_apart
-from .speed.chosen_places import narrow_places
-from .speed.conversions import write_out_conversions
-from .speed.converted_places import convert_places
-from .speed.early_reads import read_early
-from .speed.equal_turns import turn_equally
-from .speed.narrowing import narrow_counters
-from .speed.remainders import name_remainders
-from .speed.simple_functions import write_out_simple_functions
+from .legalize.bit_reversals import expand_bit_reversals
+from .legalize.bools import lower_bool_to_float
+from .legalize.linear_groups import inline_all, linearize_groups
+from .legalize.powers import lower_ldexp
+from .legalize.products import lower_wide_products
+from .legalize.validation import refuse_unsupported
+from .optimize.conversions import expand_saturating_conversions
+from .optimize.float_indices import lower_float_indices
+from .optimize.grid_stride_loops import split_grid_stride_loops
+from .optimize.index_phis import narrow_index_phis
+from .optimize.invariant_loads import hoist_invariant_loads
+from .optimize.noalias import ALIASING, set_noalias_metadata
+from .optimize.remainders import lower_frem
+from .optimize.simple_functions import expand_simple_functions
+from .workarounds.called_barriers import inline_convergent_functions
+from .workarounds.complements import obscure_complements
+from .workarounds.counters import obscure_counter_starts
+from .workarounds.id_comparisons import guard_id_comparisons
+from .workarounds.live_outs import copy_live_outs
+from .workarounds.negations import obscure_float_negation
+from .workarounds.recurrences import break_recurrences
+from .workarounds.round_trips import obscure_round_trips
+from .workarounds.signs import obscure_integer_negation
+from .workarounds.sines import separate_sines_and_cosines
+from .workarounds.unswitching import prevent_loop_unswitching
 
 __all__ = ["emit", "pipeline", "prepare", "start", "target_machine"]
 
@@ -65,53 +65,46 @@ def prepare(sources: list[str]) -> list[str]:
 
 def pipeline(request: dict[str, Any]) -> Pipeline:
     """The passes for a request: IR as the back end and the drivers take it rightly."""
-    is_small, reads_apart = request["is_small"], request["reads_apart"]
+    is_small, are_noalias = request["is_small"], request["reads_apart"]
     return Pipeline(
         {
             "legalize": [
-                text_pass(write_out_bit_reversals),
-                text_pass(linear_groups),
-                text_pass(name_ldexp),
-                text_pass(name_products),
-                text_pass(convert_places).with_options(is_small=is_small),
-                text_pass(write_out_conversions),
-                text_pass(name_remainders),
-                text_pass(choose_floats),
-                text_pass(refuse),
+                expand_bit_reversals,
+                linearize_groups,
+                lower_ldexp,
+                lower_wide_products,
+                lower_bool_to_float,
+                drop_unused_declarations,
+                refuse_unsupported,
             ],
             "optimize": [
-                text_pass(write_out_simple_functions),
-                text_pass(read_early).with_options(are_apart=reads_apart),
-                text_pass(narrow_counters),
-                text_pass(turn_equally),
-                *([text_pass(narrow_places)] if is_small else []),
+                lower_float_indices.with_options(is_small=is_small),
+                expand_saturating_conversions,
+                lower_frem,
+                expand_simple_functions,
+                hoist_invariant_loads.with_options(are_noalias=are_noalias),
+                narrow_counters,
+                split_grid_stride_loops,
+                *([narrow_index_phis] if is_small else []),
             ],
             "workarounds": [
-                text_pass(copy_live_outs),
-                text_pass(keep_conditions_in_loops),
-                text_pass(hide_zeros_of_negatives),
-                text_pass(break_recurrences),
-                text_pass(hide_negations),
-                text_pass(keep_round_trips),
-                text_pass(hide_first_zeros),
-                text_pass(part_sines_and_cosines),
-                text_pass(compare_ids_rightly),
-                text_pass(hide_complements),
+                copy_live_outs,
+                prevent_loop_unswitching,
+                obscure_integer_negation,
+                break_recurrences,
+                obscure_float_negation,
+                obscure_round_trips,
+                obscure_counter_starts,
+                separate_sines_and_cosines,
+                guard_id_comparisons,
+                obscure_complements,
             ],
             "finish": [
-                text_pass(define_unknowns),
-                text_pass(tell_apart).with_options(is_told=reads_apart and ALIASING in request["extensions"]),
+                set_noalias_metadata.with_options(is_told=are_noalias and ALIASING in request["extensions"]),
+                drop_unused_declarations,
             ],
         }
     )
-
-
-def refuse(text: str) -> str:
-    """Refuse what the back end cannot lower."""
-    problems = forbidden_constructs(text) + misused_bools(text)
-    if problems:
-        raise UnsupportedError(problems)
-    return text
 
 
 def emit(machine: Any, text: str) -> bytes:

@@ -11,7 +11,7 @@ from .builder import Builder
 from .cfg import ControlFlow, DominatorTree, Loop, postorder
 from .editing import clone_blocks, clone_function, clone_instruction, declare, erase_unused, is_pure, split_before
 from .forms import BINARY, CASTS, Form
-from .instructions import Block, Instruction, Local, Parameter
+from .instructions import Block, Instruction, Local, Parameter, defined
 from .module import Function, Module
 from .parser import parse_module
 from .types import (
@@ -79,6 +79,7 @@ __all__ = [
     "clone_instruction",
     "constant",
     "declare",
+    "defined",
     "erase_unused",
     "int_type",
     "is_pure",

@@ -21,14 +21,13 @@ class Builder:
     block : Block
         Where to insert.
     before : Instruction, optional
-        In front of which one. It must stay where it is while the builder is used.
+        In front of which one.
     prefix : str, optional
         What the names of values begin with.
     """
 
     def __init__(self, block: Block, before: Instruction | None = None, *, prefix: str = "") -> None:
-        self.block, self.prefix = block, prefix
-        self._at = len(block.instructions) if before is None else block.instructions.index(before)
+        self.block, self.prefix, self._before = block, prefix, before
 
     @classmethod
     def before(cls, instruction: Instruction, *, prefix: str = "") -> Builder:
@@ -43,16 +42,12 @@ class Builder:
         assert block is not None
         if instruction.opcode == "phi":
             return cls.after_phis(block, prefix=prefix)
-        builder = cls(block, instruction, prefix=prefix)
-        builder._at += 1
-        return builder
+        return cls(block, _following(block, block.instructions.index(instruction) + 1), prefix=prefix)
 
     @classmethod
     def after_phis(cls, block: Block, *, prefix: str = "") -> Builder:
         """A builder in front of the first instruction of a block that is no phi."""
-        builder = cls(block, prefix=prefix)
-        builder._at = len(block.phis)
-        return builder
+        return cls(block, _following(block, len(block.phis)), prefix=prefix)
 
     def emit(self, text: str, *values: Value | int, name: str | None = None, metadata: str = "") -> Instruction:
         """Insert an instruction.
@@ -82,8 +77,9 @@ class Builder:
     def insert(self, instruction: Instruction) -> None:
         """Insert an instruction that has no place yet."""
         instruction.block = self.block
-        self.block.instructions.insert(self._at, instruction)
-        self._at += 1
+        instructions = self.block.instructions
+        place = len(instructions) if self._before is None else instructions.index(self._before)
+        instructions.insert(place, instruction)
 
     def phi(
         self, type_: Type, incoming: Iterable[tuple[Value | int, Block]], *, name: str | None = None
@@ -97,3 +93,7 @@ class Builder:
         """Insert a call of a function by what stands in front of its parenthesis, such as ``spir_func i64 @f``."""
         given = ", ".join(f"{each.type} {MARK}" for each in arguments)
         return self.emit(f"call {callee}({given})", *arguments, name=name)
+
+
+def _following(block: Block, place: int) -> Instruction | None:
+    return block.instructions[place] if place < len(block.instructions) else None

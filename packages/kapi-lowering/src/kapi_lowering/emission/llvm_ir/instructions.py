@@ -6,15 +6,15 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from .forms import Form
+from .forms import MARK, Form
 from .syntax import form_of
-from .types import LABEL, Type
-from .values import Constant, Value
+from .types import LABEL, IntType, Type
+from .values import Constant, Value, constant
 
 if TYPE_CHECKING:
     from .module import Function
 
-__all__ = ["Block", "Instruction", "Local", "Parameter"]
+__all__ = ["Block", "Instruction", "Local", "Parameter", "defined"]
 
 _TERMINATORS = frozenset(
     ("br", "ret", "switch", "unreachable", "indirectbr", "invoke", "resume", "callbr", "cleanupret", "catchret")
@@ -148,6 +148,22 @@ class Instruction(Local):
         """
         self.become(*form_of(text).filled(values))
 
+    def retype(self, old: IntType, new: IntType, *, is_unsigned: bool = False) -> None:
+        """Take another type wherever one stands in the form. Constants of the one become such of the other."""
+        text = re.sub(rf"(?<![\w.%]){re.escape(old.text)}\b", new.text, self.form.text)
+        operands = [
+            constant(new, each.integer % 2**old.bits if is_unsigned else each.integer)
+            if each.type is old and each.integer is not None
+            else each
+            for each in self.operands
+        ]
+        self.become(*form_of(text.replace("%s", MARK)).filled(operands))
+
+    def drop_flags(self) -> None:
+        """Leave out what the flags promise, such as ``nsw``."""
+        words = "".join(f"{each} " for each in self.flags)
+        self.become(*form_of(self.form.text.replace(f" {words}", " ", 1).replace("%s", MARK)).filled(self.operands))
+
     # -- operands
 
     def set_operand(self, place: int, value: Value) -> None:
@@ -249,3 +265,8 @@ class Instruction(Local):
     def __str__(self) -> str:
         start = "" if self.form.is_void else f"{self.ref} = "
         return f"{start}{self.form.text % tuple([each.ref for each in self.operands])}{self.metadata}"
+
+
+def defined(value: Value, *opcodes: str) -> Instruction | None:
+    """The instruction that a value is, if it is one of these."""
+    return value if isinstance(value, Instruction) and value.opcode in opcodes else None

@@ -75,4 +75,6 @@ def constant(type_: Type, value: str | int | float) -> Constant:
 def _float_text(type_: Type, value: float) -> str:
     if type_.scalar.text == "half":
         return f"0xH{struct.unpack('<H', struct.pack('<e', value))[0]:04X}"
+    if float(f"{value:e}") == value:
+        return f"{value:e}"
     return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
