@@ -15,7 +15,7 @@ from typing import Any
 
 from .llvm_ir import Module, parse_module
 
-__all__ = ["Pass", "Pipeline", "UnsupportedError", "function_pass", "module_pass", "run_pass", "text_pass"]
+__all__ = ["Pass", "Pipeline", "UnsupportedError", "function_pass", "module_pass", "run_pass"]
 
 OPTIONAL_STAGES = ("optimize", "workarounds")
 
@@ -73,18 +73,6 @@ def function_pass(run: Callable[..., None]) -> Pass:
     def on_module(module: Module, **options: Any) -> None:
         for function in module.definitions:
             run(function, **options)
-
-    return _named(run, on_module)
-
-
-def text_pass(run: Callable[..., str]) -> Pass:
-    """Make a pass of a function from text to text."""
-
-    def on_module(module: Module, **options: Any) -> None:
-        text = str(module)
-        changed = run(text, **options)
-        if changed != text:
-            module.become(parse_module(changed))
 
     return _named(run, on_module)
 

@@ -9,7 +9,16 @@ from __future__ import annotations
 
 from .builder import Builder
 from .cfg import ControlFlow, DominatorTree, Loop, postorder
-from .editing import clone_blocks, clone_function, clone_instruction, declare, erase_unused, is_pure, split_before
+from .editing import (
+    clone_blocks,
+    clone_function,
+    clone_instruction,
+    copy_head,
+    declare,
+    erase_unused,
+    is_pure,
+    split_before,
+)
 from .forms import BINARY, CASTS, Form
 from .instructions import Block, Instruction, Local, Parameter, defined
 from .module import Function, Module
@@ -77,6 +86,7 @@ __all__ = [
     "clone_blocks",
     "clone_function",
     "clone_instruction",
+    "copy_head",
     "constant",
     "declare",
     "defined",

@@ -11,7 +11,16 @@ from .parser import parse_function_head
 from .types import VOID
 from .values import Value
 
-__all__ = ["clone_blocks", "clone_function", "clone_instruction", "declare", "erase_unused", "is_pure", "split_before"]
+__all__ = [
+    "clone_blocks",
+    "clone_function",
+    "clone_instruction",
+    "copy_head",
+    "declare",
+    "erase_unused",
+    "is_pure",
+    "split_before",
+]
 
 
 def declare(function: Function, head: str) -> None:
@@ -90,13 +99,18 @@ def clone_blocks(
     return copies
 
 
+def copy_head(function: Function, name: str) -> Function:
+    """Add a function under another name with the parameters and attributes of one, but without code."""
+    head = f"{function.prefix}@{name}{function.head()[len(function.prefix) + len(function.ref) :]}"
+    copy = parse_function_head(function.module, head)
+    function.module.functions[copy.name] = copy
+    return copy
+
+
 def clone_function(function: Function, name: str) -> Function:
     """Add a copy of a function under another name, with the same names in it."""
-    ref = f"@{name}"
-    head = f"{function.prefix}{ref}{function.head()[len(function.prefix) + len(function.ref) :]}"
-    copy = parse_function_head(function.module, head)
+    copy = copy_head(function, name)
     values: dict[Value, Value] = dict(zip(function.parameters, copy.parameters, strict=True))
-    function.module.functions[copy.name] = copy
     clone_blocks(function.blocks, values, into=copy)
     return copy
 

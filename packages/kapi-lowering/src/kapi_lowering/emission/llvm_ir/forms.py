@@ -34,7 +34,8 @@ class Form:
     text : str
         As LLVM writes it, with ``%s`` for each operand.
     opcode : str
-        The operation, ``call`` for all kinds of calls.
+        The operation, ``call`` for all kinds of calls. One that is known, but whose text is not understood, has a
+        question mark in front.
     flags : tuple of str
         The words in front of the first type, whatever they mean: ``nsw``, ``fast``, ``tail``, ``range(i32 0, 5)``.
     type : Type

@@ -45,8 +45,15 @@ def _parsed(text: str) -> Filling:
         form, slots = scanner.form()
     except (UnknownSyntaxError, TypeSyntaxError):
         count = text.count(MARK)
-        opcode = re.match(r"[\w.#]+", text)
-        form = Form(opcode[0] if opcode else "", text.replace("%", "%%").replace(MARK, "%s"), OPAQUE, (OPAQUE,) * count)
+        found = re.match(r"(?:(?:tail|musttail|notail) )?([\w.#]+)", text)
+        opcode = found[1] if found else ""
+        # A pass that knows an operation must not meet one that looks otherwise than the passes know.
+        form = Form(
+            f"?{opcode}" if opcode in _METHODS else opcode,
+            text.replace("%", "%%").replace(MARK, "%s"),
+            OPAQUE,
+            (OPAQUE,) * count,
+        )
         slots = [None] * count
     form = _FORMS.setdefault((form.text, form.type), form)
     return Filling(form, tuple(slots))

@@ -18,6 +18,7 @@ from kapi_lowering.emission.llvm_ir import (
     clone_blocks,
     constant,
     defined,
+    is_pure,
 )
 from kapi_lowering.emission.pipeline import function_pass
 
@@ -262,7 +263,7 @@ class _Split:
         """The instructions of which nothing is used but whether the loop goes on, the last first."""
         found = [self._found.latch.terminator]
         for each in reversed([*self._found.loop.instructions()]):
-            is_computed = each.opcode not in ("phi", "call", "store") and not each.is_terminator
-            if is_computed and all(user in found for user in each.users):
+            is_computed = is_pure(each) or (each.opcode == "load" and each.form.is_plain)
+            if is_computed and each.opcode != "phi" and all(user in found for user in each.users):
                 found.append(each)
         return found[1:]

@@ -17,6 +17,7 @@ from kapi_lowering.emission.llvm_ir import (
     Type,
     Value,
     constant,
+    is_pure,
 )
 from kapi_lowering.emission.pipeline import module_pass
 
@@ -25,7 +26,6 @@ from ..ir.packed import SIZES, Array, array_of, arrays_of, is_kernel
 __all__ = ["hoist_invariant_loads"]
 
 _OF_ARRAYS = (1, 4)  # global memory, and what may be any
-_ORDERING = ("fence", "cmpxchg", "atomicrmw", "invoke")
 
 
 @module_pass
@@ -94,10 +94,10 @@ def _writes(loop: Loop) -> bool | None:
             callee = module.functions.get(each.callee)
             if callee is None or "memory(none)" not in callee.attributes:
                 return None
-        elif each.opcode in _ORDERING or (each.opcode == "load" and not each.form.is_plain):
-            return None
         elif each.opcode == "store":
             is_written |= _is_of_arrays(each)
+        elif not is_pure(each) and not each.is_terminator and not (each.opcode == "load" and each.form.is_plain):
+            return None
     return is_written
 
 

@@ -17,6 +17,7 @@ from kapi_lowering.emission.llvm_ir import (
     constant,
     declare,
     defined,
+    is_pure,
 )
 from kapi_lowering.emission.pipeline import function_pass
 
@@ -26,7 +27,6 @@ from ..ir.queries import id_axis, is_work_group_convergent, query
 __all__ = ["guard_id_comparisons"]
 
 _LOGIC = ("and", "or", "xor", "select", "freeze")
-_LEAVES_TRACES = ("store", "call", "atomicrmw", "cmpxchg", "fence")
 _COMPUTED = (BINARY - {"fadd", "fsub", "fmul", "fdiv", "frem"}) | {"trunc", "zext", "sext", "select", "freeze"}
 _MIN_MAX = ("llvm.smin.", "llvm.smax.", "llvm.umin.", "llvm.umax.")
 _RANGE = re.compile(r"!\{i\d+ (-?\d+), i\d+ -?\d+\}")
@@ -112,10 +112,14 @@ def _does_nothing(block: Block) -> bool:
         each = pending.pop()
         if each not in seen:
             seen.add(each)
-            if any(instruction.opcode in _LEAVES_TRACES for instruction in each.instructions):
+            if not all(_leaves_no_trace(instruction) for instruction in each.instructions):
                 return False
             pending += each.successors
     return True
+
+
+def _leaves_no_trace(each: Instruction) -> bool:
+    return is_pure(each) or each.is_terminator or each.opcode in ("load", "alloca")
 
 
 def _depends_on_ids(value: Value) -> bool:

@@ -26,4 +26,4 @@ def break_recurrences(function: Function) -> None:
         for value, before in dict.fromkeys(phi.incoming):
             other = defined(value, "phi")
             if other is not None and other is not phi and other.block is phi.block:
-                phi.set_incoming(before, obscured(Builder.before(before.terminator), value))
+                phi.set_incoming(before, obscured(Builder.before(before.terminator), value, name="kapi.copy"))
