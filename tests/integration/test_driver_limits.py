@@ -529,7 +529,7 @@ define spir_kernel void @k(ptr addrspace(1) %p, ptr addrspace(3) %tile) {
 
 
 def test_driver_is_asked_for_barriers_in_nested_functions(observe):
-    """`kapi_spirv.emission.faults.called_barriers`; the conformance suite has the kernels."""
+    """`kapi_spirv.emission.workarounds.called_barriers`; the conformance suite has the kernels."""
     code = f"SOURCE = {NESTED_BARRIER!r}\n" + FROM_LLVM.replace(
         "(64,), (32,), buffer", "(128,), (128,), buffer, cl.LocalMemory(1024)"
     )

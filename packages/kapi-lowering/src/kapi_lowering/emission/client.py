@@ -28,9 +28,9 @@ __all__ = ["EmissionError", "Emitted", "HelperEndedError", "disassemble", "emit"
 Passes = Literal["all", "needed", "none"]
 
 # What the helper runs: the folders of this package and of the target alone, since importing the packages around them
-# takes Numba's time.
+# takes Numba's time: empty modules stand in for these.
 _START = """
-import importlib.util, signal, sys
+import importlib.util, signal, sys, types
 signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C in a terminal reaches the helper as well
 sys.path[:] = {path!r}
 def load(name, file, folder):
@@ -38,6 +38,11 @@ def load(name, file, folder):
     module = sys.modules[name] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+def stand_in(name):
+    sys.modules[name] = types.ModuleType(name)
+    sys.modules[name].__path__ = []
+stand_in("kapi_lowering")
+stand_in({name!r}.rpartition(".")[0])
 load("kapi_lowering.emission", {shared!r}, [{shared_folder!r}])
 from kapi_lowering.emission import server
 server.main(load({name!r}, {emission!r}, [{folder!r}]))
