@@ -6,7 +6,7 @@ from collections import Counter
 
 import llvmlite.binding as llvm
 
-from kapi_lowering.emission.llvm_ir import Local, parse_module
+from kapi_lowering.emission.llvm_ir import LocalValue, parse_module
 
 
 def printed_by_llvm(text):
@@ -26,7 +26,7 @@ def check_uses(module):
                 assert instruction.block is block
                 assert len(instruction.operands) == len(instruction.form.operand_types)
                 for operand in instruction.operands:
-                    if isinstance(operand, Local):
+                    if isinstance(operand, LocalValue):
                         counted.setdefault(operand, []).append(instruction)
         for each in function._locals():
             assert Counter(each.users) == Counter(counted.get(each, [])), each

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from kapi_lowering.emission.llvm_ir import OPAQUE, VOID, Constant, parse_module, parse_type
+from kapi_lowering.emission.llvm_ir import OPAQUE, VOID, ConstantValue, parse_module, parse_type
 from llvm_ir.checks import check_round_trip, one, printed_by_llvm
 
 INTEGERS = ("i1", "i8", "i32", "i64", "i128", "i5", "<4 x i16>", "<vscale x 2 x i32>")
@@ -362,5 +362,5 @@ def test_constants_are_one_object_each():
     _, function = one("define i64 @f(i64 %x) {\n  %y = add i64 %x, 7\n  %z = mul i64 %y, 7\n  ret i64 -3\n}")
     add, mul, end = function.entry.instructions
     assert add.operands[1] is mul.operands[1]
-    assert isinstance(add.operands[1], Constant)
+    assert isinstance(add.operands[1], ConstantValue)
     assert (add.operands[1].integer, end.operands[0].integer, mul.operands[0].integer) == (7, -3, None)

@@ -41,7 +41,7 @@ def pipeline(request: dict[str, Any]) -> Pipeline:
 def refuse_what_lacks(module: Module) -> None:
     """Name what work-items would need that run one after the other."""
     called = {each.callee for each in module.instructions()}
-    lacking = sorted(name.removeprefix("kapi.lacking.") for name in called if name.startswith("kapi.lacking."))
+    lacking = sorted({name.split(".")[2] for name in called if name.startswith("kapi.lacking.")})
     if lacking:
         raise UnsupportedError([f"{name} of work-items that run one after the other" for name in lacking])
 

@@ -8,7 +8,7 @@ values that know who uses them. What is not understood is kept as it is written.
 from __future__ import annotations
 
 from .builder import Builder
-from .cfg import ControlFlow, DominatorTree, Loop, postorder
+from .cfg import ControlFlow, DominatorTree, NaturalLoop, postorder
 from .editing import (
     clone_blocks,
     clone_function,
@@ -20,7 +20,7 @@ from .editing import (
     split_before,
 )
 from .forms import BINARY, CASTS, Form
-from .instructions import Block, Instruction, Local, Parameter, defined
+from .instructions import Argument, Block, Instruction, LocalValue, defined
 from .module import Function, Module
 from .parser import parse_module
 from .types import (
@@ -34,19 +34,19 @@ from .types import (
     OPAQUE,
     PTR,
     VOID,
-    ArrayType,
     FloatType,
     FunctionType,
     IntType,
+    IRArrayType,
+    IRType,
     NamedType,
     PointerType,
     StructType,
-    Type,
     VectorType,
     int_type,
     parse_type,
 )
-from .values import Constant, Value, constant
+from .values import ConstantValue, IRValue, constant
 
 __all__ = [
     "BINARY",
@@ -61,10 +61,10 @@ __all__ = [
     "OPAQUE",
     "PTR",
     "VOID",
-    "ArrayType",
+    "IRArrayType",
     "Block",
     "Builder",
-    "Constant",
+    "ConstantValue",
     "ControlFlow",
     "DominatorTree",
     "FloatType",
@@ -73,15 +73,15 @@ __all__ = [
     "FunctionType",
     "Instruction",
     "IntType",
-    "Local",
-    "Loop",
+    "LocalValue",
+    "NaturalLoop",
     "Module",
     "NamedType",
-    "Parameter",
+    "Argument",
     "PointerType",
     "StructType",
-    "Type",
-    "Value",
+    "IRType",
+    "IRValue",
     "VectorType",
     "clone_blocks",
     "clone_function",

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from .forms import MARK
 from .instructions import Block, Instruction
 from .syntax import form_of
-from .types import Type
-from .values import Value
+from .types import IRType
+from .values import IRValue
 
 __all__ = ["Builder"]
 
@@ -49,14 +49,14 @@ class Builder:
         """A builder in front of the first instruction of a block that is no phi."""
         return cls(block, _following(block, len(block.phis)), prefix=prefix)
 
-    def emit(self, text: str, *values: Value | int, name: str | None = None, metadata: str = "") -> Instruction:
+    def emit(self, text: str, *values: IRValue | int, name: str | None = None, metadata: str = "") -> Instruction:
         """Insert an instruction.
 
         Parameters
         ----------
         text : str
             The instruction with ``?`` for each of the values: ``emit("add nsw i64 ?, 1", x)``.
-        *values : Value or int
+        *values : IRValue or int
             Operands in the order of the text; an integer is a constant of the operand's type.
         name : str, optional
             The name of the result, behind the builder's prefix. It is made one that the function does not have.
@@ -82,14 +82,14 @@ class Builder:
         instructions.insert(place, instruction)
 
     def phi(
-        self, type_: Type, incoming: Iterable[tuple[Value | int, Block]], *, name: str | None = None
+        self, type_: IRType, incoming: Iterable[tuple[IRValue | int, Block]], *, name: str | None = None
     ) -> Instruction:
         """Insert a phi of these values, each from a block."""
         operands = [each for pair in incoming for each in pair]
         gaps = ", ".join(["[ ?, ? ]"] * (len(operands) // 2))
         return self.emit(f"phi {type_} {gaps}", *operands, name=name)
 
-    def call(self, callee: str, *arguments: Value, name: str | None = None) -> Instruction:
+    def call(self, callee: str, *arguments: IRValue, name: str | None = None) -> Instruction:
         """Insert a call of a function by what stands in front of its parenthesis, such as ``spir_func i64 @f``."""
         given = ", ".join(f"{each.type} {MARK}" for each in arguments)
         return self.emit(f"call {callee}({given})", *arguments, name=name)

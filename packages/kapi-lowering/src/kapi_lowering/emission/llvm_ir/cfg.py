@@ -7,9 +7,9 @@ from functools import cached_property
 
 from .instructions import Block, Instruction
 from .module import Function
-from .values import Value
+from .values import IRValue
 
-__all__ = ["ControlFlow", "DominatorTree", "Loop", "loops_of", "postorder"]
+__all__ = ["ControlFlow", "DominatorTree", "NaturalLoop", "loops_of", "postorder"]
 
 _Edges = Mapping[Block, Iterable[Block]]
 
@@ -72,7 +72,7 @@ class ControlFlow:
         return DominatorTree(exits, self.predecessors, self.successors)
 
     @cached_property
-    def loops(self) -> list[Loop]:
+    def loops(self) -> list[NaturalLoop]:
         """All loops, an outer one before those within it."""
         return loops_of(self)
 
@@ -136,7 +136,7 @@ class DominatorTree:
             each = self.parent[each]
         return each is block
 
-    def is_available(self, value: Value, user: Instruction) -> bool:
+    def is_available(self, value: IRValue, user: Instruction) -> bool:
         """Whether a value is there where an instruction stands, so that it may use it (phis use at the edge's end)."""
         if not isinstance(value, Instruction):
             return True
@@ -191,7 +191,7 @@ def _common(above: list[int], one: int, other: int) -> int:
     return one
 
 
-class Loop:
+class NaturalLoop:
     """A loop: a natural one, or a cycle of blocks that is entered in several places.
 
     Attributes
@@ -200,15 +200,15 @@ class Loop:
         The block by which it is entered; None if there are several.
     blocks : set of Block
         All its blocks, those of inner loops among them.
-    parent : Loop or None
+    parent : NaturalLoop or None
         The loop around it.
-    inner : list of Loop
+    inner : list of NaturalLoop
         The loops in it, without those in these.
     """
 
-    def __init__(self, header: Block | None, blocks: set[Block], parent: Loop | None, flow: ControlFlow) -> None:
+    def __init__(self, header: Block | None, blocks: set[Block], parent: NaturalLoop | None, flow: ControlFlow) -> None:
         self.header, self.blocks, self.parent = header, blocks, parent
-        self.inner: list[Loop] = []
+        self.inner: list[NaturalLoop] = []
         self._flow = flow
 
     @property
@@ -268,12 +268,14 @@ class Loop:
             if block in self.blocks:
                 yield from [*block.instructions]
 
-    def is_invariant(self, value: Value) -> bool:
+    def is_invariant(self, value: IRValue) -> bool:
         """Whether a value comes from outside."""
         return not (isinstance(value, Instruction) and value.block in self.blocks)
 
 
-def loops_of(flow: ControlFlow, within: set[Block] | None = None, parent: Loop | None = None) -> list[Loop]:
+def loops_of(
+    flow: ControlFlow, within: set[Block] | None = None, parent: NaturalLoop | None = None
+) -> list[NaturalLoop]:
     """The loops of a function, or of some of its blocks, an outer one before those within it.
 
     Blocks that no path comes to have none. Cycles are the strongly connected components; without its headers, a
@@ -282,7 +284,7 @@ def loops_of(flow: ControlFlow, within: set[Block] | None = None, parent: Loop |
     """
     reached = flow.dominators.parent
     blocks = {*reached} if within is None else within
-    found: list[Loop] = []
+    found: list[NaturalLoop] = []
     left = set(blocks)
     order = postorder((each for each in flow.function.blocks if each in blocks), flow.successors, blocks)
     for start in reversed(order):
@@ -295,7 +297,7 @@ def loops_of(flow: ControlFlow, within: set[Block] | None = None, parent: Loop |
         headers = {
             block for block in cycle if any(each not in cycle and each in reached for each in flow.predecessors[block])
         }
-        loop = Loop(next(iter(headers)) if len(headers) == 1 else None, cycle, parent, flow)
+        loop = NaturalLoop(next(iter(headers)) if len(headers) == 1 else None, cycle, parent, flow)
         nested = loops_of(flow, cycle - headers, loop)
         loop.inner = [each for each in nested if each.parent is loop]
         found += [loop, *nested]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, MutableMapping
 
 from .forms import BINARY, CASTS
-from .instructions import Block, Instruction, Local
+from .instructions import Block, Instruction, LocalValue
 from .module import Function
 from .parser import parse_function_head
 from .types import VOID
-from .values import Value
+from .values import IRValue
 
 __all__ = [
     "clone_blocks",
@@ -37,7 +37,7 @@ def declare(function: Function, head: str) -> None:
     function.module.functions.setdefault(declared.name, declared)
 
 
-def clone_instruction(instruction: Instruction, values: MutableMapping[Value, Value]) -> Instruction:
+def clone_instruction(instruction: Instruction, values: MutableMapping[IRValue, IRValue]) -> Instruction:
     """A copy without a place or a name, of operands as `values` exchanges them; it is noted there itself."""
     copy = Instruction(None)
     copy.metadata = instruction.metadata
@@ -48,7 +48,7 @@ def clone_instruction(instruction: Instruction, values: MutableMapping[Value, Va
 
 def clone_blocks(
     blocks: Iterable[Block],
-    values: MutableMapping[Value, Value],
+    values: MutableMapping[IRValue, IRValue],
     *,
     into: Function | None = None,
     before: Block | None = None,
@@ -60,7 +60,7 @@ def clone_blocks(
     ----------
     blocks : iterable of Block
         What to copy.
-    values : dict of Value to Value
+    values : dict of IRValue to IRValue
         What to exchange in the copies. The copies of blocks and instructions are added.
     into : Function, optional
         Where to put them; the function of the blocks if it is left out.
@@ -110,7 +110,7 @@ def copy_head(function: Function, name: str) -> Function:
 def clone_function(function: Function, name: str) -> Function:
     """Add a copy of a function under another name, with the same names in it."""
     copy = copy_head(function, name)
-    values: dict[Value, Value] = dict(zip(function.parameters, copy.parameters, strict=True))
+    values: dict[IRValue, IRValue] = dict(zip(function.parameters, copy.parameters, strict=True))
     clone_blocks(function.blocks, values, into=copy)
     return copy
 
@@ -135,14 +135,14 @@ def split_before(instruction: Instruction, name: str | None = None) -> Block:
     return rest
 
 
-def erase_unused(instruction: Value) -> None:
+def erase_unused(instruction: IRValue) -> None:
     """Erase an instruction that nothing uses and that does nothing else, and what was only there for it."""
     pending = [instruction]
     while pending:
         each = pending.pop()
         if not isinstance(each, Instruction) or each.users or each.block is None or not is_pure(each):
             continue
-        pending += [operand for operand in each.operands if isinstance(operand, Local)]
+        pending += [operand for operand in each.operands if isinstance(operand, LocalValue)]
         each.erase()
 
 

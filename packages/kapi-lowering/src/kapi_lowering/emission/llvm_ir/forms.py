@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from .types import VOID, Type
-from .values import Constant, Value, constant
+from .types import VOID, IRType
+from .values import ConstantValue, IRValue, constant
 
 __all__ = ["BINARY", "CASTS", "MARK", "Filling", "Form"]
 
@@ -38,13 +38,13 @@ class Form:
         question mark in front.
     flags : tuple of str
         The words in front of the first type, whatever they mean: ``nsw``, ``fast``, ``tail``, ``range(i32 0, 5)``.
-    type : Type
+    type : IRType
         What the instruction gives.
-    operand_types : tuple of Type
+    operand_types : tuple of IRType
         The type of each operand.
     predicate : str
         Of ``icmp`` and ``fcmp``, and the operation of ``atomicrmw``.
-    element : Type or None
+    element : IRType or None
         Of ``getelementptr``, ``alloca``, ``load`` and ``store`` what is pointed to.
     indices : tuple of int
         Of ``extractvalue`` and ``insertvalue``; of a call, the number of arguments alone.
@@ -65,12 +65,12 @@ class Form:
         "type",
     )
 
-    def __init__(self, opcode: str, text: str, type_: Type, operand_types: tuple[Type, ...]) -> None:
+    def __init__(self, opcode: str, text: str, type_: IRType, operand_types: tuple[IRType, ...]) -> None:
         self.opcode, self.text, self.type, self.operand_types = opcode, text, type_, operand_types
         self.is_void = type_ is VOID
         self.flags: tuple[str, ...] = ()
         self.predicate = self.tail = ""
-        self.element: Type | None = None
+        self.element: IRType | None = None
         self.indices: tuple[int, ...] = ()
 
     def as_void(self) -> Form:
@@ -94,15 +94,15 @@ class Filling:
 
     __slots__ = ("form", "slots")
 
-    def __init__(self, form: Form, slots: tuple[Constant | None, ...]) -> None:
+    def __init__(self, form: Form, slots: tuple[ConstantValue | None, ...]) -> None:
         self.form = form
         self.slots = slots if any(slots) else None
 
-    def filled(self, values: Sequence[Value | int]) -> tuple[Form, list[Value]]:
+    def filled(self, values: Sequence[IRValue | int]) -> tuple[Form, list[IRValue]]:
         """Form and operands, with these in place of the marks; integers become constants of the operand's type."""
         slots = self.slots or (None,) * len(values)
         given = iter(values)
-        operands: list[Value] = []
+        operands: list[IRValue] = []
         for slot, type_ in zip(slots, self.form.operand_types, strict=True):
             value = next(given) if slot is None else slot
             operands.append(constant(type_, value) if isinstance(value, int) else value)

@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING
 
 from .forms import MARK, Form
 from .syntax import form_of
-from .types import LABEL, IntType, Type
-from .values import Constant, Value, constant
+from .types import LABEL, IntType, IRType
+from .values import ConstantValue, IRValue, constant
 
 if TYPE_CHECKING:
     from .module import Function
 
-__all__ = ["Block", "Instruction", "Local", "Parameter", "defined"]
+__all__ = ["Block", "Instruction", "LocalValue", "Argument", "defined"]
 
 _TERMINATORS = frozenset(
     ("br", "ret", "switch", "unreachable", "indirectbr", "invoke", "resume", "callbr", "cleanupret", "catchret")
 )
 
 
-class Local(Value):
+class LocalValue(IRValue):
     """What a function defines, with the instructions that use it.
 
     Attributes
@@ -34,12 +34,12 @@ class Local(Value):
 
     __slots__ = ("name", "users")
 
-    def __init__(self, type_: Type, name: str | None) -> None:
+    def __init__(self, type_: IRType, name: str | None) -> None:
         self.type, self.name = type_, name
         self.ref = "%" if name is None else f"%{name}"
         self.users: list[Instruction] = []
 
-    def replace_all_uses_with(self, other: Value, *, but: Iterable[Instruction] = ()) -> None:
+    def replace_all_uses_with(self, other: IRValue, *, but: Iterable[Instruction] = ()) -> None:
         """Let all instructions that use this value use another one, but for some of them."""
         kept = set(but)
         for user in [*dict.fromkeys(self.users)]:
@@ -51,17 +51,17 @@ class Local(Value):
         return ".".join(each for each in ((self.name or "").strip('"'), suffix) if each)
 
 
-class Parameter(Local):
+class Argument(LocalValue):
     """A parameter of a function, with the text of its `attributes`."""
 
     __slots__ = ("attributes",)
 
-    def __init__(self, type_: Type, name: str | None, attributes: str) -> None:
+    def __init__(self, type_: IRType, name: str | None, attributes: str) -> None:
         super().__init__(type_, name)
         self.attributes = attributes
 
 
-class Block(Local):
+class Block(LocalValue):
     """A basic block: its `instructions`, the last of which is the terminator."""
 
     __slots__ = ("function", "instructions")
@@ -104,7 +104,7 @@ class Block(Local):
         self.function.blocks.remove(self)
 
 
-class Instruction(Local):
+class Instruction(LocalValue):
     """An instruction: a form of the language, filled with operands in the order of the text.
 
     Attributes
@@ -113,7 +113,7 @@ class Instruction(Local):
         All but the operands and metadata: `opcode`, `flags`, operand types, alignment and so on.
     opcode : str
         The form's.
-    operands : list of Value
+    operands : list of IRValue
         Change them by `set_operand` and the like, which keep `users`.
     metadata : str
         The attachments as they are written, each after a comma.
@@ -128,20 +128,20 @@ class Instruction(Local):
         self.ref = "%" if name is None else f"%{name}"
         self.metadata = ""
         self.block: Block | None = None
-        self.operands: list[Value] = []
+        self.operands: list[IRValue] = []
 
-    def become(self, form: Form, operands: Sequence[Value]) -> None:
+    def become(self, form: Form, operands: Sequence[IRValue]) -> None:
         """Take another form with other operands; name, place, metadata and users stay."""
         for old in self.operands:
-            if isinstance(old, Local):
+            if isinstance(old, LocalValue):
                 old.users.remove(self)
         self.form, self.opcode, self.type = form, form.opcode, form.type
         self.operands = [*operands]
         for new in operands:
-            if isinstance(new, Local):
+            if isinstance(new, LocalValue):
                 new.users.append(self)
 
-    def rewrite(self, text: str, *values: Value | int) -> None:
+    def rewrite(self, text: str, *values: IRValue | int) -> None:
         """Become an instruction written in LLVM's syntax, with ``?`` for each operand that is given.
 
         For example ``phi.rewrite("phi i32 [ ?, ? ], [ 0, ? ]", following, latch, entry)``.
@@ -166,16 +166,16 @@ class Instruction(Local):
 
     # -- operands
 
-    def set_operand(self, place: int, value: Value) -> None:
+    def set_operand(self, place: int, value: IRValue) -> None:
         """Exchange one operand."""
         old = self.operands[place]
-        if isinstance(old, Local):
+        if isinstance(old, LocalValue):
             old.users.remove(self)
-        if isinstance(value, Local):
+        if isinstance(value, LocalValue):
             value.users.append(self)
         self.operands[place] = value
 
-    def replace_operand(self, old: Value, new: Value) -> None:
+    def replace_operand(self, old: IRValue, new: IRValue) -> None:
         """Exchange an operand wherever it is one of this instruction's."""
         for place, each in enumerate(self.operands):
             if each is old:
@@ -199,7 +199,7 @@ class Instruction(Local):
         return self.opcode in _TERMINATORS
 
     @property
-    def arguments(self) -> list[Value]:
+    def arguments(self) -> list[IRValue]:
         """The arguments of a call."""
         return self.operands[1 : 1 + self.form.indices[0]] if self.opcode == "call" and self.form.indices else []
 
@@ -209,19 +209,19 @@ class Instruction(Local):
         if self.opcode != "call" or not self.operands:
             return ""
         target = self.operands[0]
-        return (target.global_name or "") if isinstance(target, Constant) else ""
+        return (target.global_name or "") if isinstance(target, ConstantValue) else ""
 
     @property
-    def incoming(self) -> list[tuple[Value, Block]]:
+    def incoming(self) -> list[tuple[IRValue, Block]]:
         """Value and block of each edge of a phi."""
         pairs = zip(self.operands[::2], self.operands[1::2], strict=True)
         return [(value, block) for value, block in pairs if isinstance(block, Block)]
 
-    def incoming_from(self, block: Block) -> Value:
+    def incoming_from(self, block: Block) -> IRValue:
         """The value that a phi has from a block."""
         return self.operands[self.operands.index(block) - 1]
 
-    def set_incoming(self, block: Block, value: Value) -> None:
+    def set_incoming(self, block: Block, value: IRValue) -> None:
         """Exchange the value that a phi has from a block, on each edge from there."""
         for place in range(1, len(self.operands), 2):
             if self.operands[place] is block:
@@ -245,7 +245,7 @@ class Instruction(Local):
         """Take the instruction away. Nothing may use what it gives."""
         self._leave()
         for each in self.operands:
-            if isinstance(each, Local):
+            if isinstance(each, LocalValue):
                 each.users.remove(self)
         self.operands = []
 
@@ -267,6 +267,6 @@ class Instruction(Local):
         return f"{start}{self.form.text % tuple([each.ref for each in self.operands])}{self.metadata}"
 
 
-def defined(value: Value, *opcodes: str) -> Instruction | None:
+def defined(value: IRValue, *opcodes: str) -> Instruction | None:
     """The instruction that a value is, if it is one of these."""
     return value if isinstance(value, Instruction) and value.opcode in opcodes else None

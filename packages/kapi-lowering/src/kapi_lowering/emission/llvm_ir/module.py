@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from .instructions import Block, Instruction, Local, Parameter
-from .types import Type
+from .instructions import Argument, Block, Instruction, LocalValue
+from .types import IRType
 
 __all__ = ["Function", "Module"]
 
@@ -22,9 +22,9 @@ class Function:
         What stands in front of the name: linkage, calling convention, attributes of the result, and its type.
     name : str
         The name without quotes.
-    result : Type
+    result : IRType
         What it returns.
-    parameters : list of Parameter
+    parameters : list of Argument
         Its parameters.
     is_variadic : bool
         Whether it takes arguments of any type after these.
@@ -41,8 +41,8 @@ class Function:
         module: Module,
         prefix: str,
         ref: str,
-        result: Type,
-        parameters: Sequence[Parameter],
+        result: IRType,
+        parameters: Sequence[Argument],
         suffix: str,
         is_variadic: bool = False,
     ) -> None:
@@ -81,7 +81,7 @@ class Function:
         for block in [*self.blocks]:
             yield from [*block.instructions]
 
-    def parameter(self, name: str) -> Parameter | None:
+    def parameter(self, name: str) -> Argument | None:
         """The parameter of a name."""
         return next((each for each in self.parameters if each.name == name), None)
 
@@ -100,7 +100,7 @@ class Function:
                 return written
         raise AssertionError
 
-    def _locals(self) -> Iterator[Local]:
+    def _locals(self) -> Iterator[LocalValue]:
         yield from self.parameters
         for block in self.blocks:
             yield block
@@ -157,7 +157,7 @@ class Function:
         return f"<Function {self.head()}>"
 
 
-def _named(parameter: Parameter, is_declaration: bool) -> str:
+def _named(parameter: Argument, is_declaration: bool) -> str:
     return "" if is_declaration and parameter.name is None else f" {parameter.ref}"
 
 

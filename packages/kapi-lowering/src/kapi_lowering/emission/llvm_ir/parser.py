@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 
 from .forms import MARK
-from .instructions import Block, Instruction, Local, Parameter
+from .instructions import Argument, Block, Instruction, LocalValue
 from .module import Function, Module
 from .syntax import KNOWN, form_of
-from .types import OPAQUE, VOID, Type, scan_type
-from .values import Value
+from .types import OPAQUE, VOID, IRType, scan_type
+from .values import IRValue
 
 __all__ = ["parse_function_head", "parse_module"]
 
@@ -75,7 +75,7 @@ def parse_function_head(module: Module, text: str) -> Function:
     assert symbol, text
     prefix = text[: symbol.start()]
     at = symbol.end() + 1
-    parameters: list[Parameter] = []
+    parameters: list[Argument] = []
     is_variadic = False
     while not text.startswith(")", at):
         if text.startswith("...", at):
@@ -87,7 +87,7 @@ def parse_function_head(module: Module, text: str) -> Function:
         attributes, _, name = text[at:stop].rpartition(" %")
         if not name or not _LOCAL.fullmatch(f"%{name}"):
             attributes, name = text[at:stop], ""
-        parameters.append(Parameter(type_, _name(name), attributes))
+        parameters.append(Argument(type_, _name(name), attributes))
         at = stop
         while text.startswith((",", " "), at):
             at += 1
@@ -105,7 +105,7 @@ def _end_of_parameter(text: str, at: int) -> int:
     return at
 
 
-def _result(prefix: str) -> Type:
+def _result(prefix: str) -> IRType:
     """The type at the end of what stands in front of a function's name."""
     text = prefix.rstrip()
     for at in (0, *(found.end() for found in re.finditer(" ", text))):
@@ -128,7 +128,7 @@ class _Body:
     def __init__(self, function: Function, types: dict[str, str]) -> None:
         self._function = function
         self._types = types
-        self._locals: dict[str, Local] = {}
+        self._locals: dict[str, LocalValue] = {}
         count = 0
         for each in function.parameters:
             if each.name is None:
@@ -178,7 +178,7 @@ class _Body:
             if ", !" in text:
                 text, instruction.metadata = _without_attachments(text)
             pieces = _LOCAL.split(text)
-            operands: list[Value] | None
+            operands: list[IRValue] | None
             if len(pieces) == 1:
                 filling, operands = known.get(text) or form_of(text), []
             else:
@@ -197,7 +197,7 @@ class _Body:
             instruction.form, instruction.opcode, instruction.type = form, form.opcode, form.type
             instruction.operands = operands
             for each in operands:
-                if isinstance(each, Local):
+                if isinstance(each, LocalValue):
                     each.users.append(instruction)
         assert function.blocks
 
@@ -207,9 +207,9 @@ class _Body:
         self._function.blocks.append(block)
         return block
 
-    def _with_types(self, pieces: list[str]) -> tuple[str, list[Value]]:
+    def _with_types(self, pieces: list[str]) -> tuple[str, list[IRValue]]:
         """The key and operands of a text in which some of the names are those of types, or stand in a text."""
-        operands: list[Value] = []
+        operands: list[IRValue] = []
         key = pieces[0]
         for name, following in zip(pieces[1::2], pieces[2::2], strict=True):
             local = self._locals.get(name)

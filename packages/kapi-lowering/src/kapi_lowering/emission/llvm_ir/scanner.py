@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from .forms import MARK
-from .types import METADATA, Type, scan_type
-from .values import Constant, constant
+from .types import METADATA, IRType, scan_type
+from .values import ConstantValue, constant
 
 __all__ = ["TYPE_START", "Scanner", "UnknownSyntaxError"]
 
@@ -50,7 +50,7 @@ class Scanner:
 
     def __init__(self, text: str) -> None:
         self.text, self.at = text, 0
-        self.operands: list[tuple[int, int, Type, Constant | None]] = []
+        self.operands: list[tuple[int, int, IRType, ConstantValue | None]] = []
 
     # -- tokens
 
@@ -111,11 +111,11 @@ class Scanner:
                 return
         raise UnknownSyntaxError
 
-    def type(self) -> Type:
+    def type(self) -> IRType:
         type_, self.at = scan_type(self.text, self._spaces())
         return type_
 
-    def value(self, type_: Type) -> None:
+    def value(self, type_: IRType) -> None:
         """Read an operand."""
         start = self._spaces()
         self.at = start
@@ -151,7 +151,7 @@ class Scanner:
             raise UnknownSyntaxError
         self.at = found.end()
 
-    def typed(self) -> Type:
+    def typed(self) -> IRType:
         type_ = self.type()
         self.value(type_)
         return type_

@@ -17,18 +17,18 @@ from .types import (
     PTR,
     VOID,
     FunctionType,
+    IRType,
     StructType,
-    Type,
     TypeSyntaxError,
     VectorType,
     parse_type,
 )
-from .values import Constant
+from .values import ConstantValue
 
 __all__ = ["KNOWN", "form_of"]
 
 KNOWN: dict[str, Filling] = {}
-_FORMS: dict[tuple[str, Type], Form] = {}
+_FORMS: dict[tuple[str, IRType], Form] = {}
 
 
 def form_of(text: str) -> Filling:
@@ -66,10 +66,10 @@ class _Instruction(Scanner):
         super().__init__(text)
         self.flags: list[str] = []
         self.predicate = ""
-        self.element: Type | None = None
+        self.element: IRType | None = None
         self.indices: tuple[int, ...] = ()
 
-    def form(self) -> tuple[Form, list[Constant | None]]:
+    def form(self) -> tuple[Form, list[ConstantValue | None]]:
         opcode = self.word()
         if opcode in ("tail", "musttail", "notail"):
             self.flags.append(opcode)
@@ -93,34 +93,34 @@ class _Instruction(Scanner):
         form.indices, form.tail = self.indices, tail
         return form, [slot for _, _, _, slot in self.operands]
 
-    def binary(self) -> Type:
+    def binary(self) -> IRType:
         self.flags = self.words()
         type_ = self.typed()
         self.expect(",")
         self.value(type_)
         return type_
 
-    def unary(self) -> Type:
+    def unary(self) -> IRType:
         self.flags = self.words()
         return self.typed()
 
-    def cast(self) -> Type:
+    def cast(self) -> IRType:
         self.flags = self.words()
         self.typed()
         self.expect("to")
         return self.type()
 
-    def comparison(self) -> Type:
+    def comparison(self) -> IRType:
         *self.flags, self.predicate = self.words()
         return self.binary_of_words().with_scalar(I1)
 
-    def binary_of_words(self) -> Type:
+    def binary_of_words(self) -> IRType:
         type_ = self.typed()
         self.expect(",")
         self.value(type_)
         return type_
 
-    def select(self) -> Type:
+    def select(self) -> IRType:
         self.flags = self.words()
         self.typed()
         self.expect(",")
@@ -129,7 +129,7 @@ class _Instruction(Scanner):
         self.typed()
         return type_
 
-    def phi(self) -> Type:
+    def phi(self) -> IRType:
         self.flags = self.words()
         type_ = self.type()
         while True:
@@ -141,21 +141,21 @@ class _Instruction(Scanner):
             if not self.skip(","):
                 return type_
 
-    def load(self) -> Type:
+    def load(self) -> IRType:
         self.flags = self.words()
         self.element = self.type()
         self.expect(",")
         self.typed()
         return self.element
 
-    def store(self) -> Type:
+    def store(self) -> IRType:
         self.flags = self.words()
         self.element = self.typed()
         self.expect(",")
         self.typed()
         return VOID
 
-    def getelementptr(self) -> Type:
+    def getelementptr(self) -> IRType:
         self.flags = self.words()
         self.element = self.type()
         self.expect(",")
@@ -166,7 +166,7 @@ class _Instruction(Scanner):
                 type_ = index.with_scalar(type_)
         return type_
 
-    def alloca(self) -> Type:
+    def alloca(self) -> IRType:
         self.flags = self.words()
         self.element = self.type()
         at = self.at
@@ -177,14 +177,14 @@ class _Instruction(Scanner):
         space = re.search(r"addrspace\(\d+\)", self.text[self.at :])
         return parse_type(f"ptr {space[0]}") if space else PTR
 
-    def extractvalue(self) -> Type:
+    def extractvalue(self) -> IRType:
         type_ = self.typed()
         self._indices()
         for each in self.indices:
             type_ = _element(type_, each)
         return type_
 
-    def insertvalue(self) -> Type:
+    def insertvalue(self) -> IRType:
         type_ = self.typed()
         self.expect(",")
         self.typed()
@@ -198,20 +198,20 @@ class _Instruction(Scanner):
         self.at = found.end()
         self.indices = tuple(map(int, found[0][2:].split(", ")))
 
-    def extractelement(self) -> Type:
+    def extractelement(self) -> IRType:
         type_ = self.typed()
         self.expect(",")
         self.typed()
         return type_.scalar
 
-    def insertelement(self) -> Type:
+    def insertelement(self) -> IRType:
         type_ = self.typed()
         for _ in range(2):
             self.expect(",")
             self.typed()
         return type_
 
-    def shufflevector(self) -> Type:
+    def shufflevector(self) -> IRType:
         type_ = self.typed()
         self.expect(",")
         self.typed()
@@ -219,7 +219,7 @@ class _Instruction(Scanner):
         mask = self.typed()
         return mask.with_scalar(type_.scalar)
 
-    def call(self) -> Type:
+    def call(self) -> IRType:
         self.flags += self.words()
         type_ = self.type()
         self.value(PTR)
@@ -249,13 +249,13 @@ class _Instruction(Scanner):
             self.skip(",")
             self.at = self._spaces()
 
-    def atomicrmw(self) -> Type:
+    def atomicrmw(self) -> IRType:
         *self.flags, self.predicate = self.words()
         self.typed()
         self.expect(",")
         return self.typed()
 
-    def cmpxchg(self) -> Type:
+    def cmpxchg(self) -> IRType:
         self.flags = self.words()
         self.typed()
         self.expect(",")
@@ -264,17 +264,17 @@ class _Instruction(Scanner):
         self.typed()
         return parse_type(f"{{ {type_}, i1 }}")
 
-    def fence(self) -> Type:
+    def fence(self) -> IRType:
         self.flags = self.words()
         return VOID
 
-    def br(self) -> Type:
+    def br(self) -> IRType:
         self.typed()
         while self.skip(","):
             self.typed()
         return VOID
 
-    def switch(self) -> Type:
+    def switch(self) -> IRType:
         self.typed()
         self.expect(",")
         self.typed()
@@ -285,20 +285,20 @@ class _Instruction(Scanner):
             self.typed()
         return VOID
 
-    def ret(self) -> Type:
+    def ret(self) -> IRType:
         if not self.skip("void"):
             self.typed()
         return VOID
 
-    def unreachable(self) -> Type:
+    def unreachable(self) -> IRType:
         return VOID
 
 
-def _element(type_: Type, place: int) -> Type:
+def _element(type_: IRType, place: int) -> IRType:
     if isinstance(type_, StructType):
         return type_.elements[place]
     element = getattr(type_, "element", None)
-    if not isinstance(element, Type):  # a structure by name
+    if not isinstance(element, IRType):  # a structure by name
         raise UnknownSyntaxError
     return element
 

@@ -17,14 +17,14 @@ __all__ = [
     "OPAQUE",
     "PTR",
     "VOID",
-    "ArrayType",
+    "IRArrayType",
     "FloatType",
     "FunctionType",
     "IntType",
     "NamedType",
     "PointerType",
     "StructType",
-    "Type",
+    "IRType",
     "TypeSyntaxError",
     "VectorType",
     "int_type",
@@ -39,7 +39,7 @@ class TypeSyntaxError(ValueError):
     """No type that is known here begins at this place of the text."""
 
 
-class Type:
+class IRType:
     """A type without parts: ``void``, ``label``, ``metadata``, ``token``, and the base of all others.
 
     Attributes
@@ -60,16 +60,16 @@ class Type:
         return f"<{type(self).__name__} {self.text}>"
 
     @property
-    def scalar(self) -> Type:
+    def scalar(self) -> IRType:
         """The element of a vector; any other type itself."""
         return self
 
-    def with_scalar(self, scalar: Type) -> Type:
+    def with_scalar(self, scalar: IRType) -> IRType:
         """The type with another scalar, in as many lanes."""
         return scalar
 
 
-class IntType(Type):
+class IntType(IRType):
     """An integer type of `bits` bits."""
 
     __slots__ = ("bits",)
@@ -79,7 +79,7 @@ class IntType(Type):
         self.bits = int(text[1:])
 
 
-class FloatType(Type):
+class FloatType(IRType):
     """A floating-point type of `bits` bits."""
 
     __slots__ = ("bits",)
@@ -89,7 +89,7 @@ class FloatType(Type):
         self.bits = BITS_OF_FLOATS[text]
 
 
-class PointerType(Type):
+class PointerType(IRType):
     """An opaque pointer into the address space `space`."""
 
     __slots__ = ("space",)
@@ -99,23 +99,23 @@ class PointerType(Type):
         self.space = int(text[14:-1]) if len(text) > 3 else 0
 
 
-class NamedType(Type):
+class NamedType(IRType):
     """A structure that the module defines under a name."""
 
     __slots__ = ()
 
 
-class _Sequence(Type):
+class _Sequence(IRType):
     """`count` elements of one type."""
 
     __slots__ = ("count", "element")
 
-    def __init__(self, text: str, count: int, element: Type) -> None:
+    def __init__(self, text: str, count: int, element: IRType) -> None:
         super().__init__(text)
         self.count, self.element = count, element
 
 
-class ArrayType(_Sequence):
+class IRArrayType(_Sequence):
     """An array of `count` times `element`."""
 
     __slots__ = ()
@@ -132,37 +132,37 @@ class VectorType(_Sequence):
         return "vscale" in self.text
 
     @property
-    def scalar(self) -> Type:
+    def scalar(self) -> IRType:
         return self.element
 
-    def with_scalar(self, scalar: Type) -> Type:
+    def with_scalar(self, scalar: IRType) -> IRType:
         return parse_type(self.text[: -len(self.element.text) - 1] + scalar.text + ">")
 
 
-class StructType(Type):
+class StructType(IRType):
     """A structure of `elements`."""
 
     __slots__ = ("elements",)
 
-    def __init__(self, text: str, elements: tuple[Type, ...]) -> None:
+    def __init__(self, text: str, elements: tuple[IRType, ...]) -> None:
         super().__init__(text)
         self.elements = elements
 
 
-class FunctionType(Type):
+class FunctionType(IRType):
     """The type of a function that returns `result`."""
 
     __slots__ = ("parameters", "result")
 
-    def __init__(self, text: str, result: Type, parameters: tuple[Type, ...]) -> None:
+    def __init__(self, text: str, result: IRType, parameters: tuple[IRType, ...]) -> None:
         super().__init__(text)
         self.result, self.parameters = result, parameters
 
 
-_INTERNED: dict[str, Type] = {}
+_INTERNED: dict[str, IRType] = {}
 
 
-def _interned(text: str, make: Callable[[], Type]) -> Type:
+def _interned(text: str, make: Callable[[], IRType]) -> IRType:
     known = _INTERNED.get(text)
     if known is None:
         known = _INTERNED[text] = make()
@@ -179,15 +179,15 @@ _ARRAY = re.compile(r"\[(\d+) x ")
 _TARGET = re.compile(r'target\("[^"]*"[^()]*\)')
 
 
-def _plain(text: str) -> Type:
+def _plain(text: str) -> IRType:
     if text[0] == "i":
         return IntType(text)
     if text in BITS_OF_FLOATS:
         return FloatType(text)
-    return PointerType(text) if text.startswith("ptr") else Type(text)
+    return PointerType(text) if text.startswith("ptr") else IRType(text)
 
 
-def scan_type(text: str, at: int = 0) -> tuple[Type, int]:
+def scan_type(text: str, at: int = 0) -> tuple[IRType, int]:
     """The type that begins at a place of a text, and where it ends.
 
     Raises
@@ -208,7 +208,7 @@ def scan_type(text: str, at: int = 0) -> tuple[Type, int]:
     return type_, end
 
 
-def _scan_composed(text: str, at: int) -> tuple[Type, int]:
+def _scan_composed(text: str, at: int) -> tuple[IRType, int]:
     first = text[at : at + 1]
     if first == "{" or text.startswith("<{", at):
         start = at + 1 + (first == "<")
@@ -220,18 +220,18 @@ def _scan_composed(text: str, at: int) -> tuple[Type, int]:
     if sequence:
         element, end = scan_type(text, sequence.end())
         whole, count = text[at : end + 1], int(sequence[1])
-        kind = VectorType if first == "<" else ArrayType
+        kind = VectorType if first == "<" else IRArrayType
         return _interned(whole, lambda: kind(whole, count, element)), end + 1
     other = _NAMED.match(text, at) or _TARGET.match(text, at)
     if other is None:
         raise TypeSyntaxError(f"a type must begin at {text[at : at + 30]!r}")
     name = other[0]
-    return _interned(name, lambda: NamedType(name) if first == "%" else Type(name)), other.end()
+    return _interned(name, lambda: NamedType(name) if first == "%" else IRType(name)), other.end()
 
 
-def _scan_list(text: str, at: int, closing: str) -> tuple[tuple[Type, ...], int]:
+def _scan_list(text: str, at: int, closing: str) -> tuple[tuple[IRType, ...], int]:
     """Types with commas between them, and the place behind what closes the list."""
-    found: list[Type] = []
+    found: list[IRType] = []
     while True:
         while text.startswith((" ", ","), at):
             at += 1
@@ -244,7 +244,7 @@ def _scan_list(text: str, at: int, closing: str) -> tuple[tuple[Type, ...], int]
         found.append(type_)
 
 
-def parse_type(text: str) -> Type:
+def parse_type(text: str) -> IRType:
     """The type of this text.
 
     Raises
@@ -270,5 +270,5 @@ def int_type(bits: int) -> IntType:
 
 I1, I8, I16, I32, I64 = map(int_type, (1, 8, 16, 32, 64))
 PTR, VOID, LABEL, METADATA = map(parse_type, ("ptr", "void", "label", "metadata"))
-OPAQUE = Type("?")
+OPAQUE = IRType("?")
 """The type of what an instruction gives whose syntax is not known."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ..llvm_ir import Constant, Module
+from ..llvm_ir import ConstantValue, Module
 from ..pipeline import module_pass
 
 __all__ = ["drop_unused_declarations"]
@@ -16,7 +16,10 @@ _NAME = re.compile(r'@(?:"([^"]*)"|([-\w.$]+))')
 def drop_unused_declarations(module: Module) -> None:
     """Leave out declarations that nothing names, for which a back end may write imports."""
     texts = {
-        each.ref for instruction in module.instructions() for each in instruction.operands if type(each) is Constant
+        each.ref
+        for instruction in module.instructions()
+        for each in instruction.operands
+        if type(each) is ConstantValue
     }
     texts.update(module.globals.values())
     named = {found[1] or found[2] for text in texts if "@" in text for found in _NAME.finditer(text)}

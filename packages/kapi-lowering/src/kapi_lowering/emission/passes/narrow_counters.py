@@ -7,7 +7,7 @@ leave at different iterations in a vector, which then has half the registers.
 
 from __future__ import annotations
 
-from ..llvm_ir import I32, I64, Builder, ControlFlow, Function, Instruction, Loop, Value, defined
+from ..llvm_ir import I32, I64, Builder, ControlFlow, Function, Instruction, IRValue, NaturalLoop, defined
 from ..pipeline import function_pass
 
 __all__ = ["narrow_counters"]
@@ -28,7 +28,7 @@ def narrow_counters(function: Function) -> None:
                     _narrow(loop, phi)
 
 
-def _narrow(loop: Loop, phi: Instruction) -> None:
+def _narrow(loop: NaturalLoop, phi: Instruction) -> None:
     """Narrow one variable of a loop, if it is a counter that can be."""
     starts = [value.integer for value, _ in phi.incoming if value.integer is not None]
     following = [each for value, _ in phi.incoming if (each := defined(value, "add"))]
@@ -54,7 +54,7 @@ def _narrow(loop: Loop, phi: Instruction) -> None:
     next_.retype(I64, I32)
 
 
-def _bound(loop: Loop, phi: Instruction, next_: Instruction, start: int, step: int) -> Value | None:
+def _bound(loop: NaturalLoop, phi: Instruction, next_: Instruction, start: int, step: int) -> IRValue | None:
     """The value at which the loop is left in each iteration or at its end, if 31 bits hold it and it is reached."""
     for block in loop.exiting:
         branch = block.terminator
@@ -76,7 +76,7 @@ def _bound(loop: Loop, phi: Instruction, next_: Instruction, start: int, step: i
     return None
 
 
-def _is_multiple(value: Value, step: int) -> bool:
+def _is_multiple(value: IRValue, step: int) -> bool:
     """Whether a number has 31 bits, and counting from 0 by `step` does not step over it."""
     if widened := defined(value, "zext"):
         return step == 1 and "nneg" in widened.flags and widened.operands[0].type is I32
@@ -86,7 +86,7 @@ def _is_multiple(value: Value, step: int) -> bool:
     return mask is not None and 0 <= mask <= _LARGEST and step & (step - 1) == 0 and mask & (step - 1) == 0
 
 
-def _is_narrowable(user: Instruction, phi: Instruction, next_: Instruction, bound: Value) -> bool:
+def _is_narrowable(user: Instruction, phi: Instruction, next_: Instruction, bound: IRValue) -> bool:
     """Whether an instruction that uses a counter can use one of 32 bits."""
     if user.opcode == "icmp":
         others = [each for each in user.operands if each not in (phi, next_)]

@@ -10,7 +10,7 @@ it is written out, before their counts are masked as all others.
 
 from __future__ import annotations
 
-from kapi_lowering.emission.llvm_ir import I64, Builder, Function, Instruction, IntType, Value, constant, defined
+from kapi_lowering.emission.llvm_ir import I64, Builder, Function, Instruction, IntType, IRValue, constant, defined
 from kapi_lowering.emission.pipeline import function_pass
 
 __all__ = ["define_wide_shifts", "mask_shift_counts"]
@@ -25,7 +25,7 @@ def define_wide_shifts(function: Function) -> None:
             continue
         builder, last = Builder.before(each), type_.bits - 1
         value, count = each.operands
-        beyond: Value = constant(type_, 0)
+        beyond: IRValue = constant(type_, 0)
         if each.opcode == "ashr":
             beyond = builder.emit(f"ashr {type_} ?, {last}", value)
         inside = builder.emit(f"{each.opcode} {type_} ?, ?", value, builder.emit(f"and {type_} ?, {last}", count))
@@ -51,7 +51,7 @@ def _is_variable(each: Instruction) -> bool:
     return each.operands[1].integer is None and each.operands[1].ref.startswith("%")
 
 
-def _is_masked(count: Value) -> bool:
+def _is_masked(count: IRValue) -> bool:
     masked = defined(count, "and")
     mask = masked.operands[1].integer if masked and masked.type is I64 else None
     return mask is not None and 0 <= mask < I64.bits

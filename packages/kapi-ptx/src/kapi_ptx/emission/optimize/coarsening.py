@@ -19,14 +19,14 @@ from dataclasses import dataclass
 
 from kapi_lowering.emission.llvm_ir import (
     I32,
+    Argument,
     Block,
     Builder,
     Function,
     Instruction,
+    IRValue,
     Module,
-    Parameter,
     PointerType,
-    Value,
     clone_instruction,
     copy_head,
     is_pure,
@@ -69,7 +69,7 @@ class _Kernel:
         The kernel.
     guard : list of Instruction
         The instructions in front of the branch.
-    condition : Value
+    condition : IRValue
         What is branched on.
     goes_in : bool
         What the condition is of work-items in the range.
@@ -81,7 +81,7 @@ class _Kernel:
 
     function: Function
     guard: list[Instruction]
-    condition: Value
+    condition: IRValue
     goes_in: bool
     body: list[Instruction]
     block: Instruction
@@ -137,7 +137,7 @@ def _may_repeat(each: Instruction, module: Module) -> bool:
     if _is_of_global_memory(each) or (is_pure(each) and each.opcode != "phi"):
         return True
     if each.opcode == "load":  # of the argument
-        return each.form.is_plain and str(each.operands[0].type) == "ptr" and isinstance(_base(each), Parameter)
+        return each.form.is_plain and str(each.operands[0].type) == "ptr" and isinstance(_base(each), Argument)
     if each.opcode != "call" or each.operands[0].ref.startswith(_WIDE):
         return each.opcode == "call"
     if each.callee.startswith("__nv_"):
@@ -145,8 +145,8 @@ def _may_repeat(each: Instruction, module: Module) -> bool:
     return each.callee.startswith("llvm.") and _is_quiet(each, module)
 
 
-def _base(each: Instruction) -> Value:
-    value: Value = each.operands[0]
+def _base(each: Instruction) -> IRValue:
+    value: IRValue = each.operands[0]
     while isinstance(value, Instruction) and value.opcode == "getelementptr":
         value = value.operands[0]
     return value
@@ -164,12 +164,14 @@ class _Coarse:
     def __init__(self, kernel: _Kernel) -> None:
         self._kernel = kernel
         self._function = copy_head(kernel.function, f"{kernel.function.name}_by_{BLOCKS}")
-        self._shared: dict[Value, Value] = dict(zip(kernel.function.parameters, self._function.parameters, strict=True))
+        self._shared: dict[IRValue, IRValue] = dict(
+            zip(kernel.function.parameters, self._function.parameters, strict=True)
+        )
         self._varying = self._find_varying()
 
-    def _find_varying(self) -> set[Value]:
+    def _find_varying(self) -> set[IRValue]:
         """The values that a thread's work-items do not share: those that depend on the block, and elements."""
-        varying: set[Value] = {self._kernel.block}
+        varying: set[IRValue] = {self._kernel.block}
         for each in (*self._kernel.guard, *self._kernel.body):
             is_element = _is_of_global_memory(each) and each.attachment("invariant.load") is None
             if not each.form.is_void and (is_element or not varying.isdisjoint(each.operands)):
@@ -193,8 +195,8 @@ class _Coarse:
         copies = [{**self._shared, block: self._block(builder, blocks, each)} for each in range(BLOCKS)]
         for values in copies:
             self._guard(builder, values)
-        conditions: list[Value] = [values.get(self._kernel.condition, self._kernel.condition) for values in copies]
-        joined: Value = conditions.pop()
+        conditions: list[IRValue] = [values.get(self._kernel.condition, self._kernel.condition) for values in copies]
+        joined: IRValue = conditions.pop()
         for condition in conditions:
             # Everybody is let in: of a condition that lets in, all are true, and of one that keeps out, none.
             joined = builder.emit(f"{'and' if self._kernel.goes_in else 'or'} i1 ?, ?", joined, condition)
@@ -203,7 +205,7 @@ class _Coarse:
         self._edge(blocks, edge, one, next_, end)
         Builder(end).emit("ret void")
 
-    def _inside(self, builder: Builder, copies: list[dict[Value, Value]], end: Block) -> None:
+    def _inside(self, builder: Builder, copies: list[dict[IRValue, IRValue]], end: Block) -> None:
         """What all of a thread's work-items do, in turn."""
         for each in self._kernel.body:
             if each in self._varying or each.form.is_void:
@@ -216,7 +218,7 @@ class _Coarse:
                     values[each] = shared
         builder.emit("br label ?", end)
 
-    def _edge(self, blocks: Value, edge: Block, one: Block, next_: Block, end: Block) -> None:
+    def _edge(self, blocks: IRValue, edge: Block, one: Block, next_: Block, end: Block) -> None:
         """A loop over a thread's work-items, where the guard does not let all of them in."""
         builder = Builder(edge)
         turn = builder.phi(I32, [(0, self._function.entry), (0, next_)], name="coarse.turn")
@@ -237,15 +239,15 @@ class _Coarse:
         loop = module.add_metadata(f"distinct !{{{{}}, {disable}}}")
         builder.emit("br i1 ?, label ?, label ?", more, edge, end, metadata=f", !llvm.loop {loop}")
 
-    def _guard(self, builder: Builder, values: dict[Value, Value]) -> None:
+    def _guard(self, builder: Builder, values: dict[IRValue, IRValue]) -> None:
         for each in self._kernel.guard:
             if each in self._varying and each is not self._kernel.block:
                 builder.insert(clone_instruction(each, values))
 
     @staticmethod
-    def _block(builder: Builder, blocks: Value, place: Value | int) -> Value:
+    def _block(builder: Builder, blocks: IRValue, place: IRValue | int) -> IRValue:
         return builder.emit("add nuw nsw i32 ?, ?", blocks, place)
 
-    def _branch(self, builder: Builder, condition: Value, inside: Block, outside: Block) -> None:
+    def _branch(self, builder: Builder, condition: IRValue, inside: Block, outside: Block) -> None:
         targets = (inside, outside) if self._kernel.goes_in else (outside, inside)
         builder.emit("br i1 ?, label ?, label ?", condition, *targets)

@@ -8,7 +8,7 @@ the loop.
 
 from __future__ import annotations
 
-from kapi_lowering.emission.llvm_ir import Block, Builder, Function, Instruction, Type, Value
+from kapi_lowering.emission.llvm_ir import Block, Builder, Function, Instruction, IRType, IRValue
 from kapi_lowering.emission.pipeline import function_pass
 
 __all__ = ["carry_values_across_iterations"]
@@ -19,7 +19,7 @@ _MOST = 8
 _COMMUTATIVE = frozenset(("fmul", "fadd", "mul", "add", "and", "or", "xor"))
 _CARRIED = _COMMUTATIVE | {"fsub", "sub"}
 
-_Operation = tuple[str, Type, Value, Value]
+_Operation = tuple[str, IRType, IRValue, IRValue]
 
 
 @function_pass
@@ -41,8 +41,8 @@ def carry_values_across_iterations(function: Function) -> None:
 def _carry(loop: Block, outside: Block) -> bool:
     """Carry the values of one loop; whether there are any."""
     phis = loop.phis
-    first: dict[Value, Value] = {phi: phi.incoming_from(outside) for phi in phis}
-    following: dict[Value, Value] = {phi: phi.incoming_from(loop) for phi in phis}
+    first: dict[IRValue, IRValue] = {phi: phi.incoming_from(outside) for phi in phis}
+    following: dict[IRValue, IRValue] = {phi: phi.incoming_from(loop) for phi in phis}
     operations = [each for each in loop.instructions if each.opcode in _CARRIED and not each.flags]
     made: dict[_Operation, Instruction] = {}
     for each in operations:
@@ -66,11 +66,11 @@ def _carry(loop: Block, outside: Block) -> bool:
     return bool(carried)
 
 
-def _is_computed(value: Value, loop: Block) -> bool:
+def _is_computed(value: IRValue, loop: Block) -> bool:
     return isinstance(value, Instruction) and value.block is loop and value.opcode != "phi"
 
 
-def _key(opcode: str, type_: Type, left: Value, right: Value) -> _Operation:
+def _key(opcode: str, type_: IRType, left: IRValue, right: IRValue) -> _Operation:
     if opcode in _COMMUTATIVE and id(right) < id(left):
         left, right = right, left
     return opcode, type_, left, right

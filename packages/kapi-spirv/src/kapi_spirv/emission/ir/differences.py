@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kapi_lowering.emission.llvm_ir import Function, Value
+from kapi_lowering.emission.llvm_ir import Function, IRValue
 
 from .queries import id_axis
 
@@ -14,14 +14,14 @@ _CARRYING = frozenset(
 """Operations whose result differs where an operand does, for all that a compiler can find out."""
 
 
-def different_values(function: Function) -> set[Value]:
+def different_values(function: Function) -> set[IRValue]:
     """The values of a function that a compiler takes for different ones in each work-item, along each axis.
 
     They are made of ids, or read at indices that are, by operations that let nothing of a difference go. Work-items of
     a vector are neighbours along one axis, and a compiler chooses which. So a value must be made of an id of each axis
     of which the function asks for one. Others may differ, too.
     """
-    axes: dict[Value, set[int]] = {}
+    axes: dict[IRValue, set[int]] = {}
     for each in function.instructions():
         if found := id_axis(each):
             axes[each] = {found[1]}

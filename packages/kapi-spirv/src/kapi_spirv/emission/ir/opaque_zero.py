@@ -12,9 +12,9 @@ from kapi_lowering.emission.llvm_ir import (
     Function,
     Instruction,
     IntType,
+    IRType,
+    IRValue,
     PointerType,
-    Type,
-    Value,
     declare,
     int_type,
 )
@@ -26,7 +26,7 @@ _SIZE, _ID = "spir_func i64 @_Z15get_global_sizej", "spir_func i64 @_Z13get_glob
 _ODD_BITS = 7046029254386353131
 
 
-def integer_of(type_: Type) -> IntType | None:
+def integer_of(type_: IRType) -> IntType | None:
     """The integer type of as many bits as a number has; None of all else."""
     if isinstance(type_, IntType):
         return type_
@@ -71,7 +71,7 @@ def _varying_zero(function: Function, zero: Instruction) -> Instruction:
     return builder.emit("and i64 ?, ?", ids, zero, name=".i64")
 
 
-def obscured(builder: Builder, value: Value, *, is_varying: bool = False, name: str | None = None) -> Value:
+def obscured(builder: Builder, value: IRValue, *, is_varying: bool = False, name: str | None = None) -> IRValue:
     """A value as if it were another one; itself if it is neither a number nor a pointer."""
     function, type_ = builder.block.function, value.type
     if isinstance(type_, PointerType):

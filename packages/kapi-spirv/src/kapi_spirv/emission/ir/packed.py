@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from kapi_lowering.emission.llvm_ir import Function, Instruction, Module, Parameter, Value, defined
+from kapi_lowering.emission.llvm_ir import Argument, Function, Instruction, IRValue, Module, defined
 
 __all__ = ["ARRAYS", "SIZES", "Array", "array_of", "arrays_of", "field_of", "is_kernel"]
 
@@ -54,7 +54,7 @@ def arrays_of(module: Module) -> dict[int, Array]:
     return arrays
 
 
-def array_of(pointer: Value) -> tuple[int, list[Instruction]] | None:
+def array_of(pointer: IRValue) -> tuple[int, list[Instruction]] | None:
     """The offset in the packed argument of the array that a pointer leads into, and the pointers on the way there.
 
     These begin with the pointer itself, and end with the array's. None if that is not seen.
@@ -75,11 +75,11 @@ def array_of(pointer: Value) -> tuple[int, list[Instruction]] | None:
     return None
 
 
-def field_of(pointer: Value) -> int | None:
+def field_of(pointer: IRValue) -> int | None:
     """The offset in the packed argument of a pointer into it."""
-    if isinstance(pointer, Parameter):
+    if isinstance(pointer, Argument):
         return 0 if pointer.name == _PACKED else None
     step = defined(pointer, "getelementptr")
     if step is None or field_of(step.operands[0]) != 0 or str(step.form.element) != "i8" or len(step.operands) != 2:
         return None
-    return step.operands[1].integer if isinstance(step.operands[0], Parameter) else None
+    return step.operands[1].integer if isinstance(step.operands[0], Argument) else None

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from kapi_lowering.emission.llvm_ir import Builder, Function, Instruction, IntType, Type, Value, int_type
+from kapi_lowering.emission.llvm_ir import Builder, Function, Instruction, IntType, IRType, IRValue, int_type
 from kapi_lowering.emission.pipeline import function_pass
 
 __all__ = ["expand_bit_reversals"]
@@ -44,7 +44,7 @@ def _is_reversal(each: Instruction) -> bool:
     return each.callee.startswith("llvm.bitreverse.i")
 
 
-def _types(each: Instruction) -> list[Type]:
+def _types(each: Instruction) -> list[IRType]:
     element = each.form.element
     return [each.type, *each.form.operand_types, *([] if element is None else [element])]
 
@@ -54,7 +54,7 @@ def _involves(each: Instruction, narrow: IntType) -> bool:
     return any(_involves_type(type_, narrow) for type_ in _types(each))
 
 
-def _involves_type(type_: Type, narrow: IntType) -> bool:
+def _involves_type(type_: IRType, narrow: IntType) -> bool:
     return narrow.text in re.findall(r"\bi\d+\b", str(type_))
 
 
@@ -87,7 +87,7 @@ def _widen(each: Instruction, narrow: IntType, whole: IntType) -> None:
     each.erase()
 
 
-def _reversed(builder: Builder, value: Value, type_: IntType, unused: int) -> Value:
+def _reversed(builder: Builder, value: IRValue, type_: IntType, unused: int) -> IRValue:
     """Reverse bits by exchanging neighbours, pairs, and so on, and drop some of the lowest."""
     for step in (each for each in _STEPS if each < type_.bits):
         mask = sum(1 << bit for bit in range(type_.bits) if bit // step % 2 == 0)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from functools import reduce
 
-from kapi_lowering.emission.llvm_ir import I32, Builder, Function, Instruction, Module, Value, declare
+from kapi_lowering.emission.llvm_ir import I32, Builder, Function, Instruction, IRValue, Module, declare
 from kapi_lowering.emission.pipeline import module_pass
 
 from ..ir.queries import query
@@ -50,7 +50,7 @@ def linearize_groups(module: Module) -> None:
 
 def _answer(function: Function) -> None:
     """Exchange the queries of a function, and the places of its broadcasts."""
-    answers: dict[str, list[Value]] = {}
+    answers: dict[str, list[IRValue]] = {}
     for each in function.instructions():
         if each.callee.startswith(_MARKER):
             ndim = int(each.callee[-1])
@@ -62,14 +62,14 @@ def _answer(function: Function) -> None:
             _linearize(each, broadcast[1], answers.get("get_local_size", []))
 
 
-def _answers(builder: Builder, local: list[Value], groups: list[Value]) -> dict[str, list[Value]]:
+def _answers(builder: Builder, local: list[IRValue], groups: list[IRValue]) -> dict[str, list[IRValue]]:
     """Work out every id once: what each query has for an answer, by dimension."""
-    ids: dict[str, list[Value]] = {}
+    ids: dict[str, list[IRValue]] = {}
     for kind, extents, width in (("local", local, 32), ("group", groups, 64)):
         # A work-group has fewer than 2**31 work-items, and a division of 32 bits is the faster one.
         head = f"spir_func i64 @_Z12get_{kind}_idj"
         declare(builder.block.function, f"{head}(i32) nounwind memory(none)")
-        rest: Value = builder.emit(f"call {head}(i32 0)", name=f"kapi.{kind}.rest")
+        rest: IRValue = builder.emit(f"call {head}(i32 0)", name=f"kapi.{kind}.rest")
         rest = builder.emit("trunc i64 ? to i32", rest) if width == 32 else rest
         ids[kind] = []
         for dim, extent in enumerate(extents):
@@ -79,8 +79,8 @@ def _answers(builder: Builder, local: list[Value], groups: list[Value]) -> dict[
                 own = builder.emit(f"urem i{width} ?, ?", rest, divisor)
                 rest = builder.emit(f"udiv i{width} ?, ?", rest, divisor)
             ids[kind].append(builder.emit("zext i32 ? to i64", own) if width == 32 else own)
-    global_ids: list[Value] = []
-    global_sizes: list[Value] = []
+    global_ids: list[IRValue] = []
+    global_sizes: list[IRValue] = []
     for own, group, extent, number in zip(ids["local"], ids["group"], local, groups, strict=True):
         start = builder.emit("mul i64 ?, ?", group, extent)
         global_ids.append(builder.emit("add i64 ?, ?", start, own))
@@ -95,7 +95,7 @@ def _answers(builder: Builder, local: list[Value], groups: list[Value]) -> dict[
     }
 
 
-def _exchange(each: Instruction, choices: list[Value]) -> None:
+def _exchange(each: Instruction, choices: list[IRValue]) -> None:
     """Exchange a query for the choice of its dimension, a number or a value."""
     if not choices:
         raise RuntimeError(f"a work-item query must come after the extents of linear groups, got {each} before")
@@ -112,14 +112,14 @@ def _exchange(each: Instruction, choices: list[Value]) -> None:
     each.erase()
 
 
-def _linearize(each: Instruction, code: str, extents: list[Value]) -> None:
+def _linearize(each: Instruction, code: str, extents: list[IRValue]) -> None:
     """Let a broadcast name the linear id of the work-item in its work-group."""
     if not extents:
         raise RuntimeError("a broadcast must come after the extents of linear groups, got one before")
     value, *place = each.arguments
     builder = Builder.before(each)
 
-    def linear(slower: Value, faster: tuple[Value, Value]) -> Value:
+    def linear(slower: IRValue, faster: tuple[IRValue, IRValue]) -> IRValue:
         own, extent = faster
         return builder.emit("add i64 ?, ?", builder.emit("mul i64 ?, ?", slower, extent), own)
 

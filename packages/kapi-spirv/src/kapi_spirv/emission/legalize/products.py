@@ -7,7 +7,7 @@ from kapi_lowering.emission.llvm_ir import (
     Builder,
     Function,
     Instruction,
-    Value,
+    IRValue,
     declare,
     defined,
     erase_unused,
@@ -46,7 +46,7 @@ def lower_wide_products(function: Function) -> None:
         erase_unused(wide)
 
 
-def _factors(value: Value) -> tuple[Value, Value] | None:
+def _factors(value: IRValue) -> tuple[IRValue, IRValue] | None:
     """The factors of 64 bits of the product whose upper half a value is."""
     upper = defined(value, "lshr")
     product = defined(upper.operands[0], "mul") if upper and upper.operands[1].integer == 64 else None
@@ -54,6 +54,6 @@ def _factors(value: Value) -> tuple[Value, Value] | None:
     return (factors[0], factors[1]) if len(factors) == 2 and factors[0] and factors[1] else None
 
 
-def _narrow(value: Value) -> Value | None:
+def _narrow(value: IRValue) -> IRValue | None:
     widened: Instruction | None = defined(value, "zext")
     return widened.operands[0] if widened and widened.operands[0].type is I64 else None

@@ -11,7 +11,7 @@ from kapi_lowering.emission.llvm_ir import (
     Function,
     Instruction,
     IntType,
-    Value,
+    IRValue,
     constant,
     declare,
     defined,
@@ -73,7 +73,7 @@ class _Conversion:
         self._middle = int_type(max(call.type.bits, 32))
         self._emit = Builder.before(call).emit
 
-    def number(self) -> Value:
+    def number(self) -> IRValue:
         """The integer."""
         value = self._call.arguments[0]
         if value.type.text == "half":  # each value of which is a float32
@@ -84,19 +84,19 @@ class _Conversion:
         number = self._bounded(value, make(self._inside(value)))
         return self._emit(f"trunc {self._middle} ? to {self._type}", number) if self._type.bits < 32 else number
 
-    def _choose(self, condition: Value, one: Value | int, other: Value | int) -> Value:
+    def _choose(self, condition: IRValue, one: IRValue | int, other: IRValue | int) -> IRValue:
         return self._emit(f"select i1 ?, {self._middle} ?, {self._middle} ?", condition, one, other)
 
-    def _compare(self, predicate: str, value: Value, limit: float) -> Value:
+    def _compare(self, predicate: str, value: IRValue, limit: float) -> IRValue:
         return self._emit(f"fcmp {predicate} {value.type} ?, ?", value, constant(value.type, limit))
 
     # -- the ends of the range
 
-    def _has_highest(self, value: Value) -> bool:
+    def _has_highest(self, value: IRValue) -> bool:
         """Whether the highest integer is a float, so that floats can be cut off there before the conversion."""
         return self._bits <= {"float": 24, "double": 53}[value.type.text]
 
-    def _inside(self, value: Value) -> Value:
+    def _inside(self, value: IRValue) -> IRValue:
         """The float, or the end of the range that it lies beyond, as far as ends are floats."""
         least = -(2.0**self._bits) if self._is_signed else 0.0
         end = constant(value.type, least)
@@ -109,10 +109,10 @@ class _Conversion:
             value = self._select(self._compare("ogt", value, most), constant(value.type, most), value)
         return value
 
-    def _select(self, condition: Value, one: Value, other: Value) -> Value:
+    def _select(self, condition: IRValue, one: IRValue, other: IRValue) -> IRValue:
         return self._emit(f"select i1 ?, {one.type} ?, {one.type} ?", condition, one, other)
 
-    def _bounded(self, value: Value, number: Value) -> Value:
+    def _bounded(self, value: IRValue, number: IRValue) -> IRValue:
         """The integer of a float that was taken inside, or what it is where that could not be done with floats."""
         if not self._has_highest(value):
             number = self._choose(self._compare("oge", value, 2.0**self._bits), 2**self._bits - 1, number)
@@ -120,15 +120,15 @@ class _Conversion:
 
     # -- the integer
 
-    def _narrow(self, value: Value) -> Value:
+    def _narrow(self, value: IRValue) -> IRValue:
         """By the processor's own conversion, to 32 bits at least."""
         letter = "s" if self._is_signed or self._type.bits < 32 else "u"
         return self._emit(f"fpto{letter}i {value.type} ? to {self._middle}", value)
 
-    def _long_of_float(self, value: Value) -> Value:
+    def _long_of_float(self, value: IRValue) -> IRValue:
         """Below 2**31 by 32 bits; above, a float32 is a whole number: its mantissa, shifted."""
         emit = self._emit
-        number: Value = emit("fptosi float ? to i32", value)
+        number: IRValue = emit("fptosi float ? to i32", value)
         if not self._is_signed:
             number = emit("select i1 ?, i32 ?, i32 0", emit("icmp sgt i32 ?, 0", number), number)
         number = emit("sext i32 ? to i64", number)
@@ -137,12 +137,12 @@ class _Conversion:
         is_small = self._compare("olt", size, 2.0**31)
         return self._choose(is_small, number, self._bounded(value, self._shifted(self._inside(value))))
 
-    def _call_of(self, callee: str, value: Value) -> Value:
+    def _call_of(self, callee: str, value: IRValue) -> IRValue:
         assert self._call.block is not None
         declare(self._call.block.function, f"{callee}({value.type}) {_PURE}")
         return self._emit(f"call {callee}({value.type} ?)", value)
 
-    def _shifted(self, value: Value) -> Value:
+    def _shifted(self, value: IRValue) -> IRValue:
         """The integer of a float32 that has no fraction."""
         emit = self._emit
         bits = emit("bitcast float ? to i32", value)
@@ -155,13 +155,13 @@ class _Conversion:
         sign = emit("sext i32 ? to i64", emit("ashr i32 ?, 31", bits))
         return emit("sub i64 ?, ?", emit("xor i64 ?, ?", number, sign), sign)
 
-    def _pieces(self, value: Value) -> Value:
+    def _pieces(self, value: IRValue) -> IRValue:
         """Three pieces of a signed integer, each cut off at the point: they have one sign, so their sum is, too.
 
         There is no call in it, for which Intel's compiler for CPUs makes no vectors of a loop.
         """
         emit, type_ = self._emit, value.type
-        parts: list[Value] = []
+        parts: list[IRValue] = []
         for shift in (32, 16, 0):
             scaled = self._scaled(value, 2.0**-shift) if shift else value
             part = emit(f"fptosi {type_} ? to i32", scaled)
@@ -172,10 +172,10 @@ class _Conversion:
                 value = emit(f"fsub {type_} ?, ?", value, full)
         return emit("add i64 ?, ?", emit("add i64 ?, ?", parts[0], parts[1]), parts[2])
 
-    def _scaled(self, value: Value, factor: float) -> Value:
+    def _scaled(self, value: IRValue, factor: float) -> IRValue:
         return self._emit(f"fmul {value.type} ?, ?", value, constant(value.type, factor))
 
-    def _halves(self, value: Value) -> Value:
+    def _halves(self, value: IRValue) -> IRValue:
         """Two halves of 32 bits, each by adding a number at which doubles are whole and have the half as last bits."""
         emit, type_ = self._emit, value.type
         whole = self._call_of("double @llvm.trunc.f64", value)

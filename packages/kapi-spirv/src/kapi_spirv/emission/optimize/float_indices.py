@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from kapi_lowering.emission.llvm_ir import I32, I64, Builder, Instruction, Module, Parameter, Value, defined
+from kapi_lowering.emission.llvm_ir import I32, I64, Argument, Builder, Instruction, IRValue, Module, defined
 from kapi_lowering.emission.pipeline import module_pass
 
 from ..ir.packed import SIZES, array_of, arrays_of, is_kernel
@@ -67,7 +67,7 @@ def _is_start(step: Instruction, sizes: dict[int, int]) -> bool:
     """Whether an element is of an array that is small enough, from its first one on."""
     pointer = step.operands[0]
     if str(pointer.type) == "ptr addrspace(3)":
-        return isinstance(pointer, Parameter)
+        return isinstance(pointer, Argument)
     array = array_of(pointer)
     return array is not None and array[1] == [pointer] and sizes.get(array[0]) == SIZES.get(str(step.form.element), -1)
 
@@ -82,7 +82,7 @@ def _is_atomic(user: Instruction) -> bool:
     return _ATOMIC.fullmatch(user.callee) is not None
 
 
-def _is_access(user: Instruction, pointer: Value) -> bool:
+def _is_access(user: Instruction, pointer: IRValue) -> bool:
     """Whether an instruction accesses memory at a pointer, and does nothing else with that."""
     if user.operands.count(pointer) != 1:
         return False

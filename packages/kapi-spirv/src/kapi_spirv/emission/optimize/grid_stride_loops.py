@@ -13,8 +13,8 @@ from kapi_lowering.emission.llvm_ir import (
     ControlFlow,
     Function,
     Instruction,
-    Loop,
-    Value,
+    IRValue,
+    NaturalLoop,
     clone_blocks,
     constant,
     defined,
@@ -67,34 +67,34 @@ class _GridStrideLoop:
 
     Attributes
     ----------
-    function, loop : Function, Loop
+    function, loop : Function, NaturalLoop
         What it is.
     header, guard, entry, latch, exit : Block
         The block by which it is entered, that which decides whether it is, that which leads there, that which ends an
         iteration, and that which follows.
-    begins : Value
+    begins : IRValue
         Whether a work-item has an iteration at all.
-    lane, end, step : Value
+    lane, end, step : IRValue
         Lanes are from 0 to `step`; each begins at the sum of itself and `others`, and goes to `end` by `step`.
-    others : list of Value
+    others : list of IRValue
         What is the same for all lanes.
     """
 
     function: Function
-    loop: Loop
+    loop: NaturalLoop
     header: Block
     guard: Block
     entry: Block
     latch: Block
     exit: Block
-    begins: Value
-    lane: Value
-    others: list[Value]
-    end: Value
-    step: Value
+    begins: IRValue
+    lane: IRValue
+    others: list[IRValue]
+    end: IRValue
+    step: IRValue
 
 
-def _grid_stride_loop(function: Function, loop: Loop) -> _GridStrideLoop | None:
+def _grid_stride_loop(function: Function, loop: NaturalLoop) -> _GridStrideLoop | None:
     """A loop as such a one, or None."""
     header, latch = loop.header, loop.latch
     instructions = [*loop.instructions()]
@@ -126,7 +126,7 @@ def _grid_stride_loop(function: Function, loop: Loop) -> _GridStrideLoop | None:
     return _GridStrideLoop(function, loop, header, guard, entry, latch, begins[1], begins[0], *lane, end, step)
 
 
-def _branch(block: Block, first: Block) -> tuple[Value, Block] | None:
+def _branch(block: Block, first: Block) -> tuple[IRValue, Block] | None:
     """Condition and other target of a block that leads to `first` where the condition is true."""
     operands = block.terminator.operands
     if block.terminator.opcode != "br" or len(operands) != 3 or operands[1] is not first:
@@ -148,13 +148,13 @@ def _may_speculate(each: Instruction) -> bool:
     return each.opcode in _SPECULATABLE or bool(is_plain_call) or _is_field(each)
 
 
-def _is_field(value: Value) -> bool:
+def _is_field(value: IRValue) -> bool:
     """Whether a value is read from the packed argument."""
     load = defined(value, "load")
     return load is not None and load.type.text.startswith("i") and field_of(load.operands[0]) is not None
 
 
-def _counts(header: Block, entry: Block, latch: Block, counter: Value, start: Value, step: Value) -> bool:
+def _counts(header: Block, entry: Block, latch: Block, counter: IRValue, start: IRValue, step: IRValue) -> bool:
     """Whether a value is the loop's counter, from `start` by `step`."""
     phi = defined(counter, "phi")
     if phi is None or phi.block is not header or phi.type is not I64:
@@ -163,7 +163,7 @@ def _counts(header: Block, entry: Block, latch: Block, counter: Value, start: Va
     return phi.incoming_from(entry) is start and following is not None and {*following.operands} == {counter, step}
 
 
-def _lane(start: Value, step: Value) -> tuple[Value, list[Value]] | None:
+def _lane(start: IRValue, step: IRValue) -> tuple[IRValue, list[IRValue]] | None:
     """The id that a loop starts at, and what is added to it; None unless the step is the number of ids."""
     size, parts = size_axis(step), _parts(start, 6)
     lanes = [each for each in parts if id_axis(each)]
@@ -173,13 +173,13 @@ def _lane(start: Value, step: Value) -> tuple[Value, list[Value]] | None:
     return (lanes[0], parts) if all(_is_uniform(each, _DEPTH) for each in parts) else None
 
 
-def _parts(value: Value, depth: int) -> list[Value]:
+def _parts(value: IRValue, depth: int) -> list[IRValue]:
     """The values of which one is the sum."""
     found = defined(value, "add") if depth and value.type is I64 else None
     return [part for each in found.operands for part in _parts(each, depth - 1)] if found else [value]
 
 
-def _is_uniform(value: Value, depth: int) -> bool:
+def _is_uniform(value: IRValue, depth: int) -> bool:
     """Whether an integer is the same for all work-items of a group, as a compiler sees."""
     if not isinstance(value, Instruction):
         return value.integer is not None
@@ -200,7 +200,7 @@ class _Split:
     def write(self) -> None:
         """Put the uniform loop in front of the loop as it is."""
         each, function = self._found, self._function
-        values: dict[Value, Value] = {}
+        values: dict[IRValue, IRValue] = {}
         blocks = [block for block in function.blocks if block in each.loop.blocks]
         only_tested = self._only_tested()
         clone_blocks(blocks, values, before=each.header, suffix="uniform")
@@ -232,13 +232,13 @@ class _Split:
             if isinstance(copy, Instruction):
                 copy.erase()
 
-    def _enter(self, header: Block, last: Block) -> Value:
+    def _enter(self, header: Block, last: Block) -> IRValue:
         """Enter the uniform loop if all lanes have an iteration; returns how many steps of the range are left."""
         each = self._found
         if each.guard is not each.entry:
             each.guard.terminator.rewrite("br label ?", each.entry)
         builder = Builder.before(each.entry.terminator, prefix=_PREFIX)
-        first: Value = constant(I64, 0)
+        first: IRValue = constant(I64, 0)
         for other in each.others:
             first = builder.emit("add i64 ?, ?", first, other, name="first")
         is_any = builder.emit("icmp sgt i64 ?, ?", each.end, first, name="is.any")
@@ -247,7 +247,7 @@ class _Split:
         each.entry.terminator.rewrite("br i1 ?, label ?, label ?", is_whole, header, last)
         return some
 
-    def _count(self, header: Block, latch: Block, some: Value, over: Block) -> Value:
+    def _count(self, header: Block, latch: Block, some: IRValue, over: Block) -> IRValue:
         """Let the uniform loop go on while the width is left; returns what is left."""
         each = self._found
         builder = Builder(header, header.instructions[0])

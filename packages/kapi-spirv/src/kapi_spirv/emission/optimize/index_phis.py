@@ -9,8 +9,8 @@ from kapi_lowering.emission.llvm_ir import (
     Builder,
     Function,
     Instruction,
+    IRValue,
     Module,
-    Value,
     constant,
     defined,
 )
@@ -55,7 +55,7 @@ class _Indices:
     def narrow(self) -> None:
         """Make what loops choose, and what that is made of, of 32 bits."""
         wide = self._made_of([each for each in self._small if self._is_chosen(each)])
-        narrow: dict[Value, Value] = {each: self._narrowed(each) for each in wide}
+        narrow: dict[IRValue, IRValue] = {each: self._narrowed(each) for each in wide}
         for each in wide:
             for place, part in zip(_places(each), self._small[each], strict=True) if self._small[each] else ():
                 user = narrow[each]
@@ -103,7 +103,7 @@ class _Indices:
                 pending += [part for part in self._small[each] if isinstance(part, Instruction) and part in self._small]
         return found
 
-    def _parts(self, each: Instruction) -> list[Value] | None:
+    def _parts(self, each: Instruction) -> list[IRValue] | None:
         """What an integer is small by, if these are: None if it may be large, whatever they are."""
         if each.opcode == "phi":
             return [value for value, _ in each.incoming]
@@ -118,7 +118,7 @@ class _Indices:
             return []
         return None
 
-    def _is_small(self, value: Value) -> bool:
+    def _is_small(self, value: IRValue) -> bool:
         number = value.integer
         return value in self._small or (number is not None and 0 <= number <= _LARGEST)
 
@@ -130,7 +130,7 @@ class _Indices:
         return any(value in self._made_of([each]) for each in choices if each.opcode in ("select", "phi"))
 
 
-def _accessed(access: Instruction, arrays: dict[int, Array]) -> tuple[Value, Block | None] | None:
+def _accessed(access: Instruction, arrays: dict[int, Array]) -> tuple[IRValue, Block | None] | None:
     """The index at which a block reads or writes an array of one axis, with the block."""
     step = defined(access.operands[-1], "getelementptr") if access.opcode in ("load", "store") else None
     found = array_of(step) if step and len(step.operands) == 2 else None
@@ -147,5 +147,5 @@ def _places(each: Instruction) -> range:
     return range(1, 3) if each.opcode == "select" else range(2) if each.opcode in ("lshr", "ashr") else range(1)
 
 
-def _low(value: Value, narrow: dict[Value, Value]) -> Value:
+def _low(value: IRValue, narrow: dict[IRValue, IRValue]) -> IRValue:
     return narrow[value] if value.integer is None else constant(I32, value.integer)

@@ -11,11 +11,11 @@ from kapi_lowering.emission.llvm_ir import (
     ControlFlow,
     Function,
     Instruction,
-    Loop,
+    IRType,
+    IRValue,
     Module,
+    NaturalLoop,
     PointerType,
-    Type,
-    Value,
     constant,
     is_pure,
 )
@@ -54,7 +54,7 @@ def hoist_invariant_loads(module: Module, are_noalias: bool) -> None:
 
 def _candidates(
     function: Function, sizes: dict[int, Array], are_noalias: bool
-) -> Iterator[tuple[Loop, Block, Array, list[Instruction]]]:
+) -> Iterator[tuple[NaturalLoop, Block, Array, list[Instruction]]]:
     """What can be read before loops: the loop, the block before it, the array, and the loads."""
     for loop in ControlFlow(function).loops:  # what is read before an outer one need not be before inner ones
         before = loop.preheader
@@ -84,7 +84,7 @@ def _candidates(
             yield loop, before, sizes[offset], together
 
 
-def _writes(loop: Loop) -> bool | None:
+def _writes(loop: NaturalLoop) -> bool | None:
     """Whether a loop writes arrays; None if it may write anything, or wait for others."""
     is_written = False
     for each in loop.instructions():
@@ -106,7 +106,7 @@ def _is_of_arrays(store: Instruction) -> bool:
     return isinstance(type_, PointerType) and type_.space in _OF_ARRAYS
 
 
-def _offsets(pointers: list[Instruction]) -> list[tuple[Value, int]] | None:
+def _offsets(pointers: list[Instruction]) -> list[tuple[IRValue, int]] | None:
     """What a pointer is beyond its array: values, each with the bytes that it counts."""
     found = []
     for step in pointers[:-1]:
@@ -117,25 +117,25 @@ def _offsets(pointers: list[Instruction]) -> list[tuple[Value, int]] | None:
     return found
 
 
-def _hoist(loop: Loop, before: Block, array: Array, loads: list[Instruction]) -> None:
+def _hoist(loop: NaturalLoop, before: Block, array: Array, loads: list[Instruction]) -> None:
     """Read before the loop, in a block of its own, where the elements exist."""
     header, function = loop.header, before.function
     assert header is not None
     packed = function.parameter("packed")
     assert packed is not None
     builder = Builder.before(before.terminator)
-    size: Value = builder.emit("add i64 0, ?", array.size)
+    size: IRValue = builder.emit("add i64 0, ?", array.size)
     for extent in array.extents:
         at = builder.emit(f"getelementptr inbounds nuw i8, ptr ?, i64 {extent}", packed)
         size = builder.emit("mul i64 ?, ?", size, builder.emit("load i64, ptr ?, align 8", at))
-    elements: dict[tuple[Type, Value], Instruction] = {}
+    elements: dict[tuple[IRType, IRValue], Instruction] = {}
     for each in loads:
         elements.setdefault((each.type, each.operands[0]), each)
-    exists: Value | None = None
+    exists: IRValue | None = None
     for _, pointer in elements:
         found = array_of(pointer)
         assert found is not None
-        offset: Value = constant(I64, 0)
+        offset: IRValue = constant(I64, 0)
         for value, width in _offsets(found[1]) or []:
             offset = builder.emit("add i64 ?, ?", offset, builder.emit(f"mul i64 ?, {width}", value))
         # An array's element begins at a multiple of its size; a part of one is read with it.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from kapi_lowering.emission.llvm_ir import Builder, ControlFlow, Function, Instruction, Value
+from kapi_lowering.emission.llvm_ir import Builder, ControlFlow, Function, Instruction, IRValue
 from kapi_lowering.emission.pipeline import function_pass
 
 from ..ir.opaque_zero import integer_of
@@ -38,7 +38,7 @@ def _expand(call: Instruction) -> None:
     line = call.attachment("dbg")
     call.metadata = "" if line is None else f", !dbg {line}"
 
-    def emit(text: str, *values: Value) -> Instruction:
+    def emit(text: str, *values: IRValue) -> Instruction:
         return builder.emit(text, *values, metadata=call.metadata)
 
     if name == "fabs":

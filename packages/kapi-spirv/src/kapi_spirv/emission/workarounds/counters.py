@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kapi_lowering.emission.llvm_ir import Function, Instruction, IntType, Local, Value, defined
+from kapi_lowering.emission.llvm_ir import Function, Instruction, IntType, IRValue, LocalValue, defined
 from kapi_lowering.emission.pipeline import function_pass
 
 from ..ir.opaque_zero import opaque_zero
@@ -30,14 +30,14 @@ def obscure_counter_starts(function: Function) -> None:
                     phi.set_incoming(block, opaque_zero(function, phi.type))
 
 
-def _after_a_step(test: Instruction) -> list[Value]:
+def _after_a_step(test: Instruction) -> list[IRValue]:
     """The value that a comparison asks about, whether it is beyond another one that is no constant."""
     if test.opcode != "icmp" or test.predicate not in ("sgt", "sge", "slt", "sle"):
         return []
     one, other = test.operands
     if test.predicate in ("slt", "sge"):
         one, other = other, one
-    if not isinstance(one, Local) or not isinstance(other, Local):
+    if not isinstance(one, LocalValue) or not isinstance(other, LocalValue):
         return []
     # `k < x + 1` is `k <= x` to a compiler that knows that x + 1 does not wrap.
     is_next = any("nsw" in each.flags for each in (one, other) if isinstance(each, Instruction))

@@ -13,7 +13,7 @@ from kapi_lowering.emission.llvm_ir import (
     Function,
     Instruction,
     IntType,
-    Value,
+    IRValue,
     constant,
     declare,
     defined,
@@ -78,12 +78,12 @@ def guard_id_comparisons(function: Function) -> None:
             test.rewrite(f"icmp {_NEXT.get(predicate, predicate)} i64 ?, ?", value, clamped)
 
 
-def _guard_conditions(function: Function) -> set[Value]:
+def _guard_conditions(function: Function) -> set[IRValue]:
     """The values that make guards: conditions in front of all that a kernel does, whose other branch does nothing.
 
     Behind the first barrier, or algorithm, of the work-group there are none.
     """
-    found: set[Value] = set()
+    found: set[IRValue] = set()
     block, seen = function.entry, set[Block]()
     while block not in seen:
         seen.add(block)
@@ -122,9 +122,9 @@ def _leaves_no_trace(each: Instruction) -> bool:
     return is_pure(each) or each.is_terminator or each.opcode in ("load", "alloca")
 
 
-def _depends_on_ids(value: Value) -> bool:
+def _depends_on_ids(value: IRValue) -> bool:
     """Whether a value is computed from ids, without a memory in between."""
-    pending, seen = [value], set[Value]()
+    pending, seen = [value], set[IRValue]()
     while pending:
         each = pending.pop()
         if each in seen or not isinstance(each, Instruction):
@@ -137,7 +137,7 @@ def _depends_on_ids(value: Value) -> bool:
     return False
 
 
-def _is_positive(value: Value) -> bool:
+def _is_positive(value: IRValue) -> bool:
     """Whether a value is known not to be negative."""
     if value.integer is not None:
         return value.integer >= 0
@@ -153,10 +153,10 @@ def _is_positive(value: Value) -> bool:
     return first is not None and int(first[1]) >= 0
 
 
-def _clamped(builder: Builder, predicate: str, value: Value) -> Value:
+def _clamped(builder: Builder, predicate: str, value: IRValue) -> IRValue:
     """A limit that ids are compared with in the place of a value."""
 
-    def call(name: str, value: Value, limit: int) -> Value:
+    def call(name: str, value: IRValue, limit: int) -> IRValue:
         declare(builder.block.function, f"i64 @llvm.{name}.i64(i64, i64)")
         return builder.call(f"i64 @llvm.{name}.i64", value, constant(I64, limit))
 

@@ -9,9 +9,9 @@ from kapi_lowering.emission.llvm_ir import (
     ControlFlow,
     Function,
     Instruction,
-    Loop,
+    IRValue,
+    NaturalLoop,
     PointerType,
-    Value,
 )
 from kapi_lowering.emission.pipeline import function_pass
 
@@ -37,7 +37,7 @@ def copy_live_outs(function: Function) -> None:
                     _copy(loop, loop.header, phi, builder)
 
 
-def _copy(loop: Loop, header: Block, phi: Instruction, builder: Builder) -> None:
+def _copy(loop: NaturalLoop, header: Block, phi: Instruction, builder: Builder) -> None:
     """Copy a variable of a loop that is used behind it."""
     if not isinstance(phi.type, PointerType) and integer_of(phi.type) is None:
         return
@@ -56,7 +56,7 @@ def _copy(loop: Loop, header: Block, phi: Instruction, builder: Builder) -> None
         user.replace_operand(phi, copy)
 
 
-def _mixed(builder: Builder, value: Instruction, before: Value) -> Instruction:
+def _mixed(builder: Builder, value: Instruction, before: IRValue) -> Instruction:
     """A value as it is, which depends on that of the iteration before for all that a compiler knows."""
     function, type_ = builder.block.function, value.type
     if isinstance(type_, PointerType):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kapi_lowering.emission.llvm_ir import Builder, Function, Instruction, Local, Value
+from kapi_lowering.emission.llvm_ir import Builder, Function, Instruction, IRValue, LocalValue
 from kapi_lowering.emission.pipeline import function_pass
 
 from ..ir.opaque_zero import obscured
@@ -18,10 +18,10 @@ def separate_sines_and_cosines(function: Function) -> None:
     makes one call of each sine and cosine of one number, and loses such a call that takes another's result. Pairs
     that depend on none stay one call.
     """
-    calls: dict[Value, dict[str, list[Instruction]]] = {}
+    calls: dict[IRValue, dict[str, list[Instruction]]] = {}
     for each in function.instructions():
         word = each.callee[5:8] if each.callee.startswith(("llvm.sin.f", "llvm.cos.f")) else ""
-        if word and isinstance(each.arguments[0], Local):
+        if word and isinstance(each.arguments[0], LocalValue):
             calls.setdefault(each.arguments[0], {}).setdefault(word, []).append(each)
     pairs = {operand: uses for operand, uses in calls.items() if len(uses) == 2}
     results = {call for uses in pairs.values() for each in uses.values() for call in each}
@@ -30,7 +30,7 @@ def separate_sines_and_cosines(function: Function) -> None:
             cosine.set_operand(1, obscured(Builder.before(cosine), operand))
 
 
-def _depends(value: Value, results: set[Instruction]) -> bool:
+def _depends(value: IRValue, results: set[Instruction]) -> bool:
     """Whether a value is computed from one of the results."""
     pending, seen = [value], {value}
     while pending:

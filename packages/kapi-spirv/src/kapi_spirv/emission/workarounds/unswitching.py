@@ -8,15 +8,15 @@ from kapi_lowering.emission.llvm_ir import (
     I1,
     Block,
     Builder,
-    Constant,
+    ConstantValue,
     ControlFlow,
     DominatorTree,
     Function,
     Instruction,
     IntType,
-    Local,
-    Loop,
-    Value,
+    IRValue,
+    LocalValue,
+    NaturalLoop,
     postorder,
 )
 from kapi_lowering.emission.pipeline import function_pass
@@ -74,12 +74,18 @@ def _deciding(each: Instruction) -> Iterator[int]:
         return
     is_logic = each.type is I1 and each.opcode in ("and", "or", "xor", "select")
     if is_logic:
-        yield from (place for place in range(len(each.operands) - 1, -1, -1) if isinstance(each.operands[place], Local))
-    elif each.opcode in ("select", "br") and each.form.operand_types[0] is I1 and isinstance(each.operands[0], Local):
+        yield from (
+            place for place in range(len(each.operands) - 1, -1, -1) if isinstance(each.operands[place], LocalValue)
+        )
+    elif (
+        each.opcode in ("select", "br")
+        and each.form.operand_types[0] is I1
+        and isinstance(each.operands[0], LocalValue)
+    ):
         yield 0
 
 
-def _vary(each: Instruction, place: int, loop: Loop) -> None:
+def _vary(each: Instruction, place: int, loop: NaturalLoop) -> None:
     """Mix an operand with a value that changes in the loop, so that it is itself still."""
     assert loop.header is not None
     phi = next((each for each in loop.header.phis if integer_of(each.type)), None)
@@ -97,7 +103,7 @@ def _vary(each: Instruction, place: int, loop: Loop) -> None:
     each.set_operand(place, builder.emit(f"xor {condition.type} ?, ?", condition, never, name="kapi.kept"))
 
 
-def _is_fixed(value: Value, loop: Loop, depth: int) -> bool:
+def _is_fixed(value: IRValue, loop: NaturalLoop, depth: int) -> bool:
     """Whether a value is the same in each iteration, for all that a compiler sees."""
     if loop.is_invariant(value):
         return True
@@ -107,7 +113,7 @@ def _is_fixed(value: Value, loop: Loop, depth: int) -> bool:
     return all(_is_fixed(each, loop, depth - 1) for each in value.operands)
 
 
-def _is_uniform(value: Value, depth: int) -> bool:
+def _is_uniform(value: IRValue, depth: int) -> bool:
     """Whether a value is the same for all work-items, for all that a compiler sees."""
     if not isinstance(value, Instruction):
         return True
@@ -132,7 +138,7 @@ class _Paths:
                     self._next[block].append(target)
                     self._before[target].append(block)
 
-    def divergent(self, loops: list[Loop]) -> list[Loop]:
+    def divergent(self, loops: list[NaturalLoop]) -> list[NaturalLoop]:
         """Loops to which work-items come apart: some may come to one, and others to another."""
         found = [loop for loop in loops if not any(map(is_convergent, loop.instructions()))]
         decisions = [self._decisions(loop.header) for loop in found if loop.header]
@@ -170,7 +176,7 @@ class _Paths:
         return before in self._before[block] and before.successors.count(block) == 1
 
 
-def _vary_joined_values(paths: _Paths, loops: list[Loop]) -> None:
+def _vary_joined_values(paths: _Paths, loops: list[NaturalLoop]) -> None:
     """Let one of the values that join behind loops be, for all that a compiler knows, of each work-item's own."""
     different = different_values(paths.function)
     dominators = paths.dominators()
@@ -183,6 +189,6 @@ def _vary_joined_values(paths: _Paths, loops: list[Loop]) -> None:
             if not incoming or any(value in different for value, _ in phi.incoming):
                 continue
             # A constant rather than a value, which may be known to differ already.
-            value, before = min(incoming, key=lambda each: not isinstance(each[0], Constant))
+            value, before = min(incoming, key=lambda each: not isinstance(each[0], ConstantValue))
             builder = Builder.before(before.terminator)
             phi.set_incoming(before, obscured(builder, value, is_varying=True, name="kapi.kept"))
