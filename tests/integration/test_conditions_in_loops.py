@@ -1,6 +1,6 @@
 """Each kind of loop, growing value, condition and consequence: the device against plain Python.
 
-Intel's compiler for CPUs takes conditions out of loops, wrongly: `kapi_spirv.emission.faults.unswitching`.
+Intel's compiler for CPUs takes conditions out of loops, wrongly: `kapi_spirv.emission.workarounds.unswitching`.
 """
 
 from __future__ import annotations

@@ -133,14 +133,14 @@ def test_driver_does_group_operations_in_32_bits():
 
 
 def test_driver_is_asked_for_a_loop_that_swaps_variables(observe):
-    """`a, b = b, a + b`: `kapi_spirv.emission.faults.recurrences`."""
+    """`a, b = b, a + b`: `kapi_spirv.emission.workarounds.recurrences`."""
     swap = "long a = 0, b = 1; for (long k = 0; k < i; k++) { const long t = a + b; a = b; b = t; } o[i] = a;"
     done = in_opencl_c(f"print(run({swap!r}, 10).tolist() == [0, 1, 1, 2, 3, 5, 8, 13, 21, 34])")
     observe("loop that swaps variables", outcome(done, "True\n"))
 
 
 def test_driver_is_asked_for_sines_of_sines(observe):
-    """`kapi_spirv.emission.faults.sines`."""
+    """`kapi_spirv.emission.workarounds.sines`."""
     done = in_opencl_c("run('float x = i, a = sin(x), b = cos(x); o[i] = sin(a) + cos(a) + b;', 16)\nprint('ran')")
     observe("sines and cosines of sines", outcome(done, "ran\n"))
 
@@ -201,7 +201,7 @@ print(np.array_equal(result, -values))
 
 
 def test_driver_is_asked_for_negated_floats_at_barriers(observe):
-    """`kapi_spirv.emission.faults.negations`."""
+    """`kapi_spirv.emission.workarounds.negations`."""
     observe("negated floats at barriers", outcome(in_opencl_c(NEGATED), "True\n"))
 
 
@@ -273,7 +273,7 @@ STEPS = {
 
 @pytest.mark.parametrize("fault", STEPS)
 def test_driver_is_asked_for_conditions_and_ways_in_loops(fault, observe):
-    """`kapi_spirv.emission.faults.unswitching`; in kernels here and in `test_loops_in_branches`."""
+    """`kapi_spirv.emission.workarounds.unswitching`; in kernels here and in `test_loops_in_branches`."""
     done = in_opencl_c(f"print(run({STEPS[fault]!r}, 16).tolist() == [0, 4] * 8)")
     observe(fault, outcome(done, "True\n"))
 
@@ -310,7 +310,7 @@ def test_kernel_takes_each_work_items_way_in_a_loop_that_cannot_be_counted():
 
 
 def test_driver_is_asked_for_the_sign_of_an_integer_that_was_a_float(observe):
-    """A double through an int, and back: -0.6 is 0 as an int. `kapi_spirv.emission.faults.round_trips`."""
+    """A double through an int, and back: -0.6 is 0 as an int. `kapi_spirv.emission.workarounds.round_trips`."""
     code = """
 body = "double x = -0.6 * (i + 1 - n / 64); o[i] = 1.0 / (double)(int)x;"
 print(run(body, 1)[0])
@@ -330,7 +330,7 @@ COUNTED = {
 
 @pytest.mark.parametrize("fault", COUNTED)
 def test_driver_is_asked_for_loops_that_end_in_their_first_turn(fault, observe):
-    """`kapi_spirv.emission.faults.counters`."""
+    """`kapi_spirv.emission.workarounds.counters`."""
     observe(fault, outcome(in_opencl_c(f"print(run({COUNTED[fault]!r}, 1)[0])"), "1.0\n"))
 
 
@@ -364,14 +364,14 @@ GUARDS = {
 
 @pytest.mark.parametrize("fault", GUARDS)
 def test_driver_is_asked_for_guards_of_ids(fault, observe):
-    """`kapi_spirv.emission.faults.id_comparisons`; `test_id_comparisons` runs kernels with guards."""
+    """`kapi_spirv.emission.workarounds.id_comparisons`; `test_id_comparisons` runs kernels with guards."""
     body, right = GUARDS[fault]
     observe(fault, outcome(in_opencl_c(f"print(int(run({body!r}, 40).sum()))"), f"{right}\n"))
 
 
 @pytest.mark.parametrize("items", [1, 16, 40])
 def test_driver_is_asked_for_the_sign_of_a_negative(items, observe):
-    """`kapi_spirv.emission.faults.signs`."""
+    """`kapi_spirv.emission.workarounds.signs`."""
     body = "int x = (int)((n << 25) + (i >> 40)); int y = (int)(0u - (uint)x); o[i] = y >> 31;"
     observe(
         f"sign of a negative, {items} work-items", outcome(in_opencl_c(f"print(run({body!r}, {items})[0])"), "-1.0\n")
@@ -415,7 +415,7 @@ print(np.array_equal(result, ~np.maximum(values[0], values[1, ::-1])))
 
 @pytest.mark.parametrize(("type_", "dtype"), [("int", "int32"), ("ulong", "uint64")])
 def test_driver_is_asked_for_complements_of_maxima(type_, dtype, observe):
-    """`kapi_spirv.emission.faults.complements`."""
+    """`kapi_spirv.emission.workarounds.complements`."""
     done = in_opencl_c(COMPLEMENTS.replace("DTYPE", dtype).replace("TYPE", type_))
     observe(f"complement of a maximum, {dtype}", outcome(done, "True\n"))
 
@@ -529,7 +529,7 @@ define spir_kernel void @k(ptr addrspace(1) %p, ptr addrspace(3) %tile) {
 
 
 def test_driver_is_asked_for_barriers_in_nested_functions(observe):
-    """`kapi_spirv.emission.faults.called_barriers`; the conformance suite has the kernels."""
+    """`kapi_spirv.emission.workarounds.called_barriers`; the conformance suite has the kernels."""
     code = f"SOURCE = {NESTED_BARRIER!r}\n" + FROM_LLVM.replace(
         "(64,), (32,), buffer", "(128,), (128,), buffer, cl.LocalMemory(1024)"
     )

@@ -1,7 +1,7 @@
 """Conditions of ids at the beginning of a kernel: the device against plain Python.
 
 Intel's compiler for CPUs makes bounds of its loop over work-items from them:
-`kapi_spirv.emission.faults.id_comparisons`.
+`kapi_spirv.emission.workarounds.id_comparisons`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Random loops in loops in branches: the device against plain Python.
 
 Intel's compiler for CPUs gives values of other turns, or of other work-items:
-`kapi_spirv.emission.faults.live_outs`, and `unswitching`.
+`kapi_spirv.emission.workarounds.live_outs`, and `unswitching`.
 """
 
 from __future__ import annotations

@@ -161,6 +161,7 @@ def test_numba_and_targets_are_not_in_the_helper():
     maps = Path(f"/proc/{helper._process.pid}/maps").read_text("utf-8")
     assert "llvmlite" in maps
     assert "numba" not in maps
+    assert "numpy" not in maps
 
 
 def test_constant_of_a_condition_is_a_float():

@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
 
+import llvmlite.binding as llvm
 import nvidia
 import pytest
 
+from kapi_lowering.emission.llvm_ir import parse_module
 from kapi_ptx import compile_kernel
 
 
@@ -49,6 +52,18 @@ def assembled_compile(assemble):
         said = assemble([module])
         assert said == "", said
         return module
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def require_same_ir():
+    """A check that IR is the same after it was parsed and printed, as lowered and as optimised."""
+
+    def run(module):
+        for source in [*re.split(r"^(?=; ModuleID)", module.llvm_ir, flags=re.MULTILINE)[1:], module.optimized_llvm_ir]:
+            text = str(llvm.parse_assembly(source))
+            assert str(llvm.parse_assembly(str(parse_module(text)))) == text
 
     return run
 

@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 
 import kapi_sim as kapi
+from kapi_lowering.emission.llvm_ir import parse_module
+from kapi_lowering.emission.passes.narrow_counters import narrow_counters
+from kapi_lowering.emission.pipeline import run_pass
 from kapi_ptx import PtxTarget, compile_kernel, read_module, write_module
-from kapi_ptx.emission.speed.carried_values import carry_values
-from kapi_ptx.emission.speed.early_loads import load_early
-from kapi_ptx.emission.speed.narrow_counters import narrow_counters
+from kapi_ptx.emission.optimize.early_loads import schedule_loads_early
+from kapi_ptx.emission.optimize.predictive_commoning import carry_values_across_iterations
 from kapi_sim.language import KernelOptions
 
 BOTH = PtxTarget(80, is_small=True, reads_apart=True)
@@ -168,7 +170,7 @@ end:                                              ; preds = %loop
 
 
 def test_value_of_the_next_turn_is_carried():
-    carried = carry_values(LOOP.replace("OP", "fadd float %square, %c"))
+    carried = run_pass(carry_values_across_iterations, LOOP.replace("OP", "fadd float %square, %c"))
     assert "  %square.first = fmul float 1.5, 1.5\n  br label %loop\n" in carried
     assert "  %square = phi float [ %square.first, %entry ], [ %again, %loop ]\n" in carried
     assert "%square = fmul" not in carried
@@ -186,14 +188,14 @@ def test_value_of_the_next_turn_is_carried():
 )
 def test_other_values_stay_as_they_are(change):
     text = LOOP.replace("OP", "fadd float %square, %c").replace(*change)
-    assert carry_values(text) == text
+    assert run_pass(carry_values_across_iterations, text) == str(parse_module(text))
 
 
 def test_operands_with_flags_are_no_names():
-    """An `add nsw` has its flags before the type: it is left alone."""
+    """What may be contracted is left alone."""
     text = LOOP.replace("OP", "fadd float %square, %c")
-    text = text.replace("%square = fmul float %x, %x", "%i = add nsw i32 %k, %x\n  %square = fmul float %c, %c")
-    assert carry_values(text) == text
+    text = text.replace("%square = fmul float %x, %x", "%i = fadd contract float %c, %x\n  %square = fmul float %c, %c")
+    assert run_pass(carry_values_across_iterations, text) == str(parse_module(text))
 
 
 # -- loads before what takes long
@@ -237,21 +239,22 @@ BLOCK = """define void @f(ptr addrspace(1) %p, float %a, i64 %i) {
 )
 def test_loads_pass_nothing_that_orders_or_writes_memory(between, moves):
     text = BLOCK.replace("BETWEEN", between)
-    moved = load_early(text)
+    moved = run_pass(schedule_loads_early, text)
     assert (moved.index("%x = load") < moved.index("%root = ")) == moves
-    assert moves or moved == text
-    assert sorted(moved.splitlines()) == sorted(text.splitlines())
+    printed = str(parse_module(text))
+    assert moves or moved == printed
+    assert sorted(moved.splitlines()) == sorted(printed.splitlines())
 
 
 def test_load_whose_address_is_slow_stays():
     text = BLOCK.replace("BETWEEN", "%j = fptosi float %root to i64").replace("i64 %i\n", "i64 %j\n")
-    assert load_early(text) == text
+    assert run_pass(schedule_loads_early, text) == str(parse_module(text))
 
 
 def test_loads_of_constant_arrays_pass_stores():
     text = BLOCK.replace("BETWEEN", "store float %a, ptr addrspace(1) %p, align 4")
     text = text.replace("%at, align 4\n", "%at, align 4, !invariant.load !0\n")
-    moved = load_early(text)
+    moved = run_pass(schedule_loads_early, text)
     assert moved.index("%x = load") < moved.index("%root = ")
 
 
@@ -272,7 +275,7 @@ def test_products_of_small_numbers_are_one_instruction(assembled_compile):
     assert re.search(r"setp\.ne\.b32[^;]*;\s*@%p\d+ bra", ptx)
 
 
-COUNTED = """define void @f(i32 %n) {
+COUNTED = """define void @f(i32 %n, i64 %m) {
 entry:
   %wide = zext nneg i32 %n to i64
   br label %loop
@@ -290,10 +293,10 @@ end:                                              ; preds = %loop
 
 
 def test_counter_of_turns_is_narrow():
-    narrow = narrow_counters(COUNTED)
+    narrow = run_pass(narrow_counters, COUNTED)
     assert "%k = phi i32 [ 0, %entry ], [ %next, %loop ]" in narrow
-    assert "%next = add i32 %k, 1" in narrow
-    assert re.search(r"%stop = icmp eq i32 %next, %wide\.low\.\d+", narrow)
+    assert "%next = add nuw nsw i32 %k, 1" in narrow
+    assert re.search(r"(%\d+) = trunc i64 %wide to i32\n  %stop = icmp eq i32 %next, \1", narrow)
 
 
 @pytest.mark.parametrize(
@@ -304,16 +307,16 @@ def test_counter_of_turns_is_narrow():
         ("i64 %k, 1", "i64 %k, 2"),
         ("[ 0, %entry ]", "[ 1, %entry ]"),
         ("icmp eq i64 %next", "icmp ult i64 %next"),
-        ("  br i1 %stop", "  %used = sitofp i64 %k to float\n  br i1 %stop"),
-        ("  br i1 %stop", "  %used = sitofp i64 %next to float\n  br i1 %stop"),
+        ("  br i1 %stop", "  %used = mul i64 %k, 3\n  br i1 %stop"),
+        ("  br i1 %stop", "  %used = sitofp i64 %next to float\n  %other = sub i64 %next, %m\n  br i1 %stop"),
     ],
 )
 def test_other_counters_keep_64_bits(change):
     text = COUNTED.replace(*change)
-    assert narrow_counters(text) == text
+    assert run_pass(narrow_counters, text) == str(parse_module(text))
 
 
 def test_counter_by_several_is_narrow_where_its_end_is_a_multiple():
     text = COUNTED.replace("i64 %k, 1", "i64 %k, 4")
-    assert "phi i32" in narrow_counters(text.replace("zext nneg i32 %n to i64", "and i64 %m, 2147483644"))
-    assert "phi i64" in narrow_counters(text.replace("zext nneg i32 %n to i64", "and i64 %m, 2147483646"))
+    assert "phi i32" in run_pass(narrow_counters, text.replace("zext nneg i32 %n to i64", "and i64 %m, 2147483644"))
+    assert "phi i64" in run_pass(narrow_counters, text.replace("zext nneg i32 %n to i64", "and i64 %m, 2147483646"))

@@ -17,7 +17,7 @@ import pytest
 
 import kapi_sim as kapi
 from kapi_ptx import PtxTarget, compile_kernel
-from kapi_ptx.emission.speed.coarsening import BLOCKS
+from kapi_ptx.emission.optimize.coarsening import BLOCKS
 from kapi_sim.language import KernelOptions
 
 BOTH = PtxTarget(80, is_small=True, reads_apart=True)

@@ -50,12 +50,13 @@ def compiled(case, **options):
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_conformance_kernels_assemble(assemble, family):
+def test_conformance_kernels_assemble(assemble, require_same_ir, family):
     """As most launches have them: with extents of 31 bits, and nothing written to what is read."""
     modules = [compiled(case, target=PtxTarget(80, is_small=True, reads_apart=True)) for case in FAMILIES[family]]
     assert assemble(modules) == ""
     for case, module in zip(FAMILIES[family], modules, strict=True):
         assert len(module.parameters) >= len(case.inputs()), case.name
+        require_same_ir(module)
 
 
 @pytest.mark.nightly(one_in=4)

@@ -7,11 +7,13 @@ import re
 import pytest
 from numba import types
 
+from kapi_lowering.emission.llvm_ir import parse_module
+from kapi_lowering.emission.pipeline import UnsupportedError, run_pass
 from kapi_ptx import PtxTarget
-from kapi_ptx.emission.back_end.validation import misspelled_names
+from kapi_ptx.emission.legalize.validation import refuse_misspelled_names
 from kapi_ptx.emission.libdevice import kept_file
 from kapi_ptx.emission.libdevice import library as libdevice
-from kapi_ptx.emission.libdevice.mathematics import name_functions, needed_functions
+from kapi_ptx.emission.libdevice.mathematics import lower_to_libdevice, needed_functions
 from kapi_sim.language import KernelOptions
 from kapi_types import ArrayType, ItemType
 
@@ -133,24 +135,24 @@ declare double @llvm.sqrt.f64(double)
     ],
 )
 def test_functions_are_named_as_libdevice_names_them(instruction, named):
-    text = name_functions(NAMED.format(instruction))
+    text = run_pass(lower_to_libdevice, NAMED.format(instruction))
     assert f"%3 = {named}\n" in text
-    for name in needed_functions(text):
+    for name in needed_functions(parse_module(text)):
         assert len(re.findall(rf"^declare double @{name}\(", text, re.MULTILINE)) == 1
-    assert "@llvm.pow" not in text
+    assert "call double @llvm.pow" not in text
     assert "declare double @llvm.sqrt" in text
 
 
 def test_function_that_is_named_already_is_declared_once():
-    text = "declare float @__nv_expf(float)\n%1 = call float @llvm.exp.f32(float %0)\n"
-    assert name_functions(text).count("declare float @__nv_expf") == 1
+    text = "declare float @__nv_expf(float)\n" + NAMED.format("call float @llvm.exp.f32(float 2.0)")
+    assert run_pass(lower_to_libdevice, text).count("declare float @__nv_expf") == 1
 
 
 def test_remainder_of_float16_is_computed_in_float32():
     import llvmlite.binding as llvm
 
     text = "define half @f(half %0) {\n  %2 = frem half %0, 0xH4300\n  ret half %2\n}\n"
-    named = name_functions(text)
+    named = run_pass(lower_to_libdevice, text)
     llvm.parse_assembly(named).verify()
     assert "call float @__nv_fmodf(float" in named
 
@@ -271,7 +273,9 @@ def test_no_folder_is_no_cache(tmp_path):
     [('"a.b"', "a.b"), (r'"gr\C3\B6\C3\9Fe"', "größe"), ('"<lambda>"', "<lambda>")],
 )
 def test_name_that_ptx_cannot_spell_is_found(name, spelled):
-    (problem,) = misspelled_names(f"define float @{name}(float %0) {{\n")
-    assert problem == f"a function of the name {spelled} (PTX has ASCII's letters, digits, _ and $)"
-    assert misspelled_names(f"define internal float @{name}(float %0) {{\n") == []
-    assert misspelled_names("define float @good_1(float %0) {\n") == []
+    text = "define {}void @{}() {{\n  ret void\n}}\n"
+    with pytest.raises(UnsupportedError) as caught:
+        run_pass(refuse_misspelled_names, text.format("", name))
+    assert caught.value.problems == [f"a function of the name {spelled} (PTX has ASCII's letters, digits, _ and $)"]
+    assert "ret void" in run_pass(refuse_misspelled_names, text.format("internal ", name))
+    assert "ret void" in run_pass(refuse_misspelled_names, text.format("", "good_1"))

@@ -1,13 +1,16 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import llvmlite.binding as llvm
 import pytest
 
+from kapi_lowering.emission.llvm_ir import parse_module
 from kapi_spirv import compile_kernel
 
 
@@ -53,6 +56,18 @@ def validated_compile(validate):
         said = validate(module.code, "opencl2.2" if is_plain else f"spv{version}")
         assert said == "", f"{module.name}: {said}"
         return module
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def require_same_ir():
+    """A check that IR is the same after it was parsed and printed, as lowered and as optimised."""
+
+    def run(module):
+        for source in [*re.split(r"^(?=; ModuleID)", module.llvm_ir, flags=re.MULTILINE)[1:], module.optimized_llvm_ir]:
+            text = str(llvm.parse_assembly(source))
+            assert str(llvm.parse_assembly(str(parse_module(text)))) == text
 
     return run
 

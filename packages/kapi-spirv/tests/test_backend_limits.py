@@ -116,7 +116,7 @@ def test_backend_ends_the_process_on(construct):
 
 
 def test_backend_ends_the_process_on_reversed_bits():
-    """While it does, `kapi_spirv.emission.back_end.bit_reversals` writes them as shifts and masks."""
+    """While it does, `kapi_spirv.emission.legalize.bit_reversals` writes them as shifts and masks."""
     done = raw(BIT_REVERSAL)
     assert done.returncode != 0, "LLVM's SPIR-V back end has learned llvm.bitreverse"
     assert emit([BIT_REVERSAL], "k", SpirvTarget()).code

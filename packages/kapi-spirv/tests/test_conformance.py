@@ -34,12 +34,13 @@ def _type(value):
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_conformance_kernel_compiles(validated_compile, case):
+def test_conformance_kernel_compiles(validated_compile, require_same_ir, case):
     """To a module that spirv-val accepts, with a parameter for each argument."""
     kernel = case.make(kapi_sim).py_func
     module = validated_compile(kernel, signature(case))
     assert len(module.parameters) >= len(case.inputs())
     assert set(module.extensions) <= set(SpirvTarget().extensions)
+    require_same_ir(module)
 
 
 def dtypes(value):

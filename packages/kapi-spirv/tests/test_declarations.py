@@ -1,12 +1,16 @@
-"""Functions that passes declare: each on a line of its own, whatever stood at the end of the module."""
+"""Functions that passes declare, each once."""
 
 from __future__ import annotations
 
+import llvmlite.binding as llvm
 import numpy as np
+import pytest
 
 import kapi_sim as kapi
-from kapi_spirv.emission.back_end.products import name_products
-from kapi_spirv.emission.speed.remainders import name_remainders
+from kapi_lowering.emission.pipeline import run_pass
+from kapi_spirv.emission.legalize.powers import lower_ldexp
+from kapi_spirv.emission.legalize.products import lower_wide_products
+from kapi_spirv.emission.optimize.remainders import lower_frem
 
 
 def test_remainder_after_a_broadcast_of_a_linear_group(validated_compile):
@@ -18,12 +22,22 @@ def test_remainder_after_a_broadcast_of_a_linear_group(validated_compile):
     validated_compile(kernel, "nd_item2, float32[:], float32[:]")
 
 
-def test_last_line_need_not_end():
-    remainder = "  %r = frem float %a, %b\n}\ndeclare void @last()"
-    product = (
-        "define i64 @f(i64 %a, i64 %b) {\n  %x = zext i64 %a to i128\n  %y = zext i64 %b to i128\n"
-        "  %p = mul nuw i128 %x, %y\n  %h = lshr i128 %p, 64\n  %r = trunc nuw i128 %h to i64\n  ret i64 %r\n}\n"
-        "declare void @last()"
-    )
-    for named, text in ((name_remainders, remainder), (name_products, product)):
-        assert "\ndeclare spir_func" in named(text)
+@pytest.mark.parametrize(
+    ("each", "body", "declared"),
+    [
+        (lower_frem, "%r = frem float %a, %b", "float @_Z4fmodff(float, float)"),
+        (lower_ldexp, "%r = call float @llvm.ldexp.f32.i32(float %a, i32 3)", "float @_Z5ldexpfi(float, i32)"),
+        (
+            lower_wide_products,
+            "%x = zext i64 %n to i128\n  %p = mul i128 %x, %x\n  %h = lshr i128 %p, 64\n  %r = trunc i128 %h to i64",
+            "i64 @_Z6mul_himm(i64, i64)",
+        ),
+    ],
+)
+def test_functions_are_declared_once(each, body, declared):
+    function = "define void @{}(float %a, float %b, i64 %n) {{\n  {}\n  ret void\n}}\n"
+    text = function.format("f", body) + function.format("g", body) + "declare float @llvm.ldexp.f32.i32(float, i32)\n"
+    changed = run_pass(each, text)
+    llvm.parse_assembly(changed).verify()
+    assert changed.count(f"\ndeclare spir_func {declared}") == 1
+    assert " i128 " not in changed

@@ -295,7 +295,7 @@ def test_helper_that_is_ended_again_and_again_says_by_what(end, code, monkeypatc
     monkeypatch.setattr(
         client,
         "_START",
-        f"import os, signal, sys\nsys.stdin.readline()\n{end}\n# {{path}} {{server}} {{emission}} {{folder}}",
+        f"import os, signal, sys\nsys.stdin.readline()\n{end}\n",
     )
     with raises(KernelCompilationError, code):
         compile_kernel(double, [ItemType(1), ARRAY])

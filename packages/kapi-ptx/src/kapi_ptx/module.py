@@ -12,7 +12,7 @@ from kapi_ptx.target import PtxTarget
 
 __all__ = ["PtxModule"]
 
-_COARSE = rb"^\.visible \.entry %s_by_(\d+)\("  # as `emission.speed.coarsening` names it
+_COARSE = rb"^\.visible \.entry %s_by_(\d+)\("  # as `emission.optimize.coarsening` names it
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,10 @@ changes its environment is heard.
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-__all__ = ["FOREIGN", "VARIABLES", "Variable", "cache_folder"]
+__all__ = ["FOREIGN", "VARIABLES", "Variable", "cache_folder", "changed"]
 
 _OFF = frozenset(("0", "off", "no", "false"))
 
@@ -57,6 +58,11 @@ class Variable:
         return int(self.text) if self.text.isdigit() else default
 
 
+def changed(values: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment for another process, with some variables changed."""
+    return {**os.environ, **values}
+
+
 def cache_folder() -> str:
     """Return the folder of kapi's disk cache, by its variables; empty where the user has no folder of their own."""
     if CACHE_DIR.value:
@@ -80,6 +86,18 @@ SIM_CHECKS = Variable(
 )
 SHOW_NUMBA_ERRORS = Variable(
     "KAPI_SHOW_NUMBA_ERRORS", "kapi-lowering", "`1`: keep Numba's own message as the cause of a compile error"
+)
+DUMP_PASSES = Variable(
+    "KAPI_DUMP_PASSES",
+    "kapi-lowering",
+    "a folder: write the LLVM IR of each kernel there, after each of kapi's passes. Set `KAPI_CACHE=0` as well, since "
+    "what comes from the cache is not compiled",
+)
+PASS_LIMIT = Variable(
+    "KAPI_PASS_LIMIT",
+    "kapi-lowering",
+    "a number: of kapi's passes that may be left out, run so many only. It is for those who look for a wrong one, see "
+    "`python -m kapi_lowering.emission.bisect`",
 )
 FIND_DRIVER = Variable(
     "KAPI_FIND_DRIVER",
@@ -130,8 +148,8 @@ DPPY_DIAGNOSTICS = Variable(
 )
 
 VARIABLES = (
-    FULL_TRACEBACK, LOG, SIM_CHECKS, SHOW_NUMBA_ERRORS, FIND_DRIVER, CACHE, CACHE_DIR, CACHE_SIZE, OFFLOAD_FALLBACK,
-    DPPY_FALLBACK, OFFLOAD_SMALL, OFFLOAD_KEPT, OFFLOAD_DIAGNOSTICS, DPPY_DIAGNOSTICS,
+    FULL_TRACEBACK, LOG, SIM_CHECKS, SHOW_NUMBA_ERRORS, DUMP_PASSES, PASS_LIMIT, FIND_DRIVER, CACHE, CACHE_DIR,
+    CACHE_SIZE, OFFLOAD_FALLBACK, DPPY_FALLBACK, OFFLOAD_SMALL, OFFLOAD_KEPT, OFFLOAD_DIAGNOSTICS, DPPY_DIAGNOSTICS,
 )  # fmt: skip
 """kapi's own variables, in the order of the page."""
 

@@ -20,15 +20,17 @@ from pathlib import Path
 from typing import Any, Literal
 
 from kapi_lowering.target import Target
+from kapi_sim import environment
 from kapi_sim.forks import free_in_children, in_children, undivided
 
 __all__ = ["EmissionError", "Emitted", "HelperEndedError", "disassemble", "emit", "prepare"]
 
 Passes = Literal["all", "needed", "none"]
 
-# What the helper runs: one module of kapi's and the target's folder alone, since importing packages takes Numba's time.
+# What the helper runs: the folders of this package and of the target alone, since importing the packages around them
+# takes Numba's time: empty modules stand in for these.
 _START = """
-import importlib.util, signal, sys
+import importlib.util, signal, sys, types
 signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C in a terminal reaches the helper as well
 sys.path[:] = {path!r}
 def load(name, file, folder):
@@ -36,7 +38,14 @@ def load(name, file, folder):
     module = sys.modules[name] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
-load("server", {server!r}, None).main(load("emission", {emission!r}, [{folder!r}]))
+def stand_in(name):
+    sys.modules[name] = types.ModuleType(name)
+    sys.modules[name].__path__ = []
+stand_in("kapi_lowering")
+stand_in({name!r}.rpartition(".")[0])
+load("kapi_lowering.emission", {shared!r}, [{shared_folder!r}])
+from kapi_lowering.emission import server
+server.main(load({name!r}, {emission!r}, [{folder!r}]))
 """
 _LAST_WORDS = 4000  # characters kept of what a dying helper says
 _CRASHES = ("SIGABRT", "SIGSEGV", "SIGBUS", "SIGILL", "SIGFPE", "SIGTRAP", "SIGSYS")
@@ -159,6 +168,8 @@ def _request(sources: Sequence[bytes], entry_point: str, target: Target) -> dict
         "triple": target.triple,
         **target.emission_request(),
         "assembly": False,
+        "dump": environment.DUMP_PASSES.text,
+        "limit": environment.PASS_LIMIT.number(-1),
     }
 
 
@@ -191,10 +202,15 @@ class _Helper:
         found = importlib.util.find_spec(emission)
         assert found is not None
         assert found.origin is not None
-        server = Path(__file__).with_name("server.py")
+        shared = Path(__file__).with_name("__init__.py")
         # The helper finds llvmlite where this process does, and sees nothing else of the environment's Python settings.
         start = _START.format(
-            path=sys.path, server=str(server), emission=found.origin, folder=str(Path(found.origin).parent)
+            path=sys.path,
+            shared=str(shared),
+            shared_folder=str(shared.parent),
+            name=emission,
+            emission=found.origin,
+            folder=str(Path(found.origin).parent),
         )
         self.owner = os.getpid()
         self._process = subprocess.Popen(

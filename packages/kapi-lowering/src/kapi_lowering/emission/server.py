@@ -1,6 +1,6 @@
 """The helper process: reads requests from standard input, writes answers to standard output, until either closes.
 
-It imports llvmlite, this module and the target's `emission` package, which is loaded alone, so that it starts fast.
+It imports llvmlite, this package and the target's `emission` package, which are loaded alone, so that it starts fast.
 Each message is a JSON header of one line, followed by the number of bytes that the header names.
 
 An `emission` package defines:
@@ -11,14 +11,15 @@ An `emission` package defines:
     LLVM's target machine for a request; the request holds what `Target.emission_request` gave, and ``triple``.
 ``prepare(sources)``
     The texts of IR as passes are to have them.
-``repair(text, request)``
-    The text of optimised IR as the back end lowers it rightly, and a list of what it cannot lower at all.
+``pipeline(request)``
+    The passes that make optimised IR what the back end lowers rightly, as a `Pipeline`.
 ``emit(machine, text)``
     The code, as bytes.
 """
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import re
@@ -27,6 +28,9 @@ from types import ModuleType
 from typing import Any, BinaryIO
 
 import llvmlite.binding as llvm
+
+from .llvm_ir import parse_module
+from .pipeline import UnsupportedError
 
 _QUESTION = re.compile(r"^(  \S+ = )(?:tail )?call i1 @llvm\.is\.constant\.i\d+\([^)]*\).*$", re.MULTILINE)
 
@@ -80,6 +84,15 @@ def optimise(emission: ModuleType, request: dict[str, Any], sources: list[str]) 
     return module, machine
 
 
+def repaired(emission: ModuleType, request: dict[str, Any], text: str) -> str:
+    """Optimised IR after the target's passes."""
+    module = parse_module(text)
+    limit = None if request["limit"] < 0 else request["limit"]
+    title = re.sub(r"[^-\w.]", "_", request["entry_point"])
+    emission.pipeline(request).run(module, limit=limit, dump=request["dump"], title=title)
+    return str(module)
+
+
 def answer(emission: ModuleType, request: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes]:
     """Serve one request: the code and the optimised IR, or what stands in the way."""
     sources, start = [], 0
@@ -88,13 +101,13 @@ def answer(emission: ModuleType, request: dict[str, Any], body: bytes) -> tuple[
         start += size
     try:
         module, machine = optimise(emission, request, emission.prepare(sources))
-        text, problems = ("", []) if request["assembly"] else emission.repair(str(module), request)
+        if request["assembly"]:
+            return {"problems": [], "code": 0}, machine.emit_assembly(module).encode()
+        text = repaired(emission, request, str(module))
     except RuntimeError as error:
         return {"problems": [f"LLVM IR that LLVM refuses: {error}"]}, b""
-    if request["assembly"]:
-        return {"problems": [], "code": 0}, machine.emit_assembly(module).encode()
-    if problems:
-        return {"problems": problems}, text.encode()
+    except UnsupportedError as error:
+        return {"problems": error.problems}, str(module).encode()
     code = emission.emit(machine, text)
     return {"problems": [], "code": len(code)}, code + text.encode()
 
@@ -104,11 +117,13 @@ def serve(emission: ModuleType, requests: BinaryIO, answers: BinaryIO) -> None:
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
     emission.start()
+    gc.disable()
     while line := requests.readline():
         request = json.loads(line)
         header, body = answer(emission, request, requests.read(request["size"]))
         answers.write(json.dumps({**header, "size": len(body)}).encode() + b"\n" + body)
         answers.flush()
+        gc.collect()  # while nobody waits: modules are full of cycles
 
 
 def main(emission: ModuleType) -> None:

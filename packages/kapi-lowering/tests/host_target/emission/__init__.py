@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import llvmlite.binding as llvm
 
-__all__ = ["emit", "prepare", "repair", "start", "target_machine"]
+from kapi_lowering.emission.llvm_ir import Module
+from kapi_lowering.emission.pipeline import Pipeline, UnsupportedError, module_pass
 
-_LACKING = re.compile(r"@\"?kapi\.lacking\.(\w+)")
+__all__ = ["emit", "pipeline", "prepare", "start", "target_machine"]
 
 
 def start() -> None:
@@ -32,9 +32,18 @@ def prepare(sources: list[str]) -> list[str]:
     return sources
 
 
-def repair(text: str, request: dict[str, Any]) -> tuple[str, list[str]]:
-    """The text as it is, and what it calls that there is not."""
-    return text, sorted({f"{name} of work-items that run one after the other" for name in _LACKING.findall(text)})
+def pipeline(request: dict[str, Any]) -> Pipeline:
+    """One pass, which says what there is not."""
+    return Pipeline({"legalize": [refuse_what_lacks]})
+
+
+@module_pass
+def refuse_what_lacks(module: Module) -> None:
+    """Name what work-items would need that run one after the other."""
+    called = {each.callee for each in module.instructions()}
+    lacking = sorted({name.split(".")[2] for name in called if name.startswith("kapi.lacking.")})
+    if lacking:
+        raise UnsupportedError([f"{name} of work-items that run one after the other" for name in lacking])
 
 
 def emit(machine: Any, text: str) -> bytes:

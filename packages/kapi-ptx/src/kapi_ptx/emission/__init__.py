@@ -1,36 +1,35 @@
-"""PTX's part of the helper process: the target machine, libdevice, validation, and the back end.
+"""PTX's part of the helper process: the target machine, the pipeline of passes, and the back end.
 
-The helper loads this folder alone: it may import llvmlite, its own modules, relatively, and what finds libdevice.
+The helper loads this folder and `kapi_lowering.emission` alone: it may import llvmlite, these, and what finds
+libdevice.
 """
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import llvmlite.binding as llvm
 
-from .back_end.saturations import hide_ones
-from .back_end.scratch_barriers import settle_barriers
-from .back_end.shift_counts import define_shifts, mask_shift_counts
-from .back_end.signs import write_signs_out
-from .back_end.validation import misspelled_names
-from .ir.line_notes import keeping_lines
-from .ir.value_names import name_values
-from .libdevice.library import LibraryError, library
-from .libdevice.linking import link
-from .libdevice.mathematics import name_functions, needed_functions
-from .speed.carried_values import carry_values
-from .speed.coarsening import with_coarse_entry
-from .speed.constant_loads import mark_constant_loads
-from .speed.dimensions import with_known_extents
-from .speed.early_loads import load_early
-from .speed.narrow_counters import narrow_counters
-from .speed.wide_products import write_wide_products
+from kapi_lowering.emission.passes.declarations import drop_unused_declarations
+from kapi_lowering.emission.passes.narrow_counters import narrow_counters
+from kapi_lowering.emission.pipeline import Pipeline
 
-__all__ = ["emit", "prepare", "repair", "start", "target_machine"]
+from .legalize.merged_globals import internalize_merged_globals
+from .legalize.scratch_barriers import place_scratch_barriers
+from .legalize.shift_counts import mask_shift_counts
+from .legalize.validation import refuse_misspelled_names
+from .libdevice.linking import link_libdevice
+from .libdevice.mathematics import lower_to_libdevice
+from .optimize.coarsening import add_coarse_entry
+from .optimize.constant_loads import mark_invariant_loads
+from .optimize.early_loads import schedule_loads_early
+from .optimize.known_extents import with_known_extents
+from .optimize.predictive_commoning import carry_values_across_iterations
+from .optimize.wide_products import widen_products
+from .ptx.saturations import hide_ones
+from .ptx.signs import write_signs_out
 
-_MERGED = re.compile(r"^(@kapi_\w+ = )linkonce_odr ", re.MULTILINE)
+__all__ = ["emit", "pipeline", "prepare", "start", "target_machine"]
 
 
 def start() -> None:
@@ -54,33 +53,32 @@ def prepare(sources: list[str]) -> list[str]:
     return with_known_extents(sources)
 
 
-def repair(text: str, request: dict[str, Any]) -> tuple[str, list[str]]:
-    """Optimised IR with the functions of libdevice that it needs, and what PTX cannot express."""
-    # What modules had in common is one module's now; PTX has no weak variables in shared memory.
-    text = name_functions(_MERGED.sub(r"\1internal ", text))
-    text = name_values(settle_barriers(text), "first")
-    is_optimised = request["passes"] == "all"
-    if is_optimised:
-        text = keeping_lines(text, lambda part: write_wide_products(narrow_counters(carry_values(part))))
-    if request["reads_apart"]:
-        text = mark_constant_loads(text)
-    if is_optimised:
-        text = load_early(text)
-        if request["is_coarsened"]:
-            text = with_coarse_entry(text)
-    problems = misspelled_names(text)
-    if problems:
-        return text, problems
-    needed = needed_functions(text)
-    if needed:
-        try:
-            functions = library(needed, request["cache"]).functions(needed, request["sm"])
-        except LibraryError as error:
-            return text, [str(error)]
-        text = name_values(link(text, define_shifts(functions), request, target_machine(request)), "linked")
-        if is_optimised:
-            text = load_early(text)
-    return mask_shift_counts(text), []
+def pipeline(request: dict[str, Any]) -> Pipeline:
+    """The passes for a request: IR with the functions of libdevice that it needs, as PTX can express it."""
+    is_optimised, reads_apart = request["passes"] == "all", request["reads_apart"]
+    schedule = [schedule_loads_early] if is_optimised else []
+    loops = [carry_values_across_iterations, narrow_counters, widen_products] if is_optimised else []
+    return Pipeline(
+        {
+            "legalize": [
+                internalize_merged_globals,
+                lower_to_libdevice,
+                place_scratch_barriers,
+                refuse_misspelled_names,
+            ],
+            "optimize": [
+                *loops,
+                *([mark_invariant_loads] if reads_apart else []),
+                *schedule,
+                *([add_coarse_entry] if is_optimised and request["is_coarsened"] else []),
+            ],
+            "link": [
+                drop_unused_declarations,
+                link_libdevice.with_options(request=request, target_machine=target_machine),
+            ],
+            "finish": [*schedule, mask_shift_counts],
+        }
+    )
 
 
 def emit(machine: Any, text: str) -> bytes:

@@ -1,6 +1,6 @@
-"""SPIR-V's part of the helper process: LLVM's options, repairs of the IR, validation, and the back end.
+"""SPIR-V's part of the helper process: LLVM's options, the pipeline of passes, and the back end.
 
-The helper loads this folder alone: it may import llvmlite and its own modules, relatively, and nothing else.
+The helper loads this folder and `kapi_lowering.emission` alone: it may import llvmlite and these, and nothing else.
 """
 
 from __future__ import annotations
@@ -9,35 +9,37 @@ from typing import Any
 
 import llvmlite.binding as llvm
 
-from .back_end.bit_reversals import write_out_bit_reversals
-from .back_end.bools import choose_floats, misused_bools
-from .back_end.linear_groups import inline_all, linear_groups
-from .back_end.powers import name_ldexp
-from .back_end.products import name_products
-from .back_end.validation import forbidden_constructs
-from .faults.called_barriers import inline_convergent_functions
-from .faults.complements import hide_complements
-from .faults.counters import hide_first_zeros
-from .faults.id_comparisons import compare_ids_rightly
-from .faults.live_outs import copy_live_outs
-from .faults.negations import hide_negations
-from .faults.recurrences import break_recurrences
-from .faults.round_trips import keep_round_trips
-from .faults.signs import hide_zeros_of_negatives
-from .faults.sines import part_sines_and_cosines
-from .faults.unswitching import keep_conditions_in_loops
-from .ir.unknowns import define_unknowns
-from .speed.aliases import ALIASING, tell_apart
-from .speed.chosen_places import narrow_places
-from .speed.conversions import write_out_conversions
-from .speed.converted_places import convert_places
-from .speed.early_reads import read_early
-from .speed.equal_turns import turn_equally
-from .speed.narrowing import narrow_counters
-from .speed.remainders import name_remainders
-from .speed.simple_functions import write_out_simple_functions
+from kapi_lowering.emission.passes.declarations import drop_unused_declarations
+from kapi_lowering.emission.passes.narrow_counters import narrow_counters
+from kapi_lowering.emission.pipeline import Pipeline
 
-__all__ = ["emit", "prepare", "repair", "start", "target_machine"]
+from .legalize.bit_reversals import expand_bit_reversals
+from .legalize.bools import lower_bool_to_float
+from .legalize.linear_groups import inline_all, linearize_groups
+from .legalize.powers import lower_ldexp
+from .legalize.products import lower_wide_products
+from .legalize.validation import refuse_unsupported
+from .optimize.conversions import expand_saturating_conversions
+from .optimize.float_indices import lower_float_indices
+from .optimize.grid_stride_loops import split_grid_stride_loops
+from .optimize.index_phis import narrow_index_phis
+from .optimize.invariant_loads import hoist_invariant_loads
+from .optimize.noalias import ALIASING, set_noalias_metadata
+from .optimize.remainders import lower_frem
+from .optimize.simple_functions import expand_simple_functions
+from .workarounds.called_barriers import inline_convergent_functions
+from .workarounds.complements import obscure_complements
+from .workarounds.counters import obscure_counter_starts
+from .workarounds.id_comparisons import guard_id_comparisons
+from .workarounds.live_outs import copy_live_outs
+from .workarounds.negations import obscure_float_negation
+from .workarounds.recurrences import break_recurrences
+from .workarounds.round_trips import obscure_round_trips
+from .workarounds.signs import obscure_integer_negation
+from .workarounds.sines import separate_sines_and_cosines
+from .workarounds.unswitching import prevent_loop_unswitching
+
+__all__ = ["emit", "pipeline", "prepare", "start", "target_machine"]
 
 
 def start() -> None:
@@ -61,22 +63,48 @@ def prepare(sources: list[str]) -> list[str]:
     return inline_convergent_functions(inline_all(sources))
 
 
-def repair(text: str, request: dict[str, Any]) -> tuple[str, list[str]]:
-    """Optimised IR as the back end and the drivers take it rightly, and what the back end cannot lower at all."""
-    text = name_products(name_ldexp(linear_groups(write_out_bit_reversals(text))))
-    text = write_out_conversions(convert_places(text, request["is_small"]))
-    text = choose_floats(name_remainders(text))
-    problems = forbidden_constructs(text) + misused_bools(text)
-    if problems:
-        return text, problems
-    text = write_out_simple_functions(text)
-    text = turn_equally(narrow_counters(read_early(text, request["reads_apart"])))
-    if request["is_small"]:
-        text = narrow_places(text)
-    text = hide_zeros_of_negatives(keep_conditions_in_loops(copy_live_outs(text)))
-    text = hide_first_zeros(keep_round_trips(hide_negations(break_recurrences(text))))
-    text = hide_complements(compare_ids_rightly(part_sines_and_cosines(text)))
-    return tell_apart(define_unknowns(text), request["reads_apart"] and ALIASING in request["extensions"]), []
+def pipeline(request: dict[str, Any]) -> Pipeline:
+    """The passes for a request: IR as the back end and the drivers take it rightly."""
+    is_small, are_noalias = request["is_small"], request["reads_apart"]
+    return Pipeline(
+        {
+            "legalize": [
+                expand_bit_reversals,
+                linearize_groups,
+                lower_ldexp,
+                lower_wide_products,
+                lower_bool_to_float,
+                drop_unused_declarations,
+                refuse_unsupported,
+            ],
+            "optimize": [
+                lower_float_indices.with_options(is_small=is_small),
+                expand_saturating_conversions,
+                lower_frem,
+                expand_simple_functions,
+                hoist_invariant_loads.with_options(are_noalias=are_noalias),
+                narrow_counters,
+                split_grid_stride_loops,
+                *([narrow_index_phis] if is_small else []),
+            ],
+            "workarounds": [
+                copy_live_outs,
+                prevent_loop_unswitching,
+                obscure_integer_negation,
+                break_recurrences,
+                obscure_float_negation,
+                obscure_round_trips,
+                obscure_counter_starts,
+                separate_sines_and_cosines,
+                guard_id_comparisons,
+                obscure_complements,
+            ],
+            "finish": [
+                set_noalias_metadata.with_options(is_told=are_noalias and ALIASING in request["extensions"]),
+                drop_unused_declarations,
+            ],
+        }
+    )
 
 
 def emit(machine: Any, text: str) -> bytes:

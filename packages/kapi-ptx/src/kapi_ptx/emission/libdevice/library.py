@@ -16,11 +16,14 @@ from pathlib import Path
 import llvmlite
 import llvmlite.binding as llvm
 
+from kapi_lowering.emission.pipeline import run_pass
+
+from ..legalize.shift_counts import define_wide_shifts
 from . import kept_file
 
 __all__ = ["Library", "LibraryError", "libdevice_path", "library"]
 
-_FORMAT = "kapi libdevice 2"
+_FORMAT = "kapi libdevice 3"
 _BLOCK = re.compile(r"^define [^\n]*?@(\w+)\([^\n]*\{\n.*?^\}\n", re.MULTILINE | re.DOTALL)
 _LINE = re.compile(r"^(?:declare [^\n]*?@([\w.]+)\([^\n]*|@([\w.]+) = [^\n]*)\n", re.MULTILINE)
 _SHARED = re.compile(r"^(?:%[\w.]+ = type|attributes #\d+ =)[^\n]*\n", re.MULTILINE)
@@ -150,6 +153,7 @@ def _cut(text: str) -> tuple[str, dict[str, str]]:
     questions = dict(_QUESTION.findall(text))
     # Left to LLVM, square roots would be approximate.
     text = _REFLECTED.sub(lambda found: f"add i32 0, {_ANSWERS[questions[found[1]]]}", _METADATA.sub("", text))
+    text = run_pass(define_wide_shifts, text)
     parts = {found[1]: found[0] for found in _BLOCK.finditer(text)}
     outside = _BLOCK.sub("", text)
     parts |= {found[1] or found[2]: found[0] for found in _LINE.finditer(outside)}

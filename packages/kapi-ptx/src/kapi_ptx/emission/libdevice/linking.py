@@ -2,36 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import llvmlite.binding as llvm
 
-__all__ = ["link"]
+from kapi_lowering.emission.llvm_ir import Module, parse_module
+from kapi_lowering.emission.pipeline import UnsupportedError, module_pass
+
+from .library import LibraryError, library
+from .mathematics import needed_functions
+
+__all__ = ["link_libdevice"]
 
 
-def link(text: str, functions: str, request: dict[str, Any], machine: Any) -> str:
-    """The text of a module that has what it calls of libdevice within it.
+@module_pass
+def link_libdevice(module: Module, request: dict[str, Any], target_machine: Callable[[dict[str, Any]], Any]) -> None:
+    """Link what is called of libdevice, and optimise once more.
 
-    Parameters
-    ----------
-    text : str
-        Optimised IR.
-    functions : str
-        IR of the functions, which have no other part that is seen.
-    request : dict
-        The helper's request.
-    machine : llvmlite target machine
-        What is compiled for.
+    Raises
+    ------
+    UnsupportedError
+        If there is no libdevice, or none of its functions has such a name.
     """
-    module = llvm.parse_assembly(text)
-    names = {function.name for function in module.functions if not function.is_declaration}
-    module.link_in(llvm.parse_assembly(functions))
-    for function in module.functions:
+    needed = needed_functions(module)
+    if not needed:
+        return
+    try:
+        functions = library(needed, request["cache"]).functions(needed, request["sm"])
+    except LibraryError as error:
+        raise UnsupportedError([str(error)]) from error
+    linked = llvm.parse_assembly(str(module))
+    linked.link_in(llvm.parse_assembly(functions))
+    names = {each.name for each in module.definitions}
+    for function in linked.functions:
         if not function.is_declaration and function.name not in names:
             function.linkage = llvm.Linkage.internal
-    module.verify()
+    linked.verify()
     options = llvm.create_pipeline_tuning_options(speed_level=2 if request["passes"] == "all" else 0)
     options.loop_vectorization = options.slp_vectorization = options.loop_interleaving = False
-    builder = llvm.create_pass_builder(machine, options)
-    builder.getModulePassManager().run(module, builder)
-    return str(module)
+    builder = llvm.create_pass_builder(target_machine(request), options)
+    builder.getModulePassManager().run(linked, builder)
+    module.become(parse_module(str(linked)))

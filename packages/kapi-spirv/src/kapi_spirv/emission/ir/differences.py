@@ -2,42 +2,37 @@
 
 from __future__ import annotations
 
-import re
+from kapi_lowering.emission.llvm_ir import Function, IRValue
 
-from .functions import NAME, Function
+from .queries import id_axis
 
 __all__ = ["different_values"]
 
-_ID = re.compile(r"^(?:tail )?call [^@]*@_Z\d+get_(?:global|local)_idj\(i32 ([012])\)")
-_CARRYING = re.compile(
-    r"^(?:phi|add|sub|mul|shl (?:nuw nsw|nuw|nsw)|[sz]ext|[su]itofp|fadd|fsub|fmul|fdiv|fneg|fpext|getelementptr|load) "
+_CARRYING = frozenset(
+    "phi add sub mul shl sext zext uitofp sitofp fadd fsub fmul fdiv fneg fpext getelementptr load".split()
 )
 """Operations whose result differs where an operand does, for all that a compiler can find out."""
 
 
-def different_values(function: Function) -> set[str]:
+def different_values(function: Function) -> set[IRValue]:
     """The values of a function that a compiler takes for different ones in each work-item, along each axis.
 
-    They are made of ids, or read at places that are, by operations that let nothing of a difference go. Work-items of a
-    vector are neighbours along one axis, and a compiler chooses which. So a value must be made of an id of each axis of
-    which the function asks for one. Others may differ, too.
+    They are made of ids, or read at indices that are, by operations that let nothing of a difference go. Work-items of
+    a vector are neighbours along one axis, and a compiler chooses which. So a value must be made of an id of each axis
+    of which the function asks for one. Others may differ, too.
     """
-    axes: dict[str, set[int]] = {}
-    made_with: dict[str, list[str]] = {}
-    for name, (_block, code) in function.made.items():
-        own = _ID.match(code)
-        if own:
-            axes[name] = {int(own[1])}
-        elif _CARRYING.match(code):
-            for operand in NAME.findall(code):
-                made_with.setdefault(operand, []).append(name)
+    axes: dict[IRValue, set[int]] = {}
+    for each in function.instructions():
+        if found := id_axis(each):
+            axes[each] = {found[1]}
     asked = set().union(*axes.values())
-    pending = list(axes)
+    pending = [*axes]
     while pending:
-        operand = pending.pop()
-        for name in made_with.get(operand, ()):
-            known = axes.setdefault(name, set())
-            if not axes[operand] <= known:
-                known |= axes[operand]
-                pending.append(name)
-    return {name for name, own in axes.items() if own == asked}
+        value = pending.pop()
+        for user in getattr(value, "users", ()):
+            if user.opcode in _CARRYING:
+                known = axes.setdefault(user, set())
+                if not axes[value] <= known:
+                    known |= axes[value]
+                    pending.append(user)
+    return {value for value, own in axes.items() if own == asked}

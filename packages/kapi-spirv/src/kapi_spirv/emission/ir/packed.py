@@ -5,21 +5,18 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from .functions import Function
+from kapi_lowering.emission.llvm_ir import Argument, Function, Instruction, IRValue, Module, defined
 
-__all__ = ["PACKED", "SIZES", "Array", "array_of", "arrays_of", "field_of", "without_arrays"]
+__all__ = ["ARRAYS", "SIZES", "Array", "array_of", "arrays_of", "field_of", "is_kernel"]
 
-PACKED = "%packed"
-"""The name of the packed argument."""
+ARRAYS = "!kapi.arrays"
+"""The named metadata that has a node for each array."""
 SIZES = {"i8": 1, "i16": 2, "half": 2, "i32": 4, "float": 4, "i64": 8, "double": 8}
 """Bytes of an element, by LLVM's type."""
 
-_NODE = re.compile(r"^!(\d+) = !\{((?:i64 \d+(?:, )?)+)\}$")
-_ARRAY = re.compile(r"^load ptr addrspace\(1\), ptr (%\"[^\"]*\"|%[-\w.$]+)")
-_STEP = re.compile(r"^getelementptr (?:(?:inbounds|nuw|nusw) )*[^,]+, ptr addrspace\(1\) (%\"[^\"]*\"|%[-\w.$]+),")
-_FIELD = re.compile(r"^getelementptr (?:(?:inbounds|nuw|nusw) )*i8, ptr %packed, i64 (\d+)$")
+_PACKED = "packed"
+_NODE = re.compile(r"!\{((?:i64 \d+(?:, )?)+)\}")
 _MOST_STEPS = 20
-_NAME = "!kapi.arrays = "
 
 
 @dataclass(frozen=True)
@@ -33,7 +30,7 @@ class Array:
     is_written : bool
         Whether the kernel may write it.
     extents : tuple of int
-        The places of its extents; none of an array with strides.
+        The offsets of its extents in the packed argument; none of an array with strides.
     """
 
     size: int
@@ -41,46 +38,48 @@ class Array:
     extents: tuple[int, ...]
 
 
-def arrays_of(lines: list[str]) -> dict[int, Array]:
-    """The arrays of the packed argument, by the place of the pointer."""
-    named = next((line for line in lines if line.startswith(_NAME)), "")
-    wanted = set(re.findall(r"!(\d+)", named))
+def is_kernel(function: Function) -> bool:
+    """Whether a function has the packed argument."""
+    return function.parameter(_PACKED) is not None
+
+
+def arrays_of(module: Module) -> dict[int, Array]:
+    """The arrays of the packed argument, by the offset of the pointer."""
     arrays = {}
-    for line in lines:
-        node = _NODE.match(line)
-        if node and node.group(1) in wanted:
-            size, is_written, pointer, *extents = map(int, re.findall(r"i64 (\d+)", node.group(2)))
+    for number in re.findall(r"!(\d+)", module.named_metadata.get(ARRAYS, "")):
+        node = _NODE.fullmatch(module.metadata.get(int(number), ""))
+        if node:
+            size, is_written, pointer, *extents = map(int, re.findall(r"i64 (\d+)", node[1]))
             arrays[pointer] = Array(size, bool(is_written), tuple(extents))
     return arrays
 
 
-def without_arrays(lines: list[str]) -> list[str]:
-    """The lines without the note of the arrays, which is for nobody else."""
-    return [line for line in lines if not line.startswith(_NAME)]
+def array_of(pointer: IRValue) -> tuple[int, list[Instruction]] | None:
+    """The offset in the packed argument of the array that a pointer leads into, and the pointers on the way there.
 
-
-def array_of(function: Function, pointer: str) -> tuple[int, list[str]] | None:
-    """The place in the packed argument of the array that a pointer leads into, and the pointers on the way there.
-
-    The way begins with the pointer itself, and ends with the array's. None if that is not seen.
+    These begin with the pointer itself, and end with the array's. None if that is not seen.
     """
-    way = [pointer]
-    while len(way) < _MOST_STEPS:
-        made = function.made.get(way[-1], ("", ""))[1]
-        array = _ARRAY.match(made)
-        if array:
-            place = field_of(function, array.group(1))
-            return None if place is None else (place, way)
-        step = _STEP.match(made)
-        if step is None:
+    pointers: list[Instruction] = []
+    each = pointer
+    while len(pointers) < _MOST_STEPS:
+        if load := defined(each, "load"):
+            pointers.append(load)
+            field = field_of(load.operands[0])
+            is_array = field is not None and str(load.type) == "ptr addrspace(1)"
+            return (field, pointers) if is_array and field is not None else None
+        step = defined(each, "getelementptr")
+        if step is None or str(step.type) != "ptr addrspace(1)":
             return None
-        way.append(step.group(1))
+        pointers.append(step)
+        each = step.operands[0]
     return None
 
 
-def field_of(function: Function, pointer: str) -> int | None:
-    """The place in the packed argument of a pointer into it."""
-    if pointer == PACKED:
-        return 0
-    field = _FIELD.match(function.made.get(pointer, ("", ""))[1])
-    return int(field.group(1)) if field else None
+def field_of(pointer: IRValue) -> int | None:
+    """The offset in the packed argument of a pointer into it."""
+    if isinstance(pointer, Argument):
+        return 0 if pointer.name == _PACKED else None
+    step = defined(pointer, "getelementptr")
+    if step is None or field_of(step.operands[0]) != 0 or str(step.form.element) != "i8" or len(step.operands) != 2:
+        return None
+    return step.operands[1].integer if isinstance(step.operands[0], Argument) else None

@@ -1,0 +1,304 @@
+"""The control-flow graph of a function: edges, orders, dominators, and loops. Each is of the moment it was made in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+
+from .instructions import Block, Instruction
+from .module import Function
+from .values import IRValue
+
+__all__ = ["ControlFlow", "DominatorTree", "NaturalLoop", "loops_of", "postorder"]
+
+_Edges = Mapping[Block, Iterable[Block]]
+
+
+def postorder(starts: Iterable[Block], edges: _Edges, within: set[Block] | None = None) -> list[Block]:
+    """The blocks that are reached from some along edges, each after those that it leads to."""
+    seen: set[Block] = set()
+    order: list[Block] = []
+    for start in starts:
+        if start in seen:
+            continue
+        seen.add(start)
+        pending: list[tuple[Block, Iterator[Block]]] = [(start, iter(edges[start]))]
+        while pending:
+            block, following = pending[-1]
+            for each in following:
+                if each not in seen and (within is None or each in within):
+                    seen.add(each)
+                    pending.append((each, iter(edges[each])))
+                    break
+            else:
+                order.append(block)
+                pending.pop()
+    return order
+
+
+class ControlFlow:
+    """The edges between blocks, looked at once.
+
+    Attributes
+    ----------
+    function : Function
+        Of what.
+    successors, predecessors : dict of Block to list of Block
+        The blocks that a block leads to, and those that lead to it, each once.
+    """
+
+    def __init__(self, function: Function) -> None:
+        self.function = function
+        self.successors = {block: [*dict.fromkeys(block.successors)] for block in function.blocks}
+        self.predecessors: dict[Block, list[Block]] = {block: [] for block in function.blocks}
+        for block, targets in self.successors.items():
+            for target in targets:
+                self.predecessors[target].append(block)
+
+    @cached_property
+    def reverse_postorder(self) -> list[Block]:
+        """The blocks that are reached, each before those that it leads to but by back edges."""
+        return postorder([self.function.entry], self.successors)[::-1]
+
+    @cached_property
+    def dominators(self) -> DominatorTree:
+        """Which blocks every path from the entry to a block goes through."""
+        return DominatorTree([self.function.entry], self.successors, self.predecessors)
+
+    @cached_property
+    def post_dominators(self) -> DominatorTree:
+        """Which blocks every path from a block to an exit goes through."""
+        exits = [block for block, targets in self.successors.items() if not targets]
+        return DominatorTree(exits, self.predecessors, self.successors)
+
+    @cached_property
+    def loops(self) -> list[NaturalLoop]:
+        """All loops, an outer one before those within it."""
+        return loops_of(self)
+
+
+class DominatorTree:
+    """The dominator tree of a graph, by Cooper, Harvey and Kennedy's algorithm.
+
+    Parameters
+    ----------
+    roots : list of Block
+        Where paths begin: the entry, or for post-dominators all exits.
+    edges, reverse : mapping of Block to Block
+        Where paths lead, and from where they come.
+
+    Attributes
+    ----------
+    parent : dict of Block to Block or None
+        The immediate dominator; None of a root, or where only all roots together dominate. Blocks that no path comes
+        to have no entry.
+
+    References
+    ----------
+    K. Cooper, T. Harvey, K. Kennedy, "A Simple, Fast Dominance Algorithm", 2001.
+    """
+
+    def __init__(self, roots: list[Block], edges: _Edges, reverse: _Edges) -> None:
+        self.order = postorder(roots, edges)[::-1]
+        self._reverse = reverse
+        number = {block: place for place, block in enumerate(self.order, 1)}  # 0 is in front of all roots
+        above = [0] * (len(self.order) + 1)
+        known = [False] * (len(self.order) + 1)
+        known[0] = True
+        starts = set(roots)
+        changed = True
+        while changed:
+            changed = False
+            for place, block in enumerate(self.order, 1):
+                found = 0 if block in starts else -1
+                for each in reverse[block]:
+                    other = number.get(each, -1)
+                    if found != 0 and other > 0 and known[other]:
+                        found = other if found < 0 else _common(above, found, other)
+                if not known[place] or above[place] != found:
+                    above[place], known[place], changed = found, True, True
+        self.parent = {
+            block: self.order[above[place] - 1] if above[place] else None for place, block in enumerate(self.order, 1)
+        }
+        self._depth: dict[Block, int] = {}
+        for block in self.order:
+            up = self.parent[block]
+            self._depth[block] = 0 if up is None else self._depth[up] + 1
+
+    def dominates(self, block: Block, other: Block) -> bool:
+        """Whether a block dominates another one, or is it. Every block dominates one that no path comes to."""
+        if other not in self._depth:
+            return True
+        if block not in self._depth:
+            return False
+        each: Block | None = other
+        while each is not None and self._depth[each] > self._depth[block]:
+            each = self.parent[each]
+        return each is block
+
+    def is_available(self, value: IRValue, user: Instruction) -> bool:
+        """Whether a value is there where an instruction stands, so that it may use it (phis use at the edge's end)."""
+        if not isinstance(value, Instruction):
+            return True
+        assert value.block is not None
+        assert user.block is not None
+        if value.block is user.block:
+            instructions = value.block.instructions
+            return instructions.index(value) < instructions.index(user)
+        return self.dominates(value.block, user.block)
+
+    def dominators_of(self, block: Block) -> list[Block]:
+        """A block, its immediate dominator, and so on."""
+        found: list[Block] = []
+        each: Block | None = block
+        while each is not None:
+            found.append(each)
+            each = self.parent.get(each)
+        return found
+
+    @cached_property
+    def children(self) -> dict[Block, list[Block]]:
+        """The blocks of which each is the immediate dominator."""
+        found: dict[Block, list[Block]] = {block: [] for block in self.order}
+        for block, up in self.parent.items():
+            if up is not None:
+                found[up].append(block)
+        return found
+
+    @cached_property
+    def frontiers(self) -> dict[Block, set[Block]]:
+        """The dominance frontier of each block: where what it dominates ends."""
+        found: dict[Block, set[Block]] = {block: set() for block in self.order}
+        for block in self.order:
+            sources = [each for each in self._reverse[block] if each in self.parent]
+            if len(sources) < 2 and not (sources and self.parent[block] is None):
+                continue
+            for source in sources:
+                each: Block | None = source
+                while each is not None and each is not self.parent[block]:
+                    found[each].add(block)
+                    each = self.parent[each]
+        return found
+
+
+def _common(above: list[int], one: int, other: int) -> int:
+    """The nearest place above two others."""
+    while one != other:
+        while one > other:
+            one = above[one]
+        while other > one:
+            other = above[other]
+    return one
+
+
+class NaturalLoop:
+    """A loop: a natural one, or a cycle of blocks that is entered in several places.
+
+    Attributes
+    ----------
+    header : Block or None
+        The block by which it is entered; None if there are several.
+    blocks : set of Block
+        All its blocks, those of inner loops among them.
+    parent : NaturalLoop or None
+        The loop around it.
+    inner : list of NaturalLoop
+        The loops in it, without those in these.
+    """
+
+    def __init__(self, header: Block | None, blocks: set[Block], parent: NaturalLoop | None, flow: ControlFlow) -> None:
+        self.header, self.blocks, self.parent = header, blocks, parent
+        self.inner: list[NaturalLoop] = []
+        self._flow = flow
+
+    @property
+    def depth(self) -> int:
+        """How many loops are around it, itself counted."""
+        return 1 if self.parent is None else self.parent.depth + 1
+
+    @property
+    def own_blocks(self) -> set[Block]:
+        """Its blocks without those of inner loops."""
+        return self.blocks.difference(*(each.blocks for each in self.inner))
+
+    @property
+    def entering(self) -> list[Block]:
+        """The blocks outside that lead in."""
+        sources = (each for block in self.blocks for each in self._flow.predecessors[block])
+        return [*dict.fromkeys(each for each in sources if each not in self.blocks)]
+
+    @property
+    def latches(self) -> list[Block]:
+        """The blocks inside that lead to the header."""
+        if self.header is None:
+            return []
+        return [each for each in self._flow.predecessors[self.header] if each in self.blocks]
+
+    @property
+    def latch(self) -> Block | None:
+        """The only block that leads back to the header, if there is one only."""
+        found = self.latches
+        return found[0] if len(found) == 1 else None
+
+    @property
+    def preheader(self) -> Block | None:
+        """The only block that enters, if it leads nowhere else."""
+        found = self.entering
+        is_one = self.header is not None and len(found) == 1 and len(self._flow.successors[found[0]]) == 1
+        return found[0] if is_one else None
+
+    @property
+    def exiting(self) -> list[Block]:
+        """The blocks inside that lead out, in the order of the function."""
+        return [
+            block
+            for block in self._flow.function.blocks
+            if block in self.blocks and any(each not in self.blocks for each in self._flow.successors[block])
+        ]
+
+    @property
+    def exits(self) -> list[Block]:
+        """The blocks outside that it leads to."""
+        targets = (each for block in self.exiting for each in self._flow.successors[block])
+        return [*dict.fromkeys(each for each in targets if each not in self.blocks)]
+
+    def instructions(self) -> Iterator[Instruction]:
+        """Its instructions, in the order of the function."""
+        for block in self._flow.function.blocks:
+            if block in self.blocks:
+                yield from [*block.instructions]
+
+    def is_invariant(self, value: IRValue) -> bool:
+        """Whether a value comes from outside."""
+        return not (isinstance(value, Instruction) and value.block in self.blocks)
+
+
+def loops_of(
+    flow: ControlFlow, within: set[Block] | None = None, parent: NaturalLoop | None = None
+) -> list[NaturalLoop]:
+    """The loops of a function, or of some of its blocks, an outer one before those within it.
+
+    Blocks that no path comes to have none. Cycles are the strongly connected components; without its headers, a
+    component shows the loops within it. Of a reducible graph, these are the natural loops, those of one header
+    together.
+    """
+    reached = flow.dominators.parent
+    blocks = {*reached} if within is None else within
+    found: list[NaturalLoop] = []
+    left = set(blocks)
+    order = postorder((each for each in flow.function.blocks if each in blocks), flow.successors, blocks)
+    for start in reversed(order):
+        if start not in left:
+            continue
+        cycle = set(postorder([start], flow.predecessors, left))
+        left -= cycle
+        if len(cycle) == 1 and start not in flow.successors[start]:
+            continue
+        headers = {
+            block for block in cycle if any(each not in cycle and each in reached for each in flow.predecessors[block])
+        }
+        loop = NaturalLoop(next(iter(headers)) if len(headers) == 1 else None, cycle, parent, flow)
+        nested = loops_of(flow, cycle - headers, loop)
+        loop.inner = [each for each in nested if each.parent is loop]
+        found += [loop, *nested]
+    return found

@@ -1,0 +1,1 @@
+"""Tests of LLVM IR as objects."""

@@ -1,1 +1,0 @@
-"""The text of LLVM IR: its patterns, names for what has numbers, and notes of lines."""

@@ -1,0 +1,1 @@
+"""The text of PTX, written so that NVIDIA's assembler takes it rightly."""
