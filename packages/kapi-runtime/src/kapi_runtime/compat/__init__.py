@@ -33,11 +33,8 @@ numba.cuda's                                kapi's
 ``compile_for_current_device``              ``kapi_spirv.compile_spirv``, ``kapi_ptx.compile_ptx``
 ==========================================  =============================================================
 
-Kernels are written in kapi's language: the documentation's pages on coming from numba.cuda have it row by row.
-
-References
-----------
-numba.cuda's reference, "CUDA Host API" and "Memory Management".
+Kernels are written in kapi's language: the documentation's pages on coming from numba.cuda have it row by row.  The
+names are those of numba.cuda's reference, "CUDA Host API" and "Memory Management".
 """
 
 from __future__ import annotations
