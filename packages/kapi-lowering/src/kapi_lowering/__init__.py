@@ -1,4 +1,7 @@
-"""From typed kernels to LLVM IR, for any target: what code generators share, and `Target`, which each of them is."""
+"""From typed kernels to LLVM IR, for any target: what code generators share, and `Target`, which each of them is.
+
+It is a distribution of its own, so that no code generator brings another's dependencies.
+"""
 
 from __future__ import annotations
 

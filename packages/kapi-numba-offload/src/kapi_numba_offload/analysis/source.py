@@ -1,4 +1,8 @@
-"""The syntax of a function: parsed from its source, or written anew from its bytecode where there is none."""
+"""The syntax of a function: parsed from its source, or written anew from its bytecode where there is none.
+
+Offload reads syntax rather than Numba's IR, which has lost names and lines: a loop's kernel is compiled, cached and
+explained as a function of the author's file.
+"""
 
 from __future__ import annotations
 

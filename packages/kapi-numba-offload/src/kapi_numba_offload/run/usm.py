@@ -1,6 +1,7 @@
 """The array library, dpnp: its functions, its arrays in hand, and new ones as cheap as they can be had.
 
 No other module imports it: the others have its arrays, its functions by name, and how it differs from NumPy, from here.
+A second array library is a second module like this one, and a choice between the two.
 """
 
 from __future__ import annotations

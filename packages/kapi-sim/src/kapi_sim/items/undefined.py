@@ -1,7 +1,8 @@
 """Values that are not defined: what a shift beyond the sub-group's end gives, or a variable that was not set.
 
 Such a value may be had and computed with, as long as nothing depends on it.  It goes through
-arithmetic, and storing it, branching on it or indexing with it is an error.
+arithmetic, and storing it, branching on it or indexing with it is an error.  An error at the shift itself would refuse
+every textbook reduction by shifts, which computes with such values and never uses the results.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""The kernel language: its vocabulary and what each word means, without an implementation."""
+"""The kernel language: its vocabulary and what each word means, without an implementation.
+
+It imports nothing of the simulator, so that the compiler and the runtime load the language alone.
+"""
 
 from __future__ import annotations
 

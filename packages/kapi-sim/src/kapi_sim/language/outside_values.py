@@ -1,6 +1,9 @@
 """What a kernel may take from outside: numbers, tuples, enumerations, and the functions that kernels have.
 
 Globals, variables of a function around it, and attributes of modules, classes and objects are constants of a kernel.
+The simulator's check, the compiler's constants, and the runtime's captures and cache keys all ask here: with a rule in
+each layer, a changed constant gave a stale kernel.  The contents of a constant array are a part of every key, which is
+why it has at most 32 KiB.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 A kernel of an importable module travels by its name, like a function.  One that was made elsewhere (in the program that
 runs, in a notebook, inside of a function) travels with its bytecode and what that refers to; for a kernel's function
-is not to be found under its name, where the kernel is.
+is not to be found under its name, where the kernel is.  Compiled modules, queues and devices never travel: the other
+process may have another device, and finds its module in the disk cache.
 """
 
 from __future__ import annotations

@@ -1,5 +1,8 @@
 """Atomic operations, as SPIR-V's instructions.
 
+LLVM 22's SPIR-V back end makes plain loads and stores of LLVM's atomic ones, and drops the memory that a fence orders.
+So lowering calls SPIR-V's instructions by name, with scopes and semantics of its own, here and in `ordering`.
+
 References
 ----------
 SPIR-V specification, 3.52.18, "Atomic Instructions"; SPV_EXT_shader_atomic_float_add and _min_max.

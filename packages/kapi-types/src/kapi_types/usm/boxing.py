@@ -50,7 +50,10 @@ def python_function(pyapi: Any, function: Any) -> Any:
 
 @unbox(UsmArrayType)
 def unbox_usm_array(type_: UsmArrayType, obj: Any, c: Any) -> NativeValue:
-    """Read an array object, after waiting for its queue if the function may touch the memory."""
+    """Read an array object, after waiting for its queue if the function may touch the memory.
+
+    dpnp hands out no events of an array, so the wait is for all work of the queue.
+    """
     builder, pyapi = c.builder, c.pyapi
     array = _Array(type_, c)
     failed = cgutils.alloca_once_value(builder, cgutils.false_bit)

@@ -43,7 +43,8 @@ class UsmArrayModel(models.StructModel):
     Notes
     -----
     `data` is out of reach by name where the memory is not known to be host-accessible, or Numba has no elements of the
-    type on the host (float16): code that asks for it does not compile.
+    type on the host (float16): code that asks for it does not compile.  All of Numba's code for arrays asks the model
+    for `data`, so no list of functions that touch memory is needed.
     """
 
     def __init__(self, manager: Any, type_: UsmArrayType) -> None:

@@ -1,4 +1,8 @@
-"""Expressions in the body of a loop, element by element: numbers stay numbers, rows become functions of an index."""
+"""Expressions in the body of a loop, element by element: numbers stay numbers, rows become functions of an index.
+
+Kernels have no arrays of a length that only a launch knows.  So an element of a row is computed where it is used, as
+often as it is used, and an array that is stored to is never read late.
+"""
 
 from __future__ import annotations
 

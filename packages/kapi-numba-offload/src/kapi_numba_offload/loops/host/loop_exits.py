@@ -1,4 +1,7 @@
-"""How a loop that became a function of its own tells what it leaves: values of variables, and a `return` within it."""
+"""How a loop that became a function of its own tells what it leaves: values of variables, and a `return` within it.
+
+`control_flow.why_in_place` tells which loops are not moved, as results were lost when all were.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""What is wrong with a kernel, in words for its author: one problem a line, each with its place in the source."""
+"""What is wrong with a kernel, in words for its author: one problem a line, each with its place in the source.
+
+Type errors are made as problems from the start: Numba's own texts change from version to version, so they are not
+reworded afterwards.
+"""
 
 from __future__ import annotations
 
