@@ -151,3 +151,18 @@ def test_limits_that_are_not_checked_are_not_noted():
     with kapi.simulation(checks="none"), warnings.catch_warnings():
         warnings.simplefilter("error")
         kapi.call_kernel(tiled, kapi.NdRange(64, 64), np.zeros(64), kapi.LocalAccessor(10_000, np.float64))
+
+
+@pytest.mark.parametrize(
+    "scope",
+    [1.5, None, True, (1,), fibonacci, kapi.plus],
+    ids=["float", "None", "bool", "tuple", "function", "operator"],
+)
+def test_fence_scope_is_a_member_of_its_enumeration(scope):
+    @kapi.kernel
+    def fenced(item: kapi.NdItem, a):
+        kapi.group_barrier(item.get_group(), scope)
+        a[item.get_global_id(0)] = 1
+
+    with raises(kapi.KernelCompilationError, "no-enum-member", line="group_barrier", words=False):
+        kapi.call_kernel(fenced, kapi.NdRange(4, 4), np.zeros(4))

@@ -13,7 +13,7 @@ import numpy as np
 
 from kapi_sim.checks.convergence import Arrival, call_sites, check_arrivals, check_uniform, describe_arrivals
 from kapi_sim.checks.initialisation import unwritten_read
-from kapi_sim.errors import CollectiveMismatchError, DeadlockError, KapiError, KernelLaunchError
+from kapi_sim.errors import CollectiveMismatchError, DeadlockError, KapiError, KernelCompilationError, KernelLaunchError
 from kapi_sim.items.items import Cluster, SimGroup, SimSubGroup
 from kapi_sim.items.meetings import ACTIVE, ALGORITHM, GRID, GROUP, Converging, Lanes, Part, Yielded, parameters_of
 from kapi_sim.items.undefined import Undefined
@@ -190,6 +190,8 @@ class GroupRun:
             self._given[local] = value, argument
             self._arrivals[local] = Arrival(site, calls, int(MemoryScope.WORK_ITEM), word, is_sub_group, part)
         else:
+            if scope.__class__ is not MemoryScope and scope.__class__ is not int:
+                generator.throw(_no_scope(scope))
             self._arrivals[local] = Arrival(site, calls, int(scope), None, is_sub_group, part)
         if self._bound.recorder is not None:
             arrival = self._arrivals[local]
@@ -476,6 +478,14 @@ def _wrong_group(yielded: Yielded) -> KernelLaunchError:
     return KernelLaunchError(
         f"{word} must be given the work-item's own group, got {shown(yielded[1])}: write nd_item.get_group()",
         code="foreign-group",
+    )
+
+
+def _no_scope(value: object) -> KernelCompilationError:
+    return KernelCompilationError(
+        f"fence_scope of group_barrier() must be a member of MemoryScope itself, got {shown(value)}; "
+        "write MemoryScope.WORK_GROUP",
+        code="no-enum-member",
     )
 
 

@@ -168,7 +168,7 @@ class ThreadedItem:
             self._yielded = (own, group, ALGORITHM, word, value, others[0] if others else None)
         else:
             group, fence_scope = arguments
-            self._yielded = (own, group, int(fence_scope))
+            self._yielded = (own, group, fence_scope)
         self._wait_for_turn()
         return self._answer
 
