@@ -322,6 +322,85 @@ def test_the_best_signature_of_a_list_is_taken(chosen):
     assert chosen(["int8", "float64"], np.int16(300)) == 300
 
 
+SINGLE = float(np.float32(100) / np.float32(3))
+CALLS = [
+    ("int8", "x", "float32 float64", SINGLE),
+    ("int32", "x", "float32 float64", 100 / 3),
+    ("float32", "x", "float64 float32", SINGLE),
+    ("uint8", "x", "int8 int16 int64", 33),
+    # The type of a result is the compiler's, and not that of the value that the simulator has
+    ("int8", "x + 0", "float32 float64", 100 / 3),
+    ("int8", "-x", "float32 float64", -100 / 3),
+    ("float32", "x * 1.0", "float32 float64", 100 / 3),
+    ("float32", "x * 1", "float32 float64", 100 / 3),
+    ("float32", "x * x / x", "float64 float32", SINGLE),
+    ("int8", "x / 1", "float32 float64", 100 / 3),
+    ("uint8", "x + x", "int8 uint8 uint64", 66),
+    ("uint8", "x << 1", "int8 uint8 uint64", 66),
+    ("uint8", "(x + x) & 255", "int8 uint8 int64", 66),
+    ("int8", "x if x > 0 else 2.5", "float32 float64", 100 / 3),
+    ("float32", "x if x > 0 else 2", "float32 float64", 100 / 3),
+    ("int8", "min(x, 100)", "float32 float64", 100 / 3),
+    ("int8", "np.int8(x)", "float32 float64", SINGLE),
+    ("int8", "np.float32(x)", "float64 float32", SINGLE),
+    ("int8", "100", "float32 float64", 100 / 3),
+]
+"""Types of elements, which are 100, an argument, the types of the signatures, and a third of the argument."""
+
+
+@pytest.mark.parametrize(("dtype", "argument", "kinds", "expected"), CALLS)
+@pytest.mark.parametrize("call", ["third({})", "through(x)", "(lambda y: third(y))({})", "bound({})"])
+def test_calls_take_the_signature_that_the_compiler_takes(dtype, argument, kinds, expected, call, defined):
+    names = defined(
+        f"""
+third = cuda.jit([f"{{kind}}({{kind}})" for kind in {kinds.split()}], device=True)(lambda x: x / 3)
+
+@cuda.jit(device=True)
+def through(x):
+    return third({argument})
+
+@cuda.jit
+def kernel(out, elements):
+    bound = third
+    x = elements[0]
+    out[0] = {call.format(argument)}
+    y = {argument}
+    for i in range(2):
+        cuda.syncthreads()
+        out[1] = {call.format("y")}
+""",
+        cuda=cuda,
+        np=np,
+    )
+    out = np.zeros(2)
+    names["kernel"][1, 1](out, np.full(2, 100, dtype))
+    assert out.tolist() == [expected, expected]
+
+
+def test_a_call_takes_the_signature_for_the_types_of_its_caller():
+    third = cuda.jit([f"{each}({each})" for each in ("int8", "float32", "float64")], device=True)(lambda x: x / 3)
+
+    @cuda.jit(device=True)
+    def of_one(x):
+        return third(x)
+
+    @cuda.jit(device=True)
+    def of_all(*values):
+        return of_one(values[1])
+
+    @cuda.jit
+    def kernel(a, b, c, out):
+        out[0] = of_one(a[0])
+        out[1] = of_one(b[0])
+        out[2] = of_one(c[0])
+        out[3] = of_all(a[0], c[0])
+        out[4] = third(a[0])
+
+    out = np.zeros(5)
+    kernel[1, 1](*(np.full(1, 100, each) for each in (np.int8, np.float32, np.float64)), out)
+    assert out.tolist() == [33, SINGLE, 100 / 3, 100 / 3, 33]
+
+
 def test_a_list_without_a_signature_for_the_arguments_is_an_error(chosen):
     with raises(DtypeError, "compiled-for-other-arguments"):
         chosen(["float32", "float64"], 1j)

@@ -5,19 +5,20 @@ from __future__ import annotations
 import ast
 from types import FunctionType
 
-from kapi_sim.errors import Finding, KernelCompilationError, KernelProblem
+from kapi_sim.errors import Finding, KernelCompilationError
 from kapi_sim.language.attributes import bound_names
 from kapi_sim.language.source import parse_function
+from kapi_sim.numba_cuda.inference.call_graph import CallGraph
 from kapi_sim.numba_cuda.inference.flow import FunctionFlow, follow
 from kapi_sim.numba_cuda.inference.session import Session
 from kapi_sim.numba_cuda.inference.syntax import refused_statements, unset_variables
 from kapi_sim.numba_cuda.kinds.kinds import Array, Kind, Nothing, Unknown
 from kapi_sim.tracebacks import with_cell
 
-__all__ = ["problems_of", "require_compilable"]
+__all__ = ["looked_at", "require_compilable"]
 
 
-def require_compilable(function: FunctionType, kinds: tuple[Kind, ...]) -> None:
+def require_compilable(function: FunctionType, kinds: tuple[Kind, ...]) -> CallGraph:
     """Raise if numba.cuda would not compile a kernel, as far as its source tells.
 
     Parameters
@@ -31,22 +32,29 @@ def require_compilable(function: FunctionType, kinds: tuple[Kind, ...]) -> None:
     ------
     KernelCompilationError
         With all problems of the kernel, and of the functions that it calls.
+
+    Returns
+    -------
+    CallGraph
+        The calls of device functions in it.
     """
-    problems = problems_of(function, kinds)
+    session = looked_at(function, kinds)
+    problems = sorted(session.problems, key=lambda each: (each.filename, each.line))
     if problems:
         raise KernelCompilationError(
             f"kernel `{function.__name__}` cannot be compiled for a GPU:\n"
             + "\n".join(f"  {with_cell(str(problem))}" for problem in problems),
             problems=problems,
         )
+    return session.calls
 
 
-def problems_of(function: FunctionType, kinds: tuple[Kind, ...]) -> list[KernelProblem]:
-    """Return what is wrong with a kernel and the functions that it calls, in the order of the lines."""
+def looked_at(function: FunctionType, kinds: tuple[Kind, ...]) -> Session:
+    """Return what is found of a kernel and the functions that it calls."""
     tree = parse_function(function)
-    if tree is None:
-        return []
     session = Session(follow)
+    if tree is None:
+        return session
     with session.following(function, kinds):
         refused = [*refused_statements(tree), *unset_variables(tree)]
         for line, finding in refused:
@@ -58,7 +66,7 @@ def problems_of(function: FunctionType, kinds: tuple[Kind, ...]) -> list[KernelP
                 if isinstance(node, ast.Return) and not isinstance(kind, (Nothing, Unknown)):
                     finding = Finding("return-value", "a kernel cannot return a value: write it to an array")
                     session.tell(function, node.lineno, finding)
-    return sorted(session.problems, key=lambda each: (each.filename, each.line))
+    return session
 
 
 def _of_parameter(kind: Kind) -> Kind:

@@ -12,7 +12,7 @@ from kapi_sim.language.attributes import bound_names
 from kapi_sim.language.device_function import DeviceFunction
 from kapi_sim.numba_cuda.inference.expressions import Expressions
 from kapi_sim.numba_cuda.inference.outside import kind_outside
-from kapi_sim.numba_cuda.inference.values import LocalFunction
+from kapi_sim.numba_cuda.inference.values import LocalFunction, is_known
 from kapi_sim.numba_cuda.kinds.conversions import best_overloads, grade_of
 from kapi_sim.numba_cuda.kinds.kinds import UNKNOWN, Declared, Kind, Number, Optional, may_be_one
 
@@ -38,17 +38,24 @@ class DeviceCalls(Expressions):
         if self.session.is_running(function):
             return self._recursion(node, called, declared, kinds)
         if kinds is None:
+            self.session.leave(node)
             return UNKNOWN
         if not declared:
-            return self.session.result_of(function, kinds)
-        found = best_overloads(kinds, [each.parameters for each in declared])
+            return self.session.result_of(node, function, kinds)
+        found = _overloads(kinds, declared)
         if not found:
             wanted, got = " or ".join(map(str, declared)), ", ".join(map(str, kinds))
             return self.problem(
                 node, "call-arguments", f"arguments of {name}() must be those of a signature, {wanted}, got ({got})"
             )
+        if len(declared) > 1:
+            self.session.take(node, found)
+        if len(found) > 1:
+            self.session.leave(node)
+            results = {declared[number].result for number in found}
+            return results.pop() or UNKNOWN if len(results) == 1 else UNKNOWN
         chosen = declared[found[0]]
-        result = self.session.result_of(function, chosen.parameters)
+        result = self.session.result_of(node, function, chosen.parameters)
         if chosen.result is None:
             return result
         is_missing = isinstance(result, Optional) and not isinstance(chosen.result, Optional)
@@ -74,6 +81,8 @@ class DeviceCalls(Expressions):
                 node, "recursion", f"{called.__name__}() is called again by a function that it calls: write a loop"
             )
         wanted = [each.parameters for each in declared] or [followed]
+        if kinds is not None and len(declared) > 1:
+            self.session.take(node, _overloads(kinds, declared))
         if kinds is not None and not any(_is_same_call(kinds, each) for each in wanted):
             first = ", ".join(map(spelled, wanted[0]))
             self.problem(
@@ -135,6 +144,14 @@ class DeviceCalls(Expressions):
     def inside(self, node: ast.FunctionDef | ast.Lambda) -> set[str]:
         """Return the names that are local to the function, or to one in it."""
         return self._local | bound_names(node)
+
+
+def _overloads(kinds: Sequence[Kind], declared: Sequence[Declared]) -> list[int]:
+    """Return the numbers of the signatures that a call may take: the first best one, if all types are known."""
+    wanted = [each.parameters for each in declared]
+    if all(map(is_known, kinds)):
+        return best_overloads(kinds, wanted)[:1]
+    return [number for number, each in enumerate(wanted) if best_overloads(kinds, [each])]
 
 
 def _is_same_call(kinds: Sequence[Kind], wanted: Sequence[Kind]) -> bool:

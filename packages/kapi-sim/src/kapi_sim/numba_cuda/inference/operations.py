@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from kapi_sim.numba_cuda.inference.values import BOOL
+from kapi_sim.numba_cuda.kinds.conversions import Grade, grade_of
 from kapi_sim.numba_cuda.kinds.kinds import Kind, Nothing, Number, Optional, Text, Unknown
 
 __all__ = ["compared", "of_numbers", "of_unary"]
@@ -37,6 +38,12 @@ _OPERATORS: dict[type[ast.AST], Callable[..., Any]] = {
     ast.NotEq: operator.ne,
 }
 _FAR = 2**63
+_INT64, _UINT64, _FLOAT64 = (Number(np.dtype(each)) for each in ("int64", "uint64", "float64"))
+_WIDENING: dict[str, list[np.dtype[Any]]] = {
+    "float": [np.dtype(each) for each in ("float32", "float64")],
+    "complex": [np.dtype(each) for each in ("complex64", "complex128")],
+}
+"""The types that results of a category have, the narrowest first."""
 
 
 def of_numbers(left: Number, sign: ast.operator, right: Number, is_literal: bool) -> Number:
@@ -56,16 +63,41 @@ def of_numbers(left: Number, sign: ast.operator, right: Number, is_literal: bool
         if isinstance(value, int) and abs(value) < _FAR:
             return Number(np.dtype(np.int64), value)
     categories = {left.category, right.category}
-    if "" in categories:
-        return Number(None)
+    is_power = isinstance(sign, ast.Pow)
+    if "" in categories or (is_power and not categories & {"float", "complex"}):
+        return Number(None)  # to a constant power, an integer is one
     if "complex" in categories:
-        return Number(None, None, "complex")
-    if isinstance(sign, ast.Div) or "float" in categories:
-        return Number(None, None, "float")
-    is_bitwise = isinstance(sign, (ast.BitAnd, ast.BitOr, ast.BitXor))
-    if isinstance(sign, ast.Pow):
-        return Number(None)  # of integers, for a constant exponent, an integer
-    return BOOL if is_bitwise and categories == {"bool"} else Number(None, None, "int")
+        return Number(None, None, "complex") if is_power else _widest(left, right, "complex")
+    if "float" in categories:
+        is_root = is_power and left.category == "float" and right.category == "int"
+        return Number(left.dtype, None, "float") if is_root else _widest(left, right, "float")
+    if isinstance(sign, ast.Div):
+        return _FLOAT64
+    if isinstance(sign, (ast.BitAnd, ast.BitOr, ast.BitXor)) and categories == {"bool"}:
+        return BOOL
+    return _of_integers(left) if isinstance(sign, (ast.LShift, ast.RShift)) else _of_integers(left, right)
+
+
+def _of_integers(*operands: Number) -> Number:
+    """Return the type of a result of integers: of 64 bits, and unsigned if all of them are."""
+    if any(each.dtype is None for each in operands):
+        return Number(None, None, "int")
+    is_unsigned = all(each.dtype is not None and each.dtype.kind == "u" for each in operands)
+    return _UINT64 if is_unsigned else _INT64
+
+
+def _widest(left: Number, right: Number, category: str) -> Number:
+    """Return the narrowest type that both operands convert to without a loss."""
+    if left.dtype is not None and right.dtype is not None:
+        for dtype in _WIDENING[category]:
+            wide = Number(dtype)
+            if all(_is_safe(grade_of(each, wide)) for each in (left, right)):
+                return wide
+    return Number(None, None, category)
+
+
+def _is_safe(grade: Grade | None) -> bool:
+    return grade is not None and grade <= Grade.SAFE
 
 
 def of_unary(sign: ast.unaryop, kind: Number, is_literal: bool) -> Number:
@@ -74,8 +106,11 @@ def of_unary(sign: ast.unaryop, kind: Number, is_literal: bool) -> Number:
         value = _worked_out(sign, kind.literal)
         if isinstance(value, int) and not isinstance(value, bool) and abs(value) < _FAR:
             return Number(np.dtype(np.int64), value)
-    category = "int" if kind.category == "bool" else kind.category
-    return Number(None, None, category)
+    if kind.category == "bool" and isinstance(sign, ast.Invert):
+        return BOOL
+    if kind.category in ("bool", "int"):
+        return _of_integers(kind)
+    return Number(kind.dtype, None, kind.family)
 
 
 def compared(signs: Sequence[ast.cmpop], kinds: Sequence[Kind]) -> Number:

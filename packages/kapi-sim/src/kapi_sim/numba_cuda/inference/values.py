@@ -42,6 +42,7 @@ __all__ = [
     "Slice",
     "TypeOf",
     "element_of",
+    "is_known",
     "joined",
 ]
 
@@ -301,9 +302,23 @@ def joined(one: Kind, other: Kind) -> Kind:
     return Conflict(one, other)
 
 
+def is_known(kind: Kind) -> bool:
+    """Tell whether all of a type is known."""
+    match kind:
+        case Number():
+            return kind.dtype is not None
+        case Array():
+            return kind.dtype is not None and kind.ndim is not None and kind.layout != ANY_LAYOUT
+        case Tuple():
+            return all(map(is_known, kind.members))
+        case Optional():
+            return is_known(kind.of)
+    return not isinstance(kind, Unknown)
+
+
 def _number(one: Number, other: Number) -> Number:
-    if one.dtype is not None and one.dtype == other.dtype:
-        return Number(one.dtype)
+    if one.dtype is not None and other.dtype is not None:
+        return Number(np.promote_types(one.dtype, other.dtype))
     return Number(None, None, one.category if one.category == other.category else "")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Callable, Sequence
 from functools import partial
 from inspect import signature
@@ -15,6 +16,7 @@ import numpy as np
 from kapi_sim.errors import KernelCompilationError
 from kapi_sim.items.undefined import Undefined
 from kapi_sim.memory.views import View
+from kapi_sim.numba_cuda.inference.call_graph import taken_by
 from kapi_sim.numba_cuda.kinds.conversions import best_overloads, grade_of
 from kapi_sim.numba_cuda.kinds.kinds import (
     EITHER,
@@ -117,7 +119,14 @@ def converting(function: Callable[..., Any], made: Callable[..., Any]) -> Callab
 
 def _entered(name: str, declared: Sequence[Declared], *args: Any) -> tuple[Any, ...]:
     """Return what converts the function's result, and the arguments as the best signature has them."""
-    found = best_overloads([_kind(value) for value in args], [each.parameters for each in declared])
+    candidates: Sequence[Declared] = declared
+    if len(declared) > 1:
+        numbers = taken_by(sys._getframe(2))
+        candidates = [declared[number] for number in sorted(numbers)] if numbers else declared
+    if len(candidates) == 1 < len(declared):
+        return _as_declared(name, candidates[0], args)
+    # Of what the source does not tell, the values do.
+    found = best_overloads([_kind(value) for value in args], [each.parameters for each in candidates])
     if not found:
         given = ", ".join(str(_kind(value)) for value in args)
         raise KernelCompilationError(
@@ -125,8 +134,10 @@ def _entered(name: str, declared: Sequence[Declared], *args: Any) -> tuple[Any, 
             f"got ({given}): convert them, or leave the signature out",
             code="call-arguments",
         )
-    # A tie is decided by the order of the signatures.
-    chosen = declared[found[0]]
+    return _as_declared(name, candidates[found[0]], args)  # a tie is decided by the order of the signatures
+
+
+def _as_declared(name: str, chosen: Declared, args: tuple[Any, ...]) -> tuple[Any, ...]:
     values = [_as_kind(kind, value) for kind, value in zip(chosen.parameters, args, strict=True)]
     return (partial(_left, name, chosen.result), *values)
 

@@ -23,6 +23,7 @@ from kapi_sim.numba_cuda.host.allocation import InOut, Out
 from kapi_sim.numba_cuda.host.device_arrays import DeviceArray
 from kapi_sim.numba_cuda.host.devices import Device
 from kapi_sim.numba_cuda.host.fresh import FreshArguments
+from kapi_sim.numba_cuda.inference.call_graph import CallGraph, calling
 from kapi_sim.numba_cuda.inference.checking import require_compilable
 from kapi_sim.numba_cuda.kinds.kinds import Declared, Kind, Nothing, SignatureError
 from kapi_sim.numba_cuda.launches.captured import frozen
@@ -76,7 +77,7 @@ class Dispatcher(DeviceFunction[..., Any]):
         self.extensions: list[Any] = list(options.get("extensions") or ())
         self._instrumented: Instrumented | None = None
         self._twin: Dispatcher | None = None
-        self._compiled: set[tuple[Kind, ...]] = set()
+        self._compiled: dict[tuple[Kind, ...], CallGraph] = {}
         self._require_declared()
         if self._device:
             declare_types(py_func, self.declared)
@@ -236,10 +237,10 @@ class Dispatcher(DeviceFunction[..., Any]):
             )
             settings = dataclasses.replace(settings, uninitialised=marked)
         try:
-            if kinds not in self._compiled:
-                require_compilable(function, kinds)
-                self._compiled.add(kinds)
-            with settings_of(settings), configured(nbytes), _records(args) as given:
+            calls = self._compiled.get(kinds)
+            if calls is None:
+                calls = self._compiled[kinds] = require_compilable(function, kinds)
+            with settings_of(settings), configured(nbytes), calling(calls), _records(args) as given:
                 execute(self._instrumented, space, given)
         except Exception as error:
             reworded(error)
