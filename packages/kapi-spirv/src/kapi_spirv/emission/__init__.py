@@ -11,9 +11,10 @@ import llvmlite.binding as llvm
 
 from .back_end.bit_reversals import write_out_bit_reversals
 from .back_end.bools import choose_floats, misused_bools
-from .back_end.linear_groups import inline_all, linear_groups
+from .back_end.linear_groups import linear_groups
 from .back_end.powers import name_ldexp
 from .back_end.products import name_products
+from .back_end.single_functions import inline_all
 from .back_end.validation import forbidden_constructs
 from .faults.called_barriers import inline_convergent_functions
 from .faults.complements import hide_complements

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from itertools import count
 
-__all__ = ["inline_all", "linear_groups"]
+__all__ = ["linear_groups"]
 
 _MARKER = re.compile(r"^  (?:tail )?call .*@\"?kapi\.linear_groups\.(\d)\"?\((.*)\)")
 _QUERY = re.compile(
@@ -21,13 +21,6 @@ _QUERY = re.compile(
 )
 _BROADCAST = re.compile(r"@_Z20work_group_broadcast([jm])m+\((i32|i64) ([^,]+), (.*)\)")
 _OPERAND = re.compile(r"i64 (?:[a-z]+ )*([^\s,]+)")
-
-
-def inline_all(sources: list[str]) -> list[str]:
-    """The modules, of a kernel with linear groups as those in which every function is inlined."""
-    if not any("kapi.linear_groups." in source for source in sources):
-        return sources
-    return [source.replace(" noinline", " alwaysinline") for source in sources]
 
 
 def linear_groups(text: str) -> str:

@@ -18,6 +18,7 @@ __all__ = [
     "bounds",
     "derived",
     "finished",
+    "inlined",
     "targets_of",
     "with_added",
 ]
@@ -28,6 +29,7 @@ INCOMING = re.compile(r"\[ ([^,\]]+), (%\"[^\"]*\"|%[-\w.$]+) \]")
 MEETING = re.compile(r"call .*@_Z\d+(?:__spirv_\w*(?:Barrier|Group)|(?:work|sub)_group_|barrier)")
 WORK_GROUP_MEETING = re.compile(r"call .*@_Z\d+(?:__spirv_(?:ControlBarrier|Group)\w*\(i32 2,|work_group_)")
 TERMINATOR = re.compile(r"^  (?:br|switch|ret|unreachable)\b")
+_KEPT_APART = re.compile(r"^(define .*) noinline\b", re.MULTILINE)
 _LABEL = re.compile(r"^(?:([-\w.$]+)|\"([^\"]*)\"):")
 _TARGET = re.compile(r"label (%\"[^\"]*\"|%[-\w.$]+)")
 
@@ -41,6 +43,11 @@ def bounds(lines: list[str]) -> Iterator[tuple[int, int]]:
         elif line == "}" and first is not None:
             yield first, number
             first = None
+
+
+def inlined(source: str) -> str:
+    """A module whose functions are all to be inlined."""
+    return _KEPT_APART.sub(r"\1 alwaysinline", source)
 
 
 def derived(name: str, suffix: str) -> str:
