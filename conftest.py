@@ -7,8 +7,8 @@
 ``KAPI_ONE_IN``
     A number; one in so many of the parameters of every other test run, too.
 ``KAPI_TEST_SEED``
-    A number that decides the sample, and what Hypothesis draws. It is fixed by default, and the date at night; each run
-    prints it.
+    A number that decides the sample of a night, and what Hypothesis and the tests' own generators draw. It is fixed by
+    default, and the date at night; each run prints it.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from __future__ import annotations
 import datetime
 import hashlib
 import os
+import re
+from collections.abc import Iterator
 
 import pytest
 
@@ -28,10 +30,21 @@ def pytest_configure(config: pytest.Config) -> None:
     wanted = os.environ.get("KAPI_NIGHTLY", "0")
     default = FIXED_SEED if wanted != "1" else f"{datetime.datetime.now(datetime.UTC):%Y%m%d}"
     seed = int(os.environ.setdefault("KAPI_TEST_SEED", default))
-    if getattr(config.option, "hypothesis_seed", 0) is None:  # Hypothesis is there, and no seed was asked for
-        config.option.hypothesis_seed = str(seed)
+    if config.pluginmanager.hasplugin("hypothesispytest"):
+        _configure_hypothesis(config, seed)
     if wanted not in ("0", "1", "all"):
         raise pytest.UsageError(f"KAPI_NIGHTLY must be 0, 1 or all, got {wanted!r}")
+
+
+def _configure_hypothesis(config: pytest.Config, seed: int) -> None:
+    """Let the seed alone decide what is drawn: no clock, no earlier failure, and no variable such as `CI`."""
+    from hypothesis import HealthCheck, settings
+
+    slow = [HealthCheck.too_slow]
+    settings.register_profile("kapi", deadline=None, database=None, derandomize=False, suppress_health_check=slow)
+    settings.load_profile("kapi")
+    if config.option.hypothesis_seed is None:  # none was asked for
+        config.option.hypothesis_seed = str(seed)
 
 
 def pytest_report_header() -> str:
@@ -49,20 +62,51 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if wanted == "all":
         return
     nightly = [item for item in items if item.get_closest_marker("nightly")]
-    seed = int(os.environ["KAPI_TEST_SEED"])
     if wanted == "1":
         whole = {item for item in nightly if "at_night" not in item.get_closest_marker("nightly").kwargs}
-        kept = whole | _sample(nightly, seed, "at_night")
+        kept = whole | _sample_of_a_night(nightly, int(os.environ["KAPI_TEST_SEED"]))
     else:
         others = [item for item in items if not item.get_closest_marker("nightly")]
         one_in = int(os.environ.get("KAPI_ONE_IN", "1"))
-        kept = _sample(nightly, seed, "one_in") | (_sample(others, seed, one_in) if one_in > 1 else set(others))
+        kept = _fixed_sample(nightly, "one_in") | (_fixed_sample(others, one_in) if one_in > 1 else set(others))
     config.hook.pytest_deselected(items=[item for item in items if item not in kept])
     items[:] = [item for item in items if item in kept]
 
 
-def _sample(items: list[pytest.Item], seed: int, share: int | str) -> set[pytest.Item]:
-    """One in so many of each test's items, at least one; a text is that word of the test's mark."""
+def _fixed_sample(items: list[pytest.Item], share: int | str) -> set[pytest.Item]:
+    """One of each so many neighbours: that whose name has most words, such as a dtype, of which no other kept one has.
+
+    The first one of several.
+    """
+    kept: set[pytest.Item] = set()
+    for _, blocks in _blocks(items, share):
+        seen: set[str] = set()
+        for block in blocks:
+            chosen = max(block, key=lambda item: len(_words(item) - seen))
+            seen |= _words(chosen)
+            kept.add(chosen)
+    return kept
+
+
+def _words(item: pytest.Item) -> set[str]:
+    """The words that name an item's parameters."""
+    return set(re.findall(r"[\w.?+]+", item.nodeid.partition("[")[2]))
+
+
+def _sample_of_a_night(items: list[pytest.Item], seed: int) -> set[pytest.Item]:
+    """One of each so many neighbours, each one within as many nights."""
+    kept: set[pytest.Item] = set()
+    for one_in, blocks in _blocks(items, "at_night"):
+        for number, block in enumerate(blocks):
+            # In an order of its own: at a fixed distance it might be the same dtype each time.
+            block.sort(key=lambda item: hashlib.sha256(item.nodeid.encode()).digest())
+            turn = seed % (len(block) if number == 0 else one_in)
+            kept.update(block[turn : turn + 1])
+    return kept
+
+
+def _blocks(items: list[pytest.Item], share: int | str) -> Iterator[tuple[int, list[list[pytest.Item]]]]:
+    """Each test's share, one in so many, and its items in blocks of so many; a text is that word of the test's mark."""
     tests: dict[str, list[pytest.Item]] = {}
     shares: dict[str, int] = {}
     for item in items:
@@ -71,15 +115,6 @@ def _sample(items: list[pytest.Item], seed: int, share: int | str) -> set[pytest
             test = item.nodeid.partition("[")[0]
             tests.setdefault(test, []).append(item)
             shares[test] = one_in
-    kept: set[pytest.Item] = set()
     for test, found in tests.items():
-        # One of each so many neighbours, so that every family of parameters is sampled. Which one follows an order of
-        # its own: at a fixed distance it might be the same dtype each time.
-        for start in range(0, len(found), shares[test]):
-            block = found[start : start + shares[test]]
-            block.sort(key=lambda item: hashlib.sha256(item.nodeid.encode()).digest())
-            if start == 0 or len(block) == shares[test]:
-                kept.add(block[seed % len(block)])
-            elif seed % shares[test] < len(block):
-                kept.add(block[seed % shares[test]])
-    return kept
+        one_in = shares[test]
+        yield one_in, [found[start : start + one_in] for start in range(0, len(found), one_in)]

@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections import Counter
 
 import pytest
 
@@ -25,6 +26,20 @@ def test_huge(n): pass
 def test_mixed(n): pass
 @pytest.mark.nightly
 def test_long(): pass
+@pytest.mark.parametrize("option", ["debug", "plain", "unsafe"])
+@pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])
+@pytest.mark.nightly(one_in=3)
+def test_combined(dtype, option): pass
+"""
+
+DRAWS = """
+import os
+from hypothesis import given, settings, strategies as st
+@settings(max_examples=30)
+@given(st.integers(), st.floats())
+def test_drawn(n, x):
+    with open(os.environ["DRAWN"], "a") as file:
+        print(n, x, file=file)
 """
 
 
@@ -74,24 +89,21 @@ def run(root, tmp_path):
     return run_suite
 
 
-def test_samples_of_seeds_differ_and_meet_all_within_some(run):
-    outcomes, _ = run(*({"KAPI_TEST_SEED": str(20261122 + day)} for day in range(10)))
-    ran = [set(names) for _, _, names in outcomes]
-    assert all(len([name for name in each if "sampled" in name]) == 2 for each in ran)
-    assert all(len([name for name in each if "few" in name]) == 1 for each in ran)
-    assert {name for each in ran for name in each} == {
-        "test_mixed[0]",
-        *(f"test_sampled[{n}]" for n in range(20)),
-        *(f"test_few[{n}]" for n in range(3)),
-        *(name for each in ran for name in each if "huge" in name),
-    }
-    assert len({name for each in ran for name in each if "huge" in name}) == 10
-
-
-def test_sample_is_the_same_on_every_day(run):
-    (today, later), _ = run({}, {"DAYS_LATER": "365"})
+def test_sample_is_the_same_on_every_day_and_for_every_seed(run):
+    (today, later, (*_, of_a_seed)), _ = run({}, {"DAYS_LATER": "365"}, {"KAPI_TEST_SEED": "7"})
     assert today == later
-    assert len(today[2]) > 3
+    assert today[2] == of_a_seed
+    counts = Counter(name.partition("[")[0] for name in of_a_seed)
+    assert counts == {"test_sampled": 2, "test_few": 1, "test_huge": 1, "test_mixed": 1, "test_combined": 4}
+
+
+def test_sample_has_each_word_of_the_parameters(run):
+    ((*_, ran),), _ = run({})
+    combined = [name.partition("[")[2].strip("]").split("-") for name in ran if "combined" in name]
+    assert {word for words in combined for word in words} == {
+        *("int32", "int64", "float32", "float64"),
+        *("debug", "plain", "unsafe"),
+    }
 
 
 def test_sample_of_a_night_is_repeated_by_its_seed(run):
@@ -103,7 +115,7 @@ def test_sample_of_a_night_is_repeated_by_its_seed(run):
 
 def test_nightly_tests_are_run_whole(run):
     ((_, _, alone), (_, _, everything)), _ = run({"KAPI_NIGHTLY": "1"}, {"KAPI_NIGHTLY": "all"})
-    assert len(alone) == 20 + 3 + 4 + 1 + 1
+    assert len(alone) == 20 + 3 + 4 + 1 + 1 + 12
     assert set(everything) == {*alone, "test_mixed[0]", *(f"test_huge[{n}]" for n in range(20))}
 
 
@@ -115,10 +127,28 @@ def test_sample_of_a_night_is_another_each_night_and_all_within_some(run):
 def test_any_test_is_sampled_where_that_is_asked_for(run):
     ((_, _, ran),), _ = run({"KAPI_ONE_IN": "2"})
     assert [name for name in ran if "mixed" in name] == ["test_mixed[0]"]
-    assert len(ran) == 2 + 1 + 1 + 1
+    assert len(ran) == 2 + 1 + 1 + 1 + 4
 
 
 def test_unknown_choice_is_refused(run):
     ((status, _, _),), printed = run({"KAPI_NIGHTLY": "yes"})
     assert status == pytest.ExitCode.USAGE_ERROR
     assert "KAPI_NIGHTLY must be 0, 1 or all, got 'yes'" in printed
+
+
+def test_draws_of_hypothesis_follow_the_seed_alone(root, tmp_path):
+    """Whatever the variables are by which it knows a machine of continuous integration."""
+    shutil.copy(root / "conftest.py", tmp_path)
+    (tmp_path / "test_draws.py").write_text(DRAWS, "utf-8")
+    unset = {name: value for name, value in os.environ.items() if not name.startswith(("KAPI_", "CI", "GITHUB_"))}
+
+    def drawn(**variables):
+        file = tmp_path / "_".join(["drawn", *variables.values()])
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", os.devnull, str(tmp_path)]
+        subprocess.run(command, check=True, env=unset | {"DRAWN": str(file)} | variables, cwd=tmp_path)
+        return file.read_text("utf-8")
+
+    by_default = drawn()
+    assert by_default.count("\n") == 30
+    assert by_default == drawn(CI="true")
+    assert drawn(CI="true", KAPI_TEST_SEED="7") != drawn(CI="true", KAPI_TEST_SEED="8")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+from zlib import crc32
 
 import dpnp
 import numpy as np
@@ -42,7 +43,7 @@ def build(space, has_bits, target):
     lines += ["if k < 3:", "    for row in range(tile.shape[0]):"]
     lines += ["        out[group.get_group_id(0), row, k] = tile[row, k]"]
     source = "def kernel(item, x, cells, before, out, tile):\n" + "".join(f"    {line}\n" for line in lines)
-    filename = f"<kernel {hash(source)}>"
+    filename = f"<kernel {crc32(source.encode())}>"
     linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
     namespace = {"kapi": kapi}
     exec(compile(source, filename, "exec"), namespace)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import linecache
+from zlib import crc32
 
 import dpnp
 import numpy as np
@@ -34,7 +35,7 @@ def build(parameters, lines, target):
     """A kernel over an NdRange whose body is `lines`, on the work-item `i` in linear order."""
     source = f"def kernel(item, {parameters}):\n    group = item.get_group()\n    sub = item.get_sub_group()\n"
     source += "    i = item.get_global_linear_id()\n" + "".join(f"    {line}\n" for line in lines)
-    filename = f"<kernel {hash(source)}>"
+    filename = f"<kernel {crc32(source.encode())}>"
     linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
     namespace = {"kapi": kapi, "np": np}
     exec(compile(source, filename, "exec"), namespace)

@@ -7,6 +7,7 @@ import linecache
 import math
 import warnings
 from fractions import Fraction
+from zlib import crc32
 
 import dpnp
 import numpy as np
@@ -76,7 +77,7 @@ def kernel(lines, parameters):
     """A kernel whose body is `lines`, on the work-item `i`."""
     source = f"def kernel(item, {', '.join(parameters)}):\n    i = item.get_id(0)\n"
     source += "".join(f"    {line}\n" for line in lines)
-    filename = f"<kernel {hash(source)}>"
+    filename = f"<kernel {crc32(source.encode())}>"
     linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
     namespace = {"math": math, "np": np}
     exec(compile(source, filename, "exec"), namespace)

@@ -128,7 +128,7 @@ def test_random_kernels_agree(program, seed):
 
 @settings(max_examples=DRAWN, **QUIET)
 @given(program=random_kernels.programs(depth=1), seed=st.integers(0, 1000))
-def test_random_kernels_of_the_day_agree(program, seed):
+def test_random_kernels_of_the_seed_agree(program, seed):
     compare(program, seed)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import linecache
 import re
+from zlib import crc32
 
 import dpnp
 import numpy as np
@@ -16,7 +17,7 @@ from kapi_sim.testing.reports import raises
 
 def made(source, **options):
     """A kernel of source text: pytest rewrites the asserts of a test file."""
-    filename = f"<kernel of {hash(source)}>"
+    filename = f"<kernel of {crc32(source.encode())}>"
     linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
     namespace = {"kapi": kapi, "np": np}
     exec(compile(source, filename, "exec"), namespace)

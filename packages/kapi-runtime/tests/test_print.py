@@ -37,12 +37,13 @@ def lines(capfd):
     return sorted(capfd.readouterr().out.splitlines())
 
 
-def test_print_writes_what_the_simulator_writes(capfd):
+@pytest.mark.parametrize("options", [{}, {"inline": "never"}, {"debug": True}], ids=str)
+def test_print_writes_what_the_simulator_writes(capfd, options):
     """Integers, bools, texts, floats of few digits; `sep` and `end`; device functions and constants of the module."""
     a, b = np.array([3, -4], dtype=np.int16), np.array([0.5, 2.5], dtype=np.float32)
     kapi_sim.call_kernel(kapi_sim.kernel(say), kapi_sim.Range(2), a, b.copy(), 7, True)
     expected = lines(capfd)
-    kernel = kapi_runtime.kernel(say)
+    kernel = kapi_runtime.kernel(say, **options)
     kapi_runtime.call_kernel(kernel, kapi_runtime.Range(2), dpnp.asarray(a), dpnp.asarray(b), 7, True)
     assert lines(capfd) == expected
     assert "100% of, 1, 7, True, True, -4" in expected

@@ -139,7 +139,7 @@ def shares(shape, strides, size):
     return False
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(
     st.lists(st.tuples(st.integers(0, 4), st.integers(-40, 40)), min_size=0, max_size=4), st.sampled_from([1, 2, 4, 8])
 )

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import kapi_sim as kapi
@@ -454,7 +454,6 @@ def test_weak_integer_beyond_64_bits_meets_a_strong_one():
 
 
 @pytest.mark.parametrize("kind", [np.float16, np.float32])
-@settings(deadline=None)
 @given(data=st.data())
 def test_fused_sums_of_narrow_floats_are_rounded_once(kind, data):
     numbers = st.floats(allow_nan=False, allow_infinity=False, width=16 if kind is np.float16 else 32)

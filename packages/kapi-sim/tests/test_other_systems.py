@@ -1,14 +1,17 @@
 """Names of other kernel languages are answered with kapi's own."""
 
 import ast
+import inspect
 import operator
 import re
+from dataclasses import fields
 
 import numpy as np
 import pytest
 
 import kapi_sim as kapi
 from kapi_sim import numba_cuda as cuda
+from kapi_sim.language import KernelOptions
 from kapi_sim.language.other_systems import SYSTEMS, hint
 from kapi_sim.language.table.intrinsics import INTRINSICS
 from kapi_sim.testing.reports import raises
@@ -20,12 +23,16 @@ METHODS = {row.name for row in INTRINSICS if row.owner} | {"bind", "bit_length",
 ELSEWHERE = ("dpnp", "kapi_ptx", "kapi_runtime", "numba")  # what kapi-sim does without; tests/integration asks them
 
 
+def nodes(code, kind):
+    """Give the nodes of some kind in a piece of code."""
+    source = code.replace("@", "_ = ").replace("...", "None")
+    tree = ast.parse(source + " pass" if code.endswith(":") else source)
+    return [node for node in ast.walk(tree) if isinstance(node, kind)]
+
+
 def dotted_names(code):
     """Give the dotted names of a piece of code, each without what a call or subscript returns."""
-    source = code.replace("@", "_ = ").replace("...", "None")
-    for node in ast.walk(ast.parse(source + " pass" if code.endswith(":") else source)):
-        if isinstance(node, ast.Attribute):
-            yield ast.unparse(node)
+    return [ast.unparse(node) for node in nodes(code, ast.Attribute)]
 
 
 @pytest.mark.parametrize(("system", "word", "ours"), ROWS, ids=[f"{each[0].name}-{each[1]}" for each in ROWS])
@@ -39,6 +46,24 @@ def test_answers_are_code_of_kapis(system, word, ours):
             assert operator.attrgetter(".".join(rest))({"kapi": kapi, "np": np}[root]) is not None
         elif root not in ELSEWHERE:
             assert rest[-1] in METHODS, name
+
+
+KEYWORDS = sorted(
+    {
+        (ast.unparse(call.func), keyword.arg)
+        for *_, ours in ROWS
+        for code in re.findall("`([^`]*)`", ours)
+        for call in nodes(code, ast.Call)
+        for keyword in call.keywords
+        if ast.unparse(call.func).startswith("kapi.")
+    }
+)
+
+
+@pytest.mark.parametrize(("function", "keyword"), KEYWORDS)
+def test_answers_give_keywords_that_functions_have(function, keyword):
+    known = set(inspect.signature(operator.attrgetter(function.removeprefix("kapi."))(kapi)).parameters)
+    assert keyword in (known | {each.name for each in fields(KernelOptions)} if function == "kapi.kernel" else known)
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import linecache
 import math
 import warnings
+from zlib import crc32
 
 import numpy as np
 import pytest
@@ -24,7 +25,7 @@ ORDERS = ({}, {"seed": 1}, {"seed": 7})
 def run(name, source, **order):
     """Run a program's text under the controls of a simulation; warnings are errors."""
     program = PROGRAMS[name]
-    filename = f"<{name} {hash(source)}>"
+    filename = f"<{name} {crc32(source.encode())}>"
     linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
     names = {"kapi": kapi, "cuda": cuda, "np": np, "math": math}
     exec(compile(source, filename, "exec"), names)

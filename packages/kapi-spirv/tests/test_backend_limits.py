@@ -154,6 +154,25 @@ def test_backend_ends_the_process_on_a_variadic_printf_of_pointers():
     assert raw(named).returncode == 0
 
 
+PRINTING_FUNCTION = kernel(
+    "call spir_func void @told(i64 %n)",
+    """
+@f = internal addrspace(2) constant [4 x i8] c"%ld\\00"
+declare spir_func i32 @_Z6printfPU3AS2Kcl(ptr addrspace(2), i64)
+define internal spir_func void @told(i64 %n) noinline {
+  %r = call spir_func i32 @_Z6printfPU3AS2Kcl(ptr addrspace(2) @f, i64 %n)
+  ret void
+}""",
+)
+
+
+def test_backend_ends_the_process_on_a_printf_in_a_function():
+    """While it does, `kapi_spirv.emission.back_end.single_functions` inlines the functions of kernels that print."""
+    done = raw(PRINTING_FUNCTION)
+    assert done.returncode != 0, "LLVM's SPIR-V back end has learned printf in modules of several functions"
+    assert emit([PRINTING_FUNCTION], "k", SpirvTarget()).code
+
+
 LINES = """
 define spir_kernel void @k(ptr addrspace(1) %p) !dbg !2 {
   store i32 1, ptr addrspace(1) %p, !dbg !5

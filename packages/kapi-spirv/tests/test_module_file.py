@@ -346,7 +346,7 @@ def read_or_refuse(file):
         read_module(file)
 
 
-FUZZ = settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+FUZZ = settings(suppress_health_check=list(HealthCheck))
 
 
 @FUZZ

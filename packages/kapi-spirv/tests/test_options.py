@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numba import types
 
-from kapi_sim import device_func
+from kapi_sim import device_func, group_barrier
 from kapi_sim.errors import KernelCompilationError, LimitError
 from kapi_sim.language import KernelOptions
 from kapi_sim.testing.reports import raises
@@ -79,6 +79,38 @@ def test_inline_never_keeps_calls(validated_compile):
     assert "OpFunctionCall" not in validated_compile(horner, [ItemType(1), F4]).assembly
     module = validated_compile(horner, [ItemType(1), F4], options=KernelOptions(inline="never"))
     assert module.assembly.count("OpFunctionCall") == 1
+
+
+@device_func
+def told(x):
+    print("a noinline function:", x)
+    return poly(x)
+
+
+@device_func
+def told_together(group, x):
+    group_barrier(group)
+    return poly(told(x))
+
+
+def of_groups(nd_item, a):
+    i = nd_item.get_global_id(0)
+    a[i] = told_together(nd_item.get_group(), a[i])
+
+
+def of_items(item, a):
+    i = item.get_id(0)
+    a[i] = poly(told(a[i]))
+    print("then", poly(a[i]))
+
+
+@pytest.mark.parametrize(("body", "space"), [(of_groups, NdItemType(1)), (of_items, ItemType(1))])
+@pytest.mark.parametrize("debug", [False, True])
+def test_inline_never_keeps_no_function_of_a_kernel_that_prints(validated_compile, body, space, debug):
+    """LLVM's back end takes `printf` in a module of one function only; what is printed may say anything."""
+    module = validated_compile(body, [space, F4], options=KernelOptions(inline="never", debug=debug))
+    assert "OpFunctionCall" not in module.assembly
+    assert '"a noinline function: ' in module.optimized_llvm_ir.replace('c"', '"')
 
 
 def test_inline_never_keeps_loops_over_recurrences_valid(validated_compile):

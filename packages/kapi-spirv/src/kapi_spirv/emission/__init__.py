@@ -15,9 +15,10 @@ from kapi_lowering.emission.pipeline import Pipeline
 
 from .legalize.bit_reversals import expand_bit_reversals
 from .legalize.bools import lower_bool_to_float
-from .legalize.linear_groups import inline_all, linearize_groups
+from .legalize.linear_groups import linearize_groups
 from .legalize.powers import lower_ldexp
 from .legalize.products import lower_wide_products
+from .legalize.single_functions import inline_all
 from .legalize.validation import refuse_unsupported
 from .optimize.conversions import expand_saturating_conversions
 from .optimize.float_indices import lower_float_indices

@@ -16,18 +16,11 @@ from kapi_lowering.emission.pipeline import module_pass
 
 from ..ir.queries import query
 
-__all__ = ["inline_all", "linearize_groups"]
+__all__ = ["linearize_groups"]
 
 _MARKER = "kapi.linear_groups."
 _ANSWERED = ("get_local_id", "get_local_size", "get_group_id", "get_num_groups", "get_global_id", "get_global_size")
 _BROADCAST = re.compile(r"_Z20work_group_broadcast([jm])m+")
-
-
-def inline_all(sources: list[str]) -> list[str]:
-    """The modules, of a kernel with linear groups as those in which every function is inlined."""
-    if not any(_MARKER in source for source in sources):
-        return sources
-    return [source.replace(" noinline", " alwaysinline") for source in sources]
 
 
 @module_pass

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import re
 
+from ..ir.inlining import inlined
+
 __all__ = ["inline_convergent_functions"]
 
 _NAME = r"@(\"[^\"]+\"|[\w$.-]+)"
@@ -42,7 +44,4 @@ def inline_convergent_functions(sources: list[str]) -> list[str]:
             break
         reached = found
         convergent = convergent.union(*(defined[number] for number in reached))
-    return [
-        source.replace(" noinline", " alwaysinline") if number in reached else source
-        for number, source in enumerate(sources)
-    ]
+    return [inlined(source) if number in reached else source for number, source in enumerate(sources)]
