@@ -11,6 +11,7 @@ import numpy as np
 
 from _kapi_numba_hooks import as_dtype, from_dtype, ufunc_find_matching_loop
 from kapi_numba_offload.analysis.operations import ELEMENTWISE
+from kapi_numba_offload.elements.numbers import with_numba_integers
 from kapi_numba_offload.run.usm import LIBRARY, is_dpnp_array
 
 __all__ = [
@@ -76,6 +77,7 @@ def apply(name: str, operands: Sequence[Any]) -> Any:
     row = ELEMENTWISE[name]
     if name in _COMPARISONS:
         operands = _comparable(operands)
+    operands = with_numba_integers(name, operands)
     if row.apply is not None:
         return row.apply(*operands)
     module = LIBRARY if any(map(is_dpnp_array, operands)) else np
@@ -101,7 +103,7 @@ def apply_as_numba(name: str, operands: Sequence[Any]) -> Any:
     """The same, converted to the dtype that Numba gives the operation for NumPy arrays and numbers of these types."""
     value = apply(name, operands)
     ufunc = getattr(np, name)
-    if not isinstance(ufunc, np.ufunc) or not is_dpnp_array(value):
+    if not isinstance(ufunc, np.ufunc) or not is_dpnp_array(value) or not value.ndim:
         return value
     loop = ufunc_find_matching_loop(ufunc, [from_dtype(np.asarray(_plain(each)).dtype) for each in operands])
     return value if loop is None else value.astype(as_dtype(loop.outputs[0]))

@@ -5,9 +5,11 @@ from __future__ import annotations
 import ast
 import importlib
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from types import FunctionType
 from typing import Any
+
+import numpy as np
 
 from _kapi_numba_hooks import types
 from kapi_numba_offload.analysis.control_flow import own_nodes
@@ -16,6 +18,7 @@ from kapi_numba_offload.analysis.kinds import ANY, SCALAR, ArrayKind, Kind, Kind
 from kapi_numba_offload.analysis.names import Names
 from kapi_numba_offload.analysis.normal_form import normalised
 from kapi_numba_offload.analysis.source import function_definition
+from kapi_numba_offload.elements.numbers import is_narrow
 from kapi_numba_offload.loops.loop_syntax import variables_of
 from kapi_numba_offload.partition.facts import PREFIX, Facts
 from kapi_numba_offload.partition.kept_views import with_kept_views
@@ -81,6 +84,7 @@ class OffloadedFunction:
                     code="offload-changes-outside",
                 )
         names = Names(function, definition)
+        names = names.with_outside(_functions_given(names, arguments, variables_of([definition], ast.Store)))
         kinds = Kinds(names, dict(zip(names.parameters, map(_kind_of_type, arguments), strict=True)))
         kinds.run(definition.body)
         write_out(definition, names, kinds)
@@ -90,8 +94,9 @@ class OffloadedFunction:
             if isinstance(type_, UsmArrayType) and type_.layout == "C" and type_.usm_type and name not in stored
         )  # fmt: skip
         facts = Facts(
-            function, definition, names, kinds, contiguous, options or options_of(function), numba_types=numba_types
-        )
+            function, definition, names, kinds, contiguous, options or options_of(function), numba_types=numba_types,
+            has_narrow_integers=any(map(_may_be_narrow, arguments)) or _names_narrow_integers(definition, names),
+        )  # fmt: skip
         self.partition = Partition(facts)
         for node, usm, host in kinds.mixtures:
             where, is_stored = facts.place(_statement_of(definition, node)), isinstance(node, ast.stmt)
@@ -163,6 +168,38 @@ def _kind_of_type(type_: types.Type) -> Kind:
     if isinstance(type_, types.BaseTuple):
         return TupleKind(tuple(map(_kind_of_type, type_)))
     return ANY
+
+
+def _functions_given(names: Names, arguments: Iterable[types.Type], stored: Container[str]) -> dict[str, Any]:
+    """The parameters that are functions of Numba's: their types name them, so that this function is made for them."""
+    return {
+        name: type_.dispatcher
+        for name, type_ in zip(names.parameters, arguments, strict=True)
+        if isinstance(type_, types.Dispatcher) and name not in stored
+    }
+
+
+def _may_be_narrow(type_: types.Type) -> bool:
+    """Whether an argument may be, or have in it, integers of fewer than 64 bits, or NumPy's bools."""
+    if isinstance(type_, types.BaseTuple):
+        return any(map(_may_be_narrow, type_))
+    dtype = getattr(type_, "dtype", type_)
+    if isinstance(dtype, types.Integer):
+        return bool(dtype.bitwidth < 64)
+    return not isinstance(dtype, (types.Number, types.Omitted, types.NoneType, types.Function, types.Dispatcher))
+
+
+def _names_narrow_integers(definition: ast.FunctionDef, names: Names) -> bool:
+    """Whether a function names such a type, or an array of one from outside."""
+    for each in ast.walk(definition):
+        if isinstance(each, ast.Constant) and isinstance(each.value, str):
+            return True
+        value = names.value(each) if isinstance(each, (ast.Name, ast.Attribute)) else None
+        if isinstance(value, type) and issubclass(value, (np.integer, np.bool_)) and is_narrow(np.dtype(value)):
+            return True
+        if isinstance(getattr(value, "dtype", None), np.dtype) and is_narrow(value.dtype):
+            return True
+    return False
 
 
 def holds_usm(given: Iterable[types.Type]) -> bool:

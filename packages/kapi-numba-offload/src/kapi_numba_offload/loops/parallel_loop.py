@@ -15,7 +15,7 @@ from kapi_numba_offload.analysis.assertions import asserts
 from kapi_numba_offload.analysis.names import Names
 from kapi_numba_offload.elements.reductions import combine
 from kapi_numba_offload.elements.shares import rows_of, shares_of
-from kapi_numba_offload.loops.body.numba_numbers import NumbaNumbers, strong_numbers
+from kapi_numba_offload.loops.body.numba_numbers import NumbaFloats, strong_numbers
 from kapi_numba_offload.loops.body.own_sums import OwnBody, OwnSum, own_sums
 from kapi_numba_offload.loops.body.private_arrays import lengths_of
 from kapi_numba_offload.loops.body.state import ArrayFacts, NotInKernelError, stored_to
@@ -341,7 +341,7 @@ class ParallelLoop:
         rewriter = self._functions.rewriter(facts, lower, self._constants(captured), integers)
         body = rewriter.run()
         if self._numba_types:
-            body = [NumbaNumbers(arrays).visit(each) for each in body]
+            body = [NumbaFloats().visit(each) for each in body]
         return rewriter, body
 
     def _first_variable(self) -> str:

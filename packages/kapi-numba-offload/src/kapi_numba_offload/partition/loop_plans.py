@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -248,7 +248,14 @@ def _with_values_after(syntax: LoopSyntax, following: Sequence[Sequence[ast.stmt
 
 def _with_local_functions(facts: Facts, syntax: LoopSyntax) -> LoopSyntax:
     """The loop with the functions that the function around defines for itself, and it calls, as parts of it."""
-    waiting, seen = list(syntax.captured), set(syntax.captured)
+    definitions, captured = _local_functions(facts, syntax.captured)
+    return replace(syntax, body=[*definitions, *syntax.body], captured=captured)
+
+
+def _local_functions(facts: Facts, captured: Iterable[str]) -> tuple[list[ast.FunctionDef], list[str]]:
+    """Of variables that a loop reads, definitions of those that are local functions; the others, and theirs."""
+    waiting, seen, known = sorted(captured), set(captured), set(captured)
+    definitions: list[ast.FunctionDef] = []
     while waiting:
         name = waiting.pop(0)
         found = [made for each in facts.local_functions if (made := _local_function(name, each)) is not None]
@@ -259,11 +266,11 @@ def _with_local_functions(facts: Facts, syntax: LoopSyntax) -> LoopSyntax:
         (definition,) = found
         own = {each.arg for each in definition.args.args} | variables_of(definition.body, ast.Store)
         around = (variables_of(definition.body, ast.Load) - own) & facts.names.locals
-        captured = sorted({*syntax.captured, *around} - {name})
-        syntax = replace(syntax, body=[definition, *syntax.body], captured=captured)
+        definitions.insert(0, definition)
+        known = (known | around) - {name}
         waiting += sorted(around - seen)
         seen |= around
-    return syntax
+    return definitions, sorted(known)
 
 
 def _local_function(name: str, node: ast.AST) -> ast.FunctionDef | None:
@@ -292,14 +299,14 @@ def _sequential(
     facts: Facts, statement: ast.For | ast.While, following: Sequence[Sequence[ast.stmt]], refusal: Refusal
 ) -> LoopPlan:
     """A loop on the host: as a function of its own, or where it stands if that is all that gives what Python gives."""
-    given, returned, flagged, why = _moved(facts, statement, following)
+    given, returned, flagged, why, definitions = _moved(facts, statement, following)
     place = facts.place(statement)
     if why is not None:
         loop = LoopInPlace(place, replace(refusal, detail=f"{refusal.detail}{why}"), facts.options)
         return LoopPlan(loop, statement)
     host = HostLoop(
         facts.original, facts.names, statement, (), given, returned, parallel=False, flagged=flagged,
-        options=facts.options.for_numba,
+        options=facts.options.for_numba, definitions=definitions,
     )  # fmt: skip
     moved = SequentialLoop(place, refusal, host, facts.options)
     return LoopPlan(moved, statement, tuple(given), left=tuple(returned), flagged=tuple(flagged))
@@ -307,8 +314,11 @@ def _sequential(
 
 def _moved(
     facts: Facts, statement: ast.For | ast.While, following: Sequence[Sequence[ast.stmt]]
-) -> tuple[list[str], list[str], list[str], str | None]:
-    """What a loop as a function is given, returns, and may return without a value; and why it cannot be one."""
+) -> tuple[list[str], list[str], list[str], str | None, list[ast.FunctionDef]]:
+    """What a loop as a function is given, returns, and may return without a value; and why it cannot be one.
+
+    Last, definitions of local functions that it calls.
+    """
     stored = variables_of([statement], ast.Store)
     read = variables_of([statement], ast.Load)
     before = assigned_at(facts.definition, statement)
@@ -316,11 +326,13 @@ def _moved(
     # What it may read before it assigns it has to be given, and so must have a value.
     needed = {name for name in read & facts.names.locals
               if name not in stored or first_use(name, [statement]) == "read"}  # fmt: skip
+    definitions, around = _local_functions(facts, needed)
+    needed = set(around)
     flagged = [name for name in returned if name not in before]
     why = why_in_place(statement, facts.definition)
     if why is None and not (needed <= before and all(is_flaggable(each, statement) for each in flagged)):
         why = "a variable may have no value"
-    return sorted(needed & before | (set(returned) & before)), returned, flagged, why
+    return sorted(needed & before | (set(returned) & before)), returned, flagged, why, definitions
 
 
 _OPERATIONS = (ast.BinOp, ast.UnaryOp, ast.Compare, ast.Call)
@@ -343,7 +355,7 @@ def _small(facts: Facts, statement: ast.For | ast.While, following: Sequence[Seq
         or has_effects(statement, facts.names, called.keys())
     ):
         return None
-    given, returned, flagged, why = _moved(facts, statement, following)
+    given, returned, flagged, why, definitions = _moved(facts, statement, following)
     if why is not None or not all(_is_the_same_on_host(facts, nodes, name) for name in returned):
         return None
     # Numba does then what devices and NumPy do with zeros, and does not reach beyond arrays. Slices never do.
@@ -356,7 +368,7 @@ def _small(facts: Facts, statement: ast.For | ast.While, following: Sequence[Seq
         facts.original, facts.names, statement, (), given, returned, flagged=flagged, options=options,
         parallel=facts.options.parallel and not is_tried
         and not any(stores_what_it_reads(facts, each) for each in nodes),
-        called=tuple(called.values()),
+        called=tuple(called.values()), definitions=definitions,
     )  # fmt: skip
     loop = SmallLoop(
         facts.place(statement), host, _worked_axes(facts, nodes), facts.options,
@@ -597,15 +609,20 @@ def _is_of_arrays(facts: Facts, statement: ast.stmt) -> bool:
             any(_is_row(facts, inner) for inner in ast.iter_child_nodes(each) if isinstance(inner, ast.expr))
             or (isinstance(each, ast.AugAssign) and _is_row_kind(facts.kinds.target(each)))
         )
-        and not (isinstance(each, ast.Call) and _is_of_elements(facts, each))
+        and not (isinstance(each, ast.Call) and not _calls_for_arrays(facts, each))
         for each in ast.walk(statement)
     )
 
 
-def _is_of_elements(facts: Facts, call: ast.Call) -> bool:
-    """Whether a call is of a function of the author's that does nothing with whole arrays or rows itself."""
+def _calls_for_arrays(facts: Facts, call: ast.Call) -> bool:
+    """Whether a call is of a NumPy function, or of one of the author's that computes with whole arrays or rows itself.
+
+    Not, say, of `len`, or of a function of which nothing is known.
+    """
+    if numpy_name(facts.names.value(call.func)) is not None:
+        return True
     found = called_function(facts, call)
-    return found is not None and not any(_is_of_arrays(found[0], each) for each in found[1])
+    return found is not None and any(_is_of_arrays(found[0], each) for each in found[1])
 
 
 def _is_row(facts: Facts, node: ast.expr) -> bool:

@@ -15,6 +15,7 @@ from kapi_numba_offload.analysis.effects import has_assignment_within
 from kapi_numba_offload.analysis.kinds import is_number_type, is_usm
 from kapi_numba_offload.analysis.names import UNKNOWN
 from kapi_numba_offload.analysis.numpy_functions import CREATION, numpy_name
+from kapi_numba_offload.elements.numbers import NumberOperation
 from kapi_numba_offload.elements.reductions import FUSED_REDUCTIONS
 from kapi_numba_offload.elements.statements import Place
 from kapi_numba_offload.partition.calls import (
@@ -191,6 +192,11 @@ class Partition:
             return self._call(node, place, texts, given_usm=given_usm)
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult) and self.facts.is_usm(node):
             return self._product(node)
+        number = self.facts.number_operation(node)
+        if number is not None:
+            name, operands = number
+            given = [self.expression(each) for each in operands]
+            return self._helper_call(f"number_{name}", NumberOperation(name), given, node)
         rewritten = self._children(node)
         if (
             isinstance(rewritten, ast.Subscript)

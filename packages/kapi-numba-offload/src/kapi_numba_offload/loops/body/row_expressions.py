@@ -216,7 +216,8 @@ class RowExpressions:
             name in _LOGICAL and all(each is None or each.is_bool for each in rows)
         )
         arrays = frozenset().union(*(each.arrays for each in known))
-        return Rows(lengths, ones, Apply(name, tuple(parts)), tuple(leaves), arrays, is_bool, mask)
+        is_narrow = any(each.has_narrow_integers for each in known)
+        return Rows(lengths, ones, Apply(name, tuple(parts)), tuple(leaves), arrays, is_bool, mask, is_narrow)
 
     def is_selection(self, node: ast.expr) -> bool:
         """Whether an expression is `row[row > 0]` or its like."""

@@ -50,6 +50,8 @@ class HostLoop:
         Options for `numba.njit`.
     called : sequence of CalledFunction
         Functions of the author's that are compiled for it; others it calls as they are.
+    definitions : sequence of ast.FunctionDef
+        Local functions that it calls.
 
     Attributes
     ----------
@@ -70,15 +72,16 @@ class HostLoop:
         flagged: Sequence[str] = (),
         options: Mapping[str, Any] | None = None,
         called: Sequence[CalledFunction] = (),
+        definitions: Sequence[ast.FunctionDef] = (),
     ) -> None:
         self.given = tuple(given)
         name = f"{function.__name__ if function.__name__.isidentifier() else 'lambda_'}_line_{loop.lineno}"
         definition = ast.parse(f"def {name}({', '.join((*bounds, *given))}): pass").body[0]
         assert isinstance(definition, ast.FunctionDef)
-        definition.body = function_body(loop, returned, flagged)
+        definition.body = [*definitions, *function_body(loop, returned, flagged)]
         module = ast.fix_missing_locations(ast.Module([definition], []))
         scope: dict[str, Any] = {}
-        outside = as_host_has_it({**function.__globals__, **names.closure}, variables_of([loop], ast.Load))
+        outside = as_host_has_it({**function.__globals__, **names.closure}, variables_of([*definitions, loop], ast.Load))
         options = {**(options or {}), "parallel": parallel}
         outside.update({each.name: each.compiled(options) for each in called})
         exec(compile(module, function.__code__.co_filename, "exec"), outside, scope)
