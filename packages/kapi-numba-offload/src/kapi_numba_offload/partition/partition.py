@@ -19,6 +19,7 @@ from kapi_numba_offload.elements.numbers import NumberOperation
 from kapi_numba_offload.elements.reductions import FUSED_REDUCTIONS
 from kapi_numba_offload.elements.statements import Place
 from kapi_numba_offload.partition.calls import (
+    MENDED,
     Constant,
     Conversion,
     Creation,
@@ -188,7 +189,13 @@ class Partition:
             place, texts = self.facts.place(node), _argument_texts(node)  # as written
             given = (*node.args, *(each.value for each in node.keywords))
             given_usm = any(is_usm(self.facts.kinds.kind(each)) for each in given)
+            # Methods are the array library's own.
+            mended = isinstance(node.func, ast.Attribute) and node.func.attr in MENDED and self.facts.is_usm(node.func.value)
             self._children(node)
+            if mended:
+                assert isinstance(node.func, ast.Attribute)
+                function, node.args = getattr(np, node.func.attr), [node.func.value, *node.args]
+                return self._numpy_call(node, node.func.attr, function, place, texts)
             return self._call(node, place, texts, given_usm=given_usm)
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult) and self.facts.is_usm(node):
             return self._product(node)
@@ -269,6 +276,9 @@ class Partition:
                 args = [self.queue(node), *node.args]
                 return ast.copy_location(ast.Call(loaded(helper, node), args, node.keywords), node)
             return node
+        return self._numpy_call(node, name, function, place, texts)
+
+    def _numpy_call(self, node: ast.Call, name: str, function: Any, place: Place, texts: Sequence[str]) -> ast.expr:
         makes = Creation if name in CREATION and is_usm(self.facts.kinds.kind(node)) else NumpyCall
         call = makes(name, function, place, self.options, texts)
         self.calls.append(call)

@@ -1,0 +1,47 @@
+"""Positions of extrema of arrays that may have nans: the first nan's, as NumPy has it; dpnp gives that of another one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from kapi_numba_offload.analysis.signatures import as_dpnp_takes_it
+from kapi_numba_offload.run.usm import LIBRARY, DpnpArray
+
+__all__ = ["argmax", "argmin"]
+
+
+def argmax(_: Any, args: Sequence[Any], keywords: Mapping[str, Any]) -> Any | None:
+    """What `numpy.argmax` gives for these arguments.
+
+    Parameters
+    ----------
+    args, keywords : sequence, mapping
+        As NumPy takes them.
+
+    Returns
+    -------
+    dpnp.ndarray or None
+        None where dpnp does what is asked, or tells what is wrong with it.
+    """
+    return _position("argmax", args, keywords)
+
+
+def argmin(_: Any, args: Sequence[Any], keywords: Mapping[str, Any]) -> Any | None:
+    """What `numpy.argmin` gives for these arguments; see `argmax`."""
+    return _position("argmin", args, keywords)
+
+
+def _position(name: str, args: Sequence[Any], keywords: Mapping[str, Any]) -> Any | None:
+    given, words = as_dpnp_takes_it(name, args, keywords)
+    array = given[0] if given else words.pop("a", None)
+    if not isinstance(array, DpnpArray) or array.dtype.kind not in "fc":
+        return None
+    out, nans, more = words.pop("out", None), LIBRARY.isnan(array), given[1:]
+    of_numbers = getattr(LIBRARY, name)(array, *more, **words)
+    first_nan = LIBRARY.argmax(nans, *more, **words)
+    found = LIBRARY.where(LIBRARY.any(nans, *more, **words), first_nan, of_numbers)
+    if out is None:
+        return found
+    out[...] = found
+    return out
