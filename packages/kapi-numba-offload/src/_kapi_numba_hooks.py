@@ -55,6 +55,7 @@ __all__ = [
     "TranslateByteCode",
     "are_arrays",
     "as_dtype",
+    "as_numpys",
     "compile_extra",
     "compile_result",
     "config",
@@ -77,6 +78,7 @@ __all__ = [
     "patch_calls",
     "register_pass",
     "type_key",
+    "typeof",
     "remove",
     "restore_calls",
     "run_frontend",
@@ -251,7 +253,7 @@ def overload_of(function: Any, values: tuple[Any, ...], keywords: dict[str, Any]
     templates = _overloads_of(typing_context, function)
     given = tuple(map(typeof, values))
     words = {name: typeof(value) for name, value in keywords.items()}
-    for as_asked in (_as_it_is, _as_numpys):
+    for as_asked in (_as_it_is, as_numpys):
         for template in templates:
             own = {name: as_asked(each) for name, each in words.items()}
             found = template._overload_func(*map(as_asked, given), **own)
@@ -320,11 +322,11 @@ def _search_new_conversions(dispatcher: Any, *args: Any, **keywords: Any) -> boo
     if not any(map(_holds_usm_array, given)):
         found: bool = _CONVERSIONS.original(dispatcher, *args, **keywords)
         return found
-    as_numpys = tuple(map(_as_numpys, given))
+    on_host = tuple(map(as_numpys, given))
     context = dispatcher.typingctx
     for signature in dispatcher.nopython_signatures:
         formal = signature.args
-        if len(formal) == len(given) and all(map(context.can_convert, as_numpys, formal)):
+        if len(formal) == len(given) and all(map(context.can_convert, on_host, formal)):
             break
     else:
         return False
@@ -340,12 +342,12 @@ def _as_it_is(type_: Any) -> Any:
     return type_
 
 
-def _as_numpys(type_: Any) -> Any:
+def as_numpys(type_: Any) -> Any:
     """A type with NumPy arrays in the place of USM arrays."""
     if type(type_).__name__ == "UsmArrayType":
         return types.Array(type_.dtype, type_.ndim, type_.layout)
     if isinstance(type_, types.BaseTuple) and not isinstance(type_, types.BaseNamedTuple):
-        return types.Tuple(tuple(map(_as_numpys, type_)))
+        return types.Tuple(tuple(map(as_numpys, type_)))
     return type_
 
 

@@ -99,6 +99,8 @@ class Kinds:
         Expressions, and statements that store, with USM and NumPy arrays: the node, the USM operand and the NumPy one.
     constants : set of int
         Identities of nodes that are NumPy arrays from outside of the function and meet USM arrays.
+    usm_parameters : set of str
+        Parameters that are USM arrays.
     """
 
     def __init__(self, names: Names, parameters: dict[str, Kind], depth: int = 0) -> None:
@@ -106,6 +108,7 @@ class Kinds:
         self.depth = depth
         self._results: dict[tuple[Any, ...], Kind] = {}
         self._now = dict(parameters)
+        self.usm_parameters = {name for name, each in parameters.items() if isinstance(each, ArrayKind) and each.usm}
         self._has_host = any(isinstance(each, ArrayKind) and not each.usm for each in parameters.values())
         self.of: dict[int, Kind] = {}
         self._alive: list[ast.AST] = []

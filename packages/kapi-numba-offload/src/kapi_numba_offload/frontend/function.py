@@ -24,7 +24,6 @@ from kapi_numba_offload.partition.facts import PREFIX, Facts
 from kapi_numba_offload.partition.kept_views import with_kept_views
 from kapi_numba_offload.partition.partition import Partition
 from kapi_numba_offload.run.diagnostics import report_of
-from kapi_numba_offload.run.first_runs import first_run
 from kapi_numba_offload.run.options import OffloadOptions, options_of
 from kapi_numba_offload.run.placement import mixed_error
 from kapi_numba_offload.run.usm import DpnpArray, as_dpnp, like
@@ -115,8 +114,7 @@ class OffloadedFunction:
     def _run(self, args: Sequence[Any]) -> Any:
         if self._has_run:
             return self._call(*args)
-        with first_run():
-            result = self._call(*args)
+        result = self._call(*args)
         self._has_run = True
         level = self.partition.options.level
         if level:

@@ -1,13 +1,13 @@
-"""A function that Numba runs on the host for USM arrays, since nobody has its source."""
+"""A function that Numba runs on the host for USM arrays: nobody has its source, or a loop of it cannot run apart."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numba
 
-from _kapi_numba_hooks import numbas_call
+from _kapi_numba_hooks import as_numpys, numbas_call, types
 from kapi_numba_offload.elements.statements import Place
 from kapi_numba_offload.loops.host.host_copies import HostCopies, arrays_among
 from kapi_numba_offload.run.options import OffloadOptions
@@ -28,20 +28,32 @@ class HostFunction:
         Those of the function.
     parallel : bool
         Whether it was given `parallel=True`.
+    refusal : Refusal, optional
+        Why it is no kernel; by default, that it has no source.
     """
 
-    def __init__(self, function: Callable[..., Any], options: OffloadOptions, *, parallel: bool) -> None:
+    def __init__(
+        self, function: Callable[..., Any], options: OffloadOptions, *, parallel: bool, refusal: Refusal | None = None
+    ) -> None:
         self.function = function
         self._options, self._parallel = options, parallel
         code = function.__code__
         self.place = Place(code.co_filename, code.co_firstlineno, function.__name__, f"def {function.__name__}")
-        self._refusal = Refusal("no-source", code.co_firstlineno, function.__name__)
+        self.refusal = refusal or Refusal("no-source", code.co_firstlineno, function.__name__)
         self._compiled = numba.njit(**{**options.for_numba, "parallel": parallel})(function)
+
+    def compiles(self, arguments: Sequence[types.Type]) -> bool:
+        """Compile the function for NumPy arrays in the place of USM arrays of these types; whether Numba can."""
+        try:
+            self._compiled.compile(tuple(map(as_numpys, arguments)))
+        except Exception:  # some of what Numba cannot compile ends in an exception of its compiler
+            return False
+        return True
 
     def __call__(self, *args: Any) -> Any:
         """Run the function, with a warning."""
         how = IN_PLACE if all(map(is_reachable, arrays_among(args))) else ON_COPIES
-        fall_back(self.place, self._refusal, self._options.may_fall_back, how)
+        fall_back(self.place, self.refusal, self._options.may_fall_back, how)
         copies = HostCopies(arrays_among(args))
         try:
             result = numbas_call(self._compiled, *(copies.on_host(each) for each in args))
@@ -51,8 +63,10 @@ class HostFunction:
         return copies.on_device(result)
 
     def __reduce__(self) -> Any:
-        return _rebuilt, (self.function, self._options, self._parallel)
+        return _rebuilt, (self.function, self._options, self._parallel, self.refusal)
 
 
-def _rebuilt(function: Callable[..., Any], options: OffloadOptions, parallel: bool) -> HostFunction:
-    return HostFunction(function, options, parallel=parallel)
+def _rebuilt(
+    function: Callable[..., Any], options: OffloadOptions, parallel: bool, refusal: Refusal | None = None
+) -> HostFunction:
+    return HostFunction(function, options, parallel=parallel, refusal=refusal)

@@ -150,7 +150,7 @@ class ParallelLoop:
         if isinstance(made, _Made) and made.apart:
             made = self._shared(made, captured) or made
         if isinstance(made, Refusal):
-            how = self.host.how((*given, *initial))
+            how = self.host.how(bounds, (*given, *initial))
             self.latest = fall_back(self.place, made, self.options.may_fall_back, how)
             return self.host.run(bounds, given, initial)
         if is_simulating() and all(extents):

@@ -61,6 +61,7 @@ class Facts:
         self.original, self.definition, self.names, self.kinds = original, definition, names, kinds
         self.contiguous, self.options, self.numba_types = contiguous, options, numba_types
         self.has_narrow_integers = has_narrow_integers
+        self.usm_parameters = kinds.usm_parameters
         self.filename, self.function = original.__code__.co_filename, definition.name
         nodes = list(ast.walk(definition))
         self.local_functions: list[ast.stmt] = [

@@ -30,8 +30,10 @@ from kapi_numba_offload.partition.calls import (
 )
 from kapi_numba_offload.partition.facts import PREFIX, Facts, loaded
 from kapi_numba_offload.partition.grouping import Fused, StatementGroup, expression_region
-from kapi_numba_offload.partition.loop_plans import loop_plan
+from kapi_numba_offload.partition.element_loops import array_of_elements
+from kapi_numba_offload.partition.loop_plans import LoopInPlace, loop_plan
 from kapi_numba_offload.regions.reduction import Reduction
+from kapi_numba_offload.run.reasons import Refusal
 
 __all__ = ["Partition"]
 
@@ -60,6 +62,14 @@ class Partition:
         self.calls: list[NumpyCall] = []
         self.needs_queue = False
         self._following: list[Sequence[ast.stmt]] = []
+
+    @property
+    def needs_host(self) -> Refusal | None:
+        """Why Numba is to run the whole function: a loop over elements that Python runs otherwise; None if there is none."""
+        if any(isinstance(each, (ast.Yield, ast.YieldFrom)) for each in ast.walk(self.definition)):
+            return None  # what it yields are arrays of the device
+        found = (each.refusal for each in self.loops if getattr(each, "needs_function", False))
+        return next(found, None)
 
     def block(self, statements: Sequence[ast.stmt]) -> list[ast.stmt]:
         """The statements of one block, rewritten."""
@@ -123,24 +133,9 @@ class Partition:
         if plan.is_chosen:
             suits = ast.Attribute(loaded(helper, statement), "suits", ast.Load())
             test = ast.Call(suits, [loaded(name, statement) for name in plan.given], [])
-            in_place = self._loop_in_place(statement)
-            if plan.loop.is_tried:
-                in_place = self._timed(helper, plan.given, in_place)
-            chosen = ast.If(test, made, in_place)
+            chosen = ast.If(test, made, self._loop_in_place(statement))
             return [ast.fix_missing_locations(ast.copy_location(chosen, statement))]
         return [*made, *self._loop_in_place(statement)] if plan.stays else made
-
-    def _timed(self, helper: str, given: Sequence[str], statements: Sequence[ast.stmt]) -> list[ast.stmt]:
-        """The statements, between those that tell a small loop when they begin and end."""
-        where = statements[0]
-        variable = f"{PREFIX}begun_{len(self.loops)}"
-        begun = ast.Attribute(loaded(helper, where), "begun", ast.Load())
-        ended = ast.Attribute(loaded(helper, where), "ended", ast.Load())
-        first = ast.Assign(
-            [ast.Name(variable, ast.Store())], ast.Call(begun, [loaded(name, where) for name in given], [])
-        )
-        last = ast.Expr(ast.Call(ended, [loaded(variable, where)], []))
-        return [ast.copy_location(first, where), *statements, ast.copy_location(last, where)]
 
     def _loop_in_place(self, statement: ast.For | ast.While) -> list[ast.stmt]:
         """A loop that stays where it stands, its blocks rewritten."""
@@ -177,7 +172,8 @@ class Partition:
             constant = Constant(self.facts.names.value(node))
             return self._helper_call(f"constant_{len(self.helpers)}", constant, [self.queue(node)], node)
         if isinstance(node, (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
-            return node
+            array = None if isinstance(node, ast.Lambda) else array_of_elements(self.facts, node)
+            return node if array is None else self._told(node, array)
         is_fusible = not has_assignment_within(node)
         if is_fusible and self.facts.is_operation(node):
             fused = expression_region(self.facts, node, node)
@@ -212,6 +208,14 @@ class Partition:
         ):
             return self._helper_call("element", element, [rewritten], node)
         return rewritten
+
+    def _told(self, node: ast.expr, array: str) -> ast.expr:
+        """A comprehension over elements, after the call that tells of it."""
+        loop = LoopInPlace(self.facts.place(node), Refusal("sequential-loop", node.lineno, array), self.options)
+        self.loops.append(loop)
+        tells = ast.Call(loaded(self.helper(f"loop_{len(self.loops)}", loop), node), [], [])
+        made = ast.Subscript(ast.Tuple([tells, node], ast.Load()), ast.Constant(1), ast.Load())
+        return ast.fix_missing_locations(ast.copy_location(made, node))
 
     def _reduction(self, node: ast.expr) -> ast.expr | None:
         """A reduction of an elementwise operation, as one region; None for anything else."""

@@ -261,7 +261,7 @@ def _loop_report(loop: Any) -> PartReport:
     text = loop.place.text.split("\n")[0]
     outcome = "offloaded" if launch else "not run yet" if latest is None else "host"
     reason = latest if isinstance(latest, str) else ""
-    moved = launch.moved if launch else loop.host.moved
+    moved = launch.moved if launch else getattr(getattr(loop, "host", None), "moved", 0)
     return PartReport(kind, loop.place.line, text, (), outcome, reason, launch, moved)
 
 
