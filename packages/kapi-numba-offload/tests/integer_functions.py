@@ -84,7 +84,9 @@ class Writer:
             return f"int({rng.choice(['min', 'max'])}({one} % 1000, {other} % 1000))"
         if form < 13:
             return f"int({one} % 900 if {self.leaf()} < {other} else {self.leaf()} % 800)"
-        return rng.choice([f"scaled({one}, {self.leaf()} % 99)", f"within({one} % 70000)", f"int({one})", f"abs({one})"])
+        return rng.choice(
+            [f"scaled({one}, {self.leaf()} % 99)", f"within({one} % 70000)", f"int({one})", f"abs({one})"]
+        )
 
     def factor(self) -> str:
         """A factor of at most 32 bits: two of them are a product of 64 bits, where the elements' own have fewer."""
@@ -100,19 +102,33 @@ class Writer:
             if form == 0:
                 made.append(f"{name} = {self.value()}")
             elif form == 1:
-                made += [f"{name} = {rng.choice([0, 1, 5, -3])}", "for j in range(m.shape[0]):",
-                         f"    {name} {rng.choice(['+= m[j, i % 4]', '-= b[j]', '*= m[j, i % 4] % 13', '+= m[j, 0] % 256 * a[i]'])}"]
+                made += [
+                    f"{name} = {rng.choice([0, 1, 5, -3])}",
+                    "for j in range(m.shape[0]):",
+                    f"    {name} {rng.choice(['+= m[j, i % 4]', '-= b[j]', '*= m[j, i % 4] % 13', '+= m[j, 0] % 256 * a[i]'])}",
+                ]
             elif form == 2:
                 counter = self.new()
-                made += [f"{name} = {rng.choice([0, 2, -1])}", f"{counter} = 0", f"while {counter} < 3:",
-                         f"    {name} {rng.choice(['+= {}', '-= {}', '*= {} % 100']).format(self.value(1))}", f"    {counter} += 1"]
+                made += [
+                    f"{name} = {rng.choice([0, 2, -1])}",
+                    f"{counter} = 0",
+                    f"while {counter} < 3:",
+                    f"    {name} {rng.choice(['+= {}', '-= {}', '*= {} % 100']).format(self.value(1))}",
+                    f"    {counter} += 1",
+                ]
             elif form == 3:
                 other = self.new()
-                made.append(f"{name}, {other} = {rng.choice(['both(' + self.value(1) + ', ' + self.value(1) + ')', self.value(1) + ', ' + self.value(1)])}")
+                made.append(
+                    f"{name}, {other} = {rng.choice(['both(' + self.value(1) + ', ' + self.value(1) + ')', self.value(1) + ', ' + self.value(1)])}"
+                )
                 self.numbers.append(other)
             elif form == 4:
-                made += [f"{name} = {rng.choice([0, 100, -300])}", f"if {self.leaf()} > {self.leaf()}:",
-                         f"    {name} = {self.value(1)} % 700", f"{name} = int({name})"]
+                made += [
+                    f"{name} = {rng.choice([0, 100, -300])}",
+                    f"if {self.leaf()} > {self.leaf()}:",
+                    f"    {name} = {self.value(1)} % 700",
+                    f"{name} = int({name})",
+                ]
             elif form == 5:
                 made.append(f"{name} = total_of(m[i % 5], {rng.choice([0, 'np.int64(a[i])', 9])})")
             else:
@@ -124,12 +140,32 @@ class Writer:
         """The function, with LOOP for `prange` and NOTHING for a zero."""
         rng = self.rng
         start = rng.choice(["0", "1", "-5", "a[0]"])
-        operation = rng.choice(["t += {}", "t -= {}", "t *= ({}) % 50", "t = max(t, ({}) % 500)", "t = min(t, ({}) % 500)", "t += {}", "t |= {}", "t &= {}", "t ^= {}"])
-        lines = ["def within(x):", f"    return x {rng.choice('+*-')} x", f"t = {start}",
-                 "for i in LOOP(1, a.shape[0]):"]
+        operation = rng.choice(
+            [
+                "t += {}",
+                "t -= {}",
+                "t *= ({}) % 50",
+                "t = max(t, ({}) % 500)",
+                "t = min(t, ({}) % 500)",
+                "t += {}",
+                "t |= {}",
+                "t &= {}",
+                "t ^= {}",
+            ]
+        )
+        lines = [
+            "def within(x):",
+            f"    return x {rng.choice('+*-')} x",
+            f"t = {start}",
+            "for i in LOOP(1, a.shape[0]):",
+        ]
         body = [f"z = NOTHING", *self.statements()]
         value = self.value()
-        body += [operation.format(f"{value} + z"), f"c[i] = {self.value()}", f"d[i] {rng.choice(['+=', '-=', '*='])} {self.value(1)} % 10000"]
+        body += [
+            operation.format(f"{value} + z"),
+            f"c[i] = {self.value()}",
+            f"d[i] {rng.choice(['+=', '-=', '*='])} {self.value(1)} % 10000",
+        ]
         lines += ["    " + each for each in body] + ["return t"]
         return HELPERS + "def function(a, b, m, c, d, n, k):\n" + "\n".join("    " + each for each in lines) + "\n"
 
@@ -146,8 +182,15 @@ class Writer:
             made.flat[:2] = low, high
             return made
 
-        arrays = [array(self.dtypes["a"], LENGTH), array(self.dtypes["b"], LENGTH), array(self.dtypes["m"], (ROWS, LENGTH))]
-        stored = [np.full(LENGTH, 77, self.rng.choice(["int64", "int32", "uint8", "uint64"])), np.full(LENGTH, 3, self.rng.choice(["int64", "int32", "int16"]))]
+        arrays = [
+            array(self.dtypes["a"], LENGTH),
+            array(self.dtypes["b"], LENGTH),
+            array(self.dtypes["m"], (ROWS, LENGTH)),
+        ]
+        stored = [
+            np.full(LENGTH, 77, self.rng.choice(["int64", "int32", "uint8", "uint64"])),
+            np.full(LENGTH, 3, self.rng.choice(["int64", "int32", "int16"])),
+        ]
         return arrays, stored, [int(rng.integers(-9, 300)), np.dtype(self.rng.choice(DTYPES[1:])).type(11)]
 
 

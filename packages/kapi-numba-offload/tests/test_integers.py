@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numba import prange
 
+import kapi_numba_offload
 import kapi_runtime
 
 
@@ -123,3 +124,38 @@ def test_unsigned_indices_count_from_the_end_of_nothing():
     a, at = np.arange(5.0), np.array([0, 3, 2], "uint64")
     taken(dpnp.asarray(a), dpnp.asarray(at), out := dpnp.zeros(3))
     assert out.asnumpy().tolist() == (a[at] + a[at + 1]).tolist()
+
+
+def grown(a):
+    return (a + 1) // 2
+
+
+def kept(a):
+    a += 1
+    a[1:] = a[1:] * 2
+    return a[0] + 1
+
+
+def summed(a):
+    return np.sum(a * 3)
+
+
+def of_a_row(a):
+    s = 0
+    for i in prange(a.shape[0]):
+        s += np.sum(a[i:] + 1)
+    return s
+
+
+@pytest.mark.parametrize(("function", "is_other"), [(grown, True), (summed, True), (of_a_row, True), (kept, False)])
+@pytest.mark.parametrize("dtype", ["uint8", "int64"])
+def test_operations_that_numba_widens_are_told(function, is_other, dtype, recwarn):
+    """Once, at their line: arrays and Python integers, where the type of the result counts."""
+    dispatcher = numba.njit(function)
+    for _ in range(2):
+        dispatcher(dpnp.asarray([3, 250, 255]).astype(dtype))
+    told = [each for each in recwarn if each.category is kapi_numba_offload.ArrayIntegersWarning]
+    assert len(told) == (is_other and dtype == "uint8")
+    for each in told:
+        assert each.filename == __file__
+        assert each.lineno == int(str(each.message).split(":")[1]) > function.__code__.co_firstlineno

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,6 +25,7 @@ __all__ = [
     "apply_as_numba",
     "evaluate",
     "leaves_of",
+    "nodes_of",
     "references_of",
     "renumbered",
 ]
@@ -148,6 +149,14 @@ def evaluate(
     if values is not None:
         values[node] = value
     return value
+
+
+def nodes_of(node: Node) -> Iterator[Node]:
+    """The expression and all below it."""
+    yield node
+    operands = (node.operand,) if isinstance(node, Cast) else node.operands if isinstance(node, Apply) else ()
+    for each in operands:
+        yield from nodes_of(each)
 
 
 def leaves_of(node: Node) -> set[int]:

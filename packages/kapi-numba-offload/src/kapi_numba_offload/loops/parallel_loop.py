@@ -13,6 +13,7 @@ import kapi_runtime
 from _kapi_numba_hooks import as_dtype
 from kapi_numba_offload.analysis.assertions import asserts
 from kapi_numba_offload.analysis.names import Names
+from kapi_numba_offload.elements.array_integers import warn_of_integers
 from kapi_numba_offload.elements.reductions import combine
 from kapi_numba_offload.elements.shares import rows_of, shares_of
 from kapi_numba_offload.loops.body.numba_numbers import NumbaFloats, strong_numbers
@@ -304,15 +305,19 @@ class ParallelLoop:
             own_at = [names.index(each.array) for each in own.own]
             if not self.syntax.reductions:
                 kernel = self._plain(body, captured, len(bounds) // 3, walks, own)
-                return _Made(kernel, (), (), apart, walks, own.own, own_at)
-            made = self._reducing(body, captured, initial, len(bounds) // 3, walks, own)
-            return _Made(*made, apart, walks, own.own, own_at)
+                made = _Made(kernel, (), (), apart, walks, own.own, own_at)
+            else:
+                found = self._reducing(body, captured, initial, len(bounds) // 3, walks, own)
+                made = _Made(*found, apart, walks, own.own, own_at)
         except NotInKernelError as error:
             return Refusal("not-in-kernel", error.line, self._first_variable(), str(error))
         except ProblemsFound as error:
             return Refusal("not-in-kernel", self.place.line, self._first_variable(), describe_problems(error.problems))
         except (KernelCompilationError, DtypeError) as error:
             return Refusal("not-in-kernel", self.place.line, self._first_variable(), str(error))
+        for line in sorted(rewriter.integers_of_arrays):
+            warn_of_integers(self.place, "fewer bits", line)
+        return made
 
     def _arrays(self, captured: Sequence[Any]) -> dict[str, Any]:
         return {

@@ -186,7 +186,9 @@ class Partition:
             given = (*node.args, *(each.value for each in node.keywords))
             given_usm = any(is_usm(self.facts.kinds.kind(each)) for each in given)
             # Methods are the array library's own.
-            mended = isinstance(node.func, ast.Attribute) and node.func.attr in MENDED and self.facts.is_usm(node.func.value)
+            mended = (
+                isinstance(node.func, ast.Attribute) and node.func.attr in MENDED and self.facts.is_usm(node.func.value)
+            )
             self._children(node)
             if mended:
                 assert isinstance(node.func, ast.Attribute)

@@ -10,6 +10,7 @@ import numpy as np
 
 from kapi_numba_offload.analysis.operations import IN_PLACE
 from kapi_numba_offload.elements.expression import Apply, Node, apply, apply_as_numba, evaluate
+from kapi_numba_offload.elements.array_integers import tell_of_integers
 from kapi_numba_offload.elements.operands import Unfused, number_key, require_held, sample_of
 from kapi_numba_offload.elements.statements import Statement
 from kapi_numba_offload.run.usm import DpnpArray
@@ -49,6 +50,7 @@ class Answers:
     def __init__(self, statements: Sequence[Statement], *, numba_types: bool) -> None:
         self._statements = statements
         self._operation = apply_as_numba if numba_types else apply
+        self._numba_types = numba_types
         self._known: dict[tuple[Any, ...], Answer] = {}
 
     def of(self, leaves: Sequence[Any], queue: Any) -> Answer:
@@ -92,6 +94,8 @@ class Answers:
             if isinstance(error, OverflowError) and len(self._statements) == 1:
                 raise
             raise Unfused(str(error)) from error
+        for statement in self._statements if not self._numba_types else ():
+            tell_of_integers(statement, values)
         return Answer(values, results)
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
+from kapi_numba_offload.run.telling import warn_at
 from kapi_sim.errors import KapiWarning, KernelCompilationError
 
 __all__ = ["IN_PLACE", "ON_COPIES", "REASONS", "OffloadFallbackWarning", "Reason", "Refusal", "fall_back"]
@@ -144,5 +144,5 @@ def fall_back(place: Any, refusal: Refusal, allowed: bool, how: str = ON_COPIES)
             f"function {place.function} must be offloaded as a whole, since fallback is off, got\n  {text}",
             code="offload-falls-back",
         )
-    warnings.warn(OffloadFallbackWarning(f"{text}\n  {how}"), stacklevel=4)
+    warn_at(OffloadFallbackWarning(f"{text}\n  {how}"), place.filename, refusal.line)
     return text

@@ -12,6 +12,7 @@ import numpy as np
 from kapi_numba_offload.analysis.names import UNKNOWN
 from kapi_numba_offload.analysis.numpy_functions import elementwise
 from kapi_numba_offload.analysis.operations import ELEMENTWISE
+from kapi_numba_offload.elements.array_integers import GROWING
 from kapi_numba_offload.elements.expression import Apply, Leaf, Node, renumbered
 from kapi_numba_offload.elements.spelling import syntax_of
 from kapi_numba_offload.loops.body.row_reductions import RowReductions
@@ -216,7 +217,9 @@ class RowExpressions:
             name in _LOGICAL and all(each is None or each.is_bool for each in rows)
         )
         arrays = frozenset().union(*(each.arrays for each in known))
-        is_narrow = any(each.has_narrow_integers for each in known)
+        is_narrow = any(each.has_narrow_integers and not each.is_bool for each in known)
+        if is_narrow and name in GROWING and any(map(_is_python_integer, operands)):
+            self._state.integers_of_arrays.add(getattr(node, "lineno", 0))
         return Rows(lengths, ones, Apply(name, tuple(parts)), tuple(leaves), arrays, is_bool, mask, is_narrow)
 
     def is_selection(self, node: ast.expr) -> bool:
@@ -274,6 +277,10 @@ class RowExpressions:
                            else self._state.kept(call_of("max", *common)))  # fmt: skip
             ones.append(False if sure else several[0][1] if len(common) == 1 else None)
         return tuple(lengths), tuple(ones)
+
+
+def _is_python_integer(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and type(node.value) is int
 
 
 def _moved(node: Node, first: int) -> Node:

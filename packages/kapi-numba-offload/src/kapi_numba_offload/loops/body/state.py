@@ -80,6 +80,8 @@ class BodyState:
         Variables that are assigned a slice of an array, whose length may be another one than the array's.
     renewed : set of str
         Those of `made` that are assigned anew each time the author's variable is.
+    integers_of_arrays : set of int
+        Lines with operations of rows of integers and Python integers, which have other types for Numba.
     """
 
     def __init__(
@@ -100,6 +102,7 @@ class BodyState:
         self.made: dict[str, list[ast.expr]] = {}
         self.is_put_off = False
         self.renewed: set[str] = set()
+        self.integers_of_arrays: set[int] = set()
         self._count = 0
         nodes = [node for statement in body for node in ast.walk(statement)]
         self._assignments = Counter(
