@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import linecache
 import random
+from typing import Any
 
 import numba
 import numpy as np
@@ -84,9 +85,8 @@ class Writer:
             return f"int({rng.choice(['min', 'max'])}({one} % 1000, {other} % 1000))"
         if form < 13:
             return f"int({one} % 900 if {self.leaf()} < {other} else {self.leaf()} % 800)"
-        return rng.choice(
-            [f"scaled({one}, {self.leaf()} % 99)", f"within({one} % 70000)", f"int({one})", f"abs({one})"]
-        )
+        calls = [f"scaled({one}, {self.leaf()} % 99)", f"within({one} % 70000)", f"int({one})", f"abs({one})"]
+        return rng.choice(calls)
 
     def factor(self) -> str:
         """A factor of at most 32 bits: two of them are a product of 64 bits, where the elements' own have fewer."""
@@ -95,106 +95,83 @@ class Writer:
 
     def statements(self) -> list[str]:
         """The body of the loop."""
-        rng = self.rng
         made: list[str] = []
-        for _ in range(rng.randrange(2, 5)):
-            name, form = self.new(), rng.randrange(7)
-            if form == 0:
-                made.append(f"{name} = {self.value()}")
-            elif form == 1:
-                made += [
-                    f"{name} = {rng.choice([0, 1, 5, -3])}",
-                    "for j in range(m.shape[0]):",
-                    f"    {name} {rng.choice(['+= m[j, i % 4]', '-= b[j]', '*= m[j, i % 4] % 13', '+= m[j, 0] % 256 * a[i]'])}",
-                ]
-            elif form == 2:
-                counter = self.new()
-                made += [
-                    f"{name} = {rng.choice([0, 2, -1])}",
-                    f"{counter} = 0",
-                    f"while {counter} < 3:",
-                    f"    {name} {rng.choice(['+= {}', '-= {}', '*= {} % 100']).format(self.value(1))}",
-                    f"    {counter} += 1",
-                ]
-            elif form == 3:
-                other = self.new()
-                made.append(
-                    f"{name}, {other} = {rng.choice(['both(' + self.value(1) + ', ' + self.value(1) + ')', self.value(1) + ', ' + self.value(1)])}"
-                )
-                self.numbers.append(other)
-            elif form == 4:
-                made += [
-                    f"{name} = {rng.choice([0, 100, -300])}",
-                    f"if {self.leaf()} > {self.leaf()}:",
-                    f"    {name} = {self.value(1)} % 700",
-                    f"{name} = int({name})",
-                ]
-            elif form == 5:
-                made.append(f"{name} = total_of(m[i % 5], {rng.choice([0, 'np.int64(a[i])', 9])})")
-            else:
-                made += [f"{name} = 0", f"for x in m[i % 5]:", f"    {name} {rng.choice(['+=', '|=', '&=', '^='])} x"]
+        for _ in range(self.rng.randrange(2, 5)):
+            name, form = self.new(), self.rng.randrange(7)
+            made += getattr(self, f"form_{form}")(name)
             self.numbers.append(name)
         return made
+
+    def form_0(self, name: str) -> list[str]:
+        return [f"{name} = {self.value()}"]
+
+    def form_1(self, name: str) -> list[str]:
+        updates = ["+= m[j, i % 4]", "-= b[j]", "*= m[j, i % 4] % 13", "+= m[j, 0] % 256 * a[i]"]
+        start = self.rng.choice([0, 1, 5, -3])
+        return [f"{name} = {start}", "for j in range(m.shape[0]):", f"    {name} {self.rng.choice(updates)}"]
+
+    def form_2(self, name: str) -> list[str]:
+        counter, start = self.new(), self.rng.choice([0, 2, -1])
+        update = self.rng.choice(["+= {}", "-= {}", "*= {} % 100"]).format(self.value(1))
+        loop = [f"while {counter} < 3:", f"    {name} {update}", f"    {counter} += 1"]
+        return [f"{name} = {start}", f"{counter} = 0", *loop]
+
+    def form_3(self, name: str) -> list[str]:
+        other, pair = self.new(), f"{self.value(1)}, {self.value(1)}"
+        self.numbers.append(other)
+        return [f"{name}, {other} = {self.rng.choice([f'both({pair})', pair])}"]
+
+    def form_4(self, name: str) -> list[str]:
+        start = self.rng.choice([0, 100, -300])
+        changed = f"    {name} = {self.value(1)} % 700"
+        return [f"{name} = {start}", f"if {self.leaf()} > {self.leaf()}:", changed, f"{name} = int({name})"]
+
+    def form_5(self, name: str) -> list[str]:
+        return [f"{name} = total_of(m[i % 5], {self.rng.choice([0, 'np.int64(a[i])', 9])})"]
+
+    def form_6(self, name: str) -> list[str]:
+        operator = self.rng.choice(["+=", "|=", "&=", "^="])
+        return [f"{name} = 0", "for x in m[i % 5]:", f"    {name} {operator} x"]
 
     def text(self) -> str:
         """The function, with LOOP for `prange` and NOTHING for a zero."""
         rng = self.rng
-        start = rng.choice(["0", "1", "-5", "a[0]"])
-        operation = rng.choice(
-            [
-                "t += {}",
-                "t -= {}",
-                "t *= ({}) % 50",
-                "t = max(t, ({}) % 500)",
-                "t = min(t, ({}) % 500)",
-                "t += {}",
-                "t |= {}",
-                "t &= {}",
-                "t ^= {}",
-            ]
-        )
-        lines = [
-            "def within(x):",
-            f"    return x {rng.choice('+*-')} x",
-            f"t = {start}",
-            "for i in LOOP(1, a.shape[0]):",
-        ]
-        body = [f"z = NOTHING", *self.statements()]
-        value = self.value()
-        body += [
-            operation.format(f"{value} + z"),
+        reductions = ["t += {}", "t -= {}", "t *= ({}) % 50", "t = max(t, ({}) % 500)", "t = min(t, ({}) % 500)"]
+        reductions += ["t += {}", "t |= {}", "t &= {}", "t ^= {}"]
+        lines = ["def within(x):", f"    return x {rng.choice('+*-')} x", f"t = {rng.choice(['0', '1', '-5', 'a[0]'])}"]
+        body = [
+            "z = NOTHING",
+            *self.statements(),
+            rng.choice(reductions).format(f"{self.value()} + z"),
             f"c[i] = {self.value()}",
             f"d[i] {rng.choice(['+=', '-=', '*='])} {self.value(1)} % 10000",
         ]
-        lines += ["    " + each for each in body] + ["return t"]
+        lines += ["for i in LOOP(1, a.shape[0]):", *("    " + each for each in body), "return t"]
         return HELPERS + "def function(a, b, m, c, d, n, k):\n" + "\n".join("    " + each for each in lines) + "\n"
 
-    def arguments(self, seed: int):
+    def arguments(self, seed: int) -> tuple[list[Any], list[Any], list[Any]]:
         """Arrays whose elements are over all of their types, those to store to, and numbers."""
-        rng = np.random.default_rng(seed)
-
-        def array(dtype, shape):
-            if dtype == "bool":
-                return rng.integers(0, 2, shape).astype(bool)
-            ends = np.iinfo(dtype)
-            low, high = max(ends.min, -(2**45)), min(ends.max, 2**45)
-            made = rng.integers(low, high, shape, dtype, endpoint=True)
-            made.flat[:2] = low, high
-            return made
-
-        arrays = [
-            array(self.dtypes["a"], LENGTH),
-            array(self.dtypes["b"], LENGTH),
-            array(self.dtypes["m"], (ROWS, LENGTH)),
-        ]
+        rng, choice = np.random.default_rng(seed), self.rng.choice
+        shapes = {"a": (LENGTH,), "b": (LENGTH,), "m": (ROWS, LENGTH)}
+        arrays = [_array(rng, self.dtypes[name], shape) for name, shape in shapes.items()]
         stored = [
-            np.full(LENGTH, 77, self.rng.choice(["int64", "int32", "uint8", "uint64"])),
-            np.full(LENGTH, 3, self.rng.choice(["int64", "int32", "int16"])),
+            np.full(LENGTH, 77, choice(["int64", "int32", "uint8", "uint64"])),
+            np.full(LENGTH, 3, choice(["int64", "int32", "int16"])),
         ]
-        return arrays, stored, [int(rng.integers(-9, 300)), np.dtype(self.rng.choice(DTYPES[1:])).type(11)]
+        return arrays, stored, [int(rng.integers(-9, 300)), np.dtype(choice(DTYPES[1:])).type(11)]
 
 
-def compiled(text: str, variant: str):
+def _array(rng: np.random.Generator, dtype: str, shape: tuple[int, ...]) -> Any:
+    if dtype == "bool":
+        return rng.integers(0, 2, shape).astype(bool)
+    ends = np.iinfo(dtype)
+    low, high = max(ends.min, -(2**45)), min(ends.max, 2**45)
+    made = rng.integers(low, high, shape, dtype, endpoint=True)
+    made.flat[:2] = low, high
+    return made
+
+
+def compiled(text: str, variant: str) -> Any:
     """The function of a text for a variant."""
     loop, nothing = VARIANTS[variant]
     source = text.replace("LOOP", loop).replace("NOTHING", nothing)

@@ -5,8 +5,7 @@ import operator
 
 import numpy as np
 import pytest
-from numba.core import types
-from numba.core.registry import cpu_target
+from numba import njit, types
 
 from kapi_types import ArrayType, weak_int
 from kapi_types.kernel_typing import numba_integers, numba_loop, return_type
@@ -23,9 +22,9 @@ OPERATORS = (
 
 def numbas(function, *operands):
     """What Numba infers for a call; a Python integer is an int64 to it."""
-    context = cpu_target.typing_context
-    context.refresh()
     given = tuple(types.int64 if each == weak_int else each for each in operands)
+    context = njit(lambda: None).typingctx
+    context.refresh()
     return context.resolve_function_type(function, given, {}).return_type
 
 
@@ -54,7 +53,7 @@ def array(dtype):
 
 
 def total(a):
-    numba_integers
+    numba_integers  # noqa: B018  # the declaration
     s = 0
     for i in range(len(a)):
         s += a[i]
@@ -62,7 +61,7 @@ def total(a):
 
 
 def larger(a):
-    numba_integers
+    numba_integers  # noqa: B018  # the declaration
     m = -5
     for i in range(len(a)):
         m = max(m, a[i])
@@ -70,7 +69,7 @@ def larger(a):
 
 
 def kept(a):
-    numba_integers
+    numba_integers  # noqa: B018  # the declaration
     m = -5
     if a[0] > 0:
         m = a[0]
@@ -78,7 +77,7 @@ def kept(a):
 
 
 def of_a_helper(a):
-    numba_integers
+    numba_integers  # noqa: B018  # the declaration
     return product(a[0], a[1])
 
 
@@ -96,7 +95,7 @@ def test_variables_have_numbas_types(function, dtype):
 
 
 def of_numpys_functions(a):
-    numba_integers
+    numba_integers  # noqa: B018  # the declaration
     return np.add(a[0], a[1]), np.add(a[0], 1), np.minimum(a[0], 1000), np.where(a[0] > 0, a[0], 0)
 
 
@@ -107,7 +106,7 @@ def test_numpys_functions_keep_numpys_types():
 
 
 def with_floats(a, x):
-    numba_integers
+    numba_integers  # noqa: B018  # the declaration
     s = 0
     for i in range(len(a)):
         s += x[i]
@@ -120,7 +119,7 @@ def test_floats_keep_numpys_types():
 
 
 def late_sign(a, b):
-    numba_integers
+    numba_integers  # noqa: B018  # the declaration
     s = a[0]
     for i in range(len(b)):
         s += b[i]

@@ -28,9 +28,8 @@ def tell_of_integers(statement: Statement, values: Mapping[Node, Any]) -> None:
         What each node of it gives for samples of one element.
     """
     for node in nodes_of(statement.node):
-        is_stored = (
-            node is statement.node and statement.target is not None
-        )  # where the type of what it is stored to counts
+        # What is stored has the type of the array that it is stored to.
+        is_stored = node is statement.node and statement.target is not None
         if not isinstance(node, Apply) or node.name not in GROWING or is_stored:
             continue
         value, operands = values[node], [values[each] for each in node.operands]
@@ -43,8 +42,8 @@ def warn_of_integers(place: Place, dtype: str, line: int = 0) -> None:
     """Warn of such an operation: of integers of a dtype, in the statement at `place` or at a line of it."""
     where = f"{place.filename}:{line or place.line}"
     text = (
-        f"{where}: an operation of an array and a Python integer gives integers of {dtype}, as NumPy has it, which wrap "
-        "where that type ends; for Numba they have 64 bits [array-integers]; convert the array where that counts, as by "
-        "`astype(np.int64)`"
+        f"{where}: an operation of an array and a Python integer gives integers of {dtype}, as NumPy has it, which "
+        "wrap where that type ends; for Numba they have 64 bits [array-integers]; convert the array where that counts, "
+        "as by `astype(np.int64)`"
     )
     warn_at(ArrayIntegersWarning(text), place.filename, line or place.line)

@@ -177,9 +177,7 @@ def _make(dispatcher: Any, key: tuple[types.Type, ...]) -> _HostCall | str:
         return str(error)
     partition = function.partition
     if partition.needs_host is not None:
-        return (
-            f"line {partition.needs_host.line}: a loop over elements that Numba compiles with the whole function only"
-        )
+        return f"line {partition.needs_host.line} has a loop that Numba compiles with the whole function only"
     if not partition.regions and not any(isinstance(each, ParallelLoop) for each in partition.loops):
         return "it has neither an expression of arrays nor a `prange` loop"
     try:

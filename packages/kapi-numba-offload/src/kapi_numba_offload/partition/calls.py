@@ -11,8 +11,8 @@ import numpy as np
 from _kapi_numba_hooks import overload_of, type_key
 from kapi_numba_offload.analysis.effects import CHANGES
 from kapi_numba_offload.analysis.numpy_functions import function_named, status
-from kapi_numba_offload.elements.operands import require_held
 from kapi_numba_offload.analysis.signatures import as_dpnp_takes_it
+from kapi_numba_offload.elements.operands import require_held
 from kapi_numba_offload.regions.histogram import histogram
 from kapi_numba_offload.regions.positions_of_extrema import argmax, argmin
 from kapi_numba_offload.regions.products import product

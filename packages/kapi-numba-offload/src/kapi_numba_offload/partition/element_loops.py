@@ -34,13 +34,7 @@ def elements(facts: Facts, statement: ast.stmt) -> Iterator[ast.expr]:
 def array_of_elements(facts: Facts, node: ast.expr) -> str | None:
     """A parameter that is a USM array whose elements a comprehension takes one by one; None if there is none."""
     for each in ast.walk(node):
-        owner = (
-            each.value
-            if isinstance(each, ast.Subscript)
-            else each.iter
-            if isinstance(each, ast.comprehension)
-            else None
-        )
+        owner = getattr(each, "value" if isinstance(each, ast.Subscript) else "iter", None)
         if isinstance(owner, ast.Name) and owner.id in facts.usm_parameters:
             return owner.id
     return None

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
-
-import numpy as np
 
 from kapi_numba_offload.analysis.aliases import has_aliases
 from kapi_numba_offload.analysis.control_flow import assigned_at, may_leave_early, read_by_functions, why_in_place
 from kapi_numba_offload.analysis.effects import has_effects
-from kapi_numba_offload.analysis.kinds import ANY, SCALAR, ArrayKind, Kind
-from kapi_numba_offload.analysis.names import UNKNOWN
-from kapi_numba_offload.analysis.numpy_functions import numpy_name
+from kapi_numba_offload.analysis.kinds import ANY, SCALAR, ArrayKind
 from kapi_numba_offload.elements.statements import Place
 from kapi_numba_offload.loops.host.host_copies import arrays_among
 from kapi_numba_offload.loops.host.host_loop import HostLoop, is_only_read

@@ -28,9 +28,9 @@ from kapi_numba_offload.partition.calls import (
     OverloadedCall,
     element,
 )
+from kapi_numba_offload.partition.element_loops import array_of_elements
 from kapi_numba_offload.partition.facts import PREFIX, Facts, loaded
 from kapi_numba_offload.partition.grouping import Fused, StatementGroup, expression_region
-from kapi_numba_offload.partition.element_loops import array_of_elements
 from kapi_numba_offload.partition.loop_plans import LoopInPlace, loop_plan
 from kapi_numba_offload.regions.reduction import Reduction
 from kapi_numba_offload.run.reasons import Refusal
@@ -65,7 +65,7 @@ class Partition:
 
     @property
     def needs_host(self) -> Refusal | None:
-        """Why Numba is to run the whole function: a loop over elements that Python runs otherwise; None if there is none."""
+        """Why Numba is to run the whole function: a loop over elements that Python would run; None without one."""
         if any(isinstance(each, (ast.Yield, ast.YieldFrom)) for each in ast.walk(self.definition)):
             return None  # what it yields are arrays of the device
         found = (each.refusal for each in self.loops if getattr(each, "needs_function", False))
@@ -186,9 +186,8 @@ class Partition:
             given = (*node.args, *(each.value for each in node.keywords))
             given_usm = any(is_usm(self.facts.kinds.kind(each)) for each in given)
             # Methods are the array library's own.
-            mended = (
-                isinstance(node.func, ast.Attribute) and node.func.attr in MENDED and self.facts.is_usm(node.func.value)
-            )
+            method = node.func if isinstance(node.func, ast.Attribute) else None
+            mended = method is not None and method.attr in MENDED and self.facts.is_usm(method.value)
             self._children(node)
             if mended:
                 assert isinstance(node.func, ast.Attribute)

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from kapi_numba_offload.analysis.operations import IN_PLACE
-from kapi_numba_offload.elements.expression import Apply, Node, apply, apply_as_numba, evaluate
 from kapi_numba_offload.elements.array_integers import tell_of_integers
+from kapi_numba_offload.elements.expression import Apply, Node, apply, apply_as_numba, evaluate
 from kapi_numba_offload.elements.operands import Unfused, number_key, require_held, sample_of
 from kapi_numba_offload.elements.statements import Statement
 from kapi_numba_offload.run.usm import DpnpArray

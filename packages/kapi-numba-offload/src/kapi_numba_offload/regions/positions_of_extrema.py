@@ -1,4 +1,4 @@
-"""Positions of extrema of arrays that may have nans: the first nan's, as NumPy has it; dpnp gives that of another one."""
+"""Positions of extrema of arrays that may have nans: the first nan's, as in NumPy; dpnp gives that of any."""
 
 from __future__ import annotations
 

@@ -194,7 +194,7 @@ class ViewReader:
         return Rows(lengths, ones, Leaf(0), (leaf,), arrays, is_bool, mask, is_narrow)
 
     def _is_narrow(self, array: str) -> bool:
-        """Whether an array may have integers of fewer than 64 bits, or bools; only inference knows types of own ones."""
+        """Whether an array may have integers of fewer than 64 bits, or bools; types of own ones are not known."""
         dtype = self._state.arrays[array].dtype
         return dtype is None or (dtype.kind in "biu" and dtype.itemsize < 8)
 

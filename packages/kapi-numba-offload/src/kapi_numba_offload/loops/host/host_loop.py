@@ -84,9 +84,8 @@ class HostLoop:
         definition.body = [*definitions, *function_body(loop, returned, flagged)]
         module = ast.fix_missing_locations(ast.Module([definition], []))
         scope: dict[str, Any] = {}
-        outside = as_host_has_it(
-            {**function.__globals__, **names.closure}, variables_of([*definitions, loop], ast.Load)
-        )
+        read = variables_of([*definitions, loop], ast.Load)
+        outside = as_host_has_it({**function.__globals__, **names.closure}, read)
         options = {**(options or {}), "parallel": parallel}
         outside.update({each.name: each.compiled(options) for each in called})
         exec(compile(module, function.__code__.co_filename, "exec"), outside, scope)

@@ -123,9 +123,8 @@ class _OperatorTemplate(templates.AbstractTemplate):
     def generic(self, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
         if len(args) != (2 if self.function in BINARY else 1):
             return None
-        loop = (
-            numba_loop(self.function, args) if self.context.has_numba_integers and all(map(is_scalar, args)) else None
-        )
+        is_numbas = self.context.has_numba_integers and all(map(is_scalar, args))
+        loop = numba_loop(self.function, args) if is_numbas else None
         loop = loop or operator_loop(self.function, args)
         if loop and self.function is operator.pow and isinstance(loop.result, types.Complex):
             self.context.type_device_function(complex_power, loop.operands)
