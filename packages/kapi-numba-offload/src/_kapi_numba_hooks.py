@@ -135,10 +135,13 @@ _CALLS = Patch(CPUDispatcher, "__call__", "calls with NumPy arrays are offloaded
 _CONVERSIONS = Patch(
     Dispatcher, "_search_new_conversions", "functions with signatures take USM arrays for NumPy's, while installed"
 )
+_COMPILES = Patch(
+    CPUDispatcher, "_compile_for_args", "arrays of other libraries are refused with what is taken, while installed"
+)
 _VECTORIZED = Patch(DUFunc, "__call__", "calls of `vectorize` functions with USM arrays are kernels, while installed")
 _GENERALISED = Patch(GUFunc, "__call__", "calls of `guvectorize` functions with USM arrays too, while installed")
 
-PATCHES = (_PIPELINES, _DIAGNOSTICS, _CALLS, _CONVERSIONS, _VECTORIZED, _GENERALISED)
+PATCHES = (_PIPELINES, _DIAGNOSTICS, _CALLS, _COMPILES, _CONVERSIONS, _VECTORIZED, _GENERALISED)
 """All that kapi-numba-offload replaces in Numba."""
 
 _is_removed = False
@@ -163,7 +166,7 @@ def remove() -> None:
     """Compile functions of USM arrays for the host again; compiled functions stay compiled."""
     global _is_removed
     _is_removed = True
-    for each in (_PIPELINES, _DIAGNOSTICS, _CONVERSIONS, _VECTORIZED, _GENERALISED):
+    for each in (_PIPELINES, _DIAGNOSTICS, _COMPILES, _CONVERSIONS, _VECTORIZED, _GENERALISED):
         each.undo()
 
 
@@ -290,6 +293,7 @@ def is_of_jitclass(function: Any) -> bool:
 def _hook() -> None:
     _PIPELINES.apply(_define_pipelines_with_offload)
     _DIAGNOSTICS.apply(_offload_diagnostics)
+    _COMPILES.apply(_compile_for_args)
     _CONVERSIONS.apply(_search_new_conversions)
     _VECTORIZED.apply(_call_vectorized)
     _GENERALISED.apply(_call_generalised)
@@ -314,6 +318,41 @@ def _call_generalised(function: Any, *args: Any, **keywords: Any) -> Any:
 def _is_device_array(value: Any) -> bool:
     # By names: dpnp is not imported for programs that have none of its arrays.
     return type(value).__name__ == "dpnp_array" and type(value).__module__ == "dpnp.dpnp_array"
+
+
+def _compile_for_args(dispatcher: Any, *args: Any, **keywords: Any) -> Any:
+    """Numba's own method, whose errors say nothing of arrays that it has no type of."""
+    try:
+        return _COMPILES.original(dispatcher, *args, **keywords)
+    except NumbaError:
+        names = dispatcher.py_func.__code__.co_varnames
+        given = [*zip((*names, *("*args" for _ in args)), args, strict=False), *keywords.items()]
+        foreign = [(name, array) for name, each in given for array in _foreign_arrays(each)]
+        if not foreign:
+            raise
+        from kapi_numba_offload.frontend.foreign_arrays import foreign_array_error
+
+        raise foreign_array_error(dispatcher.py_func, *foreign[0]) from None
+
+
+def _foreign_arrays(value: Any) -> Iterator[Any]:
+    """What is an array, by its protocols, and one of which Numba knows no type, in a value or a tuple."""
+    if isinstance(value, tuple):
+        for each in value:
+            yield from _foreign_arrays(each)
+    elif _is_foreign_array(value):
+        yield value
+
+
+def _is_foreign_array(value: Any) -> bool:
+    is_array = hasattr(value, "__cuda_array_interface__") or hasattr(value, "__dlpack__")
+    if not is_array or hasattr(value, "__sycl_usm_array_interface__"):
+        return False
+    try:
+        typeof(value)
+    except ValueError:
+        return True
+    return False
 
 
 def _search_new_conversions(dispatcher: Any, *args: Any, **keywords: Any) -> bool:

@@ -24,6 +24,7 @@ from kapi_numba_offload.partition.facts import PREFIX, Facts
 from kapi_numba_offload.partition.kept_views import with_kept_views
 from kapi_numba_offload.partition.partition import Partition
 from kapi_numba_offload.run.diagnostics import report_of
+from kapi_numba_offload.run.nested_calls import OffloadedParts, run_within
 from kapi_numba_offload.run.options import OffloadOptions, options_of
 from kapi_numba_offload.run.placement import mixed_error
 from kapi_numba_offload.run.usm import DpnpArray, as_dpnp, like
@@ -34,7 +35,7 @@ from kapi_types import UsmArrayType, is_usm_array
 __all__ = ["OffloadedFunction", "holds_usm"]
 
 
-class OffloadedFunction:
+class OffloadedFunction(OffloadedParts):
     """A function for arguments of given Numba types, its parts sent to where they run.
 
     Parameters
@@ -67,6 +68,7 @@ class OffloadedFunction:
         numba_types: bool = False,
         options: OffloadOptions | None = None,
     ) -> None:
+        super().__init__()
         self.function = function
         self._options = options
         self.arguments = tuple(arguments)
@@ -111,10 +113,20 @@ class OffloadedFunction:
                 return self._call_as_dpnp(args)
         return self._run(args)
 
+    @property
+    def reported(self) -> tuple[Any, ...]:
+        """The parts that reports name."""
+        return *self.partition.regions, *self.partition.loops
+
+    @property
+    def explained(self) -> tuple[Any, ...]:
+        """Those, and the calls of NumPy's functions."""
+        return *self.reported, *self.partition.calls
+
     def _run(self, args: Sequence[Any]) -> Any:
+        result = run_within(self, self._call, args)
         if self._has_run:
-            return self._call(*args)
-        result = self._call(*args)
+            return result
         self._has_run = True
         level = self.partition.options.level
         if level:

@@ -71,7 +71,7 @@ class _Offload(FunctionPass):
         except KernelCompilationError as error:
             if error.code != "offload-needs-source" or not holds_usm(state.args):
                 raise
-            offloaded = HostFunction(function, options, parallel=options.parallel)
+            offloaded = HostFunction(function, options, state.args, parallel=options.parallel)
         else:
             offloaded = _whole_on_host(offloaded, options) or offloaded
         compiled = _as_native(state, offloaded)
@@ -100,8 +100,9 @@ def _whole_on_host(offloaded: OffloadedFunction, options: OffloadOptions) -> Hos
     refusal = offloaded.partition.needs_host
     if refusal is None or not options.may_fall_back:
         return None
-    host = HostFunction(offloaded.function, options, parallel=options.parallel, refusal=refusal)
-    return host if host.compiles(offloaded.arguments) else None
+    arguments = offloaded.arguments
+    host = HostFunction(offloaded.function, options, arguments, parallel=options.parallel, refusal=refusal)
+    return host if host.compiles() else None
 
 
 def _as_native(state: Any, offloaded: OffloadedFunction | HostFunction) -> Any:

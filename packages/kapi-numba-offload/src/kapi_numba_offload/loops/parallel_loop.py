@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import linecache
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -310,7 +311,7 @@ class ParallelLoop:
                 found = self._reducing(body, captured, initial, len(bounds) // 3, walks, own)
                 made = _Made(*found, apart, walks, own.own, own_at)
         except NotInKernelError as error:
-            return Refusal("not-in-kernel", error.line, self._first_variable(), str(error))
+            return Refusal("not-in-kernel", error.line, self._first_variable(), self._told(error))
         except ProblemsFound as error:
             return Refusal("not-in-kernel", self.place.line, self._first_variable(), describe_problems(error.problems))
         except (KernelCompilationError, DtypeError) as error:
@@ -318,6 +319,11 @@ class ParallelLoop:
         for line in sorted(rewriter.integers_of_arrays):
             warn_of_integers(self.place, "fewer bits", line)
         return made
+
+    def _told(self, error: NotInKernelError) -> str:
+        """What a kernel lacks, with the author's line."""
+        text = linecache.getline(self.place.filename, error.line).strip()
+        return f"{error}: `{text}`" if text else str(error)
 
     def _arrays(self, captured: Sequence[Any]) -> dict[str, Any]:
         return {

@@ -37,10 +37,11 @@ def _position(name: str, args: Sequence[Any], keywords: Mapping[str, Any]) -> An
     array = given[0] if given else words.pop("a", None)
     if not isinstance(array, DpnpArray) or array.dtype.kind not in "fc":
         return None
-    out, nans, more = words.pop("out", None), LIBRARY.isnan(array), given[1:]
-    of_numbers = getattr(LIBRARY, name)(array, *more, **words)
-    first_nan = LIBRARY.argmax(nans, *more, **words)
-    found = LIBRARY.where(LIBRARY.any(nans, *more, **words), first_nan, of_numbers)
+    words |= dict(zip(("axis", "out"), given[1:], strict=False))
+    out = words.pop("out", None)
+    nans = LIBRARY.isnan(array)
+    has_nan, first_nan = LIBRARY.any(nans, **words), LIBRARY.argmax(nans, **words)
+    found = LIBRARY.where(has_nan, first_nan, getattr(LIBRARY, name)(array, **words))
     if out is None:
         return found
     out[...] = found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -16,7 +17,7 @@ from kapi_numba_offload.elements.array_integers import GROWING
 from kapi_numba_offload.elements.expression import Apply, Leaf, Node, renumbered
 from kapi_numba_offload.elements.spelling import syntax_of
 from kapi_numba_offload.loops.body.row_reductions import RowReductions
-from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError
+from kapi_numba_offload.loops.body.state import BodyState, NotANumberError, NotInKernelError
 from kapi_numba_offload.loops.body.syntax_parts import call_of
 from kapi_numba_offload.loops.body.view_reading import ViewReader
 from kapi_numba_offload.loops.body.views import ArrayPart, RowLeaf, Rows, number_leaf
@@ -68,24 +69,38 @@ class RowExpressions:
             view = self.view(node)
             if view is not None:
                 if view.order:
-                    raise NotInKernelError("a part of an array where a number is needed", node)
+                    raise NotANumberError("a part of an array where a number is needed", node)
                 self.on_read(view)
                 return self.views.element(view, [])
             if self._may_be_array(node.value):
                 return self._of_unnamed(node)
         if isinstance(node, ast.Name) and (node.id in self._state.views or node.id in self._state.expressions):
-            raise NotInKernelError(f"the whole array {node.id} where a number is needed", node)
+            raise NotANumberError("a whole array where a number is needed", node)
         measured = self._measured(node)
         if measured is not None:
             return measured
         rounded = self._rounded(node)
         if rounded is not None:
             return ast.copy_location(syntax_of("round", [self.scalar(each) for each in rounded]), node)
+        if isinstance(node, ast.Call):
+            return self._call_of_numbers(node)
         for field, value in ast.iter_fields(node):
-            if isinstance(value, ast.expr) and not (isinstance(node, ast.Call) and field == "func"):
+            if isinstance(value, ast.expr):
                 setattr(node, field, self.scalar(value))
             elif isinstance(value, list):
                 setattr(node, field, [self.scalar(each) if isinstance(each, ast.expr) else each for each in value])
+        return node
+
+    def _call_of_numbers(self, node: ast.Call) -> ast.Call:
+        """A call, its arguments rewritten; arrays with names of their own stay as they are."""
+        try:
+            node.args = [self.scalar(each) for each in node.args]
+            for word in node.keywords:
+                word.value = self.scalar(word.value)
+        except NotANumberError as error:
+            # The names of a helper that was written out are others than its author's.
+            spelled = re.sub(r"\bkapi_(in|out)\d+_", "", ast.unparse(node.func))
+            raise NotInKernelError(f"a call of `{spelled}` with an array or a part of one", error.node) from None
         return node
 
     def _may_be_array(self, node: ast.expr) -> bool:

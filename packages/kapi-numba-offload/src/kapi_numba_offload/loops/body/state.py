@@ -16,7 +16,7 @@ from kapi_numba_offload.loops.body.lower_bounds import LowerBounds
 from kapi_numba_offload.loops.body.syntax_parts import variable
 from kapi_numba_offload.loops.body.views import ArrayPart, Rows
 
-__all__ = ["ArrayFacts", "BodyState", "NotInKernelError", "stored_to"]
+__all__ = ["ArrayFacts", "BodyState", "NotANumberError", "NotInKernelError", "stored_to"]
 
 
 class NotInKernelError(Exception):
@@ -24,7 +24,12 @@ class NotInKernelError(Exception):
 
     def __init__(self, text: str, node: ast.AST) -> None:
         super().__init__(text)
+        self.node = node
         self.line = getattr(node, "lineno", 0)
+
+
+class NotANumberError(NotInKernelError):
+    """An array, or a part of one, where a kernel needs a number."""
 
 
 class ArrayFacts:
