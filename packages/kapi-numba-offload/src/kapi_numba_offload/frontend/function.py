@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 import importlib
 import sys
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from types import FunctionType
 from typing import Any
 
 import numpy as np
 
-from _kapi_numba_hooks import types
+from _kapi_numba_hooks import CPUDispatcher, types
 from kapi_numba_offload.analysis.control_flow import own_nodes
 from kapi_numba_offload.analysis.forms_of_arrays import write_out
 from kapi_numba_offload.analysis.kinds import ANY, SCALAR, ArrayKind, Kind, Kinds, TupleKind
@@ -85,7 +86,7 @@ class OffloadedFunction(OffloadedParts):
                     code="offload-changes-outside",
                 )
         names = Names(function, definition)
-        names = names.with_outside(_functions_given(names, arguments, variables_of([definition], ast.Store)))
+        names = names.with_outside(_functions_given(names, arguments, definition))
         kinds = Kinds(names, dict(zip(names.parameters, map(_kind_of_type, arguments), strict=True)))
         kinds.run(definition.body)
         write_out(definition, names, kinds)
@@ -180,13 +181,28 @@ def _kind_of_type(type_: types.Type) -> Kind:
     return ANY
 
 
-def _functions_given(names: Names, arguments: Iterable[types.Type], stored: Container[str]) -> dict[str, Any]:
-    """The parameters that are functions of Numba's: their types name them, so that this function is made for them."""
-    return {
-        name: type_.dispatcher
-        for name, type_ in zip(names.parameters, arguments, strict=True)
-        if isinstance(type_, types.Dispatcher) and name not in stored
-    }
+def _functions_given(names: Names, arguments: Iterable[types.Type], definition: ast.FunctionDef) -> dict[str, Any]:
+    """The parameters that are functions of Numba's, and other names of them: this function is made for what they are.
+
+    The types of arguments name them.
+    """
+    stores = Counter(
+        each.id for each in ast.walk(definition) if isinstance(each, ast.Name) and not isinstance(each.ctx, ast.Load)
+    )
+    given = {name: _function_of(type_) for name, type_ in zip(names.parameters, arguments, strict=True)}
+    found = {name: each for name, each in given.items() if each is not None and not stores[name]}
+    for each in ast.walk(definition):
+        if isinstance(each, ast.Assign) and isinstance(each.value, ast.Name) and each.value.id in found:
+            (target, *others) = each.targets
+            if isinstance(target, ast.Name) and not others and stores[target.id] == 1:
+                found[target.id] = found[each.value.id]
+    return found
+
+
+def _function_of(type_: types.Type) -> Any:
+    """The function that a type of an argument names, also where it is a default; None for other types."""
+    value = getattr(type_, "dispatcher" if isinstance(type_, types.Dispatcher) else "value", None)
+    return value if isinstance(value, CPUDispatcher) else None
 
 
 def _may_be_narrow(type_: types.Type) -> bool:

@@ -17,6 +17,7 @@ from kapi_numba_offload.elements.array_integers import GROWING
 from kapi_numba_offload.elements.expression import Apply, Leaf, Node, renumbered
 from kapi_numba_offload.elements.spelling import syntax_of
 from kapi_numba_offload.loops.body.row_reductions import RowReductions
+from kapi_numba_offload.loops.body.searches import Searches
 from kapi_numba_offload.loops.body.state import BodyState, NotANumberError, NotInKernelError
 from kapi_numba_offload.loops.body.syntax_parts import call_of
 from kapi_numba_offload.loops.body.view_reading import ViewReader
@@ -45,6 +46,7 @@ class RowExpressions:
         self._state = state
         self.views = ViewReader(state)
         self._reductions = RowReductions(state)
+        self._searches = Searches(state, self.rows, self.scalar)
         self.on_read: Callable[[ArrayPart], None] = lambda view: None
 
     def view(self, node: ast.expr) -> ArrayPart | None:
@@ -65,6 +67,9 @@ class RowExpressions:
         reduced = self._reduced(node)
         if reduced is not None:
             return reduced
+        found = self._searches.made(node) if isinstance(node, ast.Call) else None
+        if found is not None:
+            return found
         if isinstance(node, ast.Subscript):
             view = self.view(node)
             if view is not None:
@@ -202,9 +207,9 @@ class RowExpressions:
         if rounded is not None:
             row = self.rows(rounded[0])
             return None if row is None else row.applied("round", self._state.frozen(self.scalar(rounded[1])))
-        masked = self._masked(node)
-        if masked is not None:
-            return masked
+        made = self._searches.spaced(node) or self._masked(node)
+        if made is not None:
+            return made
         view = self.view(node)
         if view is not None:
             return self.views.rows(view) if view.order else None
