@@ -42,7 +42,7 @@ def own_method(a, out):
 
 def random_number(a, out):
     for i in prange(a.shape[0]):
-        out[i] = a[i, 0] + 0 * np.random.rand()
+        out[i] = a[i, 0] + 0 * np.random.rand()  # noqa: NPY002  # what kernels lack
 
 
 def length_of_the_launch(a, out):
@@ -113,7 +113,7 @@ def comprehension(a):
 def not_in_a_kernel(a):
     n = a.shape[0]
     for i in prange(n):
-        a[i] = a[i] + 0 * np.random.rand()
+        a[i] = a[i] + 0 * np.random.rand()  # noqa: NPY002  # what kernels lack
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ def test_warnings_stand_at_the_authors_line(function, line):
 def test_warnings_of_vectorized_functions_stand_at_their_definition():
     @numba.vectorize
     def f(x):
-        return x + 0 * np.random.rand()
+        return x + 0 * np.random.rand()  # noqa: NPY002  # what kernels lack
 
     with pytest.warns(OffloadFallbackWarning) as caught:
         assert f(dpnp.arange(3.0)).asnumpy().tolist() == [0, 1, 2]

@@ -26,9 +26,9 @@ def foreign_array_error(function: Callable[..., Any], name: str, value: Any) -> 
     kind = f"{type(value).__module__}.{type(value).__qualname__}"
     where = "on an NVIDIA GPU" if hasattr(value, "__cuda_array_interface__") else "of another library"
     return DtypeError(
-        f"argument `{name}` of {function.__name__}() at {code.co_filename}:{code.co_firstlineno} must be a dpnp or dpctl "
-        f"array for the function to be offloaded, or a NumPy array for Numba, got {kind}, an array {where}: copy it, as "
-        "by `dpnp.asarray(numpy_array)`, or write a kernel with `kapi_runtime.kernel`, which takes arrays of CuPy, "
-        "PyTorch and JAX",
+        f"argument `{name}` of {function.__name__}() at {code.co_filename}:{code.co_firstlineno} must be a dpnp or "
+        f"dpctl array for the function to be offloaded, or a NumPy array for Numba, got {kind}, an array {where}: copy "
+        "it, as by `dpnp.asarray(numpy_array)`, or write a kernel with `kapi_runtime.kernel`, which takes arrays of "
+        "CuPy, PyTorch and JAX",
         code="offload-foreign-array",
     )

@@ -218,13 +218,16 @@ def _may_be_narrow(type_: types.Type) -> bool:
 def _names_narrow_integers(definition: ast.FunctionDef, names: Names) -> bool:
     """Whether a function names such a type, or an array of one from outside."""
     for each in ast.walk(definition):
-        if isinstance(each, ast.Constant) and isinstance(each.value, str):
-            return True
-        value = names.value(each) if isinstance(each, (ast.Name, ast.Attribute)) else None
-        if isinstance(value, type) and issubclass(value, (np.integer, np.bool_)) and is_narrow(np.dtype(value)):
-            return True
-        if isinstance(getattr(value, "dtype", None), np.dtype) and is_narrow(value.dtype):
-            return True
+        value = each.value if isinstance(each, ast.Constant) else None
+        if isinstance(each, (ast.Name, ast.Attribute)):
+            value = names.value(each)
+            value = getattr(value, "dtype", value)
+        if isinstance(value, (str, np.dtype)) or (isinstance(value, type) and issubclass(value, np.generic)):
+            try:
+                if is_narrow(np.dtype(value)):
+                    return True
+            except TypeError:  # another text
+                continue
     return False
 
 

@@ -199,8 +199,8 @@ class Partition:
         number = self.facts.number_operation(node)
         if number is not None:
             name, operands = number
-            given = [self.expression(each) for each in operands]
-            return self._helper_call(f"number_{name}", NumberOperation(name), given, node)
+            rewritten_operands = [self.expression(each) for each in operands]
+            return self._helper_call(f"number_{name}", NumberOperation(name), rewritten_operands, node)
         rewritten = self._children(node)
         if (
             isinstance(rewritten, ast.Subscript)

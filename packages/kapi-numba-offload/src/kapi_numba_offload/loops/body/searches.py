@@ -113,7 +113,7 @@ class Searches:
         """
         if not isinstance(node, ast.Call) or self._state.numpy_name(node) != "linspace":
             return None
-        given = {"num": ast.Constant(50), "endpoint": ast.Constant(True)}
+        given: dict[str, ast.expr] = {"num": ast.Constant(50), "endpoint": ast.Constant(True)}
         given |= dict(zip(("start", "stop", "num", "endpoint"), node.args, strict=False))
         given |= {each.arg: each.value for each in node.keywords if each.arg is not None}
         if given.keys() != {"start", "stop", "num", "endpoint"} or any(

@@ -248,9 +248,12 @@ class _AssumingInferer(typeinfer.TypeInferer):
 
     def _latest(self, var: str, tp: types.Type) -> types.Type | None:
         """The type of a variable that is given one of this type, from what all that it may be given has now."""
-        (definition, *others) = self.func_ir._definitions[var] or (None,)
-        if others or getattr(definition, "op", None) != "phi":
-            return None if others else tp
+        definitions: list[Any] = self.func_ir._definitions.get(var, [])
+        if len(definitions) != 1:
+            return None
+        (definition,) = definitions
+        if getattr(definition, "op", None) != "phi":
+            return tp
         given = [self.typevars[each.name].type for each in definition.incoming_values if each is not ir.UNDEFINED]
         known = [each for each in given if each is not None]
         return functools.reduce(self.context.unify_pairs, known) if all(map(is_scalar, known)) else None
