@@ -55,6 +55,7 @@ __all__ = [
     "TranslateByteCode",
     "are_arrays",
     "as_dtype",
+    "as_numpys",
     "compile_extra",
     "compile_result",
     "config",
@@ -77,6 +78,7 @@ __all__ = [
     "patch_calls",
     "register_pass",
     "type_key",
+    "typeof",
     "remove",
     "restore_calls",
     "run_frontend",
@@ -133,10 +135,13 @@ _CALLS = Patch(CPUDispatcher, "__call__", "calls with NumPy arrays are offloaded
 _CONVERSIONS = Patch(
     Dispatcher, "_search_new_conversions", "functions with signatures take USM arrays for NumPy's, while installed"
 )
+_COMPILES = Patch(
+    CPUDispatcher, "_compile_for_args", "arrays of other libraries are refused with what is taken, while installed"
+)
 _VECTORIZED = Patch(DUFunc, "__call__", "calls of `vectorize` functions with USM arrays are kernels, while installed")
 _GENERALISED = Patch(GUFunc, "__call__", "calls of `guvectorize` functions with USM arrays too, while installed")
 
-PATCHES = (_PIPELINES, _DIAGNOSTICS, _CALLS, _CONVERSIONS, _VECTORIZED, _GENERALISED)
+PATCHES = (_PIPELINES, _DIAGNOSTICS, _CALLS, _COMPILES, _CONVERSIONS, _VECTORIZED, _GENERALISED)
 """All that kapi-numba-offload replaces in Numba."""
 
 _is_removed = False
@@ -161,7 +166,7 @@ def remove() -> None:
     """Compile functions of USM arrays for the host again; compiled functions stay compiled."""
     global _is_removed
     _is_removed = True
-    for each in (_PIPELINES, _DIAGNOSTICS, _CONVERSIONS, _VECTORIZED, _GENERALISED):
+    for each in (_PIPELINES, _DIAGNOSTICS, _COMPILES, _CONVERSIONS, _VECTORIZED, _GENERALISED):
         each.undo()
 
 
@@ -251,7 +256,7 @@ def overload_of(function: Any, values: tuple[Any, ...], keywords: dict[str, Any]
     templates = _overloads_of(typing_context, function)
     given = tuple(map(typeof, values))
     words = {name: typeof(value) for name, value in keywords.items()}
-    for as_asked in (_as_it_is, _as_numpys):
+    for as_asked in (_as_it_is, as_numpys):
         for template in templates:
             own = {name: as_asked(each) for name, each in words.items()}
             found = template._overload_func(*map(as_asked, given), **own)
@@ -288,6 +293,7 @@ def is_of_jitclass(function: Any) -> bool:
 def _hook() -> None:
     _PIPELINES.apply(_define_pipelines_with_offload)
     _DIAGNOSTICS.apply(_offload_diagnostics)
+    _COMPILES.apply(_compile_for_args)
     _CONVERSIONS.apply(_search_new_conversions)
     _VECTORIZED.apply(_call_vectorized)
     _GENERALISED.apply(_call_generalised)
@@ -314,17 +320,52 @@ def _is_device_array(value: Any) -> bool:
     return type(value).__name__ == "dpnp_array" and type(value).__module__ == "dpnp.dpnp_array"
 
 
+def _compile_for_args(dispatcher: Any, *args: Any, **keywords: Any) -> Any:
+    """Numba's own method, whose errors say nothing of arrays that it has no type of."""
+    try:
+        return _COMPILES.original(dispatcher, *args, **keywords)
+    except NumbaError:
+        names = dispatcher.py_func.__code__.co_varnames
+        given = [*zip((*names, *("*args" for _ in args)), args, strict=False), *keywords.items()]
+        foreign = [(name, array) for name, each in given for array in _foreign_arrays(each)]
+        if not foreign:
+            raise
+        from kapi_numba_offload.frontend.foreign_arrays import foreign_array_error
+
+        raise foreign_array_error(dispatcher.py_func, *foreign[0]) from None
+
+
+def _foreign_arrays(value: Any) -> Iterator[Any]:
+    """What is an array, by its protocols, and one of which Numba knows no type, in a value or a tuple."""
+    if isinstance(value, tuple):
+        for each in value:
+            yield from _foreign_arrays(each)
+    elif _is_foreign_array(value):
+        yield value
+
+
+def _is_foreign_array(value: Any) -> bool:
+    is_array = hasattr(value, "__cuda_array_interface__") or hasattr(value, "__dlpack__")
+    if not is_array or hasattr(value, "__sycl_usm_array_interface__"):
+        return False
+    try:
+        typeof(value)
+    except ValueError:
+        return True
+    return False
+
+
 def _search_new_conversions(dispatcher: Any, *args: Any, **keywords: Any) -> bool:
     """Whether a function that has its signatures can be called; USM arrays are compiled for if NumPy's would do."""
     given = tuple(map(dispatcher.typeof_pyval, args))
     if not any(map(_holds_usm_array, given)):
         found: bool = _CONVERSIONS.original(dispatcher, *args, **keywords)
         return found
-    as_numpys = tuple(map(_as_numpys, given))
+    on_host = tuple(map(as_numpys, given))
     context = dispatcher.typingctx
     for signature in dispatcher.nopython_signatures:
         formal = signature.args
-        if len(formal) == len(given) and all(map(context.can_convert, as_numpys, formal)):
+        if len(formal) == len(given) and all(map(context.can_convert, on_host, formal)):
             break
     else:
         return False
@@ -340,12 +381,12 @@ def _as_it_is(type_: Any) -> Any:
     return type_
 
 
-def _as_numpys(type_: Any) -> Any:
+def as_numpys(type_: Any) -> Any:
     """A type with NumPy arrays in the place of USM arrays."""
     if type(type_).__name__ == "UsmArrayType":
         return types.Array(type_.dtype, type_.ndim, type_.layout)
     if isinstance(type_, types.BaseTuple) and not isinstance(type_, types.BaseNamedTuple):
-        return types.Tuple(tuple(map(_as_numpys, type_)))
+        return types.Tuple(tuple(map(as_numpys, type_)))
     return type_
 
 

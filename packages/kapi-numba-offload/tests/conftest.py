@@ -1,6 +1,8 @@
 """What the tests of this package share."""
 
+import importlib.util
 import warnings
+from pathlib import Path
 
 import dpnp
 import numba
@@ -51,6 +53,16 @@ def as_in_python():
             np.testing.assert_allclose(found.asnumpy(), expected, rtol=rtol)
 
     return compare
+
+
+@pytest.fixture(scope="session")
+def integer_functions():
+    """The module beside this one of that name."""
+    path = Path(__file__).with_name("integer_functions.py")
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 @pytest.fixture(autouse=True)

@@ -112,6 +112,7 @@ def test_numpy_arrays_from_outside_are_constants_for_device_indices():
         np.testing.assert_array_equal(own.asnumpy(), expected)
 
 
+@pytest.mark.filterwarnings("ignore::kapi_numba_offload.ArrayIntegersWarning")
 @pytest.mark.parametrize("dtypes", [("float64", "float64"), ("int32", "float32"), ("bool", "int8")])
 def test_outer_products_are_part_of_the_kernel(dtypes, launches, assert_same):
     """In NumPy's spelling they would be arrays of their own."""

@@ -120,3 +120,20 @@ def test_loops_on_the_host_are_named_and_not_looked_at():
         warnings.simplefilter("always")
         check_races(with_texts, dpnp.ones(3))
     assert any(issubclass(each.category, OffloadFallbackWarning) for each in seen)
+
+
+def test_integers_have_the_bits_of_kernels():
+    """An index that is a sum of bytes does not wrap, and neither does an element that is 300 more."""
+
+    @numba.njit
+    def shifted(a, out):
+        for i in prange(a.shape[0]):
+            k = 0
+            for j in range(i):
+                k += a[j]
+            out[k] = a[i] + 300
+
+    a = np.full(6, 200, "uint8")
+    out = dpnp.zeros(1001, dtype="int64")
+    check_races(shifted, dpnp.asarray(a), out)
+    assert out.asnumpy()[::200].tolist() == [500] * 6

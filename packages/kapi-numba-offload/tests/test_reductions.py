@@ -23,6 +23,7 @@ def expected(text, a, b):
     return eval(text, {"np": Dpnp(), "a": a, "b": b})
 
 
+@pytest.mark.filterwarnings("ignore::kapi_numba_offload.ArrayIntegersWarning")
 @pytest.mark.parametrize("dtype", ["float32", "int32"])
 def test_reductions_of_expressions_are_fused(dtype, assert_same, launches):
     """One pass over the operands, and a launch for what work-items leave; results are numbers."""

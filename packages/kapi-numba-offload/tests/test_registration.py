@@ -136,6 +136,7 @@ def test_each_patch_of_numba_can_be_undone():
         "Compiler.define_pipelines",
         "Dispatcher.offload_diagnostics",
         "CPUDispatcher.__call__",
+        "CPUDispatcher._compile_for_args",
         "Dispatcher._search_new_conversions",
         "DUFunc.__call__",
         "GUFunc.__call__",
@@ -145,4 +146,4 @@ def test_each_patch_of_numba_can_be_undone():
         assert not any(each.is_applied for each in _kapi_numba_hooks.PATCHES)
     finally:
         kapi_numba_offload.register()
-    assert [each.is_applied for each in _kapi_numba_hooks.PATCHES] == [True, True, False, True, True, True]
+    assert [each.is_applied for each in _kapi_numba_hooks.PATCHES] == [True, True, False, True, True, True, True]

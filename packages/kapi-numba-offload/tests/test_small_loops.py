@@ -154,26 +154,6 @@ def int_types(a, b):
     return b
 
 
-def test_first_calls_compile_no_small_loop(launches, monkeypatch, assert_same):
-    """Compilation takes longer than most first calls; a loop that takes long itself is worth it."""
-    compiled = []
-    monkeypatch.setattr("kapi_numba_offload.loops.host.small_loops._PATIENCE", 0)
-    monkeypatch.setattr(
-        "kapi_numba_offload.loops.host.host_loop.numbas_call", lambda f, *args: compiled.append(f) or f(*args)
-    )
-    inner = numba.njit(without_options(time_loop))
-
-    @numba.njit
-    def calls(a, b):
-        for _ in range(3):
-            inner(a, b)
-        return a
-
-    for count in (0, 3):
-        calls(dpnp.asarray(M), dpnp.asarray(M) * 0.5)
-        assert len(compiled) == count
-
-
 def test_products_of_larger_matrices_are_small_loops(launches):
     """A call of one costs more than the product of a row and a matrix."""
 
@@ -227,9 +207,8 @@ def test_windows_of_larger_arrays_are_small(launches, monkeypatch):
 
 
 @pytest.mark.parametrize("function", [time_loop, rows, new_arrays, dots, int_types, shifted])
-def test_small_loops_that_take_long_are_compiled_and_leave_the_same(function, launches, monkeypatch, assert_same):
-    """By Numba, where the types are the same for it: so from the second call on."""
-    monkeypatch.setattr("kapi_numba_offload.loops.host.small_loops._PATIENCE", 0)
+def test_small_loops_are_compiled_and_leave_the_same(function, launches, monkeypatch, assert_same):
+    """By Numba, where the types are the same for it, from the first call on."""
     dispatcher = numba.njit(without_options(function))
 
     def called():
@@ -237,19 +216,20 @@ def test_small_loops_that_take_long_are_compiled_and_leave_the_same(function, la
         found = dispatcher(*own)
         return *(found if isinstance(found, tuple) else (found,)), *own
 
-    by_numpy = called()
-    parts = kapi_numba_offload.offload_reports(dispatcher)[-1].parts
-    assert any("NumPy computes" in (each.reason or "") for each in parts)
-    assert_same(called(), by_numpy)
+    by_numba = called()
     parts = kapi_numba_offload.offload_reports(dispatcher)[-1].parts
     assert any("Numba computes" in (each.reason or "") for each in parts)
     assert not launches
+    assert_same(called(), by_numba)
+    monkeypatch.setattr("kapi_numba_offload.loops.host.host_loop.HostLoop.compiles", lambda *_: False)
+    assert_same(called(), by_numba)
+    parts = kapi_numba_offload.offload_reports(dispatcher)[-1].parts
+    assert any("NumPy computes" in (each.reason or "") for each in parts)
 
 
 @pytest.mark.parametrize("function", [overlapping, views, crossed])
 def test_small_loops_in_which_arrays_may_share_memory_stay_numpys(function, monkeypatch, assert_same):
     """NumPy reads all of an operation before it stores, Numba one element after the other."""
-    monkeypatch.setattr("kapi_numba_offload.loops.host.small_loops._PATIENCE", 0)
     dispatcher = numba.njit(function)
 
     def called():
@@ -293,7 +273,6 @@ def with_an_output(a):
 @pytest.mark.parametrize("function", [transposed, reshaped, listed, with_an_output])
 def test_small_loops_that_change_an_array_by_itself_are_not_numbas(function, monkeypatch):
     """What a method or a loop gives may be a view, and what a function stores to may be what it reads."""
-    monkeypatch.setattr("kapi_numba_offload.loops.host.small_loops._PATIENCE", 0)
     dispatcher, expected = numba.njit(function), function(M[:, :4].copy())
     for _ in range(3):
         np.testing.assert_array_equal(dispatcher(dpnp.asarray(M[:, :4])).asnumpy(), expected)
@@ -302,7 +281,6 @@ def test_small_loops_that_change_an_array_by_itself_are_not_numbas(function, mon
 @pytest.mark.parametrize("scale", [np.float32(0.1), 0.1])
 def test_small_loops_whose_types_are_others_for_numba_stay_numpys(scale, monkeypatch):
     """A product of float32 is float32, and float64 for Numba if the other factor is Python's."""
-    monkeypatch.setattr("kapi_numba_offload.loops.host.small_loops._PATIENCE", 0)
 
     @numba.njit
     def f(a, scale):
@@ -318,7 +296,6 @@ def test_small_loops_whose_types_are_others_for_numba_stay_numpys(scale, monkeyp
 
 
 def test_a_compiled_small_loop_does_not_reach_beyond_its_arrays(monkeypatch):
-    monkeypatch.setattr("kapi_numba_offload.loops.host.small_loops._PATIENCE", 0)
 
     @numba.njit
     def f(a, b, last):

@@ -26,10 +26,12 @@ from kapi_numba_offload.run.diagnostics import (
 )
 from kapi_numba_offload.run.options import OffloadOptions
 from kapi_numba_offload.run.reasons import REASONS, OffloadFallbackWarning, Reason
+from kapi_numba_offload.run.telling import ArrayIntegersWarning
 
 __all__ = [
     "REASONS",
     "STATUSES",
+    "ArrayIntegersWarning",
     "ExplainedPart",
     "Explanation",
     "OffloadFallbackWarning",

@@ -298,6 +298,7 @@ _OFFLOAD = {
     "host-memory-access": "a function on the host uses memory that the host does not reach",
     "offload-changes-outside": "an offloaded function assigns a variable that is not its own",
     "offload-falls-back": "a part would run on the host, and fallback is switched off",
+    "offload-foreign-array": "an `njit` function is given an array of a library that is not offloaded",
     "offload-host-call": "an offloaded function gives a USM array to a function of NumPy's that needs the host",
     "offload-jitclass": "the constructor or a method of a jitclass is given USM arrays",
     "offload-locals": "an offloaded function has the option locals",

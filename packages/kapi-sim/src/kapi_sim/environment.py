@@ -131,7 +131,7 @@ DPPY_FALLBACK = Variable("NUMBA_DPPY_FALLBACK_OPTION", "kapi-numba-offload", "th
 OFFLOAD_SMALL = Variable(
     "KAPI_OFFLOAD_SMALL",
     "kapi-numba-offload",
-    "how many elements the statements of a loop have at most for NumPy to run the loop, 32768 by default, 0 for none",
+    "how many elements the statements of a loop have at most for the host to run it, 32768 by default, 0 for none",
 )
 OFFLOAD_KEPT = Variable(
     "KAPI_OFFLOAD_KEPT",

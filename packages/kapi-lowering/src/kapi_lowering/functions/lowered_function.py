@@ -165,7 +165,7 @@ def lower_function(
     mixed_types: list[tuple[str, str, int]] = []
     writes: dict[tuple[FunctionType, tuple[types.Type, ...]], frozenset[Place]] = {}
     try:
-        with typing_context.compiling(compile_device_function), context.compiling(target, options):
+        with typing_context.compiling(compile_device_function, function), context.compiling(target, options):
             state = _compile(function, args, returns)
             lowered = LoweredFunction(context, state, lacking, writes[function, args], bool(sub_groups))
             _require_private_memory(function, context.private_memory)

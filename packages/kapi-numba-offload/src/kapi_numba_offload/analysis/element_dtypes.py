@@ -38,8 +38,7 @@ def as_numpy_has_it(value: Any, dtype: np.dtype[Any], dtypes: Dtypes) -> Any:
     Returns
     -------
     int or float or complex or numpy.generic
-        `value` itself where it comes from no element. Also where NumPy would have a narrower integer, which Numba's
-        need not fit.
+        `value` itself where it comes from no element. An integer that comes from elements has 64 bits.
     """
     if dtype.name not in ("int64", "float64", "complex128"):  # Python's numbers have these types to Numba
         return dtype.type(value)
@@ -48,7 +47,7 @@ def as_numpy_has_it(value: Any, dtype: np.dtype[Any], dtypes: Dtypes) -> Any:
     # Python's floats take the type of a float that they meet, and of an integer make a float64.
     known = np.result_type(*(each if np.dtype(each).kind in "fc" or dtype.kind == "i" else "f8" for each in dtypes))
     if dtype.kind == "i":
-        return np.int64(value) if known.kind in "iu" and known.itemsize == 8 else value
+        return np.int64(value) if known.kind in "biu" else value
     if dtype.kind == "c" and known.kind == "f":
         known = np.result_type(known, np.complex64)
     return known.type(value) if known.kind == dtype.kind else value

@@ -110,6 +110,8 @@ class Kinds:
         Identities of nodes that are NumPy arrays from outside of the function and meet USM arrays.
     numbers : set of int
         Identities of nodes that are numbers on the device and meet NumPy arrays alone.
+    usm_parameters : set of str
+        Parameters that are USM arrays.
     """
 
     def __init__(self, names: Names, parameters: dict[str, Kind], depth: int = 0) -> None:
@@ -117,6 +119,7 @@ class Kinds:
         self.depth = depth
         self._results: dict[tuple[Any, ...], Kind] = {}
         self._now = dict(parameters)
+        self.usm_parameters = {name for name, each in parameters.items() if isinstance(each, ArrayKind) and each.usm}
         self._has_host = any(isinstance(each, ArrayKind) and not each.usm for each in parameters.values())
         self.of: dict[int, Kind] = {}
         self._alive: list[ast.AST] = []

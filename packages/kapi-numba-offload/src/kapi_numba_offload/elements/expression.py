@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from _kapi_numba_hooks import as_dtype, from_dtype, ufunc_find_matching_loop
 from kapi_numba_offload.analysis.operations import ELEMENTWISE
+from kapi_numba_offload.elements.numbers import with_numba_integers
 from kapi_numba_offload.run.usm import LIBRARY, is_dpnp_array
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "apply_as_numba",
     "evaluate",
     "leaves_of",
+    "nodes_of",
     "references_of",
     "renumbered",
 ]
@@ -76,6 +78,7 @@ def apply(name: str, operands: Sequence[Any]) -> Any:
     row = ELEMENTWISE[name]
     if name in _COMPARISONS:
         operands = _comparable(operands)
+    operands = with_numba_integers(name, operands)
     if row.apply is not None:
         return row.apply(*operands)
     module = LIBRARY if any(map(is_dpnp_array, operands)) else np
@@ -100,7 +103,7 @@ def _comparable(operands: Sequence[Any]) -> Sequence[Any]:
 def apply_as_numba(name: str, operands: Sequence[Any]) -> Any:
     """The same in the dtypes that Numba gives the operation for NumPy arrays and numbers of these types."""
     ufunc = getattr(np, name)
-    if not isinstance(ufunc, np.ufunc) or not any(map(is_dpnp_array, operands)):
+    if not isinstance(ufunc, np.ufunc) or not any(is_dpnp_array(each) and each.ndim for each in operands):
         return apply(name, operands)
     loop = ufunc_find_matching_loop(ufunc, [from_dtype(np.asarray(_plain(each)).dtype) for each in operands])
     if loop is None:
@@ -151,6 +154,14 @@ def evaluate(
     if values is not None:
         values[node] = value
     return value
+
+
+def nodes_of(node: Node) -> Iterator[Node]:
+    """The expression and all below it."""
+    yield node
+    operands = (node.operand,) if isinstance(node, Cast) else node.operands if isinstance(node, Apply) else ()
+    for each in operands:
+        yield from nodes_of(each)
 
 
 def leaves_of(node: Node) -> set[int]:

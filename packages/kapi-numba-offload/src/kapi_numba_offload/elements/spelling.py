@@ -70,7 +70,7 @@ def spelled(name: str, operands: Sequence[Operand], dtype: np.dtype[Any]) -> str
     return f"({ast.unparse(syntax_of(name, [ast.Name(f'({each})') for each in given]))})"
 
 
-def syntax_of(name: str, operands: Sequence[ast.expr]) -> ast.expr:
+def syntax_of(name: str, operands: Sequence[ast.expr], *, has_numpy_integers: bool = False) -> ast.expr:
     """An element of an operation as syntax, in the types of its operands; `kapi_np` is NumPy there.
 
     Parameters
@@ -79,6 +79,9 @@ def syntax_of(name: str, operands: Sequence[ast.expr]) -> ast.expr:
         A key of `ELEMENTWISE`, or "round", of a number and its decimals: `kapi_round` is Python's there.
     operands : sequence of ast.expr
         Its operands.
+    has_numpy_integers : bool
+        Whether integers have NumPy's types, where those of Python's operators have Numba's: `kapi_array_add` and its
+        like are the operations of arrays there.
     """
     if name == "where":
         return ast.IfExp(*operands)
@@ -88,6 +91,8 @@ def syntax_of(name: str, operands: Sequence[ast.expr]) -> ast.expr:
     operation: Any = _SYNTAX[name]() if name in _SYNTAX else None
     if isinstance(operation, ast.cmpop):
         return ast.Compare(operands[0], [operation], [operands[1]])
+    if has_numpy_integers and operation is not None:
+        return ast.Call(ast.Name(f"kapi_array_{name}", ast.Load()), list(operands), [])
     if isinstance(operation, ast.operator):
         return ast.BinOp(operands[0], operation, operands[1])
     if isinstance(operation, ast.unaryop):

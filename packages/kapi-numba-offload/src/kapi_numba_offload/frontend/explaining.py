@@ -25,7 +25,7 @@ class Explanation:
     seconds : float
         The time of the call.
     parts : tuple of ExplainedPart
-        Its parts that ran, in order of their lines.
+        Its parts that ran, in order of their lines; then those of the offloaded functions that it called.
     has_compiled : bool
         Whether the function was compiled for these types in the call, which the times have in them.
     """
@@ -48,7 +48,8 @@ class Explanation:
         lines = [f"{self.function}: {self.seconds:.6f} s, {self.moved} bytes moved{compiled}"]
         for each in self.parts:
             runs = "" if each.runs == 1 else f", {each.runs} times"
-            lines.append(f"  line {each.line}: {each.where}, {each.seconds:.6f} s{runs}, {each.moved} bytes moved")
+            of = "" if each.function == self.function else f" of {each.function}"
+            lines.append(f"  line {each.line}{of}: {each.where}, {each.seconds:.6f} s{runs}, {each.moved} bytes moved")
             lines.append(f"    {each.text}")
             if each.reason:
                 lines += [f"    {line}" for line in each.reason.splitlines()]

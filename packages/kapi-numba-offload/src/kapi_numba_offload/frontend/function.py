@@ -6,11 +6,14 @@ import ast
 import importlib
 import sys
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from types import FunctionType
 from typing import Any
 
-from _kapi_numba_hooks import types
+import numpy as np
+
+from _kapi_numba_hooks import CPUDispatcher, types
 from kapi_numba_offload.analysis.control_flow import own_nodes
 from kapi_numba_offload.analysis.effects import may_store
 from kapi_numba_offload.analysis.forms_of_arrays import write_out
@@ -18,13 +21,14 @@ from kapi_numba_offload.analysis.kinds import ANY, GENERATOR, SCALAR, ArrayKind,
 from kapi_numba_offload.analysis.names import Names
 from kapi_numba_offload.analysis.normal_form import normalised
 from kapi_numba_offload.analysis.source import function_definition
+from kapi_numba_offload.elements.numbers import is_narrow
 from kapi_numba_offload.frontend.returned_numbers import as_numbers, numbers_in_lists, returned_arrays
 from kapi_numba_offload.loops.loop_syntax import variables_of
 from kapi_numba_offload.partition.facts import PREFIX, Facts
 from kapi_numba_offload.partition.kept_views import with_kept_views
 from kapi_numba_offload.partition.partition import Partition
 from kapi_numba_offload.run.diagnostics import report_of
-from kapi_numba_offload.run.first_runs import first_run
+from kapi_numba_offload.run.nested_calls import OffloadedParts, run_within
 from kapi_numba_offload.run.options import OffloadOptions, options_of
 from kapi_numba_offload.run.placement import mixed_error
 from kapi_numba_offload.run.usm import DpnpArray, as_dpnp, like
@@ -38,7 +42,7 @@ _state = threading.local()
 """Whether the thread is inside of a call of an offloaded function, as `is_inside`."""
 
 
-class OffloadedFunction:
+class OffloadedFunction(OffloadedParts):
     """A function for arguments of given Numba types, its parts sent to where they run.
 
     Parameters
@@ -71,6 +75,7 @@ class OffloadedFunction:
         numba_types: bool = False,
         options: OffloadOptions | None = None,
     ) -> None:
+        super().__init__()
         self.function = function
         self._options = options
         self.arguments = tuple(arguments)
@@ -87,6 +92,7 @@ class OffloadedFunction:
                     code="offload-changes-outside",
                 )
         names = Names(function, definition)
+        names = names.with_outside(_functions_given(names, arguments, definition))
         kinds = Kinds(names, dict(zip(names.parameters, map(_kind_of_type, arguments), strict=True)))
         kinds.run(definition.body)
         self.may_store = may_store(definition, names)
@@ -99,8 +105,9 @@ class OffloadedFunction:
             if isinstance(type_, UsmArrayType) and type_.layout == "C" and type_.usm_type and name not in stored
         )  # fmt: skip
         facts = Facts(
-            function, definition, names, kinds, contiguous, options or options_of(function), numba_types=numba_types
-        )
+            function, definition, names, kinds, contiguous, options or options_of(function), numba_types=numba_types,
+            has_narrow_integers=any(map(_may_be_narrow, arguments)) or _names_narrow_integers(definition, names),
+        )  # fmt: skip
         self.partition = Partition(facts)
         for node, usm, host in kinds.mixtures:
             where = facts.place(_statement_of(definition, node))
@@ -116,6 +123,16 @@ class OffloadedFunction:
                 return self._call_as_dpnp(args)
         return self._run(args)
 
+    @property
+    def reported(self) -> tuple[Any, ...]:
+        """The parts that reports name."""
+        return *self.partition.regions, *self.partition.loops
+
+    @property
+    def explained(self) -> tuple[Any, ...]:
+        """Those, and the calls of NumPy's functions."""
+        return *self.reported, *self.partition.calls
+
     def _run(self, args: Sequence[Any]) -> Any:
         if getattr(_state, "is_inside", False):
             return self._result(args)  # another offloaded function goes on with it, on the device
@@ -129,10 +146,9 @@ class OffloadedFunction:
         return as_numbers(result, self._returned)
 
     def _result(self, args: Sequence[Any]) -> Any:
+        result = run_within(self, self._call, args)
         if self._has_run:
-            return self._call(*args)
-        with first_run():
-            result = self._call(*args)
+            return result
         self._has_run = True
         level = self.partition.options.level
         if level:
@@ -184,6 +200,56 @@ def _kind_of_type(type_: types.Type) -> Kind:
     if isinstance(type_, types.BaseTuple):
         return TupleKind(tuple(map(_kind_of_type, type_)))
     return GENERATOR if isinstance(type_, types.NumPyRandomGeneratorType) else ANY
+
+
+def _functions_given(names: Names, arguments: Iterable[types.Type], definition: ast.FunctionDef) -> dict[str, Any]:
+    """The parameters that are functions of Numba's, and other names of them: this function is made for what they are.
+
+    The types of arguments name them.
+    """
+    stores = Counter(
+        each.id for each in ast.walk(definition) if isinstance(each, ast.Name) and not isinstance(each.ctx, ast.Load)
+    )
+    given = {name: _function_of(type_) for name, type_ in zip(names.parameters, arguments, strict=True)}
+    found = {name: each for name, each in given.items() if each is not None and not stores[name]}
+    for each in ast.walk(definition):
+        if isinstance(each, ast.Assign) and isinstance(each.value, ast.Name) and each.value.id in found:
+            (target, *others) = each.targets
+            if isinstance(target, ast.Name) and not others and stores[target.id] == 1:
+                found[target.id] = found[each.value.id]
+    return found
+
+
+def _function_of(type_: types.Type) -> Any:
+    """The function that a type of an argument names, also where it is a default; None for other types."""
+    value = getattr(type_, "dispatcher" if isinstance(type_, types.Dispatcher) else "value", None)
+    return value if isinstance(value, CPUDispatcher) else None
+
+
+def _may_be_narrow(type_: types.Type) -> bool:
+    """Whether an argument may be, or have in it, integers of fewer than 64 bits, or NumPy's bools."""
+    if isinstance(type_, types.BaseTuple):
+        return any(map(_may_be_narrow, type_))
+    dtype = getattr(type_, "dtype", type_)
+    if isinstance(dtype, types.Integer):
+        return bool(dtype.bitwidth < 64)
+    return not isinstance(dtype, (types.Number, types.Omitted, types.NoneType, types.Function, types.Dispatcher))
+
+
+def _names_narrow_integers(definition: ast.FunctionDef, names: Names) -> bool:
+    """Whether a function names such a type, or an array of one from outside."""
+    for each in ast.walk(definition):
+        value = each.value if isinstance(each, ast.Constant) else None
+        if isinstance(each, (ast.Name, ast.Attribute)):
+            value = names.value(each)
+            value = getattr(value, "dtype", value)
+        if isinstance(value, (str, np.dtype)) or (isinstance(value, type) and issubclass(value, np.generic)):
+            try:
+                if is_narrow(np.dtype(value)):
+                    return True
+            except TypeError:  # another text
+                continue
+    return False
 
 
 def holds_usm(given: Iterable[types.Type]) -> bool:

@@ -240,6 +240,8 @@ def _make(dispatcher: Any, key: tuple[types.Type, ...]) -> _HostCall | str:
     except (KernelCompilationError, ExecutionPlacementError, TypeError) as error:
         return _NUMBAS if isinstance(_inferred(dispatcher, key), NumbaError) else str(error)
     partition = function.partition
+    if partition.needs_host is not None:
+        return f"line {partition.needs_host.line} has a loop that Numba compiles with the whole function only"
     if not partition.regions and not any(isinstance(each, ParallelLoop) for each in partition.loops):
         return "it has neither an expression of arrays nor a `prange` loop"
     returned = _inferred(dispatcher, key)

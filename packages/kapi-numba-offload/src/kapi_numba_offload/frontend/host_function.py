@@ -1,23 +1,25 @@
-"""A function that Numba runs on the host for USM arrays, since nobody has its source."""
+"""A function that Numba runs on the host for USM arrays: nobody has its source, or a loop of it cannot run apart."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numba
 
-from _kapi_numba_hooks import numbas_call
+from _kapi_numba_hooks import as_numpys, numbas_call, types
 from kapi_numba_offload.elements.statements import Place
 from kapi_numba_offload.loops.host.host_copies import HostCopies, arrays_among
+from kapi_numba_offload.run.nested_calls import OffloadedParts, run_within
 from kapi_numba_offload.run.options import OffloadOptions
 from kapi_numba_offload.run.reasons import IN_PLACE, ON_COPIES, Refusal, fall_back
+from kapi_numba_offload.run.timing import timed
 from kapi_numba_offload.run.usm import is_reachable
 
 __all__ = ["HostFunction"]
 
 
-class HostFunction:
+class HostFunction(OffloadedParts):
     """A function whose USM arrays are NumPy's for it: in their own memory where the host reaches that.
 
     Parameters
@@ -26,33 +28,79 @@ class HostFunction:
         As defined.
     options : OffloadOptions
         Those of the function.
+    arguments : sequence of numba.types.Type
+        The types of its arguments.
     parallel : bool
         Whether it was given `parallel=True`.
+    refusal : Refusal, optional
+        Why it is no kernel; by default, that it has no source.
+
+    Attributes
+    ----------
+    latest : str or None
+        What the latest run told.
+    moved : int
+        Bytes copied between host and device by it.
     """
 
-    def __init__(self, function: Callable[..., Any], options: OffloadOptions, *, parallel: bool) -> None:
-        self.function = function
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        options: OffloadOptions,
+        arguments: Sequence[types.Type],
+        *,
+        parallel: bool,
+        refusal: Refusal | None = None,
+    ) -> None:
+        super().__init__()
+        self.function, self.arguments = function, tuple(arguments)
+        self.latest: str | None = None
+        self.moved = 0
         self._options, self._parallel = options, parallel
         code = function.__code__
         self.place = Place(code.co_filename, code.co_firstlineno, function.__name__, f"def {function.__name__}")
-        self._refusal = Refusal("no-source", code.co_firstlineno, function.__name__)
+        self.refusal = refusal or Refusal("no-source", code.co_firstlineno, function.__name__)
         self._compiled = numba.njit(**{**options.for_numba, "parallel": parallel})(function)
+
+    @property
+    def reported(self) -> tuple[Any, ...]:
+        """The whole function."""
+        return (self,)
+
+    def compiles(self) -> bool:
+        """Compile the function for NumPy arrays in the place of USM arrays; whether Numba can."""
+        try:
+            self._compiled.compile(tuple(map(as_numpys, self.arguments)))
+        except Exception:  # some of what Numba cannot compile ends in an exception of its compiler
+            return False
+        return True
 
     def __call__(self, *args: Any) -> Any:
         """Run the function, with a warning."""
+        return run_within(self, self._run, args)
+
+    @timed
+    def _run(self, *args: Any) -> Any:
         how = IN_PLACE if all(map(is_reachable, arrays_among(args))) else ON_COPIES
-        fall_back(self.place, self._refusal, self._options.may_fall_back, how)
+        self.latest = fall_back(self.place, self.refusal, self._options.may_fall_back, how)
         copies = HostCopies(arrays_among(args))
+        self.moved = copies.size
         try:
             result = numbas_call(self._compiled, *(copies.on_host(each) for each in args))
         finally:  # what was stored before an exception stays stored
             for each in args:
-                copies.copy_back(each)
+                self.moved += copies.copy_back(each)
         return copies.on_device(result)
 
     def __reduce__(self) -> Any:
-        return _rebuilt, (self.function, self._options, self._parallel)
+        return _rebuilt, (self.function, self._options, self.arguments, self._parallel, self.refusal)
 
 
-def _rebuilt(function: Callable[..., Any], options: OffloadOptions, parallel: bool) -> HostFunction:
-    return HostFunction(function, options, parallel=parallel)
+def _rebuilt(
+    function: Callable[..., Any],
+    options: OffloadOptions,
+    arguments: Sequence[types.Type],
+    parallel: bool,
+    refusal: Refusal,
+) -> HostFunction:
+    return HostFunction(function, options, arguments, parallel=parallel, refusal=refusal)

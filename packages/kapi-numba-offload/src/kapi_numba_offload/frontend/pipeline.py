@@ -24,7 +24,7 @@ from _kapi_numba_hooks import (
 )
 from kapi_numba_offload.frontend.function import OffloadedFunction, holds_usm
 from kapi_numba_offload.frontend.host_function import HostFunction
-from kapi_numba_offload.run.options import options_of
+from kapi_numba_offload.run.options import OffloadOptions, options_of
 from kapi_sim.errors import KernelCompilationError
 
 __all__ = ["offload_pipelines"]
@@ -71,7 +71,9 @@ class _Offload(FunctionPass):
         except KernelCompilationError as error:
             if error.code != "offload-needs-source" or not holds_usm(state.args):
                 raise
-            offloaded = HostFunction(function, options, parallel=bool(state.flags.auto_parallel.enabled))
+            offloaded = HostFunction(function, options, state.args, parallel=options.parallel)
+        else:
+            offloaded = _whole_on_host(offloaded, options) or offloaded
         compiled = _as_native(state, offloaded)
         state.cr = compile_result(
             typing_context=state.typingctx,
@@ -91,6 +93,16 @@ class _Offload(FunctionPass):
             reload_init=[],
         )
         return True
+
+
+def _whole_on_host(offloaded: OffloadedFunction, options: OffloadOptions) -> HostFunction | None:
+    """The function as Numba compiles all of it, where a loop over elements runs in Python otherwise."""
+    refusal = offloaded.partition.needs_host
+    if refusal is None or not options.may_fall_back:
+        return None
+    arguments = offloaded.arguments
+    host = HostFunction(offloaded.function, options, arguments, parallel=options.parallel, refusal=refusal)
+    return host if host.compiles() else None
 
 
 def _as_native(state: Any, offloaded: OffloadedFunction | HostFunction) -> Any:

@@ -19,6 +19,7 @@ import numpy as np
 from _kapi_numba_hooks import are_arrays, numbas_vectorized_call
 from kapi_numba_offload.elements.statements import Place
 from kapi_numba_offload.run.placement import one_queue
+from kapi_numba_offload.run.telling import made_of
 from kapi_numba_offload.run.usm import LIBRARY, as_dpnp_array, is_dpnp_array
 from kapi_sim.errors import KernelCompilationError
 
@@ -188,13 +189,16 @@ def _loop(
             for name, is_array, is_one in zip(names, arrays, ones, strict=True)
         ]  # fmt: skip
         lines = [f"def {function.__name__}({', '.join(names)}):"]
-        lines += [f"{' ' * 4 * (axis + 1)}for i{axis} in prange({names[-1]}.shape[{axis}]):" for axis in range(rank)]
-        call = f"f({', '.join(given if is_general else given[:inputs])})"
+        lines += [
+            f"{' ' * 4 * (axis + 1)}for i{axis} in kapi_prange({names[-1]}.shape[{axis}]):" for axis in range(rank)
+        ]
+        call = f"kapi_f({', '.join(given if is_general else given[:inputs])})"
         lines.append(" " * 4 * (rank + 1) + (call if is_general else f"{given[inputs]} = {call}"))
         text = "\n".join(lines) + "\n"
         file = f"<{function.__name__} over {rank} axes, {len(linecache.cache)}>"
+        made_of(file, function._dispatcher.py_func)
         linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
-        scope = {"prange": numba.prange, "f": numba.njit(function._dispatcher.py_func)}
+        scope = {"kapi_prange": numba.prange, "kapi_f": numba.njit(function._dispatcher.py_func)}
         exec(compile(text, file, "exec"), scope)
         made = numba.njit(scope[function.__name__])
         known[key] = made

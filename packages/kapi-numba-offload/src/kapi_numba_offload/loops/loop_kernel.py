@@ -182,7 +182,7 @@ class LoopFunctions:
         name = f"{name}_line_{self._syntax.node.lineno}"
         definition = ast.parse(f"def {name}({', '.join(parameters)}): pass").body[0]
         assert isinstance(definition, ast.FunctionDef)
-        definition.body = list(body)
+        definition.body = [*_parsed(["kapi_numba_integers"]), *body]
         line = self._syntax.node.lineno
         for node in ast.walk(definition):
             if isinstance(node, (ast.stmt, ast.expr, ast.arg)) and getattr(node, "kapi_made", False):

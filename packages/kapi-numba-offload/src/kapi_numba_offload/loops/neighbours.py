@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+from kapi_numba_offload.analysis.operations import OPERATORS
 from kapi_numba_offload.elements.shares import has_enough_rows
 from kapi_numba_offload.run.usm import DpnpArray
 
@@ -14,7 +15,7 @@ __all__ = ["has_long_rows", "may_walk_along", "walked_rows"]
 
 _LONG = 16  # elements of a row
 
-_QUICK = frozenset(
+_QUICK = frozenset(f"kapi_array_{name}" for name in OPERATORS.values() if name != "power") | frozenset(
     "abs absolute bool fabs float float32 float64 int int8 int16 int32 int64 kapi_slice_bound kapi_slice_bound_down "
     "kapi_slice_length kapi_slice_length_down kapi_wrapped_index len max maximum min minimum range sqrt square uint8 "
     "uint16 uint32 uint64".split()

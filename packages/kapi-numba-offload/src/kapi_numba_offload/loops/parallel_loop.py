@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import linecache
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -13,9 +14,10 @@ import kapi_runtime
 from _kapi_numba_hooks import as_dtype
 from kapi_numba_offload.analysis.assertions import asserts
 from kapi_numba_offload.analysis.names import Names
+from kapi_numba_offload.elements.array_integers import warn_of_integers
 from kapi_numba_offload.elements.reductions import combine
 from kapi_numba_offload.elements.shares import rows_of, shares_of
-from kapi_numba_offload.loops.body.numba_numbers import NumbaNumbers, strong_numbers
+from kapi_numba_offload.loops.body.numba_numbers import NumbaFloats, strong_numbers
 from kapi_numba_offload.loops.body.own_sums import OwnBody, OwnSum, own_sums
 from kapi_numba_offload.loops.body.private_arrays import lengths_of
 from kapi_numba_offload.loops.body.state import ArrayFacts, NotInKernelError, stored_to
@@ -150,7 +152,7 @@ class ParallelLoop:
         if isinstance(made, _Made) and made.apart:
             made = self._shared(made, captured) or made
         if isinstance(made, Refusal):
-            how = self.host.how((*given, *initial))
+            how = self.host.how(bounds, (*given, *initial))
             self.latest = fall_back(self.place, made, self.options.may_fall_back, how)
             return self.host.run(bounds, given, initial)
         if is_simulating() and all(extents):
@@ -304,15 +306,24 @@ class ParallelLoop:
             own_at = [names.index(each.array) for each in own.own]
             if not self.syntax.reductions:
                 kernel = self._plain(body, captured, len(bounds) // 3, walks, own)
-                return _Made(kernel, (), (), apart, walks, own.own, own_at)
-            made = self._reducing(body, captured, initial, len(bounds) // 3, walks, own)
-            return _Made(*made, apart, walks, own.own, own_at)
+                made = _Made(kernel, (), (), apart, walks, own.own, own_at)
+            else:
+                found = self._reducing(body, captured, initial, len(bounds) // 3, walks, own)
+                made = _Made(*found, apart, walks, own.own, own_at)
         except NotInKernelError as error:
-            return Refusal("not-in-kernel", error.line, self._first_variable(), str(error))
+            return Refusal("not-in-kernel", error.line, self._first_variable(), self._told(error))
         except ProblemsFound as error:
             return Refusal("not-in-kernel", self.place.line, self._first_variable(), describe_problems(error.problems))
         except (KernelCompilationError, DtypeError) as error:
             return Refusal("not-in-kernel", self.place.line, self._first_variable(), str(error))
+        for line in sorted(rewriter.integers_of_arrays):
+            warn_of_integers(self.place, "fewer bits", line)
+        return made
+
+    def _told(self, error: NotInKernelError) -> str:
+        """What a kernel lacks, with the author's line."""
+        text = linecache.getline(self.place.filename, error.line).strip()
+        return f"{error}: `{text}`" if text else str(error)
 
     def _arrays(self, captured: Sequence[Any]) -> dict[str, Any]:
         return {
@@ -341,7 +352,7 @@ class ParallelLoop:
         rewriter = self._functions.rewriter(facts, lower, self._constants(captured), integers)
         body = rewriter.run()
         if self._numba_types:
-            body = [NumbaNumbers(arrays).visit(each) for each in body]
+            body = [NumbaFloats().visit(each) for each in body]
         return rewriter, body
 
     def _first_variable(self) -> str:

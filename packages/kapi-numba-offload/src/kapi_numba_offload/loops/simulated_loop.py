@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 import kapi_sim
+from kapi_numba_offload.elements.numbers import is_narrow
 from kapi_numba_offload.elements.reductions import COMBINATIONS
 from kapi_numba_offload.loops.host.host_copies import HostCopies, arrays_among
 from kapi_numba_offload.loops.loop_kernel import LoopFunctions
@@ -23,6 +24,16 @@ def identities(syntax: LoopSyntax, dtypes: Sequence[np.dtype[Any]]) -> dict[str,
         name: COMBINATIONS[operation].identity(dtype)
         for (name, operation), dtype in zip(syntax.reductions.items(), dtypes, strict=True)
     }
+
+
+def _widened(value: Any, others: Sequence[Any]) -> Any:
+    """Integers with 64 bits, as kernels of loops compute with them; an array that shares memory stays as it is."""
+    if not isinstance(value, (np.ndarray, np.generic)) or not is_narrow(value.dtype) or value.dtype.kind == "b":
+        return value
+    arrays = [each for each in others if isinstance(each, np.ndarray) and each is not value]
+    if isinstance(value, np.ndarray) and any(np.may_share_memory(value, each) for each in arrays):
+        return value
+    return value.astype("int64")
 
 
 def simulate(
@@ -58,7 +69,8 @@ def simulate(
     """
     host = HostCopies(arrays_among(captured), always=True)
     steps = [each for at in range(0, len(bounds), 3) for each in (bounds[at], bounds[at + 2])]
-    args = [*map(host.on_host, captured), *steps]
+    given = list(map(host.on_host, captured))
+    args = [*(_widened(each, given) for each in given), *steps]
     if syntax.reductions:
         starts = identities(syntax, dtypes)
         partial = [np.empty(extents[0], dtype) for dtype in dtypes]

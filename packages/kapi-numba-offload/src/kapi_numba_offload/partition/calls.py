@@ -11,10 +11,11 @@ import numpy as np
 from _kapi_numba_hooks import overload_of, type_key
 from kapi_numba_offload.analysis.effects import CHANGES
 from kapi_numba_offload.analysis.numpy_functions import function_named, status
+from kapi_numba_offload.analysis.signatures import as_dpnp_takes_it
 from kapi_numba_offload.elements.operands import require_held
 from kapi_numba_offload.partition.argument_texts import ArgumentTexts
-from kapi_numba_offload.partition.signatures import as_dpnp_takes_it
 from kapi_numba_offload.regions.histogram import histogram
+from kapi_numba_offload.regions.positions_of_extrema import argmax, argmin
 from kapi_numba_offload.regions.products import product
 from kapi_numba_offload.run.options import OffloadOptions
 from kapi_numba_offload.run.placement import host_arrays_among, mixture_among, not_on_device_error
@@ -23,17 +24,22 @@ from kapi_numba_offload.run.timing import timed
 from kapi_numba_offload.run.usm import as_dpnp_array, host_copy, is_dpnp_array
 from kapi_sim.errors import ExecutionPlacementError, KernelCompilationError
 
-__all__ = ["Constant", "Conversion", "Creation", "HelperCall", "NumpyCall", "OverloadedCall", "element"]
+__all__ = ["MENDED", "Constant", "Conversion", "Creation", "HelperCall", "NumpyCall", "OverloadedCall", "element"]
 
 _REFUSED = (TypeError, NotImplementedError)
 """What dpnp raises for what it has not."""
 
 _OWN: dict[str, tuple[Callable[..., Any], str]] = {
+    "argmax": (argmax, "dpnp"),
+    "argmin": (argmin, "dpnp"),
     "histogram": (histogram, "kernel"),
     "matmul": (product, "numpy"),
     "dot": (product, "numpy"),
 }
 """NumPy's functions that this package runs for some arguments, and give None for others; and where they run."""
+
+MENDED = ("argmax", "argmin")
+"""Those that dpnp has a fault in, so that they take the place of dpnp's where the source names these, too."""
 
 
 _FILLING = ("full", "full_like")
@@ -85,7 +91,7 @@ class NumpyCall:
         if self._status == "host" and not self._is_dpnps:
             return self._on_host(args, keywords, "")
         own = _OWN.get(self.name)
-        if own is not None and not self._is_dpnps:
+        if own is not None and (not self._is_dpnps or self.name in MENDED):
             result = own[0](self.place, args, keywords)
             if result is not None:
                 self.latest = own[1]

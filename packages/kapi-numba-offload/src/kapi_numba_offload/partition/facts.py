@@ -13,6 +13,7 @@ import numpy as np
 from kapi_numba_offload.analysis.kinds import ANY, SCALAR, ArrayKind, Kinds, is_number_type
 from kapi_numba_offload.analysis.names import UNKNOWN, Names
 from kapi_numba_offload.analysis.numpy_functions import elementwise
+from kapi_numba_offload.analysis.operations import operator_operands
 from kapi_numba_offload.elements.statements import Place
 from kapi_numba_offload.run.options import OffloadOptions
 
@@ -41,6 +42,8 @@ class Facts:
         Those of the function.
     numba_types : bool
         Whether expressions have Numba's types; else dpnp's.
+    has_narrow_integers : bool
+        Whether it may have integers of fewer than 64 bits, or NumPy's bools.
     """
 
     def __init__(
@@ -53,9 +56,12 @@ class Facts:
         options: OffloadOptions,
         *,
         numba_types: bool,
+        has_narrow_integers: bool = True,
     ) -> None:
         self.original, self.definition, self.names, self.kinds = original, definition, names, kinds
         self.contiguous, self.options, self.numba_types = contiguous, options, numba_types
+        self.has_narrow_integers = has_narrow_integers
+        self.usm_parameters = kinds.usm_parameters
         self.filename, self.function = original.__code__.co_filename, definition.name
         nodes = list(ast.walk(definition))
         self.local_functions: list[ast.stmt] = [
@@ -80,20 +86,29 @@ class Facts:
         return self._loads[name]
 
     def rebinding(self, statement: ast.stmt) -> ast.stmt:
-        """`x = x + y` for `x += y` where `x` is a number that is a 0-d array on the device; else the statement.
+        """`x = x + y` for `x += y` where `x` is a number, or one that is a 0-d array on the device; else the statement.
 
         Whoever else has that number keeps it, as numbers are not changed in place.
         """
         if not isinstance(statement, ast.AugAssign) or not isinstance(statement.target, ast.Name):
             return statement
         kind = self.kinds.target(statement)
-        if not isinstance(kind, ArrayKind) or kind != ArrayKind(True, 0) or kind.is_array:
+        is_number = isinstance(kind, ArrayKind) and kind == ArrayKind(True, 0) and not kind.is_array
+        is_number |= self.has_narrow_integers and kind == SCALAR
+        if not is_number:
             return statement
         before = loaded(statement.target.id, statement.target)
         self.kinds.note(before, kind)
         value = ast.copy_location(ast.BinOp(before, statement.op, statement.value), statement)
         made: ast.stmt = ast.Assign([statement.target], value)
         return ast.copy_location(made, statement)
+
+    def number_operation(self, node: ast.expr) -> tuple[str, list[ast.expr]] | None:
+        """Name and operands of an operator of numbers whose types for integers are Numba's; None for anything else."""
+        found = operator_operands(node) if isinstance(node, (ast.BinOp, ast.UnaryOp)) else None
+        if found is None or not self.has_narrow_integers:
+            return None
+        return found if all(self.kinds.kind(each) == SCALAR for each in found[1]) else None
 
     def may_be_usm(self, node: ast.expr) -> bool:
         """Whether the value may be a USM array."""

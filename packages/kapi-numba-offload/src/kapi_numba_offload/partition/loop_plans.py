@@ -4,36 +4,32 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
-
-import numpy as np
 
 from kapi_numba_offload.analysis.aliases import has_aliases
 from kapi_numba_offload.analysis.control_flow import assigned_at, may_leave_early, read_by_functions, why_in_place
 from kapi_numba_offload.analysis.effects import has_effects
-from kapi_numba_offload.analysis.kinds import ANY, SCALAR, ArrayKind, Kind
-from kapi_numba_offload.analysis.names import UNKNOWN
-from kapi_numba_offload.analysis.numpy_functions import numpy_name
+from kapi_numba_offload.analysis.kinds import ANY, SCALAR, ArrayKind
 from kapi_numba_offload.elements.statements import Place
 from kapi_numba_offload.loops.host.host_copies import arrays_among
-from kapi_numba_offload.loops.host.host_loop import HostLoop
+from kapi_numba_offload.loops.host.host_loop import HostLoop, is_only_read
 from kapi_numba_offload.loops.host.loop_exits import exit_statements, is_flaggable
 from kapi_numba_offload.loops.host.numbas_parallel import may_be_parallel
-from kapi_numba_offload.loops.host.small_loops import SmallLoop, WorkedAxes
+from kapi_numba_offload.loops.host.small_loops import SmallLoop
 from kapi_numba_offload.loops.loop_syntax import LoopSyntax, first_use, is_parallel, parallel_loop, variables_of
 from kapi_numba_offload.loops.parallel_loop import ParallelLoop
+from kapi_numba_offload.partition.element_loops import does_whole_arrays, elements, is_of_arrays
 from kapi_numba_offload.partition.facts import Facts, loaded
 from kapi_numba_offload.partition.numbas_code import (
-    called_function,
     called_functions,
     is_alike_for_numba,
     is_movable,
-    may_be_row,
     may_reach_beyond,
     stores_what_it_reads,
 )
+from kapi_numba_offload.partition.worked_axes import parallel_depth, worked_axes
 from kapi_numba_offload.run.options import OffloadOptions
 from kapi_numba_offload.run.placement import mixed_error
 from kapi_numba_offload.run.reasons import Refusal, fall_back
@@ -60,10 +56,15 @@ class SequentialLoop:
     ----------
     latest : str or None
         What the latest run told.
+    needs_function : bool
+        Whether Numba compiles it with the function around it alone, as it is given lists or sets that this makes.
     """
 
-    def __init__(self, place: Place, refusal: Refusal, host: HostLoop, options: OffloadOptions) -> None:
+    def __init__(
+        self, place: Place, refusal: Refusal, host: HostLoop, options: OffloadOptions, *, needs_function: bool = False
+    ) -> None:
         self.place, self.refusal, self.host, self.options = place, refusal, host, options
+        self.needs_function = needs_function
         self.latest: str | None = None
 
     @timed
@@ -71,7 +72,7 @@ class SequentialLoop:
         """Run the loop, with a warning if there is a USM array for it."""
         if next(arrays_among(captured), None) is None:
             return self.host.leave((), captured)
-        how = self.host.how(captured)
+        how = self.host.how((), captured)
         self.latest = fall_back(self.place, self.refusal, self.options.may_fall_back, how)
         return self.host.leave((), captured)
 
@@ -92,7 +93,11 @@ class LoopInPlace:
     ----------
     latest : str or None
         What the latest run told.
+    needs_function : bool
+        True: Numba compiles it with the function around it alone.
     """
+
+    needs_function = True
 
     def __init__(self, place: Place, refusal: Refusal, options: OffloadOptions) -> None:
         self.place, self.refusal, self.options = place, refusal, options
@@ -188,11 +193,11 @@ def loop_plan(facts: Facts, statement: ast.For | ast.While, following: Sequence[
     """
     if isinstance(statement, ast.For) and is_parallel(statement, facts.names):
         return _parallel(facts, statement, following)
-    element = next(_elements(facts, statement), None)
+    element = next(elements(facts, statement), None)
     if element is None or does_whole_arrays(facts, statement):
         return _small(facts, statement, following)
     names = [each for each in ast.walk(element) if isinstance(each, ast.Name)]
-    array = next((each.id for each in names if _is_usm(facts, each)), names[0].id if names else "")
+    array = next((each.id for each in names if facts.is_usm(each)), names[0].id if names else "")
     return _sequential(facts, statement, following, Refusal("sequential-loop", statement.lineno, array))
 
 
@@ -248,7 +253,14 @@ def _with_values_after(syntax: LoopSyntax, following: Sequence[Sequence[ast.stmt
 
 def _with_local_functions(facts: Facts, syntax: LoopSyntax) -> LoopSyntax:
     """The loop with the functions that the function around defines for itself, and it calls, as parts of it."""
-    waiting, seen = list(syntax.captured), set(syntax.captured)
+    definitions, captured = _local_functions(facts, syntax.captured)
+    return replace(syntax, body=[*definitions, *syntax.body], captured=captured)
+
+
+def _local_functions(facts: Facts, captured: Iterable[str]) -> tuple[list[ast.FunctionDef], list[str]]:
+    """Of variables that a loop reads, definitions of those that are local functions; the others, and theirs."""
+    waiting, seen, known = sorted(captured), set(captured), set(captured)
+    definitions: list[ast.FunctionDef] = []
     while waiting:
         name = waiting.pop(0)
         found = [made for each in facts.local_functions if (made := _local_function(name, each)) is not None]
@@ -259,11 +271,11 @@ def _with_local_functions(facts: Facts, syntax: LoopSyntax) -> LoopSyntax:
         (definition,) = found
         own = {each.arg for each in definition.args.args} | variables_of(definition.body, ast.Store)
         around = (variables_of(definition.body, ast.Load) - own) & facts.names.locals
-        captured = sorted({*syntax.captured, *around} - {name})
-        syntax = replace(syntax, body=[definition, *syntax.body], captured=captured)
+        definitions.insert(0, definition)
+        known = (known | around) - {name}
         waiting += sorted(around - seen)
         seen |= around
-    return syntax
+    return definitions, sorted(known)
 
 
 def _local_function(name: str, node: ast.AST) -> ast.FunctionDef | None:
@@ -292,23 +304,41 @@ def _sequential(
     facts: Facts, statement: ast.For | ast.While, following: Sequence[Sequence[ast.stmt]], refusal: Refusal
 ) -> LoopPlan:
     """A loop on the host: as a function of its own, or where it stands if that is all that gives what Python gives."""
-    given, returned, flagged, why = _moved(facts, statement, following)
+    given, returned, flagged, why, definitions = _moved(facts, statement, following)
     place = facts.place(statement)
     if why is not None:
         loop = LoopInPlace(place, replace(refusal, detail=f"{refusal.detail}{why}"), facts.options)
         return LoopPlan(loop, statement)
     host = HostLoop(
         facts.original, facts.names, statement, (), given, returned, parallel=False, flagged=flagged,
-        options=facts.options.for_numba,
+        options=facts.options.for_numba, definitions=definitions,
     )  # fmt: skip
-    moved = SequentialLoop(place, refusal, host, facts.options)
+    made = {
+        target.id
+        for each in ast.walk(facts.definition)
+        if isinstance(each, ast.Assign) and _makes_container(each.value)
+        for target in each.targets
+        if isinstance(target, ast.Name)
+    }
+    needs_function = any(name in made and not is_only_read(name, statement) for name in given)
+    moved = SequentialLoop(place, refusal, host, facts.options, needs_function=needs_function)
     return LoopPlan(moved, statement, tuple(given), left=tuple(returned), flagged=tuple(flagged))
+
+
+def _makes_container(value: ast.expr) -> bool:
+    """Whether an expression makes a list, set or dictionary of Python's."""
+    if isinstance(value, ast.Call):
+        return isinstance(value.func, ast.Name) and value.func.id in ("list", "set", "dict")
+    return isinstance(value, (ast.List, ast.ListComp, ast.Set, ast.SetComp, ast.Dict, ast.DictComp))
 
 
 def _moved(
     facts: Facts, statement: ast.For | ast.While, following: Sequence[Sequence[ast.stmt]]
-) -> tuple[list[str], list[str], list[str], str | None]:
-    """What a loop as a function is given, returns, and may return without a value; and why it cannot be one."""
+) -> tuple[list[str], list[str], list[str], str | None, list[ast.FunctionDef]]:
+    """What a loop as a function is given, returns, and may return without a value; and why it cannot be one.
+
+    Last, definitions of local functions that it calls.
+    """
     stored = variables_of([statement], ast.Store)
     read = variables_of([statement], ast.Load)
     before = assigned_at(facts.definition, statement)
@@ -316,15 +346,13 @@ def _moved(
     # What it may read before it assigns it has to be given, and so must have a value.
     needed = {name for name in read & facts.names.locals
               if name not in stored or first_use(name, [statement]) == "read"}  # fmt: skip
+    definitions, around = _local_functions(facts, needed)
+    needed = set(around)
     flagged = [name for name in returned if name not in before]
     why = why_in_place(statement, facts.definition)
     if why is None and not (needed <= before and all(is_flaggable(each, statement) for each in flagged)):
         why = "a variable may have no value"
-    return sorted(needed & before | (set(returned) & before)), returned, flagged, why
-
-
-_OPERATIONS = (ast.BinOp, ast.UnaryOp, ast.Compare, ast.Call)
-_CONTRACTIONS = {"dot", "inner", "vdot", "matmul"}
+    return sorted(needed & before | (set(returned) & before)), returned, flagged, why, definitions
 
 
 def _small(facts: Facts, statement: ast.For | ast.While, following: Sequence[Sequence[ast.stmt]]) -> LoopPlan | None:
@@ -333,17 +361,18 @@ def _small(facts: Facts, statement: ast.For | ast.While, following: Sequence[Seq
     loops = [each for each in nodes if isinstance(each, ast.For)]
     has_parallel = any(is_parallel(each, facts.names) for each in loops)
     called = called_functions(facts, nodes)
-    is_tried = has_parallel or bool(called)
+    # These have elements, which are slow in Python, or plans of their own; and Python's integers are not Numba's.
+    is_compiled_only = has_parallel or bool(called) or facts.has_narrow_integers
     is_alike = not has_aliases(statement) and all(is_alike_for_numba(facts, each) for each in nodes)
     if (
         facts.numba_types
-        or not (has_parallel or any(_is_of_arrays(facts, each) for each in nodes if isinstance(each, ast.stmt)))
-        or (is_tried and not is_alike)
+        or not (has_parallel or any(is_of_arrays(facts, each) for each in nodes if isinstance(each, ast.stmt)))
+        or (is_compiled_only and not is_alike)
         or not is_movable(nodes)
         or has_effects(statement, facts.names, called.keys())
     ):
         return None
-    given, returned, flagged, why = _moved(facts, statement, following)
+    given, returned, flagged, why, definitions = _moved(facts, statement, following)
     if why is not None or not all(_is_the_same_on_host(facts, nodes, name) for name in returned):
         return None
     # Numba does then what devices and NumPy do with zeros, and does not reach beyond arrays. Slices never do.
@@ -354,13 +383,13 @@ def _small(facts: Facts, statement: ast.For | ast.While, following: Sequence[Seq
     }
     host = HostLoop(
         facts.original, facts.names, statement, (), given, returned, flagged=flagged, options=options,
-        parallel=facts.options.parallel and not is_tried
+        parallel=facts.options.parallel and not has_parallel and not called
         and not any(stores_what_it_reads(facts, each) for each in nodes),
-        called=tuple(called.values()),
+        called=tuple(called.values()), definitions=definitions,
     )  # fmt: skip
     loop = SmallLoop(
-        facts.place(statement), host, _worked_axes(facts, nodes), facts.options,
-        may_compile=is_alike, is_tried=is_tried,
+        facts.place(statement), host, worked_axes(facts, nodes), facts.options,
+        may_compile=is_alike, may_interpret=not is_compiled_only, depth=parallel_depth(facts, nodes),
     )  # fmt: skip
     return LoopPlan(loop, statement, tuple(given), left=tuple(returned), flagged=tuple(flagged))
 
@@ -389,102 +418,6 @@ def _is_the_same_on_host(facts: Facts, nodes: Sequence[ast.AST], name: str) -> b
 def _names(target: ast.expr, name: str) -> bool:
     return any(isinstance(each, ast.Name) and each.id == name and isinstance(each.ctx, ast.Store)
                for each in ast.walk(target))  # fmt: skip
-
-
-def _worked_axes(facts: Facts, nodes: Sequence[ast.AST]) -> WorkedAxes:
-    """The axes of arrays that the statements of a loop work on."""
-    ranks = [
-        _axes(facts, each)
-        for each in nodes
-        if isinstance(each, _OPERATIONS) or (isinstance(each, ast.Subscript) and not isinstance(each.ctx, ast.Load))
-    ]
-    known = [each for each in ranks if each is not None]
-    most = max(known) or None if known and len(known) == len(ranks) else None
-    products = [each for each in nodes if isinstance(each, (ast.BinOp, ast.Call)) and _is_contraction(facts, each)]
-    of_products = [_rank(facts, operand) for each in products for operand in _operands(facts, each)]
-    if None in of_products:
-        most = None  # they may be stacks of matrices
-    return WorkedAxes(most, max((each or 0 for each in of_products), default=0), _parts(facts, nodes))
-
-
-def _parts(facts: Facts, nodes: Sequence[ast.AST]) -> dict[str, dict[int, int | str]]:
-    """For each array that is only named with indices, how much of its axes the statements work on."""
-    found: dict[str, dict[int, int | str]] = {}
-    inside = set()
-    stored = {each.id for each in nodes if isinstance(each, ast.Name) and not isinstance(each.ctx, ast.Load)}
-    for each in nodes:
-        if isinstance(each, ast.Subscript) and isinstance(each.value, ast.Name) and _is_usm(facts, each.value):
-            axes = each.slice.elts if isinstance(each.slice, ast.Tuple) else [each.slice]
-            is_plain = all(isinstance(axis, ast.Slice) or facts.kinds.kind(axis) == SCALAR for axis in axes)
-            own = {number: part for number, axis in enumerate(axes) if (part := _part(axis, stored)) is not None}
-            before = found.get(each.value.id, own)
-            found[each.value.id] = {axis: part for axis, part in own.items() if is_plain and before.get(axis) == part}
-            inside.add(id(each.value))
-        elif isinstance(each, ast.Attribute) and each.attr in ("shape", "dtype", "size", "ndim"):
-            inside.add(id(each.value))
-    named = {each.id for each in nodes if isinstance(each, ast.Name) and id(each) not in inside}
-    return {name: axes for name, axes in found.items() if axes and name not in named}
-
-
-def _part(axis: ast.expr, stored: set[str]) -> int | str | None:
-    """How many elements of an axis an index names: one, or those of a slice such as `i:i + k`; None if that is open."""
-    if not isinstance(axis, ast.Slice):
-        return 1
-    upper = axis.upper
-    if not isinstance(upper, ast.BinOp) or not isinstance(upper.op, ast.Add) or axis.lower is None:
-        return None
-    if ast.unparse(upper.left) != ast.unparse(axis.lower):
-        return None
-    count = upper.right
-    if isinstance(count, ast.Name):
-        return None if count.id in stored else count.id
-    return count.value if isinstance(count, ast.Constant) and type(count.value) is int else None
-
-
-def _axes(facts: Facts, node: ast.expr) -> int | None:
-    """How many axes an expression works on at most; None if that is not known."""
-    if isinstance(node, (ast.BinOp, ast.Call)) and _is_contraction(facts, node):
-        operands = _operands(facts, node)
-        of_operands = [rank for each in operands if (rank := _rank(facts, each)) is not None]
-        if len(of_operands) < len(operands):
-            return None
-        within = [_axes(facts, each) for each in operands if isinstance(each, _OPERATIONS)]
-        result = sum(of_operands) - 2 if max(of_operands) <= 2 else max(of_operands)
-        return None if None in within else max([result, *(each or 0 for each in within)])
-    inner: list[ast.expr] = []
-    if isinstance(node, (ast.BinOp, ast.UnaryOp, ast.Compare)):
-        inner = [each for each in ast.iter_child_nodes(node) if isinstance(each, ast.expr)]
-    elif isinstance(node, ast.Call):
-        function = facts.names.value(node.func)
-        inner = [*node.args, *(each.value for each in node.keywords)]
-        if function is UNKNOWN and isinstance(node.func, ast.Attribute):
-            inner.append(node.func.value)
-    kind = facts.kinds.kind(node)
-    ranks = [0 if isinstance(each, ast.Constant) else _axes(facts, each) for each in inner]
-    is_operation = isinstance(node, (ast.BinOp, ast.UnaryOp, ast.Compare))
-    if isinstance(kind, ArrayKind) and not is_operation:
-        ranks.append(kind.ndim)
-    if kind == ANY and not inner:
-        return 0  # a value that is no array, or one that its users tell of
-    known = [each for each in ranks if each is not None]
-    return max(known, default=0) if len(known) == len(ranks) else None
-
-
-def _rank(facts: Facts, node: ast.expr) -> int | None:
-    """The rank of an operand, as far as it is known."""
-    kind = facts.kinds.kind(node)
-    return kind.ndim if isinstance(kind, ArrayKind) else 0 if kind == SCALAR else None
-
-
-def _operands(facts: Facts, node: ast.BinOp | ast.Call) -> list[ast.expr]:
-    return [node.left, node.right] if isinstance(node, ast.BinOp) else node.args
-
-
-def _is_contraction(facts: Facts, node: ast.BinOp | ast.Call) -> bool:
-    """Whether the result has no more axes than the operands."""
-    if isinstance(node, ast.BinOp):
-        return isinstance(node.op, ast.MatMult)
-    return numpy_name(facts.names.value(node.func)) in _CONTRACTIONS
 
 
 def _assigned(names: Sequence[str], call: ast.expr, where: ast.stmt) -> ast.stmt:
@@ -527,115 +460,6 @@ def _refuse_mixture(facts: Facts, syntax: LoopSyntax, place: Place) -> None:
                 found.setdefault(kind.usm, node.id)
     if len(found) == 2:
         raise mixed_error(place, found[True], found[False])
-
-
-def _elements(facts: Facts, statement: ast.stmt) -> Iterator[ast.expr]:
-    """Accesses to single elements of USM arrays, those of parallel loops within left out."""
-    if isinstance(statement, ast.For) and is_parallel(statement, facts.names):
-        return
-    if isinstance(statement, ast.For) and _is_over_elements(facts, statement.iter):
-        yield statement.iter
-    for child in ast.iter_child_nodes(statement):
-        if isinstance(child, ast.stmt):
-            yield from _elements(facts, child)
-        else:
-            for node in ast.walk(child):
-                if _is_element(facts, node):
-                    yield node  # type: ignore[misc]  # an expression, as it is an element
-
-
-def does_whole_arrays(facts: Facts, statement: ast.For | ast.While) -> bool:
-    """Whether each turn of the loop that touches elements has work on whole arrays or rows for the device, too.
-
-    Then it stays on the device: what touches elements goes along in small kernels. Of nested loops each that has such
-    statements in its own body must have both.
-    """
-    own = [each for each in statement.body if not isinstance(each, (ast.For, ast.While))]
-    inner = [each for each in statement.body if isinstance(each, (ast.For, ast.While))]
-    head = statement.test if isinstance(statement, ast.While) else statement.iter
-    if isinstance(statement, ast.For) and _is_over_elements(facts, statement.iter):
-        return False
-    if any(_has_elements(facts, each) for each in (head, *statement.orelse)):
-        return False
-    if any(_is_indexed_by_elements(facts, each) for each in own):
-        return False  # the host would wait for a number in each turn before it knows what to submit
-    if any(_has_elements(facts, each) for each in own) and not any(_is_of_arrays(facts, each) for each in own):
-        return False
-    if any(isinstance(each, (ast.For, ast.While)) for one in own for each in ast.walk(one)):
-        return False  # a loop within a branch
-    return all(next(_elements(facts, each), None) is None or does_whole_arrays(facts, each) for each in inner)
-
-
-def _has_elements(facts: Facts, node: ast.AST) -> bool:
-    return any(_is_element(facts, each) for each in ast.walk(node))
-
-
-def _is_element(facts: Facts, node: ast.AST) -> bool:
-    """Whether a node is an element of a USM array, or a call of a function of the author's that touches elements."""
-    if isinstance(node, ast.Call):
-        found = called_function(facts, node) if any(_is_row(facts, each) for each in node.args) else None
-        return found is not None and any(next(_elements(found[0], each), None) is not None for each in found[1])
-    if not isinstance(node, ast.Subscript):
-        return False
-    if isinstance(node.value, ast.Attribute) and node.value.attr == "flat":
-        return _is_usm(facts, node.value.value)
-    if not _is_usm(facts, node.value):
-        return False
-    kind = facts.kinds.kind(node)
-    return kind == SCALAR or (isinstance(kind, ArrayKind) and kind.may_be_element)
-
-
-def _is_indexed_by_elements(facts: Facts, node: ast.AST) -> bool:
-    return any(isinstance(each, ast.Subscript) and _has_elements(facts, each.slice) for each in ast.walk(node))
-
-
-def _is_of_arrays(facts: Facts, statement: ast.stmt) -> bool:
-    """Whether a statement computes with whole arrays or rows on the device."""
-    return any(
-        isinstance(each, (ast.BinOp, ast.UnaryOp, ast.Compare, ast.Call, ast.AugAssign))
-        and (
-            any(_is_row(facts, inner) for inner in ast.iter_child_nodes(each) if isinstance(inner, ast.expr))
-            or (isinstance(each, ast.AugAssign) and _is_row_kind(facts.kinds.target(each)))
-        )
-        and not (isinstance(each, ast.Call) and _is_of_elements(facts, each))
-        for each in ast.walk(statement)
-    )
-
-
-def _is_of_elements(facts: Facts, call: ast.Call) -> bool:
-    """Whether a call is of a function of the author's that does nothing with whole arrays or rows itself."""
-    found = called_function(facts, call)
-    return found is not None and not any(_is_of_arrays(found[0], each) for each in found[1])
-
-
-def _is_row(facts: Facts, node: ast.expr) -> bool:
-    return _is_row_kind(facts.kinds.kind(node))
-
-
-def _is_row_kind(kind: Kind) -> bool:
-    return may_be_row(kind) and not kind.may_be_element
-
-
-def _is_over_elements(facts: Facts, node: ast.expr) -> bool:
-    """Whether what is iterated gives elements of USM arrays one by one, or the indices of all of them."""
-    if facts.kinds.kind(node) == ArrayKind(True, 1):
-        return True
-    if isinstance(node, ast.Attribute):
-        return node.attr == "flat" and _is_usm(facts, node.value)
-    if not isinstance(node, ast.Call):
-        return False
-    function = facts.names.value(node.func)
-    if function in (zip, enumerate, reversed):
-        return any(_is_over_elements(facts, each) for each in node.args)
-    is_of_all = function in (np.ndindex, np.ndenumerate, np.nditer)
-    return is_of_all and any(
-        _is_usm(facts, each) for arg in node.args for each in ast.walk(arg) if isinstance(each, ast.expr)
-    )
-
-
-def _is_usm(facts: Facts, node: ast.expr) -> bool:
-    kind = facts.kinds.kind(node)
-    return isinstance(kind, ArrayKind) and kind.usm
 
 
 def _is_read_later(following: Sequence[Sequence[ast.stmt]], name: str) -> bool:

@@ -16,10 +16,12 @@ from kapi_numba_offload.analysis.kinds import is_number_type, is_usm
 from kapi_numba_offload.analysis.names import UNKNOWN
 from kapi_numba_offload.analysis.numpy_functions import CREATION, numpy_name
 from kapi_numba_offload.analysis.random_functions import random_name
+from kapi_numba_offload.elements.numbers import NumberOperation
 from kapi_numba_offload.elements.reductions import FUSED_REDUCTIONS
 from kapi_numba_offload.elements.statements import Place
 from kapi_numba_offload.partition.argument_texts import ArgumentTexts
 from kapi_numba_offload.partition.calls import (
+    MENDED,
     Constant,
     Conversion,
     Creation,
@@ -33,13 +35,15 @@ from kapi_numba_offload.partition.container_numbers import (
     is_call_of_container,
     numbers_in_containers,
 )
+from kapi_numba_offload.partition.element_loops import array_of_elements
 from kapi_numba_offload.partition.facts import PREFIX, Facts, loaded
 from kapi_numba_offload.partition.grouping import Fused, StatementGroup, expression_region
 from kapi_numba_offload.partition.iterated_arrays import elements, iterated_arrays
-from kapi_numba_offload.partition.loop_plans import loop_plan
+from kapi_numba_offload.partition.loop_plans import LoopInPlace, loop_plan
 from kapi_numba_offload.partition.random_calls import RandomCall, random_draw
 from kapi_numba_offload.regions.reduction import Reduction
 from kapi_numba_offload.run.python_numbers import as_number
+from kapi_numba_offload.run.reasons import Refusal
 
 __all__ = ["Partition"]
 
@@ -70,6 +74,14 @@ class Partition:
         self._in_containers = numbers_in_containers(self.definition, facts.kinds)
         self._iterated = iterated_arrays(self.definition, facts.names, facts.kinds)
         self._following: list[Sequence[ast.stmt]] = []
+
+    @property
+    def needs_host(self) -> Refusal | None:
+        """Why Numba is to run the whole function: a loop over elements that Python would run; None without one."""
+        if any(isinstance(each, (ast.Yield, ast.YieldFrom)) for each in ast.walk(self.definition)):
+            return None  # what it yields are arrays of the device
+        found = (each.refusal for each in self.loops if getattr(each, "needs_function", False))
+        return next(found, None)
 
     def block(self, statements: Sequence[ast.stmt]) -> list[ast.stmt]:
         """The statements of one block, rewritten."""
@@ -133,24 +145,9 @@ class Partition:
         if plan.is_chosen:
             suits = ast.Attribute(loaded(helper, statement), "suits", ast.Load())
             test = ast.Call(suits, [loaded(name, statement) for name in plan.given], [])
-            in_place = self._loop_in_place(statement)
-            if plan.loop.is_tried:
-                in_place = self._timed(helper, plan.given, in_place)
-            chosen = ast.If(test, made, in_place)
+            chosen = ast.If(test, made, self._loop_in_place(statement))
             return [ast.fix_missing_locations(ast.copy_location(chosen, statement))]
         return [*made, *self._loop_in_place(statement)] if plan.stays else made
-
-    def _timed(self, helper: str, given: Sequence[str], statements: Sequence[ast.stmt]) -> list[ast.stmt]:
-        """The statements, between those that tell a small loop when they begin and end."""
-        where = statements[0]
-        variable = f"{PREFIX}begun_{len(self.loops)}"
-        begun = ast.Attribute(loaded(helper, where), "begun", ast.Load())
-        ended = ast.Attribute(loaded(helper, where), "ended", ast.Load())
-        first = ast.Assign(
-            [ast.Name(variable, ast.Store())], ast.Call(begun, [loaded(name, where) for name in given], [])
-        )
-        last = ast.Expr(ast.Call(ended, [loaded(variable, where)], []))
-        return [ast.copy_location(first, where), *statements, ast.copy_location(last, where)]
 
     def _loop_in_place(self, statement: ast.For | ast.While) -> list[ast.stmt]:
         """A loop that stays where it stands, its blocks rewritten."""
@@ -194,7 +191,9 @@ class Partition:
             constant = Constant(self.facts.names.value(node))
             return self._helper_call(f"constant_{len(self.helpers)}", constant, [self.queue(node)], node)
         if isinstance(node, (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
-            return self._comprehension(node)
+            array = None if isinstance(node, ast.Lambda) else array_of_elements(self.facts, node)
+            node = self._comprehension(node)
+            return node if array is None else self._told(node, array)
         is_fusible = not has_assignment_within(node)
         if is_fusible and self.facts.is_operation(node):
             fused = expression_region(self.facts, node, node)
@@ -208,16 +207,28 @@ class Partition:
             given_usm = any(is_usm(self.facts.kinds.kind(each)) for each in given)
             is_of_container = is_call_of_container(node, self.facts.kinds)
             draw = random_draw(node, self.facts)
+            # Methods are the array library's own.
+            method = node.func if isinstance(node.func, ast.Attribute) else None
+            mended = method is not None and method.attr in MENDED and self.facts.is_usm(method.value)
             self._children(node)
             if draw is not None:
                 return self._drawn(node, place, *draw)
             if is_of_container:
                 assert isinstance(node.func, ast.Attribute)
-                method = ast.copy_location(ast.Constant(node.func.attr), node)
-                return self._helper_call("container", call_of_container, [node.func.value, method, *node.args], node)
+                attribute = ast.copy_location(ast.Constant(node.func.attr), node)
+                return self._helper_call("container", call_of_container, [node.func.value, attribute, *node.args], node)
+            if mended:
+                assert isinstance(node.func, ast.Attribute)
+                function, node.args = getattr(np, node.func.attr), [node.func.value, *node.args]
+                return self._numpy_call(node, node.func.attr, function, place, texts)
             return self._call(node, place, texts, given_usm=given_usm)
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult) and self.facts.is_usm(node):
             return self._product(node)
+        number = self.facts.number_operation(node)
+        if number is not None:
+            name, operands = number
+            rewritten_operands = [self.expression(each) for each in operands]
+            return self._helper_call(f"number_{name}", NumberOperation(name), rewritten_operands, node)
         rewritten = self._children(node)
         if (
             isinstance(rewritten, ast.Subscript)
@@ -226,6 +237,14 @@ class Partition:
         ):
             return self._helper_call("element", element, [rewritten], node)
         return rewritten
+
+    def _told(self, node: ast.expr, array: str) -> ast.expr:
+        """A comprehension over elements, after the call that tells of it."""
+        loop = LoopInPlace(self.facts.place(node), Refusal("sequential-loop", node.lineno, array), self.options)
+        self.loops.append(loop)
+        tells = ast.Call(loaded(self.helper(f"loop_{len(self.loops)}", loop), node), [], [])
+        made = ast.Subscript(ast.Tuple([tells, node], ast.Load()), ast.Constant(1), ast.Load())
+        return ast.fix_missing_locations(ast.copy_location(made, node))
 
     def _reduction(self, node: ast.expr) -> ast.expr | None:
         """A reduction of an elementwise operation, as one region; None for anything else."""
@@ -290,6 +309,9 @@ class Partition:
                 args = [self.queue(node), *node.args]
                 return ast.copy_location(ast.Call(loaded(helper, node), args, node.keywords), node)
             return node
+        return self._numpy_call(node, name, function, place, texts)
+
+    def _numpy_call(self, node: ast.Call, name: str, function: Any, place: Place, texts: ArgumentTexts) -> ast.expr:
         makes = Creation if name in CREATION and is_usm(self.facts.kinds.kind(node)) else NumpyCall
         call = makes(name, function, place, self.options, texts)
         self.calls.append(call)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from kapi_numba_offload.analysis.operations import IN_PLACE
+from kapi_numba_offload.elements.array_integers import tell_of_integers
 from kapi_numba_offload.elements.expression import Apply, Node, apply, apply_as_numba, evaluate
 from kapi_numba_offload.elements.operands import Unfused, number_key, require_held, sample_of
 from kapi_numba_offload.elements.statements import Statement
@@ -54,6 +55,7 @@ class Answers:
     def __init__(self, statements: Sequence[Statement], *, numba_types: bool) -> None:
         self._statements = statements
         self.operation: Callable[[str, Sequence[Any]], Any] = apply_as_numba if numba_types else apply
+        self._numba_types = numba_types
         self._known: dict[tuple[Any, ...], Answer] = {}
 
     def of(self, leaves: Sequence[Any], queue: Any) -> Answer:
@@ -97,6 +99,8 @@ class Answers:
             if isinstance(error, OverflowError) and len(self._statements) == 1:
                 raise
             raise Unfused(str(error)) from error
+        for statement in self._statements if not self._numba_types else ():
+            tell_of_integers(statement, values)
         return Answer(values, results)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 import kapi_runtime
+from kapi_numba_offload.elements.array_integers import tell_of_integers
 from kapi_numba_offload.elements.ends import Along, Elements, along_axes, extents_of, whole
 from kapi_numba_offload.elements.expression import Leaf, Node, evaluate
 from kapi_numba_offload.elements.kernel_source import space_of
@@ -146,6 +147,7 @@ class Reduction:
             if self._is_of_array and int(np.prod(shape, dtype=np.int64)) < _MANY:
                 return "dpnp's kernel takes no longer for so few elements"
             expression = evaluate(self.statements[0].node, samples, (), values)
+            tell_of_integers(self.statements[0], values)
             elements = Elements.of(self.statements, leaves, values, self.region.fastmath)
             if self._axis is not None:
                 answer = getattr(LIBRARY, self.name)(expression, axis=self._axis, keepdims=True)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import html
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TextIO
 from weakref import WeakKeyDictionary
 
 from _kapi_numba_hooks import constants_of
 from kapi_numba_offload.run.kernel_launch import KernelLaunch
+from kapi_numba_offload.run.nested_calls import OffloadedParts, called_within
 
 __all__ = [
     "ExplainedPart",
@@ -32,7 +33,7 @@ class PartReport:
 
     Attributes
     ----------
-    kind : {"expression", "prange loop", "loop"}
+    kind : {"expression", "prange loop", "loop", "function"}
         What it is.
     line : int
         Line of its first statement.
@@ -74,12 +75,15 @@ class OffloadReport:
         The argument types.
     parts : tuple of PartReport
         Its parts, in order.
+    called : tuple of OffloadReport
+        Those of the offloaded functions that its calls called, and of what these called.
     """
 
     function: str
     filename: str
     signature: str
     parts: tuple[PartReport, ...]
+    called: tuple[OffloadReport, ...] = ()
 
     def text(self, level: int = 1) -> str:
         """As text.
@@ -100,8 +104,10 @@ class OffloadReport:
         lines = [f"Offload of {self.function}({self.signature})", f"  {self.filename}"]
         for number, part in enumerate(self.parts, start=1):
             lines += _part_lines(number, part, level)
-        if not self.parts:
+        if not self.parts and not self.called:
             lines.append("  nothing to offload: calls of dpnp's functions and Python only")
+        for each in self.called:
+            lines += ["", f"called by {self.function}: {each.text(level)}"]
         return "\n".join(lines)
 
 
@@ -142,7 +148,8 @@ def html_report(function: Any, path: str | Path) -> None:
     path : str or Path
         The file to write.
     """
-    sections = "\n".join(map(_section, offload_reports(function)))
+    reports = [each for own in offload_reports(function) for each in (own, *own.called)]
+    sections = "\n".join(map(_section, reports))
     name = html.escape(getattr(function, "__name__", "function"))
     page = (
         f"<!doctype html>\n<html lang='en'>\n<meta charset='utf-8'>\n<title>Offload of {name}</title>\n<style>"
@@ -160,6 +167,8 @@ class ExplainedPart:
 
     Attributes
     ----------
+    function : str
+        The function that it is part of: the one that was called, or one that this calls.
     line : int
         Line of its first statement.
     text : str
@@ -176,6 +185,7 @@ class ExplainedPart:
         The time that it took in all.
     """
 
+    function: str
     line: int
     text: str
     where: str
@@ -186,7 +196,7 @@ class ExplainedPart:
 
 
 def explained_parts(function: Any, times: Mapping[int, tuple[int, float]]) -> list[ExplainedPart]:
-    """The parts of a function that ran.
+    """The parts of a function that ran, and of the offloaded functions that it called.
 
     Parameters
     ----------
@@ -196,9 +206,9 @@ def explained_parts(function: Any, times: Mapping[int, tuple[int, float]]) -> li
         Runs and seconds by the identity of the part.
     """
     found: list[ExplainedPart] = []
-    for offloaded in _offloaded(function):
-        partition = offloaded.partition
-        for part in (*partition.regions, *partition.loops, *partition.calls):
+    for offloaded in called_within(_offloaded(function)):
+        own: list[ExplainedPart] = []
+        for part in offloaded.explained:
             if id(part) not in times:
                 continue
             runs, seconds = times[id(part)]
@@ -213,32 +223,37 @@ def explained_parts(function: Any, times: Mapping[int, tuple[int, float]]) -> li
             else:
                 host = getattr(part, "host", part)
                 where, reason, moved = "host", str(latest or ""), getattr(host, "moved", 0)
-            found.append(ExplainedPart(part.place.line, text, where, reason, moved, runs, seconds))
-    return sorted(found, key=lambda each: each.line)
+            name = offloaded.function.__name__
+            own.append(ExplainedPart(name, part.place.line, text, where, reason, moved, runs, seconds))
+        found += sorted(own, key=lambda each: each.line)
+    return found
 
 
-_of_contexts: WeakKeyDictionary[Any, list[Any]] = WeakKeyDictionary()
+_of_contexts: WeakKeyDictionary[Any, list[OffloadedParts]] = WeakKeyDictionary()
 
 
-def remember(function: Any, offloaded: Any) -> None:
+def remember(function: Any, offloaded: OffloadedParts) -> None:
     """Let reports of a function tell of what its calls in device contexts run, too."""
     _of_contexts.setdefault(function, []).append(offloaded)
 
 
-def _offloaded(function: Any) -> Iterator[Any]:
-    # A text has a method `partition`, too.
-    yield from (each for each in constants_of(function) if hasattr(getattr(each, "partition", None), "regions"))
+def _offloaded(function: Any) -> Iterator[OffloadedParts]:
+    yield from (each for each in constants_of(function) if isinstance(each, OffloadedParts))
     yield from _of_contexts.get(function, ())
 
 
-def report_of(offloaded: Any) -> OffloadReport:
-    """What became of an `OffloadedFunction`."""
-    partition = offloaded.partition
-    parts = [_region_report(each) for each in partition.regions]
-    parts += [_loop_report(each) for each in partition.loops]
+def report_of(offloaded: OffloadedParts) -> OffloadReport:
+    """What became of a function, and of those that its calls called."""
+    first, *others = called_within([offloaded])
+    return replace(_own_report(first), called=tuple(map(_own_report, others)))
+
+
+def _own_report(offloaded: OffloadedParts) -> OffloadReport:
+    parts = [_region_report(each) if hasattr(each, "statements") else _loop_report(each) for each in offloaded.reported]
+    code = offloaded.function.__code__
     return OffloadReport(
         offloaded.function.__name__,
-        f"{partition.facts.filename}:{offloaded.function.__code__.co_firstlineno}",
+        f"{code.co_filename}:{code.co_firstlineno}",
         ", ".join(map(str, offloaded.arguments)),
         tuple(sorted(parts, key=lambda each: each.line)),
     )
@@ -255,13 +270,13 @@ def _region_report(region: Any) -> PartReport:
 
 
 def _loop_report(loop: Any) -> PartReport:
-    kind = "prange loop" if hasattr(loop, "syntax") else "loop"
+    kind = "prange loop" if hasattr(loop, "syntax") else "function" if isinstance(loop, OffloadedParts) else "loop"
     latest = loop.latest
     launch = latest if isinstance(latest, KernelLaunch) else None
     text = loop.place.text.split("\n")[0]
     outcome = "offloaded" if launch else "not run yet" if latest is None else "host"
     reason = latest if isinstance(latest, str) else ""
-    moved = launch.moved if launch else loop.host.moved
+    moved = launch.moved if launch else getattr(getattr(loop, "host", loop), "moved", 0)
     return PartReport(kind, loop.place.line, text, (), outcome, reason, launch, moved)
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
+from kapi_numba_offload.run.telling import in_authors_file, warn_at
 from kapi_sim.errors import KapiWarning, KernelCompilationError
 
 __all__ = ["IN_PLACE", "ON_COPIES", "REASONS", "OffloadFallbackWarning", "Reason", "Refusal", "fall_back"]
@@ -135,14 +135,12 @@ def fall_back(place: Any, refusal: Refusal, allowed: bool, how: str = ON_COPIES)
     """
     reason = REASONS[refusal.reason]
     detail = f"\n  {refusal.detail}" if refusal.detail else ""
-    text = (
-        f"{place.filename}:{refusal.line}: variable `{refusal.variable}`: {reason.text} [{refusal.reason}]; "
-        f"{reason.cure}{detail}"
-    )
+    filename, line = in_authors_file(place.filename, refusal.line)
+    text = f"{filename}:{line}: variable `{refusal.variable}`: {reason.text} [{refusal.reason}]; {reason.cure}{detail}"
     if not allowed:
         raise KernelCompilationError(
             f"function {place.function} must be offloaded as a whole, since fallback is off, got\n  {text}",
             code="offload-falls-back",
         )
-    warnings.warn(OffloadFallbackWarning(f"{text}\n  {how}"), stacklevel=4)
+    warn_at(OffloadFallbackWarning(f"{text}\n  {how}"), filename, line)
     return text

@@ -18,6 +18,7 @@ from kapi_types.kernel_typing.results.annotation import typed_ir_text
 from kapi_types.kernel_typing.results.float_widths import float_introductions
 from kapi_types.kernel_typing.results.results import return_type
 from kapi_types.kernel_typing.results.writes import Place, written_arrays
+from kapi_types.kernel_typing.rules.numba_integers import numba_integers, numba_loop
 from kapi_types.kernel_typing.rules.promotion import as_strong
 
 __all__ = [
@@ -31,6 +32,8 @@ __all__ = [
     "first_words",
     "float_introductions",
     "kernel_flags",
+    "numba_integers",
+    "numba_loop",
     "problems_as_told",
     "problems_of_form",
     "problems_of_source",

@@ -19,7 +19,7 @@ from kapi_types.arrays import ArrayType
 from kapi_types.kernel_api import ConstantType, EnumerationType, tuple_of
 from kapi_types.kernel_typing.calls import atomics, functions, random_numbers
 from kapi_types.kernel_typing.calls import queries as language
-from kapi_types.kernel_typing.calls.device_functions import DeviceFunctionType, python_function
+from kapi_types.kernel_typing.calls.device_functions import DeviceFunctionType, is_of_library, python_function
 from kapi_types.kernel_typing.calls.prints import PRINT, PrintType, Text
 from kapi_types.kernel_typing.descriptions import (
     describe_call,
@@ -41,6 +41,7 @@ from kapi_types.kernel_typing.rules import (
 from kapi_types.kernel_typing.rules.enumerations import member_type
 from kapi_types.kernel_typing.rules.functions import table_function
 from kapi_types.kernel_typing.rules.iteration import RangeType
+from kapi_types.kernel_typing.rules.numba_integers import declares_numba_integers, numba_unified
 from kapi_types.kernel_typing.rules.promotion import is_scalar, unify_scalars
 from kapi_types.kernel_typing.rules.tuples import NamedTupleClassType, tuple_like
 from kapi_types.weak import weak_bool, weak_complex, weak_float, weak_int, wide_int
@@ -74,6 +75,7 @@ class KernelTypingContext(TypingContext):
         self._device_functions: dict[tuple[FunctionType, tuple[types.Type, ...]], types.Type] = {}
         self.typed_functions: dict[tuple[FunctionType, tuple[types.Type, ...]], Any] = {}
         self._running: list[FunctionType] = []
+        self._are_integers_numbas = False
         self._compile_device_function: DeviceFunctionCompiler | None = None
 
     def _load_builtins(self) -> None:
@@ -85,8 +87,11 @@ class KernelTypingContext(TypingContext):
             self.install_registry(module.registry)
 
     @contextmanager
-    def compiling(self, device_function_compiler: DeviceFunctionCompiler) -> Iterator[None]:
-        """Compile one kernel: device functions met in it are compiled by `device_function_compiler`."""
+    def compiling(
+        self, device_function_compiler: DeviceFunctionCompiler, root: FunctionType | None = None
+    ) -> Iterator[None]:
+        """Compile one kernel, `root`: device functions met in it are compiled by `device_function_compiler`."""
+        self._are_integers_numbas = root is not None and declares_numba_integers(root)
         self._device_functions = {}
         self.typed_functions = {}
         self._compile_device_function = device_function_compiler
@@ -94,9 +99,19 @@ class KernelTypingContext(TypingContext):
             with target_override(TARGET_NAME):
                 yield
         finally:
+            self._are_integers_numbas = False
             self._device_functions = {}
             self.typed_functions = {}
             self._compile_device_function = None
+
+    @property
+    def has_numba_integers(self) -> bool:
+        """Whether integers of the function at hand have Numba's types; the library's own functions have NumPy's."""
+        return self._are_integers_numbas and not (self._running and is_of_library(self._running[-1]))
+
+    def unify_numbers(self, first: types.Type, second: types.Type) -> types.Type | None:
+        """The one type of a variable that is assigned two scalars; None if no type holds both."""
+        return numba_unified(first, second) if self.has_numba_integers else unify_scalars(first, second)
 
     def type_device_function(self, function: FunctionType, args: tuple[types.Type, ...]) -> types.Type:
         """The type that `function` returns for these argument types, compiling it if it is new."""
@@ -239,7 +254,7 @@ class KernelTypingContext(TypingContext):
         if first == second:
             return first
         if is_scalar(first) and is_scalar(second):
-            return unify_scalars(first, second)
+            return self.unify_numbers(first, second)
         if isinstance(first, types.BaseTuple) and isinstance(second, types.BaseTuple):
             if len(first) != len(second):
                 return None

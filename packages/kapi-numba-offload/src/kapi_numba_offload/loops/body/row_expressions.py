@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -16,10 +17,12 @@ import numpy as np
 from kapi_numba_offload.analysis.names import UNKNOWN
 from kapi_numba_offload.analysis.numpy_functions import elementwise
 from kapi_numba_offload.analysis.operations import ELEMENTWISE
+from kapi_numba_offload.elements.array_integers import GROWING
 from kapi_numba_offload.elements.expression import Apply, Leaf, Node, renumbered
 from kapi_numba_offload.elements.spelling import syntax_of
 from kapi_numba_offload.loops.body.row_reductions import RowReductions
-from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError
+from kapi_numba_offload.loops.body.searches import Searches
+from kapi_numba_offload.loops.body.state import BodyState, NotANumberError, NotInKernelError
 from kapi_numba_offload.loops.body.syntax_parts import call_of
 from kapi_numba_offload.loops.body.view_reading import ViewReader
 from kapi_numba_offload.loops.body.views import ArrayPart, RowLeaf, Rows, number_leaf
@@ -47,6 +50,7 @@ class RowExpressions:
         self._state = state
         self.views = ViewReader(state)
         self._reductions = RowReductions(state)
+        self._searches = Searches(state, self.rows, self.scalar)
         self.on_read: Callable[[ArrayPart], None] = lambda view: None
 
     def view(self, node: ast.expr) -> ArrayPart | None:
@@ -67,28 +71,45 @@ class RowExpressions:
         reduced = self._reduced(node)
         if reduced is not None:
             return reduced
+        found = self._searches.made(node) if isinstance(node, ast.Call) else None
+        if found is not None:
+            return found
         if isinstance(node, ast.Subscript):
             view = self.view(node)
             if view is not None:
                 if view.order:
-                    raise NotInKernelError("a part of an array where a number is needed", node)
+                    raise NotANumberError("a part of an array where a number is needed", node)
                 self.on_read(view)
                 return self.views.element(view, [])
             if self._may_be_array(node.value):
                 return self._of_unnamed(node)
         if isinstance(node, ast.Name) and (node.id in self._state.views or node.id in self._state.expressions):
-            raise NotInKernelError(f"the whole array {node.id} where a number is needed", node)
+            raise NotANumberError("a whole array where a number is needed", node)
         measured = self._measured(node)
         if measured is not None:
             return measured
         rounded = self._rounded(node)
         if rounded is not None:
             return ast.copy_location(syntax_of("round", [self.scalar(each) for each in rounded]), node)
+        if isinstance(node, ast.Call):
+            return self._call_of_numbers(node)
         for field, value in ast.iter_fields(node):
-            if isinstance(value, ast.expr) and not (isinstance(node, ast.Call) and field == "func"):
+            if isinstance(value, ast.expr):
                 setattr(node, field, self.scalar(value))
             elif isinstance(value, list):
                 setattr(node, field, [self.scalar(each) if isinstance(each, ast.expr) else each for each in value])
+        return node
+
+    def _call_of_numbers(self, node: ast.Call) -> ast.Call:
+        """A call, its arguments rewritten; arrays with names of their own stay as they are."""
+        try:
+            node.args = [self.scalar(each) for each in node.args]
+            for word in node.keywords:
+                word.value = self.scalar(word.value)
+        except NotANumberError as error:
+            # The names of a helper that was written out are others than its author's.
+            spelled = re.sub(r"\bkapi_(in|out)\d+_", "", ast.unparse(node.func))
+            raise NotInKernelError(f"a call of `{spelled}` with an array or a part of one", error.node) from None
         return node
 
     def _may_be_array(self, node: ast.expr) -> bool:
@@ -190,9 +211,9 @@ class RowExpressions:
         if rounded is not None:
             row = self.rows(rounded[0])
             return None if row is None else row.applied("round", self._state.frozen(self.scalar(rounded[1])))
-        masked = self._masked(node)
-        if masked is not None:
-            return masked
+        made = self._searches.spaced(node) or self._masked(node)
+        if made is not None:
+            return made
         view = self.view(node)
         if view is not None:
             return self.views.rows(view) if view.order else None
@@ -220,7 +241,10 @@ class RowExpressions:
             name in _LOGICAL and all(each is None or each.is_bool for each in rows)
         )
         arrays = frozenset().union(*(each.arrays for each in known))
-        return Rows(lengths, ones, Apply(name, tuple(parts)), tuple(leaves), arrays, is_bool, mask)
+        is_narrow = any(each.has_narrow_integers and not each.is_bool for each in known)
+        if is_narrow and name in GROWING and any(map(_is_python_integer, operands)):
+            self._state.integers_of_arrays.add(getattr(node, "lineno", 0))
+        return Rows(lengths, ones, Apply(name, tuple(parts)), tuple(leaves), arrays, is_bool, mask, is_narrow)
 
     def is_selection(self, node: ast.expr) -> bool:
         """Whether an expression is `row[row > 0]` or its like."""
@@ -277,6 +301,10 @@ class RowExpressions:
                            else self._state.kept(call_of("max", *common)))  # fmt: skip
             ones.append(False if sure else several[0][1] if len(common) == 1 else None)
         return tuple(lengths), tuple(ones)
+
+
+def _is_python_integer(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and type(node.value) is int
 
 
 def _moved(node: Node, first: int) -> Node:

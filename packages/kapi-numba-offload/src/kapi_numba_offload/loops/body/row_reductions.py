@@ -69,7 +69,8 @@ class RowReductions:
         name = "prod" if is_product else "sum"
         dtypes = [known.dtype if (known := self._state.arrays.get(array)) else None for array, _ in rows.arrays]
         whole = rows.is_bool or all(each is not None and each.kind in "biu" for each in dtypes)
-        start: ast.expr = _identity(name, float)
+        # A Python integer takes the type of the floats or integers that it meets.
+        start: ast.expr = _identity(name, float if in_floats else int)
         if whole and not in_floats:
             signed = rows.is_bool or any(each is not None and each.kind in "bi" for each in dtypes)
             start = ast.Call(attribute("kapi_np", "int64" if signed else "uint64"), [_identity(name, int)], [])

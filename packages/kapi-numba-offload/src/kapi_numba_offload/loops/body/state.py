@@ -16,7 +16,7 @@ from kapi_numba_offload.loops.body.lower_bounds import LowerBounds
 from kapi_numba_offload.loops.body.syntax_parts import variable
 from kapi_numba_offload.loops.body.views import ArrayPart, Rows
 
-__all__ = ["ArrayFacts", "BodyState", "NotInKernelError", "stored_to"]
+__all__ = ["ArrayFacts", "BodyState", "NotANumberError", "NotInKernelError", "stored_to"]
 
 
 class NotInKernelError(Exception):
@@ -24,7 +24,12 @@ class NotInKernelError(Exception):
 
     def __init__(self, text: str, node: ast.AST) -> None:
         super().__init__(text)
+        self.node = node
         self.line = getattr(node, "lineno", 0)
+
+
+class NotANumberError(NotInKernelError):
+    """An array, or a part of one, where a kernel needs a number."""
 
 
 class ArrayFacts:
@@ -80,6 +85,8 @@ class BodyState:
         Variables that are assigned a slice of an array, whose length may be another one than the array's.
     renewed : set of str
         Those of `made` that are assigned anew each time the author's variable is.
+    integers_of_arrays : set of int
+        Lines with operations of rows of integers and Python integers, which have other types for Numba.
     """
 
     def __init__(
@@ -100,6 +107,7 @@ class BodyState:
         self.made: dict[str, list[ast.expr]] = {}
         self.is_put_off = False
         self.renewed: set[str] = set()
+        self.integers_of_arrays: set[int] = set()
         self._count = 0
         nodes = [node for statement in body for node in ast.walk(statement)]
         self._assignments = Counter(

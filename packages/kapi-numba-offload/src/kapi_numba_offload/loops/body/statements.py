@@ -93,6 +93,11 @@ class BodyRewriter:
         self.late_reads: set[str] = set()
         self.row_reads: set[tuple[str, str, bool]] = set()
 
+    @property
+    def integers_of_arrays(self) -> set[int]:
+        """Lines with operations of rows of integers and Python integers, once the body is rewritten."""
+        return self._state.integers_of_arrays
+
     def run(self) -> list[ast.stmt]:
         """The body, rewritten.
 

@@ -190,7 +190,13 @@ class ViewReader:
         lengths, ones = tuple(axis.length for axis in free), tuple(axis.is_one for axis in free)
         leaf = RowLeaf(lengths, ones, lambda at: self.element(view, at))
         is_bool, mask = (False, None) if source is None else (source.is_bool, source.mask)
-        return Rows(lengths, ones, Leaf(0), (leaf,), arrays, is_bool, mask)
+        is_narrow = self._is_narrow(view.array) if source is None else source.has_narrow_integers
+        return Rows(lengths, ones, Leaf(0), (leaf,), arrays, is_bool, mask, is_narrow)
+
+    def _is_narrow(self, array: str) -> bool:
+        """Whether an array may have integers of fewer than 64 bits, or bools; types of own ones are not known."""
+        dtype = self._state.arrays[array].dtype
+        return dtype is None or (dtype.kind in "biu" and dtype.itemsize < 8)
 
     def _index(self, view: ArrayPart, at: Sequence[ast.expr]) -> list[ast.expr]:
         along = {number: each for number, each in zip(view.order, at, strict=True) if number is not None}

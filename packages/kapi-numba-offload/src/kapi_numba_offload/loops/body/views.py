@@ -5,53 +5,27 @@ from __future__ import annotations
 import ast
 import copy
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from kapi_numba_offload.analysis.operations import OPERATORS
 from kapi_numba_offload.elements.expression import Apply, Const, Leaf, Node
 from kapi_numba_offload.elements.spelling import syntax_of
 from kapi_numba_offload.loops.body.syntax_parts import or_zero
+from kapi_types.kernel_typing import numba_integers
+from kapi_types.kernel_typing.library import index_functions, number_functions
 
 __all__ = ["HELPERS", "FixedAxis", "FreeAxis", "RowLeaf", "Rows", "ArrayPart", "number_leaf"]
-
-
-def wrapped_index(index: Any, length: Any) -> Any:
-    """An index that may count from the end, from the start."""
-    return index + length if index < 0 else index
-
-
-def slice_bound(bound: Any, length: Any) -> Any:
-    """A bound of a slice of positive step, between 0 and the length."""
-    counted = bound + length if bound < 0 else bound
-    return max(0, min(counted, length))
-
-
-def slice_bound_down(bound: Any, length: Any) -> Any:
-    """A bound of a slice of negative step, between -1 and the last index."""
-    counted = bound + length if bound < 0 else bound
-    return max(-1, min(counted, length - 1))
-
-
-def slice_length(start: Any, stop: Any, step: Any) -> Any:
-    """How many elements a slice of positive step has."""
-    return max(0, (stop - start + step - 1) // step)
-
-
-def slice_length_down(start: Any, stop: Any, step: Any) -> Any:
-    """How many elements a slice has that goes down by `step`."""
-    return max(0, (start - stop + step - 1) // step)
 
 
 HELPERS: dict[str, Any] = {
     "kapi_np": np,
     "kapi_round": round,
-    "kapi_wrapped_index": wrapped_index,
-    "kapi_slice_bound": slice_bound,
-    "kapi_slice_bound_down": slice_bound_down,
-    "kapi_slice_length": slice_length,
-    "kapi_slice_length_down": slice_length_down,
+    "kapi_numba_integers": numba_integers,
+    **{f"kapi_{name}": getattr(index_functions, name) for name in index_functions.__all__},
+    **{f"kapi_array_{name}": number_functions.OPERATORS[name] for name in OPERATORS.values()},
 }
 """What the rewritten body names beside what its author does."""
 
@@ -150,6 +124,9 @@ class Rows:
         Whether its elements are truth values.
     mask : Rows or None
         The truth values, of the same axes, of the elements that there are; None if there are all of them.
+    has_narrow_integers : bool
+        Whether it may read integers of fewer than 64 bits, or bools, whose operations have other types in arrays than
+        by themselves.
     """
 
     lengths: tuple[ast.expr, ...]
@@ -159,6 +136,7 @@ class Rows:
     arrays: frozenset[tuple[str, str]]
     is_bool: bool = False
     mask: Rows | None = None
+    has_narrow_integers: bool = False
 
     def element(self, at: Sequence[ast.expr]) -> ast.expr:
         """Its element at given indices."""
@@ -171,7 +149,8 @@ class Rows:
         if isinstance(node, Const):
             return ast.Constant(node.value)
         assert isinstance(node, Apply)
-        return syntax_of(node.name, [self._element(each, at) for each in node.operands])
+        operands = [self._element(each, at) for each in node.operands]
+        return syntax_of(node.name, operands, has_numpy_integers=self.has_narrow_integers)
 
     def broadcast_at(
         self, lengths: Sequence[ast.expr], ones: Sequence[bool | None], at: Sequence[ast.expr]
@@ -188,9 +167,7 @@ class Rows:
                 operands.append(Leaf(len(leaves) - 1))
             else:
                 operands.append(each)
-        return Rows(
-            self.lengths, self.ones, Apply(name, tuple(operands)), tuple(leaves), self.arrays, is_bool, self.mask
-        )
+        return replace(self, node=Apply(name, tuple(operands)), leaves=tuple(leaves), is_bool=is_bool)
 
 
 def number_leaf(value: ast.expr) -> RowLeaf:

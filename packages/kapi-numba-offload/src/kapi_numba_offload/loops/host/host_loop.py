@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import FunctionType
 from typing import Any
 
 import numba
 import numpy as np
 
-from _kapi_numba_hooks import NumbaError, as_dtype, is_container, is_untyped, numbas_call, types
+from _kapi_numba_hooks import as_dtype, is_container, is_untyped, numbas_call, typeof, types
 from kapi_numba_offload.analysis.aliases import has_aliases
 from kapi_numba_offload.analysis.effects import has_effects
 from kapi_numba_offload.analysis.element_dtypes import Dtypes, as_numpy_has_it, dtypes_after
@@ -20,9 +20,12 @@ from kapi_numba_offload.loops.host.host_copies import HostCopies, arrays_among
 from kapi_numba_offload.loops.host.loop_exits import function_body
 from kapi_numba_offload.loops.loop_syntax import variables_of
 from kapi_numba_offload.run.reasons import IN_PLACE, ON_COPIES
-from kapi_numba_offload.run.usm import is_reachable
+from kapi_numba_offload.run.usm import DpnpArray, is_reachable
 
-__all__ = ["HostLoop"]
+__all__ = ["HostLoop", "is_only_read"]
+
+_PLAIN = (bool, float, complex, str, type(None), *np.sctypeDict.values())
+"""Classes whose values have one type for Numba."""
 
 
 class HostLoop:
@@ -50,6 +53,8 @@ class HostLoop:
         Options for `numba.njit`.
     called : sequence of CalledFunction
         Functions of the author's that are compiled for it; others it calls as they are.
+    definitions : sequence of ast.FunctionDef
+        Local functions that it calls.
 
     Attributes
     ----------
@@ -70,21 +75,23 @@ class HostLoop:
         flagged: Sequence[str] = (),
         options: Mapping[str, Any] | None = None,
         called: Sequence[CalledFunction] = (),
+        definitions: Sequence[ast.FunctionDef] = (),
     ) -> None:
         self.given = tuple(given)
         name = f"{function.__name__ if function.__name__.isidentifier() else 'lambda_'}_line_{loop.lineno}"
         definition = ast.parse(f"def {name}({', '.join((*bounds, *given))}): pass").body[0]
         assert isinstance(definition, ast.FunctionDef)
-        definition.body = function_body(loop, returned, flagged)
+        definition.body = [*definitions, *function_body(loop, returned, flagged)]
         module = ast.fix_missing_locations(ast.Module([definition], []))
         scope: dict[str, Any] = {}
-        outside = as_host_has_it({**function.__globals__, **names.closure}, variables_of([loop], ast.Load))
+        read = variables_of([*definitions, loop], ast.Load)
+        outside = as_host_has_it({**function.__globals__, **names.closure}, read)
         options = {**(options or {}), "parallel": parallel}
         outside.update({each.name: each.compiled(options) for each in called})
         exec(compile(module, function.__code__.co_filename, "exec"), outside, scope)
         self.function: FunctionType = scope[name]
         self._compiled = numba.njit(**options)(self.function)
-        self._refused = False
+        self._why: dict[tuple[Any, ...], str | None] = {}
         self._loop, self._returned = loop, tuple(returned)
         self._first = len(definition.body[-1].value.elts) - len(returned) - len(flagged)  # type: ignore[attr-defined]
         self._dtypes: dict[frozenset[tuple[str, Dtypes]], dict[str, Dtypes]] = {}
@@ -98,12 +105,14 @@ class HostLoop:
         self._numbers = set(self.given).difference(names.parameters, indexed)
         # An array that is only read need not be copied back; one that is given to a function may be changed by it.
         self._only_read = set() if has_effects(loop, names) or has_aliases(loop) else set(self.given) - stored
-        self._kept_as_given = {name for name in self.given if _is_kept(name, loop)}
+        self._kept_as_given = {name for name in self.given if is_only_read(name, loop)}
 
-    @staticmethod
-    def how(values: Iterable[Any]) -> str:
+    def how(self, bounds: Sequence[Any], given: Sequence[Any]) -> str:
         """How it runs with such values, in words."""
-        return IN_PLACE if all(map(is_reachable, arrays_among(values))) else ON_COPIES
+        why = self.why_not_compiled(bounds, given)
+        if why is not None:
+            return f"Python runs it on the host, element by element: {why}"
+        return IN_PLACE if all(map(is_reachable, arrays_among(given))) else ON_COPIES
 
     def run(self, bounds: Sequence[Any], captured: Sequence[Any], initial: Sequence[Any] = ()) -> Any:
         """Run the loop, and return the variables that it leaves, a single one as itself."""
@@ -115,11 +124,12 @@ class HostLoop:
     ) -> tuple[Any, ...]:
         """Run the loop, compiled or by Python, and return all that it leaves: see `loop_exits.function_body`."""
         given = [*captured, *initial]
+        is_compiled = compiled and self.why_not_compiled(bounds, given) is None
         copies = HostCopies(arrays_among(given))
         args = self._on_host(copies, given)
         self.moved = copies.size
         try:
-            if compiled:
+            if is_compiled:
                 result = self._call([*bounds, *args])
                 result = self._with_numpy_s(result, [*bounds, *args], given)
             else:
@@ -135,12 +145,29 @@ class HostLoop:
 
     def compiles(self, captured: Sequence[Any]) -> bool:
         """Compile the loop for such values; whether Numba can."""
-        args = self._on_host(HostCopies(arrays_among(captured)), captured)
+        return self.why_not_compiled((), captured) is None
+
+    def why_not_compiled(self, bounds: Sequence[Any], given: Sequence[Any]) -> str | None:
+        """Compile the loop for such values; why Numba does not, or None."""
+        for name, value in zip(self.given, given, strict=True):
+            if is_untyped(value):
+                return f"Numba cannot tell the type of `{name}`"
+            if is_container(value) and name not in self._kept_as_given:
+                return f"Numba would leave numbers of its own in `{name}`"
+        key = tuple(map(_type_key, (*bounds, *given)))
+        if key not in self._why:
+            self._why[key] = self._refused(bounds, given)
+        return self._why[key]
+
+    def _refused(self, bounds: Sequence[Any], given: Sequence[Any]) -> str | None:
+        """Why Numba cannot compile the loop, None if it can: then it has."""
+        args = self._on_host(HostCopies(arrays_among(given)), given)
         try:
-            self._compiled.compile(tuple(map(self._compiled.typeof_pyval, args)))
-        except (NumbaError, ImportError, ValueError):  # the latter for a value that Numba has no type of
-            return False
-        return True
+            self._compiled.compile(tuple(map(self._compiled.typeof_pyval, (*bounds, *args))))
+        except Exception as error:  # some of what Numba cannot compile ends in an exception of its compiler
+            words = next((each.strip() for each in str(error).splitlines()[1:] if each.strip()), str(error))
+            return f"Numba cannot compile it ({words.rstrip('.')})"
+        return None
 
     def _on_host(self, copies: HostCopies, given: Sequence[Any]) -> list[Any]:
         return [
@@ -149,25 +176,11 @@ class HostLoop:
         ]
 
     def _call(self, args: Sequence[Any]) -> Any:
-        own = zip(self.given, args[len(args) - len(self.given) :], strict=True)
-        if any((is_container(each) and name not in self._kept_as_given) or is_untyped(each) for name, each in own):
-            return self.function(*args)  # Numba would leave numbers of its own in it, or takes no such argument
-        if not self._refused:
-            try:
-                return numbas_call(self._compiled, *args)
-            except (NumbaError, ImportError):
-                # Numba cannot compile it for NumPy arrays, or only where SciPy is; Python runs anything.
-                self._refused = True
-            except Exception:
-                # Some of what Numba cannot compile ends in an exception of its compiler.
-                if self._compiled.overloads.get(tuple(map(self._compiled.typeof_pyval, args))) is not None:
-                    raise
-                self._refused = True
-        return self.function(*args)
+        return numbas_call(self._compiled, *args)
 
     def _with_numpy_s(self, result: tuple[Any, ...], args: Sequence[Any], given: Sequence[Any]) -> tuple[Any, ...]:
         """The values with NumPy's numbers in the place of Numba's, where the loop in Python would leave such."""
-        if self._refused or not any(value.__class__ in (int, float, complex) for value in result):
+        if not any(value.__class__ in (int, float, complex) for value in result):
             return result
         compiled = self._compiled.overloads.get(tuple(map(self._compiled.typeof_pyval, args)))
         if compiled is None:
@@ -189,6 +202,26 @@ class HostLoop:
         return tuple(values)
 
 
+def _type_key(value: Any) -> Any:
+    """What the type is made of that Numba has for a value."""
+    if isinstance(value, DpnpArray):
+        flags = value.flags
+        return value.dtype, value.ndim, flags.c_contiguous, flags.f_contiguous, flags.writable
+    if isinstance(value, np.ndarray):
+        own = value.flags
+        return value.dtype, value.ndim, own.c_contiguous, own.f_contiguous, own.writeable, own.aligned
+    if isinstance(value, (tuple, list)):
+        return type(value), *map(_type_key, value)
+    if type(value) is int:
+        return int, value.bit_length() > 63
+    if type(value) in _PLAIN:
+        return type(value)
+    try:
+        return typeof(value)
+    except ValueError:  # Numba has no type of it
+        return type(value)
+
+
 def _root(node: ast.expr) -> str | None:
     """The variable that holds, in parts of parts, what an expression names."""
     while isinstance(node, (ast.Subscript, ast.Attribute)):
@@ -196,7 +229,7 @@ def _root(node: ast.expr) -> str | None:
     return node.id if isinstance(node, ast.Name) else None
 
 
-def _is_kept(name: str, loop: ast.stmt) -> bool:
+def is_only_read(name: str, loop: ast.stmt) -> bool:
     """Whether all that a loop does with a list is to read its elements and its length."""
     kept = set()
     for each in ast.walk(loop):

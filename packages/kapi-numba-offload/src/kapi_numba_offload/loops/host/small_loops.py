@@ -1,14 +1,13 @@
 """Loops over small arrays: what a launch costs is more than the work, so it is done in the memory of the arrays.
 
-NumPy does it at first, and Numba's code once the loop has taken long enough for a compilation to pay. A loop around
-`prange` loops has elements, which are slow in Python, and functions that a loop calls have plans of their own: such a
-loop stays on the device until then.
+Numba's code does it where the types are the same for Numba, and NumPy where they are not. A loop around `prange` loops
+has elements, which are slow in Python, and functions that a loop calls have plans of their own: such a loop is Numba's
+or stays on the device. The types, the shapes and the source decide, so that the same call runs the same code.
 """
 
 from __future__ import annotations
 
 import itertools
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -19,8 +18,6 @@ import numpy as np
 
 from kapi_numba_offload.elements.statements import Place
 from kapi_numba_offload.loops.host.host_loop import HostLoop
-from kapi_numba_offload.loops.host.trials import Trials
-from kapi_numba_offload.run.first_runs import is_first_run
 from kapi_numba_offload.run.options import OffloadOptions
 from kapi_numba_offload.run.simulating import is_simulating
 from kapi_numba_offload.run.timing import timed
@@ -29,8 +26,6 @@ from kapi_sim import environment
 
 __all__ = ["SAME_TYPES", "SmallLoop", "WorkedAxes", "most_elements"]
 
-_PATIENCE = 0.01  # seconds of processor time that NumPy may take for a loop before Numba compiles it
-_PATIENCE_AT_FIRST = 1.0  # the same within the first call of a function, which few compilations are shorter than
 SAME_TYPES = frozenset(map(np.dtype, ("float64", "complex128", "int64")))
 """Dtypes whose operations have the same dtypes for dpnp and for Numba, with each other and with Python's numbers."""
 _DEFAULT = 32768  # elements: with fewer, NumPy needs less time for some operations than their launches
@@ -81,7 +76,7 @@ def _largest(shape: tuple[int, ...], axes: int | None) -> int:
 
 
 class SmallLoop:
-    """A loop whose turns work on whole arrays or rows, and that is NumPy's where these are small.
+    """A loop whose turns work on whole arrays or rows, and that is the host's where these are small.
 
     Only for arrays that lie where the host reaches them without a copy, and where fallback is not switched off.
 
@@ -97,9 +92,11 @@ class SmallLoop:
         Those of the function.
     may_compile : bool
         Whether its source names nothing that has another type for Numba than for NumPy.
-    is_tried : bool
-        Whether it has `prange` loops, or calls functions of the author's: it runs on the device at first, and as
-        Numba's code where that turns out to be faster.
+    may_interpret : bool
+        Whether NumPy may run it, a statement at a time, where Numba does not.
+    depth : int or None
+        How many loops and rows are nested in its `prange` loops, 0 where it has none: their iterations are as many as
+        the elements along so many axes. None if that is not known, so that they stay on the device.
 
     Attributes
     ----------
@@ -115,93 +112,57 @@ class SmallLoop:
         options: OffloadOptions,
         *,
         may_compile: bool,
-        is_tried: bool,
+        may_interpret: bool,
+        depth: int | None,
     ) -> None:
         self.place, self.host, self.options = place, host, options
-        self._axes = axes
-        self._spent = 0.0
-        self._may_compile = may_compile
-        self._trials = Trials() if is_tried else None
+        self._axes, self._depth = axes, depth
+        self._may_compile, self._may_interpret = may_compile, may_interpret
         self.latest: str | None = None
-
-    @property
-    def is_tried(self) -> bool:
-        """Whether calls on the device are to be told of."""
-        return self._trials is not None
 
     def suits(self, *captured: Any) -> bool:
         """Whether it is to run on the host for these values."""
         self.latest = None
-        if self._queue(captured) is None or (self.is_tried and is_simulating()):
+        if self._depth is None or not self._is_small(captured) or (self._depth and is_simulating()):
             return False
-        if self._trials is None:
-            return True
-        if not _are_alike_for_numba(captured):
-            return False
-        return self._trials.is_host_next(_kind(captured), lambda: self.host.compiles(captured))
+        return self._may_interpret or self._is_compiled(captured)
 
-    def begun(self, *captured: Any) -> Any:
-        """Note that it begins on the device: what `ended` is given."""
-        queue = None if self._trials is None or is_first_run() else self._queue(captured)
-        if queue is None or self._trials is None or not _are_alike_for_numba(captured):
-            return None
-        return self._trials.begun(_kind(captured), queue)
+    def _is_compiled(self, captured: Sequence[Any]) -> bool:
+        return self._may_compile and _are_alike_for_numba(captured) and self.host.compiles(captured)
 
-    def ended(self, begun: Any) -> None:
-        """Note that it ended there."""
-        if begun is not None:
-            Trials.ended(begun)
-
-    def _queue(self, captured: Sequence[Any]) -> Any:
-        """The queue of its arrays if these are small, and lie where the host reaches them; else None."""
+    def _is_small(self, captured: Sequence[Any]) -> bool:
+        """Whether its arrays are small, and lie where the host reaches them, in one place."""
         most = most_elements()
         limit = most * _IN_PRODUCTS
         queue = None
         values = dict(zip(self.host.given, captured, strict=True))
+        lengths: list[int] = []
         for name, each in values.items():
             if type(each) is DpnpArray:
                 inner = each._array_obj
                 shape = self._axes.of(name, inner.shape, values)
                 if _largest(shape, self._axes.most) > most or _largest(shape, self._axes.of_products) > limit:
-                    return None
+                    return False
                 if (queue is not None and inner.sycl_queue != queue) or inner.usm_type != "device":
-                    return None
+                    return False
                 queue = inner.sycl_queue
+                lengths += inner.shape
             elif isinstance(each, (np.ndarray, tuple, list)):
-                return None
+                return False
         if queue is None or not most or not self.options.may_fall_back or not _is_reachable(queue.sycl_device):
-            return None
-        return queue
+            return False
+        return not self._depth or _largest(tuple(lengths), self._depth) <= most
 
     @timed
     def __call__(self, *captured: Any) -> Any:
-        """Run the loop with NumPy, or as Numba compiled it."""
-        if self._trials is not None:
-            return self._tried(self._trials, captured)
-        patience = _PATIENCE_AT_FIRST if is_first_run() else _PATIENCE
-        compiled = self._may_compile and self._spent > patience and _are_alike_for_numba(captured)
+        """Run the loop as Numba compiled it, or with NumPy."""
+        compiled = self._is_compiled(captured)
         who = "Numba" if compiled else "NumPy"
         self.latest = f"its arrays are small, and {who} computes where they are"
         if compiled:
             return self.host.leave((), captured)
-        start = time.thread_time()
         with np.errstate(all="ignore"):  # as on a device
-            result = self.host.leave((), captured, compiled=False)
-        self._spent += time.thread_time() - start
-        return result
-
-    def _tried(self, trials: Trials, captured: Sequence[Any]) -> Any:
-        """Run the loop as Numba compiled it, and note how long that takes."""
-        self.latest = "its arrays are small, and Numba computes where they are"
-        return trials.on_host(_kind(captured), self._queue(captured), lambda: self.host.leave((), captured))
-
-
-def _kind(values: Sequence[Any]) -> tuple[Any, ...]:
-    """What the time of a call depends on: shapes, dtypes, and numbers that may be lengths."""
-    return tuple(
-        (each.shape, each.dtype) if isinstance(each, DpnpArray) else each if type(each) is int else type(each)
-        for each in values
-    )
+            return self.host.leave((), captured, compiled=False)
 
 
 def _are_alike_for_numba(values: Sequence[Any]) -> bool:

@@ -4,6 +4,9 @@ Numba's type variables only widen. A variable that starts weak and turns strong 
 variable computed from it before the turn: in a loop, `t = s * i16[i]` is float64 while `s = 0.0` has no other type,
 and float32 once `s = f32[i]` is seen. So inference is repeated, with the types that such variables turned out to have
 assumed from the start, until what is assigned to each is what was assumed of it.
+
+By Numba's rules for integers, types do not only widen: uint64 and a signed integer give int64. There a variable has the
+latest type of what is assigned to it, not that of all it had on the way.
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ from __future__ import annotations
 import functools
 import itertools
 import operator
+from collections import Counter
 from typing import Any
 
 from kapi_sim.errors import KernelProblem
@@ -30,6 +34,7 @@ from kapi_types.kernel_typing.problems.problems import (
     spell_type,
 )
 from kapi_types.kernel_typing.rules.operators import BINARY, COMPARISONS, IN_PLACE, UNARY, negative_power
+from kapi_types.kernel_typing.rules.promotion import is_scalar
 from kapi_types.weak import is_weak
 
 __all__ = ["InferTypes"]
@@ -38,6 +43,7 @@ _LACKING = {
     "is_": "is", "is_not": "is not", "delitem": "del", "matmul": "@", "imatmul": "@",
 }  # fmt: skip
 _OTHER_OPERATORS = (operator.not_, operator.getitem, operator.setitem, operator.contains)
+_MOST_REPLACEMENTS = 32  # of a variable's type; beyond, it only widens, which comes to an end
 _FREE_ROUNDS = 8  # no kernel seen needed more than three; afterwards assumptions only widen, which comes to an end
 
 
@@ -149,6 +155,7 @@ class _AssumingInferer(typeinfer.TypeInferer):
         self._assumed = assumed
         self._assigned: dict[str, dict[str | None, types.Type]] = {name: {} for name in assumed}
         self._first_types: dict[str, types.Type] = {}
+        self._replacements: Counter[str] = Counter()
 
     def assume(self, loc: Any) -> None:
         """Give the assumed types to their variables."""
@@ -210,8 +217,21 @@ class _AssumingInferer(typeinfer.TypeInferer):
         if var in self._assumed:
             self._assigned[var][None] = tp
             return
-        super().add_type(var, tp, loc, unless_locked=unless_locked)
+        if not self._replace(var, tp):
+            super().add_type(var, tp, loc, unless_locked=unless_locked)
         self._first_types.setdefault(var, tp)
+
+    def _replace(self, var: str, tp: types.Type) -> bool:
+        """Let a variable have a type in the place of an earlier one, where types may narrow; whether that is so."""
+        known = self.typevars[var]
+        if not self.context.has_numba_integers or known.locked or not (is_scalar(tp) and is_scalar(known.type)):
+            return False
+        if tp != known.type:
+            self._replacements[var] += 1
+        if self._replacements[var] > _MOST_REPLACEMENTS:
+            return False
+        known.type = tp
+        return True
 
     def copy_type(self, src_var: str, dest_var: str, loc: Any) -> None:
         source = self.typevars[src_var]
@@ -221,7 +241,22 @@ class _AssumingInferer(typeinfer.TypeInferer):
             return
         if source.defined:
             self._first_types.setdefault(dest_var, source.getone())
+            latest = self._latest(dest_var, source.getone())
+            if latest is not None and self._replace(dest_var, latest):
+                return
         super().copy_type(src_var, dest_var, loc)
+
+    def _latest(self, var: str, tp: types.Type) -> types.Type | None:
+        """The type of a variable that is given one of this type, from what all that it may be given has now."""
+        definitions: list[Any] = self.func_ir._definitions.get(var, [])
+        if len(definitions) != 1:
+            return None
+        (definition,) = definitions
+        if getattr(definition, "op", None) != "phi":
+            return tp
+        given = [self.typevars[each.name].type for each in definition.incoming_values if each is not ir.UNDEFINED]
+        known = [each for each in given if each is not None]
+        return functools.reduce(self.context.unify_pairs, known) if all(map(is_scalar, known)) else None
 
 
 def _own_problems(error: BaseException) -> list[KernelProblem]:

@@ -55,6 +55,9 @@ class FindMixedTypes(FunctionPass):
         FunctionPass.__init__(self)
 
     def run_pass(self, state: Any) -> bool:
+        if state.typingctx.has_numba_integers:  # what Python's numbers would give is not what the author relies on
+            state["kapi_mixed_types"] = []
+            return False
         ways = Ways(TypedFunction.of(state), state.typingctx)
         state.typingctx.typed_functions[state.func_id.func, tuple(state.args)] = ways
         found: dict[str, tuple[str, str, int]] = {}  # the first note of a name is the one to tell

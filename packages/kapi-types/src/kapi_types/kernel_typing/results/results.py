@@ -47,7 +47,7 @@ def return_type(function: FunctionType, signature: Sequence[types.Type]) -> type
     """
     with undivided(), _lock:
         context, target = _contexts()
-        with context.compiling(_compile):
+        with context.compiling(_compile, function):
             return _compile(function, tuple(signature), context, target)
 
 

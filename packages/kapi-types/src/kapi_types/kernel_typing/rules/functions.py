@@ -23,6 +23,7 @@ from kapi_types.kernel_typing.library import complex_functions, number_functions
 from kapi_types.kernel_typing.library.parts import ilogb
 from kapi_types.kernel_typing.problems.problems import KernelTypeProblem, spell_type
 from kapi_types.kernel_typing.rules.conversions import complex_of
+from kapi_types.kernel_typing.rules.numba_integers import numba_operands
 from kapi_types.kernel_typing.rules.promotion import (
     Loop,
     as_operand,
@@ -87,6 +88,8 @@ class TableFunctionType(types.Callable, types.Opaque):
 
     def get_call_type(self, context: Any, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
         """The signature of a call; a function of the library is compiled for it."""
+        if self.row.owner == "numpy" and context.has_numba_integers:
+            args = (*args[:1], *numba_operands(args[1:])) if self.row.name == "where" else numba_operands(args)
         plan = None if kws else _plan(self.row, args)
         if plan is None:
             given = ", ".join(map(spell_type, args))

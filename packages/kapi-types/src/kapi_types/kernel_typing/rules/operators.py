@@ -9,13 +9,13 @@ import numpy as np
 
 from kapi_types._numba_compat import templates, types
 from kapi_types.kernel_typing.library.complex_functions import complex_power
+from kapi_types.kernel_typing.rules.numba_integers import numba_loop
 from kapi_types.kernel_typing.rules.promotion import (
     Loop,
     is_number,
     is_scalar,
     resolve_loop,
     resolve_weak,
-    unify_scalars,
 )
 from kapi_types.weak import is_weak, weak_bool, weak_complex, weak_float, weak_int, wide_int
 
@@ -123,7 +123,9 @@ class _OperatorTemplate(templates.AbstractTemplate):
     def generic(self, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
         if len(args) != (2 if self.function in BINARY else 1):
             return None
-        loop = operator_loop(self.function, args)
+        is_numbas = self.context.has_numba_integers and all(map(is_scalar, args))
+        loop = numba_loop(self.function, args) if is_numbas else None
+        loop = loop or operator_loop(self.function, args)
         if loop and self.function is operator.pow and isinstance(loop.result, types.Complex):
             self.context.type_device_function(complex_power, loop.operands)
         return templates.signature(loop.result, *loop.operands) if loop else None
@@ -186,7 +188,7 @@ class _Extremum(templates.AbstractTemplate):
             return None
         shared = args[0]
         for other in args[1:]:
-            shared = unify_scalars(shared, other)
+            shared = self.context.unify_numbers(shared, other)
             if shared is None:
                 return None
         return None if shared == weak_complex else templates.signature(shared, *[shared] * len(args))

@@ -1,0 +1,49 @@
+"""Operations of integer arrays with Python integers: they keep the array's type, and for Numba have 64 bits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from kapi_numba_offload.elements.expression import Apply, Node, nodes_of
+from kapi_numba_offload.elements.numbers import is_narrow
+from kapi_numba_offload.elements.statements import Place, Statement
+from kapi_numba_offload.run.telling import ArrayIntegersWarning, warn_at
+from kapi_numba_offload.run.usm import DpnpArray
+
+__all__ = ["GROWING", "tell_of_integers", "warn_of_integers"]
+
+GROWING = ("add", "subtract", "multiply", "power", "left_shift")
+"""Operations whose results may be beyond the type of their operands."""
+
+
+def tell_of_integers(statement: Statement, values: Mapping[Node, Any]) -> None:
+    """Warn if a statement has such an operation whose type counts.
+
+    Parameters
+    ----------
+    statement : Statement
+        The statement.
+    values : mapping
+        What each node of it gives for samples of one element.
+    """
+    for node in nodes_of(statement.node):
+        # What is stored has the type of the array that it is stored to.
+        is_stored = node is statement.node and statement.target is not None
+        if not isinstance(node, Apply) or node.name not in GROWING or is_stored:
+            continue
+        value, operands = values[node], [values[each] for each in node.operands]
+        if isinstance(value, DpnpArray) and value.ndim and is_narrow(value.dtype) and int in map(type, operands):
+            warn_of_integers(statement.place, str(value.dtype))
+            return
+
+
+def warn_of_integers(place: Place, dtype: str, line: int = 0) -> None:
+    """Warn of such an operation: of integers of a dtype, in the statement at `place` or at a line of it."""
+    where = f"{place.filename}:{line or place.line}"
+    text = (
+        f"{where}: an operation of an array and a Python integer gives integers of {dtype}, as NumPy has it, which "
+        "wrap where that type ends; for Numba they have 64 bits [array-integers]; convert the array where that counts, "
+        "as by `astype(np.int64)`"
+    )
+    warn_at(ArrayIntegersWarning(text), place.filename, line or place.line)

@@ -1,0 +1,256 @@
+"""NumPy's searches of one number in a sorted row, and rows of evenly spaced numbers.
+
+A search is a loop before the statement, which halves the row.
+
+`numpy.searchsorted`, `numpy.digitize` and `numpy.interp` are written out here, with NumPy's order of nans: they come
+last. The row may be any part of an array, or an expression of parts. `numpy.linspace` is a row whose elements are
+computed where they are used.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Callable, Mapping, Sequence
+
+from kapi_numba_offload.elements.expression import Leaf
+from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError
+from kapi_numba_offload.loops.body.syntax_parts import variable
+from kapi_numba_offload.loops.body.views import RowLeaf, Rows
+
+__all__ = ["SEARCHES", "Searches"]
+
+_PARAMETERS = {
+    "searchsorted": ("a", "v", "side", "sorter"),
+    "digitize": ("x", "bins", "right"),
+    "interp": ("x", "xp", "fp", "left", "right", "period"),
+}
+SEARCHES = frozenset(_PARAMETERS)
+"""The functions by NumPy's names."""
+
+_SEARCH = """
+LOW = 0
+HIGH = LENGTH
+while LOW < HIGH:
+    MIDDLE = (LOW + HIGH) // 2
+    X = ELEMENT
+    if TEST:
+        LOW = MIDDLE + 1
+    else:
+        HIGH = MIDDLE
+"""
+_IS_BELOW = "X < V or (V != V and X == X)"
+_IS_NOT_ABOVE = "not (V < X or (X != X and V == V))"
+
+_INTERPOLATION = """
+LAST = LENGTH - 1
+if V != V:
+    RESULT = V
+elif LOW == 0:
+    RESULT = LEFT
+elif LOW > LAST:
+    RESULT = RIGHT if V > X_LAST else Y_LAST
+else:
+    SLOPE = (Y_HIGH - Y_LOW) / (X_HIGH - X_LOW)
+    RESULT = SLOPE * (V - X_LOW) + Y_LOW
+    if V == X_LOW:
+        RESULT = Y_LOW
+    elif RESULT != RESULT:
+        RESULT = SLOPE * (V - X_HIGH) + Y_HIGH
+        if RESULT != RESULT and Y_LOW == Y_HIGH:
+            RESULT = Y_LOW
+"""
+
+
+_SPACED = "STOP if AT > 0 and AT == LAST else AT * STEP + START"
+
+
+class Searches:
+    """Writes searches.
+
+    Parameters
+    ----------
+    state : BodyState
+        What is known of the body.
+    rows : callable
+        What an expression is, element by element; None for numbers.
+    scalar : callable
+        An expression of rank 0, rewritten.
+    """
+
+    def __init__(
+        self, state: BodyState, rows: Callable[[ast.expr], Rows | None], scalar: Callable[[ast.expr], ast.expr]
+    ) -> None:
+        self._state, self._rows, self._scalar = state, rows, scalar
+
+    def made(self, node: ast.Call) -> ast.expr | None:
+        """The number that a search of one number gives; None for other calls.
+
+        Raises
+        ------
+        NotInKernelError
+            For an option that is not written out.
+        """
+        name, operands = self._state.numpy_name(node), list(node.args)
+        is_method = isinstance(node.func, ast.Attribute) and node.func.attr == "searchsorted"
+        if name is None and is_method and self._rows(node.func.value) is not None:  # type: ignore[attr-defined]
+            name, operands = "searchsorted", [node.func.value, *operands]  # type: ignore[attr-defined]
+        if name not in SEARCHES:
+            return None
+        given = dict(zip(_PARAMETERS[name], operands, strict=False))
+        given |= {each.arg: each.value for each in node.keywords if each.arg is not None}
+        if name == "searchsorted":
+            return self._searchsorted(given, node)
+        return self._digitize(given, node) if name == "digitize" else self._interp(given, node)
+
+    def spaced(self, node: ast.expr) -> Rows | None:
+        """The row that `numpy.linspace` makes; None for other expressions.
+
+        Raises
+        ------
+        NotInKernelError
+            For an option that is not written out.
+        """
+        if not isinstance(node, ast.Call) or self._state.numpy_name(node) != "linspace":
+            return None
+        given: dict[str, ast.expr] = {"num": ast.Constant(50), "endpoint": ast.Constant(True)}
+        given |= dict(zip(("start", "stop", "num", "endpoint"), node.args, strict=False))
+        given |= {each.arg: each.value for each in node.keywords if each.arg is not None}
+        if given.keys() != {"start", "stop", "num", "endpoint"} or any(
+            self._rows(given[name]) is not None for name in ("start", "stop", "num")
+        ):
+            raise NotInKernelError("np.linspace of arrays, or with further options", node)
+        number, start, stop = (self._state.frozen(self._scalar(given[name])) for name in ("num", "start", "stop"))
+        has_end = _literal(given["endpoint"], (False, True), node)
+        spaces = _expression("max(NUMBER - 1, 1)" if has_end else "max(NUMBER, 1)", {"NUMBER": number})
+        first, last = (self._state.frozen(_as_float(each)) for each in (start, stop))
+        step = self._state.frozen(_expression("(STOP - START) / N", {"STOP": last, "START": first, "N": spaces}))
+
+        def element(at: Sequence[ast.expr]) -> ast.expr:
+            holes = {"AT": at[0], "LAST": _minus(number, 1), "STOP": last, "START": first, "STEP": step}
+            return _expression(_SPACED if has_end else "AT * STEP + START", holes)
+
+        leaf = RowLeaf((number,), (None,), element)
+        return Rows((number,), (None,), Leaf(0), (leaf,), frozenset())
+
+    def _searchsorted(self, given: Mapping[str, ast.expr], node: ast.Call) -> ast.expr | None:
+        row, value = self._operands(given, "a", "v", node, ("side",))
+        if row is None or value is None:
+            return None
+        side = _literal(given.get("side", ast.Constant("left")), ("left", "right"), node)
+        return self._search(row, value, is_right=side == "right", where=node)
+
+    def _digitize(self, given: Mapping[str, ast.expr], node: ast.Call) -> ast.expr | None:
+        row, value = self._operands(given, "bins", "x", node, ("right",))
+        if row is None or value is None:
+            return None
+        is_right = not _literal(given.get("right", ast.Constant(False)), (False, True), node)
+        length = self._state.frozen(row.lengths[0])
+        # Bins may fall as well as rise.
+        falls = self._state.kept(_expression("LENGTH > 0 and FIRST > LAST", {
+            "LENGTH": length, "FIRST": row.element([ast.Constant(0)]), "LAST": row.element([_minus(length, 1)]),
+        }))  # fmt: skip
+
+        def element(at: ast.expr) -> ast.expr:
+            return row.element([_expression("LENGTH - 1 - AT if FALLS else AT", {
+                "LENGTH": length, "AT": at, "FALLS": falls})])  # fmt: skip
+
+        found = self._search(row, value, is_right=is_right, where=node, element=element)
+        return _expression("LENGTH - FOUND if FALLS else FOUND", {"LENGTH": length, "FOUND": found, "FALLS": falls})
+
+    def _interp(self, given: Mapping[str, ast.expr], node: ast.Call) -> ast.expr | None:
+        row, value = self._operands(given, "xp", "x", node, ("fp", "left", "right"))
+        heights = self._rows(given["fp"]) if "fp" in given else None
+        if row is None or value is None or heights is None or len(heights.lengths) != 1 or heights.mask is not None:
+            return None
+        value = self._state.kept(_as_float(value))
+        length = self._state.frozen(row.lengths[0])
+        low = self._search(row, value, is_right=True, where=node)
+        before, last = _minus(low, 1), _minus(length, 1)
+        names = {name: self._state.new("v") for name in ("LAST", "RESULT", "SLOPE")}
+        first_height, last_height = (_as_float(heights.element([each])) for each in (ast.Constant(0), last))
+        holes = {
+            "LENGTH": length, "V": value, "LOW": low,
+            "X_LAST": _as_float(row.element([last])), "Y_LAST": last_height,
+            "X_LOW": _as_float(row.element([before])), "X_HIGH": _as_float(row.element([low])),
+            "Y_LOW": _as_float(heights.element([before])), "Y_HIGH": _as_float(heights.element([low])),
+            "LEFT": _as_float(self._scalar(given["left"])) if "left" in given else first_height,
+            "RIGHT": _as_float(self._scalar(given["right"])) if "right" in given else last_height,
+        }  # fmt: skip
+        for statement in _statements(_INTERPOLATION, names, holes):
+            self._state.put_before(statement, node)
+        return variable(names["RESULT"])
+
+    def _operands(
+        self, given: Mapping[str, ast.expr], row: str, value: str, node: ast.Call, options: Sequence[str]
+    ) -> tuple[Rows | None, ast.expr | None]:
+        """The row that is searched and the number, None for one that is something else."""
+        if row not in given or value not in given:
+            return None, None
+        rows = self._rows(given[row])
+        if rows is None or len(rows.lengths) != 1 or self._rows(given[value]) is not None:
+            return None, None
+        others = given.keys() - {row, value, *options}
+        if rows.mask is not None or others:
+            raise NotInKernelError(f"a search with {', '.join(sorted(others)) or 'what a mask selects'}", node)
+        return rows, self._scalar(copy.deepcopy(given[value]))
+
+    def _search(
+        self,
+        row: Rows,
+        value: ast.expr,
+        *,
+        is_right: bool,
+        where: ast.Call,
+        element: Callable[[ast.expr], ast.expr] | None = None,
+    ) -> ast.expr:
+        """The number of elements that come before a value, or are equal to it."""
+        names = {name: self._state.new("s") for name in ("LOW", "HIGH", "MIDDLE", "X")}
+        at = variable(names["MIDDLE"])
+        found = row.element([at]) if element is None else element(at)
+        sought, length = self._state.kept(value), self._state.frozen(row.lengths[0])
+        text = _SEARCH.replace("TEST", _IS_NOT_ABOVE if is_right else _IS_BELOW)
+        for statement in _statements(text, names, {"LENGTH": length, "ELEMENT": found, "V": sought}):
+            self._state.put_before(statement, where)
+        self._state.lower.take_counter(names["LOW"])
+        return variable(names["LOW"])
+
+
+def _literal(node: ast.expr, values: Sequence[object], where: ast.Call) -> object:
+    if not isinstance(node, ast.Constant) or node.value not in values:
+        raise NotInKernelError("a search whose side is no literal", where)
+    return node.value
+
+
+def _as_float(value: ast.expr) -> ast.expr:
+    return _expression("kapi_np.float64(VALUE)", {"VALUE": value})
+
+
+def _minus(value: ast.expr, number: int) -> ast.expr:
+    return ast.BinOp(copy.deepcopy(value), ast.Sub(), ast.Constant(number))
+
+
+def _expression(text: str, holes: Mapping[str, ast.expr]) -> ast.expr:
+    (statement,) = _statements(text, {}, holes)
+    assert isinstance(statement, ast.Expr)
+    return statement.value
+
+
+def _statements(text: str, names: Mapping[str, str], holes: Mapping[str, ast.expr]) -> list[ast.stmt]:
+    """Statements in which capital names are variables of these names, or expressions."""
+    made = [_Filled(names, holes).visit(each) for each in ast.parse(text).body]
+    for statement in made:
+        for each in ast.walk(statement):
+            for field in ("lineno", "col_offset", "end_lineno", "end_col_offset"):
+                each.__dict__.pop(field, None)  # they are told at the line of the call
+    return made
+
+
+class _Filled(ast.NodeTransformer):
+    def __init__(self, names: Mapping[str, str], holes: Mapping[str, ast.expr]) -> None:
+        self._names, self._holes = names, holes
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        if node.id in self._names:
+            return ast.Name(self._names[node.id], node.ctx)
+        return copy.deepcopy(self._holes[node.id]) if node.id in self._holes else node

@@ -1,0 +1,134 @@
+"""Loops over single elements of USM arrays, and loops that do work on whole arrays or rows as well."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+import numpy as np
+
+from kapi_numba_offload.analysis.kinds import SCALAR, ArrayKind, Kind
+from kapi_numba_offload.analysis.numpy_functions import numpy_name
+from kapi_numba_offload.loops.loop_syntax import is_parallel
+from kapi_numba_offload.partition.facts import Facts
+from kapi_numba_offload.partition.numbas_code import called_function, may_be_row
+
+__all__ = ["array_of_elements", "does_whole_arrays", "elements", "is_of_arrays"]
+
+
+def elements(facts: Facts, statement: ast.stmt) -> Iterator[ast.expr]:
+    """Accesses to single elements of USM arrays, those of parallel loops within left out."""
+    if isinstance(statement, ast.For) and is_parallel(statement, facts.names):
+        return
+    if isinstance(statement, ast.For) and _is_over_elements(facts, statement.iter):
+        yield statement.iter
+    for child in ast.iter_child_nodes(statement):
+        if isinstance(child, ast.stmt):
+            yield from elements(facts, child)
+        else:
+            for node in ast.walk(child):
+                if _is_element(facts, node):
+                    yield node  # type: ignore[misc]  # an expression, as it is an element
+
+
+def array_of_elements(facts: Facts, node: ast.expr) -> str | None:
+    """A parameter that is a USM array whose elements a comprehension takes one by one; None if there is none."""
+    for each in ast.walk(node):
+        owner = getattr(each, "value" if isinstance(each, ast.Subscript) else "iter", None)
+        if isinstance(owner, ast.Name) and owner.id in facts.usm_parameters:
+            return owner.id
+    return None
+
+
+def does_whole_arrays(facts: Facts, statement: ast.For | ast.While) -> bool:
+    """Whether each turn of the loop that touches elements has work on whole arrays or rows for the device, too.
+
+    Then it stays on the device: what touches elements goes along in small kernels. Of nested loops each that has such
+    statements in its own body must have both.
+    """
+    own = [each for each in statement.body if not isinstance(each, (ast.For, ast.While))]
+    inner = [each for each in statement.body if isinstance(each, (ast.For, ast.While))]
+    head = statement.test if isinstance(statement, ast.While) else statement.iter
+    if isinstance(statement, ast.For) and _is_over_elements(facts, statement.iter):
+        return False
+    if any(_has_elements(facts, each) for each in (head, *statement.orelse)):
+        return False
+    if any(_is_indexed_by_elements(facts, each) for each in own):
+        return False  # the host would wait for a number in each turn before it knows what to submit
+    if any(_has_elements(facts, each) for each in own) and not any(is_of_arrays(facts, each) for each in own):
+        return False
+    if any(isinstance(each, (ast.For, ast.While)) for one in own for each in ast.walk(one)):
+        return False  # a loop within a branch
+    return all(next(elements(facts, each), None) is None or does_whole_arrays(facts, each) for each in inner)
+
+
+def _has_elements(facts: Facts, node: ast.AST) -> bool:
+    return any(_is_element(facts, each) for each in ast.walk(node))
+
+
+def _is_element(facts: Facts, node: ast.AST) -> bool:
+    """Whether a node is an element of a USM array, or a call of a function of the author's that touches elements."""
+    if isinstance(node, ast.Call):
+        found = called_function(facts, node) if any(_is_row(facts, each) for each in node.args) else None
+        return found is not None and any(next(elements(found[0], each), None) is not None for each in found[1])
+    if not isinstance(node, ast.Subscript):
+        return False
+    if isinstance(node.value, ast.Attribute) and node.value.attr == "flat":
+        return facts.is_usm(node.value.value)
+    if not facts.is_usm(node.value):
+        return False
+    kind = facts.kinds.kind(node)
+    return kind == SCALAR or (isinstance(kind, ArrayKind) and kind.may_be_element)
+
+
+def _is_indexed_by_elements(facts: Facts, node: ast.AST) -> bool:
+    return any(isinstance(each, ast.Subscript) and _has_elements(facts, each.slice) for each in ast.walk(node))
+
+
+def is_of_arrays(facts: Facts, statement: ast.stmt) -> bool:
+    """Whether a statement computes with whole arrays or rows on the device."""
+    return any(
+        isinstance(each, (ast.BinOp, ast.UnaryOp, ast.Compare, ast.Call, ast.AugAssign))
+        and (
+            any(_is_row(facts, inner) for inner in ast.iter_child_nodes(each) if isinstance(inner, ast.expr))
+            or (isinstance(each, ast.AugAssign) and _is_row_kind(facts.kinds.target(each)))
+        )
+        and not (isinstance(each, ast.Call) and not _calls_for_arrays(facts, each))
+        for each in ast.walk(statement)
+    )
+
+
+def _calls_for_arrays(facts: Facts, call: ast.Call) -> bool:
+    """Whether a call is of a NumPy function, or of one of the author's that computes with whole arrays or rows itself.
+
+    Not, say, of `len`, or of a function of which nothing is known.
+    """
+    if numpy_name(facts.names.value(call.func)) is not None:
+        return True
+    found = called_function(facts, call)
+    return found is not None and any(is_of_arrays(found[0], each) for each in found[1])
+
+
+def _is_row(facts: Facts, node: ast.expr) -> bool:
+    return _is_row_kind(facts.kinds.kind(node))
+
+
+def _is_row_kind(kind: Kind) -> bool:
+    return may_be_row(kind) and not kind.may_be_element
+
+
+def _is_over_elements(facts: Facts, node: ast.expr) -> bool:
+    """Whether what is iterated gives elements of USM arrays one by one, or the indices of all of them."""
+    if facts.kinds.kind(node) == ArrayKind(True, 1):
+        return True
+    if isinstance(node, ast.Attribute):
+        return node.attr == "flat" and facts.is_usm(node.value)
+    if not isinstance(node, ast.Call):
+        return False
+    function = facts.names.value(node.func)
+    if function in (zip, enumerate, reversed):
+        return any(_is_over_elements(facts, each) for each in node.args)
+    is_of_all = function in (np.ndindex, np.ndenumerate, np.nditer)
+    return is_of_all and any(
+        facts.is_usm(each) for arg in node.args for each in ast.walk(arg) if isinstance(each, ast.expr)
+    )

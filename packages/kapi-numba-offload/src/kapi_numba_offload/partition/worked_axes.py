@@ -1,0 +1,149 @@
+"""The axes of arrays that the statements of a loop work on, and how deep its parallel loops are nested."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Sequence
+
+from kapi_numba_offload.analysis.kinds import ANY, SCALAR, ArrayKind
+from kapi_numba_offload.analysis.names import UNKNOWN
+from kapi_numba_offload.analysis.numpy_functions import numpy_name
+from kapi_numba_offload.loops.host.small_loops import WorkedAxes
+from kapi_numba_offload.loops.loop_syntax import is_parallel
+from kapi_numba_offload.partition.element_loops import is_of_arrays
+from kapi_numba_offload.partition.facts import Facts
+from kapi_numba_offload.partition.numbas_code import called_function
+
+__all__ = ["parallel_depth", "worked_axes"]
+
+_OPERATIONS = (ast.BinOp, ast.UnaryOp, ast.Compare, ast.Call)
+_CONTRACTIONS = {"dot", "inner", "vdot", "matmul"}
+
+
+def worked_axes(facts: Facts, nodes: Sequence[ast.AST]) -> WorkedAxes:
+    """The axes of arrays that the statements of a loop work on."""
+    ranks = [
+        _axes(facts, each)
+        for each in nodes
+        if isinstance(each, _OPERATIONS) or (isinstance(each, ast.Subscript) and not isinstance(each.ctx, ast.Load))
+    ]
+    known = [each for each in ranks if each is not None]
+    most = max(known) or None if known and len(known) == len(ranks) else None
+    products = [each for each in nodes if isinstance(each, (ast.BinOp, ast.Call)) and _is_contraction(facts, each)]
+    of_products = [_rank(facts, operand) for each in products for operand in _operands(facts, each)]
+    if None in of_products:
+        most = None  # they may be stacks of matrices
+    return WorkedAxes(most, max((each or 0 for each in of_products), default=0), _parts(facts, nodes))
+
+
+def _parts(facts: Facts, nodes: Sequence[ast.AST]) -> dict[str, dict[int, int | str]]:
+    """For each array that is only named with indices, how much of its axes the statements work on."""
+    found: dict[str, dict[int, int | str]] = {}
+    inside = set()
+    stored = {each.id for each in nodes if isinstance(each, ast.Name) and not isinstance(each.ctx, ast.Load)}
+    for each in nodes:
+        if isinstance(each, ast.Subscript) and isinstance(each.value, ast.Name) and facts.is_usm(each.value):
+            axes = each.slice.elts if isinstance(each.slice, ast.Tuple) else [each.slice]
+            is_plain = all(isinstance(axis, ast.Slice) or facts.kinds.kind(axis) == SCALAR for axis in axes)
+            own = {number: part for number, axis in enumerate(axes) if (part := _part(axis, stored)) is not None}
+            before = found.get(each.value.id, own)
+            found[each.value.id] = {axis: part for axis, part in own.items() if is_plain and before.get(axis) == part}
+            inside.add(id(each.value))
+        elif isinstance(each, ast.Attribute) and each.attr in ("shape", "dtype", "size", "ndim"):
+            inside.add(id(each.value))
+    named = {each.id for each in nodes if isinstance(each, ast.Name) and id(each) not in inside}
+    return {name: axes for name, axes in found.items() if axes and name not in named}
+
+
+def _part(axis: ast.expr, stored: set[str]) -> int | str | None:
+    """How many elements of an axis an index names: one, or those of a slice such as `i:i + k`; None if that is open."""
+    if not isinstance(axis, ast.Slice):
+        return 1
+    upper = axis.upper
+    if not isinstance(upper, ast.BinOp) or not isinstance(upper.op, ast.Add) or axis.lower is None:
+        return None
+    if ast.unparse(upper.left) != ast.unparse(axis.lower):
+        return None
+    count = upper.right
+    if isinstance(count, ast.Name):
+        return None if count.id in stored else count.id
+    return count.value if isinstance(count, ast.Constant) and type(count.value) is int else None
+
+
+def _axes(facts: Facts, node: ast.expr) -> int | None:
+    """How many axes an expression works on at most; None if that is not known."""
+    if isinstance(node, (ast.BinOp, ast.Call)) and _is_contraction(facts, node):
+        operands = _operands(facts, node)
+        of_operands = [rank for each in operands if (rank := _rank(facts, each)) is not None]
+        if len(of_operands) < len(operands):
+            return None
+        within = [_axes(facts, each) for each in operands if isinstance(each, _OPERATIONS)]
+        result = sum(of_operands) - 2 if max(of_operands) <= 2 else max(of_operands)
+        return None if None in within else max([result, *(each or 0 for each in within)])
+    inner: list[ast.expr] = []
+    if isinstance(node, (ast.BinOp, ast.UnaryOp, ast.Compare)):
+        inner = [each for each in ast.iter_child_nodes(node) if isinstance(each, ast.expr)]
+    elif isinstance(node, ast.Call):
+        function = facts.names.value(node.func)
+        inner = [*node.args, *(each.value for each in node.keywords)]
+        if function is UNKNOWN and isinstance(node.func, ast.Attribute):
+            inner.append(node.func.value)
+    kind = facts.kinds.kind(node)
+    ranks = [0 if isinstance(each, ast.Constant) else _axes(facts, each) for each in inner]
+    is_operation = isinstance(node, (ast.BinOp, ast.UnaryOp, ast.Compare))
+    if isinstance(kind, ArrayKind) and not is_operation:
+        ranks.append(kind.ndim)
+    if kind == ANY and not inner:
+        return 0  # a value that is no array, or one that its users tell of
+    known = [each for each in ranks if each is not None]
+    return max(known, default=0) if len(known) == len(ranks) else None
+
+
+def _rank(facts: Facts, node: ast.expr) -> int | None:
+    """The rank of an operand, as far as it is known."""
+    kind = facts.kinds.kind(node)
+    return kind.ndim if isinstance(kind, ArrayKind) else 0 if kind == SCALAR else None
+
+
+def _operands(facts: Facts, node: ast.BinOp | ast.Call) -> list[ast.expr]:
+    return [node.left, node.right] if isinstance(node, ast.BinOp) else node.args
+
+
+def _is_contraction(facts: Facts, node: ast.BinOp | ast.Call) -> bool:
+    """Whether the result has no more axes than the operands."""
+    if isinstance(node, ast.BinOp):
+        return isinstance(node.op, ast.MatMult)
+    return numpy_name(facts.names.value(node.func)) in _CONTRACTIONS
+
+
+def parallel_depth(facts: Facts, nodes: Iterable[ast.AST]) -> int | None:
+    """How many loops and rows are nested in the `prange` loops among nodes, at most, these included.
+
+    Returns
+    -------
+    int or None
+        None where that does not tell how much work there is: for a loop whose iterations the source does not count.
+    """
+    found = [_depth(facts, each) for each in nodes if isinstance(each, ast.For) and is_parallel(each, facts.names)]
+    for each in nodes:
+        called = called_function(facts, each) if isinstance(each, ast.Call) else None
+        if called is not None:
+            found.append(parallel_depth(called[0], [node for part in called[1] for node in ast.walk(part)]))
+    known = [each for each in found if each is not None]
+    return max(known, default=0) if len(known) == len(found) else None
+
+
+def _depth(facts: Facts, node: ast.AST) -> int | None:
+    """How many loops and rows are nested in a node."""
+    if isinstance(node, ast.While):
+        return None
+    parts: list[ast.AST] = list(ast.iter_child_nodes(node))
+    called = called_function(facts, node) if isinstance(node, ast.Call) else None
+    found = [_depth(facts, each) for each in parts]
+    if called is not None:
+        found += [_depth(called[0], each) for each in called[1]]
+    known = [each for each in found if each is not None]
+    if len(known) < len(found):
+        return None
+    is_row = isinstance(node, ast.stmt) and not isinstance(node, (ast.For, ast.If)) and is_of_arrays(facts, node)
+    return max(known, default=0) + (isinstance(node, ast.For) or is_row)

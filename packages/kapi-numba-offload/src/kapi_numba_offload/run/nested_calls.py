@@ -1,0 +1,65 @@
+"""Which offloaded functions an offloaded function has called: reports of it tell of theirs as well."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable
+from typing import Any
+
+__all__ = ["OffloadedParts", "called_within", "run_within"]
+
+_state = threading.local()
+
+
+class OffloadedParts:
+    """A function made for argument types, whose calls may tell of its parts.
+
+    Attributes
+    ----------
+    function : function
+        As written.
+    arguments : tuple of numba.types.Type
+        The types of its arguments.
+    called : dict
+        The offloaded functions that its calls called themselves, by identity.
+    """
+
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...]
+
+    def __init__(self) -> None:
+        self.called: dict[int, OffloadedParts] = {}
+
+    @property
+    def reported(self) -> tuple[Any, ...]:
+        """The parts that reports name."""
+        raise TypeError(f"{type(self).__name__} must define reported")
+
+    @property
+    def explained(self) -> tuple[Any, ...]:
+        """Those, and the calls of NumPy's functions."""
+        return self.reported
+
+
+def run_within(one: OffloadedParts, call: Callable[..., Any], args: Iterable[Any]) -> Any:
+    """Call what runs a function, and note that the function that this thread runs has called it."""
+    outer: OffloadedParts | None = getattr(_state, "running", None)
+    if outer is not None:
+        outer.called.setdefault(id(one), one)
+    _state.running = one
+    try:
+        return call(*args)
+    finally:
+        _state.running = outer
+
+
+def called_within(first: Iterable[OffloadedParts]) -> list[OffloadedParts]:
+    """The functions, and all that they called, in the order in which they were first called; each once."""
+    found: dict[int, OffloadedParts] = {}
+    waiting = list(first)
+    while waiting:
+        each = waiting.pop(0)
+        if id(each) not in found:
+            found[id(each)] = each
+            waiting += each.called.values()
+    return list(found.values())

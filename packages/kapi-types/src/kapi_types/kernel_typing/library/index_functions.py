@@ -1,0 +1,36 @@
+# mypy: disable-error-code="no-untyped-def,no-untyped-call"
+"""Indices that count from the end, and the bounds and lengths of slices, as Python has them.
+
+Kernels count no index from the end. Code that is written for kernels, as that of offloaded loops, calls these.
+"""
+
+from __future__ import annotations
+
+__all__ = ["slice_bound", "slice_bound_down", "slice_length", "slice_length_down", "wrapped_index"]
+
+
+def wrapped_index(index, length):
+    """An index that may count from the end, from the start."""
+    return index + length if index < 0 else index
+
+
+def slice_bound(bound, length):
+    """A bound of a slice of positive step, between 0 and the length."""
+    counted = bound + length if bound < 0 else bound
+    return max(0, min(counted, length))
+
+
+def slice_bound_down(bound, length):
+    """A bound of a slice of negative step, between -1 and the last index."""
+    counted = bound + length if bound < 0 else bound
+    return max(-1, min(counted, length - 1))
+
+
+def slice_length(start, stop, step):
+    """How many elements a slice of positive step has."""
+    return max(0, (stop - start + step - 1) // step)
+
+
+def slice_length_down(start, stop, step):
+    """How many elements a slice has that goes down by `step`."""
+    return max(0, (start - stop + step - 1) // step)
