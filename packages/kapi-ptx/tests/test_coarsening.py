@@ -302,3 +302,11 @@ def test_long_bodies_have_one_entry_point(assembled_compile):
     names: dict = {}
     exec(source, names)
     assert assembled_compile(names["long"], TWO, target=BOTH).coarse_entry_point is None
+
+
+def test_kernel_with_lines_of_its_source_has_one_entry_point(assembled_compile):
+    """A profiler looks for them in the entry point that runs."""
+    with_lines = assembled_compile(in_place, TWO, target=BOTH, options=KernelOptions(lineinfo=True))
+    assert with_lines.coarse_entry_point is None
+    assert "\t.loc\t" in with_lines.ptx
+    assert assembled_compile(in_place, TWO, target=BOTH).coarse_entry_point is not None

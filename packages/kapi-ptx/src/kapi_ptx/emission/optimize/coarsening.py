@@ -99,6 +99,8 @@ def _parted(function: Function) -> _Kernel | None:
     """The parts of a kernel that is a guard, a body, and a return."""
     if "ptx_kernel" not in function.words or len(function.blocks) != 3:
         return None
+    if any(each.attachment("dbg") for block in function.blocks for each in block.instructions):
+        return None  # profilers look for the lines of the source in the kernel's own entry point
     *guard, branch = _code(function.entry)
     block = next((each for each in guard if each.callee == _BLOCK_ID), None)
     targets = function.entry.successors
