@@ -168,7 +168,7 @@ def driver():
     (library,) = [
         file.locate()
         for file in importlib.metadata.files("intel-opencl-rt")
-        if file.name.startswith("libintelocl.so") or file.name == "intelocl64.dll"
+        if re.fullmatch(r"libintelocl\.so[.\d]*|intelocl64\.dll", file.name)
     ][:1]
     return os.path.realpath(library)
 
