@@ -85,7 +85,11 @@ class Writer:
             return f"int({rng.choice(['min', 'max'])}({one} % 1000, {other} % 1000))"
         if form < 13:
             return f"int({one} % 900 if {self.leaf()} < {other} else {self.leaf()} % 800)"
-        calls = [f"scaled({one}, {self.leaf()} % 99)", f"within({one} % 70000)", f"int({one})", f"abs({one})"]
+        calls = [
+            f"scaled({one}, {self.leaf()} % 99)", f"within({one} % 70000)", f"int({one})", f"abs({one})",
+            f"({one} % 50) ** {rng.choice([2, 3])}", f"(({one} > {other}) + ({self.leaf()} < {self.leaf()}))",
+            f"divmod({one}, 7)[1]", f"np.{rng.choice(['int32', 'uint8', 'int64'])}(a[i])", f"np.int16({one} % 9000)",
+        ]  # fmt: skip
         return rng.choice(calls)
 
     def factor(self) -> str:

@@ -5,7 +5,10 @@ import numba
 import numpy as np
 import pytest
 
-pytestmark = pytest.mark.filterwarnings("ignore::kapi_numba_offload.OffloadFallbackWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::kapi_numba_offload.OffloadFallbackWarning"),
+    pytest.mark.filterwarnings("ignore::kapi_numba_offload.ArrayIntegersWarning"),
+]
 
 
 def running_sum(a, b):

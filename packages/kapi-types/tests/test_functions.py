@@ -24,6 +24,8 @@ STRONG = {"f2": types.float16, "f4": types.float32, "f8": types.float64}
 class Context:
     """Stands for the typing context: notes what would be compiled."""
 
+    has_numba_integers = False
+
     def __init__(self):
         self.compiled = []
 

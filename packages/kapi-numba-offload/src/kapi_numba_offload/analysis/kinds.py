@@ -246,6 +246,15 @@ class Kinds:
             return _of_rank(iterated.usm, None if iterated.ndim is None else iterated.ndim - 1)
         if isinstance(iterated, TupleKind) and len(set(iterated.items)) == 1:
             return iterated.items[0]  # type: ignore[no-any-return]
+        if isinstance(node, ast.Call):
+            function = self._names.value(node.func)
+            given = [self._element(each, self.kind(each)) for each in node.args]
+            if function is zip and not node.keywords:
+                return TupleKind(tuple(given))
+            if function is enumerate and given:
+                return TupleKind((SCALAR, given[0]))
+            if function is reversed and given:
+                return given[0]
         is_range = isinstance(node, ast.Call) and getattr(self._names.value(node.func), "__name__", "") in (
             "range",
             "prange",

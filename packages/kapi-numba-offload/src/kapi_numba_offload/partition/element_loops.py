@@ -32,10 +32,10 @@ def elements(facts: Facts, statement: ast.stmt) -> Iterator[ast.expr]:
 
 
 def array_of_elements(facts: Facts, node: ast.expr) -> str | None:
-    """A parameter that is a USM array whose elements a comprehension takes one by one; None if there is none."""
+    """A variable that is a USM array whose elements a comprehension takes one by one; None if there is none."""
     for each in ast.walk(node):
         owner = getattr(each, "value" if isinstance(each, ast.Subscript) else "iter", None)
-        if isinstance(owner, ast.Name) and owner.id in facts.usm_parameters:
+        if isinstance(owner, ast.Name) and owner.id in facts.usm_names:
             return owner.id
     return None
 
@@ -69,6 +69,10 @@ def _has_elements(facts: Facts, node: ast.AST) -> bool:
 def _is_element(facts: Facts, node: ast.AST) -> bool:
     """Whether a node is an element of a USM array, or a call of a function of the author's that touches elements."""
     if isinstance(node, ast.Call):
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "item":
+            return facts.is_usm(node.func.value)
+        if isinstance(node.func, ast.Name) and _is_of_elements(facts, node.func.id):
+            return True
         found = called_function(facts, node) if any(_is_row(facts, each) for each in node.args) else None
         return found is not None and any(next(elements(found[0], each), None) is not None for each in found[1])
     if not isinstance(node, ast.Subscript):
@@ -79,6 +83,20 @@ def _is_element(facts: Facts, node: ast.AST) -> bool:
         return False
     kind = facts.kinds.kind(node)
     return kind == SCALAR or (isinstance(kind, ArrayKind) and kind.may_be_element)
+
+
+def _is_of_elements(facts: Facts, name: str) -> bool:
+    """Whether a local function of a name indexes USM arrays of the function around it."""
+    for definition in facts.local_functions:
+        names = [definition.name] if isinstance(definition, ast.FunctionDef) else []
+        if isinstance(definition, ast.Assign):
+            names = [each.id for each in definition.targets if isinstance(each, ast.Name)]
+        if name in names and any(
+            isinstance(each, ast.Subscript) and isinstance(each.value, ast.Name) and each.value.id in facts.usm_names
+            for each in ast.walk(definition)
+        ):
+            return True
+    return False
 
 
 def _is_indexed_by_elements(facts: Facts, node: ast.AST) -> bool:

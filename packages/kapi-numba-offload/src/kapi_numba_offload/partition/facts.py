@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from kapi_numba_offload.analysis.kinds import ANY, SCALAR, ArrayKind, Kinds, is_number_type
+from kapi_numba_offload.analysis.kinds import ANY, SCALAR, ArrayKind, Kind, Kinds, is_number_type
 from kapi_numba_offload.analysis.names import UNKNOWN, Names
 from kapi_numba_offload.analysis.numpy_functions import elementwise
 from kapi_numba_offload.analysis.operations import operator_operands
@@ -61,7 +61,7 @@ class Facts:
         self.original, self.definition, self.names, self.kinds = original, definition, names, kinds
         self.contiguous, self.options, self.numba_types = contiguous, options, numba_types
         self.has_narrow_integers = has_narrow_integers
-        self.usm_parameters = kinds.usm_parameters
+
         self.filename, self.function = original.__code__.co_filename, definition.name
         nodes = list(ast.walk(definition))
         self.local_functions: list[ast.stmt] = [
@@ -70,6 +70,13 @@ class Facts:
             if (isinstance(each, ast.FunctionDef) and each is not definition)
             or (isinstance(each, ast.Assign) and isinstance(each.value, ast.Lambda))
         ]
+
+        def is_array(kind: Kind) -> bool:
+            return isinstance(kind, ArrayKind) and kind.usm and kind.ndim != 0
+
+        self.usm_names = kinds.usm_parameters | {
+            each.id for each in nodes if isinstance(each, ast.Name) and is_array(kinds.kind(each))
+        }
         self._loads = Counter(
             each.id for each in nodes if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load)
         )

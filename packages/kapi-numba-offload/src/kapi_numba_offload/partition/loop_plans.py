@@ -11,7 +11,7 @@ from typing import Any
 from kapi_numba_offload.analysis.aliases import has_aliases
 from kapi_numba_offload.analysis.control_flow import assigned_at, may_leave_early, read_by_functions, why_in_place
 from kapi_numba_offload.analysis.effects import has_effects
-from kapi_numba_offload.analysis.kinds import ANY, SCALAR, ArrayKind
+from kapi_numba_offload.analysis.kinds import ANY, SCALAR, ArrayKind, Kind
 from kapi_numba_offload.elements.statements import Place
 from kapi_numba_offload.loops.host.host_copies import arrays_among
 from kapi_numba_offload.loops.host.host_loop import HostLoop, is_only_read
@@ -20,12 +20,13 @@ from kapi_numba_offload.loops.host.numbas_parallel import may_be_parallel
 from kapi_numba_offload.loops.host.small_loops import SmallLoop
 from kapi_numba_offload.loops.loop_syntax import LoopSyntax, first_use, is_parallel, parallel_loop, variables_of
 from kapi_numba_offload.loops.parallel_loop import ParallelLoop
-from kapi_numba_offload.partition.element_loops import does_whole_arrays, elements, is_of_arrays
+from kapi_numba_offload.partition.element_loops import does_whole_arrays, elements
 from kapi_numba_offload.partition.facts import Facts, loaded
 from kapi_numba_offload.partition.numbas_code import (
     called_functions,
     is_alike_for_numba,
     is_movable,
+    may_be_row,
     may_reach_beyond,
     stores_what_it_reads,
 )
@@ -360,21 +361,26 @@ def _small(facts: Facts, statement: ast.For | ast.While, following: Sequence[Seq
     nodes = list(ast.walk(statement))
     loops = [each for each in nodes if isinstance(each, ast.For)]
     has_parallel = any(is_parallel(each, facts.names) for each in loops)
-    called = called_functions(facts, nodes)
-    # These have elements, which are slow in Python, or plans of their own; and Python's integers are not Numba's.
-    is_compiled_only = has_parallel or bool(called) or facts.has_narrow_integers
-    is_alike = not has_aliases(statement) and all(is_alike_for_numba(facts, each) for each in nodes)
+    given, returned, flagged, why, definitions = _moved(facts, statement, following)
+    # In a device context types are Numba's anyway.
+    names_any_type = facts.numba_types
+    called = called_functions(facts, nodes, of_any_type=names_any_type)
+    # These have elements, which are slow in Python, or plans of their own; and NumPy's types are not Numba's.
+    is_compiled_only = has_parallel or bool(called) or facts.numba_types or _has_narrow_numbers(facts, nodes)
+    is_alike = not has_aliases(statement) and all(
+        is_alike_for_numba(facts, each, of_any_type=names_any_type) for each in nodes
+    )
     if (
-        facts.numba_types
-        or not (has_parallel or any(is_of_arrays(facts, each) for each in nodes if isinstance(each, ast.stmt)))
+        not (has_parallel or any(may_be_row(facts.kinds.kind(each)) for each in nodes if isinstance(each, ast.expr)))
         or (is_compiled_only and not is_alike)
         or not is_movable(nodes)
         or has_effects(statement, facts.names, called.keys())
     ):
         return None
-    given, returned, flagged, why, definitions = _moved(facts, statement, following)
     if why is not None or not all(_is_the_same_on_host(facts, nodes, name) for name in returned):
         return None
+    # The types of arrays that it leaves count, and kernels have their own.
+    makes_arrays = any(_makes_arrays(facts, nodes, name) for name in returned)
     # Numba does then what devices and NumPy do with zeros, and does not reach beyond arrays. Slices never do.
     options = {
         "boundscheck": any(map(may_reach_beyond, nodes)),
@@ -390,8 +396,28 @@ def _small(facts: Facts, statement: ast.For | ast.While, following: Sequence[Seq
     loop = SmallLoop(
         facts.place(statement), host, worked_axes(facts, nodes), facts.options,
         may_compile=is_alike, may_interpret=not is_compiled_only, depth=parallel_depth(facts, nodes),
+        of_any_type=facts.numba_types or not (makes_arrays or has_parallel),
     )  # fmt: skip
     return LoopPlan(loop, statement, tuple(given), left=tuple(returned), flagged=tuple(flagged))
+
+
+def _makes_arrays(facts: Facts, nodes: Sequence[ast.AST], name: str) -> bool:
+    """Whether a loop assigns an array, or what may be one, to a variable; one that is changed in place stays itself."""
+    return any(
+        isinstance(each, ast.Assign)
+        and any(_names(target, name) for target in each.targets)
+        and facts.kinds.kind(each.value) not in (SCALAR, ArrayKind(True, 0))
+        for each in nodes
+    )
+
+
+def _has_narrow_numbers(facts: Facts, nodes: Sequence[ast.AST]) -> bool:
+    """Whether a loop may compute with single integers of fewer than 64 bits, for which NumPy has other types."""
+    return facts.has_narrow_integers and any(
+        (isinstance(each, ast.AugAssign) and facts.kinds.target(each) in (SCALAR, ANY))
+        or (isinstance(each, ast.expr) and facts.number_operation(each) is not None)
+        for each in nodes
+    )
 
 
 def _is_the_same_on_host(facts: Facts, nodes: Sequence[ast.AST], name: str) -> bool:
@@ -403,7 +429,9 @@ def _is_the_same_on_host(facts: Facts, nodes: Sequence[ast.AST], name: str) -> b
             targets = each.targets
             kinds += [facts.kinds.kind(each.value) for target in targets if _names(target, name)]
         elif isinstance(each, ast.AugAssign) and _names(each.target, name):
-            kinds.append(facts.kinds.target(each))
+            before = facts.kinds.target(each)
+            # A number that becomes one on the device has no kind of its own: what it is assigned tells.
+            kinds += _assigned_kinds(facts, name) if before == ANY else [before]
             kinds.append(facts.kinds.kind(each.value))
         elif isinstance(each, ast.AnnAssign) and _names(each.target, name):
             return False
@@ -412,7 +440,17 @@ def _is_the_same_on_host(facts: Facts, nodes: Sequence[ast.AST], name: str) -> b
             kinds.append(SCALAR if is_plain and isinstance(each.target, ast.Name) else ANY)
         elif any(isinstance(target, (ast.Tuple, ast.List)) and _names(target, name) for target in targets):
             return False
-    return all(each == SCALAR or (isinstance(each, ArrayKind) and bool(each.ndim)) for each in kinds)
+    return all(each == SCALAR or (isinstance(each, ArrayKind) and each.usm) for each in kinds)
+
+
+def _assigned_kinds(facts: Facts, name: str) -> list[Kind]:
+    """The kinds of what a variable is assigned in the function; `ANY` for a parameter."""
+    found: list[Kind] = [ANY] if name in facts.names.parameters else []
+    for each in ast.walk(facts.definition):
+        if isinstance(each, ast.Assign) and any(_names(target, name) for target in each.targets):
+            is_alone = all(isinstance(target, ast.Name) for target in each.targets)
+            found.append(facts.kinds.kind(each.value) if is_alone else ANY)
+    return found
 
 
 def _names(target: ast.expr, name: str) -> bool:

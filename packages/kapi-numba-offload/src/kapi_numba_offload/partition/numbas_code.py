@@ -34,27 +34,28 @@ _NOT_SMALL = (ast.Raise, ast.Assert, ast.With, ast.Try, ast.Lambda, ast.Function
 _OF_DEVICES = {"sycl_queue", "device", "usm_type", "out"}
 
 
-def is_alike_for_numba(facts: Facts, node: ast.AST) -> bool:
+def is_alike_for_numba(facts: Facts, node: ast.AST, *, of_any_type: bool = False) -> bool:
     """Whether a part of a loop does the same for Numba.
 
-    It names no dtype whose operations have other types for Numba, reads no array that Numba would take for a constant,
-    and changes none in place that it reads: NumPy reads all of it first.
+    It reads no array that Numba would take for a constant, and changes none in place that it reads: NumPy reads all of
+    it first. Unless it is `of_any_type`, it names no dtype whose operations have other types for Numba.
     """
     if isinstance(node, ast.AugAssign):
         owner = _owner(node.target)
         is_apart = owner is not None and owner not in variables_of([ast.Expr(node.value)], ast.Load)
         return is_apart or _is_number(facts.kinds.target(node)) or _is_number(facts.kinds.kind(node.value))
     if isinstance(node, ast.keyword):
-        return node.arg != "dtype" or facts.dtype(node.value) in SAME_TYPES
+        return of_any_type or node.arg != "dtype" or facts.dtype(node.value) in SAME_TYPES
     if isinstance(node, ast.Constant):
-        return not isinstance(node.value, (str, bytes))
+        return of_any_type or not isinstance(node.value, (str, bytes))
     if not isinstance(node, (ast.Name, ast.Attribute)):
         return True
     value = facts.names.value(node)
     if value is UNKNOWN:
-        return not isinstance(node, ast.Attribute) or node.attr not in ("astype", "view", "dtype")
+        is_of_type = isinstance(node, ast.Attribute) and node.attr in ("astype", "dtype")
+        return (of_any_type or not is_of_type) and not (isinstance(node, ast.Attribute) and node.attr == "view")
     if is_number_type(value):
-        return np.dtype(value) in SAME_TYPES
+        return of_any_type or np.dtype(value) in SAME_TYPES
     is_random = (getattr(value, "__module__", None) or "").startswith("numpy.random")
     return (
         not is_random and not isinstance(value, (np.ndarray, np.dtype, tuple, list, dict)) and not is_usm_array(value)
@@ -95,13 +96,15 @@ def is_movable(nodes: Sequence[ast.AST]) -> bool:
     return not any(isinstance(each, _NOT_SMALL) for each in nodes) and not words & _OF_DEVICES
 
 
-def called_functions(facts: Facts, nodes: Sequence[ast.AST]) -> dict[ast.Call, CalledFunction]:
+def called_functions(
+    facts: Facts, nodes: Sequence[ast.AST], *, of_any_type: bool = False
+) -> dict[ast.Call, CalledFunction]:
     """The calls among parts of a loop whose functions, the author's, do the same when Numba compiles them for NumPy."""
     calls = [each for each in nodes if isinstance(each, ast.Call)]
-    return {each: found for each in calls if (found := _called_on_host(facts, each)) is not None}
+    return {each: found for each in calls if (found := _called_on_host(facts, each, of_any_type)) is not None}
 
 
-def _called_on_host(facts: Facts, call: ast.Call) -> CalledFunction | None:
+def _called_on_host(facts: Facts, call: ast.Call, of_any_type: bool) -> CalledFunction | None:
     named, value = call.func, facts.names.value(call.func)
     if not isinstance(named, ast.Name) or not isinstance(value, CPUDispatcher) or not is_generic(value):
         return None
@@ -111,12 +114,12 @@ def _called_on_host(facts: Facts, call: ast.Call) -> CalledFunction | None:
     inner, body = found
     body = [each for each in body if not (isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant))]
     nodes = [node for each in body for node in ast.walk(each)]
-    called = called_functions(inner, nodes)
+    called = called_functions(inner, nodes, of_any_type=of_any_type)
     # Two of its parameters may be one array, so that no rows are changed in place by others.
     is_alike = (
         is_movable(nodes)
         and returns_new_values(inner.definition)
-        and all(is_alike_for_numba(inner, each) for each in nodes)
+        and all(is_alike_for_numba(inner, each, of_any_type=of_any_type) for each in nodes)
         and all(_changes_by_numbers(inner, each) for each in nodes)
         and not any(has_effects(each, inner.names, called.keys()) for each in body)
     )

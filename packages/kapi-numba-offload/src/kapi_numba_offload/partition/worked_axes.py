@@ -40,6 +40,7 @@ def _parts(facts: Facts, nodes: Sequence[ast.AST]) -> dict[str, dict[int, int | 
     """For each array that is only named with indices, how much of its axes the statements work on."""
     found: dict[str, dict[int, int | str]] = {}
     inside = set()
+    measured: dict[str, dict[int, int | str]] = {}
     stored = {each.id for each in nodes if isinstance(each, ast.Name) and not isinstance(each.ctx, ast.Load)}
     for each in nodes:
         if isinstance(each, ast.Subscript) and isinstance(each.value, ast.Name) and facts.is_usm(each.value):
@@ -51,6 +52,19 @@ def _parts(facts: Facts, nodes: Sequence[ast.AST]) -> dict[str, dict[int, int | 
             inside.add(id(each.value))
         elif isinstance(each, ast.Attribute) and each.attr in ("shape", "dtype", "size", "ndim"):
             inside.add(id(each.value))
+            rank = facts.is_usm(each.value) and _rank(facts, each.value)
+            if isinstance(each.value, ast.Name) and rank:
+                measured[each.value.id] = dict.fromkeys(range(rank), 1)
+        elif isinstance(each, ast.Call) and not each.keywords and (called := called_function(facts, each)) is not None:
+            # What a function works on of an array that it is given whole.
+            within = _parts(called[0], [node for part in called[1] for node in ast.walk(part)])
+            for parameter, arg in zip(called[0].names.parameters, each.args, strict=False):
+                own = {axis: part for axis, part in within.get(parameter, {}).items() if isinstance(part, int)}
+                if isinstance(arg, ast.Name) and own:
+                    before = found.get(arg.id, own)
+                    found[arg.id] = {axis: part for axis, part in own.items() if before.get(axis) == part}
+                    inside.add(id(arg))
+    found = {**measured, **found}
     named = {each.id for each in nodes if isinstance(each, ast.Name) and id(each) not in inside}
     return {name: axes for name, axes in found.items() if axes and name not in named}
 

@@ -97,6 +97,8 @@ class SmallLoop:
     depth : int or None
         How many loops and rows are nested in its `prange` loops, 0 where it has none: their iterations are as many as
         the elements along so many axes. None if that is not known, so that they stay on the device.
+    of_any_type : bool
+        Whether Numba may compile it for all types; else for those alone whose operations it gives the same types.
 
     Attributes
     ----------
@@ -114,10 +116,11 @@ class SmallLoop:
         may_compile: bool,
         may_interpret: bool,
         depth: int | None,
+        of_any_type: bool = False,
     ) -> None:
         self.place, self.host, self.options = place, host, options
         self._axes, self._depth = axes, depth
-        self._may_compile, self._may_interpret = may_compile, may_interpret
+        self._may_compile, self._may_interpret, self._of_any_type = may_compile, may_interpret, of_any_type
         self.latest: str | None = None
 
     def suits(self, *captured: Any) -> bool:
@@ -128,7 +131,8 @@ class SmallLoop:
         return self._may_interpret or self._is_compiled(captured)
 
     def _is_compiled(self, captured: Sequence[Any]) -> bool:
-        return self._may_compile and _are_alike_for_numba(captured) and self.host.compiles(captured)
+        is_alike = self._of_any_type or all(map(_has_the_same_types, captured))
+        return self._may_compile and is_alike and _are_apart(captured) and self.host.compiles(captured)
 
     def _is_small(self, captured: Sequence[Any]) -> bool:
         """Whether its arrays are small, and lie where the host reaches them, in one place."""
@@ -165,12 +169,11 @@ class SmallLoop:
             return self.host.leave((), captured, compiled=False)
 
 
-def _are_alike_for_numba(values: Sequence[Any]) -> bool:
-    """Whether values have types of which operations have the same types for Numba, and no two arrays share memory."""
+def _are_apart(values: Sequence[Any]) -> bool:
+    """Whether no two arrays share memory."""
     arrays = [each for each in values if isinstance(each, DpnpArray)]
-    pairs = itertools.combinations(arrays, 2)
-    return all(map(_has_the_same_types, values)) and not any(
-        is_same_view(one, other) or may_overlap(one, other) for one, other in pairs
+    return not any(
+        is_same_view(one, other) or may_overlap(one, other) for one, other in itertools.combinations(arrays, 2)
     )
 
 
