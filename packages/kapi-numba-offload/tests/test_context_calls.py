@@ -170,6 +170,7 @@ def test_functions_within_have_numbas_types(function, in_context, launches):
     assert launches
 
 
+@pytest.mark.filterwarnings("ignore:.*array-integers")
 def test_functions_within_have_dpnps_types_for_device_arrays(in_context):
     """A call in a context leaves calls with device arrays as they are."""
     a = np.full(3, 2**30, np.int32)

@@ -65,6 +65,8 @@ def rows(m):
     return first, second * 2, views[1]
 
 
+# A comprehension over elements runs on the host, and says so.
+@pytest.mark.filterwarnings("ignore::kapi_numba_offload.OffloadFallbackWarning")
 @pytest.mark.parametrize(
     ("function", "shape"),
     [(each, (3,)) for each in (listed, converted, unpacked, reduced, starred, by_pairs, backwards)] + [(rows, (2, 3))],
