@@ -1,4 +1,4 @@
-"""Plain loops over elements and short rows are compiled, whatever they name: Python takes no element or row by itself."""
+"""Plain loops over elements and short rows are compiled, whatever they name: Python takes no element by itself."""
 
 import dpnp
 import numba
