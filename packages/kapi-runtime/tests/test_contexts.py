@@ -116,7 +116,7 @@ def test_device_that_is_none_cannot_be_selected(given):
         kapi.select_device(given)
 
 
-@pytest.mark.parametrize("given", ["no such device", "", "gpu:7"])
+@pytest.mark.parametrize("given", ["no such device", "", "opencl:cpu:7"])
 def test_device_of_an_unknown_name_cannot_be_selected(given):
     with raises(kapi.DeviceNotFoundError, "device-unknown") as raised:
         kapi.select_device(given)
