@@ -1,4 +1,4 @@
-"""Which tests a run takes: all that are not nightly, a sample of the nightly ones, or the nightly ones whole.
+"""Selection of tests: all that are not nightly, and a sample of the nightly ones or all of them.
 
 ``KAPI_NIGHTLY``
     ``1`` runs the tests marked ``nightly`` and no others, ``all`` runs every test. Without it, only those marked

@@ -22,20 +22,19 @@ if __name__ == "__main__":
     sys.exit(bootstrap.main(Path(__file__).resolve(), sys.argv[1:]))
 
 import nox
-from tools import browsers, lanes, places
+from tools import browsers, environments, interpreters, lanes
 from tools import instruction_sets as sets_of_instructions
-from tools import pythons as interpreters
 
 nox.needs_version = ">=2026.10"
 nox.options.default_venv_backend = "uv"  # only uv has exact installs and lowest versions
 nox.options.reuse_venv = "yes"  # `--exact` installs keep what is reused true to its declaration
 nox.options.sessions = ["tests"]
-nox.options.envdir = str(places.environments(ROOT))
+nox.options.envdir = str(environments.folder(ROOT))
 os.environ.setdefault("UV_PYTHON_DOWNLOADS", "never")  # the Python that runs nox is the one tested
 # Container images tell Python to keep no bytecode; each of the hundreds of processes that tests start would then
 # compile all modules anew, which takes longer than most tests. It is kept beside the environments, not in the tree.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-os.environ.setdefault("PYTHONPYCACHEPREFIX", str(places.environments(ROOT).parent / "bytecode"))
+os.environ.setdefault("PYTHONPYCACHEPREFIX", str(environments.folder(ROOT).parent / "bytecode"))
 
 # The lowest layer first.
 PACKAGES = ("kapi-sim", "kapi-types", "kapi-lowering", "kapi-spirv", "kapi-ptx", "kapi-runtime", "kapi-numba-offload")
@@ -251,7 +250,7 @@ def integration(session: nox.Session) -> None:
 
 @nox.session
 def brief(session: nox.Session) -> None:
-    """What `tests` runs on each further Python: a sample of conformance, the READMEs' programs, 50 random kernels."""
+    """Part of `tests` for each further Python: a sample of conformance, programs of READMEs, 50 random kernels."""
     install(session, "--group", "integration")
     suites = [ROOT / "packages" / dist / "tests" / "test_conformance.py" for dist in ("kapi-sim", "kapi-runtime")]
     others = [
@@ -370,7 +369,7 @@ def nox_command(name: str, version: str = "", python: Path | None = None) -> lis
     command = [sys.executable, "-m", "nox", "--noxfile", str(ROOT / "noxfile.py"), "--session", name]
     if python is None or version == interpreters.running():
         return command
-    folder = places.environments(ROOT, version=version)
+    folder = environments.folder(ROOT, version=version)
     return [*command, "--force-python", str(python), "--envdir", str(folder)]
 
 

@@ -1,4 +1,4 @@
-"""What a launch costs the host on an NVIDIA GPU, and the first compile of a kernel: parts of cuda_speed.py."""
+"""The host's cost of a launch on an NVIDIA GPU, and of the first compile of a kernel: parts of cuda_speed.py."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 import kapi_runtime as kapi
 
-__all__ = ["compile_times", "launch_ways", "microseconds", "why"]
+__all__ = ["compile_times", "launch_variants", "microseconds", "why"]
 
 N = 256
 ADD = """
@@ -45,7 +45,7 @@ def why(error: Exception) -> str:
     return " ".join(f"{type(error).__name__}: {error}".split())[:1000]
 
 
-def launch_ways() -> dict[str, Callable[[], Callable[[], object]]]:
+def launch_variants() -> dict[str, Callable[[], Callable[[], object]]]:
     """Return what makes each way to launch; a way returns before its kernel has run."""
 
     def arrays() -> list[Any]:
@@ -115,16 +115,16 @@ def launch_ways() -> dict[str, Callable[[], Callable[[], object]]]:
 
 
 def microseconds(
-    ways: Mapping[str, Callable[[], object]], wait: Callable[[], object], rounds: int, batch: int
+    launches: Mapping[str, Callable[[], object]], wait: Callable[[], object], rounds: int, batch: int
 ) -> dict[str, float]:
-    """Return the median time of a launch, of batches that the ways run in turn; the device is idle when one begins."""
-    taken: dict[str, list[float]] = {name: [] for name in ways}
+    """Return the median time of a launch in interleaved batches; the device is idle when one begins."""
+    taken: dict[str, list[float]] = {name: [] for name in launches}
     for turn in range(rounds + 1):  # the first warms up
-        for name, way in ways.items():
+        for name, launch in launches.items():
             wait()
             start = time.perf_counter()
             for _ in range(batch):
-                way()
+                launch()
             if turn:
                 taken[name].append((time.perf_counter() - start) / batch * 1e6)
     wait()

@@ -89,7 +89,7 @@ def _uniform(xp: Any, n: int, dtype: Any = np.float32, low: float = 0.0, high: f
     return (xp.random.default_rng(n % 1009).random(n, np.float32) * (high - low) + low).astype(dtype)
 
 
-def _shown(n: int) -> str:
+def _binary_size(n: int) -> str:
     return f"2^{n.bit_length() - 1}" if n.bit_count() == 1 and n > 65536 else str(n)
 
 
@@ -114,7 +114,7 @@ def build_saxpy(xp: Any, quick: bool) -> Problem:
     x, y, z = _uniform(xp, n), _uniform(xp, n + 1)[:n], xp.empty(n, np.float32)
     own = xp.ElementwiseKernel("T a, T x, T y", "T z", "z = a * x + y") if hasattr(xp, "ElementwiseKernel") else None
     return Problem(
-        "saxpy", f"{_shown(n)} f32", kernels.saxpy, kapi.Range(n), (a, x, y, z),
+        "saxpy", f"{_binary_size(n)} f32", kernels.saxpy, kapi.Range(n), (a, x, y, z),
         SAXPY, "saxpy", (_groups(n),), (WIDTH,), (a, x, y, z, np.int32(n)),
         [z], lambda: [a * x + y],
         "saxpy", (a, x, y, z),
@@ -268,7 +268,7 @@ def build_sum(name: str, xp: Any, quick: bool) -> Problem:
     is_tree = name == "tree reduction"
     local = [kapi.LocalAccessor(WIDTH, np.float32)] if is_tree else []
     return Problem(
-        name, f"{_shown(n)} f32", tree if is_tree else over_group,
+        name, f"{_binary_size(n)} f32", tree if is_tree else over_group,
         kapi.NdRange((groups * WIDTH,), (WIDTH,)), (x, sums, *local),
         TREE if is_tree else OVER_GROUP, "tree" if is_tree else "over_group", (groups,), (WIDTH,), (x, sums),
         [sums], lambda: [x.reshape(groups, -1).sum(axis=1, dtype=np.float64)],
@@ -316,7 +316,7 @@ def build_histogram(xp: Any, quick: bool) -> Problem:
     values, counts = (_uniform(xp, n) * BINS).astype(np.uint8), xp.zeros(BINS, np.int32)
     space = kapi.NdRange((groups * WIDTH,), (WIDTH,))
     return Problem(
-        "histogram", f"{_shown(n)} bytes", histogram, space,
+        "histogram", f"{_binary_size(n)} bytes", histogram, space,
         (values, counts, n // groups, kapi.LocalAccessor(BINS, np.int32)),
         HISTOGRAM, "histogram", (groups,), (WIDTH,), (values, counts, np.int32(n // groups)),
         [counts], lambda: [sum(xp.bincount(each, minlength=BINS) for each in xp.split(values, 16))],
@@ -478,7 +478,7 @@ def build_black_scholes(real: Any, xp: Any, quick: bool) -> Problem:
     arguments = (*inputs, rate, volatility, call, put)
     single = real is np.float32
     return Problem(
-        "Black-Scholes", f"{_shown(n)} {'f32' if single else 'f64'}", black_scholes, kapi.Range(n), arguments,
+        "Black-Scholes", f"{_binary_size(n)} {'f32' if single else 'f64'}", black_scholes, kapi.Range(n), arguments,
         BLACK_SCHOLES.replace("REAL", "float" if single else "double"), "black_scholes",
         (_groups(n),), (WIDTH,), (*arguments, np.int32(n)),
         [call, put], lambda: _prices(xp, *inputs, float(rate), float(volatility)),
@@ -541,7 +541,7 @@ def build_gather(xp: Any, quick: bool) -> Problem:
     x, y = _uniform(xp, n), xp.empty(n, np.float32)
     places = xp.minimum((xp.random.default_rng(3).random(n) * n).astype(np.int32), n - 1)
     return Problem(
-        "gather", f"{_shown(n)} f32", gather, kapi.Range(n), (x, places, y),
+        "gather", f"{_binary_size(n)} f32", gather, kapi.Range(n), (x, places, y),
         GATHER, "gather", (_groups(n),), (WIDTH,), (x, places, y, np.int32(n)),
         [y], lambda: [x[places]],
         "gather", (x, places, y),
@@ -586,7 +586,7 @@ def build_scan(xp: Any, quick: bool) -> Problem:
         return [(xp.cumsum(rows, axis=1) - rows).ravel()]
 
     return Problem(
-        "exclusive scan of groups", f"{_shown(n)} i32", scan, kapi.NdRange((n,), (WIDTH,)), (x, y),
+        "exclusive scan of groups", f"{_binary_size(n)} i32", scan, kapi.NdRange((n,), (WIDTH,)), (x, y),
         SCAN, "scan", (n // WIDTH,), (WIDTH,), (x, y),
         [y], expected,
         "scan", (x, y), rtol=0, poison=-1,

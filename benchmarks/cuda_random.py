@@ -111,9 +111,9 @@ def warp_fill(out: Any, kind: str) -> Fill:
 
 
 def contenders(out: Any, kind: str) -> dict[str, Callable[[], Fill]]:
-    """What makes each contender's launch."""
+    """Each contender's launch."""
     kernel = uniform if kind == "uniform" else normal
-    ways: dict[str, Callable[[], Fill]] = {
+    launches: dict[str, Callable[[], Fill]] = {
         "kapi": lambda: kernel.bind(kapi.Range(out.size), out),
         "cuRAND, Philox": lambda: host_api(out, kind, _PHILOX),
         "cuRAND, XORWOW": lambda: host_api(out, kind, _XORWOW),
@@ -121,14 +121,14 @@ def contenders(out: Any, kind: str) -> dict[str, Callable[[], Fill]]:
     }
     if out.dtype == np.float32:
         if kind == "uniform":
-            ways["kapi, four of a counter"] = lambda: uniform_four.bind(kapi.Range(out.size // 4), out)
-        ways["Triton"] = lambda: triton_fill(out, kind)
-        ways["Warp"] = lambda: warp_fill(out, kind)
-    return ways
+            launches["kapi, four of a counter"] = lambda: uniform_four.bind(kapi.Range(out.size // 4), out)
+        launches["Triton"] = lambda: triton_fill(out, kind)
+        launches["Warp"] = lambda: warp_fill(out, kind)
+    return launches
 
 
 def wrong(out: Any, kind: str) -> str:
-    """What is wrong with the numbers, or nothing."""
+    """Describe the error in the numbers; an empty text if there is none."""
     mean, deviation = float(out.mean(dtype=np.float64)), float(out.std(dtype=np.float64))
     right = (0.5, math.sqrt(1 / 12)) if kind == "uniform" else (0.0, 1.0)
     near = 8 / math.sqrt(out.size)

@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from cuda_launches import compile_times, launch_ways, microseconds, why
+from cuda_launches import compile_times, launch_variants, microseconds, why
 from cuda_peers import triton_launch, warp_launch
 from cuda_problems import PROBLEMS, Problem
 
@@ -128,7 +128,7 @@ def contenders(problem: Problem, has_own: bool = True) -> dict[str, Callable[[],
         ]
         return lambda: kernel(*given)
 
-    ways: dict[str, Callable[[], Launch]] = {
+    launches: dict[str, Callable[[], Launch]] = {
         KAPI: in_kapi,
         CONTRACTING: lambda: in_kapi(fastmath={"contract"}),
         CPP: lambda: in_cpp("-fmad=false"),
@@ -137,8 +137,8 @@ def contenders(problem: Problem, has_own: bool = True) -> dict[str, Callable[[],
     }
     own = problem.own
     if own is not None and has_own:
-        ways[CUPY] = lambda: own
-    return ways
+        launches[CUPY] = lambda: own
+    return launches
 
 
 def wrong(results: Sequence[Any], expected: Sequence[Any], problem: Problem) -> str:
@@ -235,7 +235,7 @@ def summary(records: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any
     return found
 
 
-def table(records: Mapping[str, Mapping[str, Any]], told: Mapping[str, Mapping[str, Any]]) -> list[str]:
+def table(records: Mapping[str, Mapping[str, Any]], summaries: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """Return the ratios as lines of Markdown."""
     lines = [
         "| | kapi, ms | kapi contracting, ms | " + " | ".join(RATIOS) + " |",
@@ -246,9 +246,13 @@ def table(records: Mapping[str, Mapping[str, Any]], told: Mapping[str, Mapping[s
         cells = [f"{record['ratios'][each]:.2f}" if each in record["ratios"] else "" for each in RATIOS]
         lines.append(f"| {record['problem']} | " + " | ".join(times + cells) + " |")
     means = [
-        f"{told[each]['geometric mean']:.3f} ({told[each]['problems']})" if each in told else "" for each in RATIOS
+        f"{summaries[each]['geometric mean']:.3f} ({summaries[each]['problems']})" if each in summaries else ""
+        for each in RATIOS
     ]
-    worst = [f"{told[each]['worst']:.2f}, {told[each]['worst problem']}" if each in told else "" for each in RATIOS]
+    worst = [
+        f"{summaries[each]['worst']:.2f}, {summaries[each]['worst problem']}" if each in summaries else ""
+        for each in RATIOS
+    ]
     lines += ["| geometric mean | | | " + " | ".join(means) + " |", "| worst | | | " + " | ".join(worst) + " |"]
     lines += [
         f"\n{record['problem']}: {name} failed: {message}"
@@ -259,19 +263,19 @@ def table(records: Mapping[str, Mapping[str, Any]], told: Mapping[str, Mapping[s
 
 
 def launch_costs(quick: bool, wait: Callable[[], object]) -> dict[str, Any]:
-    """Return microseconds a launch of each way, and why some have none."""
-    ways: dict[str, Launch] = {}
+    """Return microseconds a launch of each variant, and why some have none."""
+    launches: dict[str, Launch] = {}
     failed: dict[str, str] = {}
-    for name, build in launch_ways().items():
+    for name, build in launch_variants().items():
         try:
-            way = build()
+            launch = build()
             for _ in range(20):
-                way()
+                launch()
             wait()
-            ways[name] = way
+            launches[name] = launch
         except Exception as error:
             failed[name] = why(error)
-    return {"us": microseconds(ways, wait, *((3, 20) if quick else (25, 500))), "failed": failed}
+    return {"us": microseconds(launches, wait, *((3, 20) if quick else (25, 500))), "failed": failed}
 
 
 def machine() -> dict[str, Any]:

@@ -126,5 +126,5 @@ def launched(kernel: Any, dim: Any, arguments: Any) -> Callable[[], object]:
 
 
 def fill(out: Any, kind: str, seed: int) -> Callable[[], object]:
-    """What fills an array with random numbers."""
+    """Kernel that fills an array with random numbers."""
     return launched(uniform if kind == "uniform" else normal, out.size, (out, seed))

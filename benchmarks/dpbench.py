@@ -51,7 +51,7 @@ def configurations(checkout: Path) -> list[Path]:
 
 
 def program(checkout: Path, name: str) -> tuple[dict[str, Any], str, Path]:
-    """What dpbench says of a program, the module of its folder, and the folder."""
+    """Dpbench's description of a program, the module of its folder, and the folder."""
     (path,) = [each for each in configurations(checkout) if each.stem == name]
     suite = path.parent.relative_to(checkout / "dpbench" / "configs" / "bench_info").parts
     info: dict[str, Any] = tomllib.loads(path.read_text("utf-8"))["benchmark"]
@@ -111,7 +111,7 @@ def run(checkout: Path, name: str, variant: str, preset: str) -> dict[str, Any]:
         return {each: _on_host(value, dpnp) for each, value in values.items()}, seconds
 
     expected, numpy_s = call(reference, False)
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
         found, first_s = call(function, True)
         seconds = min(call(function, True)[1] for _ in range(3))
@@ -120,7 +120,7 @@ def run(checkout: Path, name: str, variant: str, preset: str) -> dict[str, Any]:
     wrong = [each for each in compared if not agree(found[each], expected[each])]
     if name == "pca":  # as dpbench has it: eigenvectors have either sign
         wrong = [each for each in wrong if not agree(np.abs(found[each]), np.abs(expected[each]))]
-    causes = fallbacks(told)
+    causes = fallbacks(warned)
     assert kapi_numba_offload.is_registered()
     return {
         "state": "wrong" if wrong or not compared else "right",

@@ -1,4 +1,4 @@
-"""What group algorithms and atomics cost: built-in operations, trees in local memory, loops of broadcasts, OpenCL C.
+"""Cost of group algorithms and atomics: built-in operations, trees in local memory, loops of broadcasts, OpenCL C.
 
     python benchmarks/groups.py [scale]
 
@@ -107,7 +107,7 @@ def float_histogram(item: kapi.NdItem, x, out):
 
 
 def families(n: int) -> dict[str, dict[str, Callable[[], object]]]:
-    """What is compared with what, over `n` work-items."""
+    """The comparisons, over `n` work-items."""
     x = np.random.default_rng(0).integers(0, 1000, n).astype(np.int32)
     on_device = dpnp.asarray(x)
     peer = Peer(OPENCL_C, contract=False)

@@ -97,7 +97,7 @@ def run(checkout: Path, name: str, variant: str, preset: str, peers: Sequence[st
         return results, [values[each] for each in info["output_args"] if each in values], taken
 
     expected, expected_outputs, by_numpy = call(reference, False)
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
         found, outputs, first = call(function, True)
         call(function, True)
@@ -108,7 +108,7 @@ def run(checkout: Path, name: str, variant: str, preset: str, peers: Sequence[st
     host = [each.asnumpy() if isinstance(each, dpnp.ndarray) else each for each in [*found, *outputs]]
     expected += expected_outputs
     is_right = len(host) == len(expected) and all(map(agree, host, expected))
-    causes = fallbacks(told)
+    causes = fallbacks(warned)
     row = {
         "state": "right" if is_right else "wrong",
         "where": "host" if causes else "device",
@@ -141,7 +141,7 @@ def run(checkout: Path, name: str, variant: str, preset: str, peers: Sequence[st
 
 
 def times(rows: Sequence[dict[str, Any]]) -> str:
-    """What the rows that are right and on the device say of time: a program counts with its fastest variant."""
+    """Summary of times over the rows that are right and on the device: a program counts with its fastest variant."""
     best: dict[str, dict[str, Any]] = {}
     for row in rows:
         if row["state"] == "right" and row["where"] == "device":
@@ -180,7 +180,7 @@ def with_dpnp(function: Any, dpnp: Any) -> Any:
 
 
 def program(checkout: Path, name: str, preset: str) -> tuple[dict[str, Any], dict[str, Any], Any]:
-    """What NPBench says of a program, its data, and its NumPy version."""
+    """NPBench's description of a program, its data, and its NumPy version."""
     sys.path.insert(0, str(checkout))
     info, _ = module_of(checkout, name, "numpy")
     path = path_of(info)

@@ -78,7 +78,7 @@ def benchmarks(module: Any) -> Iterator[tuple[type, str]]:
 
 
 def calls(module: Any, benchmark: type, method: str) -> list[tuple[Any, tuple[Any, ...]]]:
-    """What a benchmark calls: compiled functions, those that others call left out, and copies of their arguments."""
+    """Calls of a benchmark: compiled functions that no other one calls, and copies of their arguments."""
     import numba
 
     makers = (numba.njit, numba.vectorize, numba.guvectorize("(),()"))
@@ -110,7 +110,7 @@ def calls(module: Any, benchmark: type, method: str) -> list[tuple[Any, tuple[An
 
 
 def described(value: Any) -> Any:
-    """What tells arguments of one type from those of another."""
+    """Key of an argument's type."""
     return (value.dtype.str, value.ndim, value.strides) if isinstance(value, np.ndarray) else type(value)
 
 
@@ -133,14 +133,14 @@ def compared(function: Any, given: tuple[Any, ...]) -> dict[str, Any]:
         return [each.asnumpy() if isinstance(each, dpnp.ndarray) else each for each in results], taken
 
     expected, numba_first = call(False)
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
         try:
             found, first = call(True)
         except Exception as error:
             return {"state": "error", "where": "", "cause": f"{type(error).__name__}: {error}"[:150]}
     is_right = len(found) == len(expected) and all(map(same, found, expected))
-    causes = fallbacks(told)
+    causes = fallbacks(warned)
     row = {
         "state": "right" if is_right else "wrong",
         "where": "host" if causes else "device",

@@ -1,4 +1,4 @@
-"""Whether numba.cuda's compiler refuses what `kapi_sim.numba_cuda` refuses: the tests' tables of constructs, compiled.
+"""Compare refusals of numba.cuda's compiler with those of `kapi_sim.numba_cuda`, over the tests' tables of constructs.
 
     python benchmarks/numba_cuda_constructs.py
 

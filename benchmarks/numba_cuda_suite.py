@@ -1,4 +1,4 @@
-"""How many of numba-cuda's own tests pass with `kapi_sim.numba_cuda` in the place of `numba.cuda`.
+"""Run numba-cuda's own tests with `kapi_sim.numba_cuda` instead of `numba.cuda`, and count those that pass.
 
     python benchmarks/numba_cuda_suite.py CHECKOUT [--tests FOLDER ...] [--list]
 

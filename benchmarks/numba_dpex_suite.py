@@ -1,4 +1,4 @@
-"""How many of numba-dpex's own tests and examples pass with kapi's words in the place of its modules.
+"""Run numba-dpex's own tests and examples with kapi's names instead of its modules, and count those that pass.
 
     python benchmarks/numba_dpex_suite.py CHECKOUT [--only PART ...] [--list]
 

@@ -1,4 +1,4 @@
-"""What each operator, function and conversion costs against OpenCL C's, in loops over memory that is in cache.
+"""Cost of each operator, function and conversion against OpenCL C's, in loops over memory that is in cache.
 
     python benchmarks/operations.py [word of a name]...
 

@@ -1,4 +1,4 @@
-"""What the scripts that run other people's programs share: a process for each variant, and the table."""
+"""Shared parts of the scripts that run other people's programs: a process for each variant, and the table."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def answers(
 
 
 def answer(options: argparse.Namespace, script: str, name: str, variant: str, words: Sequence[str]) -> dict[str, Any]:
-    """What a process of its own says of a variant: the last row that it prints.
+    """Run a variant in a process of its own, and return the last row that it prints.
 
     Parameters
     ----------
@@ -123,11 +123,11 @@ def _answered(
     return rows, {"state": state, "cause": said}
 
 
-def fallbacks(told: Sequence[Any]) -> str:
+def fallbacks(warned: Sequence[Any]) -> str:
     """The ids of the fallbacks among warnings, with commas between them."""
     import kapi_numba_offload
 
-    texts = [str(each.message) for each in told if each.category is kapi_numba_offload.OffloadFallbackWarning]
+    texts = [str(each.message) for each in warned if each.category is kapi_numba_offload.OffloadFallbackWarning]
     return ", ".join(sorted({match.group(1) for text in texts if (match := re.search(r"\[([a-z-]+)\]", text))}))
 
 
@@ -150,7 +150,7 @@ def line_of(row: dict[str, Any]) -> str:
 
 
 def summary(rows: Sequence[dict[str, Any]]) -> str:
-    """How many programs are right and on the device in some variant, and what stops the others."""
+    """Count the programs that are right and on the device in some variant, and the causes that stop the others."""
     programs: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
         programs.setdefault(row["program"], []).append(row)

@@ -1,4 +1,4 @@
-"""What a run of the benchmarks says: a table in the terminal, a JSON file, and a chart."""
+"""Reports of a run of the benchmarks: a table in the terminal, a JSON file, and a chart."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Row:
     timings: Mapping[str, Timing]
 
     def speed(self, column: str, peer: str) -> float | None:
-        """How many times faster than `peer` a column is, by medians; None where one of them is missing."""
+        """Speed of a column relative to `peer`, by medians; None where one of them is missing."""
         if column not in self.timings or peer not in self.timings:
             return None
         return self.timings[peer].median / self.timings[column].median

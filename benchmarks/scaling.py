@@ -1,4 +1,4 @@
-"""How costs grow: with the work and the processors, the arguments of a launch, the lines of a kernel."""
+"""Growth of costs with the work, the processors, the arguments of a launch, and the lines of a kernel."""
 
 from __future__ import annotations
 

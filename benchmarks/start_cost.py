@@ -1,4 +1,4 @@
-"""What stands before the first result: imports, the compile of one kernel cold, warm and from the disk cache."""
+"""Cost of the first result: imports, the compile of one kernel cold, warm and from the disk cache."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ extensions = [
     "kapi_lessons",
     "kapi_notebooks",
     "kapi_tables",
-    "kapi_words",
+    "kapi_intrinsics",
 ]
 exclude_patterns = ["_build", "_extensions", "live"]
 root_doc = "index"

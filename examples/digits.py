@@ -38,7 +38,7 @@ TOLERANCE = 1e-4  # of distances up to about 80, in float32
 
 @dataclass(frozen=True)
 class Settings:
-    """How much of everything.
+    """Sizes of the demo.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ QUICK = Settings(digits=600, simulated=24, rounds=3)
 
 @dataclass(frozen=True)
 class Found:
-    """What the device found.
+    """Results of the device.
 
     Attributes
     ----------

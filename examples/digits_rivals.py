@@ -18,7 +18,7 @@ __all__ = ["Timing", "interleaved", "rivals"]
 
 @dataclass(frozen=True)
 class Timing:
-    """What was measured of one way to compute the distances.
+    """Measurements of one method to compute the distances.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What a package imports, against what its ``pyproject.toml`` declares.
+"""Compare a package's imports with the dependencies that its ``pyproject.toml`` declares.
 
 deptry 0.25.1 misses three faults that this finds: imports under ``TYPE_CHECKING``, an import of one of several
 distributions that share a folder (``cuda``), and a dependency whose marker is never true.  It also needs an environment

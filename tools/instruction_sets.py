@@ -1,4 +1,4 @@
-"""Which instruction sets Intel's OpenCL runtime for CPUs may be told to compile for, on this processor."""
+"""Instruction sets that Intel's OpenCL runtime for CPUs can compile for on this processor."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ _MOST_LANES = 4  # more gain nothing: the longest session is what a run waits fo
 
 @dataclass(frozen=True)
 class Outcome:
-    """How one command ended.
+    """Outcome of one command.
 
     Attributes
     ----------

@@ -33,9 +33,9 @@ class _Files:
             self.run.add(ROOT / report.nodeid.partition("::")[0])
 
 
-def merged(known: set[Message], met: set[Message], files: set[str]) -> set[Message]:
+def merged(known: set[Message], found: set[Message], files: set[str]) -> set[Message]:
     """Return what a snapshot is to hold after the tests of these files have met these messages."""
-    return {each for each in known if each.file not in files} | met
+    return {each for each in known if each.file not in files} | found
 
 
 def main(arguments: list[str]) -> int:
@@ -48,12 +48,14 @@ def main(arguments: list[str]) -> int:
     places = options.tests or [str(each.parents[1]) for each in ROOT.glob(f"packages/*/tests/{SNAPSHOT}")]
     with collecting() as collected:
         status = int(pytest.main(["-q", f"--rootdir={ROOT}", *places], plugins=[files]))
-    met: dict[Path, set[Message]] = defaultdict(set)
+    found: dict[Path, set[Message]] = defaultdict(set)
     for snapshot, message in collected:
-        met[snapshot].add(message)
-    for snapshot in sorted({*met, *(each.parent / SNAPSHOT for each in files.run)} & set(ROOT.rglob(str(SNAPSHOT)))):
+        found[snapshot].add(message)
+    for snapshot in sorted({*found, *(each.parent / SNAPSHOT for each in files.run)} & set(ROOT.rglob(str(SNAPSHOT)))):
         known = set(read_messages(snapshot))
-        wanted = merged(known, met[snapshot], {each.name for each in files.run if snapshot.parents[1] in each.parents})
+        wanted = merged(
+            known, found[snapshot], {each.name for each in files.run if snapshot.parents[1] in each.parents}
+        )
         if wanted != known and options.rewrite:
             write_messages(snapshot, wanted)
         for word, messages in (("new", wanted - known), ("no longer met", known - wanted)):

@@ -31,7 +31,7 @@ SHORT_FORM = re.compile(r"(?:\b(?:e\.g|i\.e|cf|vs|No|Fig)|(?<![\w-])[A-Z])\.$")
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """What was counted on one page, or on all.
+    """Counts of one page, or of all.
 
     Attributes
     ----------

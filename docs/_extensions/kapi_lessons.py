@@ -104,7 +104,7 @@ def _download(directive: SphinxDirective, file: Path) -> str:
 
 
 def _parsed(directive: SphinxDirective, text: str) -> list[nodes.Node]:
-    """What the page's own parser makes of a text."""
+    """The nodes that the page's own parser makes of a text."""
     container = nodes.container()
     source = directive.get_source_info()[0]
     directive.state.nested_parse(StringList(text.splitlines(), source), directive.content_offset, container)

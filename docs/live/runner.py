@@ -1,4 +1,4 @@
-"""What runs in the reader's browser: one program of an exercise or a puzzle, judged and traced."""
+"""Runner in the reader's browser: one program of an exercise or a puzzle, judged and traced."""
 
 from __future__ import annotations
 

@@ -228,7 +228,7 @@ def arrays_read_by_native_code() -> Any:
 
 
 def _readers(kernel: Any, space: Any) -> int:
-    """How many native readers the only plan of a kernel has."""
+    """The number of native readers of the only plan of a kernel."""
     (plan,) = kernel._plans[space]
     assert isinstance(plan.pack.__globals__.get("words"), memoryview)
     return sum(isinstance(each, Reader) for each in plan.pack.__globals__.values())
@@ -341,7 +341,7 @@ def order_pytorch_before() -> Any:
 
 @check
 def order_pytorch_after() -> Any:
-    """What PyTorch puts on its current stream after a launch sees what the kernel wrote."""
+    """PyTorch's work on its current stream after a launch sees the kernel's stores."""
     torch = torch_()
     x = torch.ones(N, device="cuda")
     slowly[kapi.Range(N)](x, torch.zeros(N, device="cuda"), 3)
@@ -432,7 +432,7 @@ def order_of_launches() -> Any:
 
 @check
 def owners_stay_alive() -> Any:
-    """What a launch uses is not given to others before it has run."""
+    """The memory of a launch is not reused before it has run."""
     torch = torch_()
     x, stream = torch.ones(N, device="cuda"), torch.cuda.Stream()
     slowly[kapi.Range(N)](x, torch.zeros(N, device="cuda"), 3)

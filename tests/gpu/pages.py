@@ -56,7 +56,7 @@ def on_device(is_numba: bool, **arrays: np.ndarray[Any, Any]) -> Names:
 
 
 def host(array: Any) -> np.ndarray[Any, Any]:
-    """What an array holds."""
+    """An array's elements."""
     made: np.ndarray[Any, Any] = array.copy_to_host() if hasattr(array, "copy_to_host") else array.get()
     return made
 
@@ -68,7 +68,7 @@ def saxpy(names: Names) -> bool:
 
 
 def given_to(block: Block) -> tuple[Names, Callable[[Names], bool]]:
-    """What a block takes for given, and what tells whether the outcome is right."""
+    """Prelude of a block, and the check of its outcome."""
     is_numba = "from numba import cuda" in block.code
     if "group_sums[" in block.code:
         return sums_of(4096, 256, is_numba)

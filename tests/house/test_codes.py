@@ -80,7 +80,7 @@ def test_every_code_is_used(trees, codes):
     assert sorted(set(codes) - used) == []
 
 
-def test_every_code_is_met_by_a_test(root, codes):
+def test_every_code_occurs_in_a_test(root, codes):
     """Its message is in a snapshot, or a test names it whose message is in none."""
     met = set()
     for snapshot in root.glob("packages/*/tests/snapshots/messages.txt"):
@@ -91,7 +91,7 @@ def test_every_code_is_met_by_a_test(root, codes):
     assert sorted(set(codes) - met) == []
 
 
-def test_codes_are_words_and_meanings_one_line(codes):
+def test_codes_are_terms_and_meanings_one_line(codes):
     for code, meaning in codes.items():
         assert re.fullmatch("[a-z0-9]+(-[a-z0-9]+)*", code), code
         assert re.fullmatch("[^\n]{10,110}[^.\n]", meaning), code

@@ -4,7 +4,7 @@ import os
 import re
 
 import pytest
-from tools import archives, isolation, pythons, release
+from tools import archives, interpreters, isolation, release
 
 PACKAGES = ("kapi-sim", "kapi-types", "kapi-lowering", "kapi-spirv", "kapi-ptx", "kapi-runtime", "kapi-numba-offload")
 
@@ -48,6 +48,6 @@ def test_ci_runs_the_readme_s_test_command_on_every_python_and_nothing_else(root
     assert [line for line in script.splitlines() if line and not line.startswith("#")] == [
         "set -euo pipefail",
         'cd "$(dirname "${BASH_SOURCE[0]}")/.."',
-        f"export KAPI_PYTHONS={','.join(pythons.SUPPORTED)}",
+        f"export KAPI_PYTHONS={','.join(interpreters.SUPPORTED)}",
         f"exec {command}",
     ]

@@ -47,7 +47,7 @@ def test_sessions_and_scripts_that_others_run_exist(root):
     assert all((root / name).is_file() for text in texts for name in re.findall(r"python3? ([\w/]+\.py)", text))
 
 
-def test_pythons_of_workflows_are_one_list_and_are_claimed(projects):
+def test_python_versions_of_workflows_are_one_list_and_are_claimed(projects):
     pythons = jobs("tests.yml")["linux"]["strategy"]["matrix"]["python"]
     for path in WORKFLOWS:
         for job in jobs(path.name).values():

@@ -113,7 +113,7 @@ def test_sample_of_a_night_is_repeated_by_its_seed(run):
     assert first == again
 
 
-def test_nightly_tests_are_run_whole(run):
+def test_nightly_tests_are_run_in_full(run):
     ((_, _, alone), (_, _, everything)), _ = run({"KAPI_NIGHTLY": "1"}, {"KAPI_NIGHTLY": "all"})
     assert len(alone) == 20 + 3 + 4 + 1 + 1 + 12
     assert set(everything) == {*alone, "test_mixed[0]", *(f"test_huge[{n}]" for n in range(20))}

@@ -16,7 +16,7 @@ def test_sibling_ranges_admit_this_version_and_end_before_the_next_minor_one(pro
                 assert after not in requirement.specifier, f"{dist} must bound {name} below {after}, got {requirement}"
 
 
-def test_modules_tell_the_version_of_their_distribution(root, projects):
+def test_modules_have_the_version_of_their_distribution(root, projects):
     told = {}
     for dist in projects:
         source = root / "packages" / dist / "src" / dist.replace("-", "_") / "__init__.py"

@@ -188,7 +188,7 @@ def change(name: str, names: dict[str, Any]) -> None:
 
 
 def expected(name: str, names: dict[str, Any]) -> float:
-    """What Python makes of the expression, where x is 2.0."""
+    """Python's value of the expression, where x is 2.0."""
     if name == "the kernel's code" and names["kernel"].py_func.__code__ is names["other"].__code__:
         return 2.0 * 77.0
     try:

@@ -51,7 +51,7 @@ def build(space, has_bits, target):
 
 
 def check(name, start, x, before, after, members):
-    """What the operation must have left in a cell, and given to those who came by."""
+    """Expected value of a cell, and results of the operations on it."""
     given, seen = x[members], before[members]
     wanted = {
         "fetch_add": lambda: start + given.sum(dtype=x.dtype),

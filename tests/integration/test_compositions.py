@@ -16,7 +16,7 @@ SAMPLE, BATCH = 200, 100
 PARTS = 24
 
 
-def beside(name: str) -> Any:
+def imported(name: str) -> Any:
     """A package of this folder, which is on no path."""
     specification = importlib.util.spec_from_file_location(name, Path(__file__).parent / name / "__init__.py")
     package = importlib.util.module_from_spec(specification)
@@ -25,7 +25,7 @@ def beside(name: str) -> Any:
     return package
 
 
-compositions = beside("compositions")
+compositions = imported("compositions")
 running = sys.modules["compositions.running"]
 
 

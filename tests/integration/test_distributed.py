@@ -48,7 +48,7 @@ def test_each_worker_owns_a_sub_device(printed):
     assert owners == ["0", "1"]
 
 
-def test_progress_is_shown(printed):
+def test_progress_is_displayed(printed):
     assert re.search(r"blocks: 100%\|.*\| 16/16 ", printed)
 
 

@@ -1,4 +1,4 @@
-"""What drivers do wrong and kapi works around: looked for in the driver as it is, and in kapi's kernels.
+"""Faults of drivers that kapi works around: looked for in the driver as it is, and in kapi's kernels.
 
 Each case of a driver's is OpenCL C, or LLVM IR for what OpenCL C cannot say, given to it by pyopencl in a process of
 its own, with nothing of kapi in between. Whether the fault is there depends on the driver and on the instruction set
@@ -147,7 +147,7 @@ def test_driver_is_asked_for_sines_of_sines(observe):
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 def test_kernel_with_sines_of_sines_runs(dtype):
-    """What ends the driver's compiler, in a kernel."""
+    """Constructs that end the driver's compiler, in a kernel."""
 
     @kapi.kernel
     def nested(item: kapi.Item, x, out):
@@ -207,7 +207,7 @@ def test_driver_is_asked_for_negated_floats_at_barriers(observe):
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 def test_kernel_keeps_negated_floats_across_barriers(dtype):
-    """What the driver mixes up, in a kernel: with a barrier, and with a reduction."""
+    """Code that the driver miscompiles, in a kernel: with a barrier, and with a reduction."""
 
     @kapi.kernel
     def negated(item: kapi.NdItem, a, b):
@@ -272,14 +272,14 @@ STEPS = {
 
 
 @pytest.mark.parametrize("fault", STEPS)
-def test_driver_is_asked_for_conditions_and_ways_in_loops(fault, observe):
+def test_driver_is_asked_for_conditions_and_paths_in_loops(fault, observe):
     """`kapi_spirv.emission.workarounds.unswitching`; in kernels here and in `test_loops_in_branches`."""
     done = in_opencl_c(f"print(run({STEPS[fault]!r}, 16).tolist() == [0, 4] * 8)")
     observe(fault, outcome(done, "True\n"))
 
 
-def test_kernel_takes_each_work_items_way_in_a_loop_that_cannot_be_counted():
-    """What the driver mixes up, in a kernel: a branch, `continue`, a value chosen, and a loop in a loop."""
+def test_kernel_takes_each_work_items_path_in_a_loop_that_cannot_be_counted():
+    """Code that the driver miscompiles, in a kernel: a branch, `continue`, a select, and a loop in a loop."""
 
     @kapi.kernel
     def uncounted(item: kapi.Item, step, out):
@@ -329,14 +329,14 @@ COUNTED = {
 
 
 @pytest.mark.parametrize("fault", COUNTED)
-def test_driver_is_asked_for_loops_that_end_in_their_first_turn(fault, observe):
+def test_driver_is_asked_for_loops_that_end_in_their_first_iteration(fault, observe):
     """`kapi_spirv.emission.workarounds.counters`."""
     observe(fault, outcome(in_opencl_c(f"print(run({COUNTED[fault]!r}, 1)[0])"), "1.0\n"))
 
 
 @pytest.mark.parametrize("items", [1, 5, 40])
 @pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "int64"])
-def test_kernel_leaves_a_loop_in_its_first_turn(dtype, items):
+def test_kernel_leaves_a_loop_in_its_first_iteration(dtype, items):
     @kapi.kernel
     def counted(item: kapi.Item, last, out):
         i = item.get_id(0)
@@ -421,8 +421,8 @@ def test_driver_is_asked_for_complements_of_maxima(type_, dtype, observe):
 
 
 @pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"])
-def test_kernel_complements_beside_maxima(dtype):
-    """What the driver mixes up with AVX-512, in kernels, with work-groups that are no full vector."""
+def test_kernel_complements_with_maxima(dtype):
+    """Code that the driver miscompiles with AVX-512, in kernels, with work-groups that are no full vector."""
 
     @kapi.kernel
     def of_maximum(item: kapi.NdItem, x, y, out):

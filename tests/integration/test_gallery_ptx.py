@@ -29,7 +29,7 @@ def ptxas():
 
 @pytest.fixture
 def compilations(monkeypatch, tmp_path):
-    """What is compiled, as function, signature and options; nothing comes from a cache."""
+    """Collect the compiled kernels, as function, signature and options; nothing comes from a cache."""
     monkeypatch.setenv("KAPI_CACHE_DIR", str(tmp_path / "cache"))
     noted = []
     compile_ = SyclPlatform.compile
@@ -44,7 +44,7 @@ def compilations(monkeypatch, tmp_path):
 
 @pytest.fixture
 def windows(monkeypatch):
-    """What is shown is drawn, as a window would: a film that nobody draws warns when it goes, in any test after."""
+    """Draw each shown figure, as a window would: an animation that nobody draws warns when it is deleted."""
     plt.switch_backend("Agg")
     monkeypatch.setattr(plt, "show", lambda: [plt.figure(number).canvas.draw() for number in plt.get_fignums()])
     yield

@@ -54,7 +54,7 @@ def values(dtype):
 
 
 def launch(kernel, space, *arrays):
-    """What is in the arrays afterwards."""
+    """Launch, and return the arrays."""
     on_device = [dpnp.asarray(array) for array in arrays]
     kapi.call_kernel(kernel, kapi.NdRange(*SPACES[space]), *on_device)
     return [array.asnumpy() for array in on_device]
@@ -85,7 +85,7 @@ CASES = [
 
 
 def wanted(x, row, kind, groups):
-    """What NumPy makes of the values of each group."""
+    """NumPy's result for the values of each group."""
     result = np.empty_like(x)
     first = identity(row, x.dtype)
     for members in groups:
@@ -99,7 +99,7 @@ def wanted(x, row, kind, groups):
 
 
 @pytest.mark.parametrize(("dtype", "target", "space"), CASES)
-def test_combinations_are_numpys(dtype, target, space):
+def test_combinations_match_numpy(dtype, target, space):
     """Every operator that takes the dtype, reduced and scanned over work-groups and sub-groups."""
     x = values(dtype)
     rows = [row for row in OPERATORS if x.dtype.kind in row.kinds]

@@ -75,7 +75,7 @@ def test_dpnp_array_is_what_it_says(view, kind):
 
 @pytest.mark.parametrize("view", VIEWS.values(), ids=VIEWS)
 def test_dpnp_array_is_read_alike_from_its_structure_and_by_its_protocol(view):
-    """What the structure says, and what compiled code makes of it, is what the attributes say."""
+    """The structure, and compiled code that reads it, agree with the attributes."""
     array = view(table())
     kapi_types.typeof_usm_array(array)
     assert usm_structures.struct_key(array) is not None
@@ -119,7 +119,7 @@ def test_dpnp_array_has_each_dtype(dtype):
 
 
 def test_memory_without_an_array_is_an_array_of_bytes():
-    """What dpctl allocates speaks the protocol, too."""
+    """dpctl's allocations have the protocol, too."""
     memory = dpnp.ones(4, dtype="i4", usm_type="shared").get_array().usm_data
     total = numba.njit(lambda memory: (memory.sum(), memory))(memory)
     assert total[0] == 4
@@ -163,7 +163,7 @@ def test_views_come_back_as_dpnp_arrays_of_the_same_memory():
 
 
 def test_views_of_readonly_arrays_are_readonly():
-    """What the owner forbids holds for its parts."""
+    """A read-only owner has read-only parts."""
     array = table()
     array.flags.writable = False
     assert not numba.njit(lambda a: a[1:])(array).flags.writable

@@ -103,7 +103,7 @@ def test_condition_of_an_id_decides_for_its_work_item(space, condition):
 
 
 @pytest.mark.parametrize("bounds", ["range(i, n, 4)", "range(n, i)", "range(i + 3, m)"])
-def test_loop_whose_first_turn_an_id_decides(bounds):
+def test_loop_whose_first_iteration_an_id_decides(bounds):
     source = (
         f"def kernel(item: kapi.Item, n, m, turns):\n    i = item.get_id(0)\n    for k in {bounds}:\n"
         "        turns[i] += 1 + (k & 1)\n"

@@ -51,7 +51,7 @@ def name(path: Path) -> str:
 
 
 def output(script: Path) -> str:
-    """What a script prints; this process has told its children where the driver is."""
+    """Output of a script; this process has set the driver's path for its children."""
     command = [sys.executable, "-W", "error", *OF_DPNP, "-W", "ignore::UserWarning", str(script)]
     result = subprocess.run(command, cwd=script.parent, capture_output=True, text=True, timeout=300, check=False)
     assert result.returncode == 0, result.stderr

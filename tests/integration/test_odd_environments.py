@@ -1,4 +1,4 @@
-"""What a machine may be like: a program runs the same without a home, in another locale, on one core."""
+"""Odd machines: a program runs the same without a home, in another locale, on one core."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ CALLS = [
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_both_worlds_answer_with_kapis_words(call, tmp_path):
+def test_both_worlds_answer_with_kapis_names(call, tmp_path):
     program = tmp_path / "program.py"
     program.write_text(f"def kernel(item, a):\n    a[item.get_id(0)] = {call}\n", "utf-8")
     told = []

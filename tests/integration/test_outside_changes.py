@@ -1,4 +1,4 @@
-"""What a kernel takes from outside is what it is at the launch: in both worlds, in one process and in the next."""
+"""Captured values are those at the launch: in both worlds, in one process and in the next."""
 
 from __future__ import annotations
 

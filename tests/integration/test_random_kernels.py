@@ -31,7 +31,7 @@ ULP = {name: ulp for name, *_, ulp in MATH_FUNCTIONS}
 
 
 def launch(world: Any, program: Any, seed: int) -> list[np.ndarray[Any, Any]]:
-    """What is in the arrays after a launch in a world."""
+    """Arrays after a launch in a world."""
     kernel = world.kernel(program.function(world))
     bases = program.bases(seed)
     # Memory that arrays share is one on the device too.
@@ -51,7 +51,7 @@ def launch(world: Any, program: Any, seed: int) -> list[np.ndarray[Any, Any]]:
 
 
 def run_plainly(program: Any, seed: int) -> list[np.ndarray[Any, Any]]:
-    """What the judge says is in the arrays; in more digits where functions may differ by some ulp."""
+    """Arrays by the judge; in more digits where functions may differ by some ulp."""
     bases = program.bases(seed)
     arrays = list(program.arrays.values())
     bases = [
@@ -87,7 +87,7 @@ def run_on_host(program: Any, seed: int) -> list[np.ndarray[Any, Any]]:
 
 
 def culprit(program: Any, seed: int, name: str, found: Any) -> str:
-    """Who made the device's array what it is."""
+    """The stores that explain the device's array."""
     try:
         opinion = run_on_host(program, seed)[list(program.arrays).index(name)]
     except NotOnHost as why:

@@ -48,7 +48,7 @@ def test_random_kernels_assemble(block, ptxas, tmp_path):
 
 
 def assembled(program: Any, ptxas: Path, path: Path) -> str:
-    """What ptxas says of a program's PTX; an empty text if it takes it."""
+    """ptxas' messages on a program's PTX; an empty text if it takes it."""
     given = [array.seen(base) for array, base in zip(program.arrays.values(), program.bases(1), strict=True)]
     given += program.numbers(1)
     if program.has_groups:

@@ -66,7 +66,7 @@ def expected(kernel, x, first, end, items):
 
 
 @pytest.mark.parametrize("kernel", [add_up, add_up_in_groups])
-def test_each_work_item_has_its_own_turns(kernel):
+def test_each_work_item_has_its_own_iterations(kernel):
     """Ends around each multiple of the step, none, negative ones, and the end of what 64 bits hold."""
     x, items = np.random.default_rng(0).random(100), 3 * WIDTH
     ends = [-(2**63), -1, 0, 1, 5, 15, 16, 17, 31, 32, 33, 47, 48, 49, 95, 96, 97, 100, 1000]
@@ -78,7 +78,7 @@ def test_each_work_item_has_its_own_turns(kernel):
             np.testing.assert_array_equal(one.asnumpy(), right, err_msg=f"range({first}, {end})")
 
 
-def test_shared_loop_has_one_turn_behind_a_condition():
+def test_shared_loop_has_one_iteration_behind_a_condition():
     for kernel in (add_up, add_up_in_groups):
         (code,) = kernel.inspect_llvm().values()
         assert ".goes.on = icmp uge" in code

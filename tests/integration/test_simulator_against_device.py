@@ -18,7 +18,7 @@ import kapi_runtime
 import kapi_sim
 
 
-def beside(name: str) -> Any:
+def imported(name: str) -> Any:
     """A module of this folder, which is on no path."""
     specification = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
     module = importlib.util.module_from_spec(specification)
@@ -27,7 +27,7 @@ def beside(name: str) -> Any:
     return module
 
 
-differential = beside("differential_kernels")
+differential = imported("differential_kernels")
 KERNELS, GROUP = differential.KERNELS, differential.GROUP
 WORLDS = {world: {name: subject.make(world) for name, subject in KERNELS.items()} for world in (kapi_sim, kapi_runtime)}
 QUIET = {"deadline": None, "database": None, "suppress_health_check": list(HealthCheck)}

@@ -181,7 +181,7 @@ REFUSED = {
 
 
 def run(world, body):
-    """What a kernel of this body stores in one of the worlds."""
+    """Result of a kernel of this body in one of the worlds."""
     source = "def kernel(item, a, b, u, o, n, x):\n    i = item.get_id(0)\n"
     source += "".join(f"    {line}\n" for line in body.splitlines())
     filename = f"<spelling {next(SERIALS)}>"

@@ -58,7 +58,7 @@ FUNCTIONS = (fused, temporaries, in_place, reduced, loop)
 
 
 def over_arrays(function: Any, a: Any, b: Any) -> Any:
-    """What the function gives as plain Python over arrays; the loop as an expression."""
+    """Result of the function as plain Python over arrays; the loop as an expression."""
     if function is loop:
         b[:] = a * 2 + np.arange(LENGTH)
         return b - a

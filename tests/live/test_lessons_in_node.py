@@ -31,7 +31,7 @@ WRONG_WORDS = ["def wrong(:", "raise RuntimeError('my own')", "x = 1"]
 
 @pytest.fixture(scope="module")
 def answers(pages: Path, tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, object]]:
-    """What each program gives: of all exercises the task and the answer, then texts that are no kernel."""
+    """Results of the programs: of all exercises the task and the answer, then texts that are no kernel."""
     folder = tmp_path_factory.mktemp("node")
     programs = []
     for each in ALL:

@@ -46,7 +46,7 @@ def test_pages_have_code_blocks():
 
 @pytest.fixture
 def alone(page):
-    """What a package's README shows is so without the packages above it: kapi-types' functions run on the host."""
+    """A package's README holds without the packages above it: kapi-types' functions run on the host."""
     if page.parent.name != "kapi-types":
         yield
         return
@@ -104,7 +104,7 @@ def test_programs_that_are_not_run_have_a_reason(capsys):
     assert code_blocks.main() == 0, capsys.readouterr().out
 
 
-def test_fates_of_blocks_are_told_apart(tmp_path):
+def test_fates_of_blocks_are_distinguished(tmp_path):
     page = tmp_path / "page.md"
     page.write_text(
         "```python\nprint(1)\n```\n\n```text\n1\n```\n\n```text\nfree\n```\n\n"

@@ -38,7 +38,7 @@ def twice(x):
 
 
 class Bench:
-    """What the rows' code finds: names, and what a row's code gives."""
+    """Namespace of the rows' code, and the evaluation of a row's code."""
 
     def __init__(self):
         self.device = kapi.devices[0]
@@ -70,7 +70,7 @@ class Bench:
         return await self.queue.async_done()
 
     def run(self, code):
-        """What an expression gives, or what a statement assigns to the first name it makes."""
+        """Value of an expression, or of the first name that a statement assigns."""
         try:
             return eval(code, self.names)
         except SyntaxError:

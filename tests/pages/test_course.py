@@ -18,7 +18,7 @@ def test_all_submissions_are_graded():
 
 
 @pytest.mark.parametrize("name", FAILED)
-def test_tests_of_the_course_tell_submissions_apart(name):
+def test_tests_of_the_course_distinguish_submissions(name):
     submission = COURSE / "submissions" / f"{name}.py"
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", "/dev/null", f"--rootdir={COURSE}"]
     done = subprocess.run(

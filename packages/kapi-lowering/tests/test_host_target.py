@@ -72,7 +72,7 @@ def test_conformance_on_the_host(case):
 
 
 def test_cases_left_out_are_those_that_wait(capsys):
-    """What the host lacks is looked for in the cases' sources, which say by themselves whether work-items meet."""
+    """The cases' sources, which say by themselves whether work-items converge, name everything that the host lacks."""
     with capsys.disabled():
         print(f"\n{len(CASES) - LEFT_OUT['cases']} of {len(CASES)} cases run on the host; left out, by what they need:")
         print(*(f"  {count}: {what}" for what, count in sorted(LEFT_OUT.items()) if what != "cases"), sep="\n")
@@ -151,7 +151,7 @@ def test_target_is_a_value():
 
 
 def test_numba_and_targets_are_not_in_the_helper():
-    """What runs there is llvmlite, the server, and the target's own folder."""
+    """Only llvmlite, the server and the target's own folder run there."""
 
     def kernel(item, out):
         out[item.get_id(0)] = 1
@@ -238,7 +238,7 @@ def test_failures_are_recorded():
 
 
 def test_fault_of_lowering_is_seen(monkeypatch):
-    """What the host computes is what the IR says: a sum that is lowered to a difference is one."""
+    """The host computes what the IR says: a sum that is lowered to a difference is one."""
 
     def kernel(item, values, out):
         i = item.get_id(0)

@@ -69,7 +69,7 @@ def test_expression_is_compiled_once():
     assert len(add.signatures) == before + 1
 
 
-def test_numpy_arguments_are_numbas_own():
+def test_numpy_arguments_are_left_to_numba():
     """With NumPy arrays the same function is what Numba alone makes of it."""
     result = add(np.arange(3), np.arange(3))
     assert type(result) is np.ndarray
@@ -125,7 +125,7 @@ def test_outer_products_are_part_of_the_kernel(dtypes, launches, assert_same):
     assert len(launches) == 1
 
 
-def test_outer_products_of_other_ranks_are_numpys(assert_same):
+def test_outer_products_of_other_ranks_match_numpy(assert_same):
     """They are of all elements, and numbers among the operands have one."""
     m, s = dpnp.reshape(dpnp.arange(6.0), (2, 3)), dpnp.asarray(2.0)
     found = numba.njit(lambda m, s: (np.outer(m, m[0]), np.outer(s, m), np.outer(m[0], 2.0)))(m, s)
@@ -157,7 +157,7 @@ def test_dpnps_functions_take_no_numpy_array():
 
 
 @pytest.mark.parametrize("own", [np.float32, np.int64, np.complex64])
-def test_numpys_types_convert_arrays(own):
+def test_numpy_types_convert_arrays(own):
     """An array, a sum, an expression and an element, as `astype` does."""
 
     @numba.njit
@@ -183,7 +183,7 @@ def test_different_queues_are_refused_by_name():
         add(dpnp.ones(3), other)
 
 
-def test_operands_that_numpy_refuses_are_numpys_error():
-    """What the operators cannot do is said in dpnp's words."""
+def test_operands_that_numpy_refuses_are_an_error_of_numpy():
+    """The error is dpnp's own."""
     with pytest.raises(ValueError, match="left_shift"):
         numba.njit(lambda a, b: a << b)(dpnp.ones(3), dpnp.ones(3))

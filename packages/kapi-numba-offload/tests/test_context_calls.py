@@ -100,7 +100,7 @@ def test_contexts_of_two_queues(launches):
     assert len(launches) == 3
 
 
-def test_arrays_between_contexts_are_numpys():
+def test_arrays_between_contexts_match_numpy():
     """A result of one context is an argument of the next, and its memory is the same."""
     a = np.zeros(4)
     for step in range(3):
@@ -155,7 +155,7 @@ def sums_within(a):
 
 
 @pytest.mark.parametrize("function", [calls_doubled, calls_deeper, calls_variadic, calls_with_keyword, sums_within])
-def test_functions_within_have_numbas_types(function, in_context, launches):
+def test_functions_within_have_numba_types(function, in_context, launches):
     """A number of Python's makes int64 of int32, in what a function calls as well, and nothing wraps."""
     compiled = numba.njit(function)
     arrays = [np.full(3, 2**30, np.int32) for _ in range(2)]
@@ -299,8 +299,8 @@ def means(a, whole):
 
 @pytest.mark.parametrize("dtype", ["bool", "int32", "float32", "float64"])
 @pytest.mark.parametrize("function", [either, means])
-def test_numbers_have_the_types_of_numbas_inference(function, dtype, in_context):
-    """Where returns differ, it is the type that holds both."""
+def test_numbers_have_the_types_of_numba_inference(function, dtype, in_context):
+    """If returns differ, it is the type that holds both."""
     compiled = numba.njit(function)
     for whole in (True, False):
         a = np.array([1, 0, 1]).astype(dtype)
@@ -308,7 +308,7 @@ def test_numbers_have_the_types_of_numbas_inference(function, dtype, in_context)
         assert repr(found) == repr(expected)
 
 
-def test_stores_of_overlapping_parts_have_numbas_types(in_context, launches):
+def test_stores_of_overlapping_parts_have_numba_types(in_context, launches):
     """No kernel does them, and dpnp computes in the types that the kernel would have."""
 
     @numba.njit

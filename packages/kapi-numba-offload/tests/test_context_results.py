@@ -1,4 +1,4 @@
-"""What a function returns in a device context: its arguments, views of them, and new arrays, as under Numba."""
+"""Results of a function in a device context: its arguments, views of them, and new arrays, as under Numba."""
 
 import numba
 import numpy as np

@@ -112,7 +112,7 @@ def test_stores_reach_the_argument(function, layouts, in_context):
 
 
 @pytest.mark.parametrize("function", STORES)
-def test_stores_reach_the_argument_from_memory_apart(function, layouts, in_context, monkeypatch):
+def test_stores_reach_the_argument_from_other_memory(function, layouts, in_context, monkeypatch):
     """As on a device whose memory the host does not reach; Python is the reference."""
     for place in (host_copies, usm):
         monkeypatch.setattr(place, "is_reachable", lambda array: False)
@@ -151,7 +151,7 @@ def test_stores_into_read_only_arguments_raise(function, layouts, in_context):
         lambda: np.broadcast_to(np.zeros(4), (3, 4))[1],
     ],
 )
-def test_refusal_of_a_store_is_numbas(make):
+def test_refusal_of_a_store_matches_numba(make):
     """It has Numba's class and words, and comes without a warning."""
     for function in (by_slice, by_parallel_loop, by_element):
         with kapi_runtime.device_context("cpu"), pytest.raises(TypingError, match="readonly"):

@@ -50,7 +50,7 @@ def test_context_offloads_numpy_arrays(launches):
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64", "uint8"])
 @pytest.mark.parametrize("factor", [2, 0.5])
-def test_results_have_numbas_types(dtype, factor, launches):
+def test_results_have_numba_types(dtype, factor, launches):
     """Dtypes and types of results are what Numba gives outside of the context."""
     a = np.arange(1, 200).astype(dtype)
     expected = scaled_sum(a, factor)
@@ -88,7 +88,7 @@ def test_int32_sums_do_not_wrap():
         assert f(a) == 7 * 2**60
 
 
-def test_functions_without_kernels_stay_numbas(launches, monkeypatch):
+def test_functions_without_kernels_stay_with_numba(launches, monkeypatch):
     """A plain loop is Numba's own, with a warning; an error where the fallback is off."""
 
     @numba.njit
@@ -107,7 +107,7 @@ def test_functions_without_kernels_stay_numbas(launches, monkeypatch):
     assert launches == []
 
 
-def test_what_runs_on_the_host_of_an_offloaded_function_gives_numbas_results(launches):
+def test_what_runs_on_the_host_of_an_offloaded_function_gives_numba_results(launches):
     """One part is a kernel, the loop after it is Numba's."""
 
     @numba.njit
@@ -124,7 +124,7 @@ def test_what_runs_on_the_host_of_an_offloaded_function_gives_numbas_results(lau
     assert len(launches) == 1
 
 
-def test_functions_without_source_are_offloaded_or_told(launches):
+def test_functions_without_source_are_offloaded_or_reported(launches):
     scope = {"np": np, "numba": numba}
     exec("@numba.njit\ndef f(a):\n    return np.sin(a) + 1\n", scope)
     exec("@numba.njit\ndef g(a):\n    s = 0.0\n    for x in a:\n        s += x\n    return s\n", scope)
@@ -180,7 +180,7 @@ def test_other_threads_are_outside(launches):
     assert launches == []
 
 
-def test_dispatchers_are_numbas_own_outside():
+def test_dispatchers_are_left_to_numba_outside():
     """Numba's class is as it was."""
     with kapi_runtime.device_context("cpu"):
         assert "__call__" in vars(CPUDispatcher)

@@ -1,4 +1,4 @@
-"""What diagnostics say at each level, where they are asked for, and the HTML report."""
+"""Diagnostics at each level, the ways to ask for them, and the HTML report."""
 
 import html.parser
 import re
@@ -40,7 +40,7 @@ def printed(compiled, capsys, level):
     return capsys.readouterr().out
 
 
-def test_level_1_tells_kernels_devices_ranges_moves_and_reasons(compiled, capsys):
+def test_level_1_reports_kernels_devices_ranges_moves_and_reasons(compiled, capsys):
     """For each part its line, what it was fused with, kernel, device, range, work-group, data moved, and reason."""
     text = printed(compiled, capsys, 1)
     device = dpnp.ones(1).sycl_device.name
@@ -103,7 +103,7 @@ def test_environment_must_name_a_level(monkeypatch):
         numba.njit(lambda a: a + 1)(dpnp.ones(3))
 
 
-def test_unfused_part_tells_why(capsys):
+def test_unfused_part_reports_why(capsys):
     """Results of two shapes are no single kernel."""
 
     @numba.njit
@@ -118,7 +118,7 @@ def test_unfused_part_tells_why(capsys):
     assert "reason: its results have different shapes" in text
 
 
-def test_html_report_is_a_whole_page(compiled, tmp_path):
+def test_html_report_is_a_complete_page(compiled, tmp_path):
     """Tags are balanced, and the parts, kernels and code are in it."""
     html_report(compiled, tmp_path / "report.html")
     text = (tmp_path / "report.html").read_text("utf-8")
@@ -154,7 +154,7 @@ def test_offload_options(capsys):
         offload(diagnostics=9)
 
 
-def test_offload_of_numpy_arrays_is_numbas_njit():
+def test_offload_of_numpy_arrays_is_plain_njit():
     """Calls with NumPy arrays are Numba's own."""
     import numpy as np
 
@@ -167,7 +167,7 @@ def test_offload_of_numpy_arrays_is_numbas_njit():
     assert f.targetoptions["parallel"] is True
 
 
-def test_a_function_with_a_default_argument_tells_what_became_of_it():
+def test_a_function_with_a_default_argument_reports_what_became_of_it():
     @numba.njit
     def scaled(a, factor=2.0):
         return a * factor

@@ -61,7 +61,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("function", CASES, ids=lambda each: each.__name__)
-def test_loops_with_whole_arrays_in_each_turn_stay_on_the_device(function, launches):
+def test_loops_with_full_arrays_in_each_iteration_stay_on_the_device(function, launches):
     """Without a warning, and with NumPy's values in the results and in the arguments."""
     given = CASES[function]()
     on_device = [dpnp.asarray(each) if isinstance(each, np.ndarray) else each for each in given]
@@ -153,7 +153,7 @@ def over_numbered_elements(a, b, m):
 @pytest.mark.parametrize(
     "function", [over_flat, over_pairs, over_numbered, over_indices, over_numbered_elements], ids=lambda f: f.__name__
 )
-def test_loops_in_other_spellings_are_compiled_and_told(function):
+def test_loops_in_other_spellings_are_compiled_and_reported(function):
     """Python would copy each element on its own."""
     values = [RANDOM.random(5), RANDOM.random(5), RANDOM.random((3, 4))]
     given = [dpnp.asarray(each) for each in values]

@@ -34,7 +34,7 @@ def expected(a, b):
     return np.cumsum(d).sum()
 
 
-def test_each_part_is_told_with_where_it_ran_and_why():
+def test_each_part_is_reported_with_where_it_ran_and_why():
     a = np.asarray([1.0, 0.5, 2.0, 1.5])
     with pytest.warns(OffloadFallbackWarning):
         found = explain(steps, dpnp.asarray(a), dpnp.asarray(a))
@@ -53,7 +53,7 @@ def test_each_part_is_told_with_where_it_ran_and_why():
     assert 0 < sum(part.seconds for part in found.parts) <= found.seconds
 
 
-def test_bytes_that_were_moved_are_told(monkeypatch):
+def test_bytes_that_were_moved_are_reported(monkeypatch):
     for place in (host_copies, usm):
         monkeypatch.setattr(place, "is_reachable", lambda array: False)
 
@@ -82,7 +82,7 @@ def test_calls_that_compile_say_so():
         assert ("compilation included" in str(found)) is has_compiled
 
 
-def test_what_is_not_offloaded_is_told():
+def test_what_is_not_offloaded_is_reported():
     @numba.njit
     def f(a):
         return a + 1

@@ -104,7 +104,7 @@ def read_too(a, k, x):
     ],
 )
 def test_updates_without_an_atomic_operation_are_the_hosts(function, arrays):
-    """What wraps around is no extremum; products have no atomic operation."""
+    """A value that wraps around is no extremum; products have no atomic operation."""
     with pytest.warns(UserWarning, match="no atomic operation"):
         as_in_python_in_parallel(function, arrays)
 

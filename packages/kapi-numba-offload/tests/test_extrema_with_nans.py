@@ -16,7 +16,7 @@ def positions(a, b):
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex128", "int32"])
 @pytest.mark.parametrize("length", [5, 30_000])
 @pytest.mark.parametrize("has_nans", [True, False])
-def test_positions_of_extrema_are_numpys(dtype, length, has_nans):
+def test_positions_of_extrema_match_numpy(dtype, length, has_nans):
     rng = np.random.default_rng(length)
     a, b = rng.integers(0, 50, length).astype(dtype), rng.integers(0, 9, (length // 5, 6)).astype(dtype)
     if has_nans and dtype != "int32":

@@ -1,4 +1,4 @@
-"""What is no kernel runs on the host, with a warning for each reason, or is an error where that is asked for."""
+"""Code that is no kernel runs on the host, with a warning for each reason, or is an error on request."""
 
 import inspect
 
@@ -69,7 +69,7 @@ EACH = {**SERIAL, "array-reduction": array_reduction, "loop-variable": own_varia
 
 
 @pytest.mark.parametrize("reason", EACH)
-def test_reason_is_told_with_line_variable_and_cure(reason):
+def test_reason_is_reported_with_line_variable_and_hint(reason):
     """The warning has file, line, variable, reason id and what to change; the loop has run all the same."""
     a = dpnp.arange(1.0, 5.0)
     with pytest.warns(OffloadFallbackWarning) as caught:
@@ -96,7 +96,7 @@ def test_while_loop_over_elements_returns_its_variable():
     assert (index, same) == (3, a) or index == 3
 
 
-def test_host_function_is_told(assert_same):
+def test_host_function_is_reported(assert_same):
     """A NumPy function that dpnp lacks runs on a copy, and its result is copied back."""
 
     @numba.njit
@@ -135,7 +135,7 @@ def test_arrays_that_share_memory_keep_sharing_it():
 
 
 def test_arrays_made_by_a_host_loop_are_on_the_device():
-    """What the loop makes of copies is copied back, too."""
+    """Changes of copies by the loop are copied back, too."""
 
     @numba.njit
     def f(a):
@@ -150,7 +150,7 @@ def test_arrays_made_by_a_host_loop_are_on_the_device():
     assert result.asnumpy().tolist() == [6] * 4
 
 
-def test_host_loop_of_whole_arrays_is_no_fallback(recwarn):
+def test_host_loop_of_full_arrays_is_no_fallback(recwarn):
     """A plain loop that works on whole arrays runs its kernels from Python."""
 
     @numba.njit

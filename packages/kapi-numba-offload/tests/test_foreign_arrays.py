@@ -79,7 +79,7 @@ def test_foreign_array_is_one_like_others(function, made):
 
 
 def test_foreign_array_that_is_returned_is_the_argument():
-    """What goes through a function is the object that was given, in tuples, too."""
+    """A function returns the same object that was passed, in tuples, too."""
     x = Wrapper(dpnp.arange(3.0))
 
     def f(a, pair):

@@ -109,7 +109,7 @@ def test_arguments_that_take_rows_and_arrays(function, launches):
 
 @pytest.mark.filterwarnings("ignore::kapi_numba_offload.OffloadFallbackWarning")
 def test_an_argument_that_is_assigned_anew_is_none():
-    """What it names then is known when the function runs; the host runs the loop."""
+    """The array that it names is known only when the function runs; the host runs the loop."""
 
     @njit
     def f(x, y, out, g):

@@ -66,7 +66,7 @@ def values(dtype, kind, count, bins):
 
 @pytest.mark.parametrize("kind", ["spread", "on edges", "beside edges", "far", "one"])
 @pytest.mark.parametrize("dtype", ["int8", "int32", "int64", "uint32", "float32", "float64"])
-def test_counts_and_edges_are_numpys(dtype, kind):
+def test_counts_and_edges_match_numpy(dtype, kind):
     for count, bins in [(1, 1), (63, 7), (4096, 3), (30_001, 1000), (500, 4096)]:
         if (kind, dtype) == ("far", "float32") and bins != 3:
             continue  # float32 has too few numbers between the ends
@@ -90,7 +90,7 @@ def test_a_range_leaves_out_what_is_beyond(dtype, limits):
         assert is_counted(within, dpnp.asarray(a), 10, *limits, expected=np.histogram(a, 10, limits))
 
 
-def test_ranges_of_numpys_numbers():
+def test_ranges_of_numpy_numbers():
     a = values("float32", "beside edges", 5000, 30)
     for low, high in [
         (np.float32(-3), np.float32(7)),

@@ -59,7 +59,7 @@ def numbers_between_loops(a, b, c):
 
 @pytest.mark.parametrize("dtype", ["uint8", "int16", "uint32", "int64"])
 @pytest.mark.parametrize("small", ["0", "100"])
-def test_numbers_between_loops_are_numbas(dtype, small, monkeypatch):
+def test_numbers_between_loops_match_numba(dtype, small, monkeypatch):
     """Elements, sums of a loop that stays on the device, and extrema of arrays."""
     monkeypatch.setenv("KAPI_OFFLOAD_SMALL", small)
     function = numba.njit(numbers_between_loops)
@@ -81,7 +81,7 @@ def shared_sums(a, bins, most):
 
 
 @pytest.mark.parametrize("dtype", ["uint8", "int16", "int32", "bool"])
-def test_sums_into_shared_elements_are_numbas(dtype):
+def test_sums_into_shared_elements_match_numba(dtype):
     function, a = numba.njit(shared_sums), np.array([200, 250, 3, 119, 255]).astype(dtype)
     host = [np.zeros(3, "int64"), np.zeros(1, "int64")]
     device = [dpnp.asarray(each) for each in host]
@@ -149,7 +149,7 @@ def of_a_row(a):
 
 @pytest.mark.parametrize(("function", "is_other"), [(grown, True), (summed, True), (of_a_row, True), (kept, False)])
 @pytest.mark.parametrize("dtype", ["uint8", "int64"])
-def test_operations_that_numba_widens_are_told(function, is_other, dtype, recwarn):
+def test_operations_that_numba_widens_are_reported(function, is_other, dtype, recwarn):
     """Once, at their line: arrays and Python integers, where the type of the result counts."""
     dispatcher = numba.njit(function)
     for _ in range(2):

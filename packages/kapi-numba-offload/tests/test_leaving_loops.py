@@ -252,7 +252,7 @@ def on_host(found):
 
 @pytest.mark.parametrize("function", FUNCTIONS)
 @pytest.mark.parametrize("compiles", [True, False])
-def test_loop_leaves_what_pythons_does(function, compiles, monkeypatch):
+def test_loop_leaves_what_python_s_does(function, compiles, monkeypatch):
     """Results, arguments and their sharing of memory are those of the same Python over NumPy arrays."""
     if not compiles:  # as where Numba cannot compile the loop
         monkeypatch.setattr(
@@ -300,8 +300,8 @@ def test_stores_before_an_exception_stay():
         (position, r"\[sequential-loop\].*It runs on the host"),
     ],
 )
-def test_reason_and_way_are_told(function, words):
-    """Where the loop runs, and why, is in the warning, with the loop's line."""
+def test_reason_and_path_are_reported(function, words):
+    """The warning has the loop's line, the device that runs it, and the reason."""
     lines = inspect.getsource(function).splitlines()
     line = function.__code__.co_firstlineno + next(number for number, each in enumerate(lines) if "for" in each)
     with pytest.warns(OffloadFallbackWarning, match=rf"(?s)test_leaving_loops.py:{line}: .*{words}"):

@@ -94,5 +94,5 @@ def test_what_kernels_would_do_otherwise_is_the_hosts(function, as_in_python):
 
 
 @pytest.mark.filterwarnings("error")
-def test_additions_that_meet_in_a_loop_over_arrays_are_atomic(as_in_python):
+def test_additions_that_collide_in_a_loop_over_arrays_are_atomic(as_in_python):
     as_in_python(by_a_loop_over_it, [RANDOM.integers(0, 1000, 100_000), np.ones(3), np.ones(3)])

@@ -172,7 +172,7 @@ def test_temporary_row_of_an_array_that_is_stored_to():
     assert (both.asnumpy() == 4 * MATRIX).all()
 
 
-def test_names_for_different_arrays_are_told():
+def test_names_for_different_arrays_are_reported():
     """One name is a part of one array in a kernel."""
 
     @numba.njit

@@ -43,7 +43,7 @@ def of(body):
         "return np.searchsorted(a, v=b)", "return np.concatenate(((a, a)[0], b))",
     ],
 )  # fmt: skip
-def test_arrays_of_two_places_are_a_type_error_with_both_names(body):
+def test_arrays_of_two_queues_are_a_type_error_with_both_names(body):
     """The single arrays, not the tuple or list that holds them."""
     message = refused(of(body), dpnp.arange(4.0), np.arange(4.0))
     usm, host, remedy = re.search(r"got device array `(.*)` and NumPy array `(.*)`: `(.*)` copies", message).groups()
@@ -162,7 +162,7 @@ def raised(a, b):
 
 
 @pytest.mark.parametrize("function", [scaled, raised])
-def test_numbers_of_the_device_meet_numpy_arrays(function):
+def test_numbers_of_the_device_and_numpy_arrays(function):
     """A sum is a number, wherever it was made."""
     a, own, other = np.arange(4.0), np.ones(3), np.ones(3)
     found, expected = numba.njit(function)(dpnp.asarray(a), own), function(a, other)

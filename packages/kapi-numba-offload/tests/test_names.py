@@ -74,7 +74,7 @@ def test_an_index_space_may_be_the_only_argument():
     assert same(NdRange((4,), (2,))) == NdRange((4,), (2,))
 
 
-def test_functions_that_name_neither_stay_numbas():
+def test_functions_that_name_neither_stay_with_numba():
     @numba.njit
     def f(n):
         return np.zeros(n)
@@ -83,7 +83,7 @@ def test_functions_that_name_neither_stay_numbas():
 
 
 def test_a_parameter_may_be_keyword_only():
-    """Where Numba takes it: given by its name."""
+    """Numba takes it as a keyword argument."""
 
     @numba.njit
     def scaled(a, *, factor=2.0):
@@ -117,7 +117,7 @@ def test_arrays_that_a_helper_without_arrays_makes_are_on_the_queue_of_the_funct
     np.testing.assert_allclose(found.asnumpy(), np.exp(down * right / 16) * np.arange(4.0))
 
 
-def test_an_array_that_a_helper_makes_is_left_alone_where_the_helper_is_given_numpys():
+def test_an_array_that_a_helper_makes_is_left_alone_where_the_helper_is_given_numpy_s():
     @numba.njit
     def made(table):
         return np.zeros(3) + table

@@ -121,7 +121,7 @@ CASES = [(each, shape) for each in PROGRAMS for shape in SHAPES if shape[0] >= 3
 
 
 @pytest.mark.parametrize(("program", "shape"), CASES, ids=lambda each: getattr(each, "__name__", str(each)))
-def test_both_ways_are_python_s(program, shape):
+def test_both_paths_are_python_s(program, shape):
     rng = np.random.default_rng(shape[0])
     a, b = rng.integers(0, 10, (2, *shape)).astype(np.float64)
     b = np.zeros((shape[0], max(shape))) if program is products else b

@@ -1,4 +1,4 @@
-"""What Numba has besides plain functions: overloads of libraries, explicit signatures, functions without source."""
+"""Numba's extensions: overloads of libraries, explicit signatures, functions without source."""
 
 import warnings
 
@@ -26,12 +26,12 @@ def _doubled(x):
     return None
 
 
-def told_apart(x, factor=2):
+def distinguished(x, factor=2):
     raise NotImplementedError("Numba has it")
 
 
-@overload(told_apart)
-def _told_apart(x, factor=2):
+@overload(distinguished)
+def _distinguished(x, factor=2):
     if isinstance(x, UsmArrayType):
         return lambda x, factor=2: x * factor
     return lambda x, factor=2: x - factor
@@ -49,7 +49,7 @@ def of_numbers(a):
 
 @numba.njit
 def by_keyword(a):
-    return told_apart(a, factor=3)
+    return distinguished(a, factor=3)
 
 
 def test_overloads_of_libraries_are_offloaded():

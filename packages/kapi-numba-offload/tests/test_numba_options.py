@@ -232,7 +232,7 @@ def test_signatures_stand_where_numba_has_them(signature):
     assert doubled(dpnp.arange(3.0)).asnumpy().tolist() == [0, 2, 4]
 
 
-def test_offload_takes_the_place_of_njit(monkeypatch):
+def test_offload_replaces_njit(monkeypatch):
     monkeypatch.setattr(numba, "njit", offload)
 
     @numba.njit

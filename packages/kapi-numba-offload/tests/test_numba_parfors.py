@@ -61,13 +61,13 @@ def compare(listed, share=0, shares=1):
     return found["with"]
 
 
-def test_one_class_of_numbas_tests_passes():
+def test_one_class_of_numba_tests_passes():
     """All of one class run, with the package and without it."""
     found = compare(ONE_CLASS)
     assert (found["skipped"], found["failed"]) == (0, [])
 
 
 @pytest.mark.nightly
-def test_numbas_tests_give_the_same_counts():
+def test_numba_tests_give_the_same_counts():
     """A share of 550 tests, another each night: the same run, skipped and failed with the package and without it."""
     compare(ALL, int(os.environ.get("KAPI_TEST_SEED", "0")) % SHARES, SHARES)

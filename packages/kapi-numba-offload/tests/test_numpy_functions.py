@@ -55,7 +55,7 @@ def test_functions_on_the_device_give_what_dpnp_gives(kind, assert_same):
         assert_same(run(text), expected)
 
 
-def test_functions_on_the_host_are_told(assert_same):
+def test_functions_on_the_host_are_reported(assert_same):
     """NumPy's result, back on the device."""
     for text in EXAMPLES["host"]:
         values = [each.asnumpy() for each in arguments()]

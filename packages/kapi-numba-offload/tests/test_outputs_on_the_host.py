@@ -41,7 +41,7 @@ def test_a_part_that_is_given_in_a_loop_is_stored_to_by_a_kernel(as_in_python):
 
 @pytest.mark.parametrize("function", [where_a_condition_holds, in_place, of_a_part, of_another_type])
 def test_the_array_that_is_given_has_the_result(function):
-    """What it held before stays where `where` is false."""
+    """The old elements stay where `where` is false."""
     on_host = [VALUES.copy(), np.full(6, 9.0), np.arange(6, dtype=np.int32)]
     on_device = [dpnp.asarray(each) for each in on_host]
     with pytest.warns(OffloadFallbackWarning):

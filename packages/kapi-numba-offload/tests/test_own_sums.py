@@ -170,7 +170,7 @@ def test_an_array_with_another_use_keeps_its_atomics(function):
 
 
 def test_an_array_under_two_names_keeps_its_atomics():
-    """What is read may be what was added."""
+    """An element that is read may be one that was added to."""
 
     @njit
     def f(k, w, h):
@@ -196,7 +196,7 @@ def test_short_loops_and_large_arrays_keep_their_atomics(count, size):
     assert "add_up" not in kernels
 
 
-def test_a_loop_that_checks_its_indices_tells_of_them():
+def test_a_loop_that_checks_its_indices_names_them():
     k, w, h = np.full(COUNT, 4), np.ones(COUNT), np.zeros(4)
     with pytest.raises(IndexError, match="h"):
         run(added, k, w, h, options={"boundscheck": True})

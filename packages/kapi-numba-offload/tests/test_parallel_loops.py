@@ -204,7 +204,7 @@ def test_time_steps_swap_their_arrays(launches):
     assert len(launches) == 5
 
 
-def test_elements_change_places_in_an_iteration():
+def test_elements_are_swapped_in_an_iteration():
     """The right side is read before the left side is written."""
 
     @numba.njit

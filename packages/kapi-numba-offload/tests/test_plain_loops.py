@@ -132,7 +132,7 @@ def test_plain_loops_are_compiled(function, dtype, launches, monkeypatch):
 
 
 @pytest.mark.parametrize("function", [length_of_another, rows_at_once, filled_list, comprehension, local_function])
-def test_loops_over_elements_are_told(function):
+def test_loops_over_elements_are_reported(function):
     """With the line of the loop, at the first call."""
     a = dpnp.ones((100, 3))
     with pytest.warns(OffloadFallbackWarning, match=r"(?s)\[sequential-loop\].*It runs on the host"):

@@ -1,4 +1,4 @@
-"""What the bodies of `prange` loops may hold: helpers with rows, masks, arrays of their own, other loops."""
+"""Bodies of `prange` loops: helpers with rows, masks, arrays of their own, other loops."""
 
 import math
 
@@ -204,7 +204,7 @@ def arguments():
 
 
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda each: each.__name__)
-def test_bodies_are_kernels_with_numpys_results(function, launches):
+def test_bodies_are_kernels_with_numpy_results(function, launches):
     expected = arguments()
     function(*expected)
     given = [dpnp.asarray(each) for each in arguments()]
@@ -214,8 +214,8 @@ def test_bodies_are_kernels_with_numpys_results(function, launches):
         np.testing.assert_allclose(one.asnumpy(), other)
 
 
-def test_a_helper_that_stores_beside_another_operand_is_not_written_out():
-    """What stands on the left of it is read before it stores."""
+def test_a_helper_that_stores_with_another_operand_is_not_written_out():
+    """Its left operand is read before it stores."""
 
     @numba.njit
     def f(a, o):
@@ -272,7 +272,7 @@ def test_a_part_stored_from_another_part_stays_on_the_host():
 
 
 @pytest.mark.parametrize("dtype", ["int64", "float64", "float32"])
-def test_iterations_that_meet_in_an_element_lose_nothing(dtype):
+def test_iterations_that_collide_in_an_element_lose_nothing(dtype):
     """A histogram, in each spelling, and sums of columns; each element is that of the loop run in order."""
 
     @numba.njit

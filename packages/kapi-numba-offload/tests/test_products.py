@@ -39,7 +39,7 @@ def numbers(dtype, *shape):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128", "int32"])
-def test_products_are_numpys(dtype):
+def test_products_match_numpy(dtype):
     arrays = [numbers(dtype, *shape) for shape in [(4, 3), (3, 5), (7,), (7,)]]
     found = products(*map(dpnp.asarray, arrays))
     for one, other in zip(found, products.py_func(*arrays), strict=True):
@@ -76,7 +76,7 @@ def test_other_products_are_dpnps(one, other):
     np.testing.assert_array_equal(dpnp.asnumpy(found), np.ones(one) @ np.ones(other))
 
 
-def test_shapes_and_places_that_do_not_fit_are_errors():
+def test_shapes_and_indices_that_do_not_fit_are_errors():
     with pytest.raises(ValueError, match="matmul"):
         product(dpnp.ones((2, 3)), dpnp.ones((2, 3)))
     with pytest.raises(ExecutionPlacementError):

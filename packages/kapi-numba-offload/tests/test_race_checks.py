@@ -52,7 +52,7 @@ RACES = {shifted: 17, rows_of_others: 22, one_element: 28, nested: 36, two_names
 
 
 @pytest.mark.parametrize("function", RACES, ids=lambda each: each.__name__)
-def test_races_are_told_with_the_author_s_line(function):
+def test_races_are_reported_with_the_author_s_line(function):
     a, b = dpnp.arange(20.0).reshape(4, 5), dpnp.zeros((4, 5))
     with pytest.raises(DataRaceError) as raised:
         check_races(numba.njit(parallel=True)(function), a, b)

@@ -49,7 +49,7 @@ def assert_as_numba(function, *args):
 
 @pytest.mark.nightly(one_in=8)
 @pytest.mark.parametrize("name", DRAWS)
-def test_draws_are_numbas(name):
+def test_draws_match_numba(name):
     """With the same seed: a number, an array of one axis and one of two."""
     given = f"{DRAWS[name]}, " if DRAWS[name] else ""
     calls = [] if name in WITHOUT_NUMBER else [f"np.random.{name}({DRAWS[name]}) + x"]
@@ -72,7 +72,7 @@ SPELLINGS = [
 
 
 @pytest.mark.parametrize("text", SPELLINGS)
-def test_random_arrays_meet_device_arrays(text):
+def test_random_arrays_go_with_device_arrays(text):
     assert_as_numba(of(text, normal=np.random.normal), np.arange(1.0, 4.0), 4)
 
 
@@ -237,7 +237,7 @@ def test_random_numbers_in_a_device_context(in_context, launches):
     assert launches
 
 
-def test_random_arrays_beside_numpy_arguments_stay_on_the_host():
+def test_random_arrays_with_numpy_arguments_stay_on_the_host():
     """As those of `numpy.zeros`: a function of NumPy and device arrays keeps them apart."""
 
     @numba.njit

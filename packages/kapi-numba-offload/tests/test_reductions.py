@@ -69,7 +69,7 @@ def test_extrema_of_many_elements_are_kapis(dtype, assert_same, launches):
 
 
 def test_reductions_of_views_and_broadcasts(assert_same):
-    """What is not contiguous is computed first, and reduced by dpnp."""
+    """An operand that is not contiguous is computed first, and reduced by dpnp."""
     a = dpnp.reshape(dpnp.arange(12.0), (3, 4))
     for text in ("np.sum(a[:, ::2] * 2)", "np.sum(a * b)"):
         assert_same(of(text)(a, a[0]), expected(text, a, a[0]))

@@ -42,7 +42,7 @@ def test_registration_imports_nothing_of_kapi():
 
 
 def test_removal_before_the_first_compile_holds():
-    """What Numba runs by itself does not undo what the program said: functions are compiled for the host."""
+    """Numba's own start does not undo the program's choice: functions are compiled for the host."""
     done = run(
         "import kapi_numba_offload, dpnp, numba\n"
         "kapi_numba_offload.unregister()\n"
@@ -131,7 +131,7 @@ def test_numba_version_is_in_the_supported_range():
 
 
 def test_each_patch_of_numba_can_be_undone():
-    """What is listed is all that is replaced, and `undo` gives Numba its own back."""
+    """The list has all that is replaced, and `undo` restores Numba's own."""
     assert [f"{each.owner.__name__}.{each.attribute}" for each in _kapi_numba_hooks.PATCHES] == [
         "Compiler.define_pipelines",
         "Dispatcher.offload_diagnostics",

@@ -1,4 +1,4 @@
-"""What a fallback tells: in the author's file, at its line, with the call that kernels lack, and how it runs."""
+"""Report of a fallback: the author's file and line, the call that kernels lack, and the device that runs it."""
 
 import inspect
 import io
@@ -153,7 +153,7 @@ def test_each_warning_is_given_once_by_default(recwarn):
     assert len([each for each in recwarn if each.category is OffloadFallbackWarning]) == 1
 
 
-def test_what_python_runs_is_told():
+def test_what_python_runs_is_reported():
     """With what Numba says of it."""
 
     def untyped(a):
@@ -189,7 +189,7 @@ def outer(x):
     return summed(scaled(scaled(x), k=0.5)) + summed(squared(x))
 
 
-def test_reports_tell_of_the_functions_that_a_function_calls():
+def test_reports_name_the_functions_that_a_function_calls():
     x = dpnp.arange(100.0)
     parts = explain(outer, x).parts
     assert {(each.function, each.where) for each in parts} >= {
@@ -205,7 +205,7 @@ def test_reports_tell_of_the_functions_that_a_function_calls():
     assert f"line {scaled.py_func.__code__.co_firstlineno + 2} of scaled: kernel" in str(explain(outer, x))
 
 
-def test_functions_that_the_host_runs_as_a_whole_are_reported():
+def test_functions_that_the_host_runs_entirely_are_reported():
     @numba.njit
     def f(a):
         found = [0.0]
@@ -222,7 +222,7 @@ def test_functions_that_the_host_runs_as_a_whole_are_reported():
 
 
 class OnCuda:
-    """What is seen of an array on an NVIDIA GPU."""
+    """The interface of an array on an NVIDIA GPU."""
 
     __module__ = "gpu_arrays"
 
@@ -230,7 +230,7 @@ class OnCuda:
 
 
 class ByDlpack:
-    """What is seen of an array that has DLPack alone."""
+    """The interface of an array that has DLPack alone."""
 
     __module__ = "other_arrays"
 
@@ -252,7 +252,7 @@ def test_arrays_that_are_not_offloaded_are_named(array):
         assert word in str(caught.value)
 
 
-def test_other_errors_of_numba_stay_numbas():
+def test_other_errors_of_numba_stay_with_numba():
     @numba.njit
     def f(a):
         return a.nothing

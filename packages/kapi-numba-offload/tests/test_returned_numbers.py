@@ -39,7 +39,7 @@ def test_numbers_have_the_types_that_numba_gives_them(dtype):
 
 
 @pytest.mark.parametrize("dtype", ["complex64", "complex128"])
-def test_complex_numbers_are_pythons(dtype):
+def test_complex_numbers_match_python(dtype):
     f = numba.njit(lambda a: (a.sum(), a[1], a.mean()))
     values = np.array([1 + 2j, 3 - 1j]).astype(dtype)
     found = f(dpnp.asarray(values))
@@ -187,7 +187,7 @@ def test_arrays_without_axes_stay_arrays(function):
 
 
 def test_number_in_a_parameters_variable_is_no_array():
-    """Who else has the number keeps it."""
+    """Other references to the number keep it."""
 
     @numba.njit
     def f(a):
@@ -200,7 +200,7 @@ def test_number_in_a_parameters_variable_is_no_array():
 
 
 def test_numbers_between_offloaded_functions_stay_on_the_device(monkeypatch):
-    """What one function returns to another is not waited for; what the outer one returns is."""
+    """A number that one function returns to another is not waited for; the outer one's result is."""
     copied = []
     own = python_numbers.host_copy
     monkeypatch.setattr(python_numbers, "host_copy", lambda array: copied.append(array.dtype) or own(array))

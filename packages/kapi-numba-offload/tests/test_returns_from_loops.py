@@ -164,7 +164,7 @@ def counted(a, k):
 
 
 def test_what_is_not_written_out_has_no_index_from_the_end():
-    """What has a function within is called; there a kernel would read beside the array."""
+    """A function with a nested function is called; a kernel there would read outside the array."""
     with pytest.warns(OffloadFallbackWarning, match="indices may count from the end"):
         compare(of_elements(deep), RANDOM.random(50), np.zeros(50), "host")
     compare(of_elements(counted), RANDOM.random(50), np.zeros(50), "kernel")

@@ -63,7 +63,7 @@ FUNCTIONS = [in_bins, right_of_bins, in_a_helper, in_a_part, digits, falling_dig
     (X, BINS), (X.astype("float32"), BINS.astype("float32")), (X[:200].astype("int32"), BINS.astype("int64")),
     (X, BINS.astype("int16")), (X[:4], np.concatenate([BINS, [np.nan]])), (X[:1], BINS[:1]),
 ], ids=["float64", "float32", "integers", "both", "nans", "one"])  # fmt: skip
-def test_searches_are_numpys(function, values, bins, launches):
+def test_searches_match_numpy(function, values, bins, launches):
     """Nans come last, equal elements count for one side, and bins may fall as well as rise."""
     if np.isnan(bins).any() and function in (digits, falling_digits):
         bins = BINS  # NumPy takes no bins with nans
@@ -88,7 +88,7 @@ def interpolated_with_ends(x, xp, fp, out):
 @pytest.mark.parametrize("function", [interpolated, interpolated_with_ends], ids=lambda each: each.__name__)
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int64"])
 @pytest.mark.parametrize("heights", [BINS[::-1] ** 2, np.array([1, np.inf, 2, 3, np.nan, 5, 5])], ids=["finite", "not"])
-def test_interpolation_is_numpys(function, dtype, heights, launches):
+def test_interpolation_matches_numpy(function, dtype, heights, launches):
     """Also at the ends, beyond them, and beside heights that are no finite numbers."""
     points, x = np.unique(BINS), X.astype(dtype) if dtype != "int64" else X[:200].astype(dtype)
     heights = heights[: points.size]
@@ -107,7 +107,7 @@ def evenly_spaced(x, n, out):
 
 
 @pytest.mark.parametrize("n", [1, 2, 11])
-def test_evenly_spaced_rows_are_numpys(n, launches):
+def test_evenly_spaced_rows_match_numpy(n, launches):
     x = X[:200]
     expected, found = np.zeros(200), dpnp.zeros(200)
     evenly_spaced(x, n, expected)

@@ -59,7 +59,7 @@ def test_what_dpnp_lacks_of_a_function_runs_on_the_host_with_its_line():
     assert result.asnumpy().tolist() == np.searchsorted(np.sort(A), [1.5, 2.5]).tolist()
 
 
-def test_numpy_arrays_beside_usm_arrays_are_named():
+def test_numpy_arrays_with_usm_arrays_are_named():
     """In a call as in an expression."""
 
     @numba.njit

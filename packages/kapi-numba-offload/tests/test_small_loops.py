@@ -109,7 +109,7 @@ def test_rows_count_and_not_their_matrix(launches):
     assert not launches
 
 
-def test_loops_are_told_and_stay_where_fallback_is_off(launches):
+def test_loops_are_reported_and_stay_where_fallback_is_off(launches):
     function = kapi_numba_offload.offload(time_loop)
     (part,) = kapi_numba_offload.explain(function, dpnp.asarray(M), dpnp.asarray(M)).parts
     assert (part.where, part.moved) == ("host", 0)
@@ -228,7 +228,7 @@ def test_small_loops_are_compiled_and_leave_the_same(function, launches, monkeyp
 
 
 @pytest.mark.parametrize("function", [overlapping, views, crossed])
-def test_small_loops_in_which_arrays_may_share_memory_stay_numpys(function, monkeypatch, assert_same):
+def test_small_loops_in_which_arrays_may_share_memory_stay_with_numpy(function, monkeypatch, assert_same):
     """NumPy reads all of an operation before it stores, Numba one element after the other."""
     dispatcher = numba.njit(function)
 
@@ -271,15 +271,15 @@ def with_an_output(a):
 
 
 @pytest.mark.parametrize("function", [transposed, reshaped, listed, with_an_output])
-def test_small_loops_that_change_an_array_by_itself_are_not_numbas(function, monkeypatch):
-    """What a method or a loop gives may be a view, and what a function stores to may be what it reads."""
+def test_small_loops_that_change_an_array_by_itself_are_not_left_to_numba(function, monkeypatch):
+    """A method or a loop may return a view, and a function may store to an array that it reads."""
     dispatcher, expected = numba.njit(function), function(M[:, :4].copy())
     for _ in range(3):
         np.testing.assert_array_equal(dispatcher(dpnp.asarray(M[:, :4])).asnumpy(), expected)
 
 
 @pytest.mark.parametrize("scale", [np.float32(0.1), 0.1])
-def test_small_loops_whose_types_are_others_for_numba_stay_numpys(scale, monkeypatch):
+def test_small_loops_whose_types_are_others_for_numba_stay_with_numpy(scale, monkeypatch):
     """A product of float32 is float32, and float64 for Numba if the other factor is Python's."""
 
     @numba.njit

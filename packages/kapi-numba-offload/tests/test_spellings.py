@@ -71,7 +71,7 @@ def test_spellings_are_kernels(function, as_in_python, launches):
     assert len(launches) == 1
 
 
-def test_rounding_is_numpys(launches):
+def test_rounding_matches_numpy(launches):
     """Halves, more digits than a type has, and what is not finite; to digits before and after the point."""
 
     @numba.njit

@@ -252,7 +252,7 @@ def test_shapes_that_do_not_fit_are_dpnps_error():
         numba.njit(temporary)(dpnp.ones(3), dpnp.ones(4))
 
 
-def test_store_to_an_element_in_several_places_is_dpnps_error():
+def test_store_to_an_element_at_several_indices_is_dpnps_error():
     """A broadcast view claims to be writable; a kernel's work-items would race for its element."""
 
     @numba.njit
@@ -309,7 +309,7 @@ def test_keywords_defaults_and_star_arguments(assert_same):
     assert_same(numba.njit(temporary)(b=b, a=a), temporary(a, b))
 
 
-def test_numpy_and_usm_arrays_apart_each_stay(assert_same):
+def test_numpy_and_usm_arrays_each_stay(assert_same):
     """A function may use both, each where it is."""
 
     @numba.njit
@@ -361,7 +361,7 @@ def made_by_a_helper(n):
     return np.arange(n)
 
 
-def test_statements_of_several_places_run_apart(assert_same):
+def test_statements_of_several_kinds_of_memory_run_separately(assert_same):
     """Arrays that never meet need no common queue; those that meet are refused by line."""
 
     @numba.njit
@@ -426,7 +426,7 @@ def test_neighbours_of_one_shape_are_one_kernel(launches):
         np.testing.assert_array_equal(one.asnumpy(), other)
 
 
-def test_neighbours_of_one_shape_are_one_kernel_in_each_turn(launches):
+def test_neighbours_of_one_shape_are_one_kernel_in_each_iteration(launches):
     @numba.njit
     def turns(a, b):
         for _ in range(4):

@@ -94,7 +94,7 @@ def test_numbers_of_a_host_loop_have_the_type_that_they_have_in_python(function,
 
 
 def test_numbers_of_a_host_loop_keep_the_type_that_they_came_with():
-    """What is one of NumPy's numbers before a loop is one after it."""
+    """A NumPy scalar before a loop is one after it."""
 
     def f(a, b):
         s = np.float64(1.5)

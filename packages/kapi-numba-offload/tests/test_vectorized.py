@@ -72,7 +72,7 @@ CALLS = {
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_vectorized_functions_over_device_arrays_are_numbas(name):
+def test_vectorized_functions_over_device_arrays_match_numba(name):
     function, given = CALLS[name]
     # What Numba has compiled before is one of its loops for what comes later, so each case has its own function.
     expected = (numba.vectorize(lazy._dispatcher.py_func) if function is lazy else function)(*given)
@@ -128,5 +128,5 @@ def test_what_vectorized_functions_are_not_given_is_refused():
         inner(a, dpnp.ones(4))
 
 
-def test_numpy_arrays_are_numbas_own():
+def test_numpy_arrays_are_left_to_numba():
     np.testing.assert_array_equal(lazy(MATRIX, 1.0), np.where(MATRIX > 2, MATRIX + 1, 1.0))

@@ -87,7 +87,7 @@ FUNCTIONS = [
 @pytest.mark.filterwarnings("ignore::kapi_numba_offload.ArrayIntegersWarning")
 @pytest.mark.parametrize("dtype", ["uint8", "int8", "uint64"])
 @pytest.mark.parametrize("function", FUNCTIONS)
-def test_numbers_are_numpys_or_refused(function, dtype):
+def test_numbers_match_numpy_or_are_refused(function, dtype):
     """One after the other: what was found for a number that fits says nothing of one that does not."""
     for number in (3, 300, -1, 2**40, 2):
         on_host = np.array([1, 2, 3], dtype)

@@ -23,7 +23,7 @@ def _ptxas():
 
 @pytest.fixture(scope="session")
 def assemble(tmp_path_factory):
-    """What ptxas says of modules: an empty text if it takes them."""
+    """ptxas' messages on modules: an empty text if it takes them."""
     program = _ptxas()
     path = tmp_path_factory.mktemp("ptx") / "module.ptx"
 

@@ -1,4 +1,4 @@
-"""What LLVM's back end and NVIDIA's assembler of CUDA 13.0 get wrong, and what is written instead."""
+"""Faults of LLVM's back end and of NVIDIA's assembler of CUDA 13.0, and the code that is emitted instead."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def shifted_beside_libdevice(item, x, y):
     x[i + 1] = np.int64(math.pow(x[i], 0.3))
 
 
-def test_counts_are_masked_beside_functions_of_libdevice_too(assembled_compile):
+def test_counts_are_masked_with_functions_of_libdevice_too(assembled_compile):
     """LLVM optimises once more when these are linked, and takes masks for needless beside a comparison."""
     ptx = assembled_compile(shifted_beside_libdevice, "item1, uint64[:], uint64[:]", target=TARGET).ptx
     (count,) = re.findall(r"shr\.u64 \t%rd\d+, %rd\d+, (%r\d+);", ptx)

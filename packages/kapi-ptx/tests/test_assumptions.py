@@ -169,7 +169,7 @@ end:                                              ; preds = %loop
 """
 
 
-def test_value_of_the_next_turn_is_carried():
+def test_value_of_the_next_iteration_is_carried():
     carried = run_pass(carry_values_across_iterations, LOOP.replace("OP", "fadd float %square, %c"))
     assert "  %square.first = fmul float 1.5, 1.5\n  br label %loop\n" in carried
     assert "  %square = phi float [ %square.first, %entry ], [ %again, %loop ]\n" in carried
@@ -192,7 +192,7 @@ def test_other_values_stay_as_they_are(change):
 
 
 def test_operands_with_flags_are_no_names():
-    """What may be contracted is left alone."""
+    """Operations that may be contracted are left alone."""
     text = LOOP.replace("OP", "fadd float %square, %c")
     text = text.replace("%square = fmul float %x, %x", "%i = fadd contract float %c, %x\n  %square = fmul float %c, %c")
     assert run_pass(carry_values_across_iterations, text) == str(parse_module(text))
@@ -292,7 +292,7 @@ end:                                              ; preds = %loop
 """
 
 
-def test_counter_of_turns_is_narrow():
+def test_counter_of_iterations_is_narrow():
     narrow = run_pass(narrow_counters, COUNTED)
     assert "%k = phi i32 [ 0, %entry ], [ %next, %loop ]" in narrow
     assert "%next = add nuw nsw i32 %k, 1" in narrow

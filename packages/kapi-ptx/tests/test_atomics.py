@@ -42,7 +42,7 @@ def array(dtype, **options):
 
 @pytest.fixture
 def memory_instructions(assembled_compile):
-    """What a kernel becomes that orders memory, in order: ptxas has taken it."""
+    """The instructions of a kernel that order memory, in order: ptxas has taken it."""
 
     def run(function, dtype="int32", sm=80, **options):
         module = assembled_compile(function, [NdItemType(1), array(dtype, **options)], target=PtxTarget(sm))

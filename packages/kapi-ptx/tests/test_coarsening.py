@@ -97,7 +97,7 @@ def packed_arguments(module, space, values) -> bytes:
 
 
 def results(module, entry, blocks, space, block, values):
-    """What a launch makes of the arrays."""
+    """Launch, and return the arrays."""
     values = [value.copy() if isinstance(value, np.ndarray) else value for value in values]
     groups = [-(-extent // size) for extent, size in zip(space, block, strict=True)]
     x, *others = [*reversed(groups), 1, 1][:3]

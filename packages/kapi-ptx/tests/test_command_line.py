@@ -29,12 +29,12 @@ def test_kernel_of_a_file_is_compiled_for_an_architecture(folder, capsys):
     assert ".visible .entry kapi_axpy(" in text
 
 
-def test_architecture_that_does_not_exist_is_told_by_the_usage(folder, capsys):
+def test_architecture_that_does_not_exist_is_reported_by_the_usage(folder, capsys):
     with pytest.raises(SystemExit):
         main([*AXPY, "--sm", "91"])
     assert "sm must be one of 75, 80," in capsys.readouterr().err
 
 
-def test_mistakes_are_told_with_their_codes(folder, capsys):
+def test_mistakes_are_reported_with_their_codes(folder, capsys):
     assert main([*AXPY[:2], "item1"]) == 1
     assert "[signature-count]" in capsys.readouterr().err

@@ -40,7 +40,7 @@ def test_module_has_the_kernel_and_its_interface(assembled_compile):
 
 
 def test_kernel_takes_nothing_from_outside(assembled_compile):
-    """What a driver would have to link, there is none of."""
+    """Nothing is left for the driver to link."""
     assert ".extern" not in assembled_compile(saxpy, SIGNATURE, target=TARGET).ptx
 
 

@@ -110,11 +110,11 @@ def test_votes_are_instructions(instructions, kind):
 TWICE = f"{ALGORITHMS['reduce']} + {ALGORITHMS['reduce'].replace('plus', 'maximum')}"
 
 
-def test_members_meet_again_before_the_next_algorithm(instructions):
+def test_members_converge_before_the_next_algorithm(instructions):
     assert count(instructions(TWICE, "work_group"), "bar.sync") == 3
 
 
-def test_members_meet_again_before_the_next_turn_of_a_loop(assembled_compile):
+def test_members_converge_before_the_next_iteration_of_a_loop(assembled_compile):
     def kernel(item, a, n):
         group = item.get_group()
         i = item.get_global_id(0)
@@ -125,7 +125,7 @@ def test_members_meet_again_before_the_next_turn_of_a_loop(assembled_compile):
     assert assembled_compile(kernel, signature, target=PtxTarget(80)).ptx.count("bar.sync") == 2
 
 
-def test_members_meet_again_where_another_function_may_use_the_memory(assembled_compile):
+def test_members_converge_where_another_function_may_use_the_memory(assembled_compile):
     """Its caller does not know whether it does."""
 
     def total(group, value):

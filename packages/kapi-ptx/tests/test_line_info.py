@@ -39,14 +39,14 @@ def line_of(function, text):
     return first + next(number for number, line in enumerate(lines) if text in line)
 
 
-def places(module):
+def source_lines(module):
     """The file and line of each directive."""
     files = dict(re.findall(r'^\t\.file\t(\d+) "(.*)"', module.ptx, re.MULTILINE))
     return {(files[file], int(line)) for file, line in re.findall(r"^\t\.loc\t(\d+) (\d+) ", module.ptx, re.MULTILINE)}
 
 
 def instructions(module):
-    """What is left without directives; labels are numbered anew, since marks of lines are counted among them."""
+    """The code without directives; labels are renumbered, since marks of lines are counted among them."""
     return [line for line in module.ptx.splitlines() if not WRITTEN.match(line)]
 
 
@@ -56,8 +56,12 @@ def test_lines_of_kernel_and_functions_are_in_the_ptx(assembled_compile, inline)
     module = assembled_compile(kernel, [ItemType(1), F32, F32], target=PtxTarget(80), options=options)
     wanted = {(kernel, "source[i] > 1"), (kernel, "/ 3.0"), (shrunk, "* 0.5")} if inline == "never" else set()
     wanted |= {(kernel, "source[i] > 1"), (shrunk, "* 0.5"), (shrunk, "math.sin")}
-    assert {(__file__, line_of(*each)) for each in wanted} <= places(module)
-    assert {line for file, line in places(module) if file == __file__} <= {0, *lines_of(kernel), *lines_of(shrunk)}
+    assert {(__file__, line_of(*each)) for each in wanted} <= source_lines(module)
+    assert {line for file, line in source_lines(module) if file == __file__} <= {
+        0,
+        *lines_of(kernel),
+        *lines_of(shrunk),
+    }
 
 
 def lines_of(function):
@@ -69,7 +73,7 @@ def test_nothing_else_differs(assembled_compile):
     signature = [ItemType(1), F32, F32]
     plain = assembled_compile(kernel, signature, target=PtxTarget(80))
     lined = assembled_compile(kernel, signature, target=PtxTarget(80), options=LINES)
-    assert not places(plain)
+    assert not source_lines(plain)
     assert instructions(plain) == instructions(lined)
     assert ", debug" not in lined.ptx
 

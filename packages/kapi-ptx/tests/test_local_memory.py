@@ -1,4 +1,4 @@
-"""Where local memory lies, and what a launch has to ask for."""
+"""Layout of local memory, and the size that a launch has to ask for."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ def test_function_of_libdevice_is_in_the_module(code_of, function, dtype):
 
 
 def test_square_root_within_libdevice_is_exact(code_of):
-    """What libdevice asks of its surroundings is answered: LLVM's own answer gives approximate roots."""
+    """libdevice's queries are answered: LLVM's own answer gives approximate roots."""
     found = code_of("math.hypot(x[i], y[i])")
     assert "sqrt.rn.f32" in found
     assert not [each for each in found if each.startswith("sqrt.approx")]

@@ -1,4 +1,4 @@
-"""What the package promises of itself: its versions, its imports, its public names."""
+"""Promises of the package: its versions, its imports, its public names."""
 
 from __future__ import annotations
 

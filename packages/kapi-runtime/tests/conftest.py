@@ -17,8 +17,8 @@ from kapi_sim.testing.reports import changing
 GOVERNING = ("KAPI_FIND_DRIVER", "OCL_ICD_FILENAMES", "OCL_ICD_VENDORS", "ONEAPI_DEVICE_SELECTOR")
 
 
-def _machine_s_words():
-    """What messages say of this machine's devices, and what the snapshot has in its place."""
+def _machine_descriptions():
+    """Patterns of this machine's devices in messages, and their replacements in the snapshot."""
     found = []
     if importlib.util.find_spec("dpctl"):
         import dpctl
@@ -33,7 +33,7 @@ def _machine_s_words():
     ]
 
 
-for pattern, word in _machine_s_words():
+for pattern, word in _machine_descriptions():
     changing(pattern, word)
 
 
@@ -89,8 +89,8 @@ def native():
 
 
 @pytest.fixture
-def long_way(monkeypatch):
-    """Count the launches that go the long way."""
+def slow_path(monkeypatch):
+    """Count the launches that go the slow path."""
     from kapi_runtime.kernels.kernel import Kernel
 
     counted = []

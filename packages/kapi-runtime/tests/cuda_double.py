@@ -57,7 +57,7 @@ class Launch:
 
 @dataclass
 class Loaded:
-    """What the double knows of a function."""
+    """The double's data of a function."""
 
     entry: str
     registers: int = 32
@@ -316,7 +316,7 @@ class Driver:
             ),
             b"cuPointerGetAttribute": (
                 ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int, ctypes.c_uint64),
-                self._ordinal_told_natively,
+                self._native_device_attribute,
             ),
         }[name]
         self._kept.append(kind(function))
@@ -326,7 +326,7 @@ class Driver:
         *sizes, stream, parameters, extra = told
         return int(self.cuLaunchKernel(function, *sizes, stream or 0, parameters, extra or 0)[0])
 
-    def _ordinal_told_natively(self, into: int, attribute: int, pointer: int) -> int:
+    def _native_device_attribute(self, into: int, attribute: int, pointer: int) -> int:
         assert attribute == self.CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
         address = self._holding(pointer)
         if address is None:

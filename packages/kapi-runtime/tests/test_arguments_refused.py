@@ -1,4 +1,4 @@
-"""What is no argument is refused by its name, as in the simulator; so is a store to what may not be written."""
+"""A value that is no argument is refused by its name, as in the simulator; so is a store to read-only memory."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_store_to_an_array_that_may_only_be_read_has_its_line():
     assert x.asnumpy().tolist() == [1] * 4
 
 
-class Told:
+class Exporter:
     """An object that tells of an array of dpnp's what it likes."""
 
     def __init__(self, array, **changes):
@@ -102,11 +102,11 @@ class Told:
         ({"typestr": lambda typestr: "zz"}, "usm-array-interface"),
     ],
 )
-def test_array_that_is_elsewhere_than_it_tells_is_refused(changes, code):
+def test_array_that_is_elsewhere_than_it_claims_is_refused(changes, code):
     """An address that is none of unified shared memory ends the process, if it is used."""
     target = dpnp.zeros(4)
     with raises(kapi.DtypeError, code) as raised:
-        add[4](Told(dpnp.ones(4), **changes), target)
+        add[4](Exporter(dpnp.ones(4), **changes), target)
     assert raised.value.message.startswith("argument `source` of kernel `add`: ")
-    add[3](Told(dpnp.ones(4), shape=lambda shape: (3,)), target)
+    add[3](Exporter(dpnp.ones(4), shape=lambda shape: (3,)), target)
     assert target.asnumpy().tolist() == [1, 1, 1, 0]

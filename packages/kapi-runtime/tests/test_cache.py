@@ -77,7 +77,7 @@ def test_same_kernel_is_compiled_once(folder, compiled):
     assert 0 < found.nbytes < found.limit
 
 
-def test_what_a_kernel_depends_on_is_told_apart(folder, compiled):
+def test_what_a_kernel_depends_on_is_distinguished(folder, compiled):
     assert run(source()) == 2
     assert run(source(factor="3")) == 3  # a global of a device function
     assert run(source().replace("x * FACTOR", "x * FACTOR + 5")) == 7  # its code
@@ -88,7 +88,7 @@ def test_what_a_kernel_depends_on_is_told_apart(folder, compiled):
     assert len(compiled) == 5
 
 
-def test_closures_are_told_apart(folder, compiled):
+def test_closures_are_distinguished(folder, compiled):
     def made(value):
         @kapi.kernel
         def add(item: kapi.Item, a):
@@ -105,7 +105,7 @@ def test_closures_are_told_apart(folder, compiled):
     assert len(compiled) == 2
 
 
-def test_attributes_of_modules_are_told_apart(folder, compiled, tmp_path, monkeypatch):
+def test_attributes_of_modules_are_distinguished(folder, compiled, tmp_path, monkeypatch):
     (tmp_path / "settings_of_mine.py").write_text("SIZE = 5\n")
     monkeypatch.syspath_prepend(str(tmp_path))
     text = source().replace("@kapi.device_func", "import settings_of_mine\n@kapi.device_func")
@@ -127,7 +127,7 @@ def test_lines_count_where_messages_or_profilers_name_them(folder, compiled, opt
     assert len(compiled) == 3
 
 
-def test_failures_are_told_of_a_kernel_from_the_cache(folder, compiled):
+def test_failures_are_reported_of_a_kernel_from_the_cache(folder, compiled):
     text = source().replace("@kapi.kernel", "@kapi.kernel(boundscheck=True)")
     text = text.replace("a[item.get_id(0)] = ", "a[item.get_id(0) + item.get_id(0) // 3] = ")
     for _ in range(2):
@@ -136,7 +136,7 @@ def test_failures_are_told_of_a_kernel_from_the_cache(folder, compiled):
     assert len(compiled) == 1
 
 
-def test_types_that_meet_are_told_of_a_kernel_from_the_cache(folder, compiled):
+def test_mixed_types_are_reported_of_a_kernel_from_the_cache(folder, compiled):
     chosen = "def chosen(x):\n    return (x if x > 100 else kapi_numpy.int8(2)) * 3\n"
     text = source().replace("@kapi.kernel", chosen + "@kapi.kernel").replace("scaled(a[", "chosen(a[")
     text = "import numpy as kapi_numpy\n" + text
@@ -158,7 +158,7 @@ def test_kernel_with_a_global_that_has_no_description_is_not_kept(folder, compil
     assert "kernel `kernel` is not kept: it uses <Mine" in cache.info().trouble
 
 
-def test_switch_turns_it_off(folder, compiled, monkeypatch):
+def test_switch_disables_it(folder, compiled, monkeypatch):
     monkeypatch.setenv("KAPI_CACHE", "0")
     assert [run(source()), run(source())] == [2, 2]
     assert len(compiled) == 2
@@ -167,7 +167,7 @@ def test_switch_turns_it_off(folder, compiled, monkeypatch):
 
 
 @pytest.mark.parametrize("value", ["0", "off", "No", "FALSE"])
-def test_switch_has_the_usual_words(folder, monkeypatch, value):
+def test_switch_has_the_usual_values(folder, monkeypatch, value):
     monkeypatch.setenv("KAPI_CACHE", value)
     assert not cache.info().is_on
 
@@ -296,7 +296,7 @@ def test_kernel_that_the_driver_refuses_is_compiled_once(folder, compiled, monke
     assert len(compiled) == 2  # the second time it comes from the disk, and is compiled once more
 
 
-def test_link_in_the_place_of_an_entry_is_not_followed(folder, compiled, tmp_path):
+def test_link_instead_of_an_entry_is_not_followed(folder, compiled, tmp_path):
     assert run(source()) == 2
     (file,) = folder.iterdir()
     elsewhere = tmp_path / "elsewhere"
@@ -309,7 +309,7 @@ def test_link_in_the_place_of_an_entry_is_not_followed(folder, compiled, tmp_pat
     assert not file.is_symlink()  # what was compiled has taken its place
 
 
-def test_pipe_in_the_place_of_an_entry_is_not_waited_for(folder, compiled):
+def test_pipe_instead_of_an_entry_is_not_waited_for(folder, compiled):
     assert run(source()) == 2
     (file,) = folder.iterdir()
     file.unlink()
@@ -481,7 +481,7 @@ def test_unfinished_files_of_killed_writers_are_removed(folder):
 
 
 @pytest.mark.parametrize("size", ["large", "", "nan", "-1"])
-def test_size_that_is_no_number_is_told(folder, monkeypatch, size):
+def test_size_that_is_no_number_is_reported(folder, monkeypatch, size):
     monkeypatch.setenv("KAPI_CACHE_SIZE", size)
     assert cache.info().limit == 256 * 2**20
     assert f"KAPI_CACHE_SIZE must be a number of megabytes, got {size!r}" in cache.info().trouble
@@ -596,7 +596,7 @@ def test_numpy_globals_are_described(folder, compiled):
     ],
     ids=repr,
 )
-def test_values_are_told_apart(values):
+def test_values_are_distinguished(values):
     from kapi_runtime.build.fingerprint import fingerprint
 
     def taking(value):

@@ -61,7 +61,7 @@ def zeros(queue):
     return dpnp.zeros(SIZE, dtype="int64", sycl_queue=queue)
 
 
-def test_dpctl_is_told_when_it_is_asked(queue):
+def test_dpctl_is_notified_on_request(queue):
     target = zeros(queue)
     launch_twice(target)
     manager, chain = SequentialOrderManager[queue], chain_module.chain_of(queue)
@@ -182,11 +182,11 @@ def test_context_with_managers_of_its_own_has_a_chain_of_its_own(queue):
     assert set(target.asnumpy()) == {4}
 
 
-def test_chain_begins_when_nobody_has_the_old_manager(queue, long_way):
+def test_chain_begins_when_nobody_has_the_old_manager(queue, slow_path):
     target = zeros(queue)
     old = SequentialOrderManager[queue]
     launch_twice(target)
-    assert len(long_way) == 2
+    assert len(slow_path) == 2
     assert chain_module.chain_of(queue) is None
     new = SequentialOrderManager[queue]
     assert new is not old
@@ -198,7 +198,7 @@ def test_chain_begins_when_nobody_has_the_old_manager(queue, long_way):
     queue.wait()
     del old
     launch_twice(target)
-    assert len(long_way) == 2
+    assert len(slow_path) == 2
     assert chain_module.chain_of(queue) is SequentialOrderManager[queue].kapi_chain
     assert set(target.asnumpy()) == {4}
 
@@ -237,19 +237,19 @@ def test_old_manager_may_be_held_anywhere(queue, is_held_by):
     assert chain_module.chain_of(queue) is not None
 
 
-def test_held_manager_of_one_queue_leaves_launches_on_others_alone(queue, long_way):
+def test_held_manager_of_one_queue_leaves_launches_on_others_alone(queue, slow_path):
     launch_twice(zeros(queue))
     SequentialOrderManager.clear()
     held = SequentialOrderManager[queue]
     target = zeros(dpctl.SyclQueue(kapi.default_device()))
     launch_twice(target)
-    assert len(long_way) == 2
+    assert len(slow_path) == 2
     launch_twice(zeros(queue))
-    assert len(long_way) == 4
+    assert len(slow_path) == 4
     assert held is not SequentialOrderManager[queue]
 
 
-def test_without_chains_launches_go_the_long_way(queue, monkeypatch):
+def test_without_chains_launches_take_the_slow_path(queue, monkeypatch):
     monkeypatch.setattr(chain_module, "_classes", {})
     monkeypatch.setattr(chain_module, "_hands_over", lambda base, made: False)
     target = zeros(queue)

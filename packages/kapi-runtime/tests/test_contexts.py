@@ -100,7 +100,7 @@ def test_device_is_selected_by(form):
     in_a_context_of_its_own(select)
 
 
-def test_selected_device_takes_the_place_of_the_current_one(sub_device):
+def test_selected_device_replaces_the_current_one(sub_device):
     def select():
         with kapi.devices[0]:
             kapi.select_device(sub_device)
@@ -181,7 +181,7 @@ def test_context_that_was_not_pushed_last_cannot_be_popped(sub_device):
 
 
 def test_block_takes_away_what_was_pushed_inside(sub_device):
-    """What a block forgets to pop ends with it, and what belongs to a block is not popped."""
+    """Contexts that a block forgets to pop end with it, and those that belong to a block are not popped."""
     default, context = kapi.default_device(), kapi.current_context(sub_device)
     for block in (kapi.devices[0], kapi.current_context(), kapi.device_context(0)):
         with block:
@@ -215,7 +215,7 @@ def test_memory_info_invents_nothing(monkeypatch):
 def test_required_context_stays_current(sub_device):
     @kapi.compat.require_context
     def inner(first, second=2):
-        """What it does."""
+        """Text of the docstring."""
         found = kapi.devices.current
         return first, second, found
 

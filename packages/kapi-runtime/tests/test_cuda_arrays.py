@@ -145,7 +145,7 @@ def test_arrays_of_jax_are_waited_for_and_read_only(gpu, host):
         write[kapi.Range(4)](Array(host))
 
 
-def test_dlpack_is_read_where_there_is_no_interface_and_told_the_stream(gpu, host):
+def test_dlpack_is_read_where_there_is_no_interface_and_given_the_stream(gpu, host):
     told = []
 
     class Array:

@@ -49,7 +49,7 @@ def test_summary_and_limits_are_the_driver_s(gpu):
 
 
 @pytest.mark.parametrize("is_there", [True, False])
-def test_findings_tell_whether_libdevice_is_there(gpu, monkeypatch, is_there):
+def test_findings_report_whether_libdevice_is_there(gpu, monkeypatch, is_there):
     if is_there:
         pytest.importorskip("cuda.pathfinder")
     else:
@@ -98,7 +98,7 @@ def test_queue_waits_and_destroys_its_stream(gpu):
     assert ("cuStreamDestroy", (handle,)) in gpu.calls
 
 
-def test_wait_lets_other_threads_run_and_hears_signals(gpu):
+def test_wait_lets_other_threads_run_and_handles_signals(gpu):
     queue = kapi.queue("cuda:0")
     gpu.pending = True
     seen = []

@@ -1,4 +1,4 @@
-"""What is said where there is no driver, no device, or a driver that fails."""
+"""Errors without a driver, without a device, or from a driver that fails."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_missing_bindings_are_named_with_what_brings_them(nothing_loaded, monkey
     ],
     ids=["no-library", "no-device", "mismatch"],
 )
-def test_driver_that_does_not_start_is_told(nothing_loaded, monkeypatch, answer, words, code):
+def test_driver_that_does_not_start_is_reported(nothing_loaded, monkeypatch, answer, words, code):
     def start(flags):
         if isinstance(answer, Exception):
             raise answer
@@ -103,7 +103,7 @@ def test_lost_context_says_so_and_what_to_do(gpu, lib, code):
         fill[kapi.Range(10)](lib.array(np.zeros(10)))
 
 
-def test_memory_that_is_not_there_is_told_with_what_is_free(gpu):
+def test_memory_that_is_not_there_is_reported_with_what_is_free(gpu):
     with raises(kapi.UsmAllocationError, "device-memory-short") as refused:
         kapi.memory.device_array(1 << 40, queue=kapi.default_queue("cuda:0"))
     assert refused.value.code == "device-memory-short"
@@ -113,7 +113,7 @@ def test_unknown_code_of_a_newer_driver_keeps_its_number(gpu):
     assert driver.name_of(7) == "CUDA error 7"
 
 
-def test_child_that_was_forked_after_first_use_is_told(gpu):
+def test_child_that_was_forked_after_first_use_is_reported(gpu):
     device_at(0)
     pid = os.fork()
     if pid == 0:

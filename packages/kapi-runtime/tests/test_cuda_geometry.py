@@ -53,7 +53,7 @@ def test_chosen_group(extents, group):
     assert submitted_range(Limits(), extents, None, True)[1] == group
 
 
-def test_range_that_no_group_serves_is_refused_with_the_way_out():
+def test_range_that_no_group_serves_is_refused_with_the_remedy():
     with raises(LimitError, "range-too-large") as refused:
         submitted_range(Limits(), [100_000_000, 4], None, True)
     assert refused.value.code == "range-too-large"

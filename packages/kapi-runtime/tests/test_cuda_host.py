@@ -40,7 +40,7 @@ def test_devices_queues_and_events_are_the_classes_at_the_top(gpu, lib, queue):
         assert repr(queue).startswith("<Queue: stream 0x")
         assert repr(device) == "<Device: NVIDIA H200 (cuda:0)>"
         x = lib.array(np.zeros(10))
-        for _ in range(2):  # the long way, and by a plan
+        for _ in range(2):  # the slow path, and by a plan
             host_event, _ = kapi.call_kernel_async(fill, kapi.Range(10), [], x)
             assert isinstance(host_event, kapi.HostEvent)
             assert host_event.status is kapi.EventStatus.complete

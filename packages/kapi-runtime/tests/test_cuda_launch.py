@@ -37,9 +37,9 @@ def ones(lib, count=1000, dtype=np.float32):
     return lib.array(np.ones(count, dtype))
 
 
-def words(launch, places):
+def packed_integers(launch, offsets):
     """Integers of 64 bits in a packed argument."""
-    return [int.from_bytes(launch.packed[8 * at : 8 * at + 8], "little") for at in places]
+    return [int.from_bytes(launch.packed[8 * at : 8 * at + 8], "little") for at in offsets]
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def test_launch_gives_the_driver_grid_stream_and_packed_argument(packed, lib):
     (launch,) = packed.launches
     assert (launch.entry, launch.grid, launch.block) == ("kapi_scale", (4, 1, 1), (256, 1, 1))
     assert (launch.shared, launch.stream) == (0, 1)
-    assert words(launch, range(5)) == [1000, x.data.ptr, 1000, y.data.ptr, 1000]
+    assert packed_integers(launch, range(5)) == [1000, x.data.ptr, 1000, y.data.ptr, 1000]
     assert np.frombuffer(launch.packed[40:44], np.float32)[0] == 2.5 or np.frombuffer(launch.packed[40:48])[0] == 2.5
 
 
@@ -72,12 +72,12 @@ def test_launch_of_no_work_items_calls_no_kernel(gpu, lib):
     assert gpu.launches == []
 
 
-def test_second_launch_goes_by_a_plan_with_other_arrays_and_numbers(packed, lib, long_way):
+def test_second_launch_goes_by_a_plan_with_other_arrays_and_numbers(packed, lib, slow_path):
     scale[kapi.Range(1000)](ones(lib), ones(lib), 2.5)
     x, y = ones(lib), ones(lib)
     scale[kapi.Range(1000)](x, y, 7.25)
-    assert len(long_way) == 1
-    assert words(packed.launches[1], range(5)) == [1000, x.data.ptr, 1000, y.data.ptr, 1000]
+    assert len(slow_path) == 1
+    assert packed_integers(packed.launches[1], range(5)) == [1000, x.data.ptr, 1000, y.data.ptr, 1000]
     assert packed.launches[0].packed[40:44] != packed.launches[1].packed[40:44] or (
         packed.launches[0].packed[40:48] != packed.launches[1].packed[40:48]
     )
@@ -105,33 +105,33 @@ def test_plan_calls_the_driver_once_a_launch(gpu, lib, monkeypatch):
     ],
     ids=["shape", "dtype", "strides", "class", "number", "numpy-number"],
 )
-def test_what_differs_in_kind_goes_the_long_way(gpu, lib, long_way, change):
+def test_what_differs_in_kind_takes_the_slow_path(gpu, lib, slow_path, change):
     x, y = ones(lib), ones(lib)
     scale[kapi.Range(1000)](x, y, 1.0)
     scale[kapi.Range(1000)](*change(lib, x, y))
-    assert len(long_way) == 2
+    assert len(slow_path) == 2
 
 
-def test_other_current_stream_goes_the_long_way_and_there(gpu, lib, long_way):
+def test_other_current_stream_takes_the_slow_path_to_that_stream(gpu, lib, slow_path):
     x, y = ones(lib), ones(lib)
     for stream in (0, 77, 77, 0):
         lib.streams.cupy = stream
         scale[kapi.Range(1000)](x, y, 1.0)
     assert [launch.stream for launch in gpu.launches] == [1, 77, 77, 1]
-    assert len(long_way) == 2
+    assert len(slow_path) == 2
 
 
-def test_plan_takes_tensors(gpu, lib, long_way):
+def test_plan_takes_tensors(gpu, lib, slow_path):
     x, y = lib.tensor(np.ones(100, np.int32)), lib.tensor(np.ones(100, np.int32))
     for _ in range(3):
         scale[kapi.Range(100)](x, y, 3)
-    assert len(long_way) == 1
+    assert len(slow_path) == 1
     x.requires_grad = True
     with raises(kapi.DtypeError, "tensor-form"):
         scale[kapi.Range(100)](x, y, 3)
 
 
-def test_overlap_is_refused_by_the_long_way_also_after_a_plan(gpu, lib):
+def test_overlap_is_refused_by_the_slow_path_also_after_a_plan(gpu, lib):
     base = np.ones(2000, np.float32)
     lib.array(base)
     first, second, shifted = (lib.array(base[start : start + 1000]) for start in (0, 1000, 500))
@@ -141,7 +141,7 @@ def test_overlap_is_refused_by_the_long_way_also_after_a_plan(gpu, lib):
         scale[kapi.Range(1000)](first, shifted, 1.0)
 
 
-def test_thread_without_a_context_launches_by_the_plan(gpu, lib, long_way):
+def test_thread_without_a_context_launches_by_the_plan(gpu, lib, slow_path):
     x, y = ones(lib), ones(lib)
     scale[kapi.Range(1000)](x, y, 1.0)
     gpu.fail["cuLaunchKernel"] = [201]
@@ -151,25 +151,25 @@ def test_thread_without_a_context_launches_by_the_plan(gpu, lib, long_way):
     thread.start()
     thread.join()
     assert gpu.names()[:3] == ["cuLaunchKernel", "cuCtxSetCurrent", "cuLaunchKernel"]
-    assert (len(gpu.launches), len(long_way)) == (2, 1)
+    assert (len(gpu.launches), len(slow_path)) == (2, 1)
 
 
-def test_plan_in_use_sends_a_launch_the_long_way(gpu, lib, long_way):
+def test_plan_in_use_sends_a_launch_down_the_slow_path(gpu, lib, slow_path):
     x, y = ones(lib), ones(lib)
     scale[kapi.Range(1000)](x, y, 1.0)
     (plan,) = scale._plans[kapi.Range(1000)]
     assert isinstance(plan, CudaPlan)
     with plan._lock:
         scale[kapi.Range(1000)](x, y, 1.0)
-    assert len(long_way) == 2
+    assert len(slow_path) == 2
 
 
-def test_bound_launch_is_repeated_without_looking_at_arguments(gpu, lib, long_way):
+def test_bound_launch_is_repeated_without_looking_at_arguments(gpu, lib, slow_path):
     launch = scale.bind(kapi.Range(1000), ones(lib), ones(lib), 1.0)
     for _ in range(3):
         launch()
     assert len(gpu.launches) == 3
-    assert len(long_way) == 1
+    assert len(slow_path) == 1
 
 
 def test_local_memory_in_the_module_asks_for_none(gpu, lib):
@@ -232,7 +232,7 @@ def test_failure_record_is_raised_with_work_item_and_line(gpu, lib):
 
 
 def targets(kernel):
-    """What the kernel's modules take for granted, in the order of their compilation."""
+    """The assumptions of the kernel's modules, in the order of their compilation."""
     return [(module.target.is_small, module.target.reads_apart) for module in kernel.modules.values()]
 
 
@@ -246,12 +246,12 @@ def copied():
     return copied
 
 
-def test_launch_of_small_arrays_apart_takes_both_for_granted(gpu, lib, copied):
+def test_launch_of_small_disjoint_arrays_takes_both_for_granted(gpu, lib, copied):
     copied[kapi.Range(10)](ones(lib, 10), ones(lib, 10))
     assert targets(copied) == [(True, True)]
 
 
-def test_array_that_is_read_and_written_has_code_that_knows_it(gpu, lib, copied, long_way):
+def test_array_that_is_read_and_written_has_code_that_knows_it(gpu, lib, copied, slow_path):
     x, y = ones(lib, 10), ones(lib, 10)
     copied[kapi.Range(10)](x, y)
     for _ in range(2):
@@ -259,10 +259,10 @@ def test_array_that_is_read_and_written_has_code_that_knows_it(gpu, lib, copied,
     assert targets(copied) == [(True, True), (True, False)]
     one, other, again = (launch.function for launch in gpu.launches)
     assert one != other == again
-    assert len(long_way) == 2  # the third has the plan of the second
+    assert len(slow_path) == 2  # the third has the plan of the second
 
 
-def test_plan_of_arrays_apart_does_not_take_one_that_is_read_and_written(gpu, lib, copied):
+def test_plan_of_disjoint_arrays_does_not_take_one_that_is_read_and_written(gpu, lib, copied):
     x, y = ones(lib, 10), ones(lib, 10)
     launch = copied.bind(kapi.Range(10), x, y)
     launch()
@@ -283,7 +283,7 @@ def test_arrays_that_are_only_read_may_be_one(gpu, lib):
     assert targets(add) == [(True, True)]
 
 
-def test_interlocking_arrays_are_not_apart(gpu, lib, copied):
+def test_interlocking_arrays_are_not_disjoint(gpu, lib, copied):
     host = np.ones(20, np.float32)
     gpu.adopt(host)
     copied[kapi.Range(10)](lib.array(host[::2]), lib.array(host[1::2]))

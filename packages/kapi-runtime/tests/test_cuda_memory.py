@@ -58,7 +58,7 @@ def test_memory_is_freed_with_the_last_view(gpu, queue):
     assert address not in gpu.memory
 
 
-def test_interface_tells_stream_and_strides(queue):
+def test_interface_has_stream_and_strides(queue):
     own = kapi.queue("cuda:0")
     array = kapi.memory.asarray(np.zeros((2, 3), np.float32), queue=own)
     interface = array.T.__cuda_array_interface__

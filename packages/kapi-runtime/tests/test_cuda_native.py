@@ -70,7 +70,7 @@ def test_native_launch_is_what_the_driver_s_interface_is_given(gpu, arrays, monk
         assert getattr(first, name) == getattr(plain, name)
 
 
-def test_native_launch_that_is_refused_is_told_by_the_long_way(gpu, arrays, spied):
+def test_native_launch_that_is_refused_is_reported_by_the_slow_path(gpu, arrays, spied):
     launch = fresh().bind(kapi.Range(SIZE), *arrays, 2.0)
     launch()
     gpu.fail["cuLaunchKernel"] = 701
@@ -111,7 +111,7 @@ def test_driver_without_addresses_is_called_by_its_interface(gpu, arrays):
     assert len(gpu.launches) == 1
 
 
-def test_doctor_says_which_way_launches_go(gpu, monkeypatch):
+def test_doctor_says_which_path_launches_take(gpu, monkeypatch):
     from kapi_runtime.platform.installed import platforms
 
     (platform,) = [each for each in platforms() if each.name == "cuda"]
@@ -200,7 +200,7 @@ def array_of(address, shape=(3, 4), strides=(16, 4), dtype=None, device=0):
 
 @pytest.fixture
 def reading(gpu, monkeypatch):
-    """What reads arrays that are like these, and where it puts their addresses."""
+    """The native reader of arrays like these, and the offsets of their addresses."""
     monkeypatch.setattr(cupy_arrays, "learned_layout", lambda _: LAYOUT)
     functions = submission.native_functions()
     assert functions is not None, submission.why_not()
@@ -373,7 +373,7 @@ class Tensor(InMemory):
 
 @pytest.fixture
 def reading_tensors(gpu, monkeypatch):
-    """What reads tensors that are like these, and where it puts their addresses."""
+    """The native reader of tensors like these, and the offsets of their addresses."""
     monkeypatch.setitem(sys.modules, "torch", None)
     monkeypatch.setattr(torch_tensors, "_tells_the_truth", lambda *_: True)
     layout = {"implementation_at": 16, "keys_at": 16, "gradient_at": 24}

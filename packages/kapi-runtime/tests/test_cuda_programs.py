@@ -29,7 +29,7 @@ def fill(item: kapi.Item, x):
     x[item.get_id(0)] = 1
 
 
-def test_refused_ptx_is_told_with_the_build_log(gpu, lib):
+def test_refused_ptx_is_reported_with_the_build_log(gpu, lib):
     gpu.log = "ptxas application ptx input, line 9; error: Unknown symbol"
     with raises(kapi.DriverError, "build-refused") as refused:
         fill[kapi.Range(10)](lib.array(np.zeros(10)))

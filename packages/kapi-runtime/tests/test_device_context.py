@@ -241,7 +241,7 @@ def test_what_was_stored_before_a_failure_is_stored(copies, request):
 @pytest.mark.usefixtures("copying")
 @pytest.mark.parametrize("dtype", ["bool", "int8", "float16", "float32", "int64", "complex64", "complex128"])
 def test_elements_that_a_kernel_leaves_alone_are_not_written(dtype, monkeypatch):
-    """What the host stores into them meanwhile stays; signs of zero and other bits count as changes."""
+    """Stores by the host in the meantime stay; signs of zero and other bits count as changes."""
 
     @kapi.kernel
     def copied(item: kapi.Item, a, source):

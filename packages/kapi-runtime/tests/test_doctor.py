@@ -28,7 +28,7 @@ def test_doctor_prints_devices_and_versions_and_finds_nothing_wrong(run_python):
     assert done.stdout.endswith("problems\n  none\n")
 
 
-def test_doctor_says_why_launches_go_the_slow_way(monkeypatch):
+def test_doctor_says_why_launches_take_the_slow_path(monkeypatch):
     assert findings._launches() == "native"
     monkeypatch.setattr(submission, "_made", [])
     monkeypatch.setattr(submission, "_have_identities", lambda queue: False)
@@ -89,7 +89,7 @@ def test_doctor_names_a_driver_path_with_a_space(monkeypatch):
     assert "the driver's path must have no spaces, got '/home/a user/lib/libintelocl.so'" in problems
 
 
-def test_detect_prints_a_table_and_tells_whether_there_is_a_device(capsys):
+def test_detect_prints_a_table_and_reports_whether_there_is_a_device(capsys):
     assert kapi.compat.detect() is True
     head, *rows = capsys.readouterr().out.splitlines()
     assert head.split() == ["device", "name", "kind", "units", "memory", "driver"]
@@ -104,6 +104,6 @@ def test_detect_without_a_device_says_why(run_python):
     assert done.stdout.endswith("False\n")
 
 
-def test_doctor_prints_the_diagnosis_and_tells_whether_all_is_well(capsys):
+def test_doctor_prints_the_diagnosis_and_reports_whether_all_is_well(capsys):
     assert kapi.doctor() is True
     assert capsys.readouterr().out == f"{diagnosis.diagnose()}\n"

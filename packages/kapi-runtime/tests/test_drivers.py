@@ -174,7 +174,7 @@ def test_driver_without_usm_stays_if_the_user_selects_devices(vendors, without_u
     assert drivers.search({"ONEAPI_DEVICE_SELECTOR": "opencl:*"}).changed == ()
 
 
-def test_driver_with_usm_beside_one_without_is_not_hidden(vendors, without_usm, no_wheel, tmp_path):
+def test_driver_with_usm_next_to_one_without_is_not_hidden(vendors, without_usm, no_wheel, tmp_path):
     other = tmp_path / "libgpu.so"
     other.write_bytes(b"..cl_intel_unified_shared_memory..")
     vendors(plain=without_usm, gpu=str(other))

@@ -67,7 +67,7 @@ def test_elapsed_time_waits_for_both_marks():
     assert end.query()
 
 
-def test_query_tells_whether_the_mark_is_passed(queue):
+def test_query_returns_whether_the_mark_is_passed(queue):
     event = kapi.Event(timing=False)
     assert event.query()
     assert repr(event) == "<Event: not recorded>"
@@ -107,7 +107,7 @@ def test_later_mark_replaces_the_earlier(queue):
 
 @pytest.mark.parametrize("in_order", [False, True])
 def test_other_queue_waits_for_a_mark(in_order):
-    """What is submitted to it afterwards, by kapi or by dpnp, runs after the work before the mark."""
+    """Work that is submitted to it afterwards, by kapi or by dpnp, runs after the work before the mark."""
     first, second = kapi.queue(), kapi.queue(in_order=in_order)
     values = dpnp.zeros(SIZE, sycl_queue=second)
     double[SIZE](values, values)

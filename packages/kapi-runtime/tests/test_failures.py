@@ -1,4 +1,4 @@
-"""What work-items meet on the device is raised by whoever waits for the launch."""
+"""Failures of work-items on the device are raised by the wait for the launch."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_debug_kernel_without_failure_is_as_without_debug(checked):
     ],
     ids=lambda value: getattr(value, "__name__", None),
 )
-def test_debug_launch_raises_what_a_work_item_met(checked, n, values, divisor, error, said, line):
+def test_debug_launch_raises_the_failure_of_a_work_item(checked, n, values, divisor, error, said, line):
     """Class and words are the kernel's own, with the work-item and the line."""
     with pytest.raises(error, match=said) as caught:
         launched(checked, n, array(values), divisor)

@@ -17,7 +17,7 @@ extents = st.lists(st.integers(1, 5000), min_size=1, max_size=3).filter(lambda e
 @example([1000003, 1], 2, 8192, True)
 @example([MAX_WORK_ITEMS], 2, 8192, False)
 @example([3, 7, 11], 2, 8192, True)
-def test_rounded_range_holds_the_range_and_whole_groups(space, units, largest, has_loops):
+def test_rounded_range_holds_the_range_and_full_groups(space, units, largest, has_loops):
     whole, local = rounded_range(Range(*space), units, largest, has_loops)
     assert len(whole) == len(space)
     assert all(rounded >= asked for rounded, asked in zip(whole, space, strict=True))

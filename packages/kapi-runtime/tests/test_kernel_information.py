@@ -59,14 +59,14 @@ def test_information_of_a_sub_device_is_its_own(sub_device):
     assert "a sub-device of" in information.device
 
 
-def test_demanded_sub_group_size_is_told():
+def test_demanded_sub_group_size_is_reported():
     sixteen[32, 16](dpnp.zeros(32))
     (information,) = sixteen.information().values()
     assert information.compile_sub_group_size == 16
     assert "demanded: 16" in str(information)
 
 
-def test_information_of_precompiled_kernels_is_told():
+def test_information_of_precompiled_kernels_is_reported():
     kernel = kapi.load_opencl("kernel void k(global int *x) { x[0] = 1; }", "k", {"x": "int32[:]"})
     assert list(kernel.information()) == ["k(x: int32[:])"]
     kernel[1](dpnp.zeros(1, dtype="int32"))
@@ -127,7 +127,7 @@ def test_suggested_local_range_of_no_range_is_an_error(given, code):
         add.suggest_local_range(given)
 
 
-def test_statistics_count_launches_of_all_ways_and_threads():
+def test_statistics_count_launches_of_all_paths_and_threads():
     @kapi.kernel
     def counted(item: kapi.Item, target):
         target[item.get_id(0)] = 1

@@ -286,7 +286,7 @@ def first_of_each(item: kapi.Item, one, other, out):
     out[1] = other[0]
 
 
-def test_tuples_in_other_places_are_other_types():
+def test_tuples_in_other_positions_are_other_types():
     """The same numbers and arrays in the same order, nested otherwise."""
     a, out = dpnp.asarray([7.0, 8.0]), dpnp.zeros(2)
     kapi.call_kernel(first_of_each, kapi.Range(1), (2.0, 3.0), a, out)

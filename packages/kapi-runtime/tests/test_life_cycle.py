@@ -116,7 +116,7 @@ def test_storm_of_first_launches_compiles_once(monkeypatch):
     assert [set(array.asnumpy().tolist()) for array in arrays] == [{3}] * THREADS
 
 
-def test_forked_process_is_told(run_python):
+def test_forked_process_is_reported(run_python):
     done = run_python(
         KERNEL + "a = dpnp.zeros(4)\n"
         "increment[4](a)\n"

@@ -90,7 +90,7 @@ def test_copy_to_a_read_only_array_is_an_error(make):
         memory.copy(memory.device_array(5), target)
 
 
-def test_what_is_no_array_is_told():
+def test_what_is_no_array_is_reported():
     with raises(kapi.DtypeError, "copy-without-array"):
         memory.copy([1.0, 2.0], memory.device_array(2))
     with raises(kapi.ExecutionPlacementError, "array-on-host"):
@@ -207,7 +207,7 @@ def test_copies_wait_for_the_work_that_fills_the_array():
     assert set(memory.asnumpy(array)) == {20}
 
 
-def test_copy_goes_any_way(sub_device):
+def test_copy_goes_in_any_direction(sub_device):
     host = np.arange(5.0)
     here, there = memory.device_array(5), memory.device_array(5, queue=kapi.default_queue(sub_device))
     other_queue = memory.shared_array(5, queue=kapi.queue())

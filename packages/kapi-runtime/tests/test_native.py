@@ -21,7 +21,7 @@ MAKE = "import sys; from kapi_runtime.native.compilation import machine_code; pr
 
 @pytest.mark.parametrize("module", MODULES)
 def test_shipped_code_is_of_these_sources(module):
-    """Where it is not, `python tools/native_code.py` makes it anew."""
+    """If it is not, `python tools/native_code.py` makes it anew."""
     assert json.loads(loading.file_of(module))["made_of"] == compilation.digest_of(module)
 
 

@@ -60,7 +60,7 @@ def test_function_has_numba_cuda_s_parameters(name):
 
 
 def test_every_host_function_of_numba_cuda_is_there():
-    """What numba.cuda's module of host functions defines, and its module of compilation."""
+    """Names that numba.cuda's modules of host functions and of compilation define."""
     from numba.cuda import api, compiler
 
     defined = {
@@ -119,7 +119,7 @@ def test_required_context_is_named_by_keyword():
     assert cuda.require_context(fn=lambda: kapi.devices.current)() == kapi.devices.current
 
 
-def test_what_there_is_is_told():
+def test_what_there_is_is_reported():
     major, minor = cuda.runtime.get_version()
     assert isinstance(major, int)
     assert isinstance(minor, int)
@@ -130,7 +130,7 @@ def test_what_there_is_is_told():
     assert cuda.current_context().get_memory_info()._fields == ("free", "total")
 
 
-def test_why_there_is_no_device_is_told(monkeypatch):
+def test_why_there_is_no_device_is_reported(monkeypatch):
     monkeypatch.setattr("kapi_runtime.host.devices.installed.platforms", list)
     assert "a platform must be installed" in cuda.cuda_error()
     assert cuda.runtime.supported_versions == ()
@@ -345,12 +345,12 @@ def test_parts_share_the_memory():
         cuda.device_array((2, 2)).split(1)
 
 
-def test_repeated_launches_with_device_arrays_take_the_plan(long_way):
+def test_repeated_launches_with_device_arrays_take_the_plan(slow_path):
     again = kapi.kernel(add_one.py_func)
     values = cuda.to_device(np.zeros(4))
     for _ in range(5):
         again[kapi.Range(4)](values)
-    assert len(long_way) == 1
+    assert len(slow_path) == 1
     assert values.copy_to_host().tolist() == [5] * 4
 
 
@@ -385,7 +385,7 @@ def test_array_of_a_device_is_taken_as_it_is():
         (lambda: None, False),
     ],
 )
-def test_array_of_a_device_is_told_from_others(value, expected):
+def test_array_of_a_device_is_distinguished_from_others(value, expected):
     made = value()
     assert cuda.is_cuda_array(obj=made) is expected
     if not expected:

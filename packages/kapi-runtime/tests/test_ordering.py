@@ -60,7 +60,7 @@ def host_view(array):
 
 
 def kernel_then_dpnp(queue):
-    """What dpnp computes of a kernel's pending output: 3 if it waited for the kernel, 1 if not."""
+    """dpnp's result from a kernel's pending output: 3 if it waited for the kernel, 1 if not."""
     source, target = arrays(queue)
     # Made before, and of integers: an allocation lets go of the GIL, and dpnp adds floats by a call that waits.
     result = dpnp.zeros(SIZE, dtype="int64", sycl_queue=queue)
@@ -74,7 +74,7 @@ def kernel_then_dpnp(queue):
 
 
 def dpnp_then_kernel(queue):
-    """What a kernel computes of dpnp's pending output: 14 if it waited for dpnp, 2 if not."""
+    """A kernel's result from dpnp's pending output: 14 if it waited for dpnp, 2 if not."""
     source, target = arrays(queue)
     with gate() as event:
         SequentialOrderManager[queue].add_event_pair(event, event)
@@ -85,7 +85,7 @@ def dpnp_then_kernel(queue):
 
 
 def kernel_then_kernel(queue):
-    """What a second kernel computes of the first one's pending output: 4 if it waited, 0 if not."""
+    """A second kernel's result from the first one's pending output: 4 if it waited, 0 if not."""
     source, target = arrays(queue)
     result = dpnp.zeros(SIZE, dtype="int64", sycl_queue=queue)
     queue.wait()
@@ -122,7 +122,7 @@ def no_order(monkeypatch):
             return Nothing()
 
     class Unchained:
-        """What plans ask: each launch finds a chain of its own."""
+        """The plans' query: each launch finds a chain of its own."""
 
         def __getitem__(self, queue):
             return self

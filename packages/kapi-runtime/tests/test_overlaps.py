@@ -57,7 +57,7 @@ def ten():
     return dpnp.arange(10, dtype="int64")
 
 
-def test_message_names_arguments_bytes_and_the_way_out():
+def test_message_names_arguments_bytes_and_the_remedy():
     a = ten()
     with pytest.raises(kapi.KernelLaunchError) as caught:
         copy[9](a[:-1], a[1:])
@@ -85,11 +85,11 @@ def test_overlap_is_refused_however_the_kernel_writes(kernel, repeated):
         kernel[9](a[:-1], a[1:])
 
 
-def test_overlap_within_a_tuple_is_refused(long_way):
+def test_overlap_within_a_tuple_is_refused(slow_path):
     a, b = ten(), ten()
     for _ in range(4):
         copy_in_tuple[9]((a[:-1], b[1:]))
-    assert len(long_way) == 1
+    assert len(slow_path) == 1
     with raises(kapi.KernelLaunchError, "arguments-overlap"):
         copy_in_tuple[9]((a[:-1], a[1:]))
 
@@ -103,13 +103,13 @@ def test_bound_launch_refuses_overlap_when_it_is_bound_and_when_it_is_given_othe
         launch.replace(target=a[1:])
 
 
-def test_overlap_of_what_is_only_read_is_accepted(long_way):
+def test_overlap_of_what_is_only_read_is_accepted(slow_path):
     a = ten()
     for _ in range(3):
         target = dpnp.zeros(9, dtype="int64")
         add[9](a[:-1], a[1:], target)
         assert list(target.asnumpy()) == [2 * i + 1 for i in range(9)]
-    assert len(long_way) == 1
+    assert len(slow_path) == 1
 
 
 @pytest.mark.parametrize(
@@ -122,13 +122,13 @@ def test_overlap_of_what_is_only_read_is_accepted(long_way):
     ],
     ids=["one array", "two views", "steps", "backwards"],
 )
-def test_one_view_twice_takes_the_plan(views, long_way):
+def test_one_view_twice_takes_the_plan(views, slow_path):
     for _ in range(3):
         a = ten()
         source, target = views(a)
         copy[source.shape[0]](source, target)
         assert list(a.asnumpy()) == list(range(10))
-    assert len(long_way) <= 1
+    assert len(slow_path) <= 1
 
 
 @pytest.mark.parametrize(
@@ -161,7 +161,7 @@ def test_memory_is_compared_exactly(views, is_refused):
     assert np.shares_memory(*views(values)) == is_refused
 
 
-def test_matrix_and_its_transpose_are_two_views(long_way):
+def test_matrix_and_its_transpose_are_two_views(slow_path):
     a, b = (dpnp.arange(16.0).reshape(4, 4) for _ in range(2))
     for _ in range(2):
         kapi.call_kernel(transpose, kapi.Range(4, 4), a, b)
@@ -169,7 +169,7 @@ def test_matrix_and_its_transpose_are_two_views(long_way):
             kapi.call_kernel(transpose, kapi.Range(4, 4), a, a.T)
 
 
-def test_columns_and_blocks_of_a_matrix_are_apart():
+def test_columns_and_blocks_of_a_matrix_are_disjoint():
     for _ in range(2):
         a = dpnp.arange(16, dtype="int64").reshape(4, 4)
         expected = np.arange(16).reshape(4, 4)
@@ -207,7 +207,7 @@ def double_thrice(item: kapi.Item, source, target, more):
 
 def test_one_array_under_two_names_is_read_as_it_was_written():
     zeros = dpnp.zeros(10, dtype="int64")
-    for _ in range(4):  # the long way, and by plans
+    for _ in range(4):  # the slow path, and by plans
         x, y = ten(), ten()
         kapi.call_kernel(double_thrice, kapi.Range(10), x, y, zeros)
         np.testing.assert_array_equal(y.asnumpy(), 2 * np.arange(10))
@@ -217,7 +217,7 @@ def test_one_array_under_two_names_is_read_as_it_was_written():
         np.testing.assert_array_equal(y.asnumpy(), 54 * np.arange(10))
 
 
-def test_kernel_compiled_for_arrays_apart_refuses_one_array_under_two_names():
+def test_kernel_compiled_for_disjoint_arrays_refuses_one_array_under_two_names():
     x, y = ten(), ten()
     own = kapi.kernel(copy.py_func)
     kapi.call_kernel(own, kapi.Range(10), x, y)

@@ -89,7 +89,7 @@ class Draw:
 
 
 def module_of(draw, arguments):
-    """What a compiled kernel would say of arguments like these, as far as packing asks."""
+    """Stand-in for a compiled kernel of arguments like these, as far as packing needs it."""
     parameters, values = [], [("range", "range", "q")]
     for name, value in zip(arguments.names, arguments.read, strict=True):
         if isinstance(value, ArrayFields):
@@ -136,7 +136,7 @@ def may_interlock(module, arguments):
 
 
 @pytest.mark.parametrize("seed", range(LISTS))
-def test_native_way_packs_and_refuses_as_the_plain_way(seed):
+def test_native_path_packs_and_refuses_as_the_plain_path(seed):
     draw = Draw(seed)
     queue = draw.base["f4"].sycl_queue
     plan, packed_natively, refused = None, 0, 0
@@ -170,7 +170,7 @@ def test_native_way_packs_and_refuses_as_the_plain_way(seed):
 TALLY: list[tuple[int, int]] = []
 
 
-def test_both_answers_were_met():
+def test_both_answers_occurred():
     """Without this, lists that are all refused would show nothing."""
     if len(TALLY) == LISTS:
         assert sum(packed for packed, _ in TALLY) > LISTS

@@ -1,4 +1,4 @@
-"""The short way of a repeated launch gives what the long way gives, and leaves to it what it does not know."""
+"""The short way of a repeated launch gives what the slow path gives, and leaves to it what it does not know."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ def transpose(item: kapi.Item, source, target):
     target[j, i] = source[i, j]
 
 
-def test_repeated_launch_takes_the_plan(long_way):
+def test_repeated_launch_takes_the_plan(slow_path):
     axpy_again = kapi.kernel(axpy.py_func)
     y = dpnp.zeros(10)
     for step in range(5):
         kapi.call_kernel(axpy_again, kapi.Range(10), float(step), dpnp.full(10, 2.0), y)
     assert set(y.asnumpy()) == {20}
-    assert len(long_way) == 1
+    assert len(slow_path) == 1
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_repeated_launch_takes_the_plan(long_way):
     [2, 2.5, 1.5 + 2j, True, *(np.dtype(code).type(1.5) for code in "?bBhHiIlLefdFD")],
     ids=lambda value: type(value).__name__,
 )
-def test_number_of_each_type_is_packed_as_the_long_way_packs_it(value, long_way):
+def test_number_of_each_type_is_packed_as_the_slow_path_packs_it(value, slow_path):
     @kapi.kernel
     def store(item: kapi.Item, target, number):
         target[item.get_id(0)] = number
@@ -58,7 +58,7 @@ def test_number_of_each_type_is_packed_as_the_long_way_packs_it(value, long_way)
         target = dpnp.zeros(3, dtype="complex128" if is_complex else "float64")
         kapi.call_kernel(store, kapi.Range(3), target, each)
         assert set(target.asnumpy()) == {each}
-    assert len(long_way) == 1
+    assert len(slow_path) == 1
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_number_of_each_type_is_packed_as_the_long_way_packs_it(value, long_way)
     ],
     ids=["C", "transposed", "steps", "reversed", "rows", "column", "F"],
 )
-def test_array_of_each_layout_is_packed_as_the_long_way_packs_it(view, long_way):
+def test_array_of_each_layout_is_packed_as_the_slow_path_packs_it(view, slow_path):
     base = np.arange(60.0).reshape(6, 10)
     again = kapi.kernel(transpose.py_func)
     for offset in (0, 100):
@@ -82,19 +82,19 @@ def test_array_of_each_layout_is_packed_as_the_long_way_packs_it(view, long_way)
         target = dpnp.zeros(source.shape[::-1])
         kapi.call_kernel(again, kapi.Range(*source.shape), source, target)
         np.testing.assert_array_equal(target.asnumpy(), source.asnumpy().T)
-    assert len(long_way) == 1
+    assert len(slow_path) == 1
 
 
-def test_inner_arrays_are_packed(long_way):
+def test_inner_arrays_are_packed(slow_path):
     again = kapi.kernel(axpy.py_func)
     for _ in range(3):
         y = dpnp.ones(4)
         kapi.call_kernel(again, kapi.Range(4), 2.0, dpnp.ones(4).get_array(), y.get_array())
         assert set(y.asnumpy()) == {3}
-    assert len(long_way) == 1
+    assert len(slow_path) == 1
 
 
-def test_local_memory_of_another_size_is_another_plan(long_way):
+def test_local_memory_of_another_size_is_another_plan(slow_path):
     @kapi.kernel
     def extent(nd_item: kapi.NdItem, target, scratch):
         target[nd_item.get_global_id(0)] = scratch.shape[0]
@@ -103,10 +103,10 @@ def test_local_memory_of_another_size_is_another_plan(long_way):
     for size in (8, 8, 16, 16, 8):
         kapi.call_kernel(extent, kapi.NdRange(8, 4), target, kapi.LocalAccessor(size, "float32"))
         assert set(target.asnumpy()) == {size}
-    assert len(long_way) == 2
+    assert len(slow_path) == 2
 
 
-def test_other_types_ranks_and_layouts_leave_the_plan(long_way):
+def test_other_types_ranks_and_layouts_leave_the_plan(slow_path):
     @kapi.kernel
     def ones(item: kapi.Item, target):
         target[item.get_id(0)] = 1
@@ -116,10 +116,10 @@ def test_other_types_ranks_and_layouts_leave_the_plan(long_way):
         kapi.call_kernel(ones, kapi.Range(4), target)
         assert set(target.asnumpy()) == {1}
         target[...] = 0
-    assert len(long_way) == len(targets)
+    assert len(slow_path) == len(targets)
 
 
-def test_extent_beyond_31_bits_leaves_the_plan(long_way):
+def test_extent_beyond_31_bits_leaves_the_plan(slow_path):
     @kapi.kernel
     def length(item: kapi.Item, x, y):
         y[item.get_id(0)] = x.shape[0]
@@ -128,7 +128,7 @@ def test_extent_beyond_31_bits_leaves_the_plan(long_way):
     for extent, long_ways in ((10, 1), (11, 1), (2**31, 2), (12, 2)):
         kapi.call_kernel(length, kapi.Range(1), dpnp.broadcast_to(one, (extent,)), y)
         assert y.asnumpy()[0] == extent
-        assert len(long_way) == long_ways
+        assert len(slow_path) == long_ways
     assert sorted(module.target.is_small for module in length.modules.values()) == [False, True]
 
 
@@ -141,7 +141,7 @@ def test_arrays_on_another_queue_leave_the_plan(sub_devices):
         axpy[4](2.0, x, dpnp.ones(4, sycl_queue=sub_devices[0]))
 
 
-def test_equal_queues_share_a_plan(long_way):
+def test_equal_queues_share_a_plan(slow_path):
     again = kapi.kernel(axpy.py_func)
     queue = dpctl.SyclQueue()
     copies = [dpctl.SyclQueue(queue._get_capsule()) for _ in range(3)]
@@ -149,7 +149,7 @@ def test_equal_queues_share_a_plan(long_way):
         x, y = dpnp.ones(4, sycl_queue=left), dpnp.ones(4, sycl_queue=queue)
         kapi.call_kernel(again, kapi.Range(4), 1.0, x, y)
         assert set(y.asnumpy()) == {2}
-    assert len(long_way) == 1
+    assert len(slow_path) == 1
 
 
 def test_integer_beyond_64_bits_leaves_the_plan():
@@ -159,7 +159,7 @@ def test_integer_beyond_64_bits_leaves_the_plan():
         axpy[4](2**64, y, y)
 
 
-def test_plan_that_packs_otherwise_than_the_long_way_is_not_used(monkeypatch, long_way):
+def test_plan_that_packs_otherwise_than_the_slow_path_is_not_used(monkeypatch, slow_path):
     from kapi_runtime.launch import preparation as launch
 
     again = kapi.kernel(axpy.py_func)
@@ -173,7 +173,7 @@ def test_plan_that_packs_otherwise_than_the_long_way_is_not_used(monkeypatch, lo
 Ends = namedtuple("Ends", "low high")
 
 
-def test_tuples_are_packed(long_way):
+def test_tuples_are_packed(slow_path):
     @kapi.kernel
     def fill(item: kapi.Item, targets, ends, nested):
         i = item.get_id(0)
@@ -185,10 +185,10 @@ def test_tuples_are_packed(long_way):
         kapi.call_kernel(fill, kapi.Range(4), (first, second), Ends(step, step + 1), (10, (0.5,)))
         assert set(first.asnumpy()) == {step + 0.5}
         assert set(second.asnumpy()) == {10 * (step + 1)}
-    assert len(long_way) == 1
+    assert len(slow_path) == 1
 
 
-def test_other_tuples_leave_the_plan(long_way):
+def test_other_tuples_leave_the_plan(slow_path):
     @kapi.kernel
     def fill(item: kapi.Item, target, values):
         target[item.get_id(0)] = values[0]
@@ -201,10 +201,10 @@ def test_other_tuples_leave_the_plan(long_way):
         else:
             kapi.call_kernel(fill, kapi.Range(4), target, values)
             assert set(target.asnumpy()) == {1}
-    assert len(long_way) == 3 + 2
+    assert len(slow_path) == 3 + 2
 
 
-def test_named_tuple_whose_fields_are_others_leaves_the_plan(long_way):
+def test_named_tuple_whose_fields_are_others_leaves_the_plan(slow_path):
     class Pair(namedtuple("Pair", "a b")):
         __slots__ = ()
 
@@ -216,10 +216,10 @@ def test_named_tuple_whose_fields_are_others_leaves_the_plan(long_way):
     for fields in (("a", "b"), ("a", "b"), ("b", "a")):
         Pair._fields = fields
         kapi.call_kernel(fill, kapi.Range(4), target, Pair(1, 2))
-    assert len(long_way) == 2
+    assert len(slow_path) == 2
 
 
-def test_tuples_of_a_bound_launch_are_replaced(long_way):
+def test_tuples_of_a_bound_launch_are_replaced(slow_path):
     @kapi.kernel
     def fill(item: kapi.Item, target, values):
         target[item.get_id(0)] = values[0] + values[1]
@@ -229,10 +229,10 @@ def test_tuples_of_a_bound_launch_are_replaced(long_way):
     launch.replace(values=(3, 4))
     launch()[0].wait()
     assert set(target.asnumpy()) == {7}
-    assert len(long_way) == 1
+    assert len(slow_path) == 1
 
 
-def test_launch_without_arrays_takes_the_plan_of_its_context(long_way, sub_devices):
+def test_launch_without_arrays_takes_the_plan_of_its_context(slow_path, sub_devices):
     @kapi.kernel
     def nothing(item: kapi.Item, number):
         item.get_id(0) + number
@@ -242,12 +242,12 @@ def test_launch_without_arrays_takes_the_plan_of_its_context(long_way, sub_devic
             for number in range(3):
                 _, event = kapi.call_kernel_async(nothing, kapi.Range(4), (), number)
             event.wait()
-    assert len(long_way) == len(sub_devices)
+    assert len(slow_path) == len(sub_devices)
     with raises(kapi.ExecutionPlacementError, "no-array"):
         nothing[4](1)
 
 
-def test_defaults_are_packed(long_way):
+def test_defaults_are_packed(slow_path):
     @kapi.kernel
     def fill(item: kapi.Item, target, value=7.0):
         target[item.get_id(0)] = value
@@ -273,16 +273,16 @@ def test_bound_launch_is_ordered_and_takes_events():
     assert set(y.asnumpy()) == {expected}
 
 
-def test_bound_launch_takes_other_arguments(long_way):
+def test_bound_launch_takes_other_arguments(slow_path):
     x, y, z = dpnp.ones(4), dpnp.zeros(4), dpnp.zeros(4, dtype="float32")
     launch = axpy.bind(kapi.Range(4), 1.0, x, y)
     launch()
     launch.replace(alpha=5.0)
     launch()
-    assert len(long_way) == 1
+    assert len(slow_path) == 1
     launch.replace(y=z, x=y)  # of another type
     launch()[0].wait()
-    assert len(long_way) == 2
+    assert len(slow_path) == 2
     assert set(y.asnumpy()) == {6}
     assert set(z.asnumpy()) == {30}
 
@@ -332,7 +332,7 @@ OTHERS = {
 
 
 @pytest.mark.parametrize("other", OTHERS.values(), ids=OTHERS)
-def test_arguments_of_another_kind_are_told_as_without_a_plan(other):
+def test_arguments_of_another_kind_are_reported_as_without_a_plan(other):
     """The plan has strided arrays that are written, a named tuple, and local memory, which Python looks at."""
     space = kapi.NdRange(4, 4)
     given = dpnp.zeros(8)[::2], Pair(2.0, 3.0), kapi.LocalAccessor(4, "float64")
@@ -354,7 +354,7 @@ def test_arguments_of_another_kind_are_told_as_without_a_plan(other):
     assert given[0].asnumpy().tolist() == [5.0] * 4
 
 
-def test_without_native_functions_launches_go_the_long_way(monkeypatch, long_way):
+def test_without_native_functions_launches_take_the_slow_path(monkeypatch, slow_path):
     monkeypatch.setattr(_submission, "_made", [None])
     again = kernels_module.kernel(axpy.py_func)
     y = dpnp.ones(4)
@@ -363,11 +363,11 @@ def test_without_native_functions_launches_go_the_long_way(monkeypatch, long_way
     kapi.call_kernel(again, kapi.Range(4), 1.0, y, y)
     kapi.call_kernel(again, kapi.Range(4), 1.0, y, y)
     assert set(y.asnumpy()) == {8}
-    assert len(long_way) == 3
+    assert len(slow_path) == 3
 
 
 def calls_of(launch):
-    """How often each function of kapi, and each native one, was called while something ran, by name."""
+    """Count the calls of each function of kapi, and of each native one, by name."""
     counts: Counter[str] = Counter()
 
     def note(frame, event, what):
@@ -385,7 +385,7 @@ def calls_of(launch):
 
 
 PLAIN = {"packed_arguments": 1, "require_apart": 1, "may_share": 1, "read_arguments": 1, "is_small": 1}
-"""What one launch of `axpy` the long way does: it has one pair of arrays of which one is written."""
+"""What one launch of `axpy` the slow path does: it has one pair of arrays of which one is written."""
 
 PLANNED = dict.fromkeys(PLAIN, 0)
 

@@ -337,7 +337,7 @@ def test_module_raises_nothing_but_exceptions(error, tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir())
 
 
-def test_record_of_failures_that_cannot_be_is_told(monkeypatch):
+def test_record_of_failures_that_cannot_be_is_reported(monkeypatch):
     """The device's memory is not the host's to trust."""
 
     def fail(item, x):

@@ -142,7 +142,7 @@ def test_recording_of_many_launches_lets_go_of_their_events(monkeypatch):
     assert len(recording.entries) == 10
 
 
-def test_recording_is_shown_as_tables():
+def test_recording_is_printed_as_tables():
     values = dpnp.zeros(SIZE)
     with kapi.profiling() as recording:
         add_one[SIZE](values)

@@ -241,7 +241,7 @@ os._exit(0)  # without waiting for the rest of the work
 """
 
 
-def test_ctrl_c_is_heard_during_a_wait(run_python):
+def test_ctrl_c_is_handled_during_a_wait(run_python):
     """Of many seconds of work, which is still running when the wait has ended."""
     done = run_python(INTERRUPTED)
     assert (done.returncode, done.stdout.split()) == (0, ["running"] * 4), done.stderr

@@ -50,6 +50,6 @@ def test_version_of_spirv_is_asked_of_opencl_devices_only():
     assert findings._spirv(SimpleNamespace(backend=SimpleNamespace(name="level_zero"))) == ""
 
 
-def test_versions_are_told_without_numba(run_python):
+def test_versions_are_reported_without_numba(run_python):
     done = run_python("import sys, kapi_runtime as k; k.runtime.get_version(); print('numba' in sys.modules)")
     assert done.stdout.strip() == "False", done.stderr

@@ -23,7 +23,7 @@ class Theirs:
 
 
 class Pretended:
-    """What a launch asks of a platform before it knows that there is another one."""
+    """The part of a platform that a launch uses before it knows that there is another one."""
 
     name = "pretended"
 

@@ -111,7 +111,7 @@ def test_conformance_of_cases_with_the_array_api(case):
 
 
 def test_kernels_take_turned_and_repeated_arrays():
-    """What those cases show, without the array API."""
+    """The same cases without the array API."""
     host = np.arange(24.0).reshape(2, 3, 4)
     turned = memory.asarray(host).transpose(2, 0, 1)
     np.testing.assert_array_equal(turned.asnumpy(), host.transpose(2, 0, 1))
@@ -333,7 +333,7 @@ def test_results_have_the_kind_that_dpnp_would_give_them():
     assert memory.like(one, one).usm_type == "host"
 
 
-def test_copy_goes_any_way(sub_device):
+def test_copy_goes_in_any_direction(sub_device):
     host = np.arange(5.0)
     here, there = memory.device_array(5), memory.device_array(5, queue=kapi.default_queue(sub_device))
     other_queue = memory.shared_array(5, queue=kapi.queue())

@@ -1,4 +1,4 @@
-"""What is no argument is refused by its name; what may only be read is, where the kernel stores to it."""
+"""A value that is no argument is refused by its name; so is read-only memory, where the kernel stores to it."""
 
 from __future__ import annotations
 
@@ -143,12 +143,12 @@ def shares(shape, strides, size):
 @given(
     st.lists(st.tuples(st.integers(0, 4), st.integers(-40, 40)), min_size=0, max_size=4), st.sampled_from([1, 2, 4, 8])
 )
-def test_overlap_is_told_exactly(axes, size):
+def test_overlap_is_reported_exactly(axes, size):
     shape, strides = tuple(extent for extent, _ in axes), tuple(stride for _, stride in axes)
     assert overlaps_itself(shape, strides, size) == shares(shape, strides, size)
 
 
-def test_overlap_of_large_arrays_is_told_at_once():
+def test_overlap_of_large_arrays_is_reported_at_once():
     assert not overlaps_itself((10**6, 10**6, 100), (8 * 10**8, 800, 8), 8)
     assert overlaps_itself((10**6, 10**6, 101), (8 * 10**8, 800, 8), 8)
     assert not overlaps_itself((10**6, 10**6), (24, 24 * 10**6 + 8), 8)

@@ -68,7 +68,7 @@ def test_wrong_reference_is_explained(make, error, code):
         kapi.call_kernel(refer, kapi.Range(1), np.zeros(2, np.int32))
 
 
-def test_words_of_kernels_say_so_outside_of_one():
+def test_intrinsics_say_so_outside_of_one():
     for call in (
         lambda: kapi.AtomicRef(np.zeros(1), 0),
         lambda: kapi.PrivateArray(1, np.int32),
@@ -79,7 +79,7 @@ def test_words_of_kernels_say_so_outside_of_one():
             call()
 
 
-def test_reference_by_way_of_a_variable_is_carried_out_or_refused():
+def test_reference_through_a_variable_is_carried_out_or_refused():
     @kapi.kernel
     def aliased(item: kapi.Item, a):
         words = kapi

@@ -14,7 +14,7 @@ Pair = namedtuple("Pair", "x count")
 
 
 def stored(value, dtype=np.float64):
-    """What a kernel stores that stores `value(a[i], a)`, with `value` a function of the kernel language."""
+    """Result of a kernel that stores `value(a[i], a)`, with `value` a function of the kernel language."""
     function = kapi.device_func(value)
 
     @kapi.kernel

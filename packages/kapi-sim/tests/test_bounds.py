@@ -180,7 +180,7 @@ def test_members_of_enumerations_are_passed_by_value():
         kapi.call_kernel(fill, kapi.Range(1), Colour.RED)
 
 
-def test_whole_array_is_no_value():
+def test_full_array_is_no_value():
     with raises(kapi.DtypeError, "whole-array", line="a[:] = 0"):
         kapi.call_kernel(whole_array, kapi.Range(1), np.zeros(3))
     with raises(kapi.DtypeError, "whole-array", line="np.add(a, 1)"):
@@ -229,7 +229,7 @@ def test_condition_of_something_else_is_no_guard():
         guards_another[4](np.zeros(4), 4)
 
 
-def test_number_of_groups_in_place_of_work_items_is_understood():
+def test_number_of_groups_instead_of_work_items_is_understood():
     with raises(kapi.LimitError, "local-range-divides") as raised:
         off_by_one[4, 64](np.zeros(4), 4)
     assert "NdRange(256, 64) or NdRange.from_groups(4, 64)" in raised.value.message

@@ -1,4 +1,4 @@
-"""Where there are no threads, no processes and no files, as in a browser's Python: all but saving works."""
+"""Without threads, processes and files, as in a browser's Python, all but saving works."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ except kapi.DataRaceError as error:
 """
 
 
-def test_whole_simulator_needs_no_threads_and_no_files():
+def test_simulator_needs_no_threads_and_no_files():
     done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     assert textwrap.dedent(done.stdout).startswith("data race on tile[")

@@ -44,14 +44,14 @@ def test_program_is_traced_with_its_arguments(name, folder, capsys):
         (["program.py", "-o", "picture.png"], "path must end in .html, .svg, .txt, got 'picture.png' [picture-format]"),
     ],
 )
-def test_mistakes_are_told_before_the_program_runs(arguments, said, folder, capsys):
+def test_mistakes_are_reported_before_the_program_runs(arguments, said, folder, capsys):
     assert main(["trace", *arguments]) == 2
     told = capsys.readouterr()
     assert told.err == f"{said}\n"
     assert told.out == ""
 
 
-def test_picture_that_cannot_be_written_is_told(folder, capsys):
+def test_picture_that_cannot_be_written_is_reported(folder, capsys):
     assert main(["trace", "program.py", "-o", "no/such/folder/t.html"]) == 2
     assert capsys.readouterr().err == "no/such/folder/t.html cannot be written: No such file or directory\n"
 
@@ -83,7 +83,7 @@ def test_error_after_a_launch_keeps_the_picture(folder, capsys):
     assert (folder / "trace.html").exists()
 
 
-def test_programs_own_end_is_told_as_python_tells_it(folder, capsys):
+def test_exit_of_the_program_is_reported_like_python_s(folder, capsys):
     for text, status, said in (("sys.exit('enough')", 1, "enough\n"), ("sys.exit(3)", 3, ""), ("sys.exit()", 0, "")):
         (folder / "ends.py").write_text(f"{PROGRAM}\n{text}\n", "utf-8")
         assert main(["trace", "ends.py"]) == status

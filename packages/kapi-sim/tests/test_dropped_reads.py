@@ -1,4 +1,4 @@
-"""What Python would look at and drop is no access of a kernel, and what a kernel reads is one."""
+"""Expressions whose value Python drops are no accesses of a kernel; reads are."""
 
 from __future__ import annotations
 

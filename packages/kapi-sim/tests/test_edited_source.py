@@ -87,7 +87,7 @@ def test_function_that_is_not_decorated_and_not_found_runs_as_it_is(module, name
     assert results(mine.by_plain, kapi.Range(3)) == [2, 4, 6]
 
 
-def test_edit_of_a_function_that_is_not_decorated_is_told(module):
+def test_edit_of_a_function_that_is_not_decorated_is_reported(module):
     """Nothing knew it before the launch."""
     mine, path = module
     edit(path, EDITS["numbers"](TEXT))
@@ -105,7 +105,7 @@ def test_reloaded_module_is_the_new_one(module):
 
 
 def test_function_that_is_patched_in_place_is_the_new_one(module, tmp_path):
-    """What `%autoreload` does: old functions get the new code, which stands in the new file."""
+    """Act like `%autoreload`: old functions get the new code, which stands in the new file."""
     mine, path = module
     assert results(mine.by_device, kapi.NdRange(3, 3)) == [0, 2, 4]
     text = EDITS["lines before"](EDITS["numbers"](TEXT))
@@ -120,7 +120,7 @@ def test_function_that_is_patched_in_place_is_the_new_one(module, tmp_path):
 
 
 def test_source_of_each_function_is_known_for_its_own():
-    """What is told of edits is told of nothing else."""
+    """Reports of edits occur for nothing else."""
     seen, failed = 0, []
     for name, module in sorted(sys.modules.items()):
         if not name.startswith(("kapi_sim.", "json.", "ast", "inspect", "dataclasses", "textwrap", "numpy.lib")):

@@ -51,7 +51,7 @@ def test_exercise_teaches_what_it_says(exercise):
 
 
 @pytest.mark.parametrize("exercise", EXERCISES, ids=lambda exercise: exercise.name)
-def test_verdict_tells_the_wrong_kernel_from_the_right_one(exercise):
+def test_verdict_distinguishes_the_wrong_kernel_from_the_right_one(exercise):
     task, answer = (runpy.run_path(str(file)) for file in (exercise.file, exercise.answer))
     verdict = judge(task["check"], task["wrong"])
     assert not verdict.is_right
@@ -78,7 +78,7 @@ def divides(item: kapi.Item, a):
     a[0] = 1 // item.get_id(0)
 
 
-def test_verdict_names_results_orders_and_pythons_own_errors():
+def test_verdict_names_results_orders_and_errors_of_python():
     def doubles(kernel):
         a = np.arange(3)
         kernel[3](a)
@@ -206,7 +206,7 @@ def test_verdict_on_a_puzzle_names_the_mistake(tmp_path, number, old, new, told)
     assert verdict.endswith(verdict.problem)
 
 
-def test_results_are_compared_in_words():
+def test_results_are_compared_bitwise():
     expect_equal("a", [1.0, 2.0], np.array([1.0, 2.0 + 1e-9]))
     expect_equal("a", 3, 3)
     with pytest.raises(AssertionError, match=r"^`a\[1, 0\]` is 5, and should be 3; wrong elements: 1 of 4.$"):

@@ -1,4 +1,4 @@
-"""What a child gets of its parent's work, and of its locks."""
+"""State of a forked child: its parent's work and locks."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def thread(work):
     assert not running.is_alive()
 
 
-def test_fork_waits_for_undivided_work_of_another_thread():
+def test_fork_waits_for_uninterrupted_work_of_another_thread():
     done = []
 
     def work(began):
@@ -88,7 +88,7 @@ def test_fork_waits_without_the_lock_of_logging():
     assert float(done.stdout) < forks.PATIENCE / 2
 
 
-def test_fork_in_undivided_work_of_its_own_thread_goes_on_in_both():
+def test_fork_in_uninterrupted_work_of_its_own_thread_goes_on_in_both():
     with forks.undivided():
         assert in_child(lambda: True)
         with forks.undivided():
@@ -110,7 +110,7 @@ def test_lock_that_another_thread_holds_is_free_in_the_child(make):
     assert is_free
 
 
-def test_foreign_lock_is_whole_in_the_child_in_whatever_order_threads_take_it(monkeypatch):
+def test_foreign_lock_is_usable_in_the_child_in_whatever_order_threads_take_it(monkeypatch):
     foreign = threading.RLock()
     monkeypatch.setattr(forks, "_foreign", [])
     forks.hold_at_forks(foreign)
@@ -140,7 +140,7 @@ def test_foreign_lock_is_whole_in_the_child_in_whatever_order_threads_take_it(mo
     assert time.monotonic() - start < forks.PATIENCE / 2
 
 
-def test_child_is_told_of_work_that_did_not_end_in_time(monkeypatch):
+def test_child_is_warned_of_work_that_did_not_end_in_time(monkeypatch):
     monkeypatch.setattr(forks, "PATIENCE", 0.1)
     let_go = threading.Event()
 
@@ -149,7 +149,7 @@ def test_child_is_told_of_work_that_did_not_end_in_time(monkeypatch):
             began.set()
             let_go.wait(20)
 
-    def is_told():
+    def is_warned():
         try:
             with forks.undivided():
                 return False
@@ -157,7 +157,7 @@ def test_child_is_told_of_work_that_did_not_end_in_time(monkeypatch):
             return error.code == "forked-process" and "spawn" in str(error)
 
     with thread(work):
-        told = in_child(is_told)
+        told = in_child(is_warned)
         let_go.set()
     assert told
     with forks.undivided():  # the parent goes on
@@ -197,7 +197,7 @@ def test_child_simulates_though_another_thread_was_reading_a_kernel():
             done.set()
 
 
-def test_names_are_imported_undivided(monkeypatch):
+def test_names_are_imported_uninterrupted(monkeypatch):
     seen = []
     monkeypatch.delitem(vars(kapi_sim), "simulation", raising=False)
     found = kapi_sim.import_module

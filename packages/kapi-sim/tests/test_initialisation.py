@@ -172,7 +172,7 @@ def test_part_of_rows_that_is_marked_holds_nothing():
             kapi.call_kernel(add_rows, kapi.Range(4), m, np.zeros(4))
 
 
-def test_marked_part_is_told_byte_by_byte_where_arrays_overlap():
+def test_marked_part_is_reported_byte_by_byte_where_arrays_overlap():
     @kapi.kernel
     def halves(item: kapi.Item, wide, narrow, out):
         out[item.get_id(0)] = narrow[item.get_id(0)]

@@ -1,4 +1,4 @@
-"""What kernels do not have, and what undecorated functions share with device functions."""
+"""Constructs that kernels lack, and the common ground of undecorated and device functions."""
 
 # ruff: noqa: C410, C417, F401, F841
 from __future__ import annotations
@@ -74,7 +74,7 @@ def test_list_of_starred_values_stays_a_list():
         kapi.call_kernel(over_starred_lists, kapi.Range(4), np.zeros(4))
 
 
-def test_all_problems_are_told_at_once(line_with):
+def test_all_problems_are_reported_at_once(line_with):
     with raises(kapi.KernelCompilationError, "list-in-kernel") as caught:
         kapi.call_kernel(much_is_wrong, kapi.Range(1), np.zeros(1), 1)
     problems = caught.value.problems

@@ -353,7 +353,7 @@ def add(item: kapi.Item, a, b, out):
 
 
 class UsmDouble:
-    """What an array in unified shared memory looks like from outside."""
+    """The interface of an array in unified shared memory."""
 
     def __init__(self, host):
         self.host = host

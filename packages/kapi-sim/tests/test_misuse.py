@@ -48,7 +48,7 @@ def kernel_of(statement: str, more: dict[str, object] | None = None) -> kapi.Ker
         ("a[0] = item", "work-item-as-value"),
     ],
 )
-def test_item_misused_is_told_in_the_compilers_words(statement, code, checks):
+def test_item_misused_is_reported_in_the_compilers_terms(statement, code, checks):
     with kapi.simulation(checks=checks), raises(kapi.KernelCompilationError, code) as caught:
         kernel_of(statement)[2](np.zeros(2))
     assert "Sim" not in caught.value.message
@@ -74,7 +74,7 @@ def test_item_misused_is_told_in_the_compilers_words(statement, code, checks):
         ("a[0] = item.get_group()[0]", "indexed-value"),
     ],
 )
-def test_nd_item_misused_is_told_in_the_compilers_words(statement, code):
+def test_nd_item_misused_is_reported_in_the_compilers_terms(statement, code):
     with raises(kapi.KernelCompilationError, code):
         kernel_of(statement)[2, 2](np.zeros(2))
 
@@ -83,7 +83,7 @@ def test_nd_item_misused_is_told_in_the_compilers_words(statement, code):
     "number", [3, 3.0, 3j, True, np.float64(3), np.int8(3), np.bool_(1), np.complex64(3)], ids=repr
 )
 @pytest.mark.parametrize("statement", ["a[0] = s[0]", "s[0] = 1.0", "s[item.get_id(0)] += 1", "s[()] = 2"])
-def test_number_that_is_indexed_is_told_in_the_compilers_words(statement, number):
+def test_number_that_is_indexed_is_reported_in_the_compilers_terms(statement, number):
     source = f"def body(item, a, s):\n    {statement}\n"
     linecache.cache["<number>"] = (len(source), None, source.splitlines(True), "<number>")
     names = {}
@@ -131,7 +131,7 @@ def halved(x):
         ("a[0] = abs(1, 2)", "call-arguments"),
     ],
 )
-def test_function_misused_is_told_with_its_form(statement, code, checks):
+def test_function_misused_is_reported_with_its_form(statement, code, checks):
     names = {"math": math, "np": np, "halved": halved}
     with kapi.simulation(checks=checks), raises(kapi.KernelCompilationError, code) as caught:
         kernel_of(statement, names)[2](np.zeros(2))
@@ -150,7 +150,7 @@ def test_type_error_of_the_users_own_is_left_alone():
 
 @pytest.mark.parametrize("checks", ["all", "none"])
 @pytest.mark.parametrize(
-    ("statement", "code", "cure"),
+    ("statement", "code", "hint"),
     [
         ("a[0] = a[0].sqrt()", "attribute-unknown", "math.sqrt"),
         ("a[0] = (1, 2).first", "attribute-unknown", ""),
@@ -160,14 +160,14 @@ def test_type_error_of_the_users_own_is_left_alone():
         ("n = 3; n[0] = 1", "indexed-value", "for `n`"),
     ],
 )
-def test_mistake_of_a_beginner_is_told_in_the_compilers_words(statement, code, cure, checks):
+def test_mistake_of_a_beginner_is_reported_in_the_compilers_terms(statement, code, hint, checks):
     with kapi.simulation(checks=checks), raises(kapi.KernelCompilationError, code) as caught:
         kernel_of(statement)[2](np.zeros(2))
-    assert cure in caught.value.message
+    assert hint in caught.value.message
     assert "kernel `body`" in caught.value.__notes__[0]
 
 
-def test_method_that_arrays_lack_is_told_with_the_array():
+def test_method_that_arrays_lack_is_reported_with_the_array():
     with raises(kapi.KernelCompilationError, "attribute-unknown") as caught:
         kernel_of("a.append(3)")[2](np.zeros(2))
     assert caught.value.message == "`a` is an array, which has no 'append' in a kernel"
@@ -183,13 +183,13 @@ def test_fault_in_a_library_is_left_alone(failure):
 
 
 @pytest.mark.parametrize(
-    ("index", "cure"),
+    ("index", "hint"),
     [("item", "write item.get_id(0)"), ("item.get_id(0) / 2", "divide with //"), ("a", "convert it with int(...)")],
 )
-def test_index_that_is_no_integer_is_told_what_to_write(index, cure):
+def test_index_that_is_no_integer_is_reported_with_what_to_write(index, hint):
     with raises(kapi.DtypeError, "index-type") as caught:
         kernel_of(f"a[{index}] = 1")[2](np.zeros(2))
-    assert cure in caught.value.message
+    assert hint in caught.value.message
 
 
 @kapi.kernel
@@ -204,7 +204,7 @@ def test_kernel_that_a_kernel_calls_is_no_function_of_another_library():
 
 
 @pytest.mark.parametrize("kind", [list, tuple])
-def test_arguments_in_one_collection_are_told_to_be_passed_one_by_one(kind):
+def test_arguments_in_one_collection_are_reported_to_be_passed_one_by_one(kind):
     with raises(kapi.KernelLaunchError, "argument-count") as caught:
         kapi.call_kernel(with_item, kapi.Range(2), kind((np.zeros(2), np.zeros(2))))
     assert caught.value.message.endswith(
@@ -239,7 +239,7 @@ def one(item, a):
     a[0] = 1
 
 
-def test_kernel_without_a_work_item_is_told_so():
+def test_kernel_without_a_work_item_is_reported():
     with raises(kapi.KernelLaunchError, "argument-count") as caught:
         without_item[1](np.zeros(1), np.zeros(1))
     assert caught.value.message == (
@@ -249,7 +249,7 @@ def test_kernel_without_a_work_item_is_told_so():
 
 
 @pytest.mark.parametrize("count", [0, 1, 3])
-def test_wrong_count_of_a_kernel_with_a_work_item_is_told_plainly(count):
+def test_wrong_count_of_a_kernel_with_a_work_item_is_reported_plainly(count):
     with raises(kapi.KernelLaunchError, "argument-count") as caught:
         with_item[1](*[np.zeros(1)] * count)
     assert caught.value.message == (
@@ -262,13 +262,13 @@ def test_wrong_count_of_one_is_singular():
         one[1]()
 
 
-def test_long_list_is_not_printed_whole():
+def test_long_list_is_not_printed_in_full():
     with raises(kapi.DtypeError, "argument-type") as caught:
         one[1](list(range(100_000)))
     assert len(caught.value.message) < 200
 
 
-def test_place_of_an_index_outside_is_told_once():
+def test_location_of_an_index_outside_is_reported_once():
     with raises(kapi.OutOfBoundsError, "index-out-of-bounds") as caught:
         kernel_of("a[item.get_id(0) + 1] = 1")[2](np.zeros(2))
     told = "\n".join([caught.value.message, *caught.value.__notes__])

@@ -107,7 +107,7 @@ PLACES = [
 
 
 @pytest.mark.parametrize(("kernel", "name"), PLACES, ids=lambda each: getattr(each, "name", ""))
-def test_places_where_types_meet_are_told(kernel, name):
+def test_joins_of_mixed_types_are_reported(kernel, name):
     (note,) = notes(kernel, np.ones(8), np.zeros(8))
     assert str(note).startswith(f"{name} is int32 on one way and int8 on another")
 
@@ -178,7 +178,7 @@ WEAK = [
 
 
 @pytest.mark.parametrize(("kernel", "name", "types"), WEAK, ids=lambda each: getattr(each, "name", ""))
-def test_weak_numbers_that_give_an_operation_another_type_are_told(kernel, name, types):
+def test_weak_numbers_that_give_an_operation_another_type_are_reported(kernel, name, types):
     narrow, wide = np.ones(8, np.int8), np.ones(8, np.int32)
     (note,) = notes(kernel, wide, narrow, np.zeros(8))
     assert str(note).startswith(f"an operation with {name} gives {types} on another")
@@ -207,13 +207,13 @@ def truths(item: kapi.Item, source, target):
         target[i] = 1.0 if i and source[i] else 0
 
 
-def test_functions_of_several_types_and_truths_are_not_told():
+def test_functions_of_several_types_and_truths_are_not_reported():
     assert not notes(both_types, np.ones(8), np.zeros(8))
     assert not notes(truths, np.ones(8), np.zeros(8))
 
 
 @pytest.mark.parametrize("late", [0, 7])
-def test_weak_integers_that_another_way_does_not_hold_are_refused(late):
+def test_weak_integers_that_another_path_does_not_hold_are_refused(late):
     @kapi.kernel
     def counted(item: kapi.Item, source, target):
         i = item.get_id(0)
@@ -233,14 +233,14 @@ def test_weak_integers_that_another_way_does_not_hold_are_refused(late):
     ("kernel", "types"),
     [(integers, "int32 on one way and int8"), (total, "float32 on one way and float64"), (weak_float, "float")],
 )
-def test_types_that_meet_are_told_once(kernel, types):
+def test_mixed_types_are_reported_once(kernel, types):
     (note,) = notes(kernel, np.ones(8), np.zeros(8))
     assert isinstance(note, kapi.MixedTypesWarning)
     assert f"variable `x` is {types}" in str(note)
     assert "test_mixed_types.py:" in str(note)
 
 
-def test_one_type_is_not_told():
+def test_one_type_is_not_reported():
     assert not notes(total, np.ones(8, np.float32), np.zeros(8))
 
     @kapi.kernel
@@ -260,7 +260,7 @@ def test_one_type_is_not_told():
     assert not notes(again, np.ones(8), np.zeros(8))
 
 
-def test_launches_of_one_kernel_are_apart():
+def test_launches_of_one_kernel_are_separate():
     for kind in (np.float32, np.float64):
         assert not notes(started, np.ones(8, kind), np.zeros(8))
 
@@ -315,14 +315,14 @@ def with_a_start(lines):
 
 
 @pytest.mark.parametrize("lines", COMPUTED)
-def test_python_numbers_that_a_device_computes_in_a_type_are_told(lines):
+def test_python_numbers_that_a_device_computes_in_a_type_are_reported(lines):
     caught = notes(with_a_start(lines), np.ones(8, np.float32), np.zeros(8))
     assert len(caught) == COMPUTED[lines]
     assert all("float32 on another" in str(each) and "started_" in str(each) for each in caught)
     assert not notes(with_a_start(lines), np.ones(8), np.zeros(8))
 
 
-def test_complex_python_numbers_beside_floats_are_held_by_their_type():
+def test_complex_python_numbers_with_floats_are_held_by_their_type():
     @kapi.kernel
     def turned(item: kapi.Item, a, out):
         i = item.get_id(0)
@@ -341,7 +341,7 @@ def test_complex_python_numbers_beside_floats_are_held_by_their_type():
         assert out[1:].tolist() == [*(first[1:] + 1j), 7.5j, *last]
 
 
-def test_integer_beside_a_complex_number_is_told():
+def test_integer_with_a_complex_number_is_reported():
     @kapi.kernel
     def turned(item: kapi.Item, a, out):
         i = item.get_id(0)
@@ -353,7 +353,7 @@ def test_integer_beside_a_complex_number_is_told():
 
 
 @pytest.mark.parametrize("number", [math.nan, math.inf, 1e39])
-def test_integer_beside_a_float_that_it_cannot_be_is_told(number):
+def test_integer_with_a_float_that_it_cannot_be_is_reported(number):
     @kapi.kernel
     def marked(item: kapi.Item, a, number, out):
         i = item.get_id(0)
@@ -401,7 +401,7 @@ NONES = [
 
 
 @pytest.mark.parametrize("lines", NONES)
-def test_none_beside_numbers_is_refused(lines):
+def test_none_with_numbers_is_refused(lines):
     kernel = with_a_start(lines)
     with raises(kapi.KernelCompilationError, "variable-types"):
         kapi.call_kernel(kernel, kapi.Range(8), np.ones(8), np.zeros(8))

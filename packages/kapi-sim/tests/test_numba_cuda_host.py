@@ -1,4 +1,4 @@
-"""What numba.cuda's programs do on the host: launches, arrays, streams, events, reductions, vectorized functions."""
+"""The host's part of numba.cuda: launches, arrays, streams, events, reductions, vectorized functions."""
 
 from __future__ import annotations
 
@@ -451,7 +451,7 @@ def test_locks_of_blocks():
         unlocked[5, 4](np.zeros(1, np.int32), count)
 
 
-def test_traces_and_reports_have_cudas_words():
+def test_traces_and_reports_have_cudas_names():
     with kapi.simulation(schedules=2) as report, kapi.trace() as trace:
         add_one[(2, 1), 3](np.zeros(4))
     assert "add_one over 2 blocks of 3 threads: 6 threads in total, program order" in report.text()
@@ -659,7 +659,7 @@ def test_guvectorize_checks_each_call():
 # Random numbers
 
 
-def test_random_numbers_are_numbas():
+def test_random_numbers_match_numba():
     # What numba-cuda 0.30.4 gives for the same states.
     states = random.create_xoroshiro128p_states(4, seed=7, subsequence_start=2)
     uniform, normal = np.zeros(4, np.float32), np.zeros(4)
@@ -727,6 +727,6 @@ def test_a_kernel_that_calls_c_is_refused():
 @pytest.mark.parametrize(
     "use", ["cuda.grid(1)", "cuda.threadIdx.x", "cuda.syncthreads()", "cuda.shared.array(1, 'i4')"]
 )
-def test_words_of_kernels_have_no_meaning_outside(use):
+def test_intrinsics_have_no_meaning_outside(use):
     with raises(KernelLaunchError, "outside-kernel"):
         eval(use, {"cuda": cuda})

@@ -1,4 +1,4 @@
-"""What numba.cuda's compiler refuses is refused here, by the line, and what it takes runs."""
+"""Constructs that numba.cuda's compiler refuses are refused here, by the line; those that it takes run."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_a_parameter_is_a_shape_where_it_is_given_a_constant(defined):
             launched(defined, f"a[0] = first(3) + first({given})", before)
 
 
-def test_all_problems_are_told_at_once(defined):
+def test_all_problems_are_reported_at_once(defined):
     before = f"{DEVICE}def inner(x):\n    return str(x)\n"
     with raises(KernelCompilationError, "dict-in-kernel", "text-in-kernel", "shape-unknown") as info:
         launched(defined, "d = {}\nx = cuda.local.array(n, np.float64)\ninner(1)", before)

@@ -623,7 +623,7 @@ def test_results_that_do_not_convert_are_refused(signature, body, defined):
         kernel[1, 1](np.zeros(1))
 
 
-def test_the_run_refuses_what_the_source_did_not_tell():
+def test_the_run_refuses_what_the_source_did_not_reveal():
     @cuda.jit("float64(float64[::1])", device=True)
     def first(x):
         return x[0]

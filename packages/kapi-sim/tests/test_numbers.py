@@ -436,13 +436,13 @@ def wrap(item: kapi.Item, values, out):
     out[0] = np.int32(values[0])
 
 
-def test_integer_converted_to_a_narrower_one_is_numpys():
+def test_integer_converted_to_a_narrower_one_matches_numpy():
     out = np.zeros(1, np.int32)
     kapi.call_kernel(wrap, kapi.Range(1), np.array([2**33 + 5]), out)
     assert out[0] == 5
 
 
-def test_weak_integer_beyond_64_bits_meets_a_strong_one():
+def test_weak_integer_beyond_64_bits_joins_a_strong_one():
     """NumPy has its own words for a Python int that no dtype holds; they become ours."""
 
     @kapi.kernel
@@ -618,7 +618,7 @@ def float_chain(statement):
 
 
 @pytest.mark.parametrize("statement", IN_FLOATS)
-def test_integers_beyond_64_bits_are_told_in_chains_of_floats(statement):
+def test_integers_beyond_64_bits_are_reported_in_chains_of_floats(statement):
     with raises(kapi.DtypeError, "integer-too-wide", words=False):
         float_chain(statement)[1](np.ones(1), 2**40 + 3)
 

@@ -1,4 +1,4 @@
-"""What Python raises where an operation does not take its operands is an error of kapi's, with a code."""
+"""Python's exceptions for operands that an operation does not take are errors of kapi's, with a code."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ def test_options_come_with_or_without_parentheses():
 
 
 def test_options_hold_launches_to_the_work_group_size():
-    """What the compiler relies on, the simulator demands."""
+    """The simulator demands what the compiler relies on."""
 
     @kapi.kernel(work_group_size=(2, 4))
     def fill(nd_item: kapi.NdItem, a):

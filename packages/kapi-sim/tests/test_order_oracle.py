@@ -149,7 +149,7 @@ def a_step(rng):
 
 
 def message(rng):
-    """What a writer does, what may pass it on, and what a reader does: with the orders that are needed, or others."""
+    """A writer, those that may pass it on, and a reader: with the orders that are needed, or others."""
 
     def order(needed):
         return int(rng.integers(4)) if rng.random() < 0.15 else needed

@@ -37,7 +37,7 @@ def dotted_names(code):
 
 @pytest.mark.parametrize(("system", "word", "ours"), ROWS, ids=[f"{each[0].name}-{each[1]}" for each in ROWS])
 def test_answers_are_code_of_kapis(system, word, ours):
-    """What stands in quotes can be parsed, and every name of it is there."""
+    """Quoted code can be parsed, and every name of it exists."""
     for name in [name for code in re.findall("`([^`]*)`", ours) for name in dotted_names(code)]:
         root, *rest = name.split(".")
         if root == "math":
@@ -92,7 +92,7 @@ def test_answers_give_keywords_that_functions_have(function, keyword):
         ("kapi.to_device", "to_device"),
     ],
 )
-def test_words_are_found_by_their_path(path, word):
+def test_intrinsics_are_found_by_their_path(path, word):
     assert f"`{word}` use " in hint(path.split("."))
 
 
@@ -113,7 +113,7 @@ def test_words_are_found_by_their_path(path, word):
         ("NdItem", "kapi.NdItem"),
     ],
 )
-def test_words_of_every_language_are_found_where_they_are(path, ours):
+def test_names_of_every_language_are_found_where_they_are(path, ours):
     assert hint(path.split(".")) == f": write `{ours}`"
 
 

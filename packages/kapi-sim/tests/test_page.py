@@ -1,4 +1,4 @@
-"""What the page of a trace works out, run by Node: its files are those of the wheel."""
+"""The scripts of a trace's page, run by Node: the files are those of the wheel."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def test_missing_barrier_stands_between_the_lines(race):
     assert wall == [{"item": item, "column": 2} for item in range(4)]
 
 
-def test_missing_barrier_at_the_end_of_a_turn_stands_before_the_next():
+def test_missing_barrier_at_the_end_of_an_iteration_stands_before_the_next():
     trace = traced(tiles, kapi.NdRange(4, 4), np.arange(4.0), kapi.LocalAccessor(4, np.float64))
     earlier, refused, wall = run_model(
         trace, "[...m.rings(L).map(i => [L.events[i][1], where.columns.get(i)]), m.missingWall(L, steps, where)]"
@@ -177,7 +177,7 @@ def test_walls_stand_behind_all_that_comes_before_them():
     assert all(column > wall for _, phase, column in placed if phase == 1)
 
 
-def test_page_and_figure_of_a_cuda_kernel_speak_cudas_words():
+def test_page_and_figure_of_a_cuda_kernel_use_cudas_names():
     from kapi_sim import numba_cuda as cuda
 
     @cuda.jit

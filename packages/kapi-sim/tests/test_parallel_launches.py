@@ -63,7 +63,7 @@ def test_launch_within_a_launch_leaves_the_outer_one_as_it_was():
     inner = np.zeros(1, np.int64)
 
     class Prompt:
-        """What shows itself by a launch, as somebody at a debugger's prompt might do it."""
+        """An object that launches in its `repr`, as somebody at a debugger's prompt might do."""
 
         def __str__(self):
             kapi.call_kernel(turns, kapi.NdRange(2, 2), 3, inner)

@@ -1,4 +1,4 @@
-"""What a terminal is told of a launch that takes long."""
+"""Progress of a long launch in a terminal."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def count_in_groups(item: kapi.NdItem, a):
         (count_in_groups, kapi.NdRange(3000, 10), "300 work-groups"),
     ],
 )
-def test_terminal_is_told_how_far_a_launch_is(function, space, noun, checks, monkeypatch):
+def test_terminal_shows_how_far_a_launch_is(function, space, noun, checks, monkeypatch):
     terminal = use_terminal(monkeypatch)
     kernel = kapi.kernel(function)
     with kapi.simulation(checks=checks):
@@ -74,14 +74,14 @@ def test_terminal_is_told_how_far_a_launch_is(function, space, noun, checks, mon
     assert terminal.getvalue().endswith("\r\x1b[K")
 
 
-def test_quick_launch_is_not_told_of(monkeypatch):
+def test_quick_launch_is_not_reported(monkeypatch):
     terminal = use_terminal(monkeypatch)
     monkeypatch.setattr(progress, "AFTER", 60.0)
     kapi.call_kernel(kapi.kernel(count), kapi.Range(1000), np.zeros(1000))
     assert terminal.getvalue() == ""
 
 
-def test_launch_that_stands_still_is_not_told_of_again(monkeypatch):
+def test_launch_that_stands_still_is_not_reported_again(monkeypatch):
     terminal = use_terminal(monkeypatch)
     states = iter([1, 1, 2])
     follower = progress.Follower(lambda: ("4 of 9", next(states)))
@@ -99,7 +99,7 @@ def test_nothing_is_followed_where_there_is_no_terminal(monkeypatch):
     assert progress.follow_launch("k", "work-items", 1, lambda: (0, 0)) is None
 
 
-def test_place_without_threads_runs_without_a_word(monkeypatch):
+def test_machine_without_threads_runs_silently(monkeypatch):
     terminal = use_terminal(monkeypatch)
 
     def refuse(thread):
@@ -123,7 +123,7 @@ def test_error_takes_the_line_back(monkeypatch):
     assert terminal.getvalue() == "" or terminal.getvalue().endswith("\r\x1b[K")
 
 
-def test_terminal_is_told_of_other_work_and_the_line_is_taken_back(monkeypatch):
+def test_terminal_shows_other_work_and_the_line_is_taken_back(monkeypatch):
     terminal = use_terminal(monkeypatch)
     with progress.told("compiling kernel `k`"):
         deadline = time.monotonic() + 120

@@ -154,11 +154,11 @@ def check(folder, seed, loops):
         raise AssertionError(f"{text}\nover two groups waits for another one")
 
 
-def test_loops_that_end_are_told_from_those_that_wait(tmp_path):
+def test_loops_that_end_are_distinguished_from_those_that_wait(tmp_path):
     check(tmp_path, 3, 20)
 
 
 @pytest.mark.nightly(one_in=BLOCKS)
 @pytest.mark.parametrize("block", range(BLOCKS))
-def test_loops_that_end_are_told_from_those_that_wait_in_many_kernels(block, tmp_path):
+def test_loops_that_end_are_distinguished_from_those_that_wait_in_many_kernels(block, tmp_path):
     check(tmp_path, (2026, block), LOOPS)

@@ -13,7 +13,7 @@ from kapi_sim.testing.reports import raises
 
 
 @pytest.mark.parametrize(("key", "words"), VECTORS)
-def test_philox_gives_the_published_words(key, words):
+def test_philox_gives_the_published_numbers(key, words):
     assert kapi.random.philox(*key) == words
     unsigned = [np.uint64(each % 2**64) for each in key]
     assert kapi.random.philox(*unsigned) == words

@@ -1,4 +1,4 @@
-"""What kernels may not do, a case for each cause that no other test comes to, and errors as objects."""
+"""Refused kernels, a case for each cause that no other test covers, and errors as objects."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ GROUPS = {
 
 
 @pytest.mark.parametrize(("body", "code"), GROUPS.items())
-def test_meeting_is_refused(body, code):
+def test_convergence_is_refused(body, code):
     with raises(kapi.KapiError, code):
         run(body, header="nd_item, a", space=kapi.NdRange(2, 2))
 
@@ -154,7 +154,7 @@ ERRORS = (
 
 @pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, lambda error: pickle.loads(pickle.dumps(error))])
 @pytest.mark.parametrize("error", ERRORS)
-def test_error_is_copied_whole(error, again):
+def test_error_is_copied_entirely(error, again):
     made = again(error)
     assert type(made) is type(error)
     assert (str(made), made.code, made.message) == (str(error), error.code, error.message)
@@ -188,13 +188,13 @@ class Unprintable:
     ],
     ids=["list", "text", "integer", "dict", "array", "unprintable"],
 )
-def test_value_is_shown_short(value):
+def test_value_is_displayed_short(value):
     assert len(shown(value)) < 1000
     assert "\n" not in shown(value)
 
 
 @pytest.mark.parametrize("value", [(1, 2, 3, 4, 5, 6), [1, 2], "text", 2**64, 1.5, None, np.float32, print])
-def test_short_value_is_shown_as_python_writes_it(value):
+def test_short_value_is_printed_as_python_writes_it(value):
     assert shown(value) == repr(value)
 
 
@@ -231,7 +231,7 @@ def test_assertion_about_an_error_can_fail():
         limit_error()
 
 
-def test_other_words_than_the_snapshots_are_refused(monkeypatch):
+def test_other_texts_than_the_snapshots_are_refused(monkeypatch):
     def in_other_words():
         raise kapi.LimitError("words that no snapshot has", code="range-extent")
 
@@ -243,7 +243,7 @@ def test_other_words_than_the_snapshots_are_refused(monkeypatch):
     assert [(message.code, message.words) for _, message in met] == [("range-extent", "words that no snapshot has")]
 
 
-def test_different_algorithms_at_one_call_are_told():
+def test_different_algorithms_at_one_call_are_reported():
     """A name stands for one function for all work-items today, so that the check alone can meet this."""
     site = (__file__, 1, 0)
     arrivals = {0: Arrival(site, (), 0, kapi.any_of_group), 1: Arrival(site, (), 0, kapi.all_of_group)}

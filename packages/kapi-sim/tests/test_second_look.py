@@ -1,4 +1,4 @@
-"""What a launch runs again in another order, and that nothing of it is left behind."""
+"""The second run of a launch in another order, which leaves nothing behind."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def test_text_that_is_no_type_is_refused(text):
         parameter_type(text)
 
 
-def test_place_of_a_wrong_part_is_named():
+def test_offset_of_a_wrong_part_is_named():
     with raises(kapi.KernelCompilationError, "signature-text") as raised:
         parameter_types("item1, float32, (int64, flaot), f4[:]")
     assert raised.value.message.startswith("member of type of parameter 3 must be one that kernels have, got 'flaot'")

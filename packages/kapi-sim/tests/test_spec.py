@@ -67,7 +67,7 @@ def test_each_row_is_described():
         assert row.kind in ("method", "property", "function")
 
 
-def test_words_for_types_are_all_explained_and_used():
+def test_names_of_types_are_all_explained_and_used():
     assert {word for row in INTRINSICS for _, word, _ in row.parameters} == set(PARAMETER_WORDS)
     assert {row.returns for row in INTRINSICS} == set(RESULT_WORDS)
 
@@ -141,7 +141,7 @@ def test_range_has_one_to_three_dimensions(extents):
 
 
 @pytest.mark.parametrize("extents", [(-1,), (2.5,), ("3",), (2, -3)])
-def test_range_extents_are_whole(extents):
+def test_range_extents_are_integers(extents):
     with raises(kapi.LimitError, "range-extent"):
         kapi.Range(*extents)
 

@@ -116,7 +116,7 @@ def test_barrier_without_source(prompt, checks):
 
 
 @pytest.mark.parametrize("checks", ["all", "none"])
-def test_whole_language_without_source(prompt, checks):
+def test_language_without_source(prompt, checks):
     a = np.arange(8.0)
     count = np.zeros(1, np.int32)
     out = np.zeros(8)
@@ -173,7 +173,7 @@ def test_order_is_that_of_the_seed(prompt, capsys):
     assert outputs[0].split() != sorted(outputs[0].split())
 
 
-def test_place_without_threads_names_the_cure(prompt, monkeypatch):
+def test_machine_without_threads_names_the_hint(prompt, monkeypatch):
     def refuse(*_):
         raise RuntimeError("can't start new thread")
 

@@ -1,4 +1,4 @@
-"""What a trace records, and the pictures made of it."""
+"""Records of a trace, and its pictures."""
 
 from __future__ import annotations
 
@@ -296,7 +296,7 @@ def test_trace_of_a_launch_that_fails_shows_how_it_came_to_it():
     assert "races over NdRange" in trace.text()
 
 
-def test_of_several_orders_the_first_is_shown():
+def test_of_several_orders_the_first_is_reported():
     full = len(traced_sum().launches[0].events)
     with kapi.simulation(schedules=3), kapi.trace() as trace:
         kapi.call_kernel(
@@ -366,7 +366,7 @@ def test_atomics_are_recorded_and_their_contention_counted(line_with):
     assert "contention" not in traced_sum().text()
 
 
-def test_meetings_of_groups_and_sub_groups_are_told_apart(line_with):
+def test_convergence_of_groups_and_sub_groups_is_distinguished(line_with):
     trace = traced_histogram()
     launch = trace.launches[0]
     meetings = [(e.kind, e.value, e.phase) for e in launch.events if e.item == 0 and e.value.__class__ is str]
@@ -479,7 +479,7 @@ def test_race_is_kept_with_both_of_its_accesses(schedules, line_with):
     assert launch.failure.barrier[2:] == (line_with("# read back"), "before")
 
 
-def test_race_in_a_later_order_is_shown_in_that_order():
+def test_race_in_a_later_order_is_reported_in_that_order():
     @kapi.kernel
     def first_wins(nd_item: kapi.NdItem, flag, out):
         i = nd_item.get_global_id(0)

@@ -1,4 +1,4 @@
-"""What is left of a traceback where a launch returns: the user's frames, in terminals, notebooks and pytest."""
+"""Tracebacks where a launch returns have the user's frames alone, in terminals, notebooks and pytest."""
 
 from __future__ import annotations
 
@@ -114,14 +114,14 @@ def test_launch_that_cannot_be_made_ends_at_the_users_line(make, monkeypatch):
     assert functions_of(caught.value)[-1] == "<lambda>"
 
 
-def test_pythons_own_error_ends_at_the_kernels_line(monkeypatch):
+def test_error_of_python_ends_at_the_kernels_line(monkeypatch):
     monkeypatch.delenv("KAPI_FULL_TRACEBACK", raising=False)
     with pytest.raises(ZeroDivisionError) as caught:
         divide[1](np.ones(1))
     assert functions_of(caught.value)[-1] == "divide"
 
 
-def test_mistake_in_the_simulator_keeps_its_place(monkeypatch):
+def test_mistake_in_the_simulator_keeps_its_location(monkeypatch):
     def broken(bound):
         raise TypeError("a mistake of the simulator's own")
 

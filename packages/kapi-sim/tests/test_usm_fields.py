@@ -1,4 +1,4 @@
-"""Which arrays of one launch may share memory, by their addresses."""
+"""Overlap of the arrays of one launch, by their addresses."""
 
 import itertools
 
@@ -38,7 +38,7 @@ def test_is_between_is_true_of_columns_and_never_of_views_that_share_a_byte():
     assert is_between(0, 6 * 288 + 8, first.shape, (36,), 8, 32, 6 * 288 + 40, second.shape, (36,), 8, 1)
 
 
-class Told:
+class Exporter:
     """An object that tells what it likes."""
 
     def __init__(self, interface):
@@ -73,26 +73,26 @@ ARRAY = {"typestr": "<f8", "data": (ADDRESS, False), "shape": (4,), "strides": N
     ],
     ids=repr,
 )
-def test_what_is_told_of_no_array_is_refused(interface):
+def test_description_of_no_array_is_refused(interface):
     with raises(DtypeError, "usm-array-interface", words=False):  # many are NumPy's and Python's
-        array_fields(Told(interface))
+        array_fields(Exporter(interface))
 
     @kapi.kernel
     def first(item: kapi.Item, a):
         a[0] = 1
 
     with raises(DtypeError, "usm-array-interface", words=False) as raised:
-        first[1](Told(interface))
+        first[1](Exporter(interface))
     assert raised.value.message.startswith("argument `a`: ")
 
 
 def test_array_between_elements_is_refused():
     with raises(DtypeError, "array-misaligned"):
-        array_fields(Told({**ARRAY, "data": (ADDRESS + 3, False)}))
+        array_fields(Exporter({**ARRAY, "data": (ADDRESS + 3, False)}))
 
 
 @pytest.mark.parametrize("shape", [(0,), (4, 0), [4], (), (2, 2)])
-def test_what_is_told_of_an_array_is_taken(shape):
+def test_description_of_an_array_is_taken(shape):
     """One without elements may be anywhere."""
-    assert array_fields(Told({**ARRAY, "shape": shape})).shape == tuple(shape)
-    assert array_fields(Told({**ARRAY, "data": (0, False), "shape": (0,)})).span == (0, 0)
+    assert array_fields(Exporter({**ARRAY, "shape": shape})).shape == tuple(shape)
+    assert array_fields(Exporter({**ARRAY, "data": (0, False), "shape": (0,)})).span == (0, 0)

@@ -96,7 +96,7 @@ def test_spin_is_a_deadlock(kernel, space, arguments, checks):
         kapi.call_kernel(kernel, space, *(np.zeros(1) for _ in range(arguments)))
 
 
-def test_loop_that_comes_round_is_told_so():
+def test_infinite_loop_is_reported():
     with (
         kapi.simulation(spin_limit=LIMIT),
         raises(kapi.DeadlockError, "loop-without-change", line="while flag[0] == 0:"),
@@ -284,7 +284,7 @@ def long_range(item: kapi.Item, out, n):
 
 
 @pytest.mark.parametrize("checks", ["all", "none"])
-def test_range_has_more_turns_than_a_while_loop(checks):
+def test_range_has_more_iterations_than_a_while_loop(checks):
     with kapi.simulation(checks=checks, spin_limit=10):
         kapi.call_kernel(long_range, kapi.Range(1), out := np.zeros(1), 1000)
         with raises(kapi.DeadlockError, "endless-loop", line="for _ in range(n):"):

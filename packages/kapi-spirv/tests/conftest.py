@@ -30,7 +30,7 @@ def _spirv_val():
 
 @pytest.fixture(scope="session")
 def validate(tmp_path_factory):
-    """What spirv-val says of a binary: an empty text if it is valid."""
+    """spirv-val's messages on a binary: an empty text if it is valid."""
     program = _spirv_val()
     path = tmp_path_factory.mktemp("spirv") / "module.spv"
 

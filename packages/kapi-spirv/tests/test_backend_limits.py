@@ -1,4 +1,4 @@
-"""What LLVM's SPIR-V back end cannot do: a test here fails when LLVM can, and the workaround should go.
+"""Limits of LLVM's SPIR-V back end: a test here fails when LLVM lifts one, and the workaround should go.
 
 Each construct is given to the back end unrewritten, in a process of its own, since the back end ends the process it
 gives up in. Beside that, kapi's own validation names the construct in an exception.
@@ -368,7 +368,7 @@ def loop(item, a, b, c):
 
 @pytest.fixture(scope="module")
 def emitted_in_one_process(validated_compile):
-    """What the back end makes of one kernel, time after time in one process."""
+    """Emit one kernel again and again in one process."""
     from numba import types
 
     from kapi_types import ArrayType, ItemType

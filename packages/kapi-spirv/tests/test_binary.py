@@ -87,7 +87,7 @@ def test_header_refuses_broken_instructions(tail):
 
 @given(st.lists(st.tuples(st.integers(11, 300), st.integers(0, 2**32 - 1)), max_size=20))
 def test_header_of_any_instructions_is_read(instructions):
-    """What is no capability or extension does not matter."""
+    """Instructions other than capabilities and extensions do not matter."""
     header = read_header(binary(*(each for each in instructions if each[0] not in (14, 17)), (17, 6)))
     assert header.capabilities == ("Kernel",)
 
@@ -103,7 +103,7 @@ def test_duplicate_ids_of_a_label_and_a_type_are_found():
 
 
 def test_duplicate_ids_are_not_seen_in_operands(validated_compile):
-    """What names an id does not define it."""
+    """An instruction that names an id does not define it."""
     assert not has_duplicate_ids(binary((19, 7), (FUNCTION, 7, 2, 0, 3), (LABEL, 8), (BRANCH, 9), (LABEL, 9), (253,)))
     module = validated_compile(loop, [ItemType(1), ArrayType(types.float64, 1, "C"), weak_int])
     assert not has_duplicate_ids(module.code)

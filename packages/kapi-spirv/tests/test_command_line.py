@@ -71,7 +71,7 @@ def test_function_of_a_file_is_compiled_under_its_own_name(file):
         ("kernels.py:wrong", "item1, f4[:]", "list-in-kernel"),
     ],
 )
-def test_mistakes_are_told_with_their_codes(place, signature, code, file, capsys):
+def test_mistakes_are_reported_with_their_codes(place, signature, code, file, capsys):
     assert main([place, "--signature", signature]) == 1
     assert f"[{code}]" in capsys.readouterr().err
     assert not list(file.parent.glob("*.spv"))
@@ -80,7 +80,7 @@ def test_mistakes_are_told_with_their_codes(place, signature, code, file, capsys
 @pytest.mark.parametrize(
     "arguments", [[], ["--spirv-version", "7.0"], ["-o", "no/such/folder/a.spv"]], ids=["signature", "target", "output"]
 )
-def test_mistakes_of_the_command_line_are_told_by_its_usage(arguments, file, capsys):
+def test_mistakes_of_the_command_line_are_reported_by_its_usage(arguments, file, capsys):
     signature = ["-s", "item1, f4, f4[:], f4[:]"] if arguments else []
     with pytest.raises(SystemExit) as ended:
         main(["kernels.py:axpy", *signature, *arguments])
@@ -98,7 +98,7 @@ def test_mistakes_of_the_command_line_are_told_by_its_usage(arguments, file, cap
         ("", "no kernel is named"),
     ],
 )
-def test_place_of_a_kernel_is_told_by_the_usage(place, said, file, capsys):
+def test_location_of_a_kernel_is_reported_by_the_usage(place, said, file, capsys):
     with pytest.raises(SystemExit) as ended:
         main([place, "-s", "item1"])
     assert ended.value.code == 2
@@ -114,7 +114,7 @@ def test_place_of_a_kernel_is_told_by_the_usage(place, said, file, capsys):
     ],
     ids=["syntax", "error", "import"],
 )
-def test_file_that_cannot_be_imported_is_told_from_its_own_frames(text, last, file, capsys):
+def test_file_that_cannot_be_imported_is_reported_from_its_own_frames(text, last, file, capsys):
     path = file.with_name("broken.py")
     path.write_text(text, "utf-8")
     assert main(["broken.py:f", "-s", "item1"]) == 1

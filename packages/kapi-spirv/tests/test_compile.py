@@ -263,7 +263,7 @@ print(hashlib.sha256(module.optimized_llvm_ir.encode()).hexdigest(), len(module.
 
 
 def test_compilation_is_deterministic_across_processes(run_python):
-    """What one process compiled, another compiles alike."""
+    """Two processes compile a kernel alike."""
     assert run_python(PROGRAM) == run_python(PROGRAM)
 
 
@@ -446,7 +446,7 @@ def test_upper_half_of_a_product_is_compared(validated_compile, condition):
 
 
 def test_random_numbers_take_values_of_branches(validated_compile):
-    """What is called is held by a variable while the branches of an argument are computed."""
+    """A variable holds the callee while the branches of an argument are computed."""
 
     def kernel(item, a):
         i = item.get_id(0)

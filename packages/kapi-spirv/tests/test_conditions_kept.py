@@ -79,12 +79,12 @@ last:
 """
 
 
-def test_values_that_meet_behind_loops_are_each_work_items_own():
+def test_values_that_join_behind_loops_are_each_work_items_own():
     text = run_pass(prevent_loop_unswitching, WAYS.format(back="other"))
     assert "%behind = phi i64 [ %kapi.kept," in text
     assert "%plain = phi i64 [ 3, %first ], [ 4, %second ]" in text
 
 
-def test_values_that_meet_without_loops_are_left_alone():
+def test_values_that_join_without_loops_are_left_alone():
     text = WAYS.format(back="met")
     assert run_pass(prevent_loop_unswitching, text) == str(parse_module(text))

@@ -22,7 +22,7 @@ def third(x):
     return x / 3
 
 
-def test_target_without_fp64_takes_weak_floats_that_meet_float32(validated_compile):
+def test_target_without_fp64_takes_weak_floats_that_join_float32(validated_compile):
     """Literals, loops over them and conversions leave no double in the module."""
 
     def mean(item, a, n):

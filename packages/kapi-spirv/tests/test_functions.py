@@ -76,5 +76,5 @@ def test_functions_compile(validated_compile, owner, dtype):
 
 
 def test_every_primitive_is_lowered():
-    """What the front end leaves to back ends is what this one has."""
+    """This back end has all that the front end leaves to back ends."""
     assert mathematics.PRIMITIVES == PRIMITIVES

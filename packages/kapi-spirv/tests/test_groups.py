@@ -81,7 +81,7 @@ def test_votes_are_operations(validated_compile, group):
 
 
 @pytest.mark.parametrize("ndim", [1, 2, 3])
-def test_broadcast_finds_the_place_of_a_linear_id(validated_compile, ndim):
+def test_broadcast_finds_the_lane_of_a_linear_id(validated_compile, ndim):
     """In groups of any number of dimensions."""
     of_group, of_sub = "a[i] = kapi.group_broadcast(group, a[i], 3)", "a[i] = kapi.group_broadcast(sub, a[i])"
     module = validated_compile(kernel([of_group]), signature("float32", ndim))
@@ -128,7 +128,7 @@ def test_device_functions_are_generic_over_groups(validated_compile):
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
-def test_negations_are_hidden_where_groups_meet(validated_compile, dtype):
+def test_negations_are_hidden_where_groups_converge(validated_compile, dtype):
     """A driver mixes them up at barriers; kernels without any keep theirs."""
     meeting = kernel(["x = -a[i]", "kapi.group_barrier(group)", "a[i] = x"])
     assert " fneg " not in validated_compile(meeting, signature(dtype)).optimized_llvm_ir

@@ -1,4 +1,4 @@
-"""What is made of loops before the back end: narrow counters, elements read early, arrays apart, simple functions."""
+"""Changes of loops before the back end: narrow counters, hoisted loads, disjoint arrays, simple functions."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def test_text_without_arrays_is_left_alone():
     assert run_pass(set_noalias_metadata, text, is_told=True) == as_printed(text)
 
 
-def test_arrays_are_told_apart_only_for_targets_that_take_it():
+def test_arrays_are_distinguished_only_for_targets_that_take_it():
     plain, apart = (compile_kernel(pull, SIGNATURE, target=target) for target in (SpirvTarget(), APART))
     assert "!noalias" not in plain.optimized_llvm_ir
     assert ALIASING not in plain.extensions
@@ -243,7 +243,7 @@ def test_search_in_small_arrays_has_32_bits():
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )
-def test_places_that_may_be_none_of_an_array_keep_their_64_bits(kernel, signature, target):
+def test_indices_that_may_be_none_of_an_array_keep_their_64_bits(kernel, signature, target):
     assert ".narrow" not in compile_kernel(kernel, signature, target=target).optimized_llvm_ir
 
 
@@ -300,7 +300,7 @@ before:
 """
 
 
-def test_shared_loop_turns_while_the_step_is_left():
+def test_shared_loop_iterates_while_the_step_is_left():
     text = run_pass(split_grid_stride_loops, SHARED)
     llvm.parse_assembly(text).verify()
     for code in (
@@ -314,7 +314,7 @@ def test_shared_loop_turns_while_the_step_is_left():
 
 
 def test_shared_loop_behind_what_may_always_be_done():
-    """What stands between the question and the loop is done before the question."""
+    """Code between the condition and the loop runs before the condition."""
     text = SHARED.replace("label %turn, label %behind", BEFORE_LOOP, 1)
     text = text.replace("%start, %entry ]", "%start, %before ]").replace(
         "0.0, %entry ], [ %more, %turn ]", "0.0, %before ], [ %more, %turn ]", 1

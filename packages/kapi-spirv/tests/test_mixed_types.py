@@ -98,7 +98,7 @@ def notes(function, *arrays, count=types.int64):
     ],
     ids=lambda each: getattr(each, "__name__", ""),
 )
-def test_types_that_meet_are_told_with_their_line(function, said):
+def test_mixed_types_are_reported_with_their_line(function, said):
     (note,) = notes(function, NARROW, WIDE)
     assert str(note.message).startswith(said)
     assert note.filename == __file__
@@ -117,7 +117,7 @@ def test_types_that_meet_are_told_with_their_line(function, said):
     ],
     ids=lambda each: getattr(each, "__name__", ""),
 )
-def test_weak_numbers_that_give_an_operation_another_type_are_told(function, name, types_):
+def test_weak_numbers_that_give_an_operation_another_type_are_reported(function, name, types_):
     (note,) = notes(function, NARROW, WIDE)
     assert str(note.message).startswith(f"an operation with {name} gives {types_}")
     is_float = function is weak_integer_and_float
@@ -154,7 +154,7 @@ def nested_sum(a, b, n):
     return a[0] + s
 
 
-def test_one_type_is_not_told():
+def test_one_type_is_not_reported():
     assert not notes(nested_sum, NARROW, WIDE)
     assert not notes(variable, WIDE, WIDE)
     assert not notes(total, WIDE, WIDE)
@@ -196,14 +196,14 @@ def not_rounded(a, b, n):
 
 
 @pytest.mark.parametrize("function", [rounded_for_an_operation, rounded_for_a_store, rounded_for_a_comparison])
-def test_python_numbers_that_are_rounded_are_told(function):
+def test_python_numbers_that_are_rounded_are_reported(function):
     (note,) = notes(function, SINGLE, DOUBLE)
     assert "is a Python number on one way and float32 on another, and is used as float64" in str(note.message)
     assert not notes(function, SINGLE, SINGLE)
     assert not notes(function, DOUBLE, DOUBLE)
 
 
-def test_python_numbers_that_are_not_rounded_are_not_told():
+def test_python_numbers_that_are_not_rounded_are_not_reported():
     assert not notes(not_rounded, SINGLE, DOUBLE)
 
 
@@ -287,7 +287,7 @@ def with_a_start(lines):
 
 
 @pytest.mark.parametrize("lines", COMPUTED)
-def test_operations_of_python_numbers_that_a_device_computes_in_a_type_are_told(lines):
+def test_operations_of_python_numbers_that_a_device_computes_in_a_type_are_reported(lines):
     caught = notes(with_a_start(lines), SINGLE, DOUBLE, count=weak_int)
     assert bool(caught) is COMPUTED[lines], [str(each.message) for each in caught]
     assert not notes(with_a_start(lines), DOUBLE, DOUBLE, count=weak_int)
@@ -310,7 +310,7 @@ WHOLE = {
 
 
 @pytest.mark.parametrize("lines", WHOLE)
-def test_python_integers_that_a_device_wraps_are_told(lines):
+def test_python_integers_that_a_device_wraps_are_reported(lines):
     caught = notes(with_a_start(lines), ArrayType(types.uint8, 1, "C"), ArrayType(types.int64, 1, "C"), count=weak_int)
     assert bool(caught) is WHOLE[lines], [str(each.message) for each in caught]
     assert not notes(with_a_start(lines), *[ArrayType(types.int64, 1, "C")] * 2, count=weak_int)

@@ -180,7 +180,7 @@ ODD = [
 
 @pytest.mark.parametrize("path", PATHS, ids=str)
 def test_each_field_is_checked(module, data, path):
-    """What is read with an odd value in one place is what the value says there, and no place takes most of them."""
+    """An odd value in one field is read as such there, and no field takes most of them."""
     original, rest = parts(data)
     refused = longest = 0
     for odd in ODD:
@@ -455,6 +455,6 @@ def test_file_that_was_cut_or_changed_says_so(data):
         read_module(b"something else")
 
 
-def test_module_of_too_many_words_is_not_written(module):
+def test_module_that_is_too_long_is_not_written(module):
     with raises(ModuleFileError, "module-file-too-large", words=False):  # which count bytes
         write_module(dataclasses.replace(module, typed_ir="x" * (1 << 26)))

@@ -296,7 +296,7 @@ def space_of(kapi, case):
 
 
 def argument_of(kapi, value):
-    """What a launch in the simulator is given."""
+    """Arguments of a launch in the simulator."""
     if isinstance(value, Local):
         return kapi.LocalAccessor(value.shape, value.dtype)
     if isinstance(value, Strided):
@@ -305,7 +305,7 @@ def argument_of(kapi, value):
 
 
 def type_of(value):
-    """What `compile_kernel` is given."""
+    """Arguments of `compile_kernel`."""
     if isinstance(value, tuple):
         return tuple_of(value, tuple(map(type_of, value)))
     value = argument_of(kapi_sim, value)
@@ -338,7 +338,7 @@ def compiled(mutant):
 
 
 def complaint_of_simulator(mutant, error):
-    """What is wrong with how the simulator refused a mutant; an empty text if nothing is."""
+    """Describe a wrong refusal of a mutant by the simulator; an empty text if it is right."""
     if error is None or isinstance(error, (KapiError, TookTooLong, SyntaxError)):
         return ""
     said = str(error) + "".join(getattr(error, "__notes__", []))
@@ -349,7 +349,7 @@ def complaint_of_simulator(mutant, error):
 
 
 def complaint_of_compiler(mutant, result, validate):
-    """What is wrong with how the compiler took a mutant; an empty text if nothing is."""
+    """Describe a wrong outcome of compiling a mutant; an empty text if it is right."""
     if not isinstance(result, BaseException):
         said = validate(result.code, f"spv{result.target.version}")
         return f"spirv-val: {said}" if said else ""
@@ -368,7 +368,7 @@ def complaint_of_compiler(mutant, result, validate):
 
 
 def complaints(number, validate):
-    """What is wrong with how a mutant was taken, and how it was: run, refused by one world or by both."""
+    """Describe a wrong outcome of a mutant, and its outcome: run, refused by one world or by both."""
     try:
         mutant = Mutant(number)
         compile(mutant.source, "mutant", "exec")

@@ -136,7 +136,7 @@ def test_corpus_is_large():
     ("number", "body", "said"), [(n, *case[:2]) for n, case in enumerate(CASES)], ids=lambda v: None
 )
 @pytest.mark.filterwarnings("ignore::SyntaxWarning")  # Python's own doubts about such code
-def test_odd_kernel_is_refused_in_plain_words(number, body, said):
+def test_odd_kernel_is_refused_in_plain_english(number, body, said):
     """The class, the lines, the codes; and not a word of Numba's."""
     filename, function = kernel_of(number, body)
     codes = [each.partition(": ")[2] for each in said]

@@ -1,4 +1,4 @@
-"""What kernel options and `compile_spirv`'s arguments do to a module."""
+"""Effects of kernel options and of `compile_spirv`'s arguments on a module."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_inline_never_keeps_no_function_of_a_kernel_that_prints(validated_compil
 
 
 def test_inline_never_keeps_loops_over_recurrences_valid(validated_compile):
-    """What is added for the driver's sake is added where it is used: in the called function."""
+    """Code for the driver's sake is added where it is used: in the called function."""
 
     @device_func
     def fibonacci(n):
@@ -139,7 +139,7 @@ def test_group_sizes_become_execution_modes(validated_compile):
 
 
 def test_sub_group_size_must_be_one_of_the_target():
-    """Where the target names its sizes."""
+    """The attributes in which the target names its sizes."""
     options = KernelOptions(sub_group_size=8)
     compile_kernel(groups, [NdItemType(2), I4], options=options, target=SpirvTarget(sub_group_sizes=(8, 16)))
     with raises(LimitError, "sub-group-size-unknown"):

@@ -91,7 +91,7 @@ def test_private_array_does_not_leave_its_function():
         compile_kernel(takes, [ItemType(1), F32])
 
 
-def test_private_array_of_an_earlier_turn_is_refused():
+def test_private_array_of_an_earlier_iteration_is_refused():
     """Both would be the same memory: silently another number than Python's."""
 
     def swaps(item, a):
@@ -117,7 +117,7 @@ def test_private_array_of_an_earlier_turn_is_refused():
             compile_kernel(kernel, [ItemType(1), F32])
 
 
-def test_private_array_of_each_turn_alone_is_allowed(validated_compile):
+def test_private_array_of_each_iteration_alone_is_allowed(validated_compile):
     def turns(item, a):
         rows = kapi.PrivateArray((2, 2), np.float32)
         for k in range(3):

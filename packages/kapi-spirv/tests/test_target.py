@@ -29,7 +29,7 @@ def test_target_refuses_versions_that_do_not_exist(version):
 
 @pytest.mark.parametrize("extension", ["KHR_expect", "SPV_A,+SPV_B", "SPV_ --option", "", 1, None])
 def test_target_refuses_names_that_are_no_extensions(extension):
-    """What reaches LLVM's options is a name and nothing else."""
+    """Only a name reaches LLVM's options."""
     with pytest.raises(ValueError, match="extension must be the name of a SPIR-V extension"):
         SpirvTarget(extensions=(extension,))
 

@@ -141,7 +141,7 @@ def in_private_memory(item, a, b):
     ],
     ids=lambda each: getattr(each, "__name__", None),
 )
-def test_arrays_that_are_written_are_told(function, written):
+def test_arrays_that_are_written_are_reported(function, written):
     module = compile_kernel(function, [ItemType(1), ARRAY, ARRAY])
     assert [each.name for each in module.parameters if each.is_written] == list(written)
 
@@ -179,12 +179,12 @@ def behind(item, t):
     ],
     ids=lambda each: getattr(each, "__name__", None),
 )
-def test_members_of_tuples_that_are_written_are_told(function, written):
+def test_members_of_tuples_that_are_written_are_reported(function, written):
     module = compile_kernel(function, [ItemType(1), types.UniTuple(ARRAY, 2)])
     assert [each.name for each in module.parameters if each.is_written] == written
 
 
-def test_fields_of_named_tuples_that_are_written_are_told():
+def test_fields_of_named_tuples_that_are_written_are_reported():
     def kernel(item, pair):
         pair.target[item.get_id(0)] = pair.source[0]
 
@@ -201,7 +201,7 @@ def test_rows_that_are_written_are_their_matrix():
     assert [each.is_written for each in module.parameters] == [True, False]
 
 
-def test_what_is_written_travels_and_is_shown():
+def test_what_is_written_travels_and_is_displayed():
     module = compile_kernel(plain, [ItemType(1), ARRAY, ARRAY])
     again = read_module(write_module(module))
     assert [each.is_written for each in again.parameters] == [False, True]

@@ -1,4 +1,4 @@
-"""Which types the variables of a kernel have, for arrays of any library that speaks the USM array protocol.
+"""Types of the variables of a kernel, for arrays of any library that speaks the USM array protocol.
 
 Neither a device nor dpnp is needed: a few lines stand in for an array.
 """

@@ -133,7 +133,7 @@ class Inferred:
 
 
 class _NoTargetContext:
-    """What Numba's compiler asks of a back end before any of its passes run."""
+    """The part of a back end that Numba's compiler uses before any of its passes run."""
 
     target = target_registry[TARGET_NAME]
     call_conv = None

@@ -95,6 +95,6 @@ def test_typeof_argument_refuses_wide_floats():
 
 
 def test_typeof_argument_refuses_arrays_of_structures(usm_array):
-    """What is wrong with an array is a DtypeError, as for a scalar."""
+    """An unsupported array is a DtypeError, as for a scalar."""
     with raises(DtypeError, "argument-dtype"):
         typeof_argument(usm_array(np.zeros(2, dtype=[("a", "i4")])))

@@ -1,4 +1,4 @@
-"""What is wrong with a call of the language's own functions is told in words for the kernel's author."""
+"""Wrong calls of the language's own functions are reported in terms of the kernel's author."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def inferred(infer, line):
 
 
 @pytest.mark.parametrize("case", WRONG)
-def test_wrong_call_is_told(infer, case):
+def test_wrong_call_is_reported(infer, case):
     """One problem, on the call's line."""
     line, code = WRONG[case]
     with pytest.raises(ProblemsFound) as caught:

@@ -100,7 +100,7 @@ def test_recursion_is_refused(infer, function, called):
 
 
 def test_default_is_a_constant_of_its_type(infer):
-    """What is left out is typed as the default; what is given by name, by its name."""
+    """An omitted argument is typed as the default; a keyword argument, by its name."""
 
     half = np.float64(0.5)
 
@@ -174,7 +174,7 @@ def test_device_functions_have_no_type_outside_of_a_compilation(typing_context):
 
 
 def test_closures_of_one_definition_are_two_functions(infer):
-    """What a closure holds is part of it."""
+    """A closure's values are part of it."""
 
     def make(constant):
         def inner(x):

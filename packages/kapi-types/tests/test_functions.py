@@ -50,7 +50,7 @@ def test_function_is_known_by_identity(row):
 
 
 @pytest.mark.parametrize("row", rows("numpy"), ids=key)
-def test_numpy_function_has_numpys_type(row):
+def test_numpy_function_has_numpy_type(row):
     """For each dtype that NumPy has a loop for, and none for the others."""
     function = getattr(np, row.name)
     for dtype in DTYPES:

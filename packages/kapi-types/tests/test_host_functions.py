@@ -65,7 +65,7 @@ def test_host_function_sees_what_numpy_says(host, view, kind):
     assert describe(host(view, usm_type=kind)) == (*facts, kind)
 
 
-def test_host_function_knows_no_kind_where_none_is_told(usm_array):
+def test_host_function_knows_no_kind_where_none_is_reported(usm_array):
     """The protocol does not tell the USM kind."""
     assert describe(usm_array(np.zeros(3)))[-1] is None
 
@@ -105,7 +105,7 @@ def test_host_function_describes_elements_that_only_devices_have(host):
 
 
 def test_host_function_writes_through_numpy_functions(host):
-    """What Numba has for arrays works, where the result has a place."""
+    """Numba's array functions work where the result has memory."""
     array, out = np.arange(6.0).reshape(2, 3), np.zeros((2, 3))
 
     @numba.njit
@@ -272,7 +272,7 @@ def test_device_memory_is_out_of_reach_of_parallel_loops(host):
 
 
 def test_memory_of_unknown_kind_is_out_of_reach_on_the_host(usm_array):
-    """What may be device memory is treated as such."""
+    """Memory that may be the device's is treated as such."""
     with raises(KapiError, "host-memory-access", line="return array[0]"):
         first(usm_array(np.zeros(3)))
 

@@ -59,7 +59,7 @@ def test_weak_start_takes_a_wider_type_where_numpy_would(infer):
     assert infer(total, F32, F32).returned == types.float32
 
 
-def test_weak_variables_that_meet_nothing_stay_weak(infer):
+def test_weak_variables_that_join_nothing_stay_weak(infer):
     """A counter is a Python int."""
 
     def count(a):
@@ -118,7 +118,7 @@ def test_provisional_widening_is_taken_back_in_tuples(infer):
 
 
 def test_widening_that_holds_itself_up_stays(infer):
-    """Where each variable is float64 because the others are, as NumPy's first step makes them, so they stay."""
+    """Variables that are float64 because of each other, as NumPy's first step makes them, stay so."""
 
     def knot(a, h):
         x = y = 0
@@ -349,7 +349,7 @@ def test_assigning_an_array_of_another_layout_forgets_it(infer):
 
 
 def test_literals_of_64_bits_are_unsigned(infer):
-    """What needs the 64th bit is a Python int of its own kind, without a sign; beside others it takes their type."""
+    """An integer that needs the 64th bit is an unsigned Python int; with other operands it takes their type."""
 
     def mask(a, b):
         wide = 9223372036854775808

@@ -112,7 +112,7 @@ def test_callable_row_has_the_parameters_of_its_function(row):
         assert (None if spelled is found[name].empty else spelled) == default
 
 
-def test_words_are_those_of_the_table():
+def test_intrinsics_are_those_of_the_table():
     """Each word of a callable row has a meaning here, and no other has."""
     assert set(ACCEPTED) == {word for row in CALLABLE_ROWS for _name, word, _default in row.parameters}
     assert set(RETURNED) == {row.returns for row in CALLABLE_ROWS}

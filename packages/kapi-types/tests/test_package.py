@@ -1,4 +1,4 @@
-"""What the package promises of itself: its Numba versions, its imports, its public names."""
+"""Promises of the package: its Numba versions, its imports, its public names."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_supported_numba_is_what_the_package_declares():
 
 
 def test_numba_compat_exports_what_it_imports():
-    """What is imported for the package's modules is all there."""
+    """All imports of the package's modules exist."""
     assert [name for name in _numba_compat.__all__ if not hasattr(_numba_compat, name)] == []
 
 

@@ -1,4 +1,4 @@
-"""What is wrong with a kernel is told all at once, each with its line, in words for its author."""
+"""All problems of a kernel are reported at once, each with its line, in terms of its author."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def calls_wrongly(item, a, b):
     z = a[0, 0] << 2  # noqa: F841
 
 
-def test_problems_of_called_functions_are_told_with_all_others(infer):
+def test_problems_of_called_functions_are_reported_with_all_others(infer):
     """Each on its own line, or, if kapi's own function has it, on the line of the call."""
     with pytest.raises(ProblemsFound) as caught:
         infer(calls_wrongly, ItemType(1), A, B, returns=types.none)
@@ -426,7 +426,7 @@ def test_assertion_is_taken_out(infer):
 
 
 def test_store_to_a_readonly_array_is_refused(infer):
-    """What its owner forbids to write, a kernel does not write."""
+    """A kernel does not write an array that its owner made read-only."""
 
     def store(item, r):
         r[0] = 1
@@ -464,7 +464,7 @@ def test_describe_problems_shows_source_in_the_order_of_lines():
 
 
 def test_problems_found_holds_each_once():
-    """What several rounds of inference meet is told once."""
+    """A problem of several rounds of inference is reported once."""
     problem = KernelProblem("recursion", "f.py", 1, "twice")
     assert ProblemsFound([problem, problem]).problems == (problem,)
 
@@ -542,16 +542,16 @@ def indexes_a_number(item, a, b):
 
 
 @pytest.mark.parametrize(
-    ("kernel", "code", "cure"),
+    ("kernel", "code", "hint"),
     [
         (indexes_by_a_float, "index-type", "divide with //, or convert it with int(...)"),
         (indexes_by_the_item, "index-type", "write item.get_id(0)"),
         (indexes_a_number, "indexed-value", "pass an array"),
     ],
 )
-def test_index_that_cannot_be_is_told_what_to_write(infer, kernel, code, cure):
+def test_index_that_cannot_be_is_reported_with_what_to_write(infer, kernel, code, hint):
     with pytest.raises(ProblemsFound) as caught:
         infer(kernel, ItemType(1), A, B, returns=types.none)
     problem = caught.value.problems[0]
     assert problem.code == code
-    assert problem.text.endswith(f": {cure}")
+    assert problem.text.endswith(f": {hint}")

@@ -24,7 +24,7 @@ WEAK = {weak_bool: True, weak_int: 1, weak_float: 1.0}
 VALUES = {**STRONG, **WEAK}
 
 
-def numpys(function, *operands):
+def numpy_type(function, *operands):
     """The type of the result under NumPy, None where it refuses."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -45,25 +45,25 @@ def kapis(context, function, *operands):
 
 
 @pytest.mark.parametrize("function", [*BINARY, *COMPARISONS], ids=lambda function: function.__name__)
-def test_binary_operator_has_numpys_types(typing_context, function):
+def test_binary_operator_has_numpy_types(typing_context, function):
     """All pairs of scalar types and Python numbers, against what NumPy returns for the same pair."""
     pairs = list(itertools.product(VALUES, VALUES))
     assert len(pairs) == 225
     wrong = {
-        (left, right): (kapis(typing_context, function, left, right), numpys(function, left, right))
+        (left, right): (kapis(typing_context, function, left, right), numpy_type(function, left, right))
         for left, right in pairs
-        if kapis(typing_context, function, left, right) != numpys(function, left, right)
+        if kapis(typing_context, function, left, right) != numpy_type(function, left, right)
     }
     assert wrong == {}
 
 
 @pytest.mark.parametrize("function", [*UNARY, abs, operator.not_], ids=lambda function: function.__name__)
-def test_unary_operator_has_numpys_types(typing_context, function):
+def test_unary_operator_has_numpy_types(typing_context, function):
     """All scalar types and Python numbers, against what NumPy returns."""
     wrong = {
-        operand: (kapis(typing_context, function, operand), numpys(function, operand))
+        operand: (kapis(typing_context, function, operand), numpy_type(function, operand))
         for operand in VALUES
-        if kapis(typing_context, function, operand) != numpys(function, operand)
+        if kapis(typing_context, function, operand) != numpy_type(function, operand)
     }
     assert wrong == {}
 
@@ -79,7 +79,7 @@ def test_in_place_operator_is_the_operator(typing_context, in_place):
 def test_python_conversions_give_weak_types(typing_context, convert):
     """`int`, `float` and `bool` of anything are Python's."""
     for operand in VALUES:
-        assert kapis(typing_context, convert, operand) == numpys(convert, operand)
+        assert kapis(typing_context, convert, operand) == numpy_type(convert, operand)
 
 
 @pytest.mark.parametrize("strong", list(STRONG), ids=str)
@@ -104,7 +104,7 @@ def test_comparison_of_integers_keeps_both_types(typing_context):
     assert signature.args == (types.int64, types.uint64)
 
 
-def test_comparison_of_int_and_float_is_in_numpys_common_type(typing_context):
+def test_comparison_of_int_and_float_is_in_numpy_common_type(typing_context):
     """int32 and float32 are compared as float64, which holds both."""
     function = typing_context.resolve_value_type(operator.lt)
     signature = typing_context.resolve_function_type(function, (types.int32, types.float32), {})

@@ -35,7 +35,7 @@ def wait_for(value):
     value.wait()
 
 
-def test_typeof_tells_queues_and_events_by_their_capsules(any_sycl_class):
+def test_typeof_recognises_queues_and_events_by_their_capsules(any_sycl_class):
     """The name of the reference that an object hands out says what it is; a device is neither."""
     types = {b"SyclQueueRef": QueueType(), b"SyclEventRef": EventType()}
     if any_sycl_class.NAME in types:
@@ -142,6 +142,6 @@ def test_queues_balance_references(usm_array, queue_class):
 
 
 def test_queue_types_have_no_state(pickled):
-    """Which queue it is does not tell types apart: arrays of two queues share compiled code."""
+    """Types do not depend on the queue: arrays of two queues share compiled code."""
     assert pickled(QueueType()) == QueueType()
     assert QueueType() != EventType()

@@ -38,7 +38,7 @@ def test_registration_is_idempotent_and_removable(usm_array):
 
 
 def test_registration_leaves_other_values_to_those_who_knew_them():
-    """What another package taught Numba before holds; what it teaches later does too."""
+    """Registrations of another package hold, before and after."""
     before, after = type("Before", (), {}), type("After", (), {})
     kapi_types.unregister()
     original = _numba_compat.typeof_impl.dispatch(object)
@@ -59,7 +59,7 @@ def test_registration_leaves_other_values_to_those_who_knew_them():
 
 
 def test_registration_by_the_entry_point_is_cheap():
-    """What Numba runs in every njit program costs little beside its import, imports nothing of kapi, does not warn."""
+    """Numba's entry point in every njit program costs little, imports nothing of kapi, does not warn."""
     share, loaded = run(
         "import sys, time\n"
         "first = time.process_time()\n"
@@ -77,7 +77,7 @@ def test_registration_by_the_entry_point_is_cheap():
 
 
 def test_removal_before_the_first_compile_holds():
-    """What Numba runs by itself does not undo what the program said."""
+    """Numba's own start does not undo the program's choice."""
     assert (
         run(
             "import kapi_types, numba\n"

@@ -29,8 +29,8 @@ def test_weak_values_take_the_arrays_type_and_counts_stay_weak():
     assert return_type(totals, [VECTOR, types.float64]) == types.Tuple([types.float64, weak_int])
 
 
-def test_every_problem_is_told():
-    """What kernels lack is told as for a kernel."""
+def test_every_problem_is_reported():
+    """Constructs that kernels lack are reported as for a kernel."""
     with pytest.raises(ProblemsFound) as found:
         return_type(lambda values: open(values), [VECTOR])
     assert "open" in str(found.value.problems[0].text)

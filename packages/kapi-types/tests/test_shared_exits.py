@@ -81,7 +81,7 @@ def run(code, *args):
 
 
 def calls_that_are_reached(code):
-    """How many calls there are in what the beginning of the code leads to."""
+    """Count the calls reachable from the beginning of the code."""
     instructions = {each.offset: each for each in dis.get_instructions(code)}
     offsets = sorted(instructions)
     following = dict(zip(offsets, [*offsets[1:], -1], strict=True))
@@ -104,7 +104,7 @@ def calls_that_are_reached(code):
 )
 @pytest.mark.parametrize("chosen", [0, 1, 2])
 def test_end_is_one_and_python_runs_it(function, chosen):
-    """What each way gives is as before, and every value comes to one call."""
+    """Each path gives the same as before, and every value comes to one call."""
     code = with_shared_exits(function.__code__)
     assert run(code, 3.0, chosen) == function(3.0, chosen)
     assert calls_that_are_reached(code) == 1 + (function is after_break)  # of `range`

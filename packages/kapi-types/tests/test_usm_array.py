@@ -40,7 +40,7 @@ def test_array_fields_of_negative_strides_point_to_element_zero(usm_array):
 
 
 def test_array_fields_of_a_readonly_array(usm_array):
-    """What its owner forbids to write is read-only in the type too."""
+    """An array that its owner made read-only is so in the type too."""
     array = np.zeros(3)
     array.flags.writeable = False
     fields = array_fields(usm_array(array))
@@ -226,6 +226,6 @@ def test_usm_array_types_unify_to_the_weaker_layout():
     ],
     ids=repr,
 )
-def test_usm_array_types_do_not_unify_across_elements_ranks_or_places(other):
+def test_usm_array_types_do_not_unify_across_elements_ranks_or_memories(other):
     """One pointer cannot be of two kinds."""
     assert UsmArrayType(types.float32, 2, "C").unify(None, other) is None

@@ -44,7 +44,7 @@ def test_weak_types_are_values(pickled):
 
 
 def test_weak_types_cast_python_values():
-    """What a constant is converted to."""
+    """The type that a constant is converted to."""
     assert weak_int.cast_python_value(True) == 1
     assert wide_int.cast_python_value(2**64 - 1) == 2**64 - 1
     assert weak_float.cast_python_value(2) == 2.0

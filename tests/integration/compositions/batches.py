@@ -35,7 +35,7 @@ _POISON = 0xA5
 
 @dataclass
 class Outcome:
-    """What one world made of a batch.
+    """One world's results of a batch.
 
     Attributes
     ----------
@@ -173,7 +173,7 @@ class Batch:
             else:
                 result = each.result
                 if each.consumer and each.consumer.group:
-                    text += _met(each)
+                    text += _converging(each)
                     result = "r"
                 text.append(f"{name}[{row}, i] = {result}")
             # Names of a statement's own, so that no variable has two types.
@@ -260,7 +260,7 @@ class Batch:
         """Run in the simulator; a statement that raises does not keep others from being run."""
         outcome = Outcome()
         # Where a group meets, all work-items must come: statements that raise somewhere are not run.
-        chosen = [n for n in range(len(self.statements)) if not (self.has_groups and _may_not_meet(wanted.raised[n]))]
+        chosen = [n for n in range(len(self.statements)) if not (self.has_groups and _may_diverge(wanted.raised[n]))]
         chosen = self._checked(chosen, outcome)
         if self.has_groups:
             return self._simulated_groups(chosen, wanted, outcome)
@@ -331,7 +331,7 @@ class Batch:
     def run_on_device(self, wanted: Outcome) -> Outcome:
         """Run on the device, without the statements that are refused."""
         outcome = Outcome()
-        chosen = [n for n in range(len(self.statements)) if not (self.has_groups and _may_not_meet(wanted.raised[n]))]
+        chosen = [n for n in range(len(self.statements)) if not (self.has_groups and _may_diverge(wanted.raised[n]))]
         # What is to be refused goes by itself, for what is refused costs all others another compilation.
         doubtful = {n for n in chosen if len(wanted.raised[n]) == ITEMS or "TypeError" in wanted.raised[n].values()}
         pending = [sorted(doubtful), [n for n in chosen if n not in doubtful]]
@@ -370,7 +370,7 @@ _LANES = {
 """Where a shift gives a value; elsewhere the statement keeps the work-item's own."""
 
 
-def _met(each: Statement) -> list[str]:
+def _converging(each: Statement) -> list[str]:
     assert each.consumer is not None
     lines = [f"r = {each.consumer.result.replace('{V}', each.result)}"]
     guard = _LANES.get(each.consumer.group[1])
@@ -382,7 +382,7 @@ def _name_of(error: BaseException) -> str:
     return "ZeroDivisionError" if isinstance(error, ZeroDivisionError) else type(error).__name__
 
 
-def _may_not_meet(raised: dict[int, str]) -> bool:
+def _may_diverge(raised: dict[int, str]) -> bool:
     """Whether some work-items raise; what all of them refuse is to be refused."""
     return bool(raised) and set(raised.values()) != {"TypeError"}
 

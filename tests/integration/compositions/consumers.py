@@ -1,4 +1,4 @@
-"""What takes a value: stores, tests, indices, loops, atomics, functions, tuples, group algorithms."""
+"""Consumers of a value: stores, tests, indices, loops, atomics, functions, tuples, group algorithms."""
 
 from __future__ import annotations
 

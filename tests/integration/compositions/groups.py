@@ -1,4 +1,4 @@
-"""What a group algorithm gives each work-item, by plain NumPy."""
+"""Results of group algorithms for each work-item, by plain NumPy."""
 
 from __future__ import annotations
 

@@ -173,7 +173,7 @@ def _judged(
         if each.wide and wanted.values[number].dtype.kind == "c":
             wide, conditions = _wide(each)
             is_same |= _near_wide(outcome.values[number], wide, conditions)
-        if each.may_turn_zero:
+        if each.may_become_zero:
             is_same |= outcome.values[number] == wanted.values[number]
         wrong = np.flatnonzero(where & ~is_same)
         if wrong.size:
@@ -221,7 +221,7 @@ def _agreed(parts: list[int], wanted: Outcome, outcome: Outcome, reads_sign: boo
 
 
 def agreement(found: Any, wanted: Any, ulp: float, complex_ulp: float, least: float = 0.0) -> Any:
-    """Where two arrays agree: in value and sign of zero, within `ulp`, `least`'s for what is smaller; nan is nan."""
+    """Mask of equal elements: in value and sign of zero, within `ulp`, `least`'s for smaller ones; nan is nan."""
     with np.errstate(all="ignore"):
         if wanted.dtype.kind == "c":
             exact = agreement(found.real, wanted.real, 0, 0) & agreement(found.imag, wanted.imag, 0, 0)
@@ -257,7 +257,7 @@ def _wide(each: Statement) -> tuple[Any, Any]:
 
 
 def _near_wide(found: Any, wide: Any, conditions: Any) -> Any:
-    """Where rounding the logarithm explains the distance; what is as near to the type's end may be beyond it."""
+    """Mask of distances that rounding the logarithm explains; a value as near to the type's end may be beyond it."""
     with np.errstate(all="ignore"):
         ends = np.finfo(found.real.dtype)
         allowed, sizes = np.expm1(_POWER_ULP * conditions * ends.eps), np.abs(wide)

@@ -116,7 +116,7 @@ def inputs() -> dict[str, Any]:
 
 
 def prelude(name: str) -> tuple[str, str]:
-    """What gives a variable, such as "x_wi", its value, and the array that it is read from."""
+    """The expression of a variable, such as "x_wi", and the array that it is read from."""
     letters, kind = name.split("_")
     made, code = WEAK.get(kind, ("", kind))
     array = f"a{letters}_{code.replace('?', 'b1')}"

@@ -57,7 +57,7 @@ class Operation:
         return bool(self.plain) and self.plain != _REAL_POWER
 
     @property
-    def may_turn_zero(self) -> bool:
+    def may_become_zero(self) -> bool:
         """Whether the sign of a zero is not defined: of two zeros either one is the larger."""
         return self.name.removeprefix("np.") in ("maximum", "minimum", "fmax", "fmin", "clip", "min", "max")
 

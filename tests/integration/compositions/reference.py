@@ -39,7 +39,7 @@ def _held(value: Any, dtype: np.dtype[Any]) -> int:
 
 
 def converted(value: Any, code: str) -> Any:
-    """What an element of a dtype takes of a value, as NumPy's assignment does.
+    """Convert a value to an element of a dtype, as NumPy's assignment does.
 
     Raises
     ------
@@ -111,7 +111,7 @@ def _real_power(x: Any, y: Any) -> Any:
     """Python's power, but that real numbers have no complex one, and an integer no negative one."""
     if isinstance(x, int) and isinstance(y, int) and y < 0:
         raise ValueError("an integer to a negative power")
-    x = _met(x, y)
+    x = _joined(x, y)
     is_complex = any(isinstance(each, (complex, np.complexfloating)) for each in (x, y))
     if is_complex and x and not isinstance(x, np.generic) and not isinstance(y, np.generic):
         # Python's own powers overflow where they are numbers, and know nothing of infinite ones.
@@ -276,7 +276,7 @@ def _of_two(name: str) -> Callable[..., Any]:
 
 
 class _Module:
-    """What stands for `math` or `cmath`."""
+    """Stand-in for `math` or `cmath`."""
 
     def __init__(self, **functions: Any) -> None:
         vars(self).update(functions)
@@ -291,14 +291,16 @@ def _math() -> _Module:
         elif row.returns.startswith("argument float,"):
             functions[row.name] = _of_two(row.name)
         else:
-            functions[row.name] = _of_whole(getattr(math, row.name)) if "integer" in words else getattr(math, row.name)
+            functions[row.name] = (
+                _of_integers(getattr(math, row.name)) if "integer" in words else getattr(math, row.name)
+            )
     # Python asks NumPy's integers for a float first, which cannot hold all of them.
-    functions |= {name: _whole(functions[name]) for name in ("floor", "ceil")}
+    functions |= {name: _keeping_integers(functions[name]) for name in ("floor", "ceil")}
     functions["trunc"] = _truncated
     return _Module(**functions)
 
 
-def _whole(function: Any) -> Any:
+def _keeping_integers(function: Any) -> Any:
     return lambda x: int(x) if isinstance(x, (int, np.integer)) else function(x)
 
 
@@ -307,7 +309,7 @@ def _truncated(x: Any) -> int:
     return math.trunc(x.item() if isinstance(x, np.generic) else x)
 
 
-def _of_whole(function: Any) -> Any:
+def _of_integers(function: Any) -> Any:
     """A function of integers, which a bool of NumPy's is to kernels as Python's is to Python."""
     return lambda *numbers: function(*(bool(each) if isinstance(each, np.bool_) else each for each in numbers))
 
@@ -390,7 +392,7 @@ def _extremum(name: str) -> Callable[..., Any]:
     return first
 
 
-def _met(left: Any, right: Any) -> Any:
+def _joined(left: Any, right: Any) -> Any:
     """The left operand; of Python's complex numbers, which take a float64 number as Python's own float, NumPy's."""
     return np.complex128(left) if type(left) is complex and type(right) is np.float64 else left
 
@@ -445,7 +447,7 @@ NAMESPACE: dict[str, Any] = {
     "wide_power": _wide_power,
     "one_of": _one_of,
     "compared": _compared,
-    "met": _met,
+    "met": _joined,
     "min": _extremum("lt"),
     "max": _extremum("gt"),
     "real_power": _real_power,
@@ -466,6 +468,6 @@ _UPDATES = {
 
 
 def updated(before: Any, method: str, value: Any, code: str) -> Any:
-    """What an atomic operation leaves in an element."""
+    """Value of an element after an atomic operation."""
     given = converted(value, code)
     return _UPDATES[method](before, given) if method in _UPDATES else given

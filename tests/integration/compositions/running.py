@@ -29,7 +29,7 @@ _SECONDS = 3.0  # for a statement, on a machine that does much else
 
 
 def total() -> int:
-    """How many statements there are."""
+    """The number of statements."""
     return sum(map(count, LEVELS))
 
 
@@ -115,15 +115,15 @@ def _run(first: int, last: int) -> tuple[Counter[str], list[str]]:
 def _written(journal: Path | None) -> list[Any]:
     """The whole lines of a journal: of a run that was stopped, the last one may lack its end."""
     lines = journal.read_text("utf-8").splitlines(keepends=True) if journal and journal.exists() else []
-    return [json.loads(line) for line in lines if _is_whole(line)]
+    return [json.loads(line) for line in lines if _is_complete(line)]
 
 
-def _is_whole(line: str) -> bool:
+def _is_complete(line: str) -> bool:
     return line.startswith("[") and line.endswith("]\n")
 
 
 def _left(first: int, last: int, lines: Sequence[Any]) -> list[tuple[int, int]]:
-    """What of a range no line is about, the first part last."""
+    """Parts of a range that no line covers, the first part last."""
     done = {number for start, end, *_ in lines for number in range(start, end)}
     left = [number for number in range(first, last) if number not in done]
     starts = [number for number in left if number - 1 in done or number == first]
@@ -147,7 +147,7 @@ def _process(first: int, last: int, note: Callable[..., None]) -> tuple[int, str
         assert child.stdout is not None
         with child:
             for line in child.stdout:
-                if _is_whole(line):
+                if _is_complete(line):
                     end, found, texts = json.loads(line)
                     note(first, end, found, texts)
                     first = end

@@ -67,7 +67,7 @@ class Statement:
         The lines as plain Python has them.
     is_mixed : bool
         Whether a part of it has another type in Python for other values: the simulator, which is Python, differs there.
-    may_turn_zero : bool
+    may_become_zero : bool
         Whether the sign of zero is not defined.
     reads_sign : bool
         Whether it shows the sign of nan, which is not defined.
@@ -88,7 +88,7 @@ class Statement:
     inexact: tuple[tuple[str, str], ...] = ()
     plain: str = ""
     is_mixed: bool = False
-    may_turn_zero: bool = False
+    may_become_zero: bool = False
     reads_sign: bool = False
     least: float = 0.0
     wide: str = ""
@@ -299,7 +299,7 @@ _VALUES, _OPERATIONS = 16, 19
 
 
 def count(level: str) -> int:
-    """How many statements a level has."""
+    """The number of statements of a level."""
     sizes = {
         "operations": lambda: len(_single()),
         "consumers": lambda: len(KINDS) * len((*CONSUMERS, *ATOMICS)),
@@ -360,7 +360,7 @@ def _stored(
         *parts,
         plain,
         is_mixed,
-        operation.may_turn_zero,
+        operation.may_become_zero,
         operation.reads_sign,
         operation.least,
         wide,
@@ -369,7 +369,7 @@ def _stored(
 
 def _is_inexact(value: Value) -> bool:
     is_complex = any(_class(kind) == "complex" or kind == "lc" for kind in (*value.operands, value.kind))
-    return bool(value.operation.ulp or value.operation.may_turn_zero or (is_complex and value.operation.complex_ulp))
+    return bool(value.operation.ulp or value.operation.may_become_zero or (is_complex and value.operation.complex_ulp))
 
 
 def _of_results(number: int) -> Statement:
@@ -430,14 +430,14 @@ def _consumed(
     is_own = consumer.name == "value" and value is not None
     ulp, of_complex = (value.operation.ulp, value.operation.complex_ulp) if is_own else (consumer.ulp, consumer.ulp)
     is_mixed = value is not None and value.is_mixed
-    turns = is_own and value is not None and value.operation.may_turn_zero
+    turns = is_own and value is not None and value.operation.may_become_zero
     parts: tuple[str, ...] = () if value is None or is_own else (text,)
     inexact = tuple((part, plain) for part in parts) if value is not None and _is_inexact(value) else ()
     if value is not None and inexact and consumer.group:
         # What a work-item gets comes from others: each of them is as inexact.
         inexact = ()
         ulp, of_complex = max(ulp, value.operation.ulp), max(ulp, value.operation.complex_ulp)
-        turns = value.operation.may_turn_zero
+        turns = value.operation.may_become_zero
     # Of two zeros in a group, either is the smaller.
     turns = turns or bool(consumer.group and consumer.group[2] in ("minimum", "maximum"))
     stored = result.replace(text, plain)

@@ -1,4 +1,4 @@
-"""Where the kernels of these tests run: on dpnp's arrays, or on CuPy's if ``KAPI_ARRAYS`` is "cupy"."""
+"""The arrays of these tests: dpnp's, or CuPy's if ``KAPI_ARRAYS`` is "cupy"."""
 
 from __future__ import annotations
 
@@ -26,6 +26,6 @@ def asarray(host: np.ndarray[Any, Any]) -> Any:
 
 
 def asnumpy(array: Any) -> np.ndarray[Any, Any]:
-    """What an array on the device holds."""
+    """Elements of an array on the device."""
     host: np.ndarray[Any, Any] = arrays.asnumpy(array)
     return host

@@ -1,4 +1,4 @@
-"""What a program gives over dpnp arrays, against the same Python over NumPy arrays."""
+"""Compare a program over dpnp arrays with the same Python over NumPy arrays."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _arrays(value: Any) -> list[Any]:
 
 
 def _outcome(function: Any, memory: list[Any], parts: Any, numbers: list[Any]) -> Any:
-    """What a call gives, what it leaves in memory, and what memory its results are."""
+    """Outcome of a call: its results, their memory, and the arrays afterwards."""
     given: dict[Any, Any] = {}
     for block, part in parts:
         key = (block, tuple((each.start, each.stop, each.step) for each in part))
@@ -80,7 +80,7 @@ def _same(found: Any, expected: Any) -> bool:
 
 
 def differences(program: Program) -> list[str]:
-    """What differs in the calls of a program; nothing, for one that is right."""
+    """Differences in the calls of a program; none for one that is right."""
     told = []
     plain, offloaded = program.function(is_compiled=False), program.function(is_compiled=True)
     for number in range(CALLS):

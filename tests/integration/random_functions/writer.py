@@ -15,7 +15,7 @@ SHAPES = ((5,), (5,), (5,), (4, 3), (4, 3), (1,), (0,), (1, 4), (3, 1), (2, 0))
 
 @dataclass(frozen=True)
 class Known:
-    """What is known of a variable.
+    """Properties of a variable.
 
     `family` is that of the memory that an array may be part of, which no other memory is; `view` is the same for arrays
     that are surely the same view.
@@ -603,7 +603,7 @@ class Writer:
         self._rng.choice(forms)()
 
     def _result(self) -> str:
-        """What is returned."""
+        """Write the return statement."""
         rng = self._rng
         parts = []
         for _ in range(rng.randrange(1, 4)):

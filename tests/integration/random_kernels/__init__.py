@@ -61,7 +61,7 @@ class _Writer(Statements):
         self.program.arrays[self._name("a")] = Array(known.code, known.shape, views, shares=name)
 
     def start(self) -> None:
-        """What the kernel reads, the variables' first values, and a private array."""
+        """The kernel's reads, the variables' first values, and a private array."""
         self._readable = {name: each.code for name, each in self.program.arrays.items() if each.role == "input"}
         for name, kind in self.program.scalars.items():
             members = [(f"{name}[{place}]", each) for place, each in enumerate(kind.split())]

@@ -60,7 +60,7 @@ class _Cell:
 
 
 class _Kapi:
-    """What programs call of kapi."""
+    """Functions of kapi that programs call."""
 
     AtomicRef = _Cell
     clz, ctz, popcount = staticmethod(words.clz), staticmethod(words.ctz), staticmethod(words.popcount)
@@ -198,7 +198,7 @@ def _binned(given: list[Any]) -> Any:
 
 
 def _together(kind: str, given: list[Any], identity_of: Callable[[str, Any], Any]) -> list[Any]:
-    """What each of a group or sub-group gets."""
+    """Result for each member of a group or sub-group."""
     values, arguments = [each[0] for each in given], [each[1] for each in given]
     if kind in ("any", "all", "none"):
         answer = {"any": any, "all": all, "none": lambda tests: not any(tests)}[kind](map(bool, values))

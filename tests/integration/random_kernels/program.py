@@ -179,7 +179,7 @@ class Program:
         return function_of(self.source, {"kapi": kapi, "math": math, "np": np})
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        """How hypothesis shows the program that is left when it has shrunk one."""
+        """Hypothesis' representation of a shrunk program."""
         printer.text(f"{self.arrays} {self.scalars} {self.spaces}\n{self.source}")
 
 

@@ -1,4 +1,4 @@
-"""What the methods of `HostTarget` write."""
+"""Code that the methods of `HostTarget` emit."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def call_lacking(builder: ir.IRBuilder, what: str, result: ir.Type, args: Sequen
 
 
 def position(builder: ir.IRBuilder, query: str, axis: ir.Value) -> ir.Value:
-    """Where the work-item is, on one axis."""
+    """The work-item's index on one axis."""
     module, name = builder.module, POSITIONS[query]
     variable = module.globals.get(name)
     if variable is None:

@@ -1,4 +1,4 @@
-"""What must hold of each module that is parsed, changed or printed."""
+"""Invariants of each module that is parsed, changed or printed."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ def test_values_without_names_are_numbered_anew():
     assert "  %2 = mul i64 %0, %0\n  %3 = add i64 %2, 1\n  ret i64 %3" in changed(module)
 
 
-def test_rewriting_keeps_name_place_metadata_and_users():
+def test_rewriting_keeps_name_position_metadata_and_users():
     module, function = one(LOOP)
     load = made(function, "x")
     (user,) = load.users

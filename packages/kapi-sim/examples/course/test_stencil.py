@@ -1,4 +1,4 @@
-"""What a submission has to fulfil: right in every order, and one read of global memory for each work-item."""
+"""Requirements of a submission: right in every order, and one read of global memory for each work-item."""
 
 from __future__ import annotations
 

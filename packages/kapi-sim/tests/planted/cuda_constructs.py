@@ -1,4 +1,4 @@
-"""What numba.cuda's compiler refuses and what it takes: a table of constructs.
+"""Constructs that numba.cuda's compiler refuses or takes.
 
 What each row says was found with the compilers of Numba 0.68 and numba-cuda 0.30; what one of them takes is among what
 runs. ``benchmarks/numba_cuda_constructs.py`` asks the compiler of an environment again.

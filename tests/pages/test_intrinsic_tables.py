@@ -42,7 +42,7 @@ def test_cache_size_is_the_default():
     assert int(size) == cache._DEFAULT_SIZE
 
 
-def test_words_of_kernels_are_all_in_the_table_of_kapi_sim():
+def test_intrinsics_are_all_in_the_table_of_kapi_sim():
     table = text(ROOT / "packages" / "kapi-sim" / "README.md").partition("## What is in it")[2].partition("## ")[0]
     named = set(re.findall(r"\w+", " ".join(re.findall(r"`([^`]+)`", table))))
     kinds = {name for name in COMMON_NAMES if not name.endswith(("Error", "Warning"))}

@@ -101,7 +101,7 @@ def inside(dtype):
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 @pytest.mark.parametrize("kernel", [read, read_of_32_bits, read_unsigned, read_inside, read_and_kept])
-def test_float_as_place_reads_the_element_of_its_integer(kernel, dtype):
+def test_float_as_index_reads_the_element_of_its_integer(kernel, dtype):
     """Nan is place 0, and what lies between -1 and 0 is, too; nan is not inside."""
     x = inside(dtype)
     table = np.arange(SIZE) * 3 + 7
@@ -116,7 +116,7 @@ def test_float_as_place_reads_the_element_of_its_integer(kernel, dtype):
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("kernel", [read_inside, read_and_kept])
-def test_float_that_is_no_place_reads_nothing(kernel, dtype):
+def test_float_that_is_no_index_reads_nothing(kernel, dtype):
     """Behind a condition, floats beyond every integer are not places; an integer that is kept has its ends."""
     x = inside(dtype)
     x[8:16] = [1e30, -1e30, np.inf, -np.inf, 2.0**31, -(2.0**31), 2.0**32 + 4096, 2.0**63]
@@ -138,7 +138,7 @@ def test_float_with_a_number_added_may_be_negative(dtype):
     np.testing.assert_array_equal(y.asnumpy(), converted(x) + 2)
 
 
-def test_float_as_place_in_local_memory_and_of_a_store():
+def test_float_as_index_in_local_memory_and_of_a_store():
     x = inside("float32") % 64
     table = np.arange(SIZE) * 3 + 7
     y = dpnp.zeros(x.size, dtype="int64")
@@ -155,7 +155,7 @@ def test_float_as_place_in_local_memory_and_of_a_store():
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
-def test_float_as_place_of_an_atomic_operation(dtype):
+def test_float_as_index_of_an_atomic_operation(dtype):
     x = inside(dtype) % 64
     expected = np.bincount(converted(x), minlength=64)
     counts, given = dpnp.zeros((4, 64), dtype="int32"), dpnp.asarray(x)
@@ -169,7 +169,7 @@ def test_float_as_place_of_an_atomic_operation(dtype):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_float_as_place_of_an_atomic_operation_on_floats(dtype):
+def test_float_as_index_of_an_atomic_operation_on_floats(dtype):
     x = np.random.default_rng(2).integers(0, 64, 256).astype(dtype)
     sums = dpnp.zeros(65, dtype=dtype)
     kapi.call_kernel(add_globally, kapi.Range(x.size), dpnp.asarray(x), sums)
@@ -177,7 +177,7 @@ def test_float_as_place_of_an_atomic_operation_on_floats(dtype):
     np.testing.assert_array_equal(sums.asnumpy()[:64], expected)
 
 
-def test_module_with_an_atomic_operation_at_a_converted_place_is_vectorised():
+def test_module_with_an_atomic_operation_at_a_converted_index_is_vectorised():
     """Modules that call themselves OpenCL C are vectorised if the driver finds it worth while, and others always."""
     counts = dpnp.zeros(64, dtype="int32")
     for dtype, is_weighed in (("float32", False), ("int32", True)):
@@ -187,7 +187,7 @@ def test_module_with_an_atomic_operation_at_a_converted_place_is_vectorised():
 
 
 @pytest.mark.parametrize("kernel", [read, read_of_32_bits, read_inside])
-def test_float_that_is_a_place_alone_is_not_saturated(kernel):
+def test_float_that_is_an_index_alone_is_not_saturated(kernel):
     x, table, y = dpnp.zeros(4, dtype="float32"), dpnp.zeros(4, dtype="int64"), dpnp.zeros(4, dtype="int64")
     kapi.call_kernel(kernel, kapi.Range(4), x, table, y)
     (code,) = (text for name, text in kernel.inspect_llvm().items() if "float32" in name)

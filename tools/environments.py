@@ -1,4 +1,4 @@
-"""Where the sessions' environments are."""
+"""The folder of the sessions' environments."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import hashlib
 import sys
 from pathlib import Path
 
-__all__ = ["environments"]
+__all__ = ["folder"]
 
 
-def environments(root: Path, cache: Path | None = None, version: str | None = None) -> Path:
+def folder(root: Path, cache: Path | None = None, version: str | None = None) -> Path:
     """Return the folder for the environments of one Python.
 
     It is below ``.nox``, or below the user's cache if the repository's path has a space: Intel's OpenCL driver looks

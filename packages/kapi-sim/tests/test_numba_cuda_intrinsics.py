@@ -374,7 +374,7 @@ def test_every_name_is_in_the_one_list():
 
 
 @pytest.mark.parametrize("name", sorted(types.TYPES))
-def test_types_are_numpys(name):
+def test_types_match_numpy(name):
     kind = types.TYPES[name]
     out = np.zeros(1, kind.dtype)
 
@@ -435,7 +435,7 @@ def test_a_kernel_without_source():
     assert out.tolist() == [3, 2, 1, 0, 4]
 
 
-def test_places_are_printed_as_tuples(capsys):
+def test_indices_are_printed_as_tuples(capsys):
     @cuda.jit
     def tells():
         print(cuda.threadIdx, cuda.blockIdx, cuda.blockDim, cuda.gridDim)

@@ -90,7 +90,7 @@ def _patch(folder: Path) -> tuple[int, ...]:
 
 
 def _version(path: Path) -> str:
-    """What the interpreter says that it is; empty if it does not run."""
+    """Version that an interpreter reports; empty if it does not run."""
     try:
         answer = subprocess.run([path, "-I", "-c", _PROBE], capture_output=True, text=True, timeout=60, check=False)
     except (OSError, subprocess.TimeoutExpired):

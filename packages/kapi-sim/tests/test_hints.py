@@ -81,7 +81,7 @@ def both_in_a_branch(item: kapi.NdItem, a, b):
         b[t] = a[2 - t]
 
 
-def test_branch_that_holds_both_lines_must_be_the_whole_groups():
+def test_branch_that_holds_both_lines_must_be_the_group_s():
     low, high, branch = (line_in(both_in_a_branch, text) for text in ("a[t] = t", "b[t]", "if t < 3"))
     cure = report(both_in_a_branch, GROUP, np.zeros(4), np.zeros(4))[-1]
     assert cure == (
@@ -99,7 +99,7 @@ def barrier_not_met(item: kapi.NdItem, a, b, n):
     b[t] = a[3 - t]
 
 
-def test_barrier_that_stands_there_and_was_not_met_is_named():
+def test_barrier_that_stands_there_and_was_not_reached_is_named():
     line = line_in(barrier_not_met, "group_barrier")
     with raises(kapi.DataRaceError, "data-race") as caught:
         kapi.call_kernel(barrier_not_met, GROUP, np.zeros(4), np.zeros(4), 3)
@@ -131,9 +131,9 @@ def test_race_across_functions_names_the_calls():
     low, high = line_in(across, "put(a, t)"), line_in(across, "get(a, t)")
     lines = report(across, GROUP, np.zeros(4), np.zeros(4))
     assert lines[1].endswith(
-        f"test_cures.py:{read}: `return a[3 - t]`, called at test_cures.py:{high}: `b[t] = get(a, t)`"
+        f"test_hints.py:{read}: `return a[3 - t]`, called at test_hints.py:{high}: `b[t] = get(a, t)`"
     )
-    assert lines[2].endswith(f"test_cures.py:{write}: `a[t] = t`, called at test_cures.py:{low}: `put(a, t)`")
+    assert lines[2].endswith(f"test_hints.py:{write}: `a[t] = t`, called at test_hints.py:{low}: `put(a, t)`")
     assert lines[3] == f"  a `group_barrier` between line {low} and line {high} would order them"
 
 
@@ -145,7 +145,7 @@ def called_twice(item: kapi.NdItem, a, b):
     b[t] = get(a, t)
 
 
-def test_race_across_functions_with_several_ways_names_the_functions():
+def test_race_across_functions_with_several_paths_names_the_functions():
     read, write = line_in(get, "return"), line_in(put, "a[t] = t")
     cure = report(called_twice, GROUP, np.zeros(4), np.zeros(4))[-1]
     between = f"line {read} in get() and line {write} in put()"
@@ -228,6 +228,6 @@ def test_access_after_the_fence_is_named():
     )
 
 
-def test_relaxed_atomics_without_fences_are_told_to_lack_them():
+def test_relaxed_atomics_without_fences_are_reported_to_lack_them():
     cure = report(no_fence, kapi.NdRange(2, 1), *np.zeros((3, 1), np.int32))[-1]
     assert "order nothing but themselves" in cure

@@ -114,7 +114,7 @@ def by_subject(found: list[Intrinsic]) -> dict[str, list[Intrinsic]]:
     subjects = {name: subject for subject, names in SUBJECTS.items() for name in names.split()}
     missing = [row.key for row in found if row.name not in subjects]
     if missing:
-        raise ValueError(f"every function must have a subject in kapi_words.SUBJECTS, got none for {missing}")
+        raise ValueError(f"every function must have a subject in kapi_intrinsics.SUBJECTS, got none for {missing}")
     grouped: dict[str, list[Intrinsic]] = {subject: [] for subject in SUBJECTS}
     for row in found:
         grouped[subjects[row.name]].append(row)
@@ -122,7 +122,7 @@ def by_subject(found: list[Intrinsic]) -> dict[str, list[Intrinsic]]:
 
 
 class Words(SphinxDirective):
-    """What the directives share."""
+    """Base class of the directives."""
 
     optional_arguments = 1
 
@@ -239,7 +239,7 @@ def _sentence(text: str) -> str:
 
 
 def _types(row: Intrinsic) -> str:
-    """What a function takes and gives."""
+    """A function's parameters and result."""
     takes = {_said(PARAMETER_WORDS[word]).partition(":")[0] for _, word, _ in row.parameters}
     return f"Takes {' and '.join(sorted(takes))}, and gives {RESULT_WORDS[row.returns]}"
 
@@ -254,7 +254,7 @@ def _said(text: str) -> str:
 
 
 def _facts(row: Intrinsic, usual: str) -> Iterator[str]:
-    """What is said of a function: meaning, types if they are not the usual ones, how it is made, how exact it is."""
+    """Description of a function: meaning, types if they are not the usual ones, implementation, precision."""
     made = "composed" if row.spirv == "composed" else f"`{row.spirv.removeprefix('OpenCL.std ')}`"
     exact = "" if row.ulp is None else f", {row.ulp:g} ulp"
     yield f"{row.meaning} ({made}{exact})."
