@@ -1,7 +1,8 @@
-"""The one module of kapi-numba-offload that touches Numba: its internals by name, and what is patched in it.
+"""Attributes of Numba that kapi-numba-offload replaces, so that calls with USM arrays are compiled for a device.
 
 Numba runs `init` at the first compile of any njit function in an environment that has this distribution. It costs
-little, imports no package of kapi, reads no device, and leaves programs without USM arrays as they were. That Numba
+little, imports no package of kapi, reads no device, and leaves programs without USM arrays as they were. The first
+USM array imports `kapi_numba_offload.frontend.entry`, and nothing else of the package. That Numba
 knows the types of USM arrays at all is kapi-types' doing, whose hooks this module installs with its own.
 """
 
@@ -13,79 +14,17 @@ from collections.abc import Callable, Iterator
 from types import CodeType, ModuleType
 from typing import Any
 
-from numba.core import config, ir, types, typing
-from numba.core.compiler import (
-    Compiler,
-    CompilerBase,
-    DefaultPassBuilder,
-    Flags,
-    compile_extra,
-    compile_result,
-    run_frontend,
-)
-from numba.core.compiler_machinery import FunctionPass, PassManager, register_pass
+from numba.core.compiler import Compiler
 from numba.core.dispatcher import Dispatcher
 from numba.core.errors import NumbaError
-from numba.core.registry import CPUDispatcher, cpu_target
-from numba.core.typed_passes import type_inference_stage
+from numba.core.registry import CPUDispatcher
 from numba.core.typing.typeof import typeof
-from numba.core.untyped_passes import FixupArgs, IRProcessing, TranslateByteCode
-from numba.np.numpy_support import as_dtype, from_dtype, ufunc_find_matching_loop
 from numba.np.ufunc.dufunc import DUFunc
 from numba.np.ufunc.gufunc import GUFunc
-from numba.stencils.stencil import StencilFunc
 
 import _kapi_types_hooks
 
-__all__ = [
-    "PATCHES",
-    "SUPPORTED_NUMBA",
-    "CPUDispatcher",
-    "CompilerBase",
-    "DUFunc",
-    "DefaultPassBuilder",
-    "FixupArgs",
-    "Flags",
-    "FunctionPass",
-    "IRProcessing",
-    "NumbaError",
-    "PassManager",
-    "Patch",
-    "StencilFunc",
-    "TranslateByteCode",
-    "are_arrays",
-    "as_dtype",
-    "as_numpys",
-    "compile_extra",
-    "compile_result",
-    "config",
-    "constants_of",
-    "flags_of",
-    "from_dtype",
-    "has_overloads",
-    "inferred_return_type",
-    "init",
-    "install",
-    "ir",
-    "is_container",
-    "is_generic",
-    "is_installed",
-    "is_of_jitclass",
-    "is_untyped",
-    "numbas_call",
-    "numbas_vectorized_call",
-    "overload_of",
-    "patch_calls",
-    "register_pass",
-    "type_key",
-    "typeof",
-    "remove",
-    "restore_calls",
-    "run_frontend",
-    "types",
-    "typing",
-    "ufunc_find_matching_loop",
-]
+__all__ = ["CALLS", "PATCHES", "SUPPORTED_NUMBA", "Patch", "init", "install", "is_installed", "remove"]
 
 SUPPORTED_NUMBA = (">=0.68", "<0.69")
 """The range of Numba versions whose internals this package was written against, lowest and highest."""
@@ -94,7 +33,7 @@ _MISSING = object()
 
 
 class Patch:
-    """One attribute of a class of Numba's that kapi replaces.
+    """A replaced attribute of a class of Numba's.
 
     Parameters
     ----------
@@ -110,7 +49,7 @@ class Patch:
         self.owner, self.attribute, self.why = owner, attribute, why
         self._own = vars(owner).get(attribute, _MISSING)
         self.original: Any = getattr(owner, attribute, None)
-        """What the attribute was before."""
+        """The attribute's value before."""
 
     def apply(self, replacement: Callable[..., Any]) -> None:
         """Replace the attribute. Replacing twice is replacing once."""
@@ -131,7 +70,8 @@ class Patch:
 
 _PIPELINES = Patch(Compiler, "define_pipelines", "functions of USM arrays get passes of kapi's, while installed")
 _DIAGNOSTICS = Patch(Dispatcher, "offload_diagnostics", "a method that tells what was offloaded, while installed")
-_CALLS = Patch(CPUDispatcher, "__call__", "calls with NumPy arrays are offloaded, while a device context is open")
+CALLS = Patch(CPUDispatcher, "__call__", "calls with NumPy arrays are offloaded, while a device context is open")
+"""Applied by `frontend.host_calls`, which the package hands it to, while a context is open."""
 _CONVERSIONS = Patch(
     Dispatcher, "_search_new_conversions", "functions with signatures take USM arrays for NumPy's, while installed"
 )
@@ -141,14 +81,14 @@ _COMPILES = Patch(
 _VECTORIZED = Patch(DUFunc, "__call__", "calls of `vectorize` functions with USM arrays are kernels, while installed")
 _GENERALISED = Patch(GUFunc, "__call__", "calls of `guvectorize` functions with USM arrays too, while installed")
 
-PATCHES = (_PIPELINES, _DIAGNOSTICS, _CALLS, _COMPILES, _CONVERSIONS, _VECTORIZED, _GENERALISED)
+PATCHES = (_PIPELINES, _DIAGNOSTICS, CALLS, _COMPILES, _CONVERSIONS, _VECTORIZED, _GENERALISED)
 """All that kapi-numba-offload replaces in Numba."""
 
 _is_removed = False
 
 
 def init() -> None:
-    """What Numba runs by itself: `install`, unless the program has said `remove` before its first compile."""
+    """Install, unless the program has called `remove` before its first compile: Numba runs this by itself."""
     _kapi_types_hooks.init()
     if not _is_removed:
         _hook()
@@ -166,128 +106,14 @@ def remove() -> None:
     """Compile functions of USM arrays for the host again; compiled functions stay compiled."""
     global _is_removed
     _is_removed = True
-    for each in (_PIPELINES, _DIAGNOSTICS, _COMPILES, _CONVERSIONS, _VECTORIZED, _GENERALISED):
-        each.undo()
+    for each in PATCHES:
+        if each is not CALLS:
+            each.undo()
 
 
 def is_installed() -> bool:
     """Return whether the package is registered with Numba."""
     return _PIPELINES.is_applied
-
-
-def patch_calls(call: Callable[..., Any]) -> None:
-    """Let each call of an njit function be one of `call`, with the function first."""
-    _CALLS.apply(call)
-
-
-def restore_calls() -> None:
-    """Let Numba make its calls itself again."""
-    _CALLS.undo()
-
-
-def numbas_call(dispatcher: Any, *args: Any, **keywords: Any) -> Any:
-    """A call as Numba makes it."""
-    return _CALLS.original(dispatcher, *args, **keywords)
-
-
-def is_container(value: Any) -> bool:
-    """Whether it is a list or set of Python's: Numba copies it for a call, and its own numbers back after it."""
-    return isinstance(value, (list, set))
-
-
-def is_untyped(value: Any) -> bool:
-    """Whether it is a container of which Numba cannot tell the type of an argument: empty, or of lists."""
-    if type(value).__module__ in ("numba.typed.typedlist", "numba.typed.typeddict"):
-        return not value._typed
-    return is_container(value) and (not value or any(map(is_container, value)))
-
-
-def is_generic(dispatcher: CPUDispatcher) -> bool:
-    """Whether a function is compiled for all types, with no signature and no type of a variable given."""
-    return bool(dispatcher._can_compile) and not dispatcher.locals
-
-
-def inferred_return_type(function: Any, args: tuple[Any, ...]) -> Any:
-    """The type that Numba itself infers for what a function returns.
-
-    Raises
-    ------
-    NumbaError
-        If it cannot be compiled.
-    """
-    typing_context, target_context = cpu_target.typing_context, cpu_target.target_context
-    typing_context.refresh()
-    target_context.refresh()
-    return type_inference_stage(typing_context, target_context, run_frontend(function), args, None).return_type
-
-
-def flags_of(dispatcher: Any) -> Flags:
-    """The compiler's flags for the options that a function was given by `numba.njit`."""
-    flags = Flags()
-    dispatcher.targetdescr.options.parse_as_flags(flags, dispatcher.targetoptions)
-    return flags
-
-
-def constants_of(dispatcher: Any) -> Iterator[Any]:
-    """The objects that are constants of what a function was compiled to, for each list of argument types in turn."""
-    for compiled in getattr(dispatcher, "overloads", {}).values():
-        yield from getattr(compiled.environment, "consts", ())
-
-
-def are_arrays(function: Any) -> list[bool]:
-    """Which arguments of a `guvectorize` function its signatures declare as arrays; empty if it has none."""
-    signatures = getattr(getattr(function, "gufunc_builder", None), "_sigs", None) or ()
-    return [isinstance(each, types.Array) for each in signatures[0].args] if signatures else []
-
-
-def numbas_vectorized_call(function: Any, *args: Any) -> Any:
-    """A call of a `vectorize` function as Numba makes it."""
-    call: Callable[..., Any] = _VECTORIZED.original
-    return call(function, *args)
-
-
-def overload_of(function: Any, values: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-    """What an overload of a library's gives in the place of `function` for these arguments; None if it has none.
-
-    An overload is asked with the types of USM arrays first, and then with those of NumPy arrays in their place.
-    """
-    typing_context = cpu_target.typing_context
-    typing_context.refresh()
-    templates = _overloads_of(typing_context, function)
-    given = tuple(map(typeof, values))
-    words = {name: typeof(value) for name, value in keywords.items()}
-    for as_asked in (_as_it_is, as_numpys):
-        for template in templates:
-            own = {name: as_asked(each) for name, each in words.items()}
-            found = template._overload_func(*map(as_asked, given), **own)
-            if found is not None:
-                return found[1] if isinstance(found, tuple) else found
-    return None
-
-
-def type_key(values: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[Any, ...]:
-    """The types of arguments as Numba has them."""
-    return (*map(typeof, values), *((name, typeof(value)) for name, value in keywords.items()))
-
-
-def has_overloads(function: Any) -> bool:
-    """Whether a library told Numba what to do in the place of a function of Python's."""
-    typing_context = cpu_target.typing_context
-    typing_context.refresh()
-    return bool(_overloads_of(typing_context, function))
-
-
-def _overloads_of(typing_context: Any, function: Any) -> list[Any]:
-    try:
-        known = typing_context.resolve_value_type(function)
-    except (NumbaError, ValueError):  # the latter for a function that Numba has no type of
-        return []
-    return [each for each in getattr(known, "templates", ()) if hasattr(each, "_overload_func")]
-
-
-def is_of_jitclass(function: Any) -> bool:
-    """Whether a function is what Numba writes to call the constructor or a method of a jitclass."""
-    return "__numba_cls_" in function.__globals__ or "__numba_self_" in function.__code__.co_varnames
 
 
 def _hook() -> None:
@@ -296,23 +122,16 @@ def _hook() -> None:
     _COMPILES.apply(_compile_for_args)
     _CONVERSIONS.apply(_search_new_conversions)
     _VECTORIZED.apply(_call_vectorized)
-    _GENERALISED.apply(_call_generalised)
+    _GENERALISED.apply(_call_vectorized)
 
 
 def _call_vectorized(function: Any, *args: Any, **keywords: Any) -> Any:
     if any(map(_is_device_array, (*args, *keywords.values()))):
-        from kapi_numba_offload.frontend.vectorized import call_vectorized
+        from kapi_numba_offload.frontend import entry
 
-        return call_vectorized(function, args, keywords)
-    return _VECTORIZED.original(function, *args, **keywords)
-
-
-def _call_generalised(function: Any, *args: Any, **keywords: Any) -> Any:
-    if any(map(_is_device_array, (*args, *keywords.values()))):
-        from kapi_numba_offload.frontend.vectorized import call_vectorized
-
-        return call_vectorized(function, args, keywords)
-    return _GENERALISED.original(function, *args, **keywords)
+        return entry.call_vectorized(function, args, keywords)
+    patch = _GENERALISED if isinstance(function, GUFunc) else _VECTORIZED
+    return patch.original(function, *args, **keywords)
 
 
 def _is_device_array(value: Any) -> bool:
@@ -321,7 +140,7 @@ def _is_device_array(value: Any) -> bool:
 
 
 def _compile_for_args(dispatcher: Any, *args: Any, **keywords: Any) -> Any:
-    """Numba's own method, whose errors say nothing of arrays that it has no type of."""
+    """Run Numba's own method, and say in its error which arrays of other libraries it has no type of."""
     try:
         return _COMPILES.original(dispatcher, *args, **keywords)
     except NumbaError:
@@ -330,13 +149,13 @@ def _compile_for_args(dispatcher: Any, *args: Any, **keywords: Any) -> Any:
         foreign = [(name, array) for name, each in given for array in _foreign_arrays(each)]
         if not foreign:
             raise
-        from kapi_numba_offload.frontend.foreign_arrays import foreign_array_error
+        from kapi_numba_offload.frontend import entry
 
-        raise foreign_array_error(dispatcher.py_func, *foreign[0]) from None
+        raise entry.foreign_array_error(dispatcher.py_func, *foreign[0]) from None
 
 
 def _foreign_arrays(value: Any) -> Iterator[Any]:
-    """What is an array, by its protocols, and one of which Numba knows no type, in a value or a tuple."""
+    """The arrays in a value or a tuple that have an array protocol, but no type of Numba's."""
     if isinstance(value, tuple):
         for each in value:
             yield from _foreign_arrays(each)
@@ -361,48 +180,24 @@ def _search_new_conversions(dispatcher: Any, *args: Any, **keywords: Any) -> boo
     if not any(map(_holds_usm_array, given)):
         found: bool = _CONVERSIONS.original(dispatcher, *args, **keywords)
         return found
-    on_host = tuple(map(as_numpys, given))
-    context = dispatcher.typingctx
-    for signature in dispatcher.nopython_signatures:
-        formal = signature.args
-        if len(formal) == len(given) and all(map(context.can_convert, on_host, formal)):
-            break
-    else:
-        return False
-    dispatcher._can_compile = True
-    try:
-        dispatcher.compile(given)
-    finally:
-        dispatcher._can_compile = False
-    return True
+    from kapi_numba_offload.frontend import entry
 
-
-def _as_it_is(type_: Any) -> Any:
-    return type_
-
-
-def as_numpys(type_: Any) -> Any:
-    """A type with NumPy arrays in the place of USM arrays."""
-    if type(type_).__name__ == "UsmArrayType":
-        return types.Array(type_.dtype, type_.ndim, type_.layout)
-    if isinstance(type_, types.BaseTuple) and not isinstance(type_, types.BaseNamedTuple):
-        return types.Tuple(tuple(map(as_numpys, type_)))
-    return type_
+    return entry.compile_for_conversion(dispatcher, given)
 
 
 def _offload_diagnostics(dispatcher: Any, level: int = 1, file: Any = None) -> None:
-    """Print what became of each part of the function: see `kapi_numba_offload.offload_diagnostics`."""
-    from kapi_numba_offload.run.diagnostics import offload_diagnostics
+    """Print the outcome of each part of the function: see `kapi_numba_offload.offload_diagnostics`."""
+    from kapi_numba_offload.frontend import entry
 
-    offload_diagnostics(dispatcher, level, file)
+    entry.offload_diagnostics(dispatcher, level, file)
 
 
 def _define_pipelines_with_offload(compiler: Any) -> Any:
     # Only kapi makes these types, so a program without them has not imported the modules that have them.
     if any(map(_holds_usm_array, compiler.state.args)) or _makes_arrays(compiler.state.func_id):
-        from kapi_numba_offload.frontend.pipeline import offload_pipelines
+        from kapi_numba_offload.frontend import entry
 
-        return offload_pipelines(compiler.state)
+        return entry.offload_pipelines(compiler.state)
     return _PIPELINES.original(compiler)
 
 
@@ -414,7 +209,7 @@ def _holds_usm_array(type_: Any) -> bool:
 
 
 def _makes_arrays(identity: Any) -> bool:
-    """Whether a function speaks of dpnp or of kernels, which Numba knows nothing of: it needs no argument to tell."""
+    """Whether a function names dpnp or kernels, which Numba cannot compile: it is offloaded whatever its arguments."""
     function = getattr(identity, "func", None)
     if function is None or not any(name in sys.modules for name in ("dpctl", "dpnp", "kapi_runtime")):
         return False

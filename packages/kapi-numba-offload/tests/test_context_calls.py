@@ -13,8 +13,8 @@ from numba import prange
 from numba.typed import List
 
 import kapi_runtime
-from _kapi_numba_hooks import NumbaError
 from kapi_numba_offload import OffloadFallbackWarning
+from kapi_numba_offload._numba_compat import NumbaError
 
 Pair = collections.namedtuple("Pair", "x y")
 

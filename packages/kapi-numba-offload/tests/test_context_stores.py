@@ -8,7 +8,7 @@ from numba import TypingError, prange
 import kapi_numba_offload.loops.host.host_copies as host_copies
 import kapi_numba_offload.run.usm as usm
 import kapi_runtime
-from _kapi_numba_hooks import NumbaError
+from kapi_numba_offload._numba_compat import NumbaError
 
 
 def by_slice(a):

@@ -8,8 +8,8 @@ import pytest
 from numba import prange
 
 import kapi_runtime
-from _kapi_numba_hooks import CPUDispatcher
 from kapi_numba_offload import OffloadFallbackWarning, offload_reports
+from kapi_numba_offload._numba_compat import CPUDispatcher
 from kapi_sim.errors import KernelCompilationError
 from kapi_sim.testing.reports import raises
 

@@ -15,8 +15,8 @@ import pytest
 from numba import prange
 from numba.experimental import jitclass
 
-from _kapi_numba_hooks import config
 from kapi_numba_offload import offload
+from kapi_numba_offload._numba_compat import config
 from kapi_sim.errors import KernelAssertionError, KernelCompilationError
 from kapi_sim.testing.reports import raises
 

@@ -7,6 +7,7 @@ distribution installed Numba registers it by itself; `unregister` and `register`
 from __future__ import annotations
 
 import kapi_runtime as _kapi_runtime  # for its one side effect: the driver is found before the first device query
+from _kapi_numba_hooks import CALLS as _CALLS
 from _kapi_numba_hooks import install as register
 from _kapi_numba_hooks import is_installed as is_registered
 from _kapi_numba_hooks import remove as unregister
@@ -14,7 +15,7 @@ from kapi_numba_offload.analysis.numpy_functions import STATUSES, numpy_function
 from kapi_numba_offload.frontend import index_spaces as _index_spaces  # registers their types
 from kapi_numba_offload.frontend.decorator import dpjit, offload
 from kapi_numba_offload.frontend.explaining import Explanation, explain
-from kapi_numba_offload.frontend.host_calls import listen as _listen
+from kapi_numba_offload.frontend.host_calls import offload_calls as _offload_calls
 from kapi_numba_offload.frontend.race_checks import check_races
 from kapi_numba_offload.run.diagnostics import (
     ExplainedPart,
@@ -58,4 +59,4 @@ __version__ = "0.1.0"
 del _kapi_runtime, _index_spaces
 
 register()
-_listen()
+_offload_calls(_CALLS)

@@ -8,7 +8,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from _kapi_numba_hooks import ir, run_frontend
+from kapi_numba_offload._numba_compat import ir, run_frontend
 from kapi_sim.errors import KernelCompilationError
 
 __all__ = ["definition_from_ir"]

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from _kapi_numba_hooks import as_dtype, from_dtype, ufunc_find_matching_loop
+from kapi_numba_offload._numba_compat import as_dtype, from_dtype, ufunc_find_matching_loop
 from kapi_numba_offload.analysis.operations import ELEMENTWISE
 from kapi_numba_offload.elements.numbers import with_numba_integers
 from kapi_numba_offload.run.usm import LIBRARY, is_dpnp_array

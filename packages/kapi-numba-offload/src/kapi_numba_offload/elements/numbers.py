@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from _kapi_numba_hooks import as_dtype, from_dtype
+from kapi_numba_offload._numba_compat import as_dtype, from_dtype
 from kapi_numba_offload.analysis.operations import ELEMENTWISE
 from kapi_numba_offload.run.usm import is_dpnp_array
 from kapi_types import weak_bool, weak_int

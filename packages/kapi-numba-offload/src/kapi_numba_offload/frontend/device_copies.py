@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from _kapi_numba_hooks import as_dtype, types
+from kapi_numba_offload._numba_compat import as_dtype, types
 from kapi_numba_offload.loops.host.host_copies import HostCopies, arrays_among
 from kapi_numba_offload.run.byte_bounds import ALIGNMENT, host_address, host_bounds, sharing
 from kapi_numba_offload.run.python_numbers import as_number

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from _kapi_numba_hooks import CPUDispatcher, types
+from kapi_numba_offload._numba_compat import CPUDispatcher, types
 from kapi_numba_offload.analysis.control_flow import own_nodes
 from kapi_numba_offload.analysis.effects import may_store
 from kapi_numba_offload.analysis.forms_of_arrays import write_out

@@ -15,13 +15,11 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from _kapi_numba_hooks import (
+from kapi_numba_offload._numba_compat import (
     NumbaError,
     flags_of,
     inferred_return_type,
-    numbas_call,
-    patch_calls,
-    restore_calls,
+    numba_call,
     types,
 )
 from kapi_numba_offload.elements.statements import Place
@@ -36,7 +34,7 @@ from kapi_sim.errors import ExecutionPlacementError, KernelCompilationError
 from kapi_sim.forks import free_in_children
 from kapi_types import UsmArrayType, is_usm_array
 
-__all__ = ["listen"]
+__all__ = ["listen", "offload_calls"]
 
 _VARIADIC = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
 _NUMBAS = "Numba's own"
@@ -44,13 +42,27 @@ _NUMBAS = "Numba's own"
 
 _lock = free_in_children(threading.Lock())
 _open = 0
+_patch: Any = None
 _made: WeakKeyDictionary[Any, dict[tuple[Any, ...], Any]] = WeakKeyDictionary()
 _state = threading.local()
 """Whether the thread is inside of a call whose arrays were copied to the device, as `is_within`."""
 
 
+def offload_calls(patch: Any) -> None:
+    """Have njit calls in each `device_context` offloaded.
+
+    Parameters
+    ----------
+    patch : Patch
+        That of dispatchers' calls, which the hooks have: they import this package, which must not import them.
+    """
+    global _patch
+    _patch = patch
+    listen()
+
+
 def listen() -> None:
-    """Have njit calls in each `device_context` offloaded."""
+    """Have kapi-runtime tell of each `device_context`. It calls this itself, once it has imported the package."""
     on_device_context(_context_changes)
 
 
@@ -60,9 +72,9 @@ def _context_changes(begins: bool) -> None:
         # A context that began before this module was imported ends without having been counted.
         _open = max(0, _open + (1 if begins else -1))
         if _open:
-            patch_calls(_call)
+            _patch.apply(_call)
         else:
-            restore_calls()
+            _patch.undo()
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,16 +98,16 @@ def _call(dispatcher: Any, *args: Any, **keywords: Any) -> Any:
     place = None if _is_of_numba(dispatcher) else place_of_host_arrays()
     given = None if place is None else _bound(dispatcher, args, keywords)
     if place is None or given is None:
-        return numbas_call(dispatcher, *args, **keywords)
+        return numba_call(dispatcher, *args, **keywords)
     if any(map(_has_usm, given.values)):
         within = _function_within(dispatcher, given.values) if getattr(_state, "is_within", False) else None
-        return numbas_call(dispatcher, *args, **keywords) if within is None else within(*given.args, **given.keywords)
+        return numba_call(dispatcher, *args, **keywords) if within is None else within(*given.args, **given.keywords)
     found = _unlike_the_devices(dispatcher, given.values) or _offloaded(dispatcher, given.values)
     if isinstance(found, _HostCall):
         return found(place.queue, given)
     if found != _NUMBAS:
         _tell(dispatcher, found)
-    return numbas_call(dispatcher, *args, **keywords)
+    return numba_call(dispatcher, *args, **keywords)
 
 
 def _is_of_numba(dispatcher: Any) -> bool:

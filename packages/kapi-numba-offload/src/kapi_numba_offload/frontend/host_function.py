@@ -7,7 +7,7 @@ from typing import Any
 
 import numba
 
-from _kapi_numba_hooks import as_numpys, numbas_call, types
+from kapi_numba_offload._numba_compat import numba_call, types, with_numpy_arrays
 from kapi_numba_offload.elements.statements import Place
 from kapi_numba_offload.loops.host.host_copies import HostCopies, arrays_among
 from kapi_numba_offload.run.nested_calls import OffloadedParts, run_within
@@ -70,7 +70,7 @@ class HostFunction(OffloadedParts):
     def compiles(self) -> bool:
         """Compile the function for NumPy arrays in the place of USM arrays; whether Numba can."""
         try:
-            self._compiled.compile(tuple(map(as_numpys, self.arguments)))
+            self._compiled.compile(tuple(map(with_numpy_arrays, self.arguments)))
         except Exception:  # some of what Numba cannot compile ends in an exception of its compiler
             return False
         return True
@@ -86,7 +86,7 @@ class HostFunction(OffloadedParts):
         copies = HostCopies(arrays_among(args))
         self.moved = copies.size
         try:
-            result = numbas_call(self._compiled, *(copies.on_host(each) for each in args))
+            result = numba_call(self._compiled, *(copies.on_host(each) for each in args))
         finally:  # what was stored before an exception stays stored
             for each in args:
                 self.moved += copies.copy_back(each)

@@ -6,7 +6,7 @@ from typing import Any
 
 from numba.extending import typeof_impl
 
-from _kapi_numba_hooks import types
+from kapi_numba_offload._numba_compat import types
 from kapi_sim.language import NdRange, Range
 
 __all__ = ["IndexSpaceType"]

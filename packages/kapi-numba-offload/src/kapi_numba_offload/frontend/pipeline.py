@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-from _kapi_numba_hooks import (
+from kapi_numba_offload._numba_compat import (
     CompilerBase,
     DefaultPassBuilder,
     FixupArgs,

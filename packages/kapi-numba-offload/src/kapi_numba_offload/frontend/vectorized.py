@@ -16,7 +16,7 @@ from weakref import WeakKeyDictionary
 import numba
 import numpy as np
 
-from _kapi_numba_hooks import are_arrays, numbas_vectorized_call
+from kapi_numba_offload._numba_compat import are_arrays
 from kapi_numba_offload.elements.statements import Place
 from kapi_numba_offload.run.placement import one_queue
 from kapi_numba_offload.run.telling import made_of
@@ -157,7 +157,7 @@ def _results(
     if any(ranks):
         return []
     sample = numba.vectorize(function)
-    made = numbas_vectorized_call(sample, *(np.ones(1, each) for each in dtypes))
+    made = sample(*(np.ones(1, each) for each in dtypes))
     return [made.dtype]
 
 

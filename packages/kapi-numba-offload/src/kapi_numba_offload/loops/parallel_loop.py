@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import kapi_runtime
-from _kapi_numba_hooks import as_dtype
+from kapi_numba_offload._numba_compat import as_dtype
 from kapi_numba_offload.analysis.assertions import asserts
 from kapi_numba_offload.analysis.names import Names
 from kapi_numba_offload.elements.array_integers import warn_of_integers

@@ -8,7 +8,7 @@ from typing import Any
 import numba
 import numpy as np
 
-from _kapi_numba_hooks import overload_of, type_key
+from kapi_numba_offload._numba_compat import overload_of, type_key
 from kapi_numba_offload.analysis.effects import CHANGES
 from kapi_numba_offload.analysis.numpy_functions import function_named, status
 from kapi_numba_offload.analysis.signatures import as_dpnp_takes_it

@@ -8,7 +8,7 @@ from typing import TypeGuard
 
 import numpy as np
 
-from _kapi_numba_hooks import CPUDispatcher, has_overloads, is_generic
+from kapi_numba_offload._numba_compat import CPUDispatcher, has_overloads, is_generic
 from kapi_numba_offload.analysis.aliases import returns_new_values
 from kapi_numba_offload.analysis.effects import has_effects
 from kapi_numba_offload.analysis.kinds import SCALAR, ArrayKind, Kind, is_number_type, kinds_within

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from _kapi_numba_hooks import StencilFunc, has_overloads
+from kapi_numba_offload._numba_compat import StencilFunc, has_overloads
 from kapi_numba_offload.analysis.effects import has_assignment_within
 from kapi_numba_offload.analysis.kinds import is_number_type, is_usm
 from kapi_numba_offload.analysis.names import UNKNOWN

@@ -10,7 +10,7 @@ from typing import Any
 import numba
 import numpy as np
 
-from _kapi_numba_hooks import numbas_call
+from kapi_numba_offload._numba_compat import numba_call
 from kapi_numba_offload.analysis.kinds import GENERATOR
 from kapi_numba_offload.analysis.random_functions import METHODS_OF_GENERATORS, random_name
 from kapi_numba_offload.loops.host.host_copies import HostCopies, arrays_among
@@ -104,7 +104,7 @@ class _NumbaDraw:
         self._function = function
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
-        return numbas_call(_compiled(self._function, len(args), tuple(keywords)), *args, *keywords.values())
+        return numba_call(_compiled(self._function, len(args), tuple(keywords)), *args, *keywords.values())
 
 
 class _GeneratorDraw:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TextIO
 from weakref import WeakKeyDictionary
 
-from _kapi_numba_hooks import constants_of
+from kapi_numba_offload._numba_compat import constants_of
 from kapi_numba_offload.run.kernel_launch import KernelLaunch
 from kapi_numba_offload.run.nested_calls import OffloadedParts, called_within
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from types import FunctionType
 from typing import Any
 
-from _kapi_numba_hooks import config
+from kapi_numba_offload._numba_compat import config
 from kapi_sim import environment
 from kapi_sim.language import FAST_MATH_FLAGS
 

@@ -7,7 +7,7 @@ from typing import Any
 import numba
 import numpy as np
 
-from _kapi_numba_hooks import DUFunc
+from kapi_numba_offload._numba_compat import DUFunc
 
 __all__ = ["as_scalar_function"]
 

@@ -10,7 +10,7 @@ from typing import Any
 import numba
 import numpy as np
 
-from _kapi_numba_hooks import as_dtype, is_container, is_untyped, numbas_call, typeof, types
+from kapi_numba_offload._numba_compat import as_dtype, is_container, is_untyped, numba_call, typeof, types
 from kapi_numba_offload.analysis.aliases import has_aliases
 from kapi_numba_offload.analysis.effects import has_effects
 from kapi_numba_offload.analysis.element_dtypes import Dtypes, as_numpy_has_it, dtypes_after
@@ -176,7 +176,7 @@ class HostLoop:
         ]
 
     def _call(self, args: Sequence[Any]) -> Any:
-        return numbas_call(self._compiled, *args)
+        return numba_call(self._compiled, *args)
 
     def _with_numpy_s(self, result: tuple[Any, ...], args: Sequence[Any], given: Sequence[Any]) -> tuple[Any, ...]:
         """The values with NumPy's numbers in the place of Numba's, where the loop in Python would leave such."""

@@ -1,0 +1,75 @@
+"""The entry of the package from the hooks in Numba: what each of their replacements calls once there are USM arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from kapi_numba_offload._numba_compat import with_numpy_arrays
+from kapi_numba_offload.frontend.pipeline import offload_pipelines
+from kapi_numba_offload.frontend.vectorized import call_vectorized
+from kapi_numba_offload.run.diagnostics import offload_diagnostics
+from kapi_sim.errors import DtypeError
+
+__all__ = [
+    "call_vectorized",
+    "compile_for_conversion",
+    "foreign_array_error",
+    "offload_diagnostics",
+    "offload_pipelines",
+]
+
+
+def compile_for_conversion(dispatcher: Any, arguments: tuple[Any, ...]) -> bool:
+    """Compile a function that has its signatures for USM arrays, if one takes NumPy arrays in their place.
+
+    Parameters
+    ----------
+    dispatcher : Dispatcher
+        What is called.
+    arguments : tuple of numba.types.Type
+        The types of the arguments.
+
+    Returns
+    -------
+    bool
+        Whether one does.
+    """
+    on_host = tuple(map(with_numpy_arrays, arguments))
+    context = dispatcher.typingctx
+    for signature in dispatcher.nopython_signatures:
+        formal = signature.args
+        if len(formal) == len(arguments) and all(map(context.can_convert, on_host, formal)):
+            break
+    else:
+        return False
+    dispatcher._can_compile = True
+    try:
+        dispatcher.compile(arguments)
+    finally:
+        dispatcher._can_compile = False
+    return True
+
+
+def foreign_array_error(function: Callable[..., Any], name: str, value: Any) -> DtypeError:
+    """The error for an argument that is an array of another library, or has one in it.
+
+    Parameters
+    ----------
+    function : function
+        What is called.
+    name : str
+        The parameter.
+    value : object
+        The array.
+    """
+    code = function.__code__
+    kind = f"{type(value).__module__}.{type(value).__qualname__}"
+    where = "on an NVIDIA GPU" if hasattr(value, "__cuda_array_interface__") else "of another library"
+    return DtypeError(
+        f"argument `{name}` of {function.__name__}() at {code.co_filename}:{code.co_firstlineno} must be a dpnp or "
+        f"dpctl array for the function to be offloaded, or a NumPy array for Numba, got {kind}, an array {where}: copy "
+        "it, as by `dpnp.asarray(numpy_array)`, or write a kernel with `kapi_runtime.kernel`, which takes arrays of "
+        "CuPy, PyTorch and JAX",
+        code="offload-foreign-array",
+    )
