@@ -35,11 +35,11 @@ from kapi_numba_offload.partition.container_numbers import (
     is_call_of_container,
     numbers_in_containers,
 )
-from kapi_numba_offload.partition.element_loops import array_of_elements
 from kapi_numba_offload.partition.facts import PREFIX, Facts, loaded
 from kapi_numba_offload.partition.grouping import Fused, StatementGroup, expression_region
 from kapi_numba_offload.partition.iterated_arrays import elements, iterated_arrays
-from kapi_numba_offload.partition.loop_plans import LoopInPlace, loop_plan
+from kapi_numba_offload.partition.loop_plans.element_accesses import array_of_elements
+from kapi_numba_offload.partition.loop_plans.selection import InterpretedLoop, loop_plan
 from kapi_numba_offload.partition.random_calls import RandomCall, random_draw
 from kapi_numba_offload.regions.reduction import Reduction
 from kapi_numba_offload.run.python_numbers import as_number
@@ -136,7 +136,7 @@ class Partition:
             return self._parts(statement)
         plan = loop_plan(self.facts, statement, list(reversed(self._following)))
         if plan is None:
-            return self._loop_in_place(statement)
+            return self.loop_in_place(statement)
         self.loops.append(plan.loop)
         helper = self.helper(f"loop_{len(self.loops)}", plan.loop)
         bounds = [self.expression(each) for each in plan.bounds]
@@ -145,11 +145,11 @@ class Partition:
         if plan.is_chosen:
             suits = ast.Attribute(loaded(helper, statement), "suits", ast.Load())
             test = ast.Call(suits, [loaded(name, statement) for name in plan.given], [])
-            chosen = ast.If(test, made, self._loop_in_place(statement))
+            chosen = ast.If(test, made, self.loop_in_place(statement))
             return [ast.fix_missing_locations(ast.copy_location(chosen, statement))]
-        return [*made, *self._loop_in_place(statement)] if plan.stays else made
+        return [*made, *self.loop_in_place(statement)] if plan.stays else made
 
-    def _loop_in_place(self, statement: ast.For | ast.While) -> list[ast.stmt]:
+    def loop_in_place(self, statement: ast.For | ast.While) -> list[ast.stmt]:
         """A loop that stays where it stands, its blocks rewritten."""
         # After the last statement of the body its first may follow.
         self._following.append([copy.deepcopy(statement)])
@@ -240,7 +240,7 @@ class Partition:
 
     def _told(self, node: ast.expr, array: str) -> ast.expr:
         """A comprehension over elements, after the call that tells of it."""
-        loop = LoopInPlace(self.facts.place(node), Refusal("sequential-loop", node.lineno, array), self.options)
+        loop = InterpretedLoop(self.facts.place(node), Refusal("sequential-loop", node.lineno, array), self.options)
         self.loops.append(loop)
         tells = ast.Call(loaded(self.helper(f"loop_{len(self.loops)}", loop), node), [], [])
         made = ast.Subscript(ast.Tuple([tells, node], ast.Load()), ast.Constant(1), ast.Load())

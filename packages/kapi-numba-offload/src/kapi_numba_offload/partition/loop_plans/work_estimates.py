@@ -10,9 +10,9 @@ from kapi_numba_offload.analysis.names import UNKNOWN
 from kapi_numba_offload.analysis.numpy_functions import numpy_name
 from kapi_numba_offload.loops.host.small_loops import WorkedAxes
 from kapi_numba_offload.loops.loop_syntax import is_parallel
-from kapi_numba_offload.partition.element_loops import is_of_arrays
 from kapi_numba_offload.partition.facts import Facts
-from kapi_numba_offload.partition.numbas_code import called_function
+from kapi_numba_offload.partition.loop_plans.element_accesses import is_of_arrays
+from kapi_numba_offload.partition.loop_plans.numba_equivalence import called_function
 
 __all__ = ["parallel_depth", "worked_axes"]
 

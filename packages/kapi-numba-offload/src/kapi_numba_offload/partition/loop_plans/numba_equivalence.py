@@ -65,7 +65,7 @@ def is_alike_for_numba(facts: Facts, node: ast.AST, *, of_any_type: bool = False
 def stores_what_it_reads(facts: Facts, node: ast.AST) -> bool:
     """Whether a statement stores to rows of an array of which it reads others."""
     targets: list[ast.expr] = []
-    if isinstance(node, ast.AugAssign) and may_be_row(facts.kinds.target(node)):
+    if isinstance(node, ast.AugAssign) and may_have_axes(facts.kinds.target(node)):
         targets = [node.target]
     elif isinstance(node, ast.Assign):
         targets = [each for each in node.targets if isinstance(each, ast.Subscript)]
@@ -162,9 +162,9 @@ def called_function(facts: Facts, call: ast.Call) -> tuple[Facts, Sequence[ast.s
 
 
 def _has_rows(facts: Facts, node: ast.expr) -> bool:
-    return any(isinstance(each, ast.expr) and may_be_row(facts.kinds.kind(each)) for each in ast.walk(node))
+    return any(isinstance(each, ast.expr) and may_have_axes(facts.kinds.kind(each)) for each in ast.walk(node))
 
 
-def may_be_row(kind: Kind) -> TypeGuard[ArrayKind]:
+def may_have_axes(kind: Kind) -> TypeGuard[ArrayKind]:
     """Whether it is a USM array that has axes, as far as that is known."""
     return isinstance(kind, ArrayKind) and kind.usm and kind.ndim != 0

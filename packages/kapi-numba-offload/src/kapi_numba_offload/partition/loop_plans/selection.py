@@ -16,21 +16,21 @@ from kapi_numba_offload.elements.statements import Place
 from kapi_numba_offload.loops.host.host_copies import arrays_among
 from kapi_numba_offload.loops.host.host_loop import HostLoop, is_only_read
 from kapi_numba_offload.loops.host.loop_exits import exit_statements, is_flaggable
-from kapi_numba_offload.loops.host.numbas_parallel import may_be_parallel
+from kapi_numba_offload.loops.host.parallel_safety import may_be_parallel
 from kapi_numba_offload.loops.host.small_loops import SmallLoop
 from kapi_numba_offload.loops.loop_syntax import LoopSyntax, first_use, is_parallel, parallel_loop, variables_of
 from kapi_numba_offload.loops.parallel_loop import ParallelLoop
-from kapi_numba_offload.partition.element_loops import does_whole_arrays, elements
 from kapi_numba_offload.partition.facts import Facts, loaded
-from kapi_numba_offload.partition.numbas_code import (
+from kapi_numba_offload.partition.loop_plans.element_accesses import does_whole_arrays, elements
+from kapi_numba_offload.partition.loop_plans.numba_equivalence import (
     called_functions,
     is_alike_for_numba,
     is_movable,
-    may_be_row,
+    may_have_axes,
     may_reach_beyond,
     stores_what_it_reads,
 )
-from kapi_numba_offload.partition.worked_axes import parallel_depth, worked_axes
+from kapi_numba_offload.partition.loop_plans.work_estimates import parallel_depth, worked_axes
 from kapi_numba_offload.run.options import OffloadOptions
 from kapi_numba_offload.run.placement import mixed_error
 from kapi_numba_offload.run.reasons import Refusal, fall_back
@@ -78,7 +78,7 @@ class SequentialLoop:
         return self.host.leave((), captured)
 
 
-class LoopInPlace:
+class InterpretedLoop:
     """A loop over elements that stays where it stands, since it does what a function of its own could not.
 
     Parameters
@@ -139,7 +139,7 @@ class LoopPlan:
     @property
     def stays(self) -> bool:
         """Whether the loop itself follows."""
-        return isinstance(self.loop, LoopInPlace)
+        return isinstance(self.loop, InterpretedLoop)
 
     @property
     def is_chosen(self) -> bool:
@@ -308,7 +308,7 @@ def _sequential(
     given, returned, flagged, why, definitions = _moved(facts, statement, following)
     place = facts.place(statement)
     if why is not None:
-        loop = LoopInPlace(place, replace(refusal, detail=f"{refusal.detail}{why}"), facts.options)
+        loop = InterpretedLoop(place, replace(refusal, detail=f"{refusal.detail}{why}"), facts.options)
         return LoopPlan(loop, statement)
     host = HostLoop(
         facts.original, facts.names, statement, (), given, returned, parallel=False, flagged=flagged,
@@ -371,7 +371,7 @@ def _small(facts: Facts, statement: ast.For | ast.While, following: Sequence[Seq
         is_alike_for_numba(facts, each, of_any_type=names_any_type) for each in nodes
     )
     if (
-        not (has_parallel or any(may_be_row(facts.kinds.kind(each)) for each in nodes if isinstance(each, ast.expr)))
+        not (has_parallel or any(may_have_axes(facts.kinds.kind(each)) for each in nodes if isinstance(each, ast.expr)))
         or (is_compiled_only and not is_alike)
         or not is_movable(nodes)
         or has_effects(statement, facts.names, called.keys())

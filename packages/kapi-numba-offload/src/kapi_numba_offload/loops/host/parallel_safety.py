@@ -31,7 +31,7 @@ def may_be_parallel(syntax: LoopSyntax, is_number: Callable[[ast.expr | ast.AugA
         for target in each.targets if isinstance(each, ast.Assign) else [each.target]:
             if isinstance(target, ast.Name):
                 is_reduction = target.id in syntax.reductions
-                if is_reduction and not _is_numbas(each, target.id):
+                if is_reduction and not _is_numba_reduction(each, target.id):
                     return False
                 # What is changed in place may be a part of an array that other iterations have, too.
                 if (is_reduction or isinstance(each, ast.AugAssign)) and not is_number(_value(each)):
@@ -45,7 +45,7 @@ def _value(node: ast.Assign | ast.AugAssign) -> ast.expr | ast.AugAssign:
     return node.value if isinstance(node, ast.Assign) else node
 
 
-def _is_numbas(node: ast.AST, name: str) -> bool:
+def _is_numba_reduction(node: ast.AST, name: str) -> bool:
     """Whether a statement reduces into the variable as Numba knows it."""
     if isinstance(node, ast.AugAssign):
         return isinstance(node.op, _REDUCING)

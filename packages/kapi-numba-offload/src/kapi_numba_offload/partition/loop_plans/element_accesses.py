@@ -11,7 +11,7 @@ from kapi_numba_offload.analysis.kinds import SCALAR, ArrayKind, Kind
 from kapi_numba_offload.analysis.numpy_functions import numpy_name
 from kapi_numba_offload.loops.loop_syntax import is_parallel
 from kapi_numba_offload.partition.facts import Facts
-from kapi_numba_offload.partition.numbas_code import called_function, may_be_row
+from kapi_numba_offload.partition.loop_plans.numba_equivalence import called_function, may_have_axes
 
 __all__ = ["array_of_elements", "does_whole_arrays", "elements", "is_of_arrays"]
 
@@ -132,7 +132,7 @@ def _is_row(facts: Facts, node: ast.expr) -> bool:
 
 
 def _is_row_kind(kind: Kind) -> bool:
-    return may_be_row(kind) and not kind.may_be_element
+    return may_have_axes(kind) and not kind.may_be_element
 
 
 def _is_over_elements(facts: Facts, node: ast.expr) -> bool:
