@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from types import FunctionType
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -29,7 +29,19 @@ from kapi_numba_offload.analysis.random_functions import (
 from kapi_numba_offload.analysis.source import parsed_function
 from kapi_numba_offload.run.usm import is_dpnp_array
 
-__all__ = ["ANY", "GENERATOR", "SCALAR", "ArrayKind", "Kind", "Kinds", "Other", "TupleKind", "is_usm", "kinds_within"]
+__all__ = [
+    "ANY",
+    "GENERATOR",
+    "SCALAR",
+    "ArrayKind",
+    "Kind",
+    "Kinds",
+    "Other",
+    "TupleKind",
+    "is_usm",
+    "kinds_within",
+    "may_have_axes",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -529,6 +541,11 @@ def is_usm(kind: Kind) -> bool:
     if isinstance(kind, TupleKind):
         return bool(kind.items) and all(map(is_usm, kind.items))
     return isinstance(kind, ArrayKind) and kind.usm
+
+
+def may_have_axes(kind: Kind) -> TypeGuard[ArrayKind]:
+    """Whether it is a USM array that has axes, as far as that is known."""
+    return isinstance(kind, ArrayKind) and kind.usm and kind.ndim != 0
 
 
 def _kind(value: Any) -> Kind:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from kapi_numba_offload.analysis.kinds import ANY, SCALAR, ArrayKind, Kind, Kinds, is_number_type
+from kapi_numba_offload.analysis.kinds import ANY, SCALAR, ArrayKind, Kinds, is_number_type, may_have_axes
 from kapi_numba_offload.analysis.names import UNKNOWN, Names
 from kapi_numba_offload.analysis.numpy_functions import elementwise
 from kapi_numba_offload.analysis.operations import operator_operands
@@ -71,11 +71,8 @@ class Facts:
             or (isinstance(each, ast.Assign) and isinstance(each.value, ast.Lambda))
         ]
 
-        def is_array(kind: Kind) -> bool:
-            return isinstance(kind, ArrayKind) and kind.usm and kind.ndim != 0
-
         self.usm_names = kinds.usm_parameters | {
-            each.id for each in nodes if isinstance(each, ast.Name) and is_array(kinds.kind(each))
+            each.id for each in nodes if isinstance(each, ast.Name) and may_have_axes(kinds.kind(each))
         }
         self._loads = Counter(
             each.id for each in nodes if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load)

@@ -39,7 +39,8 @@ from kapi_numba_offload.partition.facts import PREFIX, Facts, loaded
 from kapi_numba_offload.partition.grouping import Fused, StatementGroup, expression_region
 from kapi_numba_offload.partition.iterated_arrays import elements, iterated_arrays
 from kapi_numba_offload.partition.loop_plans.element_accesses import array_of_elements
-from kapi_numba_offload.partition.loop_plans.selection import InterpretedLoop, loop_plan
+from kapi_numba_offload.partition.loop_plans.selection import loop_plan
+from kapi_numba_offload.partition.loop_plans.sequential import InterpretedLoop
 from kapi_numba_offload.partition.random_calls import RandomCall, random_draw
 from kapi_numba_offload.regions.reduction import Reduction
 from kapi_numba_offload.run.python_numbers import as_number
@@ -138,19 +139,10 @@ class Partition:
         if plan is None:
             return self.loop_in_place(statement)
         self.loops.append(plan.loop)
-        helper = self.helper(f"loop_{len(self.loops)}", plan.loop)
-        bounds = [self.expression(each) for each in plan.bounds]
-        queue = self.queue(statement) if plan.needs_queue else None
-        made = plan.statements(helper, f"{PREFIX}left_{len(self.loops)}", queue, bounds)
-        if plan.is_chosen:
-            suits = ast.Attribute(loaded(helper, statement), "suits", ast.Load())
-            test = ast.Call(suits, [loaded(name, statement) for name in plan.given], [])
-            chosen = ast.If(test, made, self.loop_in_place(statement))
-            return [ast.fix_missing_locations(ast.copy_location(chosen, statement))]
-        return [*made, *self.loop_in_place(statement)] if plan.stays else made
+        return plan.rewritten(self, self.helper(f"loop_{len(self.loops)}", plan.loop))
 
     def loop_in_place(self, statement: ast.For | ast.While) -> list[ast.stmt]:
-        """A loop that stays where it stands, its blocks rewritten."""
+        """A loop that stays in the function, its blocks rewritten."""
         # After the last statement of the body its first may follow.
         self._following.append([copy.deepcopy(statement)])
         made = self._parts(statement)
@@ -193,7 +185,7 @@ class Partition:
         if isinstance(node, (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
             array = None if isinstance(node, ast.Lambda) else array_of_elements(self.facts, node)
             node = self._comprehension(node)
-            return node if array is None else self._told(node, array)
+            return node if array is None else self._with_warning(node, array)
         is_fusible = not has_assignment_within(node)
         if is_fusible and self.facts.is_operation(node):
             fused = expression_region(self.facts, node, node)
@@ -238,12 +230,12 @@ class Partition:
             return self._helper_call("element", element, [rewritten], node)
         return rewritten
 
-    def _told(self, node: ast.expr, array: str) -> ast.expr:
-        """A comprehension over elements, after the call that tells of it."""
+    def _with_warning(self, node: ast.expr, array: str) -> ast.expr:
+        """A comprehension over elements, after the call that warns of it."""
         loop = InterpretedLoop(self.facts.place(node), Refusal("sequential-loop", node.lineno, array), self.options)
         self.loops.append(loop)
-        tells = ast.Call(loaded(self.helper(f"loop_{len(self.loops)}", loop), node), [], [])
-        made = ast.Subscript(ast.Tuple([tells, node], ast.Load()), ast.Constant(1), ast.Load())
+        warns = ast.Call(loaded(self.helper(f"loop_{len(self.loops)}", loop), node), [], [])
+        made = ast.Subscript(ast.Tuple([warns, node], ast.Load()), ast.Constant(1), ast.Load())
         return ast.fix_missing_locations(ast.copy_location(made, node))
 
     def _reduction(self, node: ast.expr) -> ast.expr | None:

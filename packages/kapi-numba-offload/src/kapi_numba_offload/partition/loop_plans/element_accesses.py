@@ -7,20 +7,20 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from kapi_numba_offload.analysis.kinds import SCALAR, ArrayKind, Kind
+from kapi_numba_offload.analysis.kinds import SCALAR, ArrayKind, Kind, may_have_axes
 from kapi_numba_offload.analysis.numpy_functions import numpy_name
 from kapi_numba_offload.loops.loop_syntax import is_parallel
 from kapi_numba_offload.partition.facts import Facts
-from kapi_numba_offload.partition.loop_plans.numba_equivalence import called_function, may_have_axes
+from kapi_numba_offload.partition.loop_plans.numba_equivalence import called_function
 
-__all__ = ["array_of_elements", "does_whole_arrays", "elements", "is_of_arrays"]
+__all__ = ["array_of_elements", "has_array_work", "elements", "computes_arrays"]
 
 
 def elements(facts: Facts, statement: ast.stmt) -> Iterator[ast.expr]:
     """Accesses to single elements of USM arrays, those of parallel loops within left out."""
     if isinstance(statement, ast.For) and is_parallel(statement, facts.names):
         return
-    if isinstance(statement, ast.For) and _is_over_elements(facts, statement.iter):
+    if isinstance(statement, ast.For) and _iterates_elements(facts, statement.iter):
         yield statement.iter
     for child in ast.iter_child_nodes(statement):
         if isinstance(child, ast.stmt):
@@ -40,7 +40,7 @@ def array_of_elements(facts: Facts, node: ast.expr) -> str | None:
     return None
 
 
-def does_whole_arrays(facts: Facts, statement: ast.For | ast.While) -> bool:
+def has_array_work(facts: Facts, statement: ast.For | ast.While) -> bool:
     """Whether each turn of the loop that touches elements has work on whole arrays or rows for the device, too.
 
     Then it stays on the device: what touches elements goes along in small kernels. Of nested loops each that has such
@@ -49,20 +49,20 @@ def does_whole_arrays(facts: Facts, statement: ast.For | ast.While) -> bool:
     own = [each for each in statement.body if not isinstance(each, (ast.For, ast.While))]
     inner = [each for each in statement.body if isinstance(each, (ast.For, ast.While))]
     head = statement.test if isinstance(statement, ast.While) else statement.iter
-    if isinstance(statement, ast.For) and _is_over_elements(facts, statement.iter):
+    if isinstance(statement, ast.For) and _iterates_elements(facts, statement.iter):
         return False
-    if any(_has_elements(facts, each) for each in (head, *statement.orelse)):
+    if any(_has_element(facts, each) for each in (head, *statement.orelse)):
         return False
-    if any(_is_indexed_by_elements(facts, each) for each in own):
+    if any(_has_indirect_index(facts, each) for each in own):
         return False  # the host would wait for a number in each turn before it knows what to submit
-    if any(_has_elements(facts, each) for each in own) and not any(is_of_arrays(facts, each) for each in own):
+    if any(_has_element(facts, each) for each in own) and not any(computes_arrays(facts, each) for each in own):
         return False
     if any(isinstance(each, (ast.For, ast.While)) for one in own for each in ast.walk(one)):
         return False  # a loop within a branch
-    return all(next(elements(facts, each), None) is None or does_whole_arrays(facts, each) for each in inner)
+    return all(next(elements(facts, each), None) is None or has_array_work(facts, each) for each in inner)
 
 
-def _has_elements(facts: Facts, node: ast.AST) -> bool:
+def _has_element(facts: Facts, node: ast.AST) -> bool:
     return any(_is_element(facts, each) for each in ast.walk(node))
 
 
@@ -71,9 +71,9 @@ def _is_element(facts: Facts, node: ast.AST) -> bool:
     if isinstance(node, ast.Call):
         if isinstance(node.func, ast.Attribute) and node.func.attr == "item":
             return facts.is_usm(node.func.value)
-        if isinstance(node.func, ast.Name) and _is_of_elements(facts, node.func.id):
+        if isinstance(node.func, ast.Name) and _indexes_captured_arrays(facts, node.func.id):
             return True
-        found = called_function(facts, node) if any(_is_row(facts, each) for each in node.args) else None
+        found = called_function(facts, node) if any(_is_row(facts.kinds.kind(each)) for each in node.args) else None
         return found is not None and any(next(elements(found[0], each), None) is not None for each in found[1])
     if not isinstance(node, ast.Subscript):
         return False
@@ -85,7 +85,7 @@ def _is_element(facts: Facts, node: ast.AST) -> bool:
     return kind == SCALAR or (isinstance(kind, ArrayKind) and kind.may_be_element)
 
 
-def _is_of_elements(facts: Facts, name: str) -> bool:
+def _indexes_captured_arrays(facts: Facts, name: str) -> bool:
     """Whether a local function of a name indexes USM arrays of the function around it."""
     for definition in facts.local_functions:
         names = [definition.name] if isinstance(definition, ast.FunctionDef) else []
@@ -99,24 +99,24 @@ def _is_of_elements(facts: Facts, name: str) -> bool:
     return False
 
 
-def _is_indexed_by_elements(facts: Facts, node: ast.AST) -> bool:
-    return any(isinstance(each, ast.Subscript) and _has_elements(facts, each.slice) for each in ast.walk(node))
+def _has_indirect_index(facts: Facts, node: ast.AST) -> bool:
+    return any(isinstance(each, ast.Subscript) and _has_element(facts, each.slice) for each in ast.walk(node))
 
 
-def is_of_arrays(facts: Facts, statement: ast.stmt) -> bool:
+def computes_arrays(facts: Facts, statement: ast.stmt) -> bool:
     """Whether a statement computes with whole arrays or rows on the device."""
     return any(
         isinstance(each, (ast.BinOp, ast.UnaryOp, ast.Compare, ast.Call, ast.AugAssign))
         and (
-            any(_is_row(facts, inner) for inner in ast.iter_child_nodes(each) if isinstance(inner, ast.expr))
-            or (isinstance(each, ast.AugAssign) and _is_row_kind(facts.kinds.target(each)))
+            any(_is_row(facts.kinds.kind(inner)) for inner in ast.iter_child_nodes(each) if isinstance(inner, ast.expr))
+            or (isinstance(each, ast.AugAssign) and _is_row(facts.kinds.target(each)))
         )
-        and not (isinstance(each, ast.Call) and not _calls_for_arrays(facts, each))
+        and not (isinstance(each, ast.Call) and not _is_array_call(facts, each))
         for each in ast.walk(statement)
     )
 
 
-def _calls_for_arrays(facts: Facts, call: ast.Call) -> bool:
+def _is_array_call(facts: Facts, call: ast.Call) -> bool:
     """Whether a call is of a NumPy function, or of one of the author's that computes with whole arrays or rows itself.
 
     Not, say, of `len`, or of a function of which nothing is known.
@@ -124,18 +124,14 @@ def _calls_for_arrays(facts: Facts, call: ast.Call) -> bool:
     if numpy_name(facts.names.value(call.func)) is not None:
         return True
     found = called_function(facts, call)
-    return found is not None and any(is_of_arrays(found[0], each) for each in found[1])
+    return found is not None and any(computes_arrays(found[0], each) for each in found[1])
 
 
-def _is_row(facts: Facts, node: ast.expr) -> bool:
-    return _is_row_kind(facts.kinds.kind(node))
-
-
-def _is_row_kind(kind: Kind) -> bool:
+def _is_row(kind: Kind) -> bool:
     return may_have_axes(kind) and not kind.may_be_element
 
 
-def _is_over_elements(facts: Facts, node: ast.expr) -> bool:
+def _iterates_elements(facts: Facts, node: ast.expr) -> bool:
     """Whether what is iterated gives elements of USM arrays one by one, or the indices of all of them."""
     if facts.kinds.kind(node) == ArrayKind(True, 1):
         return True
@@ -145,7 +141,7 @@ def _is_over_elements(facts: Facts, node: ast.expr) -> bool:
         return False
     function = facts.names.value(node.func)
     if function in (zip, enumerate, reversed):
-        return any(_is_over_elements(facts, each) for each in node.args)
+        return any(_iterates_elements(facts, each) for each in node.args)
     is_of_all = function in (np.ndindex, np.ndenumerate, np.nditer)
     return is_of_all and any(
         facts.is_usm(each) for arg in node.args for each in ast.walk(arg) if isinstance(each, ast.expr)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from typing import TypeGuard
 
 import numpy as np
 
 from kapi_numba_offload._numba_compat import CPUDispatcher, has_overloads, is_generic
 from kapi_numba_offload.analysis.aliases import returns_new_values
 from kapi_numba_offload.analysis.effects import has_effects
-from kapi_numba_offload.analysis.kinds import SCALAR, ArrayKind, Kind, is_number_type, kinds_within
+from kapi_numba_offload.analysis.kinds import SCALAR, ArrayKind, Kind, is_number_type, kinds_within, may_have_axes
 from kapi_numba_offload.analysis.names import UNKNOWN, Names
 from kapi_numba_offload.analysis.numpy_functions import numpy_name
 from kapi_numba_offload.loops.host.called_functions import CalledFunction
@@ -25,7 +24,6 @@ __all__ = [
     "called_functions",
     "is_alike_for_numba",
     "is_movable",
-    "may_be_row",
     "may_reach_beyond",
     "stores_what_it_reads",
 ]
@@ -42,8 +40,8 @@ def is_alike_for_numba(facts: Facts, node: ast.AST, *, of_any_type: bool = False
     """
     if isinstance(node, ast.AugAssign):
         owner = _owner(node.target)
-        is_apart = owner is not None and owner not in variables_of([ast.Expr(node.value)], ast.Load)
-        return is_apart or _is_number(facts.kinds.target(node)) or _is_number(facts.kinds.kind(node.value))
+        is_distinct = owner is not None and owner not in variables_of([ast.Expr(node.value)], ast.Load)
+        return is_distinct or _is_number(facts.kinds.target(node)) or _is_number(facts.kinds.kind(node.value))
     if isinstance(node, ast.keyword):
         return of_any_type or node.arg != "dtype" or facts.dtype(node.value) in SAME_TYPES
     if isinstance(node, ast.Constant):
@@ -163,8 +161,3 @@ def called_function(facts: Facts, call: ast.Call) -> tuple[Facts, Sequence[ast.s
 
 def _has_rows(facts: Facts, node: ast.expr) -> bool:
     return any(isinstance(each, ast.expr) and may_have_axes(facts.kinds.kind(each)) for each in ast.walk(node))
-
-
-def may_have_axes(kind: Kind) -> TypeGuard[ArrayKind]:
-    """Whether it is a USM array that has axes, as far as that is known."""
-    return isinstance(kind, ArrayKind) and kind.usm and kind.ndim != 0

@@ -11,7 +11,7 @@ from kapi_numba_offload.analysis.numpy_functions import numpy_name
 from kapi_numba_offload.loops.host.small_loops import WorkedAxes
 from kapi_numba_offload.loops.loop_syntax import is_parallel
 from kapi_numba_offload.partition.facts import Facts
-from kapi_numba_offload.partition.loop_plans.element_accesses import is_of_arrays
+from kapi_numba_offload.partition.loop_plans.element_accesses import computes_arrays
 from kapi_numba_offload.partition.loop_plans.numba_equivalence import called_function
 
 __all__ = ["parallel_depth", "worked_axes"]
@@ -159,5 +159,5 @@ def _depth(facts: Facts, node: ast.AST) -> int | None:
     known = [each for each in found if each is not None]
     if len(known) < len(found):
         return None
-    is_row = isinstance(node, ast.stmt) and not isinstance(node, (ast.For, ast.If)) and is_of_arrays(facts, node)
+    is_row = isinstance(node, ast.stmt) and not isinstance(node, (ast.For, ast.If)) and computes_arrays(facts, node)
     return max(known, default=0) + (isinstance(node, ast.For) or is_row)

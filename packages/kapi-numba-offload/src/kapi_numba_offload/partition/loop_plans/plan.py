@@ -1,0 +1,81 @@
+"""A plan for a loop: what runs it, and the statements in its place."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from kapi_numba_offload.loops.host.loop_exits import exit_statements
+from kapi_numba_offload.loops.loop_syntax import first_use
+from kapi_numba_offload.partition.facts import loaded
+
+__all__ = ["HostPlan", "LoopPlan", "Rewriter", "is_live_after"]
+
+
+class Rewriter(Protocol):
+    """The partition of the function that the loop is in."""
+
+    def expression(self, node: ast.expr) -> ast.expr:
+        """An expression, rewritten."""
+
+    def queue(self, where: ast.AST) -> ast.expr:
+        """The queue of the function's arrays."""
+
+    def loop_in_place(self, statement: ast.For | ast.While) -> list[ast.stmt]:
+        """A loop that stays in the function, its blocks rewritten."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoopPlan:
+    """What becomes of a loop: a subclass for each kind.
+
+    Attributes
+    ----------
+    loop : ParallelLoop, SequentialLoop, SmallLoop or InterpretedLoop
+        The object that the function calls for the loop.
+    statement : ast.For or ast.While
+        The loop as written.
+    """
+
+    loop: Any
+    statement: ast.For | ast.While
+
+    def rewritten(self, rewriter: Rewriter, helper: str) -> list[ast.stmt]:
+        """The statements in the place of the loop.
+
+        Parameters
+        ----------
+        rewriter : Rewriter
+            Rewrites the loop's parts.
+        helper : str
+            The name of `loop` in the function.
+        """
+        raise NotImplementedError  # each subclass has its own
+
+
+@dataclass(frozen=True, slots=True)
+class HostPlan(LoopPlan):
+    """A loop that is outlined: a function on the host runs it.
+
+    Attributes
+    ----------
+    given, left, flagged : tuple of str
+        Variables that it is given, those that it leaves, and those of them that may have no value.
+    """
+
+    given: tuple[str, ...]
+    left: tuple[str, ...]
+    flagged: tuple[str, ...]
+
+    def rewritten(self, rewriter: Rewriter, helper: str) -> list[ast.stmt]:
+        """A call, and the statements that go on with what it returns."""
+        call = ast.Call(loaded(helper, self.statement), [loaded(each, self.statement) for each in self.given], [])
+        return exit_statements(call, f"{helper}_left", self.statement, self.left, self.flagged)
+
+
+def is_live_after(following: Sequence[Sequence[ast.stmt]], name: str) -> bool:
+    """Whether the blocks that may run after a loop read a variable before they assign it."""
+    uses = (first_use(name, block) for block in following)
+    return next((use for use in uses if use is not None), None) == "read"

@@ -1,0 +1,178 @@
+"""Plans for loops over elements: outlined as functions on the host, or interpreted where they are."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+from kapi_numba_offload.analysis.control_flow import assigned_at, why_in_place
+from kapi_numba_offload.elements.statements import Place
+from kapi_numba_offload.loops.host.host_copies import arrays_among
+from kapi_numba_offload.loops.host.host_loop import HostLoop, is_only_read
+from kapi_numba_offload.loops.host.loop_exits import is_flaggable
+from kapi_numba_offload.loops.loop_syntax import first_use, variables_of
+from kapi_numba_offload.partition.facts import Facts, loaded
+from kapi_numba_offload.partition.loop_plans.local_functions import inlined_local_functions
+from kapi_numba_offload.partition.loop_plans.plan import HostPlan, LoopPlan, Rewriter, is_live_after
+from kapi_numba_offload.run.options import OffloadOptions
+from kapi_numba_offload.run.reasons import Refusal, fall_back
+from kapi_numba_offload.run.timing import timed
+
+__all__ = ["InterpretedLoop", "InterpretedPlan", "Outline", "SequentialLoop", "outline", "sequential_plan"]
+
+
+class SequentialLoop:
+    """A loop over elements of USM arrays that is no `prange` loop, and so runs on the host.
+
+    Parameters
+    ----------
+    place : Place
+        Its source location.
+    refusal : Refusal
+        Why it is no kernel.
+    host : HostLoop
+        The loop.
+    options : OffloadOptions
+        Those of the function.
+
+    Attributes
+    ----------
+    latest : str or None
+        What the latest run warned.
+    needs_function : bool
+        Whether Numba compiles it with the function around it alone, as it is given lists or sets that this makes.
+    """
+
+    def __init__(
+        self, place: Place, refusal: Refusal, host: HostLoop, options: OffloadOptions, *, needs_function: bool = False
+    ) -> None:
+        self.place, self.refusal, self.host, self.options = place, refusal, host, options
+        self.needs_function = needs_function
+        self.latest: str | None = None
+
+    @timed
+    def __call__(self, *captured: Any) -> Any:
+        """Run the loop, with a warning if there is a USM array for it."""
+        if next(arrays_among(captured), None) is None:
+            return self.host.leave((), captured)
+        how = self.host.how((), captured)
+        self.latest = fall_back(self.place, self.refusal, self.options.may_fall_back, how)
+        return self.host.leave((), captured)
+
+
+class InterpretedLoop:
+    """A loop over elements that Python interprets, since outlining would change its meaning.
+
+    Parameters
+    ----------
+    place : Place
+        Its source location.
+    refusal : Refusal
+        Why it is no kernel, and in its detail why it stays.
+    options : OffloadOptions
+        Those of the function.
+
+    Attributes
+    ----------
+    latest : str or None
+        What the latest run warned.
+    needs_function : bool
+        True: Numba compiles it with the function around it alone.
+    """
+
+    needs_function = True
+
+    def __init__(self, place: Place, refusal: Refusal, options: OffloadOptions) -> None:
+        self.place, self.refusal, self.options = place, refusal, options
+        self.latest: str | None = None
+
+    def __call__(self) -> None:
+        """Warn that the loop is going to run."""
+        self.latest = fall_back(
+            self.place, self.refusal, self.options.may_fall_back, "Python runs it, and copies each element on its own."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class InterpretedPlan(LoopPlan):
+    """A loop that stays in the function, after a call that warns of it."""
+
+    def rewritten(self, rewriter: Rewriter, helper: str) -> list[ast.stmt]:
+        """The call, and the loop."""
+        warns = ast.Expr(ast.Call(loaded(helper, self.statement), [], []))
+        return [
+            ast.fix_missing_locations(ast.copy_location(warns, self.statement)),
+            *rewriter.loop_in_place(self.statement),
+        ]
+
+
+class Outline(NamedTuple):
+    """A loop as a function of its own.
+
+    Attributes
+    ----------
+    given, returned, flagged : list of str
+        Variables that it takes, those that it returns, and those of them that may have no value.
+    obstacle : str or None
+        Why outlining would change the meaning.
+    definitions : list of ast.FunctionDef
+        The local functions that it calls.
+    """
+
+    given: list[str]
+    returned: list[str]
+    flagged: list[str]
+    obstacle: str | None
+    definitions: list[ast.FunctionDef]
+
+
+def outline(facts: Facts, statement: ast.For | ast.While, following: Sequence[Sequence[ast.stmt]]) -> Outline:
+    """The function that a loop becomes."""
+    stored = variables_of([statement], ast.Store)
+    read = variables_of([statement], ast.Load)
+    before = assigned_at(facts.definition, statement)
+    returned = sorted(name for name in stored if is_live_after(following, name))
+    # A variable that is live at its start is a parameter, and so must have a value.
+    needed = {name for name in read & facts.names.locals
+              if name not in stored or first_use(name, [statement]) == "read"}  # fmt: skip
+    definitions, around = inlined_local_functions(facts, needed)
+    needed = set(around)
+    flagged = [name for name in returned if name not in before]
+    obstacle = why_in_place(statement, facts.definition)
+    if obstacle is None and not (needed <= before and all(is_flaggable(each, statement) for each in flagged)):
+        obstacle = "a variable may have no value"
+    return Outline(sorted((needed | set(returned)) & before), returned, flagged, obstacle, definitions)
+
+
+def sequential_plan(
+    facts: Facts, statement: ast.For | ast.While, following: Sequence[Sequence[ast.stmt]], refusal: Refusal
+) -> LoopPlan:
+    """Outline the loop for the host, or leave it inline if outlining would change semantics."""
+    given, returned, flagged, obstacle, definitions = outline(facts, statement, following)
+    place = facts.place(statement)
+    if obstacle is not None:
+        loop = InterpretedLoop(place, replace(refusal, detail=f"{refusal.detail}{obstacle}"), facts.options)
+        return InterpretedPlan(loop, statement)
+    host = HostLoop(
+        facts.original, facts.names, statement, (), given, returned, parallel=False, flagged=flagged,
+        options=facts.options.for_numba, definitions=definitions,
+    )  # fmt: skip
+    containers = {
+        target.id
+        for each in ast.walk(facts.definition)
+        if isinstance(each, ast.Assign) and _makes_container(each.value)
+        for target in each.targets
+        if isinstance(target, ast.Name)
+    }
+    needs_function = any(name in containers and not is_only_read(name, statement) for name in given)
+    moved = SequentialLoop(place, refusal, host, facts.options, needs_function=needs_function)
+    return HostPlan(moved, statement, tuple(given), tuple(returned), tuple(flagged))
+
+
+def _makes_container(value: ast.expr) -> bool:
+    """Whether an expression makes a list, set or dictionary of Python's."""
+    if isinstance(value, ast.Call):
+        return isinstance(value.func, ast.Name) and value.func.id in ("list", "set", "dict")
+    return isinstance(value, (ast.List, ast.ListComp, ast.Set, ast.SetComp, ast.Dict, ast.DictComp))
