@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 SESSIONS = """
-    demo tests pythons lint imports house types build isolated without_dpnp without_platform with_cuda minimums
+    demo tests pythons lint imports house types build isolated without_dpnp without_platform with_cuda
     integration brief instruction_sets docs browser docs-live bench gpu
     nightly night
 """.split()
