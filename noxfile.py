@@ -37,7 +37,16 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 os.environ.setdefault("PYTHONPYCACHEPREFIX", str(environments.folder(ROOT).parent / "bytecode"))
 
 # The lowest layer first.
-PACKAGES = ("kapi-sim", "kapi-types", "kapi-lowering", "kapi-spirv", "kapi-ptx", "kapi-runtime", "kapi-numba-offload")
+PACKAGES = (
+    "kapi-sim",
+    "kapi-types",
+    "kapi-lowering",
+    "kapi-cpu",
+    "kapi-spirv",
+    "kapi-ptx",
+    "kapi-runtime",
+    "kapi-numba-offload",
+)
 SOURCES = [f"packages/{dist}/src" for dist in PACKAGES]
 EACH_PACKAGE = [nox.param(dist, id=dist) for dist in PACKAGES]
 TEST_GROUPS = [part for dist in PACKAGES for part in ("--group", f"packages/{dist}/pyproject.toml:test")]
@@ -47,6 +56,7 @@ DECIDED_BY_VERSIONS = {
     "kapi-types": ["test_promotion.py", "test_inference.py"],
     "kapi-lowering": ["test_package.py", "test_host_target.py"],
     "kapi-spirv": ["test_golden_ir.py"],
+    "kapi-cpu": ["test_control_flow.py", "test_barriers.py"],
     "kapi-ptx": ["test_compile.py"],
     "kapi-runtime": ["test_conformance.py", "test_placement.py"],
     "kapi-numba-offload": ["test_array_expression.py"],
@@ -66,6 +76,7 @@ BUDGETS = {
     "isolated(kapi-numba-offload)": 620,
     "isolated(kapi-runtime)": 300,
     "isolated(kapi-spirv)": 140,
+    "isolated(kapi-cpu)": 240,
     "isolated(kapi-ptx)": 240,
     "isolated(kapi-lowering)": 120,
     "isolated(kapi-types)": 50,

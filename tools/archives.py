@@ -20,6 +20,7 @@ DISTRIBUTIONS = (
     "kapi-sim",
     "kapi-types",
     "kapi-lowering",
+    "kapi-cpu",
     "kapi-spirv",
     "kapi-ptx",
     "kapi-runtime",

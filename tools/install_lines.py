@@ -54,6 +54,7 @@ PROGRAMS: dict[str, str] = {
     "kapi-sim[pytest]": "import pytest, kapi_sim.testing.plugin",
     "kapi-types": "import kapi_types; assert kapi_types.parse_signature('item1, float32[:]')",
     "kapi-lowering": "import kapi_lowering; assert kapi_lowering.Target.__abstractmethods__",
+    "kapi-cpu": _COMPILED.format("kapi_cpu", "math.exp"),
     "kapi-spirv": _COMPILED.format("kapi_spirv", "math.exp"),
     "kapi-ptx": _COMPILED.format("kapi_ptx", "math.sqrt"),
     "kapi-ptx[libdevice]": _COMPILED.format("kapi_ptx", "math.exp"),

@@ -16,10 +16,19 @@ from pathlib import Path
 
 __all__ = ["main", "misplaced", "present", "unwanted"]
 
-LAYERS = ("kapi_sim", "kapi_types", "kapi_lowering", "kapi_spirv", "kapi_ptx", "kapi_runtime", "kapi_numba_offload")
+LAYERS = (
+    "kapi_sim",
+    "kapi_types",
+    "kapi_lowering",
+    "kapi_cpu",
+    "kapi_spirv",
+    "kapi_ptx",
+    "kapi_runtime",
+    "kapi_numba_offload",
+)
 """Lowest first."""
 
-SIBLINGS = ("kapi_spirv", "kapi_ptx")
+SIBLINGS = ("kapi_cpu", "kapi_spirv", "kapi_ptx")
 """One layer: none of them is there where another is tested."""
 
 # What a package must work without beside the packages above it. It is not installed, so even an import by
@@ -28,6 +37,7 @@ MUST_DO_WITHOUT = {
     "kapi_sim": ("numba", "llvmlite", "dpctl", "dpnp"),
     "kapi_types": ("dpctl", "dpnp"),
     "kapi_lowering": ("dpctl", "dpnp"),
+    "kapi_cpu": ("dpctl", "dpnp"),
     "kapi_spirv": ("dpctl", "dpnp"),
     "kapi_ptx": ("dpctl", "dpnp"),
 }

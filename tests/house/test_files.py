@@ -6,7 +6,16 @@ import re
 import pytest
 from tools import archives, interpreters, isolation, release
 
-PACKAGES = ("kapi-sim", "kapi-types", "kapi-lowering", "kapi-spirv", "kapi-ptx", "kapi-runtime", "kapi-numba-offload")
+PACKAGES = (
+    "kapi-sim",
+    "kapi-types",
+    "kapi-lowering",
+    "kapi-cpu",
+    "kapi-spirv",
+    "kapi-ptx",
+    "kapi-runtime",
+    "kapi-numba-offload",
+)
 
 
 @pytest.fixture(params=PACKAGES)

@@ -44,6 +44,6 @@ def test_test_groups_hold_nothing_that_isolation_forbids(projects):
     order = list(projects)
     for position, dist in enumerate(order):
         forbidden = set(order[position + 1 :])
-        if dist in ("kapi-sim", "kapi-types", "kapi-lowering", "kapi-spirv", "kapi-ptx"):
+        if dist in ("kapi-sim", "kapi-types", "kapi-lowering", "kapi-cpu", "kapi-spirv", "kapi-ptx"):
             forbidden |= {"dpctl", "dpnp"}
         assert not forbidden & group(projects[dist], "test"), dist

@@ -124,6 +124,11 @@ class Target(ABC):
         """Whether no launch writes to memory of an array that its kernel only reads."""
         return False
 
+    @property
+    def guards_range(self) -> bool:
+        """Whether launches over a Range may be rounded up, so that work-items outside of it return at once."""
+        return True
+
     def for_any_launch(self) -> Target:
         """Return the target that takes nothing of this kind for granted."""
         return self

@@ -15,6 +15,13 @@ An `emission` package defines:
     The passes that make optimised IR what the back end lowers rightly, as a `Pipeline`.
 ``emit(machine, text)``
     The code, as bytes.
+
+It may define:
+
+``before_pipeline(module, machine)``
+    Brings optimised IR into the form that the passes of the pipeline expect.
+``unrolls``
+    Whether LLVM's passes unroll loops; they do if it is left out.
 """
 
 from __future__ import annotations
@@ -71,6 +78,7 @@ def optimise(emission: ModuleType, request: dict[str, Any], sources: list[str]) 
     options = llvm.create_pipeline_tuning_options(speed_level=2 if request["passes"] == "all" else 0)
     # Drivers vectorise across work-items; vectors of one work-item would stand in their way.
     options.loop_vectorization = options.slp_vectorization = options.loop_interleaving = False
+    options.loop_unrolling = getattr(emission, "unrolls", True)
     builder = llvm.create_pass_builder(machine, options)
     builder.getModulePassManager().run(module, builder)
     if request["passes"] == "needed":
@@ -103,6 +111,8 @@ def answer(emission: ModuleType, request: dict[str, Any], body: bytes) -> tuple[
         module, machine = optimise(emission, request, emission.prepare(sources))
         if request["assembly"]:
             return {"problems": [], "code": 0}, machine.emit_assembly(module).encode()
+        if hasattr(emission, "before_pipeline"):
+            emission.before_pipeline(module, machine)
         text = repaired(emission, request, str(module))
     except RuntimeError as error:
         return {"problems": [f"LLVM IR that LLVM refuses: {error}"]}, b""

@@ -181,7 +181,8 @@ def build_entry_point(
         item = context.make_helper(builder, args[0])
         item.range = cgutils.pack_array(builder, extents)
         index_value = item._getvalue()
-        _return_outside(target, builder, extents)
+        if target.guards_range:
+            _return_outside(target, builder, extents)
     is_linear = any(field.role in LINEAR_ROLES for field in layout.fields)
     if is_linear:
         _linear_groups(target, builder, context.options, [fields.next() for _ in range(2 * args[0].ndim)])

@@ -1,0 +1,53 @@
+"""Atomics and fences, as LLVM has them for every CPU."""
+
+from __future__ import annotations
+
+from llvmlite import ir
+
+from kapi_lowering.target import AtomicUpdate
+from kapi_sim import MemoryOrder
+
+__all__ = ["compare_exchange", "fence", "load", "store", "update"]
+
+_ORDERS = {
+    MemoryOrder.RELAXED: "monotonic",
+    MemoryOrder.ACQUIRE: "acquire",
+    MemoryOrder.RELEASE: "release",
+    MemoryOrder.ACQ_REL: "acq_rel",
+    MemoryOrder.SEQ_CST: "seq_cst",
+}
+_BYTES = {"i32": 4, "float": 4, "i64": 8, "double": 8}
+
+
+def fence(builder: ir.IRBuilder, order: MemoryOrder) -> None:
+    """Order memory."""
+    builder.fence(_ORDERS[order])
+
+
+def load(builder: ir.IRBuilder, pointer: ir.Value, order: MemoryOrder) -> ir.Value:
+    """Read."""
+    return builder.load_atomic(pointer, _ORDERS[order], _BYTES[str(pointer.type.pointee)])
+
+
+def store(builder: ir.IRBuilder, pointer: ir.Value, value: ir.Value, order: MemoryOrder) -> None:
+    """Write."""
+    builder.store_atomic(value, pointer, _ORDERS[order], _BYTES[str(value.type)])
+
+
+def update(
+    builder: ir.IRBuilder, operation: AtomicUpdate, pointer: ir.Value, value: ir.Value, order: MemoryOrder
+) -> ir.Value:
+    """Read and write at once; returns what was read."""
+    return builder.atomic_rmw("xchg" if operation == "exchange" else operation, pointer, value, _ORDERS[order])
+
+
+def compare_exchange(
+    builder: ir.IRBuilder,
+    pointer: ir.Value,
+    expected: ir.Value,
+    desired: ir.Value,
+    orders: tuple[MemoryOrder, MemoryOrder],
+) -> ir.Value:
+    """Write where `expected` is read; returns what was read."""
+    success, failure = (_ORDERS[each] for each in orders)
+    return builder.extract_value(builder.cmpxchg(pointer, expected, desired, success, failure), 0)

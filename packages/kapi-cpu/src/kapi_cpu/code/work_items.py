@@ -1,0 +1,36 @@
+"""What a work-item asks of its index space; the fastest axis is 0."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from llvmlite import ir
+
+from kapi_lowering.llvm_calls import I32, I64, call_declared
+from kapi_lowering.target import SubGroupQuery, WorkItemQuery
+
+__all__ = ["linear_groups", "query", "sub_group_query", "work_item_query"]
+
+_PURE = ("nounwind", "readnone", "willreturn")
+_LINEAR = "kapi.linear"
+
+
+def query(builder: ir.IRBuilder, name: str, result: ir.Type, args: Sequence[ir.Value] = ()) -> ir.Value:
+    """Call ``kapi.<name>``, which only depends on the work-item."""
+    return call_declared(builder, f"kapi.{name}", result, args, [each for each in _PURE if each != "willreturn"])
+
+
+def work_item_query(builder: ir.IRBuilder, name: WorkItemQuery, axis: ir.Value) -> ir.Value:
+    """The answer in 64 bits."""
+    return query(builder, f"query.{name}", I64, [axis])
+
+
+def sub_group_query(builder: ir.IRBuilder, name: SubGroupQuery) -> ir.Value:
+    """The answer in 32 bits."""
+    return query(builder, f"sub_group.{name}", I32)
+
+
+def linear_groups(builder: ir.IRBuilder, local_size: Sequence[ir.Value], group_count: Sequence[ir.Value]) -> None:
+    """Tell which extents linear work-groups stand for."""
+    args = [*local_size, *group_count]
+    call_declared(builder, f"{_LINEAR}.{len(local_size)}", ir.VoidType(), args, ("nounwind",))

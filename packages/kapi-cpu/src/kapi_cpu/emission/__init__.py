@@ -1,0 +1,91 @@
+"""The helper process's part: code of one work-item becomes object code of whole work-groups.
+
+Importing it brings no LLVM: a module that is only read needs none.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from kapi_cpu.emission.object_code import ObjectCode
+
+if TYPE_CHECKING:
+    from kapi_lowering.emission.pipeline import Pipeline
+
+__all__ = ["before_pipeline", "emit", "pipeline", "prepare", "start", "target_machine", "unrolls"]
+
+unrolls = False
+
+_SPACE = re.compile(r" addrspace\(\d+\)")
+_INFORMATION = re.compile(r"^@[\w.]+\.info = constant \[2 x i64\] \[i64 (\d+), i64 (\d+)\]", re.MULTILINE)
+
+
+def start() -> None:
+    """Set nothing."""
+
+
+def target_machine(request: dict[str, Any]) -> Any:
+    """The processor that code is for; what is called may be anywhere in memory."""
+    import llvmlite.binding as llvm
+
+    return llvm.Target.from_triple(request["triple"]).create_target_machine(
+        cpu=request["cpu"], features=request["features"], opt=3, reloc="static", codemodel="large"
+    )
+
+
+def prepare(sources: list[str]) -> list[str]:
+    """The texts with one address space, and functions that are inlined whatever they were to be."""
+    return [_in_one_space(each) for each in sources]
+
+
+def _in_one_space(text: str) -> str:
+    text = _SPACE.sub("", text.replace("addrspacecast ", "bitcast "))
+    return re.sub(r"\bnoinline\b", "", text)
+
+
+def before_pipeline(module: Any, machine: Any) -> None:
+    """Loops of one entry and one latch, values that leave them by phis, one return, and no switches."""
+    import llvmlite.binding as llvm
+
+    builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=0))
+    passes = llvm.create_new_function_pass_manager()
+    passes.add_lower_switch_pass()
+    passes.add_unify_function_exit_nodes_pass()
+    passes.add_loop_simplify_pass()
+    passes.add_lcssa_pass()
+    for function in module.functions:
+        if not function.is_declaration:
+            passes.run(function, builder)
+
+
+def pipeline(request: dict[str, Any]) -> Pipeline:
+    """The passes, in their order."""
+    from kapi_cpu.emission.groups.assembly import assemble_groups
+    from kapi_cpu.emission.legalize.group_operations import expand_group_operations
+    from kapi_cpu.emission.legalize.queries import lower_queries
+    from kapi_lowering.emission.pipeline import Pipeline
+
+    options = {name: request[name] for name in ("entry_point", "vector_bits", "lanes")}
+    return Pipeline(
+        {
+            "legalize": [lower_queries, expand_group_operations],
+            "finish": [assemble_groups.with_options(**options)],
+        }
+    )
+
+
+def emit(machine: Any, text: str) -> bytes:
+    """An object file, behind what launches must know of it."""
+    import llvmlite.binding as llvm
+
+    module = llvm.parse_assembly(text)
+    module.verify()
+    options = llvm.create_pipeline_tuning_options(speed_level=3)
+    options.loop_vectorization = options.slp_vectorization = options.loop_interleaving = False
+    builder = llvm.create_pass_builder(machine, options)
+    builder.getModulePassManager().run(module, builder)
+    found = _INFORMATION.search(text)
+    assert found
+    lanes, context_bytes = map(int, found.groups())
+    return bytes(ObjectCode(lanes, context_bytes, machine.emit_object(module)))

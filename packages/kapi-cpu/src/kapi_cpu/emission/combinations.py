@@ -1,0 +1,37 @@
+"""Combinations of two values, as LLVM has them, by the names that targets know."""
+
+from __future__ import annotations
+
+__all__ = ["combined", "identity_of"]
+
+_INSTRUCTIONS = {
+    "add": "add", "fadd": "fadd", "mul": "mul", "fmul": "fmul", "and": "and", "or": "or", "xor": "xor",
+}  # fmt: skip
+_INTRINSICS = {
+    "min": "smin", "umin": "umin", "max": "smax", "umax": "umax", "fmin": "minnum", "fmax": "maxnum",
+}  # fmt: skip
+_SUFFIXES = {"half": "f16", "float": "f32", "double": "f64"}
+
+
+def combined(combination: str, type_: str, left: str, right: str) -> tuple[str, str]:
+    """The text of one combination of two values, and what must be declared for it."""
+    if combination in _INSTRUCTIONS:
+        return f"{_INSTRUCTIONS[combination]} {type_} {left}, {right}", ""
+    name = f"llvm.{_INTRINSICS[combination]}.{_SUFFIXES.get(type_, type_)}"
+    return f"call {type_} @{name}({type_} {left}, {type_} {right})", f"declare {type_} @{name}({type_}, {type_})"
+
+
+def identity_of(combination: str, type_: str) -> str:
+    """What a combination leaves a value as it is with."""
+    if combination in ("fadd", "fmul"):
+        return {"fadd": "0.0", "fmul": "1.0"}[combination]
+    if combination in ("fmin", "fmax"):
+        bits = {"half": "0xH7C00", "float": "0x7FF0000000000000", "double": "0x7FF0000000000000"}[type_]
+        negative = {"half": "0xHFC00", "float": "0xFFF0000000000000", "double": "0xFFF0000000000000"}[type_]
+        return bits if combination == "fmin" else negative
+    width = int(type_[1:])
+    values = {
+        "add": 0, "mul": 1, "and": -1, "or": 0, "xor": 0, "umin": -1, "umax": 0,
+        "min": (1 << (width - 1)) - 1, "max": -(1 << (width - 1)),
+    }  # fmt: skip
+    return str(values[combination])

@@ -1,0 +1,243 @@
+"""A kernel of one work-item to the function that a launch calls."""
+
+from __future__ import annotations
+
+import re
+
+from kapi_cpu.emission.groups.actions import action_text
+from kapi_cpu.emission.groups.fission import Steps, barriers_of, split_at_barriers
+from kapi_cpu.emission.groups.group_loop import Part, group_loop_text
+from kapi_cpu.emission.launch_record import word
+from kapi_cpu.emission.legalize.group_operations import BARRIER
+from kapi_cpu.emission.legalize.queries import QUERY
+from kapi_cpu.emission.vectorize.lanes import LaneEmitter, NotVectorizableError
+from kapi_cpu.emission.vectorize.shapes import VARYING, Shape, Shapes
+from kapi_cpu.emission.vectorize.vectorizer import Vectorizer
+from kapi_lowering.emission.llvm_ir import (
+    I32,
+    I64,
+    Builder,
+    ControlFlow,
+    Function,
+    Instruction,
+    IRValue,
+    Module,
+    constant,
+    declare,
+    parse_module,
+)
+from kapi_lowering.emission.llvm_ir.parser import parse_function_head
+from kapi_lowering.emission.pipeline import module_pass
+
+__all__ = ["assemble_groups"]
+
+_PARAMETERS = (
+    "ptr noalias nocapture readonly %packed, ptr noalias nocapture readonly %launch, i64 %group.0, i64 %group.1, "
+    "i64 %group.2, i64 %local.0, i64 %local.1, i64 %local.2, i64 %active, ptr noalias nocapture %context"
+)
+_OF_SUB_GROUPS = re.compile(r"kapi\.(sub_group\.|shuffle\.|\w+\.sub_group)")
+
+
+@module_pass
+def assemble_groups(module: Module, entry_point: str, vector_bits: int, lanes: int) -> None:
+    """Vectorise the kernel, split it at barriers, and put the loops over work-items and groups around it."""
+    source = module.functions[entry_point]
+    demanded, checks = _options(module)
+    lanes = demanded or lanes or _lanes_for(source, vector_bits, checks)
+    try:
+        parts, context = _parts(source, lanes)
+    except NotVectorizableError:
+        if demanded > 1:
+            raise
+        for name in [each for each in module.functions if each.startswith(f"{entry_point}.")]:
+            del module.functions[name]
+        lanes = 1
+        parts, context = _parts(source, 1)
+    order = [each.callee for each in barriers_of(source)]
+    texts, declarations = [], {}
+    whole = []
+    for number, (full, rest) in enumerate(parts):
+        action = ""
+        if number:
+            name = f"{entry_point}.action.{number}"
+            text, needed = action_text(order[number - 1][len(BARRIER) :].partition(".")[2], name)
+            if text:
+                action = name
+                texts.append(text)
+                declarations.update(dict.fromkeys(needed))
+        whole.append(Part(full, rest, action))
+    texts.append(group_loop_text(entry_point, whole, lanes, context))
+    del module.functions[entry_point]
+    added = parse_module("\n".join([*declarations, *texts]))
+    for name, function in added.functions.items():
+        function.module = module
+        module.functions.setdefault(name, function)
+    module.globals[f"@{entry_point}.info"] = f"constant [2 x i64] [i64 {lanes}, i64 {context}], align 8"
+
+
+def _options(module: Module) -> tuple[int, bool]:
+    """The lanes that are demanded, 0 for any, and whether the kernel checks."""
+    node = module.named_metadata.get("!kapi.cpu", "")
+    found = re.search(r"!(\d+)", node)
+    if found is None:
+        return 0, False
+    lanes, checks = map(int, re.findall(r"i64 (\d+)", module.metadata[int(found[1])]))
+    return lanes, bool(checks)
+
+
+def _lanes_for(source: Function, vector_bits: int, checks: bool) -> int:
+    """As many as the widest type that is computed in fills a register with."""
+    uses_sub_groups = any(_OF_SUB_GROUPS.match(each.callee) for each in source.instructions())
+    if checks and not uses_sub_groups:
+        return 1
+    is_wide = any(
+        each.type.scalar.text == "double"
+        or (each.opcode == "load" and each.type.text == "i64" and not _is_packed(each, source))
+        for each in source.instructions()
+    )
+    return vector_bits // (64 if is_wide else 32)
+
+
+def _is_packed(load: Instruction, source: Function) -> bool:
+    """Whether a load is of the packed arguments."""
+    address = load.operands[0]
+    while isinstance(address, Instruction) and address.opcode == "getelementptr":
+        address = address.operands[0]
+    return address in source.parameters
+
+
+def _parts(source: Function, lanes: int) -> tuple[list[tuple[str, str]], int]:
+    """The functions of each part, for full vectors and for those with lanes off, and the bytes of a context."""
+    order = [each.callee for each in barriers_of(source)]
+    found = [_built(source, lanes, False, order)]
+    if lanes > 1:
+        found.append(_built(source, lanes, True, order))
+    size = max(each.context_bytes for each in found)
+    return [*zip(found[0].names, found[-1].names, strict=True)], size
+
+
+def _built(source: Function, lanes: int, is_rest: bool, order: list[str]) -> Steps:
+    """Vectorise once, and split at barriers."""
+    module = source.module
+    name = f"{source.name}.{'rest' if is_rest else 'full'}"
+    target = parse_function_head(module, f"internal void @{name}({_PARAMETERS})")
+    module.functions[name] = target
+    target.add_block("entry")  # what is allocated; what work-items ask is computed behind it
+    target.add_block("begin")
+    flow = ControlFlow(source)
+    shapes = Shapes(source, flow, _seeds(source, lanes))
+    emitter = LaneEmitter(target, lanes, shapes)
+    prologue = _Prologue(target, emitter)
+    emitter.values = prologue.values(source)
+    mask = None
+    if is_rest:
+        lane_ids = constant(emitter.vector_type(I64), "<" + ", ".join(f"i64 {lane}" for lane in range(lanes)) + ">")
+        active = emitter.splat(prologue.parameter("active"))
+        mask = emitter.builder.emit(f"icmp ult {active.type} ?, ?", lane_ids, active)
+    Vectorizer(source, target, lanes, shapes, emitter, mask).run()
+    return split_at_barriers(target, order, emitter.private)
+
+
+def _seeds(source: Function, lanes: int) -> dict[IRValue, Shape]:
+    seeds: dict[IRValue, Shape] = {}
+    for each in source.instructions():
+        if lanes == 1:
+            if not each.form.is_void:
+                seeds[each] = 0
+            continue
+        name = each.callee
+        if name.startswith(QUERY):
+            is_id = name[len(QUERY) :] in ("global_id", "local_id")
+            seeds[each] = int(is_id and each.arguments[0].integer == 0)
+        elif name in ("kapi.linear_id", "kapi.sub_group.local_id"):
+            seeds[each] = 1
+        elif name.startswith(("kapi.shuffle.", "kapi.combine.sub_group.inclusive", "kapi.combine.sub_group.exclusive")):
+            seeds[each] = VARYING
+        elif name.startswith("kapi."):
+            seeds[each] = 0
+    return seeds
+
+
+class _Prologue:
+    """What stands for the queries of a work-item, computed at the start of the vectorised function."""
+
+    def __init__(self, target: Function, emitter: LaneEmitter) -> None:
+        self.target, self.emitter = target, emitter
+        self._known: dict[str, IRValue] = {}
+
+    def parameter(self, name: str) -> IRValue:
+        """A parameter of the target."""
+        found = self.target.parameter(name)
+        assert found is not None
+        return found
+
+    @property
+    def builder(self) -> Builder:
+        """At the end of the entry."""
+        return self.emitter.builder
+
+    def values(self, source: Function) -> dict[IRValue, IRValue]:
+        """What stands for the source's parameter and its queries."""
+        found: dict[IRValue, IRValue] = {source.parameters[0]: self.parameter("packed")}
+        for each in source.instructions():
+            name = each.callee
+            if name.startswith(QUERY):
+                axis = each.arguments[0].integer
+                assert axis is not None
+                found[each] = self._query(name[len(QUERY) :], axis)
+            elif name.startswith("kapi.sub_group.") or name in ("kapi.linear_id", "kapi.local_memory", "kapi.scratch"):
+                found[each] = self._other(name)
+        return found
+
+    def _word(self, name: str, type_: str = "i64") -> IRValue:
+        if name not in self._known:
+            launch = self.parameter("launch")
+            address = self.builder.emit(f"getelementptr i8, ptr ?, i64 {word(name)}", launch)
+            self._known[name] = self.builder.emit(f"load {type_}, ptr ?, align 8", address)
+        return self._known[name]
+
+    def _query(self, name: str, axis: int) -> IRValue:
+        if name == "group_id":
+            return self.parameter(f"group.{axis}")
+        if name == "local_id":
+            return self.parameter(f"local.{axis}")
+        if name == "global_id":
+            key = f"global_id.{axis}"
+            if key not in self._known:
+                base = self.builder.emit(
+                    "mul i64 ?, ?", self.parameter(f"group.{axis}"), self._word(f"local_size.{axis}")
+                )
+                self._known[key] = self.builder.emit("add i64 ?, ?", base, self.parameter(f"local.{axis}"))
+            return self._known[key]
+        return self._word(f"{name}.{axis}")
+
+    def _other(self, name: str) -> IRValue:
+        lanes, builder = self.emitter.lanes, self.builder
+        if name == "kapi.local_memory":
+            return self._word("local_memory", "ptr")
+        if name == "kapi.scratch":
+            return self._word("scratch", "ptr")
+        if name == "kapi.linear_id":
+            if name not in self._known:
+                rows = builder.emit("mul i64 ?, ?", self.parameter("local.2"), self._word("local_size.1"))
+                rows = builder.emit("add i64 ?, ?", rows, self.parameter("local.1"))
+                start = builder.emit("mul i64 ?, ?", rows, self._word("local_size.0"))
+                self._known[name] = builder.emit("add i64 ?, ?", start, self.parameter("local.0"))
+            return self._known[name]
+        query = name.removeprefix("kapi.sub_group.")
+        i32 = constant(I32, lanes)
+        if query == "max_size":
+            return i32
+        if query == "local_id":
+            return constant(I32, 0)
+        if query not in self._known:
+            first, size = self.parameter("local.0"), self._word("local_size.0")
+            if query == "sub_group_id":
+                wide = builder.emit(f"udiv i64 ?, {lanes}", first)
+            elif query == "sub_group_count":
+                wide = builder.emit(f"udiv i64 ?, {lanes}", builder.emit(f"add i64 ?, {lanes - 1}", size))
+            else:
+                declare(self.target, "i64 @llvm.umin.i64(i64, i64)")
+                wide = builder.emit(f"call i64 @llvm.umin.i64(i64 ?, i64 {lanes})", self.parameter("active"))
+            self._known[query] = builder.emit("trunc i64 ? to i32", wide)
+        return self._known[query]

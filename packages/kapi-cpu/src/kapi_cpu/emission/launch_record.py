@@ -1,0 +1,23 @@
+"""The record of a launch, as compiled code reads it: 64-bit words.
+
+A caller fills one for each thread. Axis 0 is the fastest.
+"""
+
+from __future__ import annotations
+
+__all__ = ["WORDS", "word"]
+
+WORDS = (
+    "global_size.0", "global_size.1", "global_size.2",
+    "local_size.0", "local_size.1", "local_size.2",
+    "group_count.0", "group_count.1", "group_count.2",
+    "first_group", "end_group", "local_memory", "scratch", "context",
+)  # fmt: skip
+"""The words, in their order: extents of the launch; the linear ids of the groups to run, the last excluded; and
+addresses of memory of one group: local memory, what group operations pass values through, and what work-items keep at
+barriers."""
+
+
+def word(name: str) -> int:
+    """The offset of a word, in bytes."""
+    return 8 * WORDS.index(name)

@@ -1,0 +1,62 @@
+"""The code of a CPU module: object code for a linker in the process, behind what its launches must know."""
+
+from __future__ import annotations
+
+import re
+import struct
+
+__all__ = ["ObjectCode"]
+
+_HEADER = struct.Struct("<8sQQ")
+_MAGIC = b"kapi-cpu"
+_FORMATS = (b"\x7fELF", b"\xcf\xfa\xed\xfe", b"\x64\x86", b"\x64\xaa")  # ELF, Mach-O, and COFF of two machines
+_ENTRY = re.compile(rb"\0(kapi_\w+)(?=\0)")
+_MOST_LANES, _MOST_CONTEXT = 64, 1 << 24
+
+
+class ObjectCode:
+    """What the bytes of a module hold.
+
+    Parameters
+    ----------
+    lanes : int
+        Work-items that are computed at once.
+    context_bytes : int
+        Bytes that each vector of work-items keeps at barriers; 0 for a kernel without barriers.
+    image : bytes
+        The object file.
+    """
+
+    __slots__ = ("context_bytes", "image", "lanes")
+
+    def __init__(self, lanes: int, context_bytes: int, image: bytes) -> None:
+        self.lanes, self.context_bytes, self.image = lanes, context_bytes, image
+
+    def __bytes__(self) -> bytes:
+        return _HEADER.pack(_MAGIC, self.lanes, self.context_bytes) + self.image
+
+    @classmethod
+    def of(cls, code: bytes) -> ObjectCode:
+        """Read the bytes of a module.
+
+        Raises
+        ------
+        ValueError
+            If they are none.
+        """
+        if len(code) < _HEADER.size:
+            raise ValueError("code must be that of a CPU module, got too few bytes")
+        magic, lanes, context_bytes = _HEADER.unpack_from(code)
+        image = code[_HEADER.size :]
+        if magic != _MAGIC or not image.startswith(_FORMATS):
+            raise ValueError("code must be that of a CPU module, got other bytes")
+        if not 1 <= lanes <= _MOST_LANES or context_bytes > _MOST_CONTEXT or context_bytes % 64:
+            raise ValueError(
+                f"code must be that of a CPU module, got {lanes} lanes and a context of {context_bytes} bytes"
+            )
+        return cls(lanes, context_bytes, image)
+
+    @property
+    def entry_points(self) -> tuple[str, ...]:
+        """The names of the kernels, by the image's table of symbols."""
+        return tuple(sorted({name.decode() for name in _ENTRY.findall(self.image)}))

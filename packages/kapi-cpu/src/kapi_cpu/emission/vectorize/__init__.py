@@ -1,0 +1,1 @@
+"""Code of one work-item to code of several: divergence, masks, and vector instructions."""

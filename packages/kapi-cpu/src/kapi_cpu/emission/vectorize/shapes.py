@@ -1,0 +1,291 @@
+"""Divergence analysis: how the values of a kernel differ between the lanes of a vector.
+
+A shape is the difference between one lane and the next: 0 of a uniform value, a constant of a strided one (in bytes of
+a pointer), None of a varying one. A phi varies where control-flow paths join on which lanes have parted, and values
+vary that leave a loop which lanes leave in different iterations.
+
+References
+----------
+R. Karrenberg, S. Hack, "Whole-Function Vectorization", 2011; J. Rosemann, S. Moll, S. Hack, "An Abstract Interpretation
+for SPMD Divergence on Reducible Control Flow Graphs", 2021.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kapi_cpu.emission.vectorize.sizes import element_steps, private_step
+from kapi_lowering.emission.llvm_ir import (
+    Argument,
+    Block,
+    ControlFlow,
+    Function,
+    Instruction,
+    IntType,
+    IRValue,
+    NaturalLoop,
+    PointerType,
+)
+
+__all__ = ["VARYING", "Shape", "Shapes"]
+
+Shape = int | None
+VARYING: Shape = None
+
+_SAME_STRIDE = ("freeze",)
+
+
+class Shapes:
+    """The shapes of all values of a function, and where lanes part.
+
+    Parameters
+    ----------
+    function : Function
+        With one return, in loop-simplified and loop-closed form.
+    flow : ControlFlow
+        Of the function.
+    seeds : dict of IRValue to int or None
+        The shapes of calls that ask for the work-item, and of whatever else is known.
+
+    Attributes
+    ----------
+    divergent_branches : set of Block
+        Blocks at whose ends lanes part.
+    divergent_loops : set of Block
+        Headers of loops that lanes leave in different iterations.
+    masked : set of Block
+        Blocks in which lanes may be off.
+    """
+
+    def __init__(self, function: Function, flow: ControlFlow, seeds: Mapping[IRValue, Shape]) -> None:
+        self.function, self.flow = function, flow
+        self._shapes: dict[IRValue, Shape] = dict(seeds)
+        self._seeds = seeds
+        self.divergent_branches: set[Block] = set()
+        self.divergent_loops: set[Block] = set()
+        self.masked: set[Block] = set()
+        self._joins: set[Block] = set()
+        self._influences: dict[Block, set[Block]] = {}
+        self._loop_of: dict[Block, NaturalLoop] = {}
+        for loop in flow.loops:  # an outer one before those within it
+            for block in loop.blocks:
+                self._loop_of[block] = loop
+        self._order = flow.reverse_postorder
+        self._run_to_fixpoint()
+
+    def __getitem__(self, value: IRValue) -> Shape:
+        """The shape of a value; constants and parameters are uniform."""
+        if isinstance(value, (Instruction, Argument)):
+            return self._shapes.get(value, 0)
+        return 0
+
+    def loop_of(self, block: Block) -> NaturalLoop | None:
+        """The innermost loop of a block."""
+        return self._loop_of.get(block)
+
+    def is_uniform(self, value: IRValue) -> bool:
+        """Whether all lanes have the same."""
+        return self[value] == 0
+
+    def parts_within(self, block: Block, region: set[Block]) -> bool:
+        """Whether lanes may be off in a block that were on where the region was entered."""
+        return any(block in self._influence(each) for each in self.divergent_branches if each in region)
+
+    # -- the fixpoint
+
+    def _run_to_fixpoint(self) -> None:
+        changed = True
+        while changed:
+            changed = False
+            for block in self._order:
+                for each in block.instructions:
+                    if not each.form.is_void and self._update(each, block):
+                        changed = True
+            changed |= self._part_lanes()
+
+    def _update(self, each: Instruction, block: Block) -> bool:
+        if each in self._seeds:
+            return False
+        known = each in self._shapes
+        if known and self._shapes[each] is VARYING:
+            return False
+        new, is_known = self._transfer(each, block)
+        if not is_known or (known and new == self._shapes[each]):
+            return False
+        # A second value of a stride, as of a phi, is none.
+        self._shapes[each] = VARYING if known else new
+        return True
+
+    def _part_lanes(self) -> bool:
+        """Note the branches that are divergent by now, and what follows of them."""
+        changed = False
+        for block in self._order:
+            if block in self.divergent_branches:
+                continue
+            end = block.terminator
+            if end.opcode == "br" and len(block.successors) > 1 and not self.is_uniform(end.operands[0]):
+                self.divergent_branches.add(block)
+                self._follow(block, self.flow.successors[block])
+                changed = True
+        for loop in self.flow.loops:
+            if loop.header is None or loop.header in self.divergent_loops:
+                continue
+            exiting = loop.exiting
+            if any(block in self.divergent_branches or self.parts_within(block, loop.blocks) for block in exiting):
+                self.divergent_loops.add(loop.header)
+                self.masked |= loop.blocks
+                self._follow_loop(loop)
+                changed = True
+        return changed
+
+    def _influence(self, branch: Block) -> set[Block]:
+        """The blocks between a branch and its immediate post-dominator."""
+        known = self._influences.get(branch)
+        if known is not None:
+            return known
+        end = self.flow.post_dominators.parent.get(branch)
+        found = self._influences[branch] = set()
+        pending = [*self.flow.successors[branch]]
+        while pending:
+            block = pending.pop()
+            if block is end or block in found:
+                continue
+            found.add(block)
+            pending += self.flow.successors[block]
+        return found
+
+    def _follow(self, branch: Block, targets: list[Block]) -> None:
+        self.masked |= self._influence(branch)
+        self._join(branch, targets)
+
+    def _follow_loop(self, loop: NaturalLoop) -> None:
+        """Values that leave the loop vary, and so do joins of its exits."""
+        exits = loop.exits
+        for target in exits:
+            for phi in target.phis:
+                inside = [value for value, source in phi.incoming if source in loop.blocks]
+                if any(isinstance(value, Instruction) and value.block in loop.blocks for value in inside):
+                    self._shapes[phi] = VARYING
+        for block in loop.exiting:
+            self.masked |= self._influence(block) if len(exits) > 1 else set()
+        if len(exits) > 1:
+            assert loop.header is not None
+            self._join(loop.header, exits)
+
+    def _join(self, origin: Block, targets: list[Block]) -> None:
+        """Mark the blocks that paths from different targets come to first together.
+
+        Labels are handed along edges, but not back to a loop's header that the origin is in: lanes that come there
+        again are all those that stayed.
+        """
+        labels: dict[Block, Block] = {}
+        joins: set[Block] = set()
+        position = {block: number for number, block in enumerate(self._order)}
+        pending: set[Block] = set()
+        for target in targets:
+            self._label(target, target, labels, joins, pending)
+        while pending:
+            block = min(pending, key=position.__getitem__)
+            pending.remove(block)
+            for target in self.flow.successors[block]:
+                if position[target] <= position[block]:
+                    continue  # a back edge
+                self._label(target, labels[block], labels, joins, pending)
+        self._joins |= joins
+        for block in joins:
+            for phi in block.phis:
+                self._shapes[phi] = VARYING
+
+    def _label(
+        self, block: Block, label: Block, labels: dict[Block, Block], joins: set[Block], pending: set[Block]
+    ) -> None:
+        known = labels.get(block)
+        if known is None:
+            labels[block] = label
+            pending.add(block)
+        elif known is not label and block not in joins:
+            joins.add(block)
+            labels[block] = block  # what follows comes from here
+            pending.add(block)
+
+    # -- transfer
+
+    def _transfer(self, each: Instruction, block: Block) -> tuple[Shape, bool]:
+        """The shape of a result, and whether it is known yet."""
+        if each.opcode == "phi":
+            if block in self._joins:
+                return VARYING, True
+            incoming = [value for value, _ in each.incoming]
+            known = [value for value in incoming if self._is_known(value)]
+            found = {self[value] for value in known}
+            if not known:
+                return VARYING, False
+            return (found.pop(), True) if len(found) == 1 else (VARYING, True)
+        operands = [value for value in each.operands if not isinstance(value, Block)]
+        if not all(map(self._is_known, operands)):
+            return VARYING, False
+        shapes = [self[value] for value in operands]
+        if each.opcode == "alloca":
+            return private_step(each), True
+        if each.opcode in ("atomicrmw", "cmpxchg"):
+            return VARYING, True
+        if all(shape == 0 for shape in shapes):
+            return (0 if self._keeps_uniform(each) else VARYING), True
+        return self._of_operands(each, operands, shapes), True
+
+    def _is_known(self, value: IRValue) -> bool:
+        return not isinstance(value, Instruction) or value in self._shapes
+
+    def _keeps_uniform(self, each: Instruction) -> bool:
+        if each.opcode == "call":
+            name = each.callee
+            return name.startswith("llvm.") or "memory(none)" in _attributes_of(self.function, name)
+        return each.opcode != "load" or each.form.is_plain
+
+    def _of_operands(self, each: Instruction, operands: list[IRValue], shapes: list[Shape]) -> Shape:
+        if each.opcode in _SAME_STRIDE:
+            return shapes[0]
+        if VARYING in shapes or not isinstance(each.type, (IntType, PointerType)):
+            return VARYING
+        first = shapes[0]
+        assert first is not None
+        if each.opcode == "getelementptr":
+            steps = element_steps(each)
+            if steps is None:
+                return VARYING
+            # A stride of an index of fewer bits may wrap on its way.
+            total = first
+            for operand, shape, step in zip(operands[1:], shapes[1:], steps, strict=True):
+                assert shape is not None
+                if shape and not (isinstance(operand.type, IntType) and operand.type.bits == 64):
+                    return VARYING
+                total += shape * step
+            return total
+        if each.opcode in ("add", "sub"):
+            assert shapes[1] is not None
+            return _wrapped(first + (shapes[1] if each.opcode == "add" else -shapes[1]), each)
+        if each.opcode == "or" and "disjoint" in each.flags:
+            assert shapes[1] is not None
+            return _wrapped(first + shapes[1], each)
+        if each.opcode == "mul":
+            for one, other in ((0, 1), (1, 0)):
+                number, shape = operands[one].integer, shapes[other]
+                if number is not None and shape is not None:
+                    return _wrapped(shape * number, each)
+        if each.opcode == "shl" and (number := operands[1].integer) is not None:
+            return _wrapped(first << number, each)
+        if each.opcode == "trunc":
+            return _wrapped(first, each)
+        return VARYING
+
+
+def _wrapped(stride: int, each: Instruction) -> Shape:
+    """A stride as a signed number of the result's bits."""
+    assert isinstance(each.type, IntType)
+    half = 1 << (each.type.bits - 1)
+    return (stride + half) % (2 * half) - half
+
+
+def _attributes_of(function: Function, name: str) -> str:
+    called = function.module.functions.get(name)
+    return "" if called is None else called.attributes

@@ -1,0 +1,498 @@
+"""Whole-function vectorisation: code of one work-item becomes code of several that go through it together.
+
+Branches on which all lanes agree stay branches. Where lanes may part, both sides are executed one after the other, each
+under the mask of the lanes that came there (partial linearisation). A loop that lanes leave in different iterations
+goes on while a lane is in it. Values that are used in other blocks go through memory, which LLVM's passes take away
+again: they place the phis.
+
+References
+----------
+S. Moll, S. Hack, "Partial Control-Flow Linearization", 2018.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from kapi_cpu.emission.vectorize.lanes import LaneEmitter, NotVectorizableError
+from kapi_cpu.emission.vectorize.shapes import VARYING, Shapes
+from kapi_lowering.emission.llvm_ir import Block, Function, Instruction, IRValue, NaturalLoop
+
+__all__ = ["Vectorizer"]
+
+_Node = Block | NaturalLoop
+_Level = NaturalLoop | None
+
+_WORTH_A_CHECK = ("load", "store", "call", "atomicrmw", "cmpxchg", "sdiv", "udiv", "srem", "urem", "fence")
+_FEW = 8
+"""Instructions that are executed with no lane on rather than branched over."""
+
+
+class Vectorizer:
+    """Writes the lanes' code of a function.
+
+    Parameters
+    ----------
+    source : Function
+        Of one work-item, in loop-simplified and loop-closed form, with one return.
+    target : Function
+        Gets the blocks. It has an entry, for what is allocated, and a second block, which has been begun; both are
+        ended here.
+    lanes : int
+        How many.
+    shapes : Shapes
+        Of the source.
+    emitter : LaneEmitter
+        For the target; its `values` has what stands for parameters and for what asks for the work-item.
+    mask : IRValue or None
+        The lanes that are on at the beginning, of which there is one at least; None for all.
+    """
+
+    def __init__(
+        self, source: Function, target: Function, lanes: int, shapes: Shapes, emitter: LaneEmitter, mask: IRValue | None
+    ) -> None:
+        self.source, self.target, self.lanes, self.shapes, self.lane = source, target, lanes, shapes, emitter
+        self.flow, self._entry_mask = shapes.flow, mask
+        self._given = dict(emitter.values)
+        self._position: dict[Block, int] = {}
+        self._entries: dict[_Node, Block] = {}
+        self._deferred: dict[_Node, set[Block]] = {}
+        self._outer: dict[NaturalLoop, set[Block]] = {}
+        self._after: dict[NaturalLoop, Block] = {}
+        self._slots: dict[IRValue, IRValue] = {}
+        self._phis: dict[Instruction, IRValue] = {}
+        self._masks: dict[Block, IRValue] = {}
+        self._edges: dict[tuple[Block, Block], IRValue] = {}
+        self._live: dict[NaturalLoop, IRValue] = {}
+        self._nonempty: set[Block] = set()
+        self._direct: set[Block] = set()
+        self._modes: dict[Block, tuple[str, Block | None]] = {}
+        self._number_blocks(None, source.entry)
+        self._find_modes()
+        self._make_slots()
+
+    def run(self) -> None:
+        """Write all blocks."""
+        self._zero_edges(None)
+        self.lane.jump(self._entry_of(self.source.entry))
+        self._process(None)
+        self.lane.allocas.emit("br label ?", self.target.blocks[1])
+
+    # -- the order of blocks: topological but for back edges, those of a loop next to each other
+
+    def _number_blocks(self, level: _Level, first: Block) -> None:
+        for node in self._nodes(level, first):
+            if isinstance(node, NaturalLoop):
+                assert node.header is not None
+                self._number_blocks(node, node.header)
+            else:
+                self._position[node] = len(self._position)
+
+    def _nodes(self, level: _Level, first: Block) -> list[_Node]:
+        """The nodes of a level, those that one dominates right behind it, and each behind those that lead to it."""
+        order = self._topological(level, first)
+        children: dict[_Node, list[_Node]] = {node: [] for node in order}
+        for node in order[1:]:
+            block = node.header if isinstance(node, NaturalLoop) else node
+            above = self.flow.dominators.parent[block]  # type: ignore[index]
+            parent = self._node_at(level, above)  # type: ignore[arg-type]
+            children[parent].append(node)  # type: ignore[index]
+        compact: list[_Node] = []
+        pending = order[:1]
+        while pending:
+            node = pending.pop()
+            compact.append(node)
+            pending += reversed(children[node])
+        return compact
+
+    def _topological(self, level: _Level, first: Block) -> list[_Node]:
+        seen: set[_Node] = {first}
+        order: list[_Node] = []
+        stack: list[tuple[_Node, list[Block]]] = [(first, self._targets(first))]
+        while stack:
+            at, targets = stack[-1]
+            while targets:
+                target = targets.pop()
+                following = self._node_at(level, target)
+                if following is None or following in seen or (level is not None and target is level.header):
+                    continue
+                seen.add(following)
+                stack.append((following, self._targets(following)))
+                break
+            else:
+                order.append(at)
+                stack.pop()
+        return order[::-1]
+
+    def _targets(self, node: _Node) -> list[Block]:
+        return [*node.exits] if isinstance(node, NaturalLoop) else [*self.flow.successors[node]]
+
+    def _node_at(self, level: _Level, block: Block) -> _Node | None:
+        """The block, or the loop around it, that is a node of a level; None if it is outside of it."""
+        node: _Node = block
+        loop = self.shapes.loop_of(block)
+        while loop is not level:
+            if loop is None:
+                return None
+            node, loop = loop, loop.parent
+        return node
+
+    def _first(self, node: _Node) -> int:
+        block = node.header if isinstance(node, NaturalLoop) else node
+        assert block is not None
+        return self._position[block]
+
+    # -- masks
+
+    def _is_divergent(self, loop: NaturalLoop) -> bool:
+        return loop.header in self.shapes.divergent_loops
+
+    def _find_modes(self) -> None:
+        """How each block gets its mask.
+
+        "level": that of its loop or of the function; "same": that of another block; "edges": those of the edges that
+        lead to it. The mask of a loop's header is the loop's own; what the loop begins with is kept under the loop.
+        """
+        dominators, post = self.flow.dominators, self.flow.post_dominators
+        for block in self._position:
+            loop = self.shapes.loop_of(block)
+            inner: set[Block] = set()
+            level = loop
+            if loop is not None and loop.header is block:
+                level, inner = loop.parent, loop.blocks
+            region = (level.blocks if level is not None else set(self._position)) - inner
+            if not self.shapes.parts_within(block, region):
+                self._modes[block] = ("level", None)
+                continue
+            above = dominators.parent.get(block)
+            while above is not None and not (self.shapes.loop_of(above) is level and post.dominates(block, above)):
+                above = dominators.parent.get(above)
+            self._modes[block] = ("edges", None) if above is None else ("same", above)
+
+    def _make_slots(self) -> None:
+        mask_type = self.lane.mask_type()
+        for loop in self.flow.loops:
+            self._live[loop] = self.lane.alloca(mask_type, "live")
+        for block in self._position:
+            if self._modes[block][0] == "edges":
+                self._masks[block] = self.lane.alloca(mask_type, "mask")
+                for source in self.flow.predecessors[block]:
+                    if not self._is_back_edge(source, block):
+                        self._edges[source, block] = self.lane.alloca(mask_type, "edge")
+            for each in block.instructions:
+                if each.opcode == "phi":
+                    self._phis[each] = self.lane.alloca(self.lane.stored_type(each), "phi")
+                if each not in self._given and not each.form.is_void and self._is_used_elsewhere(each, block):
+                    if each.opcode != "alloca":
+                        self._slots[each] = self.lane.alloca(self.lane.stored_type(each), "value")
+
+    def _is_used_elsewhere(self, each: Instruction, block: Block) -> bool:
+        for user in each.users:
+            if user.opcode == "phi":
+                if any(value is each and source is not block for value, source in user.incoming):
+                    return True
+            elif user.block is not block:
+                return True
+        return False
+
+    def _is_back_edge(self, source: Block, target: Block) -> bool:
+        loop = self.shapes.loop_of(target)
+        return loop is not None and loop.header is target and source in loop.blocks
+
+    def _level_of(self, block: Block) -> _Level:
+        """The level of which a block, or the loop that it is the header of, is a node."""
+        loop = self.shapes.loop_of(block)
+        return loop.parent if loop is not None and loop.header is block else loop
+
+    def _zero_edges(self, level: _Level) -> None:
+        for (_, target), slot in self._edges.items():
+            if self._level_of(target) is level:
+                self.lane.builder.emit(f"store {self.lane.mask_type()} zeroinitializer, ptr ?", slot)
+
+    def _level_mask(self, level: _Level) -> IRValue | None:
+        if level is None:
+            return self._entry_mask
+        if not self._is_masked(level):
+            return None
+        return self._loaded(self._live[level])
+
+    def _is_masked(self, level: _Level) -> bool:
+        """Whether lanes may be off that were on at the beginning, or are off from there."""
+        if level is None:
+            return self._entry_mask is not None
+        if self._is_divergent(level):
+            return True
+        assert level.header is not None
+        mode, same = self._modes[level.header]
+        if mode == "level":
+            return self._is_masked(level.parent)
+        return mode == "edges" or self._is_block_masked(same)
+
+    def _is_block_masked(self, block: Block | None) -> bool:
+        assert block is not None
+        loop = self.shapes.loop_of(block)
+        if loop is not None and loop.header is block:
+            return self._is_masked(loop)
+        mode, same = self._modes[block]
+        if mode == "level":
+            return self._is_masked(loop)
+        return mode == "edges" or self._is_block_masked(same)
+
+    def _loaded(self, slot: IRValue) -> IRValue:
+        return self.lane.builder.emit(f"load {self.lane.mask_type()}, ptr ?", slot)
+
+    def _mask_of(self, block: Block, level: _Level) -> tuple[IRValue | None, bool]:
+        """The mask of a node of a level, by its block, and whether a lane is on in it."""
+        mode, same = self._modes[block]
+        if mode == "level":
+            return self._level_mask(level), True
+        if mode == "same":
+            assert same is not None
+            loop = self.shapes.loop_of(same)
+            if loop is not None and loop.header is same:
+                mask = self._level_mask(loop)
+            elif self._modes[same][0] == "level":
+                mask = self._level_mask(level)
+            elif same in self._masks:
+                mask = self._loaded(self._masks[same])
+            else:
+                return self._mask_of(same, level)
+            return mask, same in self._nonempty or mask is None
+        masks = [self._loaded(slot) for (_, target), slot in self._edges.items() if target is block]
+        mask = masks[0]
+        for other in masks[1:]:
+            mask = self.lane.builder.emit(f"or {mask.type} ?, ?", mask, other)
+        return mask, False
+
+    # -- blocks of the target
+
+    def _entry_of(self, node: _Node) -> Block:
+        if node not in self._entries:
+            name = (node.header if isinstance(node, NaturalLoop) else node) or self.source.entry
+            label = name.quoted("pre" if isinstance(node, NaturalLoop) else "") or "block"
+            self._entries[node] = self.lane.block(label)
+        return self._entries[node]
+
+    def _resolve(self, level: _Level, targets: Iterable[Block]) -> Block:
+        """The block to jump to so that all these are come to, those further on later."""
+        wanted = set(targets)
+        if level is not None:
+            wanted.discard(level.header)
+        inside = {self._node_at(level, target) for target in wanted} - {None}
+        if inside:
+            following = min(inside, key=lambda node: self._first(node))  # type: ignore[arg-type]
+            assert following is not None
+            rest = {target for target in wanted if self._node_at(level, target) is not following}
+            self._deferred.setdefault(following, set()).update(rest)
+            return self._entry_of(following)
+        assert level is not None, wanted
+        if self._is_divergent(level):
+            return self._after[level]
+        return self._resolve(level.parent, wanted | self._outer[level])
+
+    def _process(self, level: _Level) -> None:
+        header = self.source.entry if level is None else level.header
+        assert header is not None
+        for node in self._nodes(level, header):
+            if isinstance(node, NaturalLoop):
+                self._loop(level, node)
+            else:
+                self._block(level, node)
+
+    # -- loops
+
+    def _loop(self, level: _Level, loop: NaturalLoop) -> None:
+        deferred = self._deferred.pop(loop, set())
+        header = loop.header
+        assert header is not None
+        exits = {*loop.exits}
+        self.lane.begin(self._entry_of(loop), None, True)
+        mask, is_nonempty = self._mask_of(header, level)
+        if mask is not None and not is_nonempty:
+            body = self.lane.block("some")
+            self.lane.branch(self.lane.any(mask), body, self._resolve(level, deferred | exits))
+            self.lane.begin(body, None, True)
+        if self._is_masked(loop):
+            held = self.lane.all_on() if mask is None else mask
+            self.lane.builder.emit(f"store {held.type} ?, ptr ?", held, self._live[loop])
+        self._nonempty.add(header)
+        self._outer[loop] = deferred
+        if self._is_divergent(loop):
+            self._after[loop] = self.lane.block("left")
+        self.lane.jump(self._entry_of(header))
+        self._process(loop)
+        if self._is_divergent(loop):
+            self.lane.begin(self._after[loop], None, True)
+            self.lane.jump(self._resolve(level, deferred | exits))
+
+    # -- blocks
+
+    def _block(self, level: _Level, block: Block) -> None:
+        deferred = self._deferred.pop(block, set())
+        is_header = level is not None and level.header is block
+        self.lane.begin(self._entry_of(block), None, True)
+        self.lane.values = dict(self._given)
+        if is_header:
+            mask, is_nonempty = self._level_mask(level), True
+            self._zero_edges(level)
+        else:
+            mask, is_nonempty = self._mask_of(block, level)
+        if block in self._masks:
+            assert mask is not None
+            self.lane.builder.emit(f"store {mask.type} ?, ptr ?", mask, self._masks[block])
+        is_nonempty = is_nonempty or mask is None
+        if mask is not None and not is_nonempty and self._is_worth_a_check(block):
+            body = self.lane.block(block.quoted("on") or "on")
+            self.lane.branch(self.lane.any(mask), body, self._resolve(level, deferred | self._past(block)))
+            self.lane.begin(body, None, True)
+            is_nonempty = True
+        if is_nonempty:
+            self._nonempty.add(block)
+        self.lane.mask, self.lane.is_nonempty = mask, is_nonempty
+        for each in block.instructions[:-1]:
+            self._instruction(each, block)
+        self._end(level, block, deferred)
+
+    def _past(self, block: Block) -> set[Block]:
+        """Where to go on from a block in which no lane is on: behind all that only its lanes come to."""
+        post = self.flow.post_dominators.parent
+        at = post.get(block)
+        while at is not None and self._position[at] > self._position[block]:
+            mode, same = self._modes[at]
+            while mode == "same" and same is not block:
+                assert same is not None
+                mode, same = self._modes[same]
+            if mode != "same":
+                return {at}
+            at = post.get(at)
+        return set()
+
+    def _is_worth_a_check(self, block: Block) -> bool:
+        if len(block.instructions) > _FEW or any(each.opcode in _WORTH_A_CHECK for each in block.instructions):
+            return True
+        # What is uniform at a join must come from an edge that was taken.
+        return (
+            any(self.shapes[phi] is not VARYING for target in self.flow.successors[block] for phi in target.phis)
+            or len(self.flow.successors[block]) > 1
+        )
+
+    def _instruction(self, each: Instruction, block: Block) -> None:
+        if each in self._given:
+            return
+        if each.opcode == "phi":
+            type_ = self.lane.stored_type(each)
+            self.lane.values[each] = self.lane.builder.emit(f"load {type_}, ptr ?", self._phis[each])
+        else:
+            self._fetch_operands(each)
+            self.lane.emit(each)
+            if each.opcode == "alloca":
+                self._given[each] = self.lane.values[each]
+        if each in self._slots:
+            held = self.lane.values[each]
+            self.lane.builder.emit(f"store {held.type} ?, ptr ?", held, self._slots[each])
+
+    def _fetch_operands(self, each: Instruction) -> None:
+        for operand in each.operands:
+            self._fetch(operand)
+
+    def _fetch(self, value: IRValue) -> None:
+        if value in self._slots and value not in self.lane.values:
+            type_ = self.lane.stored_type(value)
+            self.lane.values[value] = self.lane.builder.emit(f"load {type_}, ptr ?", self._slots[value])
+
+    # -- ends of blocks
+
+    def _end(self, level: _Level, block: Block, deferred: set[Block]) -> None:
+        end = block.terminator
+        if end.opcode == "ret":
+            self.lane.builder.emit("ret void")
+            return
+        if end.opcode != "br":
+            raise NotVectorizableError(f"the instruction {end.opcode}")
+        targets = block.successors
+        if len(targets) == 1:
+            self._edge(level, block, targets[0], self.lane.mask)
+            self._leave(level, block, {*targets}, deferred, self.lane.mask)
+            return
+        condition = end.operands[0]
+        self._fetch(condition)
+        if targets[0] is targets[1]:
+            self._edge(level, block, targets[0], self.lane.mask)
+            self._leave(level, block, {*targets}, deferred, self.lane.mask)
+        elif self.shapes.is_uniform(condition):
+            mask, values = self.lane.mask, self.lane.values
+            is_nonempty = self.lane.is_nonempty
+            blocks = [self.lane.block("edge") for _ in targets]
+            self.lane.branch(self.lane.fetch(condition), *blocks)
+            for target, edge in zip(targets, blocks, strict=True):
+                self.lane.begin(edge, mask, is_nonempty)
+                self.lane.values = dict(values)
+                self._edge(level, block, target, mask)
+                self._leave(level, block, {target}, deferred, mask)
+        else:
+            chosen = self.lane.vector(condition)
+            masks = [self.lane.both(self.lane.mask, chosen), self.lane.both(self.lane.mask, self.lane.negated(chosen))]
+            pairs = [*zip(targets, masks, strict=True)]
+            # What a loop hands back must not be overwritten before what leaves it is kept.
+            pairs.sort(key=lambda pair: self._is_back_edge(block, pair[0]))
+            for target, mask in pairs:
+                self._edge(level, block, target, mask, is_part=True)
+            back = next((mask for target, mask in pairs if self._is_back_edge(block, target)), None)
+            self._leave(level, block, {*targets}, deferred, back)
+
+    def _leave(
+        self, level: _Level, block: Block, targets: set[Block], deferred: set[Block], back: IRValue | None
+    ) -> None:
+        """Jump to what comes next."""
+        if level is not None and level.header in targets:
+            header = self._entry_of(level.header)
+            if not self._is_divergent(level):
+                self.lane.jump(header)
+                return
+            held = self.lane.all_on() if back is None else back
+            self.lane.branch(self.lane.any(held), header, self._after[level])
+            return
+        self.lane.jump(self._resolve(level, targets | deferred))
+
+    def _edge(self, level: _Level, block: Block, target: Block, mask: IRValue | None, is_part: bool = False) -> None:
+        """Hand on along an edge: the mask, and the values of phis."""
+        is_back = self._is_back_edge(block, target)
+        held = self.lane.all_on() if mask is None else mask
+        if is_back:
+            loop = self.shapes.loop_of(target)
+            assert loop is not None
+            if self._is_divergent(loop):
+                self.lane.builder.emit(f"store {held.type} ?, ptr ?", held, self._live[loop])
+        elif (block, target) in self._edges:
+            slot = self._edges[block, target]
+            old = self._loaded(slot)
+            both = self.lane.builder.emit(f"or {held.type} ?, ?", old, held)
+            self.lane.builder.emit(f"store {both.type} ?, ptr ?", both, slot)
+        handed = []
+        for phi in target.phis:
+            value = phi.incoming_from(block)
+            self._fetch(value)
+            is_varying = self.shapes[phi] is VARYING
+            handed.append((phi, self.lane.vector(value) if is_varying else self.lane.scalar(value)))
+        for phi, value in handed:
+            slot = self._phis[phi]
+            if mask is not None and not is_back and self._is_blended(block, target):
+                old = self.lane.builder.emit(f"load {value.type}, ptr ?", slot)
+                if self.shapes[phi] is VARYING:
+                    text = f"select {mask.type} ?, {value.type} ?, {value.type} ?"
+                    value = self.lane.builder.emit(text, mask, value, old)
+                elif is_part or not self.lane.is_nonempty:
+                    text = f"select i1 ?, {value.type} ?, {value.type} ?"
+                    value = self.lane.builder.emit(text, self.lane.any(mask), value, old)
+            self.lane.builder.emit(f"store {value.type} ?, ptr ?", value, slot)
+
+    def _is_blended(self, block: Block, target: Block) -> bool:
+        """Whether other lanes may bring other values there, on another edge or in another iteration."""
+        if len([each for each in self.flow.predecessors[target] if not self._is_back_edge(each, target)]) > 1:
+            return True
+        loop = self.shapes.loop_of(block)
+        while loop is not None and target not in loop.blocks:
+            if self._is_divergent(loop):
+                return True
+            loop = loop.parent
+        return False

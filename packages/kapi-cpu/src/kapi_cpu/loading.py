@@ -1,0 +1,140 @@
+"""Object code into this process, and calls of it."""
+
+from __future__ import annotations
+
+import ctypes
+import ctypes.util
+import itertools
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+import llvmlite.binding as llvm
+import numpy as np
+
+from kapi_cpu.emission.launch_record import WORDS
+from kapi_cpu.emission.object_code import ObjectCode
+from kapi_cpu.module import ALIGNMENT, CpuModule
+
+__all__ = ["GroupRange", "LoadedKernel", "load"]
+
+_Axes = tuple[int, int, int]
+
+
+def _next_half(start: int, end: int) -> int:
+    x, y = np.array([start, end], np.uint16).view(np.float16)
+    with np.errstate(all="ignore"):
+        return int(np.array([np.nextafter(x, y)]).view(np.uint16)[0])
+
+
+def _narrowed(x: float) -> float:
+    """The float16 of a float, in the low half of a float32: that is where compiled code looks for it."""
+    with np.errstate(all="ignore"):
+        bits = np.array([x]).astype(np.float16).view(np.uint16).astype(np.uint32)
+    return float(bits.view(np.float32)[0])
+
+
+def _widened(x: float) -> float:
+    """The number that a float16 in the low half of a float32 is."""
+    return float(np.array([x], np.float32).view(np.float16)[0])
+
+
+_CALLED: dict[str, Any] = {
+    "kapi_nextafter16": ctypes.CFUNCTYPE(ctypes.c_uint16, ctypes.c_uint16, ctypes.c_uint16)(_next_half),
+    # Processors without float16 call these, and no library of Python's process has them.
+    "__truncdfhf2": ctypes.CFUNCTYPE(ctypes.c_float, ctypes.c_double)(_narrowed),
+    "__truncsfhf2": ctypes.CFUNCTYPE(ctypes.c_float, ctypes.c_float)(_narrowed),
+    "__extendhfsf2": ctypes.CFUNCTYPE(ctypes.c_float, ctypes.c_float)(_widened),
+}
+_numbers = itertools.count()
+
+
+@cache
+def _linker() -> Any:
+    """The one linker of the process, which knows what compiled code calls."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    llvm.load_library_permanently(ctypes.util.find_library("m") or "libm.so.6")
+    return llvm.create_lljit_compiler(
+        llvm.Target.from_default_triple().create_target_machine(
+            cpu=llvm.get_host_cpu_name(),
+            features=llvm.get_host_cpu_features().flatten(),
+            reloc="static",
+            codemodel="large",
+            jit=True,
+        ),
+        use_jit_link=False,
+        suppress_errors=False,
+    )
+
+
+class LoadedKernel:
+    """A kernel in the memory of this process.
+
+    Attributes
+    ----------
+    module : CpuModule
+        What was loaded.
+    address : int
+        That of the entry point.
+    lanes, context_bytes : int
+        The module's.
+    call : callable
+        The entry point, which takes the addresses of the packed arguments and of a launch's record, and lets other
+        Python threads run.
+    """
+
+    def __init__(self, module: CpuModule) -> None:
+        code = ObjectCode.of(module.code)
+        self.module, self.lanes, self.context_bytes = module, code.lanes, code.context_bytes
+        builder = llvm.JITLibraryBuilder().add_current_process().add_object_img(code.image)
+        for name, function in _CALLED.items():
+            builder.import_symbol(name, ctypes.cast(function, ctypes.c_void_p).value)
+        self._library = builder.export_symbol(module.entry_point).link(_linker(), f"kapi.{next(_numbers)}")
+        self.address: int = self._library[module.entry_point]
+        kind = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
+        self.call: Callable[[int, int], None] = kind(self.address)
+
+
+def load(module: CpuModule) -> LoadedKernel:
+    """Load a module that was compiled for this processor."""
+    return LoadedKernel(module)
+
+
+class GroupRange:
+    """What one thread runs of a launch: its record, and memory for one work-group at a time.
+
+    Parameters
+    ----------
+    kernel : LoadedKernel
+        Of the launch.
+    global_size, local_size : tuple of int
+        Work-items on each of three axes, the fastest first; groups at the end may be cut off.
+    counts : sequence of int
+        The number of elements of each parameter that is local memory.
+    """
+
+    def __init__(self, kernel: LoadedKernel, global_size: _Axes, local_size: _Axes, counts: Sequence[int] = ()) -> None:
+        self.kernel = kernel
+        groups = [-(-whole // part) for whole, part in zip(global_size, local_size, strict=True)]
+        local, scratch, context, total = kernel.module.group_memory(counts, local_size)
+        self._memory = np.empty(total + ALIGNMENT, np.uint8)
+        base = -(-self._memory.ctypes.data // ALIGNMENT) * ALIGNMENT
+        self.count = groups[0] * groups[1] * groups[2]
+        words = (*global_size, *local_size, *groups, 0, self.count, base + local, base + scratch, base + context)
+        self._record = (ctypes.c_int64 * len(WORDS))(*words)
+        self._address = ctypes.addressof(self._record)
+
+    def run(self, packed: int, first: int = 0, end: int | None = None) -> None:
+        """Run the groups of these linear ids, the last excluded; all are run by default.
+
+        Parameters
+        ----------
+        packed : int
+            The address of the packed arguments.
+        first, end : int
+            Linear ids.
+        """
+        self._record[WORDS.index("first_group")] = first
+        self._record[WORDS.index("end_group")] = self.count if end is None else end
+        self.kernel.call(packed, self._address)

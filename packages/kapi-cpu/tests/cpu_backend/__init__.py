@@ -1,0 +1,127 @@
+"""Kernels on NumPy arrays, compiled for the processor and run on this thread."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from collections.abc import Iterator, Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+import kapi_sim
+from kapi_cpu import CpuTarget, compile_kernel
+from kapi_cpu.loading import GroupRange, LoadedKernel, load
+from kapi_lowering import FAILURE_RECORD_SIZE, Failure, FailureRecord
+from kapi_types import ArrayType, ItemType, NdItemType, typeof_argument
+from kapi_types.kernel_api import tuple_of
+
+__all__ = ["Cpu"]
+
+LONGEST_GROUP = 1024
+
+
+class Cpu:
+    """A backend of the conformance suite.
+
+    Parameters
+    ----------
+    target : CpuTarget, optional
+        What to compile for.
+
+    Attributes
+    ----------
+    kapi : object
+        The names of the kernel language, with a `call_kernel` that compiles.
+    lanes : list of int
+        Those of each launch.
+    """
+
+    def __init__(self, target: CpuTarget | None = None) -> None:
+        self.target, self.lanes = target, list[int]()
+        names = {name: getattr(kapi_sim, name) for name in kapi_sim.__all__}
+        self.kapi = SimpleNamespace(**names | {"call_kernel": self.call}, __name__="kapi_cpu")
+
+    def to_device(self, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """A copy."""
+        return array.copy()
+
+    def to_host(self, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """The array."""
+        return array
+
+    def call(self, kernel: Any, space: Any, *args: Any) -> tuple[Failure, FailureRecord] | None:
+        """Launch a kernel; returns what went wrong first in debug mode."""
+        has_groups = isinstance(space, kapi_sim.NdRange)
+        extents = tuple(space.global_range) if has_groups else tuple(space)
+        types = [(NdItemType if has_groups else ItemType)(len(extents)), *map(_type_of, args)]
+        loaded = load(compile_kernel(kernel.py_func, types, options=kernel.options, target=self.target))
+        self.lanes.append(loaded.lanes)
+        local = tuple(space.local_range) if has_groups else (*(1 for _ in extents[1:]), min(extents[-1], LONGEST_GROUP))
+        return _run(loaded, extents, tuple(max(1, extent) for extent in local), args)
+
+
+def _run(
+    loaded: LoadedKernel, extents: Sequence[int], local: Sequence[int], args: Any
+) -> tuple[Failure, FailureRecord] | None:
+    module = loaded.module
+    groups = [-(-whole // part) for whole, part in zip(extents, local, strict=True)]
+    record = ctypes.create_string_buffer(FAILURE_RECORD_SIZE)
+    owners: dict[str, Any] = {each.name: leaf for each, leaf in zip(module.parameters, _leaves(args), strict=True)}
+    owners |= {"range": extents, "local_range": local, "group_range": groups, "failure": ctypes.addressof(record)}
+    taken: dict[tuple[str, str], int] = {}
+    values = []
+    for each in module.layout.fields:
+        number = taken.get((each.owner, each.role), 0)
+        taken[each.owner, each.role] = number + 1
+        values.append(_value(owners[each.owner], each.role, number))
+    packed = ctypes.create_string_buffer(module.layout.pack(values) + bytes(8))
+    if module.is_linear:
+        extents, local = [math.prod(extents)], [math.prod(local)]
+    counts = [math.prod(_shape(owners[each.name])) for each in module.parameters if each.kind == "local"]
+    GroupRange(loaded, _axes(extents), _axes(local), counts).run(ctypes.addressof(packed))
+    found = FailureRecord.read(record.raw)
+    return None if found is None else (module.failures[found.number], found)
+
+
+def _axes(extents: Sequence[int]) -> tuple[int, int, int]:
+    first, second, third = [*reversed(extents), 1, 1][:3]
+    return first, second, third
+
+
+def _shape(owner: Any) -> tuple[int, ...]:
+    return owner.shape if isinstance(owner.shape, tuple) else (owner.shape,)
+
+
+def _type_of(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return tuple_of(value, tuple(map(_type_of, value)))
+    if not isinstance(value, np.ndarray):
+        return typeof_argument(value)
+    layout = "C" if value.flags.c_contiguous else "F" if value.flags.f_contiguous else "A"
+    return ArrayType(typeof_argument(value.dtype.type(0)), value.ndim, layout)
+
+
+def _value(owner: Any, role: str, number: int) -> Any:
+    if role in ("range", "local_range", "group_range"):
+        return owner[number]
+    if role == "failure":
+        return owner
+    if role == "pointer":
+        return owner.ctypes.data
+    if role == "shape":
+        return _shape(owner)[number]
+    if role == "stride":
+        return owner.strides[number] // owner.itemsize
+    if isinstance(owner, (complex, np.complexfloating)):
+        return owner.imag if number else owner.real
+    return owner.item() if isinstance(owner, np.generic) else owner
+
+
+def _leaves(arguments: Any) -> Iterator[Any]:
+    for each in arguments:
+        if isinstance(each, tuple):
+            yield from _leaves(each)
+        else:
+            yield each

@@ -1,0 +1,132 @@
+"""Barriers by fission: wherever they stand, work-groups give what the simulator gives."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from cpu_backend import Cpu
+
+import kapi_sim as kapi
+from kapi_cpu import host_target
+
+GROUPS = ((64, 16), (21, 7), (6, 3), (40, 40))
+
+
+def in_a_loop(item: kapi.NdItem, a, out, tile):
+    i, k, n = item.get_global_id(0), item.get_local_id(0), item.get_local_range(0)
+    tile[k] = a[i]
+    kapi.group_barrier(item.get_group())
+    total = 0
+    for step in range(n):
+        total = total * 3 + tile[(k + step) % n]
+        kapi.group_barrier(item.get_group())
+        if k == step:
+            tile[k] += total
+        kapi.group_barrier(item.get_group())
+    out[i] = total
+
+
+@kapi.device_func
+def turned(group, tile, k, n, x):
+    tile[k] = x
+    kapi.group_barrier(group)
+    found = tile[(k + 1) % n]
+    kapi.group_barrier(group)
+    return found
+
+
+def in_a_function(item: kapi.NdItem, a, out, tile):
+    i, k, n = item.get_global_id(0), item.get_local_id(0), item.get_local_range(0)
+    x = a[i]
+    for _ in range(3):
+        x = 2 * turned(item.get_group(), tile, k, n, x) + x
+    out[i] = x
+
+
+def in_a_branch(item: kapi.NdItem, a, out, tile):
+    i, k, n = item.get_global_id(0), item.get_local_id(0), item.get_local_range(0)
+    tile[k] = a[i]
+    if a[0] > 50:
+        kapi.group_barrier(item.get_group())
+        out[i] = tile[n - 1 - k]
+    else:
+        if k % 2:
+            tile[k] -= 1
+        kapi.group_barrier(item.get_group())
+        out[i] = -tile[(k + 2) % n]
+
+
+def group_algorithms(item: kapi.NdItem, a, out, tile):
+    group = item.get_group()
+    i, k = item.get_global_id(0), item.get_local_id(0)
+    tile[k] = a[i]
+    for step in range(3):
+        total = kapi.reduce_over_group(group, a[i] * (step + 1), kapi.plus)
+        before = kapi.exclusive_scan_over_group(group, a[i], kapi.maximum)
+        first = kapi.group_broadcast(group, a[i], step)
+        out[i] += total + 7 * before + 11 * first
+        if kapi.any_of_group(group, a[i] == 1):
+            out[i] += 1
+
+
+def private_memory(item: kapi.NdItem, a, out, tile):
+    i, k, n = item.get_global_id(0), item.get_local_id(0), item.get_local_range(0)
+    kept = kapi.PrivateArray(4, np.int64)
+    for j in range(4):
+        kept[j] = a[i] + j
+    tile[k] = kept[a[i] % 4]
+    kapi.group_barrier(item.get_group())
+    kept[k % 4] = tile[(k + 1) % n]
+    kapi.group_barrier(item.get_group())
+    for j in range(4):
+        out[i] = out[i] * 5 + kept[j]
+
+
+KERNELS = (in_a_loop, in_a_function, in_a_branch, group_algorithms, private_memory)
+
+
+@pytest.mark.parametrize("lanes", [0, 1, 4])
+@pytest.mark.parametrize("function", KERNELS)
+def test_barriers_hold_wherever_they_stand(function, lanes):
+    kernel = kapi.kernel(function)
+    cpu = Cpu(replace(host_target(), lanes=lanes))
+    for size, local in GROUPS:
+        a = np.random.default_rng(size).integers(0, 100, size)
+        space = kapi.NdRange((size,), (local,))
+        given = [(a.copy(), np.full(size, 5), kapi.LocalAccessor(local, np.int64)) for _ in range(2)]
+        kapi.call_kernel(kernel, space, *given[0])
+        cpu.call(kernel, space, *given[1])
+        np.testing.assert_array_equal(given[1][1], given[0][1], err_msg=f"{size} in groups of {local}")
+
+
+@pytest.mark.parametrize(
+    ("size", "local"), [((8, 6), (4, 3)), ((4, 4), (4, 2)), ((64, 1), (16, 1)), ((4, 2, 6), (2, 1, 6))]
+)
+def test_sub_groups_follow_the_linear_id(size, local):
+    @kapi.kernel(sub_group_size=8)
+    def kernel(item: kapi.NdItem, out):
+        sub, i = item.get_sub_group(), item.get_global_linear_id()
+        out[i, 0] = item.get_local_linear_id() * 100 + item.get_global_id(item.dimensions - 1)
+        out[i, 1] = sub.get_local_id() * 100 + sub.get_group_id()
+        out[i, 2] = kapi.reduce_over_group(sub, i, kapi.plus)
+        out[i, 3] = kapi.inclusive_scan_over_group(sub, i, kapi.plus)
+
+    given = [np.zeros((int(np.prod(size)), 4), np.int64) for _ in range(2)]
+    kapi.call_kernel(kernel, kapi.NdRange(size, local), given[0])
+    Cpu().call(kernel, kapi.NdRange(size, local), given[1])
+    np.testing.assert_array_equal(given[1], given[0])
+
+
+def test_sums_of_a_group_keep_the_order_of_work_items():
+    @kapi.kernel
+    def kernel(item: kapi.NdItem, a, out):
+        out[item.get_global_id(0)] = kapi.reduce_over_group(item.get_group(), a[item.get_global_id(0)], kapi.plus)
+
+    a = (np.random.default_rng(1).random(96) * 10.0 ** (np.arange(96) % 9)).astype(np.float32)
+    out = np.zeros_like(a)
+    Cpu().call(kernel, kapi.NdRange((96,), (48,)), a, out)
+    for group in range(2):
+        total = np.float32(0)
+        for x in a[48 * group : 48 * group + 48]:
+            total += x
+        assert set(out[48 * group : 48 * group + 48].tolist()) == {float(total)}
