@@ -131,7 +131,7 @@ def tests(session: nox.Session) -> None:
     latest = [f"isolated({dist})" for dist in PACKAGES]
     alone = ["docs", "without_dpnp", "without_platform", "with_cuda", "build"]
     names = [*quick, "integration", "instruction_sets", *reversed(latest), *alone]
-    run_sessions(session, {name: nox_command(name) for name in names} | on_other_pythons(session))
+    run_sessions(session, {name: nox_command(name) for name in names} | on_other_interpreters(session))
 
 
 @nox.session(venv_backend="none")
@@ -140,7 +140,7 @@ def pythons(session: nox.Session) -> None:
     names = [*(f"isolated({dist})" for dist in reversed(PACKAGES)), "integration"]
     commands = {
         f"{name} on {version}": nox_command(name, version, path)
-        for version, path in found_pythons(session).items()
+        for version, path in found_interpreters(session).items()
         for name in names
     }
     run_sessions(session, commands)
@@ -333,7 +333,7 @@ def nightly(session: nox.Session, part: str) -> None:
     elif part == "minimums":
         run_with_lowest_versions(session)
     elif part == "pythons":
-        run_sessions(session, on_other_pythons(session), {"KAPI_ONE_IN": "1"})
+        run_sessions(session, on_other_interpreters(session), {"KAPI_ONE_IN": "1"})
     elif part == "instruction-sets":
         under_each_instruction_set(session, {"KAPI_NIGHTLY": "0"})
     elif part in REST:
@@ -377,7 +377,7 @@ def run_sessions(
         session.error(f"failed: {', '.join(failed)}")
 
 
-def found_pythons(session: nox.Session) -> dict[str, Path]:
+def found_interpreters(session: nox.Session) -> dict[str, Path]:
     """Look for the supported Pythons, or those that KAPI_PYTHONS names, which must all be there."""
     named = interpreters.wanted(os.environ)
     found = interpreters.find(named or interpreters.SUPPORTED)
@@ -389,9 +389,9 @@ def found_pythons(session: nox.Session) -> dict[str, Path]:
     return found
 
 
-def on_other_pythons(session: nox.Session) -> dict[str, list[str]]:
+def on_other_interpreters(session: nox.Session) -> dict[str, list[str]]:
     """Return the short form of `pythons`: a command for each Python found, but for the one that runs everything."""
-    found = found_pythons(session)
+    found = found_interpreters(session)
     others = {version: path for version, path in found.items() if version != interpreters.running()}
     return {f"brief on {version}": nox_command("brief", version, path) for version, path in others.items()}
 

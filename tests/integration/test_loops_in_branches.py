@@ -134,7 +134,7 @@ def in_arms_in_a_loop(item, n, x, out):
     out[0, i] = v
 
 
-def beside_loops_of_their_own_length(item, n, x, out):
+def with_loops_of_their_own_length(item, n, x, out):
     i = item.get_id(0)
     v = 1.0
     w = 0.0
@@ -256,7 +256,7 @@ def test_conditions_in_counted_loops_are_each_work_items_own(function):
 
 @pytest.mark.parametrize(
     "function",
-    [in_two_arms, in_two_branches, in_arms_in_a_loop, beside_loops_of_their_own_length, of_chosen_views],
+    [in_two_arms, in_two_branches, in_arms_in_a_loop, with_loops_of_their_own_length, of_chosen_views],
     ids=lambda function: function.__name__,
 )
 def test_loops_in_branches_give_each_work_item_its_own(function):

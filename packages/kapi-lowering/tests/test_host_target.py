@@ -65,7 +65,7 @@ def test_conformance_on_the_host(case):
     try:
         case.run(Host())
     except NotOnHost as why:
-        assert may_meet(case), "no word of the kernel makes work-items wait"
+        assert may_converge(case), "no word of the kernel makes work-items wait"
         for what in sorted({LACKING[part.split()[0]] for part in str(why).split("; ")}):
             LEFT_OUT[what] += 1
         LEFT_OUT["cases"] += 1
@@ -76,11 +76,11 @@ def test_cases_left_out_are_those_that_wait(capsys):
     with capsys.disabled():
         print(f"\n{len(CASES) - LEFT_OUT['cases']} of {len(CASES)} cases run on the host; left out, by what they need:")
         print(*(f"  {count}: {what}" for what, count in sorted(LEFT_OUT.items()) if what != "cases"), sep="\n")
-    meeting = sum(may_meet(case) for case in CASES)
+    meeting = sum(may_converge(case) for case in CASES)
     assert LEFT_OUT["cases"] <= meeting < len(CASES) / 3
 
 
-def may_meet(case):
+def may_converge(case):
     """Whether the source of a case's kernel has a word by which work-items meet."""
     source = inspect.getsource(inspect.getmodule(case.make)) if case.make.__closure__ else inspect.getsource(case.make)
     return any(

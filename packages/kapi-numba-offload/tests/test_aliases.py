@@ -20,7 +20,7 @@ def second_name(a, b):
     return a + 1
 
 
-def whole_view(a, b):
+def full_view(a, b):
     b = a[:]
     b += 1
     return a * 10
@@ -117,7 +117,7 @@ def changed_after_a_part(a, b):
 
 
 FUNCTIONS = [
-    second_name, whole_view, view_of_a_view, read_before_and_after, several_stores, stored_and_read, swapped,
+    second_name, full_view, view_of_a_view, read_before_and_after, several_stores, stored_and_read, swapped,
     transposed, overlapping, reversed_view, kept_result, element_after_a_store, selection_after_a_store,
     changed_by_a_call, changed_before_a_part, changed_after_a_part,
 ]  # fmt: skip

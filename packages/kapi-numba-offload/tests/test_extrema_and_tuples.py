@@ -23,7 +23,7 @@ def kept_numbers(highest, narrow, k, x):
         narrow[k[i]] = min(narrow[k[i]], x[i])
 
 
-def turns(a, b, c, out):
+def iterations(a, b, c, out):
     for i in prange(a.shape[0]):
         for row, weight in ((a[i], 1.0), (b[i], 2.0), (c[i], 3.0)):
             out[i] += weight * row.sum()
@@ -61,7 +61,7 @@ CASES = {
         kept_numbers,
         lambda: (np.zeros(5, int), bins(5).astype("int32"), bins(99), bins(99).astype("int32")),
     ),
-    "turns": (turns, lambda: (*(RANDOM.random((6, 4)) for _ in range(3)), np.zeros(6))),
+    "iterations": (iterations, lambda: (*(RANDOM.random((6, 4)) for _ in range(3)), np.zeros(6))),
     "into rows": (into_rows, lambda: (RANDOM.random((6, 4)), np.zeros((6, 4), np.float32))),
 }
 

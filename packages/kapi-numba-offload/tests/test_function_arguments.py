@@ -13,7 +13,7 @@ def square(x, y):
 
 
 @njit
-def apart(x, y):
+def separately(x, y):
     return abs(x - y)
 
 
@@ -70,7 +70,7 @@ def test_loops_that_call_an_argument_are_kernels(function, launches):
     dispatcher = numba.njit(function)
     for given in (
         (square,),
-        (apart,),
+        (separately,),
         (scaled_by(3.0),),
         (scaled_by(4.0),),
         () if function is by_default else (square,),
@@ -93,11 +93,11 @@ def of_rows(m, out, f):
         out[i] = f(m[i])
 
 
-def of_the_whole_array(m, out, f):
+def of_the_full_array(m, out, f):
     out[:] = f(m[:, 0])
 
 
-@pytest.mark.parametrize("function", [of_rows, of_the_whole_array], ids=lambda each: each.__name__)
+@pytest.mark.parametrize("function", [of_rows, of_the_full_array], ids=lambda each: each.__name__)
 def test_arguments_that_take_rows_and_arrays(function, launches):
     m, out = np.arange(12.0).reshape(3, 4), np.zeros(3)
     function(m, out, sum_of_row)
@@ -114,12 +114,12 @@ def test_an_argument_that_is_assigned_anew_is_none():
     @njit
     def f(x, y, out, g):
         if x.size > 3:
-            g = apart
+            g = separately
         for i in prange(x.size):
             out[i] = g(x[i], y[i])
 
     out = dpnp.zeros(4)
-    f(dpnp.arange(4.0), dpnp.ones(4), out, apart)
+    f(dpnp.arange(4.0), dpnp.ones(4), out, separately)
     assert out.asnumpy().tolist() == [1, 0, 1, 2]
 
 

@@ -51,7 +51,7 @@ def test_functions_of_outer_variables_are_part_of_a_kernel(function, launches):
     assert launches
 
 
-def what_each_turn_assigns(a):
+def assigned_in_each_iteration(a):
     t = 0.0
 
     def inner(x):
@@ -63,7 +63,7 @@ def what_each_turn_assigns(a):
     return a * t
 
 
-def what_each_turn_adds(a):
+def added_in_each_iteration(a):
     t = 0.0
     inner = lambda x: x * t  # noqa: E731  # this is what is tested
     for i in range(a.size):
@@ -85,7 +85,7 @@ def what_each_iteration_assigns(a):
     return out
 
 
-@pytest.mark.parametrize("function", [what_each_turn_assigns, what_each_turn_adds, what_each_iteration_assigns])
+@pytest.mark.parametrize("function", [assigned_in_each_iteration, added_in_each_iteration, what_each_iteration_assigns])
 def test_a_loop_stays_where_a_function_reads_what_it_assigns(function):
     """Moved into a function of its own, it would assign a variable of that."""
     with pytest.warns(OffloadFallbackWarning, match="what a function reads that is defined outside of it"):
@@ -123,7 +123,7 @@ def by_name_and_by_default(a, o):
         o[i] = pick(a[i]) + pick(a[i], 2) + pick(a[i], k=3) + pick(scale=i, row=a[i])
 
 
-def on_some_ways(a, o):
+def on_some_paths(a, o):
     def pick(row, k):
         return row[k]
 
@@ -179,7 +179,7 @@ def helpers_by_name_and_by_default(a, o):
     [
         loops_over_rows,
         by_name_and_by_default,
-        on_some_ways,
+        on_some_paths,
         rows_of_rows,
         rows_and_stores,
         helpers_by_name_and_by_default,

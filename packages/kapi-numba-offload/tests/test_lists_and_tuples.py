@@ -77,7 +77,7 @@ def by_a_loop_over_it(label, bins, other):
             x[label[i] % 3] += 1.0
 
 
-def by_functions_on_some_ways(label, bins, other):
+def by_functions_on_some_paths(label, bins, other):
     def get(k):
         return other[k]
 
@@ -85,7 +85,7 @@ def by_functions_on_some_ways(label, bins, other):
         bins[0] += 1.0 + (get(i % 3 - 3) if i % 2 else 2.0)
 
 
-@pytest.mark.parametrize("function", [by_a_tuple, by_a_name_of_its_array, by_functions_on_some_ways])
+@pytest.mark.parametrize("function", [by_a_tuple, by_a_name_of_its_array, by_functions_on_some_paths])
 def test_what_kernels_would_do_otherwise_is_the_hosts(function, as_in_python):
     """Additions that meet, and indices from the end, where the array is not told by its name."""
     label = RANDOM.integers(0, 1000, 100_000)

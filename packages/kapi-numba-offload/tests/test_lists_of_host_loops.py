@@ -126,7 +126,7 @@ def appends_views(a):
     return len(parts), a[1], parts[0][1]
 
 
-def stores_by_way_of_a_list(a):
+def stores_through_a_list(a):
     parts = [a[:3], a[3:]]
     for i in range(3):
         parts[1][i] = a[i] + 10
@@ -134,7 +134,7 @@ def stores_by_way_of_a_list(a):
 
 
 @pytest.mark.parametrize("are_copied", [False, True], ids=["in place", "on copies"])
-@pytest.mark.parametrize("function", [exchanges_arrays, appends_views, stores_by_way_of_a_list],
+@pytest.mark.parametrize("function", [exchanges_arrays, appends_views, stores_through_a_list],
                          ids=lambda each: each.__name__)  # fmt: skip
 def test_arrays_in_lists(function, are_copied, monkeypatch):
     if are_copied:

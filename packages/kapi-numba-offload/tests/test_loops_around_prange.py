@@ -29,7 +29,7 @@ def time_loop(a, b):
     return a
 
 
-def a_sum_in_each_turn(a, b):
+def a_sum_in_each_iteration(a, b):
     total = 0.0
     for k in range(a.shape[0]):
         s = 0.0
@@ -40,7 +40,7 @@ def a_sum_in_each_turn(a, b):
     return a * total
 
 
-def turns(function, calls):
+def repeated_calls(function, calls):
     """Results and arguments of calls, and where the loops of each ran."""
     dispatcher, found, where = numba.njit(function), [], []
     for _ in range(calls):
@@ -52,15 +52,15 @@ def turns(function, calls):
     return found, where
 
 
-@pytest.mark.parametrize("function", [time_loop, a_sum_in_each_turn])
+@pytest.mark.parametrize("function", [time_loop, a_sum_in_each_iteration])
 def test_each_call_runs_the_same_code(function, small_loops, monkeypatch, assert_same):
     """From the first one on; the device gives the same."""
-    found, where = turns(function, 4)
+    found, where = repeated_calls(function, 4)
     assert where == [True] * 4
     expected = [M.copy(), M * 0.5]
     np.testing.assert_allclose(found[0][0].asnumpy(), function(*expected))
     monkeypatch.setenv("KAPI_OFFLOAD_SMALL", "0")
-    on_device, where = turns(function, 2)
+    on_device, where = repeated_calls(function, 2)
     assert where == [False] * 2
     for each in (*found, *on_device):
         assert_same(tuple(each), tuple(found[0]))
@@ -130,7 +130,7 @@ def test_arrays_that_share_memory_are_the_devices(small_loops):
 
 def test_a_loop_that_numba_does_not_compile_stays_on_the_device(small_loops, monkeypatch):
     monkeypatch.setattr("kapi_numba_offload.loops.host.host_loop.HostLoop.compiles", lambda *_: False)
-    assert turns(time_loop, 2)[1] == [False] * 2
+    assert repeated_calls(time_loop, 2)[1] == [False] * 2
 
 
 def test_a_loop_of_float32_stays_on_the_device(small_loops, launches):
@@ -152,7 +152,7 @@ def test_statements_read_the_indices_of_what_they_store_to(monkeypatch):
             b[i, :] += a[i, :] * i
         return b
 
-    found, where = turns(rows, 2)
+    found, where = repeated_calls(rows, 2)
     assert where == [True, True]
     for each in found:
         np.testing.assert_allclose(each[0].asnumpy(), rows(M.copy(), M * 0.5))
@@ -193,7 +193,7 @@ def calls_functions(a, b):
 
 @pytest.mark.filterwarnings("ignore::kapi_numba_offload.OffloadFallbackWarning")
 def test_loops_that_call_functions_are_compiled_with_them(small_loops):
-    found, where = turns(calls_functions, 2)
+    found, where = repeated_calls(calls_functions, 2)
     assert where == [True] * 2
     expected = [M.copy(), M * 0.5]
     with np.errstate(all="ignore"):
@@ -256,7 +256,7 @@ def has_another_dtype(a, b):
 )
 def test_loops_whose_functions_numba_does_otherwise_stay_on_the_device(function, small_loops, assert_same):
     """It stores while it reads, and has types of its own."""
-    found, where = turns(function, 3)
+    found, where = repeated_calls(function, 3)
     assert where == [False] * 3
     for each in found:
         assert_same(tuple(each), tuple(found[0]))

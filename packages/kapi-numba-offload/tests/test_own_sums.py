@@ -36,13 +36,13 @@ def guarded(k, w, h):
             h[k[i]] += x
 
 
-def in_two_places(k, w, h):
+def at_two_indices(k, w, h):
     for i in prange(k.size):
         h[k[i]] += w[i]
         h[-1] += 2
 
 
-def beside_a_reduction(k, w, h):
+def with_a_reduction(k, w, h):
     total = 0
     for i in prange(k.size):
         h[k[i]] += w[i]
@@ -62,7 +62,7 @@ def of_an_inner_loop(k, w, h):
             h[k[i] - j] += w[i]
 
 
-FUNCTIONS = [added, taken_with_a_jump, guarded, in_two_places, beside_a_reduction, of_a_nest, of_an_inner_loop]
+FUNCTIONS = [added, taken_with_a_jump, guarded, at_two_indices, with_a_reduction, of_a_nest, of_an_inner_loop]
 
 
 def run(function, *arrays, options=None):

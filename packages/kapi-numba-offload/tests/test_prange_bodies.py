@@ -179,7 +179,7 @@ def all_elements(a, e, o):
         o[i] += counted(a[i])
 
 
-def rows_beside_each_other(a, e, o):
+def adjacent_rows(a, e, o):
     for i in prange(a.shape[0]):
         a[i, :] = np.minimum(a[i, :], a[i, 0] + a[i, :])
 
@@ -194,7 +194,7 @@ def products(a, e, o):
 FUNCTIONS = [
     last_of_a_helper, branches_of_a_helper, rows_to_helpers, tuples_of_helpers, helpers_that_store, selected_rows,
     selected_by_name, selected_by_two_names, nested, arrays_of_constant_length, arrays_as_long_as_a_row,
-    several_at_once, indices, all_elements, rows_beside_each_other, products,
+    several_at_once, indices, all_elements, adjacent_rows, products,
 ]  # fmt: skip
 
 

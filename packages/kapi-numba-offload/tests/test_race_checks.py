@@ -42,13 +42,13 @@ def two_names(a, b):
         c[i, 0] = b[0, 0] + i
 
 
-def later_turns(a, b):
+def later_iterations(a, b):
     for t in range(20):
         for i in prange(a.shape[0]):
             b[i if t < 19 else 0, 0] = i
 
 
-RACES = {shifted: 17, rows_of_others: 22, one_element: 28, nested: 36, two_names: 42, later_turns: 48}
+RACES = {shifted: 17, rows_of_others: 22, one_element: 28, nested: 36, two_names: 42, later_iterations: 48}
 
 
 @pytest.mark.parametrize("function", RACES, ids=lambda each: each.__name__)

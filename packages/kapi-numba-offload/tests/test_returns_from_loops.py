@@ -41,7 +41,7 @@ def found_in_rows(m, i, low):
 
 
 @numba.njit
-def place_in_rows(m, low):
+def index_in_rows(m, low):
     for j in range(m.shape[0]):
         k = 0
         while k < m.shape[1]:
@@ -104,9 +104,9 @@ def of_rows(m, out):
 
 
 @numba.njit(parallel=True)
-def of_places(m, out):
+def of_indices(m, out):
     for i in prange(m.shape[0]):
-        j, k = place_in_rows(m, i / 10)
+        j, k = index_in_rows(m, i / 10)
         out[i] = 100 * j + k
 
 
@@ -138,7 +138,7 @@ def test_helpers_of_one_axis(helper):
     compare(of_elements(helper), RANDOM.random(50), np.zeros(50), "kernel")
 
 
-@pytest.mark.parametrize("function", [of_rows, of_places, of_truths])
+@pytest.mark.parametrize("function", [of_rows, of_indices, of_truths])
 def test_helpers_of_rows(function):
     compare(function, RANDOM.random((9, 7)), np.zeros(9), "kernel")
 

@@ -47,7 +47,7 @@ def exchanged(a, b, o):
         o[i] = p.sum() - q[0]
 
 
-def on_some_ways(a, b, o):
+def on_some_paths(a, b, o):
     for i in prange(a.shape[0]):
         row = a[i]
         if row[0] < 0:
@@ -58,7 +58,7 @@ def on_some_ways(a, b, o):
         o[i] = row.sum() + (row * a[0, : len(row)]).sum()
 
 
-def shorter_in_each_turn(a, b, o):
+def shorter_in_each_iteration(a, b, o):
     for i in prange(a.shape[0]):
         row = a[i]
         while row.shape[0] > 1:
@@ -123,7 +123,7 @@ def numbers(a, b, o):
 @pytest.mark.parametrize(
     "function",
     [
-        slices_of_itself, stores_by_the_last_name, another_kind, exchanged, on_some_ways, shorter_in_each_turn,
+        slices_of_itself, stores_by_the_last_name, another_kind, exchanged, on_some_paths, shorter_in_each_iteration,
         names_of_a_name_kept, in_helpers, numbers,
     ],
 )  # fmt: skip

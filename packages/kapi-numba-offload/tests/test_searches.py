@@ -22,7 +22,7 @@ def right_of_bins(x, bins, out):
 
 
 @njit
-def place(bins, x):
+def bin_of(bins, x):
     if x >= bins[-1]:
         return len(bins) - 1
     return np.searchsorted(bins, x, side="right")
@@ -30,7 +30,7 @@ def place(bins, x):
 
 def in_a_helper(x, bins, out):
     for i in prange(x.size):
-        out[i] = place(bins, x[i])
+        out[i] = bin_of(bins, x[i])
 
 
 def in_a_part(x, bins, out):

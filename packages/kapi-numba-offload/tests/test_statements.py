@@ -313,13 +313,13 @@ def test_numpy_and_usm_arrays_each_stay(assert_same):
     """A function may use both, each where it is."""
 
     @numba.njit
-    def apart(a, b):
+    def separately(a, b):
         c = np.square(a)
         d = dpnp.sum(b)
         return c, d
 
     host, (b, _) = np.arange(3.0), arrays()
-    c, d = apart(host, b)
+    c, d = separately(host, b)
     assert type(c) is np.ndarray
     assert c.tolist() == [0, 1, 4]
     assert_same(d, dpnp.sum(b))
@@ -365,31 +365,31 @@ def test_statements_of_several_kinds_of_memory_run_separately(assert_same):
     """Arrays that never meet need no common queue; those that meet are refused by line."""
 
     @numba.njit
-    def apart(a, c):
+    def separately(a, c):
         e = a + 1
         g = c * 2
         return e, g
 
     @numba.njit
-    def beside(a, n):
+    def together(a, n):
         w = made_by_a_helper(n)
         v = np.exp(w * 2)
         return a * 2, v
 
     @numba.njit
-    def meeting(a, c):
+    def mixing(a, c):
         e = a + 1
         g = c * e
         return e, g
 
     other = kapi_runtime.queue()
     a, c = dpnp.arange(3.0), dpnp.arange(4.0, sycl_queue=other)
-    assert_same(apart(a, c), (a + 1, c * 2))
-    found, of_helper = beside(a, 3)
+    assert_same(separately(a, c), (a + 1, c * 2))
+    found, of_helper = together(a, 3)
     assert_same(found, a * 2)
     assert_same(of_helper, dpnp.exp(dpnp.arange(3) * 2))
     with raises(ExecutionPlacementError, "different-queues", words=False):
-        meeting(a, dpnp.arange(3.0, sycl_queue=other))
+        mixing(a, dpnp.arange(3.0, sycl_queue=other))
 
 
 def test_variable_of_the_function_around_is_not_assigned():
@@ -428,7 +428,7 @@ def test_neighbours_of_one_shape_are_one_kernel(launches):
 
 def test_neighbours_of_one_shape_are_one_kernel_in_each_iteration(launches):
     @numba.njit
-    def turns(a, b):
+    def iterations(a, b):
         for _ in range(4):
             a[1:] += 1
             b[1:] *= a[1:]
@@ -436,8 +436,8 @@ def test_neighbours_of_one_shape_are_one_kernel_in_each_iteration(launches):
 
     values = np.arange(12.0).reshape(3, 4)
     own, expected = [dpnp.asarray(values), dpnp.asarray(values + 1)], [values.copy(), values + 1]
-    turns(*own)
-    turns.py_func(*expected)
+    iterations(*own)
+    iterations.py_func(*expected)
     assert len(launches) == 8
     for one, other in zip(own, expected, strict=True):
         np.testing.assert_array_equal(one.asnumpy(), other)

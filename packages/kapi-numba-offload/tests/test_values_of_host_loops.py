@@ -44,7 +44,7 @@ def position(a, b):
     return a * k
 
 
-def by_way_of_another(a, b):
+def through_another(a, b):
     s, t = 0.0, 0.0
     for i in range(1, b.size):
         b[i] += b[i - 1]
@@ -69,14 +69,14 @@ def pairs(a, b):
     return a * x, a * n
 
 
-FUNCTIONS = [running_sum, last_element, count, position, by_way_of_another, python_s_own, pairs]
+FUNCTIONS = [running_sum, last_element, count, position, through_another, python_s_own, pairs]
 TYPES = [("float32", "float64"), ("float16", "float32"), ("int8", "uint8"), ("int32", "int64"), ("float32", "float32")]
 # A variable that holds Python's float first and an integer later has one type for Numba, and two in Python.
 CASES = [
     (function, dtypes)
     for function in FUNCTIONS
     for dtypes in TYPES
-    if function is not by_way_of_another or "int" not in dtypes[1]
+    if function is not through_another or "int" not in dtypes[1]
 ]
 
 

@@ -47,7 +47,7 @@ def second(a, n):
 
 
 @njit
-def in_turns(a, n):
+def in_iterations(a, n):
     for k in range(3):
         a += n * (k * 40)
     return a
@@ -77,7 +77,7 @@ FUNCTIONS = [
     least,
     summed,
     second,
-    in_turns,
+    in_iterations,
     filled,
     compared,
     stored_literals,

@@ -86,7 +86,7 @@ def test_shifts_of_libdevice_go_beyond_the_width_as_in_ptx(assembled_compile):
     assert re.search(rf"setp\.lt\.u32 \t%p\d+, {whole}, 64;", ptx)
 
 
-def shifted_beside_libdevice(item, x, y):
+def shifted_with_libdevice(item, x, y):
     i = item.get_id(0)
     x[i] = x[i] >> y[i]
     x[i + 1] = np.int64(math.pow(x[i], 0.3))
@@ -94,7 +94,7 @@ def shifted_beside_libdevice(item, x, y):
 
 def test_counts_are_masked_with_functions_of_libdevice_too(assembled_compile):
     """LLVM optimises once more when these are linked, and takes masks for needless beside a comparison."""
-    ptx = assembled_compile(shifted_beside_libdevice, "item1, uint64[:], uint64[:]", target=TARGET).ptx
+    ptx = assembled_compile(shifted_with_libdevice, "item1, uint64[:], uint64[:]", target=TARGET).ptx
     (count,) = re.findall(r"shr\.u64 \t%rd\d+, %rd\d+, (%r\d+);", ptx)
     assert re.search(rf"and\.b32 \t{count}, %r\d+, 63;", ptx)
 

@@ -156,11 +156,11 @@ def test_kernel_waits_for_a_kernel(queue):
 def test_order_is_what_the_gate_tests(no_order, run, unordered):
     # Now and then the GIL is let go of all the same, and the gate opens too early to show anything; on a busy machine
     # that can go on for a while.
-    def shown():
+    def is_listed():
         time.sleep(0.01)
         return run(kapi.default_queue()) == unordered
 
-    assert any(shown() for _ in range(300))
+    assert any(is_listed() for _ in range(300))
 
 
 def test_wait_is_for_what_a_host_task_holds_back(no_order):

@@ -67,7 +67,7 @@ def triples(item: kapi.Item, a):
 
 
 @kapi.kernel
-def takes_turns(item: kapi.NdItem, turn, a):
+def takes_tickets(item: kapi.NdItem, turn, a):
     # Right in program order only.
     i = item.get_global_id(0)
     a[i] = kapi.AtomicRef(turn, 0).fetch_add(1)
@@ -90,8 +90,8 @@ def test_verdict_names_results_orders_and_errors_of_python():
         np.testing.assert_array_equal(a, range(8))
 
     assert "`triples` is not right yet: its results are wrong. Arrays are not equal" in judge(doubles, triples)
-    told = judge(counts, takes_turns)
-    assert "`takes_turns` is not right yet (in the order that simulation(seed=" in told
+    told = judge(counts, takes_tickets)
+    assert "`takes_tickets` is not right yet (in the order that simulation(seed=" in told
     assert "DivisionByZeroError" in judge(lambda kernel: kernel[1](np.zeros(1)), divides)
 
 

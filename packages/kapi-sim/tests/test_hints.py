@@ -91,7 +91,7 @@ def test_branch_that_holds_both_lines_must_be_the_group_s():
 
 
 @kapi.kernel
-def barrier_not_met(item: kapi.NdItem, a, b, n):
+def barrier_not_reached(item: kapi.NdItem, a, b, n):
     t = item.get_local_id(0)
     a[t] = t
     if n > 3:
@@ -100,9 +100,9 @@ def barrier_not_met(item: kapi.NdItem, a, b, n):
 
 
 def test_barrier_that_stands_there_and_was_not_reached_is_named():
-    line = line_in(barrier_not_met, "group_barrier")
+    line = line_in(barrier_not_reached, "group_barrier")
     with raises(kapi.DataRaceError, "data-race") as caught:
-        kapi.call_kernel(barrier_not_met, GROUP, np.zeros(4), np.zeros(4), 3)
+        kapi.call_kernel(barrier_not_reached, GROUP, np.zeros(4), np.zeros(4), 3)
     assert caught.value.message.splitlines()[-1] == (
         f"  the `group_barrier` at line {line} would order them if the whole group came to it: move it to where "
         "all work-items come"

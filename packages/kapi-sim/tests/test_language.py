@@ -118,7 +118,7 @@ def plain_divide(a, b):
     return a // b
 
 
-def plain_meet(group):
+def plain_convergence(group):
     kapi.group_barrier(group)
 
 
@@ -126,7 +126,7 @@ def plain_meet(group):
 def calls_plain_functions(nd_item: kapi.NdItem, a, tile):
     k = nd_item.get_local_id(0)
     tile[k] = plain_divide(a[k], 2)
-    plain_meet(nd_item.get_group())
+    plain_convergence(nd_item.get_group())
     a[k] = tile[1 - k]
 
 

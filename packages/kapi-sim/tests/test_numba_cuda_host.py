@@ -217,7 +217,7 @@ def test_fields_of_records_race_by_themselves():
     records = np.zeros(1, [("x", np.int32), ("y", np.int32)])
 
     @cuda.jit
-    def apart(records):
+    def separate(records):
         if cuda.threadIdx.x == 0:
             records[0].x = 1
         else:
@@ -227,7 +227,7 @@ def test_fields_of_records_race_by_themselves():
     def together(records):
         records[0].x = cuda.threadIdx.x
 
-    apart[1, 2](records)
+    separate[1, 2](records)
     assert records.tolist() == [(1, 2)]
     with raises(kapi.errors.DataRaceError, "data-race"):
         together[1, 2](records)

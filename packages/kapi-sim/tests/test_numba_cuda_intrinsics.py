@@ -165,7 +165,7 @@ def a_message(out):
 
 
 @case("cg", blocks=3, threads=2, gives=[5, 4, 3, 2, 1, 0])
-def the_whole_grid(out):
+def the_full_grid(out):
     i, n = cuda.grid(1), cuda.gridsize(1)
     grid = cuda.cg.this_grid()
     out[i] = i

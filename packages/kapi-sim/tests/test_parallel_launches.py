@@ -13,16 +13,16 @@ import kapi_sim as kapi
 
 
 @kapi.device_func
-def turn(k, n):
+def count_up(k, n):
     while k < n:
         k += 1
     return k
 
 
 @kapi.kernel
-def turns(nd_item: kapi.NdItem, n, out):
+def iterating(nd_item: kapi.NdItem, n, out):
     kept = kapi.PrivateArray(1, np.int64)
-    kept[0] = turn(0, n)
+    kept[0] = count_up(0, n)
     kapi.group_barrier(nd_item.get_group())
     kapi.AtomicRef(out, 0).fetch_add(kept[0])
 
@@ -44,10 +44,10 @@ def test_each_launch_has_its_own_limits_and_trace(frequent_switches):
         with kapi.simulation(checks="none", spin_limit=limit):
             try:
                 if not is_traced:
-                    kapi.call_kernel(turns, kapi.NdRange(8, 4), 400, out)
+                    kapi.call_kernel(iterating, kapi.NdRange(8, 4), 400, out)
                     return int(out[0])
                 with kapi.trace() as trace:
-                    kapi.call_kernel(turns, kapi.NdRange(8, 4), 400, out)
+                    kapi.call_kernel(iterating, kapi.NdRange(8, 4), 400, out)
                 return {event.kind for event in trace.launches[0].events}, len(trace.launches), int(out[0])
             except kapi.DeadlockError:
                 return "given up"
@@ -66,7 +66,7 @@ def test_launch_within_a_launch_leaves_the_outer_one_as_it_was():
         """An object that launches in its `repr`, as somebody at a debugger's prompt might do."""
 
         def __str__(self):
-            kapi.call_kernel(turns, kapi.NdRange(2, 2), 3, inner)
+            kapi.call_kernel(iterating, kapi.NdRange(2, 2), 3, inner)
             return "launched"
 
     prompt = Prompt()

@@ -232,14 +232,14 @@ def test_assertion_about_an_error_can_fail():
 
 
 def test_other_texts_than_the_snapshots_are_refused(monkeypatch):
-    def in_other_words():
+    def in_other_terms():
         raise kapi.LimitError("words that no snapshot has", code="range-extent")
 
     with monkeypatch.context() as comparing:
         comparing.setattr(reports, "_collected", None)
-        assert "words that no snapshot has" in fails(action=in_other_words)
+        assert "words that no snapshot has" in fails(action=in_other_terms)
     with collecting() as met, raises(kapi.LimitError, "range-extent"):
-        in_other_words()
+        in_other_terms()
     assert [(message.code, message.words) for _, message in met] == [("range-extent", "words that no snapshot has")]
 
 

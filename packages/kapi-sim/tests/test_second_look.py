@@ -17,7 +17,7 @@ i4 = np.int32
 
 
 @kapi.kernel
-def add_in_turn(nd_item: kapi.NdItem, lock, total, places):
+def add_in_order(nd_item: kapi.NdItem, lock, total, places):
     if nd_item.get_local_id(0) == 0:
         while kapi.AtomicRef(lock, 0, ACQUIRE).exchange(1) == 1:
             pass
@@ -30,7 +30,7 @@ def add_in_turn(nd_item: kapi.NdItem, lock, total, places):
 def test_free_lock_is_no_wait_and_a_second_look_leaves_nothing_behind(capsys):
     lock, total, places = np.zeros(1, i4), np.full(1, 10), np.zeros(6, i4)
     with kapi.simulation() as report:
-        kapi.call_kernel(add_in_turn, kapi.NdRange(12, 2), lock, total, places)
+        kapi.call_kernel(add_in_order, kapi.NdRange(12, 2), lock, total, places)
     assert (lock[0], total[0]) == (0, 16)
     np.testing.assert_array_equal(places, range(11, 17))
     assert capsys.readouterr().out == "holds the lock\n" * 6
@@ -43,7 +43,7 @@ def test_second_look_follows_several_schedules():
     total = np.zeros(1, i4)
     with kapi.simulation(schedules=3, seed=5), warnings.catch_warnings():
         warnings.simplefilter("ignore", kapi.ScheduleDependenceWarning)
-        kapi.call_kernel(add_in_turn, kapi.NdRange(6, 1), np.zeros(1, i4), total, np.zeros(6, i4))
+        kapi.call_kernel(add_in_order, kapi.NdRange(6, 1), np.zeros(1, i4), total, np.zeros(6, i4))
     assert total[0] == 6
 
 
@@ -94,7 +94,7 @@ def test_what_was_written_counts_as_written_after_a_second_look():
 
     out = np.zeros(6, i4)
     with kapi.simulation(uninitialised=[made]):
-        kapi.call_kernel(add_in_turn, kapi.NdRange(6, 1), np.zeros(1, i4), np.zeros(1, i4), made)
+        kapi.call_kernel(add_in_order, kapi.NdRange(6, 1), np.zeros(1, i4), np.zeros(1, i4), made)
         kapi.call_kernel(show, kapi.Range(6), made, out)
     np.testing.assert_array_equal(out, range(1, 7))
 
@@ -192,7 +192,7 @@ def test_loop_that_counts_in_private_memory_does_not_come_round():
 
 
 @kapi.kernel
-def release_after_many_turns(nd_item: kapi.NdItem, first, second, out):
+def release_after_many_iterations(nd_item: kapi.NdItem, first, second, out):
     if nd_item.get_local_id(0) == 0:
         tries = 0
         while kapi.AtomicRef(first, 0, ACQUIRE).load() == 0:
@@ -207,7 +207,9 @@ def release_after_many_turns(nd_item: kapi.NdItem, first, second, out):
 
 
 def test_counter_that_brings_about_a_store_is_no_counter_of_tries():
-    kapi.call_kernel(release_after_many_turns, kapi.NdRange(2, 2), np.zeros(1, i4), np.zeros(1, i4), out := np.zeros(1))
+    kapi.call_kernel(
+        release_after_many_iterations, kapi.NdRange(2, 2), np.zeros(1, i4), np.zeros(1, i4), out := np.zeros(1)
+    )
     assert out[0] >= 300
 
 

@@ -201,7 +201,7 @@ def test_spin_limit_is_validated():
 
 
 @kapi.device_func
-def turns(n):
+def iterations(n):
     k = 0
     while k < n:
         k += 1
@@ -211,7 +211,7 @@ def turns(n):
 @kapi.kernel
 def same_loop_many_times(nd_item: kapi.NdItem, values, out):
     for value in values:
-        n = turns(value)
+        n = iterations(value)
     out[nd_item.get_global_id(0)] = n
 
 

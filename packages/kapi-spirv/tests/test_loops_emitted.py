@@ -187,7 +187,7 @@ def search_to_an_end(item, sorted_, wanted, places, end):
     places[i] = low
 
 
-def search_beside_elements(item, sorted_, wanted, places):
+def search_with_elements(item, sorted_, wanted, places):
     i = item.get_id(0)
     low, high = 0, sorted_.shape[0]
     while low < high:
@@ -237,7 +237,7 @@ def test_search_in_small_arrays_has_32_bits():
         (search, SEARCHED, SpirvTarget()),
         (search, SEARCHED, SMALL.for_any_launch()),
         (search_to_an_end, f"{SEARCHED}, int64", SMALL),
-        (search_beside_elements, SEARCHED, SMALL),
+        (search_with_elements, SEARCHED, SMALL),
         (search_farther, SEARCHED, SMALL),
         (count, SEARCHED, SMALL),
     ],

@@ -109,8 +109,8 @@ class Mutant:
         root = self._tree
         if not self._random.randrange(5):
             root = tree_of(self._random.choice(WITH_SOURCE))
-        blocks, slots, _ = places(self._tree)
-        other_blocks, other_slots, _ = places(root)
+        blocks, slots, _ = code_positions(self._tree)
+        other_blocks, other_slots, _ = code_positions(root)
         changes = [self._change_block, self._change_operator, self._change_name, self._change_constant, self._replace]
         change = self._random.choice([*changes, self._replace, self._wrap, self._change_call])
         if change == self._change_block:
@@ -207,7 +207,7 @@ class Mutant:
 
     def _nodes(self, *kinds):
         """The nodes of some kinds, in what the kernel and its functions hold."""
-        found = [node for block in places(self._tree)[2] for each in block for node in ast.walk(each)]
+        found = [node for block in code_positions(self._tree)[2] for each in block for node in ast.walk(each)]
         return [node for node in found if isinstance(node, kinds)]
 
     def _name(self):
@@ -230,7 +230,7 @@ def tree_of(case):
     return ast.parse(textwrap.dedent(inspect.getsource(case.make)))
 
 
-def places(tree):
+def code_positions(tree):
     """The blocks of statements, and where expressions are read, of all that is in the function which makes a kernel."""
     blocks, slots, bodies = [], [], []
     for function in tree.body[0].body:

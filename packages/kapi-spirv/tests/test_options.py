@@ -82,25 +82,25 @@ def test_inline_never_keeps_calls(validated_compile):
 
 
 @device_func
-def told(x):
+def declared(x):
     print("a noinline function:", x)
     return poly(x)
 
 
 @device_func
-def told_together(group, x):
+def declared_together(group, x):
     group_barrier(group)
-    return poly(told(x))
+    return poly(declared(x))
 
 
 def of_groups(nd_item, a):
     i = nd_item.get_global_id(0)
-    a[i] = told_together(nd_item.get_group(), a[i])
+    a[i] = declared_together(nd_item.get_group(), a[i])
 
 
 def of_items(item, a):
     i = item.get_id(0)
-    a[i] = poly(told(a[i]))
+    a[i] = poly(declared(a[i]))
     print("then", poly(a[i]))
 
 

@@ -118,7 +118,7 @@ def test_private_array_of_an_earlier_iteration_is_refused():
 
 
 def test_private_array_of_each_iteration_alone_is_allowed(validated_compile):
-    def turns(item, a):
+    def iterations(item, a):
         rows = kapi.PrivateArray((2, 2), np.float32)
         for k in range(3):
             turn = kapi.PrivateArray((2, 2), np.float32, fill_zeros=True)
@@ -131,7 +131,7 @@ def test_private_array_of_each_iteration_alone_is_allowed(validated_compile):
             a[k] = turn[0, 0]
         a[0] = rows[0, 0]
 
-    validated_compile(turns, [ItemType(1), F32])
+    validated_compile(iterations, [ItemType(1), F32])
 
 
 def numbered_lines(function):

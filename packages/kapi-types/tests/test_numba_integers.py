@@ -94,14 +94,14 @@ def test_variables_have_numba_types(function, dtype):
     assert return_type(function, [array(dtype)]) == one
 
 
-def of_numpys_functions(a):
+def of_numpy_functions(a):
     numba_integers  # noqa: B018  # the declaration
     return np.add(a[0], a[1]), np.add(a[0], 1), np.minimum(a[0], 1000), np.where(a[0] > 0, a[0], 0)
 
 
 def test_numpy_functions_keep_numpy_types():
     """A Python integer is one of 64 bits there."""
-    found = return_type(of_numpys_functions, [array(types.uint8)])
+    found = return_type(of_numpy_functions, [array(types.uint8)])
     assert list(found) == [types.uint8, types.int64, types.int64, types.int64]
 
 

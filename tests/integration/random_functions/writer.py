@@ -379,7 +379,7 @@ class Writer:
             families = {each[name].family for each in (after, self._known, before) for name in differing}
             self._merge(families)
 
-    def whole_loop(self) -> None:
+    def full_loop(self) -> None:
         """A plain loop over statements of whole arrays."""
         counter = self._name("k")
         head = f"for {counter} in range({self._rng.randrange(4)}):"
@@ -599,7 +599,7 @@ class Writer:
             self.parallel_rows,
         ]  # fmt: skip
         if not self._is_nested:
-            forms += [self.branch, self.whole_loop]
+            forms += [self.branch, self.full_loop]
         self._rng.choice(forms)()
 
     def _result(self) -> str:

@@ -101,7 +101,7 @@ class _Writer(Statements):
 
     # -- what a group does together
 
-    def meet(self) -> None:
+    def converge(self) -> None:
         """Something that a group does together, now and then in a loop or branch that all of it takes."""
         around = self._number(0, 5)
         self._indent += around < 2
@@ -227,7 +227,7 @@ def programs(draw: Any, depth: int = 2) -> Program:
         writer.leave_early()
         writer.statement(depth)
         if program.has_groups:
-            writer.meet()
+            writer.converge()
     writer.end()
     head = f"{functions}\ndef program(item, {', '.join(program.parameters)}):\n"
     program.source = head + "\n".join(writer._lines) + "\n"

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from random_kernels import words
+from random_kernels import intrinsics
 from random_kernels.program import CELLS, GROUP, SPREAD, SUB_GROUP, Program, function_of
 
 __all__ = ["run_plainly"]
@@ -63,9 +63,9 @@ class _Kapi:
     """Functions of kapi that programs call."""
 
     AtomicRef = _Cell
-    clz, ctz, popcount = staticmethod(words.clz), staticmethod(words.ctz), staticmethod(words.popcount)
-    rotate, mul_hi = staticmethod(words.rotate), staticmethod(words.mul_hi)
-    random = words.Random
+    clz, ctz, popcount = staticmethod(intrinsics.clz), staticmethod(intrinsics.ctz), staticmethod(intrinsics.popcount)
+    rotate, mul_hi = staticmethod(intrinsics.rotate), staticmethod(intrinsics.mul_hi)
+    random = intrinsics.Random
 
     class MemoryOrder:
         ACQ_REL = RELAXED = None

@@ -241,7 +241,7 @@ def is_type(text):
         return False
 
 
-def whole(code):
+def module_of(code):
     """A module of an instruction, whose operands are parameters that have their types for names."""
     code = re.sub(r"(?<!/ )%[xpnc]\b", lambda found: f'%"{type_before(code, found.start())}"', code)
     given = ", ".join(f'{type_} %"{type_}"' for type_ in dict.fromkeys(re.findall('%"([^"]*)"', code)))
@@ -258,7 +258,7 @@ FAMILIES = [binaries, comparisons, casts, memory, others, calls, ends]
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.__name__)
 def test_forms_are_understood_and_printed_as_they_were(family):
     for code, type_, operand_types in family():
-        text = printed_by_llvm(whole(code))
+        text = printed_by_llvm(module_of(code))
         module = check_round_trip(text)
         (function,) = module.definitions
         instruction = function.entry.instructions[0]

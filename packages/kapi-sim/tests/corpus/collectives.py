@@ -237,7 +237,7 @@ class delta_that_differs:
             out[nd_item.get_global_id(0)] = x
 
 
-class sub_group_met_in_part:
+class sub_group_converging_in_part:
     error, space, arguments, controls = kapi.CollectiveMismatchError, kapi.NdRange(8, 8), numbers, SMALL
     code = "meeting-missed"
 
@@ -254,7 +254,7 @@ class sub_group_met_in_part:
             out[i] = kapi.reduce_over_group(sub_group, a[i], kapi.plus)
 
 
-class sub_group_barrier_met_in_part:
+class sub_group_barrier_reached_in_part:
     error, space, arguments, controls = kapi.BarrierDivergenceError, kapi.NdRange(8, 8), numbers, SMALL
     code = "meeting-missed"
 
@@ -267,7 +267,7 @@ class sub_group_barrier_met_in_part:
             kapi.group_barrier(nd_item.get_sub_group())
 
 
-class sub_group_barrier_for_the_whole_group:
+class sub_group_barrier_for_the_group:
     error, space, controls = kapi.DataRaceError, kapi.NdRange(8, 8), SMALL
     code = "data-race"
 

@@ -102,7 +102,7 @@ class scope_of_the_first_too_narrow:
     right = fence_of_the_first_too_narrow.right
 
 
-class turn_awaited_without_acquire_by_the_first:
+class ticket_awaited_without_acquire_by_the_first:
     error, space = kapi.DataRaceError, kapi.NdRange(4, 4)
     code = "data-race"
 

@@ -70,7 +70,7 @@ class index_that_is_a_float:
         a[a.shape[0] // 2] = 1
 
 
-class whole_array_as_a_value:
+class full_array_as_a_value:
     error, space, arguments = kapi.DtypeError, ONE, lambda: (np.zeros((2, 4)),)
     code = "whole-array"
 

@@ -95,7 +95,7 @@ class matmul_transposed_tile_index_out:
         tile[y, x] = a[nd_item.get_global_id(0), nd_item.get_global_id(1)]
 
 
-class transpose_writes_its_own_place:
+class transpose_writes_its_own_index:
     error, space = kapi.DataRaceError, SQ
     code = "data-race"
 

@@ -85,7 +85,7 @@ class broadcast_column:
         c[y, x] = b[y, x] + x
 
 
-class real_part_and_whole:
+class real_part_and_complex:
     error, space = kapi.DataRaceError, R(3)
     code = "data-race"
 

@@ -199,7 +199,7 @@ class wait_with_a_look_before:
         kapi.AtomicRef(state, place, MO.RELEASE).store(1)
 
 
-class wait_that_a_function_tells:
+class wait_that_a_function_decides:
     error, space, arguments = kapi.DeadlockError, kapi.Range(2), flag_and_out
     code = "waits-for-other"
 
@@ -254,7 +254,7 @@ class wait_in_a_for_loop:
                     break
 
 
-class all_groups_meet:
+class all_groups_converge:
     error, space, arguments = kapi.DeadlockError, kapi.NdRange(6, 2), flag_and_out
     code = "loop-without-change"
 
@@ -269,7 +269,7 @@ class all_groups_meet:
             out[0] = 3
 
 
-class lock_by_tickets_with_turns_by_id:
+class lock_by_tickets_with_order_by_id:
     error, space = kapi.DeadlockError, kapi.NdRange(8, 2)
     code = "waits-for-other"
 
