@@ -26,7 +26,7 @@ import numpy as np  # noqa: E402
 import kapi_runtime as kapi  # noqa: E402
 from kapi_sim.errors import KapiError  # noqa: E402
 
-TURNS, WIDTH, GROUPS, ROUNDS = 256, 64, 256, 15
+ITERATIONS, WIDTH, GROUPS, ROUNDS = 256, 64, 256, 15
 NAMES = {
     "int8": "char", "uint8": "uchar", "int16": "short", "uint16": "ushort", "int32": "int", "uint32": "uint",
     "int64": "long", "uint64": "ulong", "float32": "float", "float64": "double",
@@ -92,7 +92,7 @@ def kernel_of(expression: str, total: str) -> kapi.Kernel:
 def each(item, xs, ys, out):
     lane = item.get_local_id(0)
     total = np.{total}(0)
-    for k in range({TURNS}):
+    for k in range({ITERATIONS}):
         x = xs[k * {WIDTH} + lane]
         y = ys[k * {WIDTH} + lane]
         total += np.{total}({expression})
@@ -113,7 +113,7 @@ kernel void each{number}(global const {NAMES[source]}* restrict xs, global const
                          global {NAMES[total]}* restrict out) {{
     const size_t lane = get_local_id(0);
     {NAMES[total]} total = 0;
-    for (int k = 0; k < {TURNS}; k++) {{
+    for (int k = 0; k < {ITERATIONS}; k++) {{
         const {NAMES[source]} x = xs[k * {WIDTH} + lane], y = ys[k * {WIDTH} + lane];
         total += ({NAMES[total]})({expression});
     }}
@@ -134,14 +134,14 @@ def times(runs: list[Callable[[], object]]) -> list[tuple[float, float]]:
             run()  # the first call after another library's is not timed
             start = time.process_time()
             run()
-            each.append((time.process_time() - start) / (TURNS * WIDTH * GROUPS) * 1e9)
+            each.append((time.process_time() - start) / (ITERATIONS * WIDTH * GROUPS) * 1e9)
     return [(min(each), statistics.median(each)) for each in taken]
 
 
 def measured(source: str, total: str, expression: str, peers: list[str], most: int, offset: float) -> list[Any]:
     """Times of kapi and of each peer, whose results are compared."""
     random = np.random.default_rng(0)
-    xs, ys = ((random.random(TURNS * WIDTH) * (most - 1) + 1).astype(source) for _ in range(2))
+    xs, ys = ((random.random(ITERATIONS * WIDTH) * (most - 1) + 1).astype(source) for _ in range(2))
     xs = (xs - offset).astype(source)
     peer, space = Peer(source_of(source, total, peers), contract=False), kapi.NdRange(WIDTH * GROUPS, WIDTH)
     outs = [peer.empty(WIDTH * GROUPS, total) for _ in peers]

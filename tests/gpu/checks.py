@@ -98,7 +98,7 @@ def slowly(item: kapi.Item, x, y, turns):  # type: ignore[no-untyped-def]
 
 
 N = 1 << 16
-TURNS = 20_000_000  # about 0.2 s of dependent arithmetic
+ITERATIONS = 20_000_000  # about 0.2 s of dependent arithmetic
 
 
 # -- the table of the double
@@ -351,7 +351,7 @@ def order_pytorch_after() -> Any:
         y = torch.zeros(N, device="cuda")
         torch.cuda.synchronize()
         with torch.cuda.stream(stream):
-            kapi.call_kernel_async(slowly, kapi.Range(N), [], x, y, TURNS)
+            kapi.call_kernel_async(slowly, kapi.Range(N), [], x, y, ITERATIONS)
         with torch.cuda.stream(stream if inside else other):
             z = y * 10
         torch.cuda.synchronize()
@@ -373,7 +373,7 @@ def order_cupy() -> Any:
         y[...] = 0
         cupy.cuda.Device().synchronize()
         with stream:
-            kapi.call_kernel_async(slowly, kapi.Range(N), [], x, y, TURNS)  # y = 1
+            kapi.call_kernel_async(slowly, kapi.Range(N), [], x, y, ITERATIONS)  # y = 1
             x[...] = 3
             kapi.call_kernel_async(add_one, kapi.Range(N), [], x, y)  # y = 4
         with stream if inside else other:
@@ -401,7 +401,7 @@ def order_between_libraries() -> Any:
             b.fill_(7)  # late, on PyTorch's stream
             kapi.call_kernel_async(add_one, kapi.Range(N), [], b, a)  # on PyTorch's, the first argument's
             c = a * 10  # on CuPy's: after the launch
-            kapi.call_kernel_async(slowly, kapi.Range(N), [], a, b, TURNS)  # on CuPy's
+            kapi.call_kernel_async(slowly, kapi.Range(N), [], a, b, ITERATIONS)  # on CuPy's
             d = b * 10  # on PyTorch's: after the launch
         torch.cuda.synchronize()
         assert (c == 80).all(), c
@@ -423,7 +423,7 @@ def order_of_launches() -> Any:
         x[...] = 1
         cupy.cuda.Device().synchronize()
         with first:
-            events = kapi.call_kernel_async(slowly, kapi.Range(N), [], x, y, TURNS)
+            events = kapi.call_kernel_async(slowly, kapi.Range(N), [], x, y, ITERATIONS)
         with second:
             kapi.call_kernel_async(add_one, kapi.Range(N), events, y, z)
         second.synchronize()
@@ -440,7 +440,7 @@ def owners_stay_alive() -> Any:
     with torch.cuda.stream(stream):
         y = torch.zeros(N, device="cuda")
         temporary = kapi.memory.asarray(np.full(N, 2, np.float32), queue=kapi.default_queue("cuda:0"))
-        host, _ = kapi.call_kernel_async(slowly, kapi.Range(N), [], temporary, y, TURNS)
+        host, _ = kapi.call_kernel_async(slowly, kapi.Range(N), [], temporary, y, ITERATIONS)
         del temporary
         gc.collect()
         assert keep_alive.in_flight() >= 1

@@ -43,8 +43,8 @@ def test_functions_without_a_row_are_refused_in_both():
 
 
 def test_most_rows_have_a_function_of_dpnp():
-    from kapi_sim.language.table.other_names import numpys_own
+    from kapi_sim.language.table.other_names import numpy_names
 
     named = [row.name for row in rows("numpy") if hasattr(dpnp, row.name)]
     assert len(named) > 70
-    assert [name for name in named if numpys_own(getattr(dpnp, name)) is not getattr(np, name)] == []
+    assert [name for name in named if numpy_names(getattr(dpnp, name)) is not getattr(np, name)] == []

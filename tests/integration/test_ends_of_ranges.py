@@ -12,7 +12,7 @@ import kapi_runtime as kapi
 
 MOST = 2**63
 ENDS = [0, 1, -1, 100, MOST - 1, MOST - 2, MOST - 8, -MOST, -MOST + 1, -MOST + 9, 2**62, -(2**62)]
-TURNS = 20  # most that are looked at
+ITERATIONS = 20  # most that are looked at
 SOURCE = """
 def each(item, a, b, step, out):
     i = item.get_id(0)
@@ -43,7 +43,7 @@ def each(item, a, b, step, out):
 
 
 def kernel_of(step):
-    text, name, namespace = SOURCE.format(step=step, turns=TURNS), f"<range by {step}>", {}
+    text, name, namespace = SOURCE.format(step=step, turns=ITERATIONS), f"<range by {step}>", {}
     linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
     exec(compile(text, name, "exec"), namespace)
     return kapi.kernel(namespace["each"])
@@ -54,7 +54,7 @@ def right(values):
     for value in values:
         count += 1
         mixed ^= value * count
-        if count == TURNS:
+        if count == ITERATIONS:
             break
     return [count, (mixed + MOST) % (2 * MOST) - MOST]
 

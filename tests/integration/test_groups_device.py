@@ -12,7 +12,7 @@ import pytest
 
 import kapi_runtime as kapi
 from kapi_runtime.kernels.kernel import Kernel
-from kapi_sim.language.words.operators import OPERATORS, identity
+from kapi_sim.language.intrinsics.operators import OPERATORS, identity
 from kapi_spirv import SpirvTarget
 
 DTYPES = ["?", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f2", "f4", "f8"]

@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 
 import kapi_runtime
 import kapi_sim
+from kapi_sim.language.intrinsics.operators import OPERATORS, identity
 from kapi_sim.language.table.math_functions import MATH_FUNCTIONS
-from kapi_sim.language.words.operators import OPERATORS, identity
 
 FIXED, DRAWN = int(os.environ.get("KAPI_RANDOM_KERNELS", "100")), 100
 BLOCKS, BLOCK = 10, 1000  # of a night

@@ -41,7 +41,7 @@ def refuse(module):
         raise UnsupportedError(["a function of another name"])
 
 
-WHOLE = Pipeline({"legalize": [rename], "optimize": [double], "workarounds": [rename.with_options(name="h")]})
+INDEX_0D = Pipeline({"legalize": [rename], "optimize": [double], "workarounds": [rename.with_options(name="h")]})
 
 
 def test_passes_are_named_and_described_by_their_functions():
@@ -55,14 +55,14 @@ def test_passes_are_named_and_described_by_their_functions():
 )
 def test_limit_counts_passes_that_may_be_left_out(limit, name, is_doubled):
     module = parse_module(TEXT)
-    WHOLE.run(module, limit=limit)
+    INDEX_0D.run(module, limit=limit)
     assert [each.name for each in module.definitions] == [name]
     assert ("add i32 %x, %x" in str(module)) == is_doubled
 
 
 def test_ir_is_written_after_each_pass(tmp_path):
     for _ in range(2):
-        WHOLE.run(parse_module(TEXT), dump=str(tmp_path), title="kernel")
+        INDEX_0D.run(parse_module(TEXT), dump=str(tmp_path), title="kernel")
     first, second = sorted(tmp_path.iterdir())
     assert (first.name, second.name) == ("kernel.0", "kernel.1")
     names = ["00-input.ll", "01-legalize-rename.ll", "02-optimize-double.ll", "03-workarounds-rename.ll"]

@@ -14,7 +14,7 @@ from numba import types
 import kapi_sim as kapi
 from kapi_ptx import PtxTarget, compile_kernel
 from kapi_sim import AddressSpace
-from kapi_sim.language.words.atomics import ATOMIC_DTYPES, ATOMIC_KINDS
+from kapi_sim.language.intrinsics.atomics import ATOMIC_DTYPES, ATOMIC_KINDS
 from kapi_types import ArrayType, NdItemType
 
 SCOPES = {"SYSTEM": "sys", "DEVICE": "gpu", "WORK_GROUP": "cta", "SUB_GROUP": "cta", "WORK_ITEM": "cta"}

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.usefixtures("native")
 SEED = int(os.environ.get("KAPI_TEST_SEED", "0"))
 DTYPES = ("?", "i1", "u2", "i4", "u4", "i8", "f4", "f8", "c8", "c16")
 CODES = {"?": "?", "b": "b", "H": "H", "i": "i", "I": "I", "l": "q", "f": "f", "d": "d"}
-LISTS, TURNS = 60, 12
+LISTS, ITERATIONS = 60, 12
 
 
 class Draw:
@@ -140,7 +140,7 @@ def test_native_path_packs_and_refuses_as_the_plain_path(seed):
     draw = Draw(seed)
     queue = draw.base["f4"].sycl_queue
     plan, packed_natively, refused = None, 0, 0
-    for _ in range(TURNS):
+    for _ in range(ITERATIONS):
         given = draw.given()
         try:
             arguments = read(draw, given)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import kapi_sim as kapi
-from kapi_sim.language.words.operators import OPERATORS, identity
+from kapi_sim.language.intrinsics.operators import OPERATORS, identity
 from kapi_sim.testing.reports import raises
 
 EIGHT = kapi.NdRange(8, 4)

@@ -50,7 +50,7 @@ def test_fork_waits_for_uninterrupted_work_of_another_thread():
     done = []
 
     def work(began):
-        with forks.undivided(), forks.undivided():
+        with forks.block_forks(), forks.block_forks():
             began.set()
             time.sleep(0.2)
             done.append(True)
@@ -68,7 +68,7 @@ warnings.simplefilter("ignore")
 began = threading.Event()
 
 def work():
-    with forks.undivided():
+    with forks.block_forks():
         began.set()
         time.sleep(0.2)
         logging.getLogger("new").isEnabledFor(logging.DEBUG)
@@ -89,15 +89,15 @@ def test_fork_waits_without_the_lock_of_logging():
 
 
 def test_fork_in_uninterrupted_work_of_its_own_thread_goes_on_in_both():
-    with forks.undivided():
+    with forks.block_forks():
         assert in_child(lambda: True)
-        with forks.undivided():
+        with forks.block_forks():
             pass
 
 
 @pytest.mark.parametrize("make", [threading.Lock, threading.RLock, threading.Condition])
 def test_lock_that_another_thread_holds_is_free_in_the_child(make):
-    lock, let_go = forks.free_in_children(make()), threading.Event()
+    lock, let_go = forks.reinit_after_fork(make()), threading.Event()
 
     def work(began):
         with lock:
@@ -117,7 +117,7 @@ def test_foreign_lock_is_usable_in_the_child_in_whatever_order_threads_take_it(m
     steps = []
 
     def inside(began):
-        with forks.undivided():
+        with forks.block_forks():
             began.set()
             time.sleep(0.1)
             with foreign:
@@ -127,11 +127,11 @@ def test_foreign_lock_is_usable_in_the_child_in_whatever_order_threads_take_it(m
         with foreign:
             began.set()
             time.sleep(0.1)
-            with forks.undivided():
+            with forks.block_forks():
                 steps.append("outside")
 
     def usable():
-        with forks.undivided():
+        with forks.block_forks():
             return foreign.acquire(timeout=5) and len(steps) == 2
 
     start = time.monotonic()
@@ -145,13 +145,13 @@ def test_child_is_warned_of_work_that_did_not_end_in_time(monkeypatch):
     let_go = threading.Event()
 
     def work(began):
-        with forks.undivided():
+        with forks.block_forks():
             began.set()
             let_go.wait(20)
 
     def is_warned():
         try:
-            with forks.undivided():
+            with forks.block_forks():
                 return False
         except ForkError as error:
             return error.code == "forked-process" and "spawn" in str(error)
@@ -160,7 +160,7 @@ def test_child_is_warned_of_work_that_did_not_end_in_time(monkeypatch):
         told = in_child(is_warned)
         let_go.set()
     assert told
-    with forks.undivided():  # the parent goes on
+    with forks.block_forks():  # the parent goes on
         pass
 
 
@@ -169,7 +169,7 @@ def test_threads_that_work_all_the_time_let_forks_through():
 
     def work(began):
         while not end.is_set():
-            with forks.undivided():
+            with forks.block_forks():
                 began.set()
                 sum(range(1000))
 

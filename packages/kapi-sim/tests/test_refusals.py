@@ -14,8 +14,8 @@ import pytest
 import kapi_sim as kapi
 from kapi_sim.checks.convergence import Arrival, check_arrivals
 from kapi_sim.errors import Finding, KernelProblem
-from kapi_sim.items.clock import Clock
-from kapi_sim.shown import shown
+from kapi_sim.items.schedule_state import ScheduleState
+from kapi_sim.short_repr import short_repr
 from kapi_sim.testing import reports
 from kapi_sim.testing.reports import collecting, raises
 
@@ -189,13 +189,13 @@ class Unprintable:
     ids=["list", "text", "integer", "dict", "array", "unprintable"],
 )
 def test_value_is_displayed_short(value):
-    assert len(shown(value)) < 1000
-    assert "\n" not in shown(value)
+    assert len(short_repr(value)) < 1000
+    assert "\n" not in short_repr(value)
 
 
 @pytest.mark.parametrize("value", [(1, 2, 3, 4, 5, 6), [1, 2], "text", 2**64, 1.5, None, np.float32, print])
 def test_short_value_is_printed_as_python_writes_it(value):
-    assert shown(value) == repr(value)
+    assert short_repr(value) == repr(value)
 
 
 def test_argument_of_any_length_makes_a_short_message():
@@ -248,4 +248,4 @@ def test_different_algorithms_at_one_call_are_reported():
     site = (__file__, 1, 0)
     arrivals = {0: Arrival(site, (), 0, kapi.any_of_group), 1: Arrival(site, (), 0, kapi.all_of_group)}
     with raises(kapi.CollectiveMismatchError, "meeting-words-differ"):
-        check_arrivals(Clock(kapi.NdRange(2, 2)), 0, 2, arrivals, [])
+        check_arrivals(ScheduleState(kapi.NdRange(2, 2)), 0, 2, arrivals, [])

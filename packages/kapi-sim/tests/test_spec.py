@@ -16,8 +16,8 @@ from kapi_sim import errors
 from kapi_sim.items import items
 from kapi_sim.language import ATOMIC_KINDS, COMMON_NAMES, INTRINSICS, OPERATORS, operator_row, rows
 from kapi_sim.language.attributes import attribute_of
+from kapi_sim.language.intrinsics import index_space as stubs
 from kapi_sim.language.table.row import PARAMETER_WORDS, RESULT_WORDS
-from kapi_sim.language.words import index_space as stubs
 from kapi_sim.memory import atomics
 from kapi_sim.numbers.mathematics import SUBSTITUTES
 from kapi_sim.testing.reports import raises

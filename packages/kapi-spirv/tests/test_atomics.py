@@ -11,7 +11,7 @@ from numba import types
 import kapi_sim as kapi
 from kapi_sim import AddressSpace, MemoryOrder, MemoryScope
 from kapi_sim.errors import KernelCompilationError
-from kapi_sim.language.words.atomics import ATOMIC_DTYPES, ATOMIC_KINDS
+from kapi_sim.language.intrinsics.atomics import ATOMIC_DTYPES, ATOMIC_KINDS
 from kapi_sim.testing.reports import raises
 from kapi_spirv import SpirvTarget, compile_kernel
 from kapi_types import ArrayType, ItemType, NdItemType

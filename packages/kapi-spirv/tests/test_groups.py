@@ -8,8 +8,8 @@ import pytest
 from numba import types
 
 import kapi_sim as kapi
+from kapi_sim.language.intrinsics.operators import OPERATORS
 from kapi_sim.language.table.intrinsics import rows
-from kapi_sim.language.words.operators import OPERATORS
 from kapi_spirv import SpirvTarget
 from kapi_types import ArrayType, NdItemType
 

@@ -9,7 +9,7 @@ import numpy as np
 from compositions.consumers import SUB_GROUP, WORK_GROUP
 from compositions.reference import converted
 from kapi_sim.language import OPERATORS
-from kapi_sim.language.words.operators import identity
+from kapi_sim.language.intrinsics.operators import identity
 
 __all__ = ["combined"]
 

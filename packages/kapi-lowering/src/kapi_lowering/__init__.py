@@ -35,9 +35,9 @@ def __getattr__(name: str) -> Any:
     # The compiler brings Numba, which takes longer to import than a kernel that was compiled before takes to be ready.
     if name not in ("compiled_function", "compiled_kernel"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from kapi_sim.forks import undivided
+    from kapi_sim.forks import block_forks
 
-    with undivided():  # a child of a fork has no half of a module
+    with block_forks():  # a child of a fork has no half of a module
         from kapi_lowering.kernels import compilation
 
     value = getattr(compilation, name)

@@ -273,10 +273,10 @@ _MODULES = ("cache", "compat", "memory", "runtime")
 
 
 def __getattr__(name: str) -> Any:
-    from kapi_sim.forks import undivided
+    from kapi_sim.forks import block_forks
 
     if name in _MODULES:
-        with undivided():
+        with block_forks():
             return import_module(f"{__name__}.{name}")
     module = _LAZY.get(name)
     if module is None:
@@ -284,7 +284,7 @@ def __getattr__(name: str) -> Any:
         from kapi_sim.language.other_systems import missing_name
 
         raise missing_name(__name__, name)
-    with undivided():  # a child of a fork has no half of a module
+    with block_forks():  # a child of a fork has no half of a module
         value = getattr(import_module(f"{__name__}.{module}"), name)
     globals()[name] = value
     return value

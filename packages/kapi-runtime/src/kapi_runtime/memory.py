@@ -32,7 +32,7 @@ from kapi_runtime.platform.installed import platform_of_array
 from kapi_runtime.platform.interface import MemoryKind, Platform
 from kapi_sim.errors import DtypeError, ExecutionPlacementError, LimitError
 from kapi_sim.language.usm_fields import ArrayFields
-from kapi_sim.shown import shown
+from kapi_sim.short_repr import short_repr
 
 __all__ = ["asarray", "asnumpy", "copy", "device_array", "host_array", "like", "shared_array", "view"]
 
@@ -356,7 +356,8 @@ def view(array: Any) -> np.ndarray[Any, Any]:
     platform = _platform_of(array)
     if platform is None:
         raise ExecutionPlacementError(
-            f"array must be one of a device, got {shown(array)}: NumPy's own `asarray` makes an array of other values",
+            f"array must be one of a device, got {short_repr(array)}: NumPy's own `asarray` makes an array of "
+            "other values",
             code="array-on-host",
         )
     return copies.view_of(platform, array)
@@ -373,7 +374,7 @@ def _extents(shape: Any) -> tuple[int, ...]:
             raise TypeError
     except TypeError:
         raise LimitError(
-            f"shape must be an integer of at least 0, or a tuple of such, got {shown(shape)}", code="memory-shape"
+            f"shape must be an integer of at least 0, or a tuple of such, got {short_repr(shape)}", code="memory-shape"
         ) from None
     return extents
 

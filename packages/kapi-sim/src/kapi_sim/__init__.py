@@ -202,9 +202,9 @@ if not TYPE_CHECKING:  # type checkers know all names, and report those that are
             from kapi_sim.language.other_systems import missing_name
 
             raise missing_name(__name__, name)
-        from kapi_sim.forks import undivided
+        from kapi_sim.forks import block_forks
 
-        with undivided():  # a child of a fork has no half of a module
+        with block_forks():  # a child of a fork has no half of a module
             value = globals()[name] = getattr(import_module(f"{__name__}.{module}"), name)
         return value
 

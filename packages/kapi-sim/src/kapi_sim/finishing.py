@@ -10,7 +10,7 @@ import threading
 from functools import cache
 from typing import Any
 
-from kapi_sim.forks import free_in_children
+from kapi_sim.forks import reinit_after_fork
 
 __all__ = ["finish"]
 
@@ -27,7 +27,7 @@ def finish(queue: Any) -> None:
     """
     kind = _of_dpctl(queue.__class__)
     if kind is not None:
-        with _turns.setdefault(hash(queue), free_in_children(threading.Lock())):
+        with _turns.setdefault(hash(queue), reinit_after_fork(threading.Lock())):
             kind.wait(queue)
     elif hasattr(queue, "wait"):
         queue.wait()

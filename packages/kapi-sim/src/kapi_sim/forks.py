@@ -1,7 +1,7 @@
 """What a process that is forked gets of its parent's work: all of it or nothing, and locks that are free.
 
 A fork copies the thread that forks, and no other.  A lock that another thread holds is then never released in the
-child, and what it guards may be half done.  So a fork waits for work that is *undivided*, such as imports and
+child, and what it guards may be half done.  So a fork waits for work that is *block_forks*, such as imports and
 compilations, and takes the locks of other libraries that guard it.  kapi's own locks guard a few steps, and are free
 in the child.
 """
@@ -19,12 +19,12 @@ from weakref import WeakSet
 
 from kapi_sim.errors import ForkError
 
-__all__ = ["free_in_children", "hold_at_forks", "in_children", "undivided"]
+__all__ = ["reinit_after_fork", "hold_at_forks", "in_children", "block_forks"]
 
 T = TypeVar("T")
 
 PATIENCE = 30.0
-"""Seconds that a fork waits for undivided work."""
+"""Seconds that a fork waits for block_forks work."""
 
 
 class _Lock(Protocol):
@@ -40,7 +40,7 @@ class _Lock(Protocol):
 _AT_ONCE = 0.05  # seconds that a fork waits while it keeps others from something
 
 _gate = threading.Condition(threading.Lock())
-_working: dict[int, int] = {}  # how deep each thread is in undivided work
+_working: dict[int, int] = {}  # how deep each thread is in block_forks work
 _foreign: list[_Lock] = []
 _taken: list[_Lock] = []  # by the fork under way
 _own: WeakSet[Any] = WeakSet()
@@ -48,7 +48,7 @@ _forking = 0  # forks that wait
 _is_torn = False
 
 
-def free_in_children(lock: T) -> T:
+def reinit_after_fork(lock: T) -> T:
     """Have a `threading.Lock`, `threading.RLock` or `threading.Condition` be free in a child, whoever held it."""
     _own.add(lock)
     return lock
@@ -66,7 +66,7 @@ def in_children(function: Callable[[], object]) -> None:
 
 
 @contextmanager
-def undivided() -> Iterator[None]:
+def block_forks() -> Iterator[None]:
     """Have forks by other threads wait until the ``with`` block is done.
 
     Raises

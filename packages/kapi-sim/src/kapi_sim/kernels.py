@@ -12,7 +12,7 @@ from kapi_sim.language.launchable import Launchable, decorate, require_index_spa
 from kapi_sim.language.pickling import reduced
 from kapi_sim.language.source import remember_source
 from kapi_sim.launch import execute
-from kapi_sim.shown import shown
+from kapi_sim.short_repr import short_repr
 from kapi_sim.tracebacks import shorten
 
 __all__ = ["DoneEvent", "Kernel", "call_kernel", "call_kernel_async", "kernel"]
@@ -62,7 +62,7 @@ class Kernel(Launchable):
         for event in events:
             if not callable(getattr(event, "wait", None)):
                 raise KernelLaunchError(
-                    f"dependent_events must be an iterable of events, got {shown(dependent_events)}: "
+                    f"dependent_events must be an iterable of events, got {short_repr(dependent_events)}: "
                     "pass [] if the launch depends on none",
                     code="dependent-events",
                 )

@@ -34,27 +34,27 @@ from kapi_sim.instrument.hooks import hooks_of, words_of
 from kapi_sim.instrument.rewrite import Instrumented
 from kapi_sim.items.misuse import describe_misuse
 from kapi_sim.items.operations import error_of_operation
+from kapi_sim.language.intrinsics.index_space import NdRange, Range
+from kapi_sim.language.intrinsics.outside import CARRIED_OUT
 from kapi_sim.language.options import KernelOptions
 from kapi_sim.language.source import Site
-from kapi_sim.language.words.index_space import NdRange, Range
-from kapi_sim.language.words.outside import CARRIED_OUT
 from kapi_sim.log import log_launch
 from kapi_sim.memory.arguments import READ_ONLY, Bound, bind
 from kapi_sim.memory.constants import CONSTANT
 from kapi_sim.memory.views import View
 from kapi_sim.memory.watchdog import SpinningError, deadlock
+from kapi_sim.run.adversarial_rerun import AdversarialRerun
 from kapi_sim.run.order import Order
 from kapi_sim.run.schedule import Schedule
-from kapi_sim.run.second_look import SecondLook
 from kapi_sim.settings.control import Settings, current_settings
 from kapi_sim.settings.debugging import is_debugged, start_clock
 from kapi_sim.settings.report import LaunchRecord
-from kapi_sim.shown import shown
+from kapi_sim.short_repr import short_repr
 from kapi_sim.tracebacks import is_users_own
 from kapi_sim.tracing.switch import active_trace
 
 if TYPE_CHECKING:
-    from kapi_sim.items.clock import Clock
+    from kapi_sim.items.schedule_state import ScheduleState
     from kapi_sim.memory.recorder import TraceRecorder
     from kapi_sim.tracing.record import Trace
 
@@ -132,7 +132,7 @@ def execute(
     dialect.start(bound)
     run = partial(_run, kernel, compiled, space, bound, settings, is_followed)
     try:
-        second_look = SecondLook(bound, compiled, run)
+        second_look = AdversarialRerun(bound, compiled, run)
         if len(seeds) == 1:
             run(Order(first))
         else:
@@ -184,7 +184,7 @@ def _sub_group_size(space: Range | NdRange, settings: Settings, options: KernelO
     return max((size for size in sizes if size <= space.local_range.size), default=min(sizes))
 
 
-def _recorder(trace: Trace, kernel: Instrumented, clock: Clock) -> TraceRecorder:
+def _recorder(trace: Trace, kernel: Instrumented, clock: ScheduleState) -> TraceRecorder:
     from kapi_sim.memory.recorder import TraceRecorder
 
     return TraceRecorder(trace.start(kernel.name, clock, clock.sub_group_size), clock)
@@ -203,7 +203,7 @@ def _run(
     hooks = hooks_of(bound)
     schedule = Schedule(
         compiled.for_launch(hooks),
-        compiled.has_meeting,
+        compiled.has_convergent_call,
         compiled.is_generator,
         compiled.on_threads,
         compiled.tells_meetings,
@@ -236,7 +236,7 @@ def _counting(compiled: Compiled, bound: Bound) -> AbstractContextManager[None]:
     if not compiled.without_source:
         return _NOTHING
     # Most kernels have a source.
-    from kapi_sim.instrument.turn_counter import counting
+    from kapi_sim.instrument.iteration_counter import counting
 
     return counting(compiled.without_source, bound.spin_limit)
 
@@ -276,7 +276,7 @@ def _complete(error: Exception, kernel: Instrumented, bound: Bound) -> None:
         if error.name in _OTHER_FORMS:
             cure = "make that of it outside of the kernel, and pass it as an argument"
         missing = DtypeError(
-            f"`{error.obj.name}` must be used element by element in a kernel, got its {shown(error.name)}: {cure}",
+            f"`{error.obj.name}` must be used element by element in a kernel, got its {short_repr(error.name)}: {cure}",
             code="array-attribute",
         ).with_traceback(error.__traceback__)
         missing.add_note(note)

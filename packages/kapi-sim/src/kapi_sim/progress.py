@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from kapi_sim.forks import free_in_children
+from kapi_sim.forks import reinit_after_fork
 
 __all__ = ["Follower", "follow", "follow_launch", "told"]
 
@@ -22,7 +22,7 @@ AFTER = 2.0
 """Seconds of work before anything is shown."""
 EVERY = 0.5
 """Seconds between two looks."""
-_LOOKS = free_in_children(threading.Condition())
+_LOOKS = reinit_after_fork(threading.Condition())
 _running: list[Follower] = []
 _threads: list[threading.Thread] = []
 

@@ -10,6 +10,6 @@ on the host.
 
 from __future__ import annotations
 
-from kapi_sim.language.words.random_numbers import normal, philox, randint, uniform
+from kapi_sim.language.intrinsics.random_numbers import normal, philox, randint, uniform
 
 __all__ = ["normal", "philox", "randint", "uniform"]

@@ -15,8 +15,8 @@ from kapi_lowering.calls.exchange import LOWERED as EXCHANGED
 from kapi_lowering.calls.exchange import broadcast, kind_of
 from kapi_lowering.llvm_calls import I32, I64
 from kapi_lowering.target import Combination, Target, Way
+from kapi_sim.language.intrinsics.operators import Operator, identity
 from kapi_sim.language.table.intrinsics import rows
-from kapi_sim.language.words.operators import Operator, identity
 from kapi_types import SubGroupType
 from kapi_types.kernel_typing.calls.words import operator_of
 from kapi_types.kernel_typing.rules.promotion import as_strong

@@ -21,7 +21,7 @@ from typing import Any, Literal
 
 from kapi_lowering.target import Target
 from kapi_sim import environment
-from kapi_sim.forks import free_in_children, in_children, undivided
+from kapi_sim.forks import block_forks, in_children, reinit_after_fork
 
 __all__ = ["EmissionError", "Emitted", "HelperEndedError", "disassemble", "emit", "prepare"]
 
@@ -110,7 +110,7 @@ def emit(modules: Sequence[str], entry_point: str, target: Target, *, passes: Pa
     """
     sources = [module.encode() for module in modules]
     request = _request(sources, entry_point, target) | {"passes": passes}
-    with undivided(), _lock:
+    with block_forks(), _lock:
         try:
             header, body = _ask(target, request, b"".join(sources))
             if not header["problems"] and not target.is_sound(body[: header["code"]]):
@@ -127,7 +127,7 @@ def emit(modules: Sequence[str], entry_point: str, target: Target, *, passes: Pa
 
 def prepare(target: Target) -> None:
     """Start the target's helper, if none runs, and return at once: it gets ready while IR is made for it."""
-    with undivided(), _lock:
+    with block_forks(), _lock:
         _helper(target)
 
 
@@ -150,7 +150,7 @@ def disassemble(llvm_ir: str, entry_point: str, target: Target) -> str:
     """
     source = llvm_ir.encode()
     request = _request([source], entry_point, target) | {"passes": "none", "assembly": True}
-    with undivided(), _lock:
+    with block_forks(), _lock:
         try:
             header, body = _ask(target, request, source)
         except _HelperDied as death:
@@ -290,7 +290,7 @@ def _signal_name(status: int) -> str:
         return f"signal {-status}"
 
 
-_lock = free_in_children(threading.Lock())
+_lock = reinit_after_fork(threading.Lock())
 _helpers: dict[str, _Helper] = {}
 
 

@@ -18,7 +18,7 @@ from kapi_lowering.results.packed import LINEAR_ROLES, Parameter
 from kapi_sim.errors import ModuleFileError
 from kapi_sim.language import MAX_RANK
 from kapi_sim.language.exceptions import made_exception
-from kapi_sim.shown import shown
+from kapi_sim.short_repr import short_repr
 
 __all__ = [
     "failures",
@@ -237,7 +237,7 @@ def spelled_argument(value: Any) -> list[str]:
         if isinstance(value, kind):
             return [name, str(value) if name == "str" else repr(kind(value))]
     raise ModuleFileError(
-        f"arguments of an exception must be text or numbers, got {shown(value)}", code="module-file-part"
+        f"arguments of an exception must be text or numbers, got {short_repr(value)}", code="module-file-part"
     )
 
 

@@ -21,7 +21,7 @@ from kapi_lowering.results.packed import PackedLayout, Parameter
 from kapi_lowering.target import Target
 from kapi_sim.errors import KapiError, ModuleFileError
 from kapi_sim.language import KernelOptions
-from kapi_sim.shown import shown
+from kapi_sim.short_repr import short_repr
 
 __all__ = ["ModuleFormat"]
 
@@ -138,7 +138,8 @@ class ModuleFormat(Generic[M]):
         """
         if not isinstance(data, (bytes, bytearray, memoryview)):
             raise ModuleFileError(
-                f"data must be the bytes of a kapi {self.name} module, got {shown(data)}", code="module-file-format"
+                f"data must be the bytes of a kapi {self.name} module, got {short_repr(data)}",
+                code="module-file-format",
             )
         data = bytes(data)
         begin = len(self._start)

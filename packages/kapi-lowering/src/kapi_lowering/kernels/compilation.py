@@ -16,7 +16,7 @@ from kapi_lowering.results.kernel_module import MOST_NOTES, KernelModule
 from kapi_lowering.results.packed import PackedLayout, Parameter
 from kapi_lowering.target import Target
 from kapi_sim.errors import DtypeError, KernelCompilationError, LimitError
-from kapi_sim.forks import hold_at_forks, undivided
+from kapi_sim.forks import block_forks, hold_at_forks
 from kapi_sim.language import KernelOptions
 from kapi_types import ArrayType, ItemType, NdItemType
 from kapi_types.kernel_typing import describe_problems
@@ -93,7 +93,7 @@ def compiled_kernel(
         return packed, known
 
     prepare(target)
-    with undivided(), global_compiler_lock:
+    with block_forks(), global_compiler_lock:
         lowered, (layout, parameters) = lower_function(function, args, types.none, target, options, finish)
     emitted = _emitted("kernel", function, names, args, lowered.modules, entry_point, target, optimise)
     _require_floats(function, target.floats_of(emitted.code), lowered)
@@ -136,7 +136,7 @@ def compiled_function(
         build_exported_function(lowered.context, lowered.library, plain.__name__, lowered.fndesc, names, _begin(plain))
 
     prepare(target)
-    with undivided(), global_compiler_lock:
+    with block_forks(), global_compiler_lock:
         lowered, _ = lower_function(plain, args, None, target, options, finish)
     emitted = _emitted("function", plain, names, args, lowered.modules, plain.__name__, target, optimise)
     _require_floats(plain, target.floats_of(emitted.code), lowered)

@@ -31,7 +31,7 @@ from kapi_numba_offload.run.options import options_of
 from kapi_numba_offload.run.reasons import Refusal, fall_back
 from kapi_runtime.launch.host_arrays import on_device_context, place_of_host_arrays
 from kapi_sim.errors import ExecutionPlacementError, KernelCompilationError
-from kapi_sim.forks import free_in_children
+from kapi_sim.forks import reinit_after_fork
 from kapi_types import UsmArrayType, is_usm_array
 
 __all__ = ["listen", "offload_calls"]
@@ -40,7 +40,7 @@ _VARIADIC = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
 _NUMBAS = "Numba's own"
 """What `_make` says of a function that Numba refuses, too: it does so in its own words."""
 
-_lock = free_in_children(threading.Lock())
+_lock = reinit_after_fork(threading.Lock())
 _open = 0
 _patch: Any = None
 _made: WeakKeyDictionary[Any, dict[tuple[Any, ...], Any]] = WeakKeyDictionary()

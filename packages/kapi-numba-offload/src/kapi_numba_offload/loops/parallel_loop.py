@@ -38,7 +38,7 @@ from kapi_numba_offload.run.simulating import is_simulating
 from kapi_numba_offload.run.timing import timed
 from kapi_numba_offload.run.usm import DpnpArray, allocate, host_copy, is_same_view, may_overlap
 from kapi_sim.errors import DtypeError, KernelCompilationError
-from kapi_sim.forks import free_in_children
+from kapi_sim.forks import reinit_after_fork
 from kapi_types import is_weak, typeof_argument
 from kapi_types.kernel_typing import ProblemsFound, as_strong, describe_problems, return_type
 
@@ -110,7 +110,7 @@ class ParallelLoop:
         nodes = [node for each in syntax.body for node in ast.walk(each)]
         self._stored = [syntax.captured.index(each) for each in sorted(stored_to(nodes) & {*syntax.captured})]
         self._made: dict[tuple[Any, ...], Any] = {}
-        self._lock = free_in_children(threading.Lock())
+        self._lock = reinit_after_fork(threading.Lock())
 
     @timed
     def __call__(self, queue: Any, bounds: Sequence[int], captured: Sequence[Any], initial: Sequence[Any]) -> Any:

@@ -37,7 +37,7 @@ from kapi_numba_offload.run.placement import one_queue
 from kapi_numba_offload.run.timing import timed
 from kapi_numba_offload.run.usm import DpnpArray, allocate, allocator, flat_view, is_same_view, may_overlap
 from kapi_sim.errors import KapiError
-from kapi_sim.forks import free_in_children
+from kapi_sim.forks import reinit_after_fork
 
 __all__ = ["FusedRegion"]
 
@@ -155,7 +155,7 @@ class FusedRegion:
         self._answers = Answers(self.statements, numba_types=numba_types)
         self._tried: set[tuple[Any, ...]] = set()
         self._parts: dict[tuple[int, int], tuple[FusedRegion, tuple[int, ...]]] = {}
-        self._lock = free_in_children(threading.Lock())
+        self._lock = reinit_after_fork(threading.Lock())
 
     @timed
     def __call__(self, *leaves: Any) -> Any:

@@ -20,7 +20,7 @@ from kapi_runtime.platform.interface import Platform
 from kapi_runtime.platform.whole import done_whole
 from kapi_sim import DtypeError, MixedTypesWarning, NdRange, Range
 from kapi_sim.errors import code_of, message_of
-from kapi_sim.forks import free_in_children
+from kapi_sim.forks import reinit_after_fork
 from kapi_sim.language import KernelOptions
 from kapi_sim.log import LOGGER
 from kapi_sim.progress import told
@@ -67,7 +67,7 @@ class Modules:
         self._options = options
         self._modules: OrderedDict[Hashable, KernelModule] = OrderedDict()
         self._from_disk: dict[int, str] = {}  # keys of modules that are held, by id
-        self._lock = free_in_children(threading.Lock())
+        self._lock = reinit_after_fork(threading.Lock())
 
     def get(
         self,

@@ -31,13 +31,13 @@ from kapi_lowering import KernelModule
 from kapi_runtime.cache.folder import CacheFolder
 from kapi_sim import environment
 from kapi_sim.errors import ModuleFileError
-from kapi_sim.forks import free_in_children
+from kapi_sim.forks import reinit_after_fork
 
 __all__ = ["CacheInfo", "clear", "drop", "info", "is_on", "load", "note_unknown", "store"]
 
 _DEFAULT_SIZE = 256
 
-_lock = free_in_children(threading.Lock())
+_lock = reinit_after_fork(threading.Lock())
 _counts = {"hits": 0, "misses": 0, "unknown": 0}
 _trouble = ""
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from kapi_runtime.platform.installed import platform_of_array
 from kapi_sim.errors import DtypeError, LimitError
-from kapi_sim.shown import shown
+from kapi_sim.short_repr import short_repr
 
 __all__ = ["Form", "form_like", "form_of"]
 
@@ -75,12 +75,12 @@ def form_of(shape: Any, dtype: Any, strides: Any, order: Any) -> Form:
     extents, made = _integers("shape", shape), np.dtype(dtype)
     if strides is None:
         if order not in ("C", "F"):
-            raise DtypeError(f'order must be "C" or "F", got {shown(order)}', code="copy-order")
+            raise DtypeError(f'order must be "C" or "F", got {short_repr(order)}', code="copy-order")
         return Form(extents, made, _dense(extents) if order == "C" else _dense(extents[::-1])[::-1])
     steps = _integers("strides", strides)
     if len(steps) != len(extents):
         raise LimitError(
-            f"strides must be as many as the axes of shape {extents}, got {shown(strides)}", code="memory-shape"
+            f"strides must be as many as the axes of shape {extents}, got {short_repr(strides)}", code="memory-shape"
         )
     if any(step % made.itemsize for step in steps):
         raise DtypeError(f"strides must be whole elements of {made}, got {steps} bytes", code="array-misaligned")
@@ -123,6 +123,6 @@ def _integers(name: str, given: Any) -> tuple[int, ...]:
             raise TypeError
     except TypeError:
         raise LimitError(
-            f"{name} must be an integer of at least 0, or a tuple of such, got {shown(given)}", code="memory-shape"
+            f"{name} must be an integer of at least 0, or a tuple of such, got {short_repr(given)}", code="memory-shape"
         ) from None
     return found

@@ -32,7 +32,7 @@ from kapi_runtime.cuda.queues.queue import CudaQueue
 from kapi_runtime.cuda.submission import launched, shared_bytes
 from kapi_sim import LocalAccessor
 from kapi_sim.errors import KernelLaunchError
-from kapi_sim.forks import free_in_children
+from kapi_sim.forks import reinit_after_fork
 
 __all__ = ["CudaPlan", "make_plan"]
 
@@ -95,7 +95,7 @@ class CudaPlan:
             stream = bound.CUstream(queue.handle)
             plain = partial(bound.cuLaunchKernel, native, *grid, shared, stream, parameters, 0)
             self._launch = lambda: int(plain()[0])
-        self._lock = free_in_children(threading.Lock())
+        self._lock = reinit_after_fork(threading.Lock())
         self._timeline = timeline_of(queue)
 
     @property

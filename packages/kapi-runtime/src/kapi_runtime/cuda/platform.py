@@ -46,7 +46,7 @@ from kapi_runtime.platform.interface import (
 from kapi_runtime.platform.placement import other_target_error
 from kapi_sim.errors import DeviceNotFoundError, DriverError, KernelLaunchError, message_of
 from kapi_sim.language.usm_fields import ArrayFields
-from kapi_sim.shown import shown
+from kapi_sim.short_repr import short_repr
 
 if TYPE_CHECKING:
     from kapi_lowering import KernelModule, Target
@@ -372,6 +372,6 @@ class CudaPlatform(Platform):
 def _ours(kernel: BuiltKernel) -> CudaKernel:
     if not isinstance(kernel, CudaKernel):
         raise KernelLaunchError(
-            f"a kernel for a CUDA device must be built for it, got {shown(kernel)}", code="no-kernel"
+            f"a kernel for a CUDA device must be built for it, got {short_repr(kernel)}", code="no-kernel"
         )
     return kernel

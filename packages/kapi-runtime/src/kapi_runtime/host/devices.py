@@ -14,7 +14,7 @@ from kapi_runtime.platform import current, installed
 from kapi_runtime.platform.installed import platform_of_device
 from kapi_sim.errors import DeviceNotFoundError
 from kapi_sim.log import LOGGER
-from kapi_sim.shown import shown
+from kapi_sim.short_repr import short_repr
 
 __all__ = [
     "DeviceList",
@@ -90,7 +90,8 @@ class DeviceList(Sequence[Any]):
             raise IndexError(f"index of devices must be below {len(found)}, got {index}: {_names()}") from None
         except TypeError:
             raise TypeError(
-                f"index of devices must be an integer or a slice, got {shown(index)}: `select_device` takes names, too"
+                f"index of devices must be an integer or a slice, got {short_repr(index)}: `select_device` takes "
+                "names, too"
             ) from None
 
     def __iter__(self) -> Iterator[Any]:
@@ -188,7 +189,7 @@ def find_device(device: Any) -> Any:
         raise missing_device_error(missing)
     if isinstance(device, str):
         raise DeviceNotFoundError(
-            f"device must be the filter string of a device or a part of its name, got {shown(device)}: {_names()}"
+            f"device must be the filter string of a device or a part of its name, got {short_repr(device)}: {_names()}"
             f"{missing}",
             code="device-unknown",
         )
@@ -197,7 +198,7 @@ def find_device(device: Any) -> Any:
             return usable[device]
     raise DeviceNotFoundError(
         f"device must be an index below {len(usable)}, a filter string, a part of a name or a device, got "
-        f"{shown(device)}: {_names()}{missing}",
+        f"{short_repr(device)}: {_names()}{missing}",
         code="device-unknown",
     )
 

@@ -7,7 +7,7 @@ from typing import Any
 from kapi_runtime.host.queues import default_queue, require_queue
 from kapi_runtime.platform.interface import Platform
 from kapi_sim.errors import KernelLaunchError
-from kapi_sim.shown import shown
+from kapi_sim.short_repr import short_repr
 
 __all__ = ["Event"]
 
@@ -135,7 +135,8 @@ def _timed_of(event: Any) -> Any:
     """The mark whose time the device takes."""
     if not isinstance(event, Event):
         raise KernelLaunchError(
-            f"an event to be timed must be a kapi_runtime.Event, got {shown(event)}: `record()` one", code="no-event"
+            f"an event to be timed must be a kapi_runtime.Event, got {short_repr(event)}: `record()` one",
+            code="no-event",
         )
     if event.device_event is None:
         raise KernelLaunchError(

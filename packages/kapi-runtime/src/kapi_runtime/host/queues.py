@@ -11,7 +11,7 @@ from kapi_runtime.host.devices import current_device, find_device, platform_of_d
 from kapi_runtime.platform import installed
 from kapi_runtime.platform.interface import Platform
 from kapi_sim.errors import KernelLaunchError
-from kapi_sim.shown import shown
+from kapi_sim.short_repr import short_repr
 
 _ADDRESS = (int, np.integer, ctypes.c_void_p)
 
@@ -113,7 +113,8 @@ def require_queue(source: Any, what: str = "queue") -> tuple[Platform, Any]:
     found = known_queue(source)
     if found is None:
         raise KernelLaunchError(
-            f"{what} must be a queue of a device, got {shown(source)}: `default_queue(device)` gives one, an array of "
+            f"{what} must be a queue of a device, got {short_repr(source)}: `default_queue(device)` gives one, an "
+            "array of "
             f"dpnp's has `array.sycl_queue`{installed.what_is_missing(source)}",
             code="no-queue",
         )
@@ -158,7 +159,7 @@ def external_queue(source: Any) -> Any:
     if found is None:
         raise KernelLaunchError(
             "source of external_queue must be a dpctl.SyclQueue, a capsule of one, or the address of a sycl::queue, "
-            f"got {shown(source)}{installed.what_is_missing(source)}",
+            f"got {short_repr(source)}{installed.what_is_missing(source)}",
             code="no-queue",
         )
     return found

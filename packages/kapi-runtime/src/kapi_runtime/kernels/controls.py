@@ -18,7 +18,7 @@ import kapi_sim
 from kapi_sim import KernelLaunchError, NdRange, Range, SimulatorOnlyWarning
 from kapi_sim.log import launches, log_launch
 from kapi_sim.settings.debugging import global_id
-from kapi_sim.shown import shown
+from kapi_sim.short_repr import short_repr
 from kapi_sim.tracing import require_limit
 
 __all__ = ["DeviceReport", "DeviceTrace", "Profile", "debug", "note_launch", "open_reports", "simulation", "trace"]
@@ -95,7 +95,7 @@ class DeviceTrace(DeviceReport):
         made = {".html": self.html(), ".svg": self.svg(), ".txt": self.text() + "\n"}.get(Path(path).suffix.lower())
         if made is None:
             raise KernelLaunchError(
-                f"path must end in .html, .svg, .txt, got {shown(str(path))}", code="picture-format"
+                f"path must end in .html, .svg, .txt, got {short_repr(str(path))}", code="picture-format"
             )
         Path(path).write_text(made, encoding="utf-8")
 

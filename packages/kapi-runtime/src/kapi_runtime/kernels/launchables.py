@@ -15,10 +15,10 @@ from kapi_runtime.host.queues import require_queue
 from kapi_runtime.kernels.kernel_information import Statistics, suggested_local_range
 from kapi_runtime.platform.interface import BuiltKernel, KernelInformation, Platform
 from kapi_sim import KernelCompilationError, NdRange, Range
-from kapi_sim.forks import free_in_children
+from kapi_sim.forks import reinit_after_fork
 from kapi_sim.language import KernelOptions
 from kapi_sim.language.launchable import Launchable
-from kapi_sim.shown import shown
+from kapi_sim.short_repr import short_repr
 
 __all__ = ["DeviceLaunchable", "stand_in"]
 
@@ -31,7 +31,7 @@ class DeviceLaunchable(Launchable):
         # One step of the interpreter, unlike an addition.
         self.count_launch: Callable[[], int] = itertools.count().__next__
         self._reads = 0
-        self._reading = free_in_children(threading.Lock())
+        self._reading = reinit_after_fork(threading.Lock())
 
     def run(self, index_space: Range | NdRange, args: tuple[Any, ...]) -> None:
         """Launch on the device of the arrays, and wait."""
@@ -177,7 +177,7 @@ def stand_in(name: str, parameters: Sequence[str]) -> Callable[..., None]:
     for parameter in parameters:
         if not parameter.isidentifier() or iskeyword(parameter) or parameter in seen:
             raise KernelCompilationError(
-                f"name of a parameter of kernel `{name}` must be an identifier of its own, got {shown(parameter)}",
+                f"name of a parameter of kernel `{name}` must be an identifier of its own, got {short_repr(parameter)}",
                 code="parameter-name",
             )
         seen.add(parameter)

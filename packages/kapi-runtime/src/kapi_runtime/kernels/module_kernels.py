@@ -18,7 +18,7 @@ from kapi_sim import DtypeError, KernelLaunchError, NdRange, Range
 from kapi_sim.errors import code_of, message_of
 from kapi_sim.language.launchable import parameters_for_launch
 from kapi_sim.language.usm_fields import ArrayFields
-from kapi_sim.shown import shown
+from kapi_sim.short_repr import short_repr
 
 __all__ = ["ModuleKernel"]
 
@@ -49,7 +49,7 @@ class ModuleKernel(DeviceLaunchable):
         if (type(space), space.ndim) != wanted:
             raise KernelLaunchError(
                 f"index space of kernel `{self.__name__}` must be that which it was compiled for, a "
-                f"{wanted[0].__name__} of {wanted[1]} dimensions, got {shown(space)}",
+                f"{wanted[0].__name__} of {wanted[1]} dimensions, got {short_repr(space)}",
                 code="compiled-for-other-space",
             )
         place = place_of_host_arrays()

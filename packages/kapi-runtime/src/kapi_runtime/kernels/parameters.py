@@ -10,10 +10,10 @@ from typing import Any, Literal
 import numpy as np
 
 from kapi_sim import DtypeError, KernelCompilationError
+from kapi_sim.language.intrinsics.memory import is_kernel_dtype
 from kapi_sim.language.signatures import parameter_type
 from kapi_sim.language.usm_fields import ArrayFields
-from kapi_sim.language.words.memory import is_kernel_dtype
-from kapi_sim.shown import shown
+from kapi_sim.short_repr import short_repr
 
 __all__ = ["WORDS", "DeclaredParameter", "Parameters", "described", "parsed_parameters", "scalar_argument"]
 
@@ -38,14 +38,14 @@ class DeclaredParameter:
 def parsed_parameters(entry: str, parameters: Parameters) -> tuple[DeclaredParameter, ...]:
     """Return the parameters of the kernel `entry` as its author gave them; KernelCompilationError if one is none."""
     if not isinstance(entry, str) or not entry:
-        raise KernelCompilationError(f"entry must be the name of a kernel, got {shown(entry)}", code="entry-name")
+        raise KernelCompilationError(f"entry must be the name of a kernel, got {short_repr(entry)}", code="entry-name")
     try:
         entries: Any = parameters.items() if isinstance(parameters, Mapping) else parameters
         pairs = [(name, given) for name, given in entries]
     except (TypeError, ValueError) as error:
         raise KernelCompilationError(
             f"parameters of kernel `{entry}` must be a mapping or a sequence of names and types, such as "
-            f"{{'x': 'float32[:]'}}, got {shown(parameters)}",
+            f"{{'x': 'float32[:]'}}, got {short_repr(parameters)}",
             code="parameter-types",
         ) from error
     parsed: list[DeclaredParameter] = []
@@ -53,14 +53,14 @@ def parsed_parameters(entry: str, parameters: Parameters) -> tuple[DeclaredParam
         taken = ["item", *(each.name for each in parsed)]
         if not str(name).isidentifier() or keyword.iskeyword(name) or name in taken:
             raise KernelCompilationError(
-                f"name of a parameter of kernel `{entry}` must be an identifier of its own, got {shown(name)}",
+                f"name of a parameter of kernel `{entry}` must be an identifier of its own, got {short_repr(name)}",
                 code="parameter-name",
             )
         parameter = _parsed(str(name), given)
         if parameter is None:
             raise KernelCompilationError(
                 f"parameter `{name}` of kernel `{entry}` must be a dtype, such as 'float32', an array 'float32[:]' or "
-                f"local memory 'local float32[:]', got {shown(given)}",
+                f"local memory 'local float32[:]', got {short_repr(given)}",
                 code="parameter-types",
             )
         parsed.append(parameter)

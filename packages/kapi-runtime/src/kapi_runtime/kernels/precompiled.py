@@ -30,7 +30,7 @@ from kapi_runtime.platform.host_place import place_of_host_arrays
 from kapi_runtime.platform.interface import BuiltKernel, ForeignCode, NativeArgument, Platform
 from kapi_runtime.platform.placement import placement_error
 from kapi_sim import DtypeError, LocalAccessor, NdRange, Range
-from kapi_sim.forks import free_in_children
+from kapi_sim.forks import reinit_after_fork
 from kapi_sim.language.launchable import parameters_for_launch
 from kapi_sim.language.usm_fields import ArrayFields
 from kapi_sim.log import launches, log_launch
@@ -63,7 +63,7 @@ class PrecompiledKernel(DeviceLaunchable):
         self._foreign, self._given_parameters = foreign, parameters
         self._parameters = parsed_parameters(foreign.entry, parameters)
         super().__init__(stand_in(foreign.entry, [each.name for each in self._parameters]))
-        self._lock = free_in_children(threading.Lock())
+        self._lock = reinit_after_fork(threading.Lock())
         self._built: dict[Any, BuiltKernel] = {}
         _kernels.add(self)
 

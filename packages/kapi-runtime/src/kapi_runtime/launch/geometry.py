@@ -10,7 +10,7 @@ from math import prod
 from kapi_lowering import KernelModule
 from kapi_runtime.platform.interface import BuiltKernel, Platform
 from kapi_sim import KernelLaunchError, LimitError, LocalAccessor, NdRange, Range
-from kapi_sim.shown import shown
+from kapi_sim.short_repr import short_repr
 
 __all__ = ["packed_extents", "submitted_range"]
 
@@ -48,14 +48,14 @@ def submitted_range(
     if whole.size > kernel.max_work_items:
         raise LimitError(
             f"index_space of kernel `{kernel.name}` must have at most {kernel.max_work_items} work-items, got "
-            f"{whole.size} in {shown(space)}: split it into several launches",
+            f"{whole.size} in {short_repr(space)}: split it into several launches",
             code="range-too-large",
         )
     if isinstance(space, Range):
         if accessors:
             raise KernelLaunchError(
                 f"index_space of kernel `{kernel.name}` must be an NdRange, since it has a LocalAccessor, got "
-                f"{shown(space)}: local memory belongs to a work-group",
+                f"{short_repr(space)}: local memory belongs to a work-group",
                 code="local-memory-in-range",
             )
         return platform.submitted_range(kernel, list(space), None, module is not None)

@@ -8,7 +8,7 @@ from typing import Any
 from kapi_runtime.launch.preparation import Prepared
 from kapi_runtime.platform.interface import LaunchPlan
 from kapi_sim import NdRange, Range
-from kapi_sim.forks import free_in_children
+from kapi_sim.forks import reinit_after_fork
 
 __all__ = ["PlanTable"]
 
@@ -22,7 +22,7 @@ class PlanTable(dict["Range | NdRange", "tuple[LaunchPlan, ...]"]):
 
     def __init__(self) -> None:
         super().__init__()
-        self._lock = free_in_children(threading.Lock())
+        self._lock = reinit_after_fork(threading.Lock())
 
     def add(self, space: Range | NdRange, prepared: Prepared, tried: tuple[LaunchPlan, ...]) -> None:
         """Put a plan for launches like this one before the others of its index space.

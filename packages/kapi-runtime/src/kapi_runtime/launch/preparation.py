@@ -23,7 +23,7 @@ from kapi_runtime.platform.interface import BuiltKernel, LaunchPlan, NativeArgum
 from kapi_runtime.platform.log import log_device
 from kapi_sim import DriverError, KernelLaunchError, NdRange, Range
 from kapi_sim.log import launches
-from kapi_sim.shown import shown
+from kapi_sim.short_repr import short_repr
 
 __all__ = ["CompileFor", "Made", "Prepared", "compiled", "prepare"]
 
@@ -108,7 +108,7 @@ class Prepared:
         except KernelLaunchError as error:
             raise KernelLaunchError(
                 f"kernel `{made.kernel.name}` must be accepted by the driver, got {error.message}\n"
-                f"  index space: {shown(self.space)}\n"
+                f"  index space: {short_repr(self.space)}\n"
                 f"  arguments:   {self.arguments.describe()}\n"
                 f"  queue:       {platform.describe_queue(queue)}",
                 code="launch-refused",

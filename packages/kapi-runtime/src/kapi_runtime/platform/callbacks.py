@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from kapi_sim.forks import free_in_children
+from kapi_sim.forks import reinit_after_fork
 
 __all__ = ["call_after", "wait_until_called"]
 
@@ -26,7 +26,7 @@ class _Call:
     is_done: threading.Event = field(default_factory=threading.Event)
 
 
-_lock = free_in_children(threading.Lock())
+_lock = reinit_after_fork(threading.Lock())
 _outstanding: dict[Any, deque[_Call]] = {}
 _here = threading.local()
 

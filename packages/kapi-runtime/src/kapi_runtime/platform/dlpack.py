@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from kapi_sim.errors import DtypeError
-from kapi_sim.shown import shown
+from kapi_sim.short_repr import short_repr
 
 __all__ = [
     "CPU",
@@ -199,7 +199,7 @@ def read_capsule(value: Any, stream: int | None = None) -> DlpackArray:
     address = _pointer_of(at, _NAME) if _is_named(at, _NAME) else None
     if address is None:
         raise DtypeError(
-            f"__dlpack__ of {type(value).__name__} must give a capsule named dltensor, got {shown(capsule)}",
+            f"__dlpack__ of {type(value).__name__} must give a capsule named dltensor, got {short_repr(capsule)}",
             code="dlpack-capsule",
         )
     managed = _Managed.from_address(address)

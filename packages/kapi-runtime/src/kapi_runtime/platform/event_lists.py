@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from kapi_sim import KernelLaunchError
-from kapi_sim.shown import shown
+from kapi_sim.short_repr import short_repr
 
 __all__ = ["listed_events"]
 
@@ -20,7 +20,7 @@ def listed_events(events: Iterable[Any]) -> list[Any]:
     try:
         listed = list(events)
     except TypeError:
-        wrong = f"got {shown(events)}: pass [] if the launch depends on none"
+        wrong = f"got {short_repr(events)}: pass [] if the launch depends on none"
         if hasattr(events, "wait"):
             wrong = f"got one event: pass [{type(events).__name__}]"
         raise KernelLaunchError(
@@ -30,7 +30,7 @@ def listed_events(events: Iterable[Any]) -> list[Any]:
         # Whose event it is, its platform knows.
         if not hasattr(event, "wait") and not hasattr(event, "synchronize"):
             raise KernelLaunchError(
-                f"dependent_events must be an iterable of events, got {shown(event)}: pass [] if the launch "
+                f"dependent_events must be an iterable of events, got {short_repr(event)}: pass [] if the launch "
                 "depends on none",
                 code="dependent-events",
             )

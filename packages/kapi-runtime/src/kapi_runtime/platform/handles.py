@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from kapi_runtime.platform import callbacks, current, reset
 from kapi_runtime.platform.device_summary import DeviceSummary
 from kapi_sim.errors import KernelLaunchError, LimitError
-from kapi_sim.shown import shown
+from kapi_sim.short_repr import short_repr
 
 if TYPE_CHECKING:
     import asyncio
@@ -266,7 +266,7 @@ class Queue:
         """
         if not callable(callback):
             raise KernelLaunchError(
-                f"callback of add_callback must be callable, got {shown(callback)}", code="callback-form"
+                f"callback of add_callback must be callable, got {short_repr(callback)}", code="callback-form"
             )
         callbacks.call_after(self, self.submit_barrier(), lambda: callback(self, EventStatus.complete, arg))
 

@@ -21,7 +21,7 @@ from kapi_runtime.platform.entry import PlatformEntry
 from kapi_runtime.platform.interface import Platform
 from kapi_runtime.platform.placement import placement_error
 from kapi_sim.errors import DeviceNotFoundError, DriverError
-from kapi_sim.forks import free_in_children, undivided
+from kapi_sim.forks import block_forks, reinit_after_fork
 
 __all__ = [
     "activate",
@@ -40,7 +40,7 @@ _NO_ARRAYS = frozenset((bool, int, float, complex, np.ndarray, str, bytes, type(
 
 _GROUP = "kapi.platforms"
 
-_lock = free_in_children(threading.RLock())
+_lock = reinit_after_fork(threading.RLock())
 _made: dict[str, Platform] = {}
 
 
@@ -200,7 +200,7 @@ def _get(known: PlatformEntry) -> Platform:
     platform = _made.get(known.name)
     if platform is not None:
         return platform
-    with undivided(), _lock:
+    with block_forks(), _lock:
         platform = _made.get(known.name)
         if platform is None:
             platform = _made[known.name] = _class_of(known)()

@@ -19,7 +19,7 @@ from kapi_runtime.platform.interface import MemoryKind
 from kapi_runtime.platform.numba_cuda_arrays import NumbaCudaArray
 from kapi_sim.errors import DtypeError
 from kapi_sim.language.usm_fields import ArrayFields
-from kapi_sim.shown import shown
+from kapi_sim.short_repr import short_repr
 
 __all__ = ["ArrayFlags", "KapiArray"]
 
@@ -189,7 +189,7 @@ class KapiArray(NumbaCudaArray, ABC):
         if kws:
             raise TypeError(f"reshape must be given no keyword but order, got {', '.join(kws)}")
         if order not in ("C", "F"):
-            raise DtypeError(f'order of reshape must be "C" or "F", got {shown(order)}', code="copy-order")
+            raise DtypeError(f'order of reshape must be "C" or "F", got {short_repr(order)}', code="copy-order")
         if order == "F":  # the same, with the axes in reverse order
             shape = newshape[0] if isinstance(newshape[0], tuple) else newshape
             return self.T.reshape(tuple(shape)[::-1]).T  # type: ignore[arg-type]
@@ -207,7 +207,7 @@ class KapiArray(NumbaCudaArray, ABC):
         """Return a C-contiguous copy on the same queue, of the same kind; `order` may be "C" alone."""
         if order != "C":
             raise DtypeError(
-                f'order of a copy must be "C", got {shown(order)}: NumPy makes others of what asnumpy() returns',
+                f'order of a copy must be "C", got {short_repr(order)}: NumPy makes others of what asnumpy() returns',
                 code="copy-order",
             )
         copied = self._new()

@@ -15,7 +15,7 @@ import numpy as np
 
 from kapi_runtime.platform.installed import platform_of_array
 from kapi_sim.errors import DtypeError, KernelLaunchError
-from kapi_sim.shown import shown
+from kapi_sim.short_repr import short_repr
 
 __all__ = ["HostReadableArray", "NumbaCudaArray", "wait_for_stream"]
 
@@ -32,7 +32,7 @@ def wait_for_stream(stream: Any) -> None:
         return
     if not hasattr(stream, "synchronize"):
         raise KernelLaunchError(
-            f"stream must be 0 or a queue of a device, got {shown(stream)}: `stream()` makes one", code="no-queue"
+            f"stream must be 0 or a queue of a device, got {short_repr(stream)}: `stream()` makes one", code="no-queue"
         )
     stream.synchronize()
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from contextvars import copy_context
 from typing import Generic, TypeVar
 
-from kapi_sim.forks import undivided
+from kapi_sim.forks import block_forks
 
 __all__ = ["done_whole"]
 
@@ -45,14 +45,14 @@ def done_whole(work: Callable[[], T]) -> T:
         At once, if Ctrl-C is pressed in the main thread; the work goes on.
     """
     if threading.current_thread() is not threading.main_thread():
-        with undivided():
+        with block_forks():
             return work()
     outcome: _Outcome[T] = _Outcome()
     context = copy_context()
 
     def do() -> None:
         try:
-            with undivided():
+            with block_forks():
                 outcome.value = context.run(work)
         except BaseException as error:
             outcome.error = error
@@ -61,7 +61,7 @@ def done_whole(work: Callable[[], T]) -> T:
     try:
         threading.Thread(target=do, name="kapi-compiler", daemon=True).start()
     except RuntimeError:  # no thread can be started, as at the interpreter's exit
-        with undivided():
+        with block_forks():
             return work()
     outcome.done.acquire()  # a signal's handler runs here, and what it raises ends the wait
     if outcome.error is not None:

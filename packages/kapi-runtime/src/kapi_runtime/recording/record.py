@@ -23,8 +23,8 @@ from kapi_runtime.platform import recorder
 from kapi_runtime.platform.interface import Platform
 from kapi_runtime.recording.trace_format import Entry, entries_table, export_trace, summary_table
 from kapi_sim.errors import KernelLaunchError
-from kapi_sim.forks import free_in_children
-from kapi_sim.shown import shown
+from kapi_sim.forks import reinit_after_fork
+from kapi_sim.short_repr import short_repr
 
 __all__ = ["Recording", "profile_start", "profile_stop", "profiling"]
 
@@ -66,7 +66,7 @@ class Recording:
 
     def __init__(self) -> None:
         self.is_active = True
-        self._lock = free_in_children(threading.Lock())
+        self._lock = reinit_after_fork(threading.Lock())
         self._pending: deque[_Pending] = deque()
         self._read: list[Entry] = []
 
@@ -126,7 +126,7 @@ class Recording:
                     self._read.append(_entry(self._pending.popleft()))
 
 
-_switch = free_in_children(threading.Lock())
+_switch = reinit_after_fork(threading.Lock())
 
 
 def profile_start() -> Recording:
@@ -156,7 +156,7 @@ def profile_start() -> Recording:
     with _switch:
         if recorder.active is not None:
             raise KernelLaunchError(
-                f"profiling is running already, into {shown(recorder.active)}: call profile_stop() first",
+                f"profiling is running already, into {short_repr(recorder.active)}: call profile_stop() first",
                 code="profiling-running",
             )
         recorder.active = recording = Recording()

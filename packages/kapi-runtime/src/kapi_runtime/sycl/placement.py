@@ -12,7 +12,7 @@ from typing import Any
 from kapi_runtime.platform.placement import placement_error
 from kapi_runtime.sycl.memory.usm_array import copy_call
 from kapi_runtime.sycl.queues.queue import describe_queue, queue_of
-from kapi_sim.shown import shown
+from kapi_sim.short_repr import short_repr
 
 __all__ = ["execution_queue"]
 
@@ -65,7 +65,7 @@ def _queue(kernel: str, name: str, owner: Any) -> Any:
     queue = queue_of(owner)
     if queue is None:
         raise placement_error(
-            f"argument `{name}` of kernel `{kernel}` must name its queue, got {shown(owner)} as syclobj of its "
+            f"argument `{name}` of kernel `{kernel}` must name its queue, got {short_repr(owner)} as syclobj of its "
             f"__sycl_usm_array_interface__: make it with a queue, as `{copy_call(name, 'queue')}` does",
             code="array-without-queue",
         )

@@ -7,20 +7,20 @@ from types import FrameType
 from typing import NoReturn
 
 from kapi_sim.errors import OutOfBoundsError
-from kapi_sim.items.clock import Clock
+from kapi_sim.items.schedule_state import ScheduleState
 from kapi_sim.language.source import Site, line_of, parse_code, site_of
 
 __all__ = ["describe_index", "fail_outside", "fail_rank", "spell"]
 
 
 def fail_outside(
-    name: str, index: object, axis: int, position: int, shape: tuple[int, ...], clock: Clock, frame: FrameType
+    name: str, index: object, axis: int, position: int, shape: tuple[int, ...], clock: ScheduleState, frame: FrameType
 ) -> NoReturn:
     """Raise for an index that lies outside one axis of the array called `name`, used where the kernel stands."""
     site = site_of(frame.f_code, frame.f_lasti)
     extent = shape[axis]
     if position < 0:
-        cure = _cure_below_zero(name, axis, position, frame)
+        cure = _below_zero_hint(name, axis, position, frame)
     else:
         cure = _guard_that_lets_through(name, axis, frame) or (
             f"guard the access with `if index < {name}.shape[{axis}]`, or launch as many work-items as it has"
@@ -51,7 +51,7 @@ def describe_index(name: str, axis: int, position: int, extent: int) -> str:
     return f"index {position} is {fault}: axis {axis} of {name} has length {extent}"
 
 
-def _cure_below_zero(name: str, axis: int, position: int, frame: FrameType) -> str:
+def _below_zero_hint(name: str, axis: int, position: int, frame: FrameType) -> str:
     """Say how a kernel writes what a negative index means: a number counts from the end, a neighbour needs a guard."""
     from_end = "negative indices do not count from the end"
     indices = _indices(name, axis, frame)
@@ -102,7 +102,9 @@ def _names(node: ast.AST) -> set[str]:
     return {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
 
 
-def fail_rank(name: str, index: tuple[object, ...], shape: tuple[int, ...], clock: Clock, site: Site) -> NoReturn:
+def fail_rank(
+    name: str, index: tuple[object, ...], shape: tuple[int, ...], clock: ScheduleState, site: Site
+) -> NoReturn:
     """Raise for more indices than the array called `name` has axes."""
     raise OutOfBoundsError(
         f"index of `{name}` must have at most {len(shape)} components, got {len(index)} in "

@@ -8,10 +8,10 @@ from types import CodeType
 from typing import Any, NamedTuple
 
 from kapi_sim.errors import BarrierDivergenceError, CollectiveMismatchError
-from kapi_sim.items.clock import Clock
-from kapi_sim.items.meetings import Converging, Part
+from kapi_sim.items.convergence import Converging, Participants
+from kapi_sim.items.schedule_state import ScheduleState
+from kapi_sim.language.intrinsics.operators import operator_row
 from kapi_sim.language.source import Site
-from kapi_sim.language.words.operators import operator_row
 
 __all__ = ["Arrival", "call_sites", "check_arrivals", "check_uniform", "describe_arrivals"]
 
@@ -43,13 +43,13 @@ class Arrival(NamedTuple):
     scope: int
     word: Callable[..., Any] | None = None
     is_sub_group: bool = False
-    part: Part | None = None
+    part: Participants | None = None
 
 
 @cache
-def _turns_in(code: CodeType) -> tuple[str, ...]:
+def _iterations_in(code: CodeType) -> tuple[str, ...]:
     """Return the variables that number the turns of a function's loops."""
-    return tuple(name for name in code.co_varnames if name.startswith("_kapi_turn_"))
+    return tuple(name for name in code.co_varnames if name.startswith("_kapi_iteration_"))
 
 
 def call_sites(generator: Any) -> tuple[Any, ...]:
@@ -60,14 +60,14 @@ def call_sites(generator: Any) -> tuple[Any, ...]:
     calls = []
     while (inner := getattr(generator, "gi_yieldfrom", None)) is not None:
         frame = generator.gi_frame
-        turns = _turns_in(frame.f_code)
+        turns = _iterations_in(frame.f_code)
         numbers = tuple(map(frame.f_locals.get, turns)) if turns else ()
         calls.append((frame.f_code.co_filename, frame.f_lineno, frame.f_lasti, *numbers))
         generator = inner
     return tuple(calls)
 
 
-def check_arrivals(clock: Clock, base: int, size: int, arrivals: dict[int, Arrival], left: list[int]) -> None:
+def check_arrivals(clock: ScheduleState, base: int, size: int, arrivals: dict[int, Arrival], left: list[int]) -> None:
     """Raise unless all work-items of a group, or of a sub-group, arrived at one meeting.
 
     Parameters
@@ -146,7 +146,7 @@ def check_arrivals(clock: Clock, base: int, size: int, arrivals: dict[int, Arriv
     )
 
 
-def check_uniform(clock: Clock, base: int, arrival: Arrival, name: str, given: dict[int, Any]) -> None:
+def check_uniform(clock: ScheduleState, base: int, arrival: Arrival, name: str, given: dict[int, Any]) -> None:
     """Raise unless all work-items gave a group algorithm the same argument.
 
     Parameters
@@ -187,7 +187,7 @@ def _spelled(value: Any) -> str:
     return str(value) if row is None else row.name
 
 
-def describe_arrivals(clock: Clock, base: int, arrivals: dict[int, Arrival], left: list[int]) -> list[str]:
+def describe_arrivals(clock: ScheduleState, base: int, arrivals: dict[int, Arrival], left: list[int]) -> list[str]:
     """Say who waits where and who has left the kernel, a line for each meeting."""
     lines = []
     places = _places(arrivals)
@@ -214,11 +214,11 @@ def _listed(numbers: list[int]) -> str:
     return ", ".join(map(str, numbers))
 
 
-def _name(clock: Clock, base: int, members: list[int]) -> str:
+def _name(clock: ScheduleState, base: int, members: list[int]) -> str:
     members = sorted(members)
     first = clock.describe(base + members[0])
     if len(members) == 1:
         return first
-    others = ", ".join(clock.describe_within(base + m) for m in members[1:_MOST_NAMED])
+    others = ", ".join(clock.describe_in_launch(base + m) for m in members[1:_MOST_NAMED])
     more = f" and {len(members) - _MOST_NAMED} more" if len(members) > _MOST_NAMED else ""
     return f"{len(members)} work-items ({first}; {others}{more})"

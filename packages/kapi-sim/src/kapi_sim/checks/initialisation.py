@@ -6,15 +6,15 @@ from types import FrameType
 from typing import Any
 
 from kapi_sim.checks.bounds import spell
-from kapi_sim.checks.races import Access, AccessedArray, Trail
+from kapi_sim.checks.races import Access, AccessedArray, ShadowMemory
 from kapi_sim.errors import UninitializedReadError
-from kapi_sim.items.clock import Clock
+from kapi_sim.items.schedule_state import ScheduleState
 from kapi_sim.language.source import located_at, site_of
 
-__all__ = ["PrivateTrail", "unwritten_read"]
+__all__ = ["PrivateShadowMemory", "unwritten_read"]
 
 
-class PrivateTrail:
+class PrivateShadowMemory:
     """What one work-item has written of one private array: nobody else can race it.
 
     Parameters
@@ -25,7 +25,7 @@ class PrivateTrail:
 
     __slots__ = ("_clock", "_written")
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: ScheduleState) -> None:
         self._clock = clock
         self._written: set[int] = set()
 
@@ -51,7 +51,7 @@ class PrivateTrail:
         return None
 
 
-def unwritten_read(trail: Trail) -> Exception | None:
+def unwritten_read(trail: ShadowMemory) -> Exception | None:
     """Return the error for the first read, in the phase that ends, of a cell that nobody wrote in it.
 
     A cell that another work-item wrote after the read is a race, which the write reports: only at the

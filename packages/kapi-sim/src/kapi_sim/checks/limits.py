@@ -7,12 +7,12 @@ from typing import Any, NoReturn
 import numpy as np
 
 from kapi_sim.errors import DtypeError, LimitError
-from kapi_sim.items.clock import Clock
 from kapi_sim.items.profile import Profile
+from kapi_sim.items.schedule_state import ScheduleState
+from kapi_sim.language.intrinsics.index_space import NdRange, Range
 from kapi_sim.language.options import KernelOptions
 from kapi_sim.language.source import Site
-from kapi_sim.language.words.index_space import NdRange, Range
-from kapi_sim.shown import shown
+from kapi_sim.short_repr import short_repr
 
 __all__ = [
     "check_dtype",
@@ -91,10 +91,11 @@ def check_dtype(subject: str, dtype: np.dtype[Any], profile: Profile) -> None:
         )
 
 
-def fail_wide(element: str, value: np.generic, clock: Clock, site: Site) -> NoReturn:
+def fail_wide(element: str, value: np.generic, clock: ScheduleState, site: Site) -> NoReturn:
     """Raise for a float64 that a kernel computed and stores to `element`, on a device that has none."""
     raise DtypeError(
-        f"the value stored to {element} is {value.dtype}, which a device without fp64 does not have: {shown(value)}\n"
+        f"the value stored to {element} is {value.dtype}, which a device without fp64 does not have: "
+        f"{short_repr(value)}\n"
         f"  {clock.describe()} at {site}\n"
         "  integers divided by each other, or multiplied by a float, give float64: convert one to numpy.float32 first",
         code="needs-fp64",

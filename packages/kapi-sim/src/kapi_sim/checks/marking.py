@@ -10,7 +10,7 @@ import numpy as np
 from kapi_sim.errors import KernelLaunchError
 from kapi_sim.items.usm import HostCopy, element_addresses, is_usm_array, memory_span
 from kapi_sim.language.usm_fields import array_fields
-from kapi_sim.shown import shown
+from kapi_sim.short_repr import short_repr
 
 __all__ = ["Marks", "Uninitialised", "marked_arrays"]
 
@@ -147,7 +147,7 @@ def marked_arrays(arrays: Iterable[Any]) -> Uninitialised | None:
     for array in given:
         if not (isinstance(array, np.ndarray) or is_usm_array(array)):
             raise KernelLaunchError(
-                f"uninitialised must name arrays, got {shown(array)} of type {type(array).__name__}: "
+                f"uninitialised must name arrays, got {short_repr(array)} of type {type(array).__name__}: "
                 "pass the arrays that the kernel gets",
                 code="unwritten-no-array",
             )

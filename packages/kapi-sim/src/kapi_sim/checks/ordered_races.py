@@ -16,17 +16,17 @@ from dataclasses import dataclass, field
 from types import CodeType, FrameType
 from typing import Any
 
-from kapi_sim.checks.cures import Cure
 from kapi_sim.checks.equality import is_same
-from kapi_sim.checks.ordering import Ordering
-from kapi_sim.checks.races import Access, AccessedArray, Trail
-from kapi_sim.items.clock import Clock
+from kapi_sim.checks.happens_before import HappensBefore
+from kapi_sim.checks.hints import Hint
+from kapi_sim.checks.races import Access, AccessedArray, ShadowMemory
+from kapi_sim.items.schedule_state import ScheduleState
+from kapi_sim.language.intrinsics.memory import MemoryOrder, MemoryScope
 from kapi_sim.language.source import line_of
-from kapi_sim.language.words.memory import MemoryOrder, MemoryScope
 
-__all__ = ["Hearing", "OrderedTrail"]
+__all__ = ["CrossGroupReads", "HappensBeforeShadowMemory"]
 
-Hearing = tuple[Access, Access]
+CrossGroupReads = tuple[Access, Access]
 """An atomic read, and the write by a work-item of another group that it reads."""
 
 _NO_GROUP = -1
@@ -98,7 +98,7 @@ class _Cell:
         self.width = 0
 
 
-class OrderedTrail(Trail):
+class HappensBeforeShadowMemory(ShadowMemory):
     """The accesses to one memory, in a launch whose memory is not ordered by barriers alone.
 
     Parameters
@@ -122,13 +122,15 @@ class OrderedTrail(Trail):
 
     __slots__ = ("_cells", "_ordering", "_relaxed", "heard", "hears")
 
-    def __init__(self, clock: Clock, space: str, finds_races: bool, finds_unwritten: bool, ordering: Ordering) -> None:
+    def __init__(
+        self, clock: ScheduleState, space: str, finds_races: bool, finds_unwritten: bool, ordering: HappensBefore
+    ) -> None:
         super().__init__(clock, space, finds_races, finds_unwritten)
         self._cells: dict[int, _Cell] = {}
         self._ordering = ordering
         self._relaxed: dict[int, Access] = {}
         self.hears = False
-        self.heard: dict[int, dict[tuple[CodeType, int], Hearing]] = {}
+        self.heard: dict[int, dict[tuple[CodeType, int], CrossGroupReads]] = {}
 
     def clear(self) -> None:
         super().clear()
@@ -351,7 +353,7 @@ class OrderedTrail(Trail):
             return False
         return not self._ordering.is_known(access[0], access[8], access[1])
 
-    def _cure(self, earlier: Access, frame: FrameType, both_write: bool) -> Cure:
+    def _cure(self, earlier: Access, frame: FrameType, both_write: bool) -> Hint:
         cure = super()._cure(earlier, frame, both_write)
         one, other = earlier[0], self.clock.uid
         if one not in self._relaxed or other not in self._relaxed:

@@ -15,13 +15,13 @@ from typing import Any, NamedTuple, NoReturn, Protocol
 
 from kapi_sim.checks.bounds import spell
 from kapi_sim.checks.calls import called_at, path_of_frame, path_to
-from kapi_sim.checks.cures import Barrier, Cure, cure_of_race
 from kapi_sim.checks.equality import is_same
+from kapi_sim.checks.hints import Barrier, Hint, race_hint
 from kapi_sim.errors import BenignRaceWarning, DataRaceError
-from kapi_sim.items.clock import Clock
+from kapi_sim.items.schedule_state import ScheduleState
 from kapi_sim.language.source import Site, site_of
 
-__all__ = ["Access", "AccessedArray", "Race", "Trail"]
+__all__ = ["Access", "AccessedArray", "Race", "ShadowMemory"]
 
 
 class AccessedArray(Protocol):
@@ -73,7 +73,7 @@ class Race(NamedTuple):
     barrier: Barrier | None
 
 
-class Trail:
+class ShadowMemory:
     """The accesses to one memory: global memory for a launch, local memory for a group.
 
     Parameters
@@ -114,7 +114,7 @@ class Trail:
         "writes",
     )
 
-    def __init__(self, clock: Clock, space: str, finds_races: bool, finds_unwritten: bool) -> None:
+    def __init__(self, clock: ScheduleState, space: str, finds_races: bool, finds_unwritten: bool) -> None:
         self.clock = clock
         self.space = space
         self.reads: dict[int, Access] = {}
@@ -325,11 +325,11 @@ class Trail:
         elif did.endswith("atomically") or does.endswith("atomically"):
             what = "used atomically and plainly"
         calls = called_at(path_to(frame, *earlier[2:4])), called_at(path_of_frame(frame))
-        found = self._cure(earlier, frame, did == does) if cure is None else Cure(cure)
+        found = self._cure(earlier, frame, did == does) if cure is None else Hint(cure)
         names = [re.split(r"\W", each.name)[0] for each in (earlier[4], array)]
         if cure is None and names[0] != names[1] and self.space == "global":
             alias = f"`{names[0]}` and `{names[1]}` share memory: pass arrays that do not overlap, or a copy of one"
-            found = Cure(alias if found.barrier is None else f"{alias}; or {found.text}", found.barrier)
+            found = Hint(alias if found.barrier is None else f"{alias}; or {found.text}", found.barrier)
         error = DataRaceError(
             f"data race on {spell(array.name, index)} ({self.space} memory): "
             f"the element is {what} by work-items that nothing orders\n"
@@ -341,9 +341,9 @@ class Trail:
         error.race = Race(earlier, did, array, index, found.barrier)
         raise error
 
-    def _cure(self, earlier: Access, frame: FrameType, both_write: bool) -> Cure:
+    def _cure(self, earlier: Access, frame: FrameType, both_write: bool) -> Hint:
         is_of_group = earlier[1] >= self.clock.group_start
-        return cure_of_race(self.clock, earlier[2:4], frame, is_of_group, both_write, self.space == "local")
+        return race_hint(self.clock, earlier[2:4], frame, is_of_group, both_write, self.space == "local")
 
 
 def _alone(write: Access) -> Access:

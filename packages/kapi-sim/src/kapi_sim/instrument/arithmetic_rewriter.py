@@ -5,14 +5,14 @@ from __future__ import annotations
 import ast
 
 from kapi_sim.numbers.arithmetic import FAR
-from kapi_sim.numbers.attributes import SLICED, UNREPEATED, WHOLE, WITHIN
+from kapi_sim.numbers.attributes import CONTAINS, INDEX_0D, REJECT_TUPLE_PRODUCT, SLICED
 from kapi_sim.numbers.complex_operators import OPERATORS
 from kapi_sim.numbers.complex_order import ORDERED
 from kapi_sim.numbers.fitting import (
-    BESIDE_WIDE,
+    CHECK_WIDE_LITERALS_FIT,
     COUNTED,
     POSITION,
-    choices_beside_literals,
+    choices_with_literals,
     folded,
     is_of_literals,
     may_repeat,
@@ -80,7 +80,7 @@ class ArithmeticRewriter(ast.NodeTransformer):
     def _choice(self, node: ast.IfExp | ast.BoolOp) -> ast.expr:
         if self._fits_literals:
             before = len(list(ast.walk(node)))
-            choices_beside_literals(node)
+            choices_with_literals(node)
             self.has_changed |= len(list(ast.walk(node))) > before
         self.generic_visit(node)
         return node
@@ -96,7 +96,7 @@ class ArithmeticRewriter(ast.NodeTransformer):
             has_product = self._fits_literals and _has_product(node)
             chain = self._visit_chain(node)
             if has_product:
-                chain = self._call(UNREPEATED, [chain], node)
+                chain = self._call(REJECT_TUPLE_PRODUCT, [chain], node)
             return self._call("_kapi_ring", [chain], node) if needs_look else chain
         node.left, node.right = self._beside_wide(node, self.visit(node.left), self.visit(node.right))
         return self._of_complex(node)
@@ -112,9 +112,9 @@ class ArithmeticRewriter(ast.NodeTransformer):
     def _beside_wide(self, node: ast.BinOp, left: ast.expr, right: ast.expr) -> tuple[ast.expr, ast.expr]:
         """The operands, once visited, that beside a literal which only a uint64 holds must not be signed."""
         if self._fits_literals and _is_wide(node.right) and not is_of_literals(node.left):
-            left = self._call(BESIDE_WIDE, [left], node.left)
+            left = self._call(CHECK_WIDE_LITERALS_FIT, [left], node.left)
         if self._fits_literals and _is_wide(node.left) and not is_of_literals(node.right):
-            right = self._call(BESIDE_WIDE, [right], node.right)
+            right = self._call(CHECK_WIDE_LITERALS_FIT, [right], node.right)
         return left, right
 
     def _all_beside_wide(self, given: list[ast.expr]) -> list[ast.expr]:
@@ -124,7 +124,7 @@ class ArithmeticRewriter(ast.NodeTransformer):
         return [
             self.visit(each)
             if is_of_literals(each) and not _is_truth_value(each)
-            else self._call(BESIDE_WIDE, [self.visit(each)], each)
+            else self._call(CHECK_WIDE_LITERALS_FIT, [self.visit(each)], each)
             for each in given
         ]
 
@@ -179,7 +179,7 @@ class ArithmeticRewriter(ast.NodeTransformer):
         self.generic_visit(node)
         is_membership = len(node.ops) == 1 and isinstance(node.ops[0], (ast.In, ast.NotIn))
         if is_membership and self._fits_literals and not isinstance(operands[1], ast.Tuple):
-            within = self._call(WITHIN, [node.left, node.comparators[0]], node)
+            within = self._call(CONTAINS, [node.left, node.comparators[0]], node)
             is_not = isinstance(node.ops[0], ast.NotIn)
             return ast.copy_location(ast.UnaryOp(ast.Not(), within), node) if is_not else within
         if self._has_complex and any(isinstance(each, _ORDERINGS) for each in node.ops):
@@ -193,10 +193,10 @@ class ArithmeticRewriter(ast.NodeTransformer):
         return node if isinstance(node, ast.Constant) else self._call(ORDERED, [node], node)
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
-        told = self._told_to_position(node)
+        told = self._position_argument(node)
         node.value = self.visit(node.value)
         if self._fits_literals and isinstance(node.slice, ast.Tuple) and not node.slice.elts:
-            return self._call(WHOLE, [node.value], node) if isinstance(node.ctx, ast.Load) else node
+            return self._call(INDEX_0D, [node.value], node) if isinstance(node.ctx, ast.Load) else node
         if self._fits_literals and isinstance(node.slice, ast.Slice) and not isinstance(node.value, ast.Constant):
             is_parameter = isinstance(node.value, ast.Name) and node.value.id in self._parameters
             if isinstance(node.ctx, ast.Load) and not is_parameter:
@@ -207,7 +207,7 @@ class ArithmeticRewriter(ast.NodeTransformer):
             node.slice = self._call(POSITION, [node.slice, *told], node.slice)
         return node
 
-    def _told_to_position(self, node: ast.Subscript) -> list[ast.expr] | None:
+    def _position_argument(self, node: ast.Subscript) -> list[ast.expr] | None:
         """What `position` is given beside the index; None where no tuple is indexed by what may be a truth value."""
         if not self._fits_literals or not isinstance(node.ctx, ast.Load):
             return None

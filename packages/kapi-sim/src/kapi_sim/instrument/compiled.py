@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from types import CellType, CodeType, FunctionType
 from typing import Any
 
-from kapi_sim.items.meetings import Word
+from kapi_sim.items.convergence import DialectIntrinsic
 from kapi_sim.language.attributes import resolve
 from kapi_sim.language.integers import as_plain
 from kapi_sim.memory.constants import Snapshot
@@ -70,7 +70,7 @@ class Compiled:
     ----------
     function : function
         To be called with the work-item and the arguments.
-    has_meeting : bool
+    has_convergent_call : bool
         Whether a barrier or a group algorithm may be reached.
     is_generator : bool
         Whether `function` is a generator function, which yields at meetings and in loops that spin.
@@ -97,7 +97,7 @@ class Compiled:
     """
 
     function: Callable[..., Any]
-    has_meeting: bool
+    has_convergent_call: bool
     is_generator: bool
     on_threads: bool
     makes_floats: bool
@@ -108,7 +108,7 @@ class Compiled:
     made: list[FunctionType] = field(default_factory=list)
     without_source: list[CodeType] = field(default_factory=list)
     originals: list[FunctionState | Snapshot] = field(default_factory=list)
-    words: list[Word] = field(default_factory=list)
+    words: list[DialectIntrinsic] = field(default_factory=list)
 
     def is_current(self) -> bool:
         """Whether the functions, and all names in them, still are and lead where they did at the rewriting."""

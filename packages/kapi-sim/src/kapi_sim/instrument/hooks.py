@@ -9,15 +9,15 @@ from typing import Any
 
 from kapi_sim.errors import KernelCompilationError
 from kapi_sim.instrument.meeting_types import MEETS, MeetingTypes
-from kapi_sim.language.words.atomics import AtomicRef, atomic_fence
-from kapi_sim.language.words.memory import MemoryOrder, MemoryScope, PrivateArray
-from kapi_sim.language.words.outside import fail_outside
+from kapi_sim.language.intrinsics.atomics import AtomicRef, atomic_fence
+from kapi_sim.language.intrinsics.memory import MemoryOrder, MemoryScope, PrivateArray
+from kapi_sim.language.intrinsics.outside import fail_outside
 from kapi_sim.memory.arguments import Bound
 from kapi_sim.memory.atomics import References
 from kapi_sim.memory.constants import BoundConstants
 from kapi_sim.memory.private import PrivateArrays
-from kapi_sim.memory.watchdog import counted, turn_of
-from kapi_sim.shown import shown
+from kapi_sim.memory.watchdog import counted, iteration_of
+from kapi_sim.short_repr import short_repr
 
 __all__ = ["hooks_of", "words_of"]
 
@@ -37,7 +37,7 @@ class _Fences:
         ):
             if not isinstance(value, kind):
                 raise KernelCompilationError(
-                    f"{name} of atomic_fence must be a member of {kind.__name__}, got {shown(value)}",
+                    f"{name} of atomic_fence must be a member of {kind.__name__}, got {short_repr(value)}",
                     code="no-enum-member",
                 )
         if self._bound.ordering is not None:
@@ -58,7 +58,7 @@ def hooks_of(bound: Bound) -> dict[str, object]:
         "_kapi_range": partial(counted, bound),
         "_kapi_reference": References(bound.ordering, bound.has_atomic64),
         "_kapi_spin_limit": bound.spin_limit,
-        "_kapi_spin_turn": turn_of(bound.spin_limit),
+        "_kapi_spin_turn": iteration_of(bound.spin_limit),
     }
 
 

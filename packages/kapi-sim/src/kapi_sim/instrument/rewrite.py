@@ -20,12 +20,12 @@ from typing import Any
 import numpy as np
 
 from kapi_sim.errors import KernelCompilationError, KernelProblem
-from kapi_sim.forks import free_in_children, undivided
+from kapi_sim.forks import block_forks, reinit_after_fork
 from kapi_sim.instrument.compiled import Compiled, Dependency, FunctionState, with_code
 from kapi_sim.instrument.floats import may_make_complex, may_make_floats
 from kapi_sim.instrument.meeting_types import GIVEN, types_given
 from kapi_sim.instrument.rewriter import Rewriter
-from kapi_sim.items.meetings import Converging, Word, is_algorithm, is_meeting
+from kapi_sim.items.convergence import Converging, DialectIntrinsic, is_algorithm, is_convergent
 from kapi_sim.language.attributes import (
     bound_names,
     called_function,
@@ -35,11 +35,11 @@ from kapi_sim.language.attributes import (
     write_out_lists,
 )
 from kapi_sim.language.device_function import DeviceFunction
+from kapi_sim.language.intrinsics.atomics import AtomicRef, atomic_fence
 from kapi_sim.language.outside_values import is_constant_array
 from kapi_sim.language.source import FUTURE_FLAGS, is_source_of, parse_function
 from kapi_sim.language.syntax import find_problems
-from kapi_sim.language.table.other_names import numpys_own
-from kapi_sim.language.words.atomics import AtomicRef, atomic_fence
+from kapi_sim.language.table.other_names import numpy_names
 from kapi_sim.memory.constants import Snapshot
 from kapi_sim.memory.dialect import KAPI, Dialect
 from kapi_sim.numbers.arithmetic import (
@@ -54,32 +54,32 @@ from kapi_sim.numbers.arithmetic import (
     wrapped_shift,
 )
 from kapi_sim.numbers.attributes import (
-    APART,
     ATTRIBUTE,
     CALLED,
-    EACH_APART,
+    CHECK_UNPACKABLE,
+    CONTAINS,
+    INDEX_0D,
+    REJECT_TUPLE_PRODUCT,
     SLICED,
-    UNREPEATED,
-    WHOLE,
-    WITHIN,
-    apart,
+    UNPACK_EACH,
     attribute,
     called,
-    each_apart,
+    check_unpackable,
+    contains,
+    index_0d,
+    reject_tuple_product,
     sliced,
-    unrepeated,
-    whole,
-    within,
+    unpack_each,
 )
 from kapi_sim.numbers.complex_operators import FUNCTIONS as OF_COMPLEX
 from kapi_sim.numbers.complex_order import ORDERED, ordered
 from kapi_sim.numbers.fitting import (
-    BESIDE,
-    BESIDE_WIDE,
+    CHECK_LITERALS_FIT,
+    CHECK_WIDE_LITERALS_FIT,
     COUNTED,
     POSITION,
-    beside,
-    beside_wide,
+    check_literals_fit,
+    check_wide_literals_fit,
     counted,
     position,
     settle_tests,
@@ -89,7 +89,7 @@ from kapi_sim.tracebacks import with_cell
 
 __all__ = ["Instrumented"]
 
-_PARSING = free_in_children(allocate_lock())
+_PARSING = reinit_after_fork(allocate_lock())
 """Held while source is parsed and compiled."""
 
 
@@ -139,7 +139,7 @@ class Instrumented:
         known = self._compiled.get(key)
         if known is None or not known.is_current():
             # CPython 3.11's parser keeps its depth where other threads find it, and fails if they do.
-            with undivided(), _PARSING:
+            with block_forks(), _PARSING:
                 known = self._compiled[key] = self._rewritten(*key)
         return known
 
@@ -188,7 +188,7 @@ class _Compilation:
         self.dependencies: list[Dependency] = []
         self.originals: list[FunctionState | Snapshot] = []
         self._snapshots: dict[int, Snapshot] = {}
-        self._words: list[Word] = []
+        self._words: list[DialectIntrinsic] = []
 
     def look_through(self, kernel: Callable[..., Any]) -> None:
         """Find out what words the kernel, and the functions that it calls, may come to."""
@@ -207,7 +207,7 @@ class _Compilation:
             if tree is not None and not self.dialect.is_strict:
                 # Words may be given to functions.
                 called += _named_words(function, tree)
-            self._words += [each for each in called if isinstance(each, Word)]
+            self._words += [each for each in called if isinstance(each, DialectIntrinsic)]
             self.orders_memory |= has_sub_groups or any(map(_orders_memory, called))
             self.passes_undefined |= any(isinstance(each, Converging) and not each.is_barrier for each in called)
         self.tells_meetings = self.hands_over or self.on_threads or has_parts
@@ -251,16 +251,16 @@ class _Compilation:
             "_kapi_remainder": CellType(remainder),
             "_kapi_power": CellType(power if self._is_checked else wrapped_power),
             "_kapi_shift": CellType(shift if self._is_checked else wrapped_shift),
-            APART: CellType(apart),
-            EACH_APART: CellType(each_apart),
+            CHECK_UNPACKABLE: CellType(check_unpackable),
+            UNPACK_EACH: CellType(unpack_each),
             ATTRIBUTE: CellType(attribute),
             CALLED: CellType(called),
             SLICED: CellType(sliced),
-            UNREPEATED: CellType(unrepeated),
-            WHOLE: CellType(whole),
-            WITHIN: CellType(within),
-            BESIDE: CellType(beside),
-            BESIDE_WIDE: CellType(beside_wide),
+            REJECT_TUPLE_PRODUCT: CellType(reject_tuple_product),
+            INDEX_0D: CellType(index_0d),
+            CONTAINS: CellType(contains),
+            CHECK_LITERALS_FIT: CellType(check_literals_fit),
+            CHECK_WIDE_LITERALS_FIT: CellType(check_wide_literals_fit),
             COUNTED: CellType(counted),
             POSITION: CellType(position),
             ORDERED: CellType(ordered),
@@ -277,7 +277,7 @@ class _Compilation:
             self._made_functions.append(made)
         return Compiled(
             made,
-            self.has_meeting(function),
+            self.has_convergent_call(function),
             is_generator,
             self.on_threads,
             self._makes_floats,
@@ -329,7 +329,7 @@ class _Compilation:
             self.originals.append(self._snapshots[id(array)])
         return self._snapshots[id(array)]
 
-    def has_meeting(self, function: Callable[..., Any]) -> bool:
+    def has_convergent_call(self, function: Callable[..., Any]) -> bool:
         """Tell whether a barrier or a group algorithm is reached by calls that can be followed."""
         known = self._has_meeting.get(id(function))
         if known is None:
@@ -341,8 +341,8 @@ class _Compilation:
             has_method = bool(methods) and not methods.isdisjoint(names)
             known = (
                 has_method
-                or any(map(is_meeting, called))
-                or any(self.has_meeting(inner) for inner in map(called_function, called) if inner is not None)
+                or any(map(is_convergent, called))
+                or any(self.has_convergent_call(inner) for inner in map(called_function, called) if inner is not None)
             )
             self._has_meeting[id(function)] = known
         return known
@@ -351,14 +351,14 @@ class _Compilation:
         """Tell whether `function` yields: at meetings, or in loops that hand over."""
         if self.on_threads:
             return False
-        return self.has_meeting(function) or (self.hands_over and self._has_loop_in(function))
+        return self.has_convergent_call(function) or (self.hands_over and self._has_loop_in(function))
 
     def lacks_source(self, function: Callable[..., Any]) -> bool:
         """Tell whether a function with a meeting, reached from `function`, cannot be rewritten."""
         pending, seen = [function], set()
         while pending:
             each = pending.pop()
-            if id(each) in seen or not self.has_meeting(each):
+            if id(each) in seen or not self.has_convergent_call(each):
                 continue
             seen.add(id(each))
             tree = self._tree(each)
@@ -408,7 +408,7 @@ class _Compilation:
                 return self.cell(called).cell_contents
             if is_constant_array(value) and self.dialect.is_strict:
                 return Snapshot(value).array
-            own = numpys_own(value)
+            own = numpy_names(value)
             return SUBSTITUTES.get(id(own), own)
 
         code = function.__code__
@@ -430,14 +430,14 @@ class _Compilation:
 
 
 def _orders_memory(word: object) -> bool:
-    return word is AtomicRef or word is atomic_fence or (isinstance(word, Word) and word.orders_memory)
+    return word is AtomicRef or word is atomic_fence or (isinstance(word, DialectIntrinsic) and word.orders_memory)
 
 
 def _named_words(function: Callable[..., Any], tree: ast.FunctionDef) -> list[Any]:
     local = bound_names(tree)
     paths = {dotted_path(node) for node in ast.walk(tree) if isinstance(node, (ast.Name, ast.Attribute))}
     found = [resolve(function, path) for path in paths if path is not None and path[0] not in local]
-    return [value for value in found if isinstance(value, Word)]
+    return [value for value in found if isinstance(value, DialectIntrinsic)]
 
 
 def _called_methods(tree: ast.FunctionDef) -> set[str]:

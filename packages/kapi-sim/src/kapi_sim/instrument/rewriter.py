@@ -15,24 +15,38 @@ from kapi_sim.errors import KernelProblem
 from kapi_sim.instrument.arithmetic_rewriter import ArithmeticRewriter, names_of_truths
 from kapi_sim.instrument.loose_variables import LooseVariables
 from kapi_sim.instrument.meeting_types import MEETS
-from kapi_sim.instrument.statements import TURN, counted_loop, holds_meeting, mark_lines, numbered_loop
-from kapi_sim.instrument.wait_loops import Callee, Waiting, kind_of_method, names_from_memory, private_names, waiting_of
+from kapi_sim.instrument.statements import ITERATION, counted_loop, holds_convergent_call, mark_lines, numbered_loop
+from kapi_sim.instrument.wait_loops import (
+    Callee,
+    SpinLoops,
+    kind_of_method,
+    names_from_memory,
+    private_names,
+    waiting_of,
+)
 from kapi_sim.instrument.watched_places import choices_in, watch_meetings
-from kapi_sim.items.meetings import ALGORITHM, Converging, Word, defaults_of, is_meeting, parameters_of
+from kapi_sim.items.convergence import (
+    ALGORITHM,
+    Converging,
+    DialectIntrinsic,
+    defaults_of,
+    is_convergent,
+    parameters_of,
+)
 from kapi_sim.items.undefined import passing
 from kapi_sim.language.attributes import MISSING, bound_names, called_function, dotted_path, resolve
 from kapi_sim.language.integers import as_plain
+from kapi_sim.language.intrinsics.atomics import AtomicRef, atomic_fence
+from kapi_sim.language.intrinsics.convergence import group_barrier
+from kapi_sim.language.intrinsics.memory import PrivateArray
 from kapi_sim.language.source import ADDED_ITEM
-from kapi_sim.language.table.other_names import numpys_own
-from kapi_sim.language.words.atomics import AtomicRef, atomic_fence
-from kapi_sim.language.words.convergence import group_barrier
-from kapi_sim.language.words.memory import PrivateArray
+from kapi_sim.language.table.other_names import numpy_names
 from kapi_sim.memory.constants import Snapshot
 from kapi_sim.memory.dialect import Dialect
 from kapi_sim.memory.watchdog import LOOP_NUMBER, spin
 from kapi_sim.numbers.arithmetic import complex_of_parts
-from kapi_sim.numbers.attributes import APART, ATTRIBUTE, CALLED, EACH_APART, is_guarded
-from kapi_sim.numbers.fitting import folded, values_beside_literals
+from kapi_sim.numbers.attributes import ATTRIBUTE, CALLED, CHECK_UNPACKABLE, UNPACK_EACH, is_guarded
+from kapi_sim.numbers.fitting import folded, values_with_literals
 from kapi_sim.numbers.mathematics import SUBSTITUTES
 from kapi_sim.settings.debugging import stops
 
@@ -137,7 +151,7 @@ class Rewriter(ArithmeticRewriter):
             # A device function may be given private memory.
             self._private = private_names(tree, self._callee, lambda call: self._lookup(call.func) is PrivateArray)
         if self._callees.dialect.is_strict:
-            self.has_changed |= values_beside_literals(tree)
+            self.has_changed |= values_with_literals(tree)
         elif self._is_kernel and not self._callees.dialect.has_item:
             # Who runs a kernel gives it the work-item.
             self.has_changed = True
@@ -210,7 +224,7 @@ class Rewriter(ArithmeticRewriter):
         if plain is not value:
             self._callees.dependencies.append((self._function, dotted_path(node) or (), value))
             return self._inject(f"_kapi_plain_{id(value)}", CellType(plain), node)
-        own = numpys_own(value)
+        own = numpy_names(value)
         if own is value and id(value) not in SUBSTITUTES:
             return node
         substitute = SUBSTITUTES.get(id(own), own)
@@ -230,9 +244,9 @@ class Rewriter(ArithmeticRewriter):
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         value = self._lookup(node.func)
-        if is_meeting(value) and not self._callees.on_threads:
+        if is_convergent(value) and not self._callees.on_threads:
             return self._converging(node, value) if isinstance(value, Converging) else self._meeting(node, value)
-        if value is MISSING and self._meets_by_method(node) and not self._callees.on_threads:
+        if value is MISSING and self._converges_by_method(node) and not self._callees.on_threads:
             return self._converging(node, None)
         if value is PrivateArray:
             return self._private_array(node)
@@ -302,7 +316,7 @@ class Rewriter(ArithmeticRewriter):
                 f"lambda, got `{ast.unparse(node)}`: write a local function",
             )
 
-    def _meets_by_method(self, node: ast.Call) -> bool:
+    def _converges_by_method(self, node: ast.Call) -> bool:
         return isinstance(node.func, ast.Attribute) and node.func.attr in self._callees.dialect.converging_methods
 
     def _place(self, node: ast.Call) -> ast.Tuple:
@@ -318,7 +332,7 @@ class Rewriter(ArithmeticRewriter):
         arguments = [self.visit(argument) for argument in node.args]
         keywords = [self.visit(keyword) for keyword in node.keywords]
         if word is None:
-            name, meet = "_kapi_meet_method", self._callees.dialect.meet_method
+            name, meet = "_kapi_meet_method", self._callees.dialect.convergent_method
             arguments.insert(0, self.visit(node.func))
         else:
             name, meet = f"_kapi_meet_{_identifier(word)}", word.meet
@@ -370,7 +384,7 @@ class Rewriter(ArithmeticRewriter):
         for each in node.targets:
             members = _members(each)
             if members and not (isinstance(node.value, ast.Tuple) and not any(members)):
-                node.value = self._apart(APART, node.value, members)
+                node.value = self._apart(CHECK_UNPACKABLE, node.value, members)
         return node
 
     def _apart(self, name: str, value: ast.expr, members: Any) -> ast.expr:
@@ -441,7 +455,7 @@ class Rewriter(ArithmeticRewriter):
             self.cells["_kapi_changes"] = CellType()
         return made
 
-    def _waiting(self, node: ast.While | ast.For) -> Waiting:
+    def _waiting(self, node: ast.While | ast.For) -> SpinLoops:
         waiting = waiting_of(node, self._callee, self._from_memory, self._private)
         self._callees.waits |= waiting.reads_shared
         return waiting
@@ -451,9 +465,9 @@ class Rewriter(ArithmeticRewriter):
         value = self._lookup(node.func)
         if value is MISSING:
             return kind_of_method(node.func.attr) if isinstance(node.func, ast.Attribute) else Callee.UNKNOWN
-        if is_meeting(value):
+        if is_convergent(value):
             return Callee.UNKNOWN
-        if isinstance(value, Word) and value.is_atomic:
+        if isinstance(value, DialectIntrinsic) and value.is_atomic:
             return Callee.ATOMIC
         return Callee.QUIET if called_function(value) is None else Callee.FUNCTION
 
@@ -471,7 +485,7 @@ class Rewriter(ArithmeticRewriter):
         members = _members(node.target)
         is_of_pairs = isinstance(node.iter, ast.Call) and self._lookup(node.iter.func) in (enumerate, zip)
         if members and not (is_of_pairs and not any(members)):
-            node.iter = self._apart(EACH_APART, node.iter, members)
+            node.iter = self._apart(UNPACK_EACH, node.iter, members)
         return made
 
     def _numbered(self, node: ast.For | ast.While) -> list[ast.stmt]:
@@ -480,17 +494,17 @@ class Rewriter(ArithmeticRewriter):
             self.generic_visit(node)
             return [node]
         self._temporaries += 1
-        variable = f"{TURN}{self._temporaries}"
+        variable = f"{ITERATION}{self._temporaries}"
         self._turns.append(variable)
         self.generic_visit(node)
         self._turns.pop()
-        return numbered_loop(node, variable) if holds_meeting(node) else [node]
+        return numbered_loop(node, variable) if holds_convergent_call(node) else [node]
 
     def _is_barrier(self, statement: ast.stmt) -> bool:
         if not isinstance(statement, ast.Expr) or not isinstance(statement.value, ast.Call):
             return False
         value = self._lookup(statement.value.func)
-        return is_meeting(value) or (value is MISSING and self._meets_by_method(statement.value))
+        return is_convergent(value) or (value is MISSING and self._converges_by_method(statement.value))
 
     # Local functions.
 
@@ -508,7 +522,7 @@ class Rewriter(ArithmeticRewriter):
         return node
 
     def _reaches_barrier(self, call: ast.Call, inner: set[str]) -> bool:
-        if self._meets_by_method(call):
+        if self._converges_by_method(call):
             return not self._callees.on_threads
         path = dotted_path(call.func)
         if path is None or path[0] in inner:
@@ -519,7 +533,7 @@ class Rewriter(ArithmeticRewriter):
         called = called_function(value)
         if called is not None:
             return self._callees.is_generator(called)
-        return is_meeting(value) and not self._callees.on_threads
+        return is_convergent(value) and not self._callees.on_threads
 
 
 def _assigned_once(tree: ast.FunctionDef) -> dict[str, ast.expr]:
@@ -558,4 +572,4 @@ def _is_number_type(value: object) -> bool:
 
 def _identifier(function: Any) -> str:
     name: str = function.__name__
-    return name if name.isidentifier() else "word" if isinstance(function, Word) else "lambda"
+    return name if name.isidentifier() else "word" if isinstance(function, DialectIntrinsic) else "lambda"

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import ast
 
-from kapi_sim.instrument.wait_loops import Waiting
-from kapi_sim.memory.watchdog import IDLE_TURNS, SPIN
+from kapi_sim.instrument.wait_loops import SpinLoops
+from kapi_sim.memory.watchdog import IDLE_ITERATIONS, SPIN
 
-__all__ = ["TURN", "counted_loop", "holds_meeting", "mark_lines", "numbered_loop"]
+__all__ = ["ITERATION", "counted_loop", "holds_convergent_call", "mark_lines", "numbered_loop"]
 
-TURN = "_kapi_turn_"
+ITERATION = "_kapi_iteration_"
 """How the variables begin that number the turns of the loops around a meeting."""
 
 _ADDED = "_kapi_is_added"
 
 
-def counted_loop(node: ast.While, file: str, number: int, hands_over: bool, waiting: Waiting) -> list[ast.stmt]:
+def counted_loop(node: ast.While, file: str, number: int, hands_over: bool, waiting: SpinLoops) -> list[ast.stmt]:
     """Return a loop that counts its turns, and gives up or hands over when they are too many.
 
     Parameters
@@ -33,7 +33,7 @@ def counted_loop(node: ast.While, file: str, number: int, hands_over: bool, wait
     """
     first, last = node.lineno, node.end_lineno or node.lineno
     place = f"({file!r}, {first}, {last})"
-    turns = f"_kapi_turns_{number}"
+    turns = f"_kapi_iterations_{number}"
     start = f"{turns} = 0"
     count, is_idle = f"{turns} += 1", ""
     if waiting.idles:
@@ -41,7 +41,7 @@ def counted_loop(node: ast.While, file: str, number: int, hands_over: bool, wait
         seen, idle = f"_kapi_seen_{number}", f"_kapi_idle_{number}"
         start += f"\n{seen} = -1\n{idle} = 0"
         count += f"\n{idle} = {idle} + 1 if {seen} == ({seen} := _kapi_changes()) else 0"
-        is_idle = f" or {idle} > {0 if hands_over else IDLE_TURNS}"
+        is_idle = f" or {idle} > {0 if hands_over else IDLE_ITERATIONS}"
     if hands_over:
         # Each run of the loop has a number of its own: where it came round to is compared within one run.
         start += f"\n_kapi_loop_{number} = _kapi_loop_number()"
@@ -69,7 +69,7 @@ def numbered_loop(node: ast.For | ast.While, variable: str) -> list[ast.stmt]:
     return [*_parsed(f"{variable} = 0", node), node]
 
 
-def holds_meeting(node: ast.AST) -> bool:
+def holds_convergent_call(node: ast.AST) -> bool:
     """Tell whether a rewritten loop yields by itself, not only where it turns for long."""
     return any(isinstance(part, (ast.Yield, ast.YieldFrom)) and not hasattr(part, _ADDED) for part in ast.walk(node))
 

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum
 
-from kapi_sim.language.words.atomics import ATOMIC_KINDS
+from kapi_sim.language.intrinsics.atomics import ATOMIC_KINDS
 
-__all__ = ["Callee", "Waiting", "kind_of_method", "names_from_memory", "private_names", "waiting_of"]
+__all__ = ["Callee", "SpinLoops", "kind_of_method", "names_from_memory", "private_names", "waiting_of"]
 
 _ATOMIC = frozenset({"load", "store", "exchange", "compare_exchange", *ATOMIC_KINDS})
 _QUIET = frozenset({"append", "conjugate", "item", "astype", "type"})
@@ -34,7 +34,7 @@ class Callee(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class SpinLoops:
     """What the course of a loop depends on.
 
     Attributes
@@ -172,7 +172,7 @@ def waiting_of(
     kind: Callable[[ast.Call], Callee],
     from_memory: Iterable[str],
     private: frozenset[str] | None,
-) -> Waiting:
+) -> SpinLoops:
     """Look through a loop.
 
     Parameters
@@ -198,12 +198,12 @@ def waiting_of(
     kinds = {kind(node) for node in nodes if isinstance(node, ast.Call)}
     reads_shared = bool(kinds - {Callee.QUIET}) or not deciding.isdisjoint(from_memory)
     if Callee.UNKNOWN in course.callees:
-        return Waiting(reads_shared, False, None)
+        return SpinLoops(reads_shared, False, None)
     names, _ = course.parts([*course.exits, *course.effects])
     reads = reads_shared or any(isinstance(node, ast.Subscript) for node in nodes)
     is_known = not course.given if private is None else private.isdisjoint(course.given)
     idles = reads and is_known and not loop.orelse and not course.carries_on(names)
-    return Waiting(reads_shared, idles, tuple(sorted(names)))
+    return SpinLoops(reads_shared, idles, tuple(sorted(names)))
 
 
 def names_from_memory(tree: ast.FunctionDef, kind: Callable[[ast.Call], Callee]) -> frozenset[str]:

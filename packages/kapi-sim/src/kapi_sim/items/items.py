@@ -10,8 +10,8 @@ from math import prod
 from operator import mul
 
 from kapi_sim.errors import OutOfBoundsError
-from kapi_sim.language.words.index_space import Group, Item, NdItem, NdRange, Range, SubGroup
-from kapi_sim.shown import shown
+from kapi_sim.language.intrinsics.index_space import Group, Item, NdItem, NdRange, Range, SubGroup
+from kapi_sim.short_repr import short_repr
 
 __all__ = ["Cluster", "SimGroup", "SimItem", "SimNdItem", "SimSubGroup", "linear"]
 
@@ -29,7 +29,7 @@ def _component(values: tuple[int, ...], dim: int) -> int:
     if isinstance(dim, bool) or not hasattr(dim, "__index__") or not 0 <= dim < len(values):
         raise OutOfBoundsError(
             f"dim must be an integer from 0 to {len(values) - 1} in a launch of {len(values)} dimensions, got "
-            f"{shown(dim)}",
+            f"{short_repr(dim)}",
             code="dim-out-of-range",
         )
     return values[dim]

@@ -20,7 +20,7 @@ from kapi_sim.tracebacks import is_users_own
 
 __all__ = [
     "atomic_operator",
-    "cure_of_index",
+    "index_hint",
     "describe_misuse",
     "kind_of_number",
     "other_work_item",
@@ -96,7 +96,7 @@ def atomic_operator(operand: str, sign: str) -> str:
     return f": write {meant}(...)" if meant else ""
 
 
-def cure_of_index(kind: str) -> str:
+def index_hint(kind: str) -> str:
     """Say what to write in the place of an index that is no integer; nothing for kinds that have no integer.
 
     Parameters

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from kapi_sim.errors import KernelLaunchError
-from kapi_sim.shown import shown
+from kapi_sim.short_repr import short_repr
 
 __all__ = ["PROFILES", "Profile"]
 
@@ -95,7 +95,7 @@ class Profile:
 
 def _require_positive(name: str, value: object) -> None:
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise KernelLaunchError(f"{name} must be a positive integer, got {shown(value)}", code="profile-number")
+        raise KernelLaunchError(f"{name} must be a positive integer, got {short_repr(value)}", code="profile-number")
 
 
 PROFILES: dict[str, Profile] = {

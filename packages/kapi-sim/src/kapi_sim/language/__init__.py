@@ -5,13 +5,10 @@ It imports nothing of the simulator, so that the compiler and the runtime load t
 
 from __future__ import annotations
 
-from kapi_sim.language.names import COMMON_NAMES
-from kapi_sim.language.options import FAST_MATH_FLAGS, KernelOptions
-from kapi_sim.language.table.intrinsics import INTRINSICS, Intrinsic, rows
-from kapi_sim.language.words.atomics import ATOMIC_DTYPES, ATOMIC_KINDS, AtomicRef, atomic_fence
-from kapi_sim.language.words.bits import clz, ctz, mul_hi, popcount, rotate
-from kapi_sim.language.words.convergence import group_barrier
-from kapi_sim.language.words.group_algorithms import (
+from kapi_sim.language.intrinsics.atomics import ATOMIC_DTYPES, ATOMIC_KINDS, AtomicRef, atomic_fence
+from kapi_sim.language.intrinsics.bits import clz, ctz, mul_hi, popcount, rotate
+from kapi_sim.language.intrinsics.convergence import group_barrier
+from kapi_sim.language.intrinsics.group_algorithms import (
     all_of_group,
     any_of_group,
     exclusive_scan_over_group,
@@ -24,8 +21,17 @@ from kapi_sim.language.words.group_algorithms import (
     shift_group_left,
     shift_group_right,
 )
-from kapi_sim.language.words.index_space import MAX_DIMENSIONS, Group, Item, NdItem, NdRange, Range, SubGroup, as_range
-from kapi_sim.language.words.memory import (
+from kapi_sim.language.intrinsics.index_space import (
+    MAX_DIMENSIONS,
+    Group,
+    Item,
+    NdItem,
+    NdRange,
+    Range,
+    SubGroup,
+    as_range,
+)
+from kapi_sim.language.intrinsics.memory import (
     MAX_CONSTANT_BYTES,
     MAX_PRIVATE_BYTES,
     MAX_RANK,
@@ -36,7 +42,7 @@ from kapi_sim.language.words.memory import (
     PrivateArray,
     is_kernel_dtype,
 )
-from kapi_sim.language.words.operators import (
+from kapi_sim.language.intrinsics.operators import (
     OPERATORS,
     Operator,
     bit_and,
@@ -50,6 +56,9 @@ from kapi_sim.language.words.operators import (
     operator_row,
     plus,
 )
+from kapi_sim.language.names import COMMON_NAMES
+from kapi_sim.language.options import FAST_MATH_FLAGS, KernelOptions
+from kapi_sim.language.table.intrinsics import INTRINSICS, Intrinsic, rows
 
 __all__ = [
     "ATOMIC_DTYPES",

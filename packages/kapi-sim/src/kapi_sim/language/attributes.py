@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from kapi_sim.language.device_function import DeviceFunction
-from kapi_sim.language.words.later import LATER
+from kapi_sim.language.intrinsics.backports import BACKPORTS
 
 __all__ = [
     "MISSING",
@@ -81,7 +81,7 @@ def attribute_of(owner: object, name: str) -> Any:
     No code of the user's runs: what a property or a method would give is no constant.
     """
     if isinstance(owner, ModuleType):
-        return getattr(owner, name, LATER.get((owner.__name__, name), MISSING))
+        return getattr(owner, name, BACKPORTS.get((owner.__name__, name), MISSING))
     if isinstance(owner, type) and issubclass(owner, enum.Enum):
         return owner.__members__.get(name, MISSING)
     if isinstance(owner, enum.Enum) and not isinstance(owner, int) and name == "value":

@@ -9,7 +9,7 @@ from typing import Any, Generic, ParamSpec, TypeVar
 from kapi_sim.errors import KernelCompilationError
 from kapi_sim.language.pickling import reduced
 from kapi_sim.language.source import remember_source
-from kapi_sim.shown import shown
+from kapi_sim.short_repr import short_repr
 
 __all__ = ["DeviceFunction", "device_func"]
 
@@ -80,4 +80,4 @@ def device_func(function: Callable[P, R]) -> DeviceFunction[P, R]:
 
 
 def _describe(value: Any) -> str:
-    return f"{shown(value)} of type {type(value).__name__}"
+    return f"{short_repr(value)} of type {type(value).__name__}"

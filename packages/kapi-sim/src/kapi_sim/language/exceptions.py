@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from types import MappingProxyType
 
-from kapi_sim.shown import shown
+from kapi_sim.short_repr import short_repr
 
 __all__ = ["RAISABLE", "made_exception"]
 
@@ -58,4 +58,4 @@ def made_exception(name: str, args: tuple[str | int | float | bool | None, ...])
     try:
         return class_(*args)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"arguments of {name} must be those that it takes, got {shown(args)}: {error}") from error
+        raise ValueError(f"arguments of {name} must be those that it takes, got {short_repr(args)}: {error}") from error

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from kapi_sim.errors import DtypeError
-from kapi_sim.language.words.memory import AddressSpace, MemoryOrder, MemoryScope
-from kapi_sim.shown import shown
+from kapi_sim.language.intrinsics.memory import AddressSpace, MemoryOrder, MemoryScope
+from kapi_sim.short_repr import short_repr
 
 __all__ = ["as_plain", "require_64_bits"]
 
@@ -54,6 +54,6 @@ def require_64_bits(what: str, value: int) -> None:
         return
     cure = "a numpy.uint64" if 0 <= value < 2**64 else "a float, or parts of it"
     raise DtypeError(
-        f"{what} must fit 64 bits with a sign as a Python integer, got {shown(value)}: pass {cure}",
+        f"{what} must fit 64 bits with a sign as a Python integer, got {short_repr(value)}: pass {cure}",
         code="integer-too-wide",
     )

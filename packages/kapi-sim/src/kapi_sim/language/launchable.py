@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from kapi_sim.errors import KapiError, KernelCompilationError, KernelLaunchError
 from kapi_sim.language import Item, KernelOptions, NdItem, NdRange, Range, as_range
 from kapi_sim.language.device_function import DeviceFunction
-from kapi_sim.shown import shown
+from kapi_sim.short_repr import short_repr
 from kapi_sim.tracebacks import shorten
 
 __all__ = [
@@ -270,7 +270,8 @@ def _index_space(configuration: Any) -> Range | NdRange:
         if len(configuration) != 2:
             raise KernelLaunchError(
                 "kernel[...] must be given an index space or a global and a local size, "
-                f"got {len(configuration)} values: {shown(configuration)}. The queue of the arrays runs the kernel; "
+                f"got {len(configuration)} values: {short_repr(configuration)}. The queue of the arrays runs the "
+                "kernel; "
                 "local memory is a LocalAccessor among the arguments",
                 code="launch-configuration",
             )
@@ -319,7 +320,7 @@ def require_kernel_function(function: Any) -> None:
     """Raise KernelCompilationError unless `@kernel` can decorate `function`."""
     if isinstance(function, (Launchable, DeviceFunction)) or not hasattr(function, "__code__"):
         raise KernelCompilationError(
-            f"a kernel must be a plain Python function, got {shown(function)}", code="kernel-form"
+            f"a kernel must be a plain Python function, got {short_repr(function)}", code="kernel-form"
         )
     if function.__code__.co_flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
         raise KernelCompilationError(
@@ -338,7 +339,7 @@ def require_kernel(value: object, kind: type[Launchable]) -> None:
     if not isinstance(value, kind):
         module = kind.__module__.split(".", 1)[0]
         raise KernelLaunchError(
-            f"the first argument of a launch must be a kernel made by {module}.kernel, got {shown(value)}: "
+            f"the first argument of a launch must be a kernel made by {module}.kernel, got {short_repr(value)}: "
             "decorate the function with @kapi.kernel, from the module that launches it",
             code="no-kernel",
         )
@@ -348,7 +349,8 @@ def require_index_space(value: object) -> None:
     """Raise KernelLaunchError unless `value` is a Range or an NdRange."""
     if not isinstance(value, (Range, NdRange)):
         raise KernelLaunchError(
-            f"index_space must be a Range or an NdRange, got {shown(value)}: write kapi.Range(n)", code="no-index-space"
+            f"index_space must be a Range or an NdRange, got {short_repr(value)}: write kapi.Range(n)",
+            code="no-index-space",
         )
 
 
@@ -373,7 +375,7 @@ def parameters_for_launch(function: Callable[..., Any], space: Range | NdRange, 
         count = f"{len(names)} argument{'s' * (len(names) != 1)} after the work-item"
         raise KernelLaunchError(
             f"kernel `{function.__name__}` must be launched with {count} ({', '.join(names)}), got {len(args)}"
-            + _cure_of_count(function, (first, *names), args),
+            + _count_hint(function, (first, *names), args),
             code="argument-count",
         )
     annotation = _work_item_of(function, first)
@@ -382,14 +384,14 @@ def parameters_for_launch(function: Callable[..., Any], space: Range | NdRange, 
         cure = "launch it over an NdRange" if wanted is Item else "launch it over a Range"
         raise KernelLaunchError(
             f"index space of kernel `{function.__name__}` must suit its first parameter "
-            f"`{first}: {annotation.__name__}`, got {shown(space)}: {cure}, or declare `{first}: "
+            f"`{first}: {annotation.__name__}`, got {short_repr(space)}: {cure}, or declare `{first}: "
             f"{wanted.__name__}`",
             code="index-space-unsuited",
         )
     return names
 
 
-def _cure_of_count(function: Callable[..., Any], names: tuple[str, ...], args: tuple[Any, ...]) -> str:
+def _count_hint(function: Callable[..., Any], names: tuple[str, ...], args: tuple[Any, ...]) -> str:
     """Say what was meant: all arguments in one list or tuple, or one for the work-item, which the launch gives."""
     if len(args) == 1 and isinstance(args[0], (tuple, list)) and len(args[0]) == len(names) - 1:
         return f" {type(args[0]).__name__}: write * before it, which passes what it holds one by one"

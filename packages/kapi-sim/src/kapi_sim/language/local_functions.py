@@ -13,7 +13,7 @@ import numpy as np
 from kapi_sim.errors import Finding
 from kapi_sim.language.attributes import bound_names, dotted_path, resolve
 from kapi_sim.language.device_function import DeviceFunction
-from kapi_sim.language.words.operators import OPERATORS
+from kapi_sim.language.intrinsics.operators import OPERATORS
 
 __all__ = ["FUNCTION_PASSED", "misplaced_functions"]
 
@@ -39,7 +39,7 @@ def misplaced_functions(tree: ast.FunctionDef, function: Callable[..., Any]) -> 
         for node in ast.walk(tree)
         if isinstance(node, (ast.expr, ast.stmt)) and _has_function_as_value(node, names, local, function)
     ]
-    found += [(node.lineno, FUNCTION_PASSED) for node in _of_several_ways(tree, names)]
+    found += [(node.lineno, FUNCTION_PASSED) for node in _of_several_paths(tree, names)]
     found += [(node.lineno, _ORDER) for node in _too_early(tree, list(made), local)]
     return found
 
@@ -88,7 +88,7 @@ def _is_called(value: Any) -> bool:
     return isinstance(value, kinds) and all(value is not row.function for row in OPERATORS)
 
 
-def _of_several_ways(tree: ast.FunctionDef, names: set[str]) -> Iterator[ast.stmt]:
+def _of_several_paths(tree: ast.FunctionDef, names: set[str]) -> Iterator[ast.stmt]:
     """The statements by which one name gets a function where it has another one on another way."""
     places: defaultdict[str, dict[int, ast.stmt]] = defaultdict(dict)
     for node in ast.walk(tree):

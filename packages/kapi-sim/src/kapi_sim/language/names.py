@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from kapi_sim.errors import ERRORS
+from kapi_sim.language.intrinsics.operators import OPERATORS
 from kapi_sim.language.table.bit_rows import BIT_ROWS
 from kapi_sim.language.table.group_rows import GROUP_ROWS
-from kapi_sim.language.words.operators import OPERATORS
 
 __all__ = ["COMMON_NAMES"]
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 from kapi_sim.errors import KernelCompilationError, LimitError
-from kapi_sim.language.words.index_space import MAX_DIMENSIONS, NdRange, Range
-from kapi_sim.shown import shown
+from kapi_sim.language.intrinsics.index_space import MAX_DIMENSIONS, NdRange, Range
+from kapi_sim.short_repr import short_repr
 
 __all__ = ["FAST_MATH_FLAGS", "KernelOptions"]
 
@@ -82,11 +82,11 @@ got (16, 0) [option-work-group-size]
         for name in ("debug", "boundscheck", "lineinfo"):
             if not isinstance(getattr(self, name), bool):
                 raise KernelCompilationError(
-                    f"option {name} must be True or False, got {shown(getattr(self, name))}", code="option-bool"
+                    f"option {name} must be True or False, got {short_repr(getattr(self, name))}", code="option-bool"
                 )
         if self.inline not in ("always", "never"):
             raise KernelCompilationError(
-                f"option inline must be 'always' or 'never', got {shown(self.inline)}", code="option-inline"
+                f"option inline must be 'always' or 'never', got {short_repr(self.inline)}", code="option-inline"
             )
         object.__setattr__(self, "fastmath", _flags(self.fastmath))
         if self.work_group_size is not None:
@@ -166,7 +166,8 @@ inline, lineinfo, max_work_group_size, sub_group_size, work_group_size, got fast
             written = f"work_group_size {self.local_range} of kernel `{name}`"
             if isinstance(space, Range):
                 raise LimitError(
-                    f"{written} must be met by an NdRange, got {shown(space)}, which has no work-groups of its own: "
+                    f"{written} must be met by an NdRange, got {short_repr(space)}, which has no work-groups of "
+                    "its own: "
                     "leave the option out, or launch over an NdRange",
                     code="work-group-size-in-range",
                 )
@@ -190,7 +191,9 @@ def _flags(given: Any) -> tuple[str, ...]:
         return tuple(sorted(FAST_MATH_FLAGS)) if given else ()
     requirement = f"option fastmath must be True, False or some of {', '.join(FAST_MATH_FLAGS)}"
     if isinstance(given, str) or not isinstance(given, Iterable):
-        raise KernelCompilationError(f"{requirement}, got {shown(given)}: write a set of flags", code="option-fastmath")
+        raise KernelCompilationError(
+            f"{requirement}, got {short_repr(given)}: write a set of flags", code="option-fastmath"
+        )
     flags = list(given)
     unknown = [str(flag) for flag in flags if flag not in tuple(FAST_MATH_FLAGS)]
     if unknown:
@@ -200,7 +203,7 @@ def _flags(given: Any) -> tuple[str, ...]:
 
 def _extents(given: Any) -> tuple[int, ...]:
     extents = tuple(given) if isinstance(given, (tuple, list)) else (given,)
-    requirement = f"option work_group_size must be one to three integers of at least 1, got {shown(given)}"
+    requirement = f"option work_group_size must be one to three integers of at least 1, got {short_repr(given)}"
     try:
         sizes = tuple(operator.index(extent) for extent in extents)
     except TypeError:
@@ -213,6 +216,6 @@ def _extents(given: Any) -> tuple[int, ...]:
 def _positive(name: str, given: Any) -> int:
     if isinstance(given, bool) or not hasattr(given, "__index__") or operator.index(given) < 1:
         raise KernelCompilationError(
-            f"option {name} must be an integer of at least 1, got {shown(given)}", code="option-number"
+            f"option {name} must be an integer of at least 1, got {short_repr(given)}", code="option-number"
         )
     return operator.index(given)

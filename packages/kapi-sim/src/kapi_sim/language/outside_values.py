@@ -22,10 +22,10 @@ from kapi_sim.errors import Finding
 from kapi_sim.language import LocalAccessor, NdRange, Range
 from kapi_sim.language.attributes import attribute_of, has_constants
 from kapi_sim.language.device_function import DeviceFunction
+from kapi_sim.language.intrinsics.memory import MAX_CONSTANT_BYTES, MAX_RANK, is_kernel_dtype
 from kapi_sim.language.launchable import Launchable
 from kapi_sim.language.table.intrinsics import rows
-from kapi_sim.language.table.other_names import numpys_own
-from kapi_sim.language.words.memory import MAX_CONSTANT_BYTES, MAX_RANK, is_kernel_dtype
+from kapi_sim.language.table.other_names import numpy_names
 
 __all__ = ["BUILTINS", "describe_value", "is_constant_array", "is_kernel_value", "names_dtype"]
 
@@ -44,7 +44,7 @@ _NUMBERS = (bool, int, float, complex)
 
 def is_kernel_value(value: object) -> bool:
     """Tell whether a kernel may name `value`; a module or an object with constants is no value, but has some."""
-    value = numpys_own(value)
+    value = numpy_names(value)
     if isinstance(value, FunctionType) and (value.__module__ or "").partition(".")[0] == "dpnp":
         return False
     if value is None or type(value) in (*_NUMBERS, range):

@@ -9,9 +9,9 @@ from typing import Literal
 import numpy as np
 
 from kapi_sim.errors import KernelCompilationError
-from kapi_sim.language.words.index_space import MAX_DIMENSIONS
-from kapi_sim.language.words.memory import MAX_RANK, is_kernel_dtype
-from kapi_sim.shown import shown
+from kapi_sim.language.intrinsics.index_space import MAX_DIMENSIONS
+from kapi_sim.language.intrinsics.memory import MAX_RANK, is_kernel_dtype
+from kapi_sim.short_repr import short_repr
 
 __all__ = ["ParameterType", "parameter_type", "parameter_types"]
 
@@ -126,7 +126,7 @@ def parameter_type(text: str, subject: str = "type of a parameter") -> Parameter
         if text in _AMBIGUOUS:
             cure = f"write {_AMBIGUOUS[text]}, or weak_{text} for a number of Python's own"
         raise KernelCompilationError(
-            f"{subject} must be one that kernels have, got {shown(text)}: {cure}", code="signature-text"
+            f"{subject} must be one that kernels have, got {short_repr(text)}: {cure}", code="signature-text"
         )
     return found
 

@@ -30,7 +30,7 @@ from kapi_sim.language.local_functions import misplaced_functions
 from kapi_sim.language.named_arguments import named_arguments
 from kapi_sim.language.other_systems import hint
 from kapi_sim.language.outside_values import describe_value, is_kernel_value, names_dtype
-from kapi_sim.shown import shown
+from kapi_sim.short_repr import short_repr
 
 __all__ = [
     "INSTEAD_OF_OPERATORS",
@@ -296,7 +296,7 @@ class _Finder(ast.NodeVisitor):
         elif node.value is Ellipsis:
             self._add(node, "ellipsis", f"constant Ellipsis {describe_value(...).text}")
         elif type(node.value) is int and not -(2**63) <= node.value < 2**64:
-            self._add(node, "integer-too-wide", f"a constant must fit 64 bits, got {shown(node.value)}")
+            self._add(node, "integer-too-wide", f"a constant must fit 64 bits, got {short_repr(node.value)}")
 
     def visit_Subscript(self, node: ast.Subscript) -> None:
         self.visit(node.value)

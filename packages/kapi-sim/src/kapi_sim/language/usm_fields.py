@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from kapi_sim.errors import DtypeError
-from kapi_sim.shown import shown
+from kapi_sim.short_repr import short_repr
 
 __all__ = [
     "OVERLAPPING",
@@ -131,7 +131,7 @@ def array_fields(value: Any) -> ArrayFields:
             "`dpnp.asarray` makes one of a NumPy array",
             code="usm-array-interface",
         )
-    return _told_fields(interface)
+    return _reported_fields(interface)
 
 
 def structure_fields(value: Any) -> ArrayFields | None:
@@ -145,7 +145,7 @@ def structure_fields(value: Any) -> ArrayFields | None:
     )
 
 
-def _told_fields(interface: Any) -> ArrayFields:
+def _reported_fields(interface: Any) -> ArrayFields:
     """What an object tells by the protocol, which may be anything."""
     try:
         dtype = np.dtype(str(interface["typestr"]))
@@ -159,7 +159,7 @@ def _told_fields(interface: Any) -> ArrayFields:
     except (AttributeError, LookupError, OverflowError, TypeError, ValueError) as error:
         raise _interface_error(f"got {type(error).__name__}: {error}") from error
     if len(strides) != len(shape) or any(extent < 0 for extent in shape):
-        raise _interface_error(f"got shape {shown(shape)} and strides {shown(given)}")
+        raise _interface_error(f"got shape {short_repr(shape)} and strides {short_repr(given)}")
     if low < high and not 0 <= low < high <= 2**64:
         raise _interface_error(f"got elements from address {low:#x} to {high:#x}")
     if low < high and pointer % dtype.alignment != 0:

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kapi_sim.checks.happens_before import HappensBefore
 from kapi_sim.checks.limits import check_dtype, check_local_memory
-from kapi_sim.checks.ordered_races import OrderedTrail
-from kapi_sim.checks.ordering import Ordering
-from kapi_sim.checks.races import Trail
+from kapi_sim.checks.ordered_races import HappensBeforeShadowMemory
+from kapi_sim.checks.races import ShadowMemory
 from kapi_sim.errors import DtypeError, LimitError
-from kapi_sim.items.clock import Clock
 from kapi_sim.items.profile import Profile
+from kapi_sim.items.schedule_state import ScheduleState
 from kapi_sim.items.usm import HostCopy, copy_in, copy_out_changed, is_usm_array
 from kapi_sim.language import MAX_RANK, LocalAccessor, NdRange, Range
 from kapi_sim.language.integers import require_64_bits
@@ -22,7 +22,7 @@ from kapi_sim.language.usm_fields import OVERLAPPING, array_fields, is_masked, o
 from kapi_sim.memory.dialect import KAPI, Dialect
 from kapi_sim.memory.views import SaturatingArray
 from kapi_sim.settings.control import Settings
-from kapi_sim.shown import shown
+from kapi_sim.short_repr import short_repr
 
 if TYPE_CHECKING:
     from kapi_sim.memory.recorder import TraceRecorder
@@ -81,16 +81,16 @@ class Bound:
         Bytes of local memory that the arguments ask for, for each work-group.
     """
 
-    clock: Clock
+    clock: ScheduleState
     values: list[Any] = field(default_factory=list)
     arrays: dict[str, np.ndarray[Any, Any]] = field(default_factory=dict)
     local_arrays: list[np.ndarray[Any, Any]] = field(default_factory=list)
-    trail: Trail | None = None
-    local_trail: Trail | None = None
+    trail: ShadowMemory | None = None
+    local_trail: ShadowMemory | None = None
     usm: dict[int, HostCopy] = field(default_factory=dict)
     recorder: TraceRecorder | None = None
     has_floats: bool = False
-    ordering: Ordering | None = None
+    ordering: HappensBefore | None = None
     spin_limit: int = 1_000_000
     is_second_look: bool = False
     stuck: list[tuple[str, int, int]] = field(default_factory=list)
@@ -166,7 +166,7 @@ def bind(
     names: list[str],
     args: tuple[Any, ...],
     space: Range | NdRange,
-    clock: Clock,
+    clock: ScheduleState,
     settings: Settings,
     recorder: TraceRecorder | None = None,
     orders_memory: bool = False,
@@ -219,7 +219,7 @@ class _Binder:
     """Two passes over the arguments: look at all, then wrap each."""
 
     def __init__(
-        self, space: Range | NdRange, clock: Clock, settings: Settings, orders_memory: bool, dialect: Dialect
+        self, space: Range | NdRange, clock: ScheduleState, settings: Settings, orders_memory: bool, dialect: Dialect
     ) -> None:
         checks = settings.checks
         self._profile = settings.profile if "limits" in checks else None
@@ -247,7 +247,7 @@ class _Binder:
         self._space = space
         self._clock = clock
         if orders_memory and (races or unwritten):
-            bound.ordering = Ordering(clock)
+            bound.ordering = HappensBefore(clock)
         if races or self._unwritten is not None:
             bound.trail = self._trail("global", races, self._unwritten is not None)
         if races or unwritten:
@@ -259,10 +259,10 @@ class _Binder:
             self.bound.trail.initialised = self._unwritten.written_before(self.bound.usm.values())
             self.bound.trail.marked = self._unwritten.marked_in(self.bound.usm.values())
 
-    def _trail(self, space: str, finds_races: bool, finds_unwritten: bool) -> Trail:
+    def _trail(self, space: str, finds_races: bool, finds_unwritten: bool) -> ShadowMemory:
         if self.bound.ordering is None:
-            return Trail(self._clock, space, finds_races, finds_unwritten)
-        return OrderedTrail(self._clock, space, finds_races, finds_unwritten, self.bound.ordering)
+            return ShadowMemory(self._clock, space, finds_races, finds_unwritten)
+        return HappensBeforeShadowMemory(self._clock, space, finds_races, finds_unwritten, self.bound.ordering)
 
     def inspect(self, name: str, value: Any) -> None:
         """Check one argument, and note its memory."""
@@ -276,7 +276,7 @@ class _Binder:
                 raise LimitError(
                     f"argument `{name}` must not be a LocalAccessor in a Range launch, which has no "
                     "work-groups, "
-                    f"got {shown(value)}: launch over an NdRange",
+                    f"got {short_repr(value)}: launch over an NdRange",
                     code="local-memory-in-range",
                 )
             self.local_bytes += value.nbytes
@@ -292,7 +292,7 @@ class _Binder:
         elif not self._dialect.is_value(value):
             cure = ": pass its value" if isinstance(value, Enum) else ""
             raise DtypeError(
-                f"argument `{name}` must be {_KINDS}, got {shown(value)} of type {type(value).__name__}{cure}",
+                f"argument `{name}` must be {_KINDS}, got {short_repr(value)} of type {type(value).__name__}{cure}",
                 code="argument-type",
             )
 
@@ -306,7 +306,7 @@ class _Binder:
             raise DtypeError(
                 f"dtype of argument `{name}` must be bool, an integer, float16 to float64 or complex, in "
                 "native "
-                f"byte order, got {shown(dtype)}: {cure}",
+                f"byte order, got {short_repr(dtype)}: {cure}",
                 code="argument-dtype",
             )
         self.bound.has_floats |= dtype.kind in "fc"
@@ -363,7 +363,7 @@ class _Binder:
         return value
 
     def _viewed(
-        self, array: np.ndarray[Any, Any], name: str, trail: Trail | None, granule: int, is_marked: bool = False
+        self, array: np.ndarray[Any, Any], name: str, trail: ShadowMemory | None, granule: int, is_marked: bool = False
     ) -> Any:
         bound = self.bound
         if name in bound.unwritable:

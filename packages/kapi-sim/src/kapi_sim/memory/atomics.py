@@ -10,17 +10,17 @@ from typing import Any, NoReturn
 import numpy as np
 
 from kapi_sim.checks.bounds import spell
+from kapi_sim.checks.happens_before import HappensBefore
 from kapi_sim.checks.limits import fail_narrow_atomics
-from kapi_sim.checks.ordering import Ordering
 from kapi_sim.errors import DtypeError, KernelCompilationError
 from kapi_sim.items.undefined import Undefined
+from kapi_sim.language.intrinsics.atomics import ATOMIC_DTYPES, ATOMIC_KINDS
+from kapi_sim.language.intrinsics.memory import AddressSpace, MemoryOrder, MemoryScope
+from kapi_sim.language.intrinsics.operators import bit_and, bit_or, bit_xor, plus
 from kapi_sim.language.source import Site, site_of
-from kapi_sim.language.words.atomics import ATOMIC_DTYPES, ATOMIC_KINDS
-from kapi_sim.language.words.memory import AddressSpace, MemoryOrder, MemoryScope
-from kapi_sim.language.words.operators import bit_and, bit_or, bit_xor, plus
 from kapi_sim.memory.views import View
 from kapi_sim.numbers.arithmetic import stored_integer
-from kapi_sim.shown import shown
+from kapi_sim.short_repr import short_repr
 
 __all__ = ["References", "SimAtomicRef", "WatchedAtomicRef"]
 
@@ -125,7 +125,9 @@ class WatchedAtomicRef:
 
     __slots__ = ("_address", "_index", "_order", "_ordering", "_scope", "_view")
 
-    def __init__(self, view: View, address: int, index: Any, order: int, scope: int, ordering: Ordering | None) -> None:
+    def __init__(
+        self, view: View, address: int, index: Any, order: int, scope: int, ordering: HappensBefore | None
+    ) -> None:
         self._view = view
         self._address = address
         self._index = index
@@ -163,7 +165,7 @@ class WatchedAtomicRef:
         if getattr(expected, "dtype", None) != array.dtype or getattr(expected, "ndim", 0) != 1:
             raise DtypeError(
                 f"expected of compare_exchange must be a one-dimensional array of dtype {array.dtype}, "
-                f"got {shown(expected)}: make it with kapi.PrivateArray(1, {self._view.name}.dtype)",
+                f"got {short_repr(expected)}: make it with kapi.PrivateArray(1, {self._view.name}.dtype)",
                 code="atomic-expected",
             )
         element = self._element(desired)
@@ -275,7 +277,7 @@ class References:
 
     __slots__ = ("_has_atomic64", "_ordering")
 
-    def __init__(self, ordering: Ordering | None, has_atomic64: bool) -> None:
+    def __init__(self, ordering: HappensBefore | None, has_atomic64: bool) -> None:
         self._ordering = ordering
         self._has_atomic64 = has_atomic64
 
@@ -291,7 +293,7 @@ class References:
         if not isinstance(ref, View):
             if not isinstance(ref, np.ndarray):
                 raise DtypeError(
-                    f"ref of an AtomicRef must be an array, got {shown(ref)}: give the array, then the index",
+                    f"ref of an AtomicRef must be an array, got {short_repr(ref)}: give the array, then the index",
                     code="atomic-ref",
                 )
             return SimAtomicRef(ref, index)
@@ -317,7 +319,7 @@ class References:
         ):
             if not isinstance(value, kind):
                 raise KernelCompilationError(
-                    f"{name} of an AtomicRef must be a member of {kind.__name__}, got {shown(value)}\n  {where}",
+                    f"{name} of an AtomicRef must be a member of {kind.__name__}, got {short_repr(value)}\n  {where}",
                     code="no-enum-member",
                 )
         if ref.space == "private":
@@ -348,7 +350,7 @@ def _element(value: Any, dtype: np.dtype[Any]) -> Any:
         return value
     if isinstance(value, (complex, np.complexfloating)):
         raise DtypeError(
-            f"value of an atomic operation must be a number that becomes {dtype}, got {shown(value)}: use .real",
+            f"value of an atomic operation must be a number that becomes {dtype}, got {short_repr(value)}: use .real",
             code="atomic-value",
         )
     made = np.empty((), dtype)

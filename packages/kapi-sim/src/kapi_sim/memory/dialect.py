@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kapi_sim.items.clock import Clock
+from kapi_sim.items.schedule_state import ScheduleState
 from kapi_sim.language import is_kernel_dtype
 from kapi_sim.language.integers import as_plain
+from kapi_sim.language.intrinsics.index_space import NdRange, Range
 from kapi_sim.language.launchable import parameters_for_launch
-from kapi_sim.language.words.index_space import NdRange, Range
 from kapi_sim.memory.views import View
 from kapi_sim.numbers.arithmetic import conversion
 
@@ -48,9 +48,9 @@ class Dialect:
     marks_returns = False
     converging_methods: frozenset[str] = frozenset()
 
-    def clock(self, space: Range | NdRange, sub_group_size: int) -> Clock:
+    def clock(self, space: Range | NdRange, sub_group_size: int) -> ScheduleState:
         """Return the clock of a launch, which names its work-items."""
-        return Clock(space, sub_group_size)
+        return ScheduleState(space, sub_group_size)
 
     def parameters(self, function: Callable[..., Any], space: Range | NdRange, args: tuple[Any, ...]) -> list[str]:
         """Return the names of the parameters that take the launch's arguments."""
@@ -68,11 +68,11 @@ class Dialect:
         """Tell whether an argument that is neither a number nor an array may be passed as it is."""
         return False
 
-    def view(self, clock: Clock) -> type[View]:
+    def view(self, clock: ScheduleState) -> type[View]:
         """Return the class of arrays in kernels."""
         return View
 
-    def traced_view(self, clock: Clock) -> Any:
+    def traced_view(self, clock: ScheduleState) -> Any:
         """Return the class of arrays in kernels that are traced."""
         from kapi_sim.memory.recorder import TracedView
 
@@ -98,7 +98,7 @@ class Dialect:
         """Return what a kernel calls for a function whose source is not had, and of which `made` was made."""
         return made
 
-    def meet_method(self, place: tuple[Any, ...], method: Any, *args: Any) -> tuple[Any, ...]:
+    def convergent_method(self, place: tuple[Any, ...], method: Any, *args: Any) -> tuple[Any, ...]:
         """Return what a work-item yields that calls one of `converging_methods`."""
         raise NotImplementedError
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from kapi_sim.checks.initialisation import PrivateTrail
+from kapi_sim.checks.initialisation import PrivateShadowMemory
 from kapi_sim.checks.limits import check_dtype
 from kapi_sim.errors import LimitError
+from kapi_sim.language.intrinsics.memory import MAX_PRIVATE_BYTES, constant_layout
 from kapi_sim.language.source import site_of
-from kapi_sim.language.words.memory import MAX_PRIVATE_BYTES, constant_layout
 from kapi_sim.memory.arguments import Bound
 from kapi_sim.memory.views import SaturatingArray, View, poison
 
@@ -55,7 +55,7 @@ class PrivateArrays:
         else:
             array = np.empty(extents, kind)
             poison(array)
-        trail = PrivateTrail(bound.clock) if bound.finds_unwritten and not fill_zeros else None
+        trail = PrivateShadowMemory(bound.clock) if bound.finds_unwritten and not fill_zeros else None
         places = (array, name, bound.clock, trail, bound.has_bounds, kind.itemsize, bound.has_fp64, "private")
         if bound.recorder is not None:
             from kapi_sim.memory.recorder import TracedView

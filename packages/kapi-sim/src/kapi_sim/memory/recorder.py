@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from kapi_sim.errors import DataRaceError
-from kapi_sim.items.clock import Clock
+from kapi_sim.items.schedule_state import ScheduleState
 from kapi_sim.language.source import line_of, place_of
 from kapi_sim.memory.views import View
 from kapi_sim.numbers.arithmetic import stored_integer
@@ -32,7 +32,7 @@ class TraceRecorder:
 
     __slots__ = ("_clock", "_instructions", "_phase", "_places", "_private", "_refused", "_shown", "launch")
 
-    def __init__(self, launch: Launch, clock: Clock) -> None:
+    def __init__(self, launch: Launch, clock: ScheduleState) -> None:
         self.launch = launch
         self._shown = launch
         self._clock = clock
@@ -94,13 +94,13 @@ class TraceRecorder:
         launch = self.launch
         launch.add(TracedEvent("line", self._clock.uid, self._phase, launch.site(file, function, line)))
 
-    def note_meeting(self, kind: str, item: int, file: str, line: int, name: str) -> None:
+    def note_convergence(self, kind: str, item: int, file: str, line: int, name: str) -> None:
         """Note that a work-item has come to a barrier or a group algorithm."""
         launch = self.launch
         known = next((site for site in launch.sites if site[0] == file and site[2] == line), (file, line, line))
         launch.add(TracedEvent(kind, item, self._phase, launch.site(*known), value=name))
 
-    def pass_meeting(self) -> None:
+    def pass_convergence(self) -> None:
         """Begin a group's next phase."""
         self._phase += 1
 

@@ -10,18 +10,18 @@ from typing import Any, NoReturn
 import numpy as np
 
 from kapi_sim.checks.bounds import fail_outside, fail_rank, spell
-from kapi_sim.checks.initialisation import PrivateTrail
+from kapi_sim.checks.initialisation import PrivateShadowMemory
 from kapi_sim.checks.limits import fail_wide
-from kapi_sim.checks.ordered_races import OrderedTrail
-from kapi_sim.checks.races import Access, Trail
+from kapi_sim.checks.ordered_races import HappensBeforeShadowMemory
+from kapi_sim.checks.races import Access, ShadowMemory
 from kapi_sim.errors import DtypeError, KernelCompilationError
-from kapi_sim.items.clock import Clock
-from kapi_sim.items.misuse import cure_of_index
+from kapi_sim.items.misuse import index_hint
+from kapi_sim.items.schedule_state import ScheduleState
 from kapi_sim.items.undefined import Undefined
+from kapi_sim.language.intrinsics.index_space import Group, Item, NdItem, SubGroup
 from kapi_sim.language.source import Site, site_of
-from kapi_sim.language.words.index_space import Group, Item, NdItem, SubGroup
 from kapi_sim.numbers.arithmetic import stored_integer
-from kapi_sim.shown import shown
+from kapi_sim.short_repr import short_repr
 from kapi_sim.tracebacks import users_frame
 
 __all__ = ["SaturatingArray", "View", "poison"]
@@ -105,8 +105,8 @@ class View:
         self,
         array: np.ndarray[Any, Any],
         name: str,
-        clock: Clock,
-        trail: Trail | PrivateTrail | None,
+        clock: ScheduleState,
+        trail: ShadowMemory | PrivateShadowMemory | None,
         has_bounds: bool,
         granule: int,
         has_fp64: bool = True,
@@ -232,7 +232,7 @@ class View:
     ) -> None:
         """Record an atomic operation on one element."""
         trail = self._trail
-        if isinstance(trail, OrderedTrail):
+        if isinstance(trail, HappensBeforeShadowMemory):
             for offset in range(self._span):
                 trail.note_atomic(address + offset, self, index, frame, reads, writes, changes, order, scope)
         elif trail is not None:
@@ -250,7 +250,7 @@ class View:
         return self._array
 
     @property
-    def clock(self) -> Clock:
+    def clock(self) -> ScheduleState:
         """The launch's position."""
         return self._clock
 
@@ -312,7 +312,8 @@ class View:
             raise value.fail(f"in a store to {spell(self.name, index)} by {self._clock.describe()}")
         if value.__class__ in _COMPLEX and self._array.dtype.kind not in "cb":
             raise DtypeError(
-                f"an element of the {self.dtype} array `{self.name}` cannot hold an imaginary part, got {shown(value)} "
+                f"an element of the {self.dtype} array `{self.name}` cannot hold an imaginary part, got "
+                f"{short_repr(value)} "
                 f"at {self._site(frame)}; store its .real",
                 code="imaginary-part",
             )
@@ -320,7 +321,7 @@ class View:
             value = value[()]  # of NumPy's own `where`, in a kernel that has no source to be rewritten
         if not isinstance(value, _NUMBERS) and not isinstance(value, _WORK_ITEMS) and not self._takes_text(value):
             raise DtypeError(
-                f"an element of the {self.dtype} array `{self.name}` must be a number, got {shown(value)} "
+                f"an element of the {self.dtype} array `{self.name}` must be a number, got {short_repr(value)} "
                 f"at {self._site(frame)}",
                 code="stored-value",
             )
@@ -338,11 +339,11 @@ class View:
             equal = self._note_bytes(trail, address, index, frame, value)
         self._array[index] = value
         if equal is not None:
-            assert isinstance(trail, Trail)  # private memory has no races
+            assert isinstance(trail, ShadowMemory)  # private memory has no races
             trail.note_benign(equal, self, index, frame)
 
     def _note_bytes(
-        self, trail: Trail | PrivateTrail, address: int, index: Any, frame: FrameType, value: Any
+        self, trail: ShadowMemory | PrivateShadowMemory, address: int, index: Any, frame: FrameType, value: Any
     ) -> Access | None:
         """Record a write byte by byte, for the element overlaps others in part."""
         stored = np.empty((), self._array.dtype)
@@ -399,10 +400,10 @@ class View:
                 else:
                     kind = type(component).__name__.removeprefix("Sim")
                     raise DtypeError(
-                        f"index of `{self.name}` along axis {axis} must be an integer, got {shown(component)} "
+                        f"index of `{self.name}` along axis {axis} must be an integer, got {short_repr(component)} "
                         f"of type {kind}\n"
                         f"  {self._clock.describe()} at {self._site(frame)}\n"
-                        f"  {cure_of_index(kind) or 'convert it with int(...)'}",
+                        f"  {index_hint(kind) or 'convert it with int(...)'}",
                         code="index-type",
                     )
             if not 0 <= component < self.shape[axis]:

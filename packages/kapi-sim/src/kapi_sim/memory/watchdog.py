@@ -16,25 +16,25 @@ from typing import TYPE_CHECKING, NoReturn
 
 from kapi_sim.checks.bounds import spell
 from kapi_sim.errors import DeadlockError
+from kapi_sim.language.intrinsics.index_space import NdRange
 from kapi_sim.language.source import Site, line_of, site_of
-from kapi_sim.language.words.index_space import NdRange
 
 if TYPE_CHECKING:
-    from kapi_sim.checks.ordered_races import Hearing
-    from kapi_sim.checks.races import Trail
+    from kapi_sim.checks.ordered_races import CrossGroupReads
+    from kapi_sim.checks.races import ShadowMemory
     from kapi_sim.memory.arguments import Bound
 
 __all__ = [
-    "IDLE_TURNS",
+    "IDLE_ITERATIONS",
     "LOOP_NUMBER",
     "SPIN",
-    "TURNS",
+    "ITERATIONS",
     "Loop",
     "SpinningError",
     "counted",
     "deadlock",
     "spin",
-    "turn_of",
+    "iteration_of",
     "waiting_for_another_group",
 ]
 
@@ -43,18 +43,18 @@ Loop = tuple[str, int, int]
 
 SPIN = -1
 """In place of a fence scope: the work-item is at no barrier, it turns in a loop."""
-TURNS = 1000
+ITERATIONS = 1000
 """How many times one work-item may hand over while none comes to a barrier or to its end."""
 LOOP_NUMBER = CellType(count().__next__)
 """Holds what gives each run of a loop a number."""
 
-IDLE_TURNS = 100
+IDLE_ITERATIONS = 100
 """So many turns without any change, of a loop that depends on nothing else, are enough where nobody else runs."""
 
-_LOOKED_AT = 20_000
+_INSPECTED = 20_000
 """So many turns of a loop over a range are enough for a second look."""
 
-RANGE_TURNS = 100
+RANGE_ITERATIONS = 100
 """A `for` loop over a range may turn so many times as often as a `while` loop: it does have an end."""
 
 _MOST_NAMED = 3
@@ -84,9 +84,9 @@ class BoundedWaitError(Exception):
     """Ends a second look: a loop waits for others, and goes on without them after some turns."""
 
 
-def turn_of(limit: int) -> int:
+def iteration_of(limit: int) -> int:
     """Return after how many turns of one loop a work-item hands over to the others of its group."""
-    return max(limit // TURNS, 1)
+    return max(limit // ITERATIONS, 1)
 
 
 def spin(loop: Loop, is_long: bool) -> NoReturn:
@@ -108,10 +108,10 @@ def counted(bound: Bound, turns: range, loop: Loop, idles: bool) -> Iterable[int
     idles : bool
         Whether turns without any change are all alike.
     """
-    most = bound.spin_limit * RANGE_TURNS
+    most = bound.spin_limit * RANGE_ITERATIONS
     is_endless = bool(turns[most:])
-    if (idles and turns[IDLE_TURNS:] and (is_endless or bound.is_second_look)) or (
-        bound.is_second_look and turns[_LOOKED_AT:]
+    if (idles and turns[IDLE_ITERATIONS:] and (is_endless or bound.is_second_look)) or (
+        bound.is_second_look and turns[_INSPECTED:]
     ):
         return _watched(bound, turns[:most], loop, idles, is_endless)
     return _given_up(turns[:most], loop) if is_endless else turns
@@ -121,25 +121,25 @@ def _watched(bound: Bound, turns: range, loop: Loop, idles: bool, is_endless: bo
     idle, seen = 0, -1
     for turn in turns:
         yield turn
-        if bound.is_second_look and turn - turns[0] == _LOOKED_AT * turns.step:
+        if bound.is_second_look and turn - turns[0] == _INSPECTED * turns.step:
             raise BoundedWaitError
         if not idles:
             continue
         now = bound.changes()
         idle = idle + 1 if now == seen else 0
         seen = now
-        if idle > IDLE_TURNS:
-            raise SpinningError(loop, RANGE_TURNS, has_come_round=True) if is_endless else BoundedWaitError
+        if idle > IDLE_ITERATIONS:
+            raise SpinningError(loop, RANGE_ITERATIONS, has_come_round=True) if is_endless else BoundedWaitError
     if is_endless:
-        raise SpinningError(loop, RANGE_TURNS)
+        raise SpinningError(loop, RANGE_ITERATIONS)
 
 
 def _given_up(turns: range, loop: Loop) -> Iterator[int]:
     yield from turns
-    raise SpinningError(loop, RANGE_TURNS)
+    raise SpinningError(loop, RANGE_ITERATIONS)
 
 
-def waiting_for_another_group(bound: Bound, heard: list[Hearing]) -> DeadlockError:
+def waiting_for_another_group(bound: Bound, heard: list[CrossGroupReads]) -> DeadlockError:
     """Return the error for a loop that ended because another work-group had run, and does not end without.
 
     Parameters
@@ -229,7 +229,7 @@ def _waits(bound: Bound, uid: int, loop: Loop) -> list[str]:
     return list(found.values())[:_MOST_NAMED]
 
 
-def _collect(trail: Trail, uid: int, loop: Loop, found: dict[tuple[int, str], str]) -> None:
+def _collect(trail: ShadowMemory, uid: int, loop: Loop, found: dict[tuple[int, str], str]) -> None:
     file, first, last = loop
     for address, access in trail.recorded_reads():
         if access[2].co_filename != file:

@@ -11,10 +11,10 @@ import numpy as np
 
 from kapi_sim.checks.limits import fail_narrow_atomics
 from kapi_sim.errors import DtypeError
-from kapi_sim.items.meetings import Word
+from kapi_sim.items.convergence import DialectIntrinsic
+from kapi_sim.language.intrinsics.atomics import ATOMIC_DTYPES
+from kapi_sim.language.intrinsics.memory import MemoryOrder, MemoryScope
 from kapi_sim.language.source import site_of
-from kapi_sim.language.words.atomics import ATOMIC_DTYPES
-from kapi_sim.language.words.memory import MemoryOrder, MemoryScope
 from kapi_sim.memory.atomics import WatchedAtomicRef
 from kapi_sim.memory.views import View
 from kapi_sim.numba_cuda.threads.captured import as_view
@@ -78,7 +78,7 @@ def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.integer) and not isinstance(value, np.uint64) else value
 
 
-class Atomic(Word):
+class Atomic(DialectIntrinsic):
     """One of the functions of ``cuda.atomic``.
 
     Parameters
@@ -121,7 +121,7 @@ class Atomic(Word):
         return before
 
 
-class CompareAndSwap(Word):
+class CompareAndSwap(DialectIntrinsic):
     """``cuda.atomic.cas``."""
 
     orders_memory: ClassVar[bool] = True

@@ -6,7 +6,7 @@ import sys
 from typing import Any
 
 from kapi_sim.errors import DtypeError
-from kapi_sim.items.meetings import Word
+from kapi_sim.items.convergence import DialectIntrinsic
 from kapi_sim.memory.views import View
 from kapi_sim.numba_cuda.threads.captured import as_view
 
@@ -15,7 +15,7 @@ __all__ = ["ldca", "ldcg", "ldcs", "ldcv", "ldlu", "stcg", "stcs", "stwb", "stwt
 _getframe = sys._getframe
 
 
-class Load(Word):
+class Load(DialectIntrinsic):
     """``cuda.ldca`` and its kin."""
 
     def __call__(self, array: Any, i: Any) -> Any:
@@ -31,7 +31,7 @@ class Load(Word):
         return _array(self, array).take_out(i, _getframe(1))
 
 
-class Store(Word):
+class Store(DialectIntrinsic):
     """``cuda.stcg`` and its kin."""
 
     def __call__(self, array: Any, i: Any, value: Any) -> None:
@@ -49,7 +49,7 @@ class Store(Word):
         _array(self, array).put_in(i, value, _getframe(1))
 
 
-def _array(word: Word, array: Any) -> View:
+def _array(word: DialectIntrinsic, array: Any) -> View:
     array = as_view(array)
     if not isinstance(array, View):
         raise DtypeError(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from kapi_sim.items.meetings import GRID, Word, Yielded
-from kapi_sim.language.words.memory import MemoryScope
-from kapi_sim.language.words.outside import carry_out
+from kapi_sim.items.convergence import GRID, DialectIntrinsic, Yielded
+from kapi_sim.language.intrinsics.memory import MemoryScope
+from kapi_sim.language.intrinsics.outside import carry_out
 from kapi_sim.numba_cuda.threads.running import running
 from kapi_sim.numba_cuda.threads.synchronisation import CudaConverging
 
@@ -36,7 +36,7 @@ class GridGroup:
         return "<grid>"
 
 
-class ThisGrid(Word):
+class ThisGrid(DialectIntrinsic):
     """``cuda.cg.this_grid``."""
 
     def __call__(self) -> GridGroup:

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from kapi_sim.items.meetings import Word
+from kapi_sim.items.convergence import DialectIntrinsic
 
 _half = np.float16
 
 
-class HalfFunction(Word):
+class HalfFunction(DialectIntrinsic):
     """A function of float16 numbers that is computed in float64 and rounded once.
 
     Parameters

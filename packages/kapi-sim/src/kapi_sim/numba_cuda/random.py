@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from kapi_sim.items.meetings import Word
+from kapi_sim.items.convergence import DialectIntrinsic
 from kapi_sim.numba_cuda.host.allocation import to_device
 from kapi_sim.numba_cuda.host.device_arrays import DeviceArray, as_host_array
 
@@ -141,7 +141,7 @@ def create_xoroshiro128p_states(n: int, seed: int, subsequence_start: int = 0, s
     return to_device(states)
 
 
-class Generator(Word):
+class Generator(DialectIntrinsic):
     """A function that changes one state, and makes a number of it.
 
     Parameters
@@ -179,7 +179,7 @@ def _next(states: Any, index: Any, frame: FrameType) -> int:
     return (state[0] + state[1]) & _MASK
 
 
-class Jump(Word):
+class Jump(DialectIntrinsic):
     """``xoroshiro128p_jump``."""
 
     def __call__(self, states: Any, index: int) -> None:

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from kapi_sim.errors import DtypeError
-from kapi_sim.numbers.complex_operators import beside_double
-from kapi_sim.shown import shown
+from kapi_sim.numbers.complex_operators import with_double
+from kapi_sim.short_repr import short_repr
 
 __all__ = [
     "FAR",
@@ -97,10 +97,10 @@ def power(left: Any, right: Any) -> Any:
             "write the base as a float, such as 2.0"
         )
     if _is_far_power(left, right):
-        raise too_wide(f"{shown(left)} ** {shown(right)}")
+        raise too_wide(f"{short_repr(left)} ** {short_repr(right)}")
     if complex in (left.__class__, right.__class__) and left.__class__ in _PYTHON and right.__class__ in _PYTHON:
         return _complex_power(left, right)
-    result = beside_double(left, right) ** right
+    result = with_double(left, right) ** right
     if result.__class__ is complex:
         raise ValueError(
             f"pow({left!r}, {right!r}) is complex in Python and nan on a device: "
@@ -125,7 +125,7 @@ def wrapped_power(left: Any, right: Any) -> Any:
 def shift(left: Any, right: Any) -> Any:
     """Return ``left << right``; one far beyond 64 bits is an error before it takes all memory."""
     if _is_far_shift(left, right):
-        raise too_wide(f"{shown(left)} << {shown(right)}")
+        raise too_wide(f"{short_repr(left)} << {short_repr(right)}")
     return left << right
 
 
@@ -154,9 +154,9 @@ def too_wide(value: str) -> DtypeError:
 def checked_ring(value: Any) -> Any:
     """Return the result of ``+ - * ** <<``, unless it is a weak integer of more than 64 bits."""
     if value.__class__ is int and not _SMALLEST <= value <= _LARGEST:
-        raise too_wide(shown(value))
+        raise too_wide(short_repr(value))
     if value.__class__ is _Wide:
-        raise too_wide(shown(value.number))
+        raise too_wide(short_repr(value.number))
     return value
 
 
@@ -173,7 +173,7 @@ class _Wide:
         if other.__class__ is _Wide:
             other = other.number
         elif not isinstance(other, (int, np.integer, np.bool_)):
-            raise too_wide(shown(self.number))
+            raise too_wide(short_repr(self.number))
         return inner_ring(operation(self.number, other) if is_left else operation(other, self.number))
 
     def __add__(self, other: Any) -> Any:
@@ -198,13 +198,13 @@ class _Wide:
         return self._with(power, other, True)
 
     def __rpow__(self, other: Any) -> Any:
-        raise too_wide(shown(self.number))
+        raise too_wide(short_repr(self.number))
 
     def __lshift__(self, other: Any) -> Any:
         return self._with(shift, other, True)
 
     def __rlshift__(self, other: Any) -> Any:
-        raise too_wide(shown(self.number))
+        raise too_wide(short_repr(self.number))
 
 
 def inner_ring(value: Any) -> Any:
@@ -255,7 +255,7 @@ def conversion(kind: type[Any]) -> Callable[[Any], Any]:
 
     def real(value: Any) -> Any:
         if value.__class__ in _COMPLEX:
-            raise TypeError(f"argument of {kind.__name__}() must be a real number, got {shown(value)}: use .real")
+            raise TypeError(f"argument of {kind.__name__}() must be a real number, got {short_repr(value)}: use .real")
         return kind(value)
 
     def whole(value: Any) -> Any:
@@ -270,5 +270,5 @@ def complex_of_parts(real: Any, imag: Any) -> complex:
     """Return ``complex(real, imag)``; parts that are complex themselves are an error, as for a device."""
     for part in (real, imag):
         if part.__class__ in _COMPLEX:
-            raise TypeError(f"parts of complex() must be real numbers, got {shown(part)}: write real + 1j * imag")
+            raise TypeError(f"parts of complex() must be real numbers, got {short_repr(part)}: write real + 1j * imag")
     return complex(real, imag)

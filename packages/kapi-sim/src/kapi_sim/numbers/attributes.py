@@ -13,32 +13,32 @@ from kapi_sim.errors import DtypeError, KernelCompilationError
 from kapi_sim.items.misuse import kind_of_number
 from kapi_sim.numbers.arithmetic import conversion
 from kapi_sim.numbers.builtin_functions import shared_type
-from kapi_sim.shown import shown
+from kapi_sim.short_repr import short_repr
 
 __all__ = [
-    "APART",
+    "CHECK_UNPACKABLE",
     "ATTRIBUTE",
     "CALLED",
-    "EACH_APART",
+    "UNPACK_EACH",
     "SLICED",
-    "UNREPEATED",
-    "WHOLE",
-    "WITHIN",
-    "apart",
+    "REJECT_TUPLE_PRODUCT",
+    "INDEX_0D",
+    "CONTAINS",
+    "check_unpackable",
     "attribute",
     "called",
-    "each_apart",
+    "unpack_each",
     "is_guarded",
     "sliced",
-    "unrepeated",
-    "whole",
-    "within",
+    "reject_tuple_product",
+    "index_0d",
+    "contains",
 ]
 
-APART = "_kapi_apart"
-"""The name of `apart` in a rewritten kernel."""
-EACH_APART = "_kapi_each_apart"
-"""The name of `each_apart` in a rewritten kernel."""
+CHECK_UNPACKABLE = "_kapi_check_unpackable"
+"""The name of `check_unpackable` in a rewritten kernel."""
+UNPACK_EACH = "_kapi_unpack_each"
+"""The name of `unpack_each` in a rewritten kernel."""
 
 ATTRIBUTE = "_kapi_attribute"
 """The name of `attribute` in a rewritten kernel."""
@@ -46,18 +46,18 @@ CALLED = "_kapi_called"
 """The name of `called` in a rewritten kernel."""
 SLICED = "_kapi_sliced"
 """The name of `sliced` in a rewritten kernel."""
-UNREPEATED = "_kapi_unrepeated"
-"""The name of `unrepeated` in a rewritten kernel."""
-WHOLE = "_kapi_whole"
-"""The name of `whole` in a rewritten kernel."""
-WITHIN = "_kapi_within"
-"""The name of `within` in a rewritten kernel."""
+REJECT_TUPLE_PRODUCT = "_kapi_reject_tuple_product"
+"""The name of `reject_tuple_product` in a rewritten kernel."""
+INDEX_0D = "_kapi_index_0d"
+"""The name of `index_0d` in a rewritten kernel."""
+CONTAINS = "_kapi_contains"
+"""The name of `contains` in a rewritten kernel."""
 
-_PYTHONS = (int, float, complex, tuple, range, slice, np.generic, np.dtype, enum.IntEnum, enum.IntFlag)
+_PYTHON_TYPES = (int, float, complex, tuple, range, slice, np.generic, np.dtype, enum.IntEnum, enum.IntFlag)
 _OF_ARRAYS = frozenset("T itemsize nbytes ndim shape size strides".split())
 _OF_KERNELS = frozenset("bit_count bit_length conjugate dtype imag item real type".split())
 _OF_NAMED_TUPLES = frozenset("_asdict _field_defaults _fields _make _replace".split())
-_OF_PYTHON = frozenset(name for each in _PYTHONS for name in dir(each)) | _OF_NAMED_TUPLES | {"name", "value"}
+_OF_PYTHON = frozenset(name for each in _PYTHON_TYPES for name in dir(each)) | _OF_NAMED_TUPLES | {"name", "value"}
 
 
 def is_guarded(name: str, is_of_parameter: bool) -> bool:
@@ -91,7 +91,7 @@ def attribute(value: Any, name: str) -> Any:
         return _value_of(value)
     if isinstance(value, (range, slice)) and name in ("start", "stop", "step"):
         return _end(value, name)
-    if isinstance(value, _PYTHONS) and name not in getattr(value, "_fields", ()):
+    if isinstance(value, _PYTHON_TYPES) and name not in getattr(value, "_fields", ()):
         said = f"dtype {value}" if isinstance(value, np.dtype) else kind_of_number(value)
         raise KernelCompilationError(f"{said} has no {name!r} in a kernel", code="attribute-unknown")
     return getattr(value, name)
@@ -101,7 +101,7 @@ def _end(value: range | slice, name: str) -> Any:
     """Return an end of a range, or its step, which has 64 bits with a sign."""
     end = getattr(value, name)
     if isinstance(value, range) and not -(2**63) <= end < 2**63:
-        raise DtypeError(f"{name} of range() must fit int64, got {shown(end)}", code="integer-too-wide")
+        raise DtypeError(f"{name} of range() must fit int64, got {short_repr(end)}", code="integer-too-wide")
     return end
 
 
@@ -124,12 +124,12 @@ class _AstypeMethod:
         kind = dtype.type if isinstance(dtype, np.dtype) else dtype
         if not (isinstance(kind, type) and issubclass(kind, np.generic)):
             raise KernelCompilationError(
-                f"astype() must be given a NumPy type in a kernel, got {shown(dtype)}", code="call-arguments"
+                f"astype() must be given a NumPy type in a kernel, got {short_repr(dtype)}", code="call-arguments"
             )
         return called(kind)(self._value)
 
 
-def apart(value: Any, members: tuple[Any, ...]) -> Any:
+def check_unpackable(value: Any, members: tuple[Any, ...]) -> Any:
     """Return what several names are assigned, which is a tuple.
 
     Parameters
@@ -150,14 +150,14 @@ def apart(value: Any, members: tuple[Any, ...]) -> Any:
     if any(members):
         for part, inner in zip(value, members, strict=False):
             if inner:
-                apart(part, inner)
+                check_unpackable(part, inner)
     return value
 
 
-def each_apart(values: Iterable[Any], members: tuple[Any, ...]) -> Iterator[Any]:
-    """Return the values of a loop with several variables, each as `apart` returns it."""
+def unpack_each(values: Iterable[Any], members: tuple[Any, ...]) -> Iterator[Any]:
+    """Return the values of a loop with several variables, each as `check_unpackable` returns it."""
     # A generator's frame would stand between an access and the kernel's line.
-    return map(functools.partial(apart, members=members), values)
+    return map(functools.partial(check_unpackable, members=members), values)
 
 
 def called(function: Any) -> Any:
@@ -181,7 +181,7 @@ def sliced(value: Any) -> Any:
     return value
 
 
-def unrepeated(value: Any) -> Any:
+def reject_tuple_product(value: Any) -> Any:
     """Return the result of a multiplication, which is no tuple.
 
     Raises
@@ -196,7 +196,7 @@ def unrepeated(value: Any) -> Any:
     return value
 
 
-def whole(value: Any) -> Any:
+def index_0d(value: Any) -> Any:
     """Return ``value[()]``, of an array.
 
     Raises
@@ -209,7 +209,7 @@ def whole(value: Any) -> Any:
     return value[()]
 
 
-def within(value: Any, container: Any) -> bool:
+def contains(value: Any, container: Any) -> bool:
     """Return ``value in container``; of a range by what it counts, since Python looks through it for NumPy's numbers.
 
     Raises

@@ -18,14 +18,14 @@ from kapi_sim.errors import DtypeError, KernelCompilationError
 from kapi_sim.language.promotion import operand_of_class, scalar_class, unify
 from kapi_sim.numbers.arithmetic import checked_ring, power
 from kapi_sim.numbers.complex_order import ordered
-from kapi_sim.numbers.fitting import beside_wide
-from kapi_sim.shown import shown
+from kapi_sim.numbers.fitting import check_wide_literals_fit
+from kapi_sim.short_repr import short_repr
 
 __all__ = ["BUILTINS", "shared_type"]
 
 _MOST_DIGITS = 400
 """No number is rounded any further, or less, by more digits."""
-_MOST_TURNS = 2**40
+MAX_ITERATIONS_ = 2**40
 """No loop has as many turns."""
 _WHOLE_DIGITS = 20
 """The digits that a number of 64 bits may have."""
@@ -70,7 +70,7 @@ def _sum(iterable: Any, start: Any = 0) -> Any:
 def _require_held(what: str, value: int) -> None:
     """Refuse what an end of a range has, or a count, that a device's 64 bits with a sign do not hold."""
     if not -(2**63) <= value < 2**63:
-        raise DtypeError(f"{what} must fit int64, got {shown(value)}", code="integer-too-wide")
+        raise DtypeError(f"{what} must fit int64, got {short_repr(value)}", code="integer-too-wide")
 
 
 def _range(*ends: Any) -> range:
@@ -80,7 +80,7 @@ def _range(*ends: Any) -> range:
         if made.start != made[-1]:
             _require_held("step of range()", made.step)
             # A value beyond 64 bits that is so many turns away is never seen.
-            if made[-1] >= 2**63 and (2**63 - made.start) // made.step < _MOST_TURNS:
+            if made[-1] >= 2**63 and (2**63 - made.start) // made.step < MAX_ITERATIONS_:
                 _require_held("each value of range()", made[-1])
     return made
 
@@ -138,7 +138,7 @@ def _all(iterable: Any) -> bool:
 
 def _tuple(*members: Any) -> Any:
     if len(members) > 1 or not all(isinstance(each, tuple) for each in members):
-        given = ", ".join(map(shown, members))
+        given = ", ".join(map(short_repr, members))
         raise KernelCompilationError(
             f"tuple() takes tuples only in a kernel, got {given}: write the members out", code="call-arguments"
         )
@@ -169,7 +169,7 @@ def shared_type(kinds: tuple[type, ...]) -> Callable[[Any], Any]:
             return kind(value)
         except OverflowError:
             raise DtypeError(
-                f"a Python integer beside a NumPy number must fit {shared}, got {shown(value)}: "
+                f"a Python integer beside a NumPy number must fit {shared}, got {short_repr(value)}: "
                 "convert the other, as in `numpy.int64(...)`",
                 code="number-unfit",
             ) from None
@@ -188,7 +188,7 @@ def _hold_no_wide(numbers: Sequence[Any]) -> None:
     narrow = [each for each in numbers if int(each) < 2**63]
     if len(narrow) < len(numbers):
         for each in narrow:
-            beside_wide(each)
+            check_wide_literals_fit(each)
 
 
 def _extremum(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -202,7 +202,7 @@ def _extremum(function: Callable[..., Any]) -> Callable[..., Any]:
             return function(*numbers, **words)
         if any(issubclass(k, tuple) for k in kinds):
             raise KernelCompilationError(
-                f"{function.__name__}() compares numbers only in a kernel, got {', '.join(map(shown, numbers))}: "
+                f"{function.__name__}() compares numbers only in a kernel, got {', '.join(map(short_repr, numbers))}: "
                 "compare the members with `if`",
                 code="call-arguments",
             )

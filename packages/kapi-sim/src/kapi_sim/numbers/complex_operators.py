@@ -12,20 +12,20 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["FUNCTIONS", "OPERATORS", "beside_double"]
+__all__ = ["FUNCTIONS", "OPERATORS", "with_double"]
 
 OPERATORS = {name: f"_kapi_complex_{name.lower()}" for name in ("Add", "Sub", "Mult", "Div")}
 """What a rewritten kernel calls in the place of an operator, by the name of its class in `ast`."""
 
 
-def beside_double(left: Any, right: Any) -> Any:
+def with_double(left: Any, right: Any) -> Any:
     """The left operand, as NumPy has it where it is one of Python's complex numbers and the right one a float64."""
     return np.complex128(left) if left.__class__ is complex and right.__class__ is np.float64 else left
 
 
 def _operator(operation: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     def operated(left: Any, right: Any) -> Any:
-        return operation(beside_double(left, right), right)
+        return operation(with_double(left, right), right)
 
     return operated
 

@@ -13,15 +13,15 @@ from typing import Any
 import numpy as np
 
 from kapi_sim.errors import DtypeError, KernelCompilationError
-from kapi_sim.shown import shown
+from kapi_sim.short_repr import short_repr
 
 __all__ = [
-    "BESIDE",
-    "BESIDE_WIDE",
+    "CHECK_LITERALS_FIT",
+    "CHECK_WIDE_LITERALS_FIT",
     "POSITION",
-    "beside",
-    "beside_wide",
-    "choices_beside_literals",
+    "check_literals_fit",
+    "check_wide_literals_fit",
+    "choices_with_literals",
     "COUNTED",
     "counted",
     "folded",
@@ -29,13 +29,13 @@ __all__ = [
     "may_repeat",
     "position",
     "settle_tests",
-    "values_beside_literals",
+    "values_with_literals",
 ]
 
-BESIDE = "_kapi_beside"
-"""The name of `beside` in a rewritten kernel."""
-BESIDE_WIDE = "_kapi_beside_wide"
-"""The name of `beside_wide` in a rewritten kernel."""
+CHECK_LITERALS_FIT = "_kapi_check_literals_fit"
+"""The name of `check_literals_fit` in a rewritten kernel."""
+CHECK_WIDE_LITERALS_FIT = "_kapi_check_wide_literals_fit"
+"""The name of `check_wide_literals_fit` in a rewritten kernel."""
 COUNTED = "_kapi_counted"
 """The name of `counted` in a rewritten kernel."""
 POSITION = "_kapi_position"
@@ -48,7 +48,7 @@ _OF_A_CONSTANT = ("RESUME", "LOAD_CONST", "LOAD_SMALL_INT", "RETURN_VALUE", "RET
 Place = tuple[int, int]
 
 
-def beside(value: Any, lowest: int, highest: int) -> Any:
+def check_literals_fit(value: Any, lowest: int, highest: int) -> Any:
     """Return `value`, which shares a place with literals, unless it is an integer of a type that holds not all of them.
 
     Parameters
@@ -68,14 +68,15 @@ def beside(value: Any, lowest: int, highest: int) -> Any:
         for literal in (lowest, highest):
             if not limits.min <= literal <= limits.max:
                 raise DtypeError(
-                    f"literal must fit {value.dtype}, got {shown(literal)}: where one of two is taken, both are of one "
+                    f"literal must fit {value.dtype}, got {short_repr(literal)}: where one of two is taken, both "
+                    "are of one "
                     f"type; convert the other, as in `int(...)` or `numpy.int64(...)`",
                     code="number-unfit",
                 )
-    return beside_wide(value) if highest >= 2**63 else value
+    return check_wide_literals_fit(value) if highest >= 2**63 else value
 
 
-def beside_wide(value: Any) -> Any:
+def check_wide_literals_fit(value: Any) -> Any:
     """Return `value`, which meets a literal of 2**63 or more, unless it is a weak integer: that has a sign.
 
     Raises
@@ -85,7 +86,7 @@ def beside_wide(value: Any) -> Any:
     """
     if isinstance(value, (int, np.bool_)):
         raise DtypeError(
-            f"literal beside a Python integer must fit int64, got one of 2**63 or more beside {shown(value)}: "
+            f"literal beside a Python integer must fit int64, got one of 2**63 or more beside {short_repr(value)}: "
             "make it a numpy.uint64",
             code="number-unfit",
         )
@@ -234,8 +235,8 @@ def _taken(node: ast.BoolOp) -> Iterator[int]:
             return
 
 
-def choices_beside_literals(node: ast.expr) -> None:
-    """Put a call of `beside` around each expression of a choice in which there are literals that may not fit it."""
+def choices_with_literals(node: ast.expr) -> None:
+    """Check by `check_literals_fit` each expression of a choice in which there are literals that may not fit it."""
     places = list(_leaves(node))
     values = [_at(*place) for place in places]
     literals = [literal for literal in map(_literal, values) if literal is not None and literal not in _SMALLEST_RANGE]
@@ -260,15 +261,15 @@ def _at(holder: ast.AST, name: str, position: int | None) -> ast.expr:
 
 def _call(value: ast.expr, lowest: int, highest: int) -> ast.expr:
     parts: list[ast.expr] = [value, ast.Constant(lowest), ast.Constant(highest)]
-    call = ast.Call(ast.Name(BESIDE, ast.Load()), parts, [])
+    call = ast.Call(ast.Name(CHECK_LITERALS_FIT, ast.Load()), parts, [])
     for node in ast.walk(call):
         if not hasattr(node, "lineno") and isinstance(node, ast.expr):
             ast.copy_location(node, value)
     return ast.copy_location(call, value)
 
 
-def values_beside_literals(tree: ast.FunctionDef) -> bool:
-    """Put `beside` around what is assigned to a name that another branch gives a literal, which may not fit it.
+def values_with_literals(tree: ast.FunctionDef) -> bool:
+    """Check by `check_literals_fit` what is assigned to a name that another branch gives a literal.
 
     Returns
     -------

@@ -21,9 +21,9 @@ from kapi_sim.language.promotion import common_float, complex_operand, operand_o
 from kapi_sim.language.table.intrinsics import Intrinsic, rows
 from kapi_sim.numbers.arithmetic import checked_ring, floor_divide, fused_to_odd, remainder, too_wide
 from kapi_sim.numbers.builtin_functions import BUILTINS, shared_type
-from kapi_sim.numbers.fitting import beside_wide, counted
+from kapi_sim.numbers.fitting import check_wide_literals_fit, counted
 from kapi_sim.numbers.operator_functions import FUNCTIONS as OPERATOR_FUNCTIONS
-from kapi_sim.shown import shown
+from kapi_sim.short_repr import short_repr
 
 __all__ = ["MATH", "SUBSTITUTES"]
 
@@ -119,7 +119,7 @@ def _of_two_numbers(function: Callable[..., Any], name: str) -> Callable[..., An
 def _whole(value: Any) -> int:
     """An integer as Python's; a float is none, even a whole one."""
     if not isinstance(value, _INTEGERS):
-        raise TypeError(f"argument must be an integer, got {shown(value)}: write int(...)")
+        raise TypeError(f"argument must be an integer, got {short_repr(value)}: write int(...)")
     return int(value)
 
 
@@ -210,7 +210,7 @@ def _function_of(row: Intrinsic, module: ModuleType) -> Callable[..., Any]:
     def of_integers(*numbers: Any) -> Any:
         given = [_whole(number) for number in numbers]
         if is_far is not None and is_far(*given):
-            raise too_wide(f"math.{row.name}({', '.join(map(shown, given))})")
+            raise too_wide(f"math.{row.name}({', '.join(map(short_repr, given))})")
         return checked_ring(int(function(*given)))
 
     def to_integer(x: Any) -> int:
@@ -261,7 +261,7 @@ _BOUNDED: np.ufunc = vars(np._core.umath)["clip"]  # type: ignore[attr-defined] 
 def _clip(x: Any, low: Any, high: Any) -> Any:
     """As NumPy has it for integers; where the result is none, Python's ints are bounds whatever their size."""
     if isinstance(x, (int, np.bool_)) and any(type(bound) is int and bound >= 2**63 for bound in (low, high)):
-        beside_wide(x)
+        check_wide_literals_fit(x)
     x = np.asarray(x)[()]
     dtype = np.result_type(x, low, high)
     if dtype.kind not in "biu":

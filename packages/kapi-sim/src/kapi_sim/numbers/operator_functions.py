@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from kapi_sim.numbers.arithmetic import checked_ring, floor_divide, power, remainder, shift
-from kapi_sim.numbers.complex_operators import beside_double
+from kapi_sim.numbers.complex_operators import with_double
 from kapi_sim.numbers.complex_order import ordered
 from kapi_sim.numbers.fitting import counted
 
@@ -18,7 +18,7 @@ _Binary = Callable[[Any, Any], Any]
 
 def _ring(operation: _Binary) -> _Binary:
     def function(left: Any, right: Any) -> Any:
-        return checked_ring(operation(beside_double(left, right), right))
+        return checked_ring(operation(with_double(left, right), right))
 
     return function
 

@@ -14,11 +14,11 @@ import numpy as np
 
 from kapi_sim.errors import CollectiveMismatchError, DtypeError, KernelCompilationError
 from kapi_sim.items.undefined import Undefined
+from kapi_sim.language.intrinsics import group_algorithms as words
+from kapi_sim.language.intrinsics.operators import Operator, identity, operator_row
 from kapi_sim.language.promotion import operand_of_class, scalar_class, unify
-from kapi_sim.language.words import group_algorithms as words
-from kapi_sim.language.words.operators import Operator, identity, operator_row
 from kapi_sim.numbers.arithmetic import checked_ring, wrapped_ring
-from kapi_sim.shown import shown
+from kapi_sim.short_repr import short_repr
 
 __all__ = ["BeyondGroup", "outcome"]
 
@@ -78,7 +78,8 @@ def outcome(
         for value in values:
             if isinstance(value, (complex, np.complexfloating)):
                 raise DtypeError(
-                    f"pred of {word.__name__} must be a bool, or a number to be compared with 0, got {shown(value)}",
+                    f"pred of {word.__name__} must be a bool, or a number to be compared with 0, got "
+                    f"{short_repr(value)}",
                     code="group-predicate",
                 )
         return [_TESTS[word](map(bool, values))] * len(values)
@@ -124,7 +125,7 @@ def _combined(word: Callable[..., Any], values: list[Any], operator: Any, is_che
     if row is None:
         raise KernelCompilationError(
             f"op of {word.__name__} must be one of kapi's operators (kapi.plus, kapi.maximum, ...), got "
-            f"{shown(operator)}",
+            f"{short_repr(operator)}",
             code="group-operator",
         )
     if values[0].__class__ is Undefined:
@@ -173,7 +174,7 @@ def _unified(name: str, values: Sequence[Any]) -> list[Any]:
         if not issubclass(kind, (np.generic, bool, int, float, complex, Undefined)):
             value = next(value for value in values if type(value) is kind)
             raise DtypeError(
-                f"x of {name} must be a number or a bool, got {shown(value)} of type {kind.__name__}",
+                f"x of {name} must be a number or a bool, got {short_repr(value)} of type {kind.__name__}",
                 code="group-value",
             )
     if len(classes) == 1:
@@ -192,7 +193,7 @@ def _integer(name: str, value: Any) -> int:
         return int(value)
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
         raise DtypeError(
-            f"{name} must be an integer, got {shown(value)} of type {type(value).__name__}", code="group-integer"
+            f"{name} must be an integer, got {short_repr(value)} of type {type(value).__name__}", code="group-integer"
         )
     return int(value)
 

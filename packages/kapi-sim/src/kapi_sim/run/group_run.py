@@ -14,17 +14,27 @@ import numpy as np
 from kapi_sim.checks.convergence import Arrival, call_sites, check_arrivals, check_uniform, describe_arrivals
 from kapi_sim.checks.initialisation import unwritten_read
 from kapi_sim.errors import CollectiveMismatchError, DeadlockError, KapiError, KernelCompilationError, KernelLaunchError
+from kapi_sim.items.convergence import (
+    ACTIVE,
+    ALGORITHM,
+    GRID,
+    GROUP,
+    Converging,
+    Lanes,
+    Participants,
+    Yielded,
+    parameters_of,
+)
 from kapi_sim.items.items import Cluster, SimGroup, SimSubGroup
-from kapi_sim.items.meetings import ACTIVE, ALGORITHM, GRID, GROUP, Converging, Lanes, Part, Yielded, parameters_of
 from kapi_sim.items.undefined import Undefined
+from kapi_sim.language.intrinsics.group_algorithms import select_from_group
+from kapi_sim.language.intrinsics.memory import MemoryScope
 from kapi_sim.language.source import Site
-from kapi_sim.language.words.group_algorithms import select_from_group
-from kapi_sim.language.words.memory import MemoryScope
 from kapi_sim.memory.arguments import Bound
 from kapi_sim.memory.views import View, poison
 from kapi_sim.memory.watchdog import SPIN, Loop, deadlock
 from kapi_sim.run.algorithms import BeyondGroup, outcome
-from kapi_sim.shown import shown
+from kapi_sim.short_repr import short_repr
 
 if TYPE_CHECKING:
     from kapi_sim.run.order import Shuffler
@@ -107,7 +117,7 @@ class GroupRun:
                 ready += self._spinning
                 self._known_states = {}
             elif self._spinning:
-                self._turn_spinning()
+                self._resume_spinning()
             elif any(arrival.part is GRID for arrival in self._arrivals.values()):
                 self._stop_at_grid()
                 return True
@@ -165,8 +175,8 @@ class GroupRun:
 
     def _arrive(self, local: int, generator: Any, yielded: Yielded) -> None:
         site, group, scope = yielded[:3]
-        part: Part | None = None
-        if isinstance(group, Part):
+        part: Participants | None = None
+        if isinstance(group, Participants):
             is_sub_group = isinstance(group, Lanes) or group is ACTIVE
             part = group if is_sub_group or group is GRID else None
             if isinstance(group, Lanes) and not group.mask >> local % self._cluster.sub_group_size & 1:
@@ -198,7 +208,7 @@ class GroupRun:
             kind = "sub-group" if is_sub_group else "barrier" if arrival.word is None else "algorithm"
             word = yielded[3] if len(yielded) > 3 else None
             name = "group_barrier" if word is None else word.__name__
-            self._bound.recorder.note_meeting(kind, self._base + local, site[0], site[1], name)
+            self._bound.recorder.note_convergence(kind, self._base + local, site[0], site[1], name)
 
     def _settle_sub_groups(self) -> list[int]:
         """Let the sub-groups go on that have met, and return their work-items."""
@@ -303,7 +313,7 @@ class GroupRun:
             else:
                 self._pass_barrier(arrival, members)
             if not arrival.is_sub_group and self._bound.recorder is not None:
-                self._bound.recorder.pass_meeting()
+                self._bound.recorder.pass_convergence()
         for local in arrivals:
             del self._arrivals[local]
         return list(arrivals)
@@ -396,7 +406,7 @@ class GroupRun:
         if self._rounds > self._bound.spin_limit:
             raise endless(self._rounds)
 
-    def _turn_spinning(self) -> None:
+    def _resume_spinning(self) -> None:
         """Let the work-items that turn in loops run a turn each, while all others wait."""
         states = {local: self._state(self._generators[local], *each[1:]) for local, each in self._spinning.items()}
         # Work-items that come round to where they were, with nothing written, do so for ever.
@@ -476,14 +486,14 @@ _POISON: dict[type, Any] = {}
 def _wrong_group(yielded: Yielded) -> KernelLaunchError:
     word = yielded[3].__name__ if yielded[2] == ALGORITHM else "group_barrier"
     return KernelLaunchError(
-        f"{word} must be given the work-item's own group, got {shown(yielded[1])}: write nd_item.get_group()",
+        f"{word} must be given the work-item's own group, got {short_repr(yielded[1])}: write nd_item.get_group()",
         code="foreign-group",
     )
 
 
 def _no_scope(value: object) -> KernelCompilationError:
     return KernelCompilationError(
-        f"fence_scope of group_barrier() must be a member of MemoryScope itself, got {shown(value)}; "
+        f"fence_scope of group_barrier() must be a member of MemoryScope itself, got {short_repr(value)}; "
         "write MemoryScope.WORK_GROUP",
         code="no-enum-member",
     )
@@ -491,5 +501,5 @@ def _no_scope(value: object) -> KernelCompilationError:
 
 def _needs_sub_group(word: str, group: object) -> KernelLaunchError:
     return KernelLaunchError(
-        f"{word} must be given a sub-group, got {shown(group)}: write nd_item.get_sub_group()", code="no-sub-group"
+        f"{word} must be given a sub-group, got {short_repr(group)}: write nd_item.get_sub_group()", code="no-sub-group"
     )

@@ -14,16 +14,16 @@ from itertools import compress, islice, product, repeat
 from typing import Any
 
 from kapi_sim.errors import KernelLaunchError
-from kapi_sim.items.clock import Clock
 from kapi_sim.items.items import Cluster, SimItem, SimNdItem, linear
-from kapi_sim.language.words.index_space import NdRange, Range
+from kapi_sim.items.schedule_state import ScheduleState
+from kapi_sim.language.intrinsics.index_space import NdRange, Range
 from kapi_sim.memory.arguments import Bound
 from kapi_sim.memory.views import poison
-from kapi_sim.memory.watchdog import turn_of
+from kapi_sim.memory.watchdog import iteration_of
 from kapi_sim.progress import follow_launch
 from kapi_sim.run.group_run import GroupRun, end_phase, endless
 from kapi_sim.run.order import Order, Shuffler
-from kapi_sim.shown import shown
+from kapi_sim.short_repr import short_repr
 
 __all__ = ["Schedule"]
 
@@ -36,7 +36,7 @@ class Schedule:
     ----------
     function : function
         The rewritten kernel.
-    has_meeting : bool
+    has_convergent_call : bool
         Whether it may reach a barrier or a group algorithm.
     is_generator : bool
         Whether it is a generator function.
@@ -62,7 +62,7 @@ class Schedule:
     """
 
     function: Callable[..., Any]
-    has_meeting: bool
+    has_convergent_call: bool
     is_generator: bool
     on_threads: bool
     tells_meetings: bool
@@ -75,7 +75,7 @@ class Schedule:
     item: SimItem | None = None
 
     @property
-    def clock(self) -> Clock:
+    def clock(self) -> ScheduleState:
         """The launch's position."""
         return self.bound.clock
 
@@ -106,10 +106,10 @@ class Schedule:
         return done, done
 
     def _run_range(self, space: Range, shuffler: Shuffler | None) -> None:
-        if self.has_meeting:
+        if self.has_convergent_call:
             raise KernelLaunchError(
                 f"kernel `{self.function.__name__}` must be launched over an NdRange, since it has a barrier or group "
-                f"algorithm, got {shown(space)}",
+                f"algorithm, got {short_repr(space)}",
                 code="needs-nd-range",
             )
         item = self.item = SimItem(space)
@@ -205,7 +205,7 @@ class Schedule:
         if self.on_threads:
             from kapi_sim.run.threads import ThreadedItem
 
-            function = partial(ThreadedItem, turn_of(self.bound.spin_limit), function)
+            function = partial(ThreadedItem, iteration_of(self.bound.spin_limit), function)
 
         def run(base: int, shuffler: Shuffler | None) -> GroupRun | None:
             generators = list(map(function, items, *map(repeat, values)))

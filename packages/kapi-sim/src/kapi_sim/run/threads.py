@@ -14,9 +14,9 @@ from contextvars import copy_context
 from typing import Any
 
 from kapi_sim.errors import KernelCompilationError
-from kapi_sim.instrument.turn_counter import TurnCounter
-from kapi_sim.items.meetings import ALGORITHM, Converging, Yielded, is_algorithm, is_meeting
-from kapi_sim.language.words.outside import CARRIED_OUT
+from kapi_sim.instrument.iteration_counter import IterationCounter
+from kapi_sim.items.convergence import ALGORITHM, Converging, Yielded, is_algorithm, is_convergent
+from kapi_sim.language.intrinsics.outside import CARRIED_OUT
 from kapi_sim.memory.watchdog import SPIN, Loop
 
 __all__ = ["ThreadedItem"]
@@ -57,15 +57,15 @@ class ThreadedItem:
         "calls",
     )
 
-    def __init__(self, turn_limit: int, function: Callable[..., Any], *arguments: Any) -> None:
-        self._turn_limit = turn_limit
+    def __init__(self, iteration_limit: int, function: Callable[..., Any], *arguments: Any) -> None:
+        self._turn_limit = iteration_limit
         self._loops = 0
         self._function = function
         self._arguments = arguments
         # What this thread carries out by itself, as the launching thread does.
         self._words = CARRIED_OUT[get_ident()]
         tracer = sys.gettrace()
-        self._tracer = tracer if isinstance(tracer, TurnCounter) else None
+        self._tracer = tracer if isinstance(tracer, IterationCounter) else None
         self._answer: object = None
         self._turn = allocate_lock()
         self._back = allocate_lock()
@@ -150,16 +150,16 @@ class ThreadedItem:
 
     def _carry_out(self, word: Any, arguments: tuple[Any, ...]) -> object:
         """Carry out a word of the language; called in the work-item's thread."""
-        return self._meet(word, arguments) if is_meeting(word) else self._words(word, arguments)
+        return self._meet(word, arguments) if is_convergent(word) else self._words(word, arguments)
 
     def _meet(self, word: Any, arguments: tuple[Any, ...]) -> object:
         """Wait until the scheduler comes back, and return what it has for the work-item."""
         frame = sys._getframe(4)
-        own = self._meet_site(frame)
+        own = self._convergence_site(frame)
         calls = []
         while frame.f_back is not None and frame.f_back.f_code is not ThreadedItem._run.__code__:
             frame = frame.f_back
-            calls.append(self._meet_site(frame))
+            calls.append(self._convergence_site(frame))
         self.calls = tuple(reversed(calls))
         if isinstance(word, Converging):
             self._yielded = word.meet(own, *arguments)
@@ -169,16 +169,16 @@ class ThreadedItem:
         else:
             group, fence_scope = arguments
             self._yielded = (own, group, fence_scope)
-        self._wait_for_turn()
+        self._wait_to_run()
         return self._answer
 
     def _hand_over(self, loop: Loop) -> None:
         """Let others run, for a loop turns for long."""
         self._loops += 1
         self._yielded = (loop, self._loops, SPIN, self._turn_limit, None)
-        self._wait_for_turn()
+        self._wait_to_run()
 
-    def _wait_for_turn(self) -> None:
+    def _wait_to_run(self) -> None:
         self._back.release()
         self._turn.acquire()
         thrown, self._thrown = self._thrown, None
@@ -186,5 +186,5 @@ class ThreadedItem:
             raise thrown
 
     @staticmethod
-    def _meet_site(frame: Any) -> tuple[str, int, int]:
+    def _convergence_site(frame: Any) -> tuple[str, int, int]:
         return (frame.f_code.co_filename, frame.f_lineno, frame.f_lasti)

@@ -14,7 +14,7 @@ from kapi_sim.checks.selection import parse_checks
 from kapi_sim.errors import KernelLaunchError
 from kapi_sim.items.profile import PROFILES, Profile
 from kapi_sim.settings.report import Report
-from kapi_sim.shown import shown
+from kapi_sim.short_repr import short_repr
 
 __all__ = ["Settings", "current_settings", "settings_of", "simulation"]
 
@@ -128,20 +128,21 @@ def simulation(
     names = parse_checks(checks)
     if not isinstance(schedules, int) or schedules < 1:
         raise KernelLaunchError(
-            f"schedules must be an integer of at least 1, got {shown(schedules)}", code="simulation-schedules"
+            f"schedules must be an integer of at least 1, got {short_repr(schedules)}", code="simulation-schedules"
         )
     if not (seed is None or isinstance(seed, int)):
-        raise KernelLaunchError(f"seed must be an integer or None, got {shown(seed)}", code="simulation-seed")
+        raise KernelLaunchError(f"seed must be an integer or None, got {short_repr(seed)}", code="simulation-seed")
     if isinstance(profile, str):
         profile = PROFILES.get(profile, profile)
     if not (profile is None or isinstance(profile, Profile)):
         raise KernelLaunchError(
-            f"profile must be a kapi_sim.Profile, None or one of {', '.join(sorted(PROFILES))}, got {shown(profile)}",
+            f"profile must be a kapi_sim.Profile, None or one of {', '.join(sorted(PROFILES))}, got "
+            f"{short_repr(profile)}",
             code="profile-unknown",
         )
     if not isinstance(spin_limit, int) or spin_limit < 1:
         raise KernelLaunchError(
-            f"spin_limit must be an integer of at least 1, got {shown(spin_limit)}", code="simulation-spin-limit"
+            f"spin_limit must be an integer of at least 1, got {short_repr(spin_limit)}", code="simulation-spin-limit"
         )
     report = Report()
     marked = marked_arrays(uninitialised)

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from kapi_sim.errors import KernelLaunchError
-from kapi_sim.shown import shown
+from kapi_sim.short_repr import short_repr
 
 if TYPE_CHECKING:
-    from kapi_sim.items.clock import Clock
+    from kapi_sim.items.schedule_state import ScheduleState
 
 __all__ = ["debug", "global_id", "is_debugged", "start_clock", "stops"]
 
@@ -25,7 +25,7 @@ class _Stop:
 
 
 _stop: ContextVar[_Stop | None] = ContextVar("kapi_sim_stop", default=None)
-_clock: ContextVar[Clock | None] = ContextVar("kapi_sim_clock", default=None)
+_clock: ContextVar[ScheduleState | None] = ContextVar("kapi_sim_clock", default=None)
 
 
 @contextmanager
@@ -75,7 +75,7 @@ def global_id(item: int | tuple[int, ...]) -> tuple[int, ...]:
     given = item if isinstance(item, tuple) else (item,)
     if not 1 <= len(given) <= 3 or any(isinstance(i, bool) or not isinstance(i, int) or i < 0 for i in given):
         raise KernelLaunchError(
-            f"item must be a global id of 1 to 3 numbers from 0 on, got {shown(item)}", code="debug-item"
+            f"item must be a global id of 1 to 3 numbers from 0 on, got {short_repr(item)}", code="debug-item"
         )
     return given
 
@@ -85,7 +85,7 @@ def is_debugged() -> bool:
     return _stop.get() is not None
 
 
-def start_clock(clock: Clock) -> None:
+def start_clock(clock: ScheduleState) -> None:
     """Make the clock of the launch that runs known."""
     stop = _stop.get()
     _clock.set(clock)

@@ -11,12 +11,12 @@ from kapi_sim.testing.cases.numbers import (
     complex_cases,
     edge_cases,
     function_cases,
+    integral_cases,
     math_cases,
     number_cases,
     random_cases,
     value_cases,
     weak_cases,
-    whole_number_cases,
 )
 
 __all__ = ["CASES", "Backend", "Case"]
@@ -24,7 +24,7 @@ __all__ = ["CASES", "Backend", "Case"]
 CASES: tuple[Case, ...] = (
     *index_cases.CASES,
     *number_cases.CASES,
-    *whole_number_cases.CASES,
+    *integral_cases.CASES,
     *edge_cases.CASES,
     *math_cases.CASES,
     *function_cases.CASES,

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from kapi_sim.errors import KernelLaunchError
-from kapi_sim.shown import shown
+from kapi_sim.short_repr import short_repr
 from kapi_sim.tracing.switch import active_trace
 
 if TYPE_CHECKING:
@@ -71,4 +71,4 @@ def trace(limit: int = 100_000) -> Iterator[Trace]:
 def require_limit(limit: object) -> None:
     """Raise KernelLaunchError unless `limit` can be the most events that a trace keeps."""
     if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
-        raise KernelLaunchError(f"limit must be a positive integer, got {shown(limit)}", code="trace-limit")
+        raise KernelLaunchError(f"limit must be a positive integer, got {short_repr(limit)}", code="trace-limit")

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from kapi_sim.errors import KernelLaunchError
-from kapi_sim.language.words.index_space import NdRange, Range
-from kapi_sim.shown import shown
+from kapi_sim.language.intrinsics.index_space import NdRange, Range
+from kapi_sim.short_repr import short_repr
 
 if TYPE_CHECKING:
-    from kapi_sim.items.clock import Clock
+    from kapi_sim.items.schedule_state import ScheduleState
     from kapi_sim.tracing.statistics import LineStatistics
 
 __all__ = ["Launch", "Source", "Trace", "TracedArray", "TracedEvent", "TracedFailure", "plain", "require_format"]
@@ -255,7 +255,7 @@ class Trace:
         self.limit = limit
         self.launches: list[Launch] = []
 
-    def start(self, kernel: str, clock: Clock, sub_group_size: int) -> Launch:
+    def start(self, kernel: str, clock: ScheduleState, sub_group_size: int) -> Launch:
         """Begin the record of a launch."""
         room = max(self.limit - sum(len(launch.events) for launch in self.launches), 0)
         launch = Launch(kernel, clock.space, clock.describe, room, sub_group_size)
@@ -396,7 +396,7 @@ def require_format(path: str | Path) -> str:
     ending = Path(path).suffix.lower()
     if ending not in _FORMATS:
         raise KernelLaunchError(
-            f"path must end in {', '.join(_FORMATS)}, got {shown(str(path))}", code="picture-format"
+            f"path must end in {', '.join(_FORMATS)}, got {short_repr(str(path))}", code="picture-format"
         )
     return ending
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from kapi_sim.errors import KernelLaunchError
 from kapi_sim.language.source import Site
-from kapi_sim.shown import shown
+from kapi_sim.short_repr import short_repr
 from kapi_sim.tracing.record import Launch, TracedEvent
 
 __all__ = ["BANKS", "BANK_BYTES", "LineStatistics", "accesses", "bank_conflict", "line_statistics", "segments"]
@@ -102,7 +102,9 @@ def accesses(launch: Launch, kind: str, space: str) -> list[int]:
     """Return how many elements each work-item accessed; see `Trace.accesses`."""
     for name, given, known in (("kind", kind, _ACCESSES), ("space", space, _SPACES)):
         if given not in known:
-            raise KernelLaunchError(f"{name} must be {', '.join(known)}, got {shown(given)}", code="trace-accesses")
+            raise KernelLaunchError(
+                f"{name} must be {', '.join(known)}, got {short_repr(given)}", code="trace-accesses"
+            )
     if launch.dropped:
         raise KernelLaunchError(
             f"a trace must hold all events to count accesses, got {launch.dropped} left out: "

@@ -7,7 +7,7 @@ from typing import Any
 
 from kapi_sim import AddressSpace
 from kapi_sim.errors import Finding
-from kapi_sim.items.misuse import atomic_operator, cure_of_index, other_work_item
+from kapi_sim.items.misuse import atomic_operator, index_hint, other_work_item
 from kapi_sim.language.other_systems import hint
 from kapi_sim.language.syntax import INSTEAD_OF_OPERATORS
 from kapi_sim.language.table.intrinsics import INTRINSICS
@@ -142,7 +142,7 @@ def _describe_indexing(args: tuple[types.Type, ...]) -> Finding:
             return Finding("too-many-indices", f"index must have {count}, one for each axis, got {len(indices)}")
         if not all(isinstance(each, types.Integer) for each in indices):
             kinds = [spell_type(each) for each in indices]
-            cure = next(filter(None, map(cure_of_index, kinds)), "")
+            cure = next(filter(None, map(index_hint, kinds)), "")
             said = f"index must be made of integers, got {', '.join(kinds)}"
             return Finding("index-type", f"{said}: {cure}" if cure else said)
         if isinstance(args[2], types.Complex):

@@ -14,7 +14,7 @@ from kapi_ptx.target import ARCHITECTURES
 from kapi_runtime.cuda.devices import driver
 from kapi_runtime.platform.handles import Device, DeviceSummary
 from kapi_sim.errors import DeviceNotFoundError, LimitError
-from kapi_sim.forks import free_in_children
+from kapi_sim.forks import reinit_after_fork
 
 __all__ = ["CudaDevice", "CudaDeviceSummary", "all_devices", "device_at"]
 
@@ -63,7 +63,7 @@ class CudaDevice(Device):
     def __init__(self, ordinal: int) -> None:
         self.ordinal = ordinal
         self._handle = driver.call("cuDeviceGet", ordinal)
-        self._lock = free_in_children(threading.Lock())
+        self._lock = reinit_after_fork(threading.Lock())
         self._context: Any = None
 
     @property

@@ -10,7 +10,7 @@ from typing import Any
 
 from kapi_sim import environment
 from kapi_sim.errors import DeviceNotFoundError, DriverError, ForkError, KapiError, UsmAllocationError
-from kapi_sim.forks import in_children, undivided
+from kapi_sim.forks import block_forks, in_children
 
 __all__ = [
     "address_of",
@@ -62,7 +62,7 @@ def bindings() -> Any:
     """
     global _loaded
     if _loaded is None:
-        with undivided():  # a child of a process that is half initialised would not be told
+        with block_forks():  # a child of a process that is half initialised would not be told
             _loaded = _initialised(_imported())
     return _loaded
 

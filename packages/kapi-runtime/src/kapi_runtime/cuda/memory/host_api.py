@@ -15,7 +15,7 @@ from kapi_runtime.platform import dlpack, recorder
 from kapi_runtime.platform.interface import Platform
 from kapi_runtime.platform.placement import placement_error
 from kapi_sim.errors import DtypeError, ExecutionPlacementError, LimitError
-from kapi_sim.shown import shown
+from kapi_sim.short_repr import short_repr
 
 __all__ = ["asarray", "copy_array", "kind_of", "like", "new", "to_host"]
 
@@ -183,7 +183,7 @@ def queue_named(queue: Any) -> CudaQueue | None:
     found = queue_of_stream(queue)
     if found is None:
         raise ExecutionPlacementError(
-            f"queue of an array of a CUDA device must be a stream, got {shown(queue)}: "
+            f"queue of an array of a CUDA device must be a stream, got {short_repr(queue)}: "
             "`kapi.queue('cuda:0')` makes one",
             code="no-queue",
         )

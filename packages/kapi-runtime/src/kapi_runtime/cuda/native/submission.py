@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from kapi_runtime.cuda.devices import driver
 from kapi_runtime.native.loading import UnlikeError, load, python_function
-from kapi_sim.forks import free_in_children
+from kapi_sim.forks import reinit_after_fork
 
 __all__ = ["NativeFunctions", "cu_launch_kernel", "native_functions", "why_not"]
 
@@ -31,7 +31,7 @@ class NativeFunctions(NamedTuple):
     read_torch: Callable[..., bool]
 
 
-_lock = free_in_children(threading.Lock())
+_lock = reinit_after_fork(threading.Lock())
 _made: list[NativeFunctions | None] = []
 _reason = ""
 

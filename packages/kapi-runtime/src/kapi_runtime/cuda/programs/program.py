@@ -16,8 +16,8 @@ from kapi_runtime.cuda.programs import cubins
 from kapi_runtime.platform.log import building
 from kapi_runtime.platform.reset import on_reset
 from kapi_sim.errors import DriverError, LimitError
-from kapi_sim.forks import free_in_children
-from kapi_sim.shown import shown
+from kapi_sim.forks import reinit_after_fork
+from kapi_sim.short_repr import short_repr
 
 __all__ = ["CoarseFunction", "CudaKernel", "CudaFunction", "built_kernel", "forget", "kernel_of_code"]
 
@@ -28,7 +28,7 @@ _STATIC_SHARED = 48 * 1024  # more shared memory than this must be asked for by 
 _LINE = b"\t.loc\t"
 _REGISTER_STEP = 8  # registers are given to a work-item by so many
 
-_lock = free_in_children(threading.Lock())
+_lock = reinit_after_fork(threading.Lock())
 _kernels: OrderedDict[tuple[int, int], CudaKernel] = OrderedDict()
 
 
@@ -100,7 +100,7 @@ class CudaKernel:
     module: PtxModule | None
     coarse: CoarseFunction | None = None
     _crowded: CudaFunction | None = None
-    _lock: Any = field(default_factory=lambda: free_in_children(threading.Lock()))
+    _lock: Any = field(default_factory=lambda: reinit_after_fork(threading.Lock()))
 
     @property
     def native(self) -> Any:
@@ -276,7 +276,7 @@ def _function(name: str, entry: str, library: _Library, device: CudaDevice) -> C
     code, native = driver.result("cuModuleGetFunction", library.native, entry.encode())
     if code:
         raise DriverError(
-            f"kernel `{name}` must have the entry point {shown(entry)} in its module, got a module without it: "
+            f"kernel `{name}` must have the entry point {short_repr(entry)} in its module, got a module without it: "
             f"{driver.name_of(code)}",
             code="entry-absent",
         )

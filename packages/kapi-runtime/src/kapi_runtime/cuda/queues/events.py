@@ -9,7 +9,7 @@ from typing import Any
 from kapi_runtime.cuda.devices import driver
 from kapi_runtime.cuda.devices.device import CudaDevice
 from kapi_runtime.platform.handles import EventStatus
-from kapi_sim.forks import free_in_children
+from kapi_sim.forks import reinit_after_fork
 
 __all__ = ["CudaEvent", "is_passed", "recorded_event", "wait_on_stream"]
 
@@ -20,7 +20,7 @@ _POOLED = 256
 _SPIN = 200e-6  # seconds in which a wait asks again and again: as long as most launches that are waited for take
 _LONGEST_NAP = 1e-3  # seconds between two looks, which is how late Ctrl-C and the end of the work are seen
 
-_lock = free_in_children(threading.Lock())
+_lock = reinit_after_fork(threading.Lock())
 _pools: dict[tuple[int, bool], list[Any]] = {}
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from kapi_runtime.cuda.queues.events import CudaEvent, is_passed, recorded_event
 from kapi_runtime.platform.handles import EventStatus, HostEvent
-from kapi_sim.forks import free_in_children, in_children
+from kapi_sim.forks import in_children, reinit_after_fork
 
 if TYPE_CHECKING:
     from kapi_runtime.cuda.queues.queue import CudaQueue
@@ -28,7 +28,7 @@ __all__ = ["LOOK_AFTER", "PlannedLaunch", "Timeline", "finish", "in_flight", "ke
 LOOK_AFTER = 16
 """Launches on one queue, after which those that are done are let go."""
 
-_lock = free_in_children(threading.Lock())
+_lock = reinit_after_fork(threading.Lock())
 _pending: dict[CudaQueue, deque[tuple[CudaEvent, Any]]] = {}
 _timelines: dict[CudaQueue, Timeline] = {}
 _others: list[Timeline] = []
@@ -53,7 +53,7 @@ class Timeline:
         self._numbers = itertools.count()
         self._launches: deque[tuple[int, Any]] = deque()
         self._marks: deque[tuple[int, CudaEvent]] = deque()
-        self._lock = free_in_children(threading.Lock())
+        self._lock = reinit_after_fork(threading.Lock())
 
     def add(self, owners: Any, look_after: int = LOOK_AFTER) -> PlannedLaunch:
         """Hold what the launch uses that was submitted just now, and return its event.

@@ -13,8 +13,8 @@ from kapi_runtime.cuda.queues.streams import LEGACY, PER_THREAD, CudaStream, str
 from kapi_runtime.platform import callbacks
 from kapi_runtime.platform.handles import Queue
 from kapi_sim.errors import KernelLaunchError
-from kapi_sim.forks import free_in_children
-from kapi_sim.shown import shown
+from kapi_sim.forks import reinit_after_fork
+from kapi_sim.short_repr import short_repr
 
 __all__ = ["CudaQueue", "default_queue", "describe_queue", "new_queue", "queue_of_handle", "queue_of_stream"]
 
@@ -114,7 +114,7 @@ def new_queue(device: CudaDevice) -> CudaQueue:
     return CudaQueue(device, CudaStream(own.handle, own))
 
 
-_lock = free_in_children(threading.Lock())
+_lock = reinit_after_fork(threading.Lock())
 _defaults: dict[int, CudaQueue] = {}
 
 
@@ -197,7 +197,7 @@ def _ordinal_of_context(context: Any) -> int:
         return int(driver.call("cuCtxGetDevice"))
     except Exception as error:
         raise KernelLaunchError(
-            f"a stream must be of a device that can be told, got one of {shown(context)}", code="no-queue"
+            f"a stream must be of a device that can be told, got one of {short_repr(context)}", code="no-queue"
         ) from error
     finally:
         driver.call("cuCtxSetCurrent", before)

@@ -16,13 +16,13 @@ from kapi_runtime.cuda.devices.device import CudaDevice
 from kapi_runtime.cuda.queues.events import CudaEvent, RecordedEvent, recorded_event
 from kapi_runtime.cuda.queues.queue import CudaQueue
 from kapi_runtime.platform.interface import Times
-from kapi_sim.forks import free_in_children
+from kapi_sim.forks import reinit_after_fork
 
 __all__ = ["TimedWork", "submit_timed", "times"]
 
 _RENEWED_AFTER = 10.0  # seconds: a difference of float32 milliseconds is then right to a microsecond
 
-_lock = free_in_children(threading.Lock())
+_lock = reinit_after_fork(threading.Lock())
 _references: dict[int, tuple[CudaEvent, int]] = {}
 
 

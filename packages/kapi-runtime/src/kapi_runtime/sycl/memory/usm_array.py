@@ -23,7 +23,7 @@ from kapi_runtime.sycl.queues.queue import default_queue, queue_of
 from kapi_runtime.sycl.queues.waiting import wait_for
 from kapi_sim.errors import ExecutionPlacementError
 from kapi_sim.language.usm_fields import ArrayFields, array_fields, c_strides
-from kapi_sim.shown import shown
+from kapi_sim.short_repr import short_repr
 
 __all__ = [
     "UsmArray",
@@ -202,7 +202,7 @@ def usm_array_of(value: Any) -> UsmArray:
     if queue is None:
         raise ExecutionPlacementError(
             "array must name its queue as syclobj of its __sycl_usm_array_interface__, got "
-            f"{shown(fields.owner)}: make it with a queue",
+            f"{short_repr(fields.owner)}: make it with a queue",
             code="array-without-queue",
         )
     part = ArrayFields(fields.pointer, fields.shape, fields.strides, fields.dtype, fields.readonly, queue)

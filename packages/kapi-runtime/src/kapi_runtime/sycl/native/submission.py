@@ -16,7 +16,7 @@ from dpctl.memory import _memory
 
 from kapi_runtime.native.loading import UnlikeError, address_of, capsule_address, load, python_function
 from kapi_runtime.sycl.native.structures import MAX_EVENTS, World
-from kapi_sim.forks import free_in_children
+from kapi_sim.forks import reinit_after_fork
 
 __all__ = ["ADD_EVENTS", "DONE", "GET_EVENTS", "Submission", "submission", "why_not"]
 
@@ -59,7 +59,7 @@ class Submission:
     world: int
 
 
-_lock = free_in_children(threading.Lock())
+_lock = reinit_after_fork(threading.Lock())
 _made: list[Submission | None] = []
 _reason = ""
 _kept: list[Any] = []

@@ -19,7 +19,7 @@ from kapi_runtime.sycl.devices.device_summary import describe_device
 from kapi_runtime.sycl.programs.build_log import build_log
 from kapi_runtime.sycl.programs.geometry import MAX_WORK_ITEMS
 from kapi_sim.errors import DriverError, KernelCompilationError
-from kapi_sim.shown import shown
+from kapi_sim.short_repr import short_repr
 from kapi_spirv import entry_points
 
 __all__ = ["ForeignKernel", "built_foreign", "checked_code"]
@@ -70,7 +70,7 @@ def checked_code(form: str, code: Any, entry: str) -> bytes | str:
     if not isinstance(code, (bytes, bytearray, memoryview)):
         raise KernelCompilationError(
             f"code of kernel `{entry}` must be the bytes of a SPIR-V module, or a SpirvModule, got "
-            f"{shown(code)}: read a "
+            f"{short_repr(code)}: read a "
             "file by `pathlib.Path(name).read_bytes()`",
             code="precompiled-code",
         )
@@ -97,7 +97,7 @@ def _checked_spirv(code: bytes, entry: str) -> bytes:
     if entry not in names:
         raise KernelCompilationError(
             f"entry must be the name of a kernel in the SPIR-V module, {', '.join(names) or 'which has none'}, got "
-            f"{shown(entry)}",
+            f"{short_repr(entry)}",
             code="entry-absent",
         )
     return code

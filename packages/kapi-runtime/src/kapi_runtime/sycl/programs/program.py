@@ -15,8 +15,8 @@ from kapi_runtime.sycl.devices.device_summary import describe_device
 from kapi_runtime.sycl.programs.build_log import build_log
 from kapi_runtime.sycl.programs.geometry import MAX_WORK_ITEMS
 from kapi_sim.errors import DriverError, LimitError
-from kapi_sim.forks import free_in_children
-from kapi_sim.shown import shown
+from kapi_sim.forks import reinit_after_fork
+from kapi_sim.short_repr import short_repr
 from kapi_spirv import SpirvModule
 
 __all__ = ["DeviceKernel", "device_kernel"]
@@ -78,7 +78,7 @@ class DeviceKernel:
         return MAX_WORK_ITEMS
 
 
-_lock = free_in_children(threading.Lock())
+_lock = reinit_after_fork(threading.Lock())
 _kernels: OrderedDict[tuple[Any, Any, int], DeviceKernel] = OrderedDict()
 
 
@@ -143,7 +143,7 @@ def _build(module: SpirvModule, queue: Any, device: Any) -> DeviceKernel:
     if not program.has_sycl_kernel(module.entry_point):
         # Asking for a missing kernel gives a null reference, which ends the process when it is submitted.
         raise DriverError(
-            f"kernel `{module.name}` must have the entry point {shown(module.entry_point)} in its SPIR-V module, "
+            f"kernel `{module.name}` must have the entry point {short_repr(module.entry_point)} in its SPIR-V module, "
             "got a "
             "module without it: this is a fault of the compiler, please report it",
             code="entry-absent",

@@ -31,7 +31,7 @@ from kapi_runtime.sycl.devices.fork import require_no_fork
 from kapi_runtime.sycl.native.structures import KEEPER, LAST
 from kapi_runtime.sycl.native.submission import ADD_EVENTS, DONE, GET_EVENTS, submission
 from kapi_runtime.sycl.queues import keep_alive
-from kapi_sim.forks import free_in_children, in_children
+from kapi_sim.forks import in_children, reinit_after_fork
 
 __all__ = ["chain_of", "managers", "ordering_problem"]
 
@@ -42,7 +42,7 @@ _map = getattr(SequentialOrderManager, "_map", None)
 managers: Callable[[], Any] = _map.get if isinstance(_map, ContextVar) else lambda: SequentialOrderManager
 """Gives what has the order manager of each queue in this context: ``managers()[queue].kapi_chain`` is the short way."""
 
-_lock = free_in_children(threading.Lock())
+_lock = reinit_after_fork(threading.Lock())
 _known: WeakSet[Any] = WeakSet()
 _classes: dict[type, type | None] = {}
 

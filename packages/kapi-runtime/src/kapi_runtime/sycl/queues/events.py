@@ -12,7 +12,7 @@ from kapi_runtime.platform.handles import EventStatus, HostEvent
 from kapi_runtime.sycl.queues.queue import profiling_queue
 from kapi_runtime.sycl.queues.waiting import Pace, wait_for
 from kapi_sim.errors import KernelLaunchError
-from kapi_sim.shown import shown
+from kapi_sim.short_repr import short_repr
 
 __all__ = ["DpctlHostEvent", "hold", "mark", "native_events"]
 
@@ -87,7 +87,7 @@ def native_events(events: Sequence[Any]) -> list[Any]:
     for event in resolved:
         if not isinstance(event, dpctl.SyclEvent):
             raise KernelLaunchError(
-                f"dependent_events must be an iterable of events, got {shown(event)}: pass [] if the launch "
+                f"dependent_events must be an iterable of events, got {short_repr(event)}: pass [] if the launch "
                 "depends on none",
                 code="dependent-events",
             )

@@ -21,7 +21,7 @@ import dpctl
 
 from kapi_runtime.sycl.native.structures import KEPT
 from kapi_runtime.sycl.queues.waiting import wait_for
-from kapi_sim.forks import free_in_children, in_children
+from kapi_sim.forks import in_children, reinit_after_fork
 
 __all__ = ["TIDY_AFTER", "hold_chain", "in_flight", "keep", "release", "tidy", "wait"]
 
@@ -31,7 +31,7 @@ _THIS_QUEUE, _ALL_QUEUES = 8, 64  # launches after which those of the queue at h
 TIDY_AFTER = 16
 """Launches that a chain holds, or a multiple, when `tidy` is worth its cost."""
 
-_lock = free_in_children(threading.Lock())
+_lock = reinit_after_fork(threading.Lock())
 _pending: dict[Any, deque[tuple[Any, Any]]] = {}
 _chains: list[tuple[Any, list[Any]]] = []
 _kept = 0

@@ -18,7 +18,7 @@ from kapi_runtime.sycl.devices.discovery import current_device
 from kapi_runtime.sycl.queues import keep_alive
 from kapi_runtime.sycl.queues.waiting import wait_for
 from kapi_sim.errors import LimitError
-from kapi_sim.forks import free_in_children
+from kapi_sim.forks import reinit_after_fork
 
 __all__ = [
     "DpctlQueue",
@@ -158,7 +158,7 @@ def describe_queue(queue: Any) -> str:
 
 
 # Held while a default queue is looked up, lest two threads make two.
-_lock = free_in_children(threading.RLock())
+_lock = reinit_after_fork(threading.RLock())
 
 
 @lru_cache(maxsize=64)

@@ -9,13 +9,13 @@ import numpy as np
 
 from kapi_sim.language.table.intrinsics import rows
 
-__all__ = ["numpys_own"]
+__all__ = ["numpy_names"]
 
 _LIBRARY = "dpnp"
 _known: dict[int, Any] = {}
 
 
-def numpys_own(value: object) -> Any:
+def numpy_names(value: object) -> Any:
     """NumPy's function for one of dpnp's of the same name, of which the table has a row; `value` for anything else.
 
     dpnp is not imported for it: a program that has not imported it has none of its functions.

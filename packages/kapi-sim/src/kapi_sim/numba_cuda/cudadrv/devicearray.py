@@ -9,7 +9,7 @@ import numpy as np
 from kapi_sim.numba_cuda.host.allocation import MappedArray, to_device
 from kapi_sim.numba_cuda.host.device_arrays import ArrayTypeError, ConversionError, DeviceArray, is_cuda_array
 from kapi_sim.numba_cuda.support import refused
-from kapi_sim.shown import shown
+from kapi_sim.short_repr import short_repr
 
 __all__ = [
     "DeviceNDArray",
@@ -38,7 +38,7 @@ def require_cuda_ndarray(obj: object) -> None:
     """Raise unless an object is an array on the device that numba.cuda made."""
     if not is_cuda_ndarray(obj):
         raise ArrayTypeError(
-            f"obj must be an array on the device, got {shown(obj)}: use cuda.to_device", code="copy-without-array"
+            f"obj must be an array on the device, got {short_repr(obj)}: use cuda.to_device", code="copy-without-array"
         )
 
 

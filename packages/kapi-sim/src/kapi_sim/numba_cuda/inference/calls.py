@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from kapi_sim.items.meetings import Word
+from kapi_sim.items.convergence import DialectIntrinsic
 from kapi_sim.language.device_function import DeviceFunction
 from kapi_sim.numba_cuda.inference.device_calls import DeviceCalls
 from kapi_sim.numba_cuda.inference.outside import owner_of
@@ -107,7 +107,7 @@ class Calls(DeviceCalls):
             if _is_of(function, module):
                 return self._of_library(node, called, module, known)
         self._arguments(node)
-        if isinstance(function, Word) and function.is_atomic and node.keywords:
+        if isinstance(function, DialectIntrinsic) and function.is_atomic and node.keywords:
             self.problem(
                 node, "call-arguments", f"{called.name}() must be given its arguments one by one, without names"
             )

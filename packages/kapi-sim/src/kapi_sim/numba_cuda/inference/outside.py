@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from kapi_sim.errors import Finding
-from kapi_sim.items.meetings import Word
+from kapi_sim.items.convergence import DialectIntrinsic
 from kapi_sim.language.attributes import MISSING
 from kapi_sim.language.device_function import DeviceFunction
 from kapi_sim.numba_cuda.inference.values import BOOL, Dim3, DtypeOf, Enumeration, Member, Module, Named, TypeOf
@@ -25,7 +25,7 @@ from kapi_sim.numba_cuda.threads.geometry import Indices
 from kapi_sim.numba_cuda.threads.warps import LaneId
 from kapi_sim.numba_cuda.values.dtypes import is_numba_type
 from kapi_sim.numba_cuda.values.vectors import Vector
-from kapi_sim.shown import shown
+from kapi_sim.short_repr import short_repr
 
 __all__ = ["attribute_of_module", "kind_outside", "owner_of"]
 
@@ -35,7 +35,7 @@ _NUMBERS: dict[Any, np.dtype[Any]] = {
     float: np.dtype(np.float64),
     complex: np.dtype(np.complex128),
 }
-_CALLED = (DeviceFunction, Word, BuiltinFunctionType, np.ufunc, Refused)
+_CALLED = (DeviceFunction, DialectIntrinsic, BuiltinFunctionType, np.ufunc, Refused)
 
 
 def kind_outside(value: Any, name: str) -> Kind | Finding:
@@ -67,7 +67,7 @@ def kind_outside(value: Any, name: str) -> Kind | Finding:
     if isinstance(value, FunctionType):
         return _of_function(value, name, root)
     if root in ("numba", "numba_cuda") or hasattr(value, "_numba_type_"):
-        return _of_numbas(value, name)
+        return _from_numba(value, name)
     if root == "kapi_sim" and not _is_testing(value):
         return UNKNOWN
     return Finding(
@@ -102,7 +102,7 @@ def _constant(value: Any, name: str) -> Kind | Finding | None:
         return array_kind(value)
     kind = kind_of_value(value)
     if kind is None and isinstance(value, int):
-        return Finding("integer-too-wide", f"{name} must fit 64 bits, got {shown(value)}: make it a float")
+        return Finding("integer-too-wide", f"{name} must fit 64 bits, got {short_repr(value)}: make it a float")
     if isinstance(kind, Number) and isinstance(value, (int, float)) and not isinstance(value, np.generic):
         return Number(kind.dtype, value)
     if isinstance(value, bytes):
@@ -118,7 +118,7 @@ def _of_class(value: type[Any], name: str) -> Kind | Finding:
     if issubclass(value, enum.Enum):
         return Enumeration(value, name)
     if type(value).__name__ == "JitClassType":
-        return _of_numbas(value, name)
+        return _from_numba(value, name)
     is_known = issubclass(value, (Vector, BaseException)) or (issubclass(value, tuple) and hasattr(value, "_fields"))
     if owner_of(value) in ("numba", "numba_cuda") and ".typed" in value.__module__:
         return _of_typed(name)
@@ -132,7 +132,7 @@ def _of_class(value: type[Any], name: str) -> Kind | Finding:
 
 def _of_function(value: FunctionType, name: str, root: str) -> Kind | Finding:
     if root in ("numba", "numba_cuda"):
-        return _of_numbas(value, name)
+        return _from_numba(value, name)
     if root in sys.stdlib_module_names - {"__main__"} or (root == "kapi_sim" and not _is_testing(value)):
         return Finding(
             "function-unknown",
@@ -152,7 +152,7 @@ _UNKNOWN_TO_CUDA = ("literal_unroll", "literally")
 """Functions of Numba's that its compiler for the host alone has."""
 
 
-def _of_numbas(value: Any, name: str) -> Kind | Finding:
+def _from_numba(value: Any, name: str) -> Kind | Finding:
     if getattr(value, "__name__", "") in _UNKNOWN_TO_CUDA:
         return Finding("function-unknown", f"{name} is a function that numba.cuda does not have: write out the loop")
     if type(value).__name__ in ("DUFunc", "GUFunc", "JitClassType"):

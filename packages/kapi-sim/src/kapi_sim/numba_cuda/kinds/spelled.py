@@ -24,13 +24,13 @@ from kapi_sim.numba_cuda.kinds.kinds import (
     Tuple,
 )
 from kapi_sim.numba_cuda.values.dtypes import dtype_of, is_numba_type
-from kapi_sim.shown import shown
+from kapi_sim.short_repr import short_repr
 
 __all__ = ["CONSTRUCTORS", "NUMBERS", "kind_of_type", "of_text"]
 
-_NUMPYS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "intp", "uintp")
+_NUMPY_NAMES = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "intp", "uintp")
 _FLOATS = ("float16", "float32", "float64", "complex64", "complex128")
-_NAMES = {name: name for name in (*_NUMPYS, *_FLOATS)}
+_NAMES = {name: name for name in (*_NUMPY_NAMES, *_FLOATS)}
 _NAMES |= {"boolean": "bool", "bool_": "bool", "b1": "bool", "byte": "uint8", "char": "int8", "uchar": "uint8"}
 _NAMES |= {"i1": "int8", "i2": "int16", "i4": "int32", "i8": "int64"}
 _NAMES |= {"u1": "uint8", "u2": "uint16", "u4": "uint32", "u8": "uint64"}
@@ -111,7 +111,7 @@ def kind_of_type(given: Any) -> Kind:
     elif isinstance(given, np.dtype) or (isinstance(given, type) and issubclass(given, np.generic)):
         return _of_dtype(dtype_of(given, "a signature"))
     raise SignatureError(
-        f"a type in a signature must be one of numba.types', got {shown(given)}: write float32, or float32[:]",
+        f"a type in a signature must be one of numba.types', got {short_repr(given)}: write float32, or float32[:]",
         code="signature-text",
     )
 

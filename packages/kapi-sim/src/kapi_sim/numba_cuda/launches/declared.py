@@ -27,7 +27,7 @@ from kapi_sim.numba_cuda.kinds.kinds import (
 from kapi_sim.numba_cuda.kinds.of_values import array_kind, kind_of_value
 from kapi_sim.numba_cuda.kinds.spelled import kind_of_type, of_text
 from kapi_sim.numba_cuda.values.dtypes import conversion_of
-from kapi_sim.shown import shown
+from kapi_sim.short_repr import short_repr
 
 __all__ = ["argument_kind", "declared_signature", "is_signature", "prepared_arguments", "to_number"]
 
@@ -57,7 +57,8 @@ def declared_signature(given: Any) -> Declared:
     if isinstance(made, Kind) or not hasattr(made, "args") or not hasattr(made, "return_type"):
         cure = f"write 'void({given})'" if isinstance(made, Kind) else "write 'void(float32[:], int32)'"
         raise SignatureError(
-            f"a signature must be a text, a tuple of types or a type called with types, got {shown(given)}: {cure}",
+            f"a signature must be a text, a tuple of types or a type called with types, got {short_repr(given)}: "
+            f"{cure}",
             code="signature-form",
         )
     result = made.return_type if isinstance(made, Signature) else kind_of_type(made.return_type)
@@ -163,7 +164,7 @@ def _prepared(subject: str, wanted: Kind, value: Any) -> Any:
 
 def _fail(subject: str, wanted: Kind, value: Any, cure: str) -> Any:
     kind = argument_kind(value)
-    given = f"{shown(value)} of type {type(value).__name__}" if kind is None else str(kind)
+    given = f"{short_repr(value)} of type {type(value).__name__}" if kind is None else str(kind)
     raise ArgumentKindError(
         f"{subject} must be {wanted}, as its signature says, got {given}: {cure}", code="compiled-for-other-arguments"
     )

@@ -10,9 +10,9 @@ from kapi_sim.errors import KernelCompilationError
 from kapi_sim.language.device_function import DeviceFunction
 from kapi_sim.numba_cuda.kinds.kinds import Declared, SignatureError
 from kapi_sim.numba_cuda.launches.declared import declared_signature, is_signature
-from kapi_sim.numba_cuda.launches.dispatcher import Dispatcher, numbas_function
+from kapi_sim.numba_cuda.launches.dispatcher import Dispatcher, numba_function
 from kapi_sim.numba_cuda.support import refuse
-from kapi_sim.shown import shown
+from kapi_sim.short_repr import short_repr
 
 __all__ = ["LinkedSource", "declare_device", "jit"]
 
@@ -101,10 +101,10 @@ def _require_options(options: dict[str, Any], device: bool, link: Any) -> None:
 
 
 def _decorated(function: Any, declared: Sequence[Declared], given: dict[str, Any], is_list: bool) -> Any:
-    plain = function.py_func if isinstance(function, DeviceFunction) else numbas_function(function) or function
+    plain = function.py_func if isinstance(function, DeviceFunction) else numba_function(function) or function
     if not hasattr(plain, "__code__"):
         raise KernelCompilationError(
-            f"a kernel must be a plain Python function, got {shown(function)}", code="kernel-form"
+            f"a kernel must be a plain Python function, got {short_repr(function)}", code="kernel-form"
         )
     return functools.update_wrapper(Dispatcher(plain, declared, given, is_list), plain)
 
@@ -161,7 +161,7 @@ def declare_device(name: str, sig: Any, **options: Any) -> Foreign:
     """
     if declared_signature(sig).result is None:
         raise SignatureError(
-            f"signature of declared function `{name}` must have the type of the result, got {shown(sig)}: write "
+            f"signature of declared function `{name}` must have the type of the result, got {short_repr(sig)}: write "
             "'float32(float32)'",
             code="signature-form",
         )

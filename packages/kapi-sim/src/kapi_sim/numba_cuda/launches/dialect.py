@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from kapi_sim.errors import DtypeError, KernelLaunchError
-from kapi_sim.items.clock import Clock
-from kapi_sim.language.words.index_space import NdRange, Range
+from kapi_sim.items.schedule_state import ScheduleState
+from kapi_sim.language.intrinsics.index_space import NdRange, Range
 from kapi_sim.memory.arguments import Bound
 from kapi_sim.memory.dialect import Dialect
 from kapi_sim.memory.views import View
@@ -42,7 +42,7 @@ class CudaDialect(Dialect):
     marks_returns = True
     converging_methods = frozenset({"sync"})
 
-    def clock(self, space: Range | NdRange, sub_group_size: int) -> Clock:
+    def clock(self, space: Range | NdRange, sub_group_size: int) -> ScheduleState:
         # Whatever the profile: a warp is one of 32.
         return CudaClock(space, WARP_SIZE)
 
@@ -83,10 +83,10 @@ class CudaDialect(Dialect):
     def is_value(self, value: object) -> bool:
         return isinstance(value, Enum)
 
-    def view(self, clock: Clock) -> type[View]:
+    def view(self, clock: ScheduleState) -> type[View]:
         return NarrowCudaView if _asks_for_widths(clock) else CudaView
 
-    def traced_view(self, clock: Clock) -> Any:
+    def traced_view(self, clock: ScheduleState) -> Any:
         return TracedNarrowCudaView if _asks_for_widths(clock) else TracedCudaView
 
     def conversion(self, kind: object, is_literal: bool) -> Callable[[Any], Any] | None:
@@ -103,7 +103,7 @@ class CudaDialect(Dialect):
     def without_source(self, function: Callable[..., Any], made: Callable[..., Any]) -> Callable[..., Any]:
         return converting(function, made)
 
-    def meet_method(self, place: tuple[Any, ...], method: Any, *args: Any) -> tuple[Any, ...]:
+    def convergent_method(self, place: tuple[Any, ...], method: Any, *args: Any) -> tuple[Any, ...]:
         owner = getattr(method, "__self__", None)
         if not isinstance(owner, GridGroup):
             raise DtypeError(f"sync() must be a method of cuda.cg.this_grid(), got one of {owner!r}", code="no-group")
@@ -117,7 +117,7 @@ class ArgumentCountError(KernelLaunchError, TypeError):
     """A kernel is given too few or too many arguments."""
 
 
-def _asks_for_widths(clock: Clock) -> bool:
+def _asks_for_widths(clock: ScheduleState) -> bool:
     return any(getattr(word, "asks_for_width", False) for word in clock.words)
 
 

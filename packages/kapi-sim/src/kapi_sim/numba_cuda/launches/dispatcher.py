@@ -17,7 +17,7 @@ from kapi_sim.checks.marking import Uninitialised
 from kapi_sim.errors import KapiError, KernelLaunchError, LimitError
 from kapi_sim.instrument.rewrite import Instrumented
 from kapi_sim.language.device_function import DeviceFunction
-from kapi_sim.language.words.index_space import NdRange
+from kapi_sim.language.intrinsics.index_space import NdRange
 from kapi_sim.launch import execute
 from kapi_sim.numba_cuda.host.allocation import InOut, Out
 from kapi_sim.numba_cuda.host.device_arrays import DeviceArray
@@ -37,7 +37,7 @@ from kapi_sim.numba_cuda.wording import reworded
 from kapi_sim.settings.control import current_settings, settings_of
 from kapi_sim.tracebacks import shorten
 
-__all__ = ["Dispatcher", "numbas_function"]
+__all__ = ["Dispatcher", "numba_function"]
 
 
 class Dispatcher(DeviceFunction[..., Any]):
@@ -252,12 +252,12 @@ def _twin_of(value: Any) -> Any:
     """Return what stands for a value among a kernel's globals."""
     if isinstance(value, Dispatcher):
         return value.twin
-    function = numbas_function(value) if getattr(value, "_can_compile", True) else None
+    function = numba_function(value) if getattr(value, "_can_compile", True) else None
     # A function that Numba compiles for the host is a device function in a kernel, if it is not compiled already.
     return value if function is None else Dispatcher(function, (), {"device": True}).twin
 
 
-def numbas_function(value: object) -> FunctionType | None:
+def numba_function(value: object) -> FunctionType | None:
     """Return the Python function that Numba was given, for one that it compiles; `None` of other objects."""
     is_numbas = any(each.__module__.partition(".")[0] in ("numba", "numba_cuda") for each in type(value).__mro__)
     function = getattr(value, "py_func", None) if is_numbas else None

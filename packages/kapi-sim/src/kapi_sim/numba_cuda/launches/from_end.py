@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from kapi_sim.items.meetings import Word
+from kapi_sim.items.convergence import DialectIntrinsic
 from kapi_sim.language.attributes import bound_names, dotted_path, resolve
 from kapi_sim.numba_cuda.values.views import FromEnd
 
@@ -61,7 +61,7 @@ class _Marking(ast.NodeTransformer):
         self.generic_visit(node)
         path = dotted_path(node.func)
         word = None if path is None or path[0] in self._local else resolve(self._function, path)
-        if isinstance(word, Word) and word.is_atomic:
+        if isinstance(word, DialectIntrinsic) and word.is_atomic:
             node.args[1:2] = map(self._marked, node.args[1:2])
             for keyword in node.keywords:
                 if keyword.arg == "idx":

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from kapi_sim.errors import OutOfBoundsError
-from kapi_sim.items.meetings import Word
+from kapi_sim.items.convergence import DialectIntrinsic
 from kapi_sim.numba_cuda.threads.running import CudaClock, Triple, is_running, running
 
 __all__ = [
@@ -77,7 +77,7 @@ def _first(values: Triple, ndim: Any, word: str) -> Any:
     return values[:ndim]
 
 
-class Grid(Word):
+class Grid(DialectIntrinsic):
     """``cuda.grid``."""
 
     def __call__(self, ndim: int) -> Any:
@@ -86,7 +86,7 @@ class Grid(Word):
         return _first(clock.grid_index(clock.uid), ndim, "grid")
 
 
-class GridSize(Word):
+class GridSize(DialectIntrinsic):
     """``cuda.gridsize``."""
 
     def __call__(self, ndim: int) -> Any:

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from kapi_sim.checks.initialisation import PrivateTrail
+from kapi_sim.checks.initialisation import PrivateShadowMemory
 from kapi_sim.checks.limits import check_dtype
 from kapi_sim.errors import DtypeError, LimitError
-from kapi_sim.items.meetings import Word
+from kapi_sim.items.convergence import DialectIntrinsic
 from kapi_sim.language.source import site_of
 from kapi_sim.memory.views import View, poison
 from kapi_sim.numba_cuda.threads.running import CudaClock, running, shared_bytes
@@ -86,7 +86,7 @@ def captured_view(key: object, name: str, array: np.ndarray[Any, Any], is_consta
     return known
 
 
-class SharedArrays(Word):
+class SharedArrays(DialectIntrinsic):
     """``cuda.shared.array``."""
 
     def __call__(self, shape: Any, dtype: Any, alignment: int | None = None) -> Any:
@@ -146,7 +146,7 @@ class SharedArrays(Word):
             )
 
 
-class LocalArrays(Word):
+class LocalArrays(DialectIntrinsic):
     """``cuda.local.array``."""
 
     def __call__(self, shape: Any, dtype: Any, alignment: int | None = None) -> Any:
@@ -177,11 +177,11 @@ class LocalArrays(Word):
         array: np.ndarray[Any, Any] = np.empty(extents, kind)
         if kind.names is None:
             poison(array)
-        trail = PrivateTrail(clock) if bound.finds_unwritten else None
+        trail = PrivateShadowMemory(clock) if bound.finds_unwritten else None
         return _made(clock, array, name, "private", trail, max(kind.itemsize, 1), False)
 
 
-class ConstantArrays(Word):
+class ConstantArrays(DialectIntrinsic):
     """``cuda.const.array_like``."""
 
     def __call__(self, ndarray: Any) -> Any:

@@ -9,8 +9,8 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from kapi_sim.errors import KernelLaunchError
-from kapi_sim.items.clock import Clock
-from kapi_sim.language.words.index_space import NdRange, Range
+from kapi_sim.items.schedule_state import ScheduleState
+from kapi_sim.language.intrinsics.index_space import NdRange, Range
 from kapi_sim.numba_cuda.wording import in_cuda_words
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ _shared_bytes: ContextVar[int] = ContextVar("kapi_sim_numba_cuda_shared", defaul
 Triple = tuple[int, int, int]
 
 
-class CudaClock(Clock):
+class CudaClock(ScheduleState):
     """A launch's position in its schedule, in CUDA's words, and what each block has of its own.
 
     Attributes
@@ -98,9 +98,9 @@ class CudaClock(Clock):
         """Name a thread, the running one if none is given, and its block."""
         number = self.uid if uid is None else uid
         block = _spelled(self.block_of(number), self.grid_dim)
-        return f"{self.describe_within(number)} of block {block}"
+        return f"{self.describe_in_launch(number)} of block {block}"
 
-    def describe_within(self, uid: int) -> str:
+    def describe_in_launch(self, uid: int) -> str:
         """Name a thread by its index in its block."""
         return f"thread {_spelled(self._threads[uid % self.group_size], self.block_dim)}"
 

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from kapi_sim.errors import KernelLaunchError
-from kapi_sim.items.meetings import ALGORITHM, GROUP, Converging, Lanes, Word, Yielded
+from kapi_sim.items.convergence import ALGORITHM, GROUP, Converging, DialectIntrinsic, Lanes, Yielded
 from kapi_sim.items.undefined import Undefined
-from kapi_sim.language.words.memory import MemoryOrder, MemoryScope
-from kapi_sim.language.words.outside import carry_out
+from kapi_sim.language.intrinsics.memory import MemoryOrder, MemoryScope
+from kapi_sim.language.intrinsics.outside import carry_out
 from kapi_sim.numba_cuda.threads.running import running
 
 __all__ = [
@@ -70,7 +70,7 @@ class SyncThreads(CudaConverging):
         return place, GROUP, int(MemoryScope.WORK_GROUP), self
 
 
-def _no_arguments(word: Word, args: tuple[Any, ...], named: dict[str, Any]) -> None:
+def _no_arguments(word: DialectIntrinsic, args: tuple[Any, ...], named: dict[str, Any]) -> None:
     if args or named:
         raise KernelLaunchError(
             f"cuda.{word.__name__} must be called without arguments, got {(*args, *named)}", code="call-arguments"
@@ -117,7 +117,7 @@ class SyncWarp(CudaConverging):
         return place, Lanes("warp", mask_of(mask, "syncwarp")), int(MemoryScope.SUB_GROUP), self
 
 
-class ThreadFence(Word):
+class ThreadFence(DialectIntrinsic):
     """``cuda.threadfence`` and its kin.
 
     Parameters

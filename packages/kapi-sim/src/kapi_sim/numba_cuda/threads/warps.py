@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from kapi_sim.errors import KernelLaunchError
-from kapi_sim.items.meetings import ACTIVE, ALGORITHM, Lanes, Word, Yielded
+from kapi_sim.items.convergence import ACTIVE, ALGORITHM, DialectIntrinsic, Lanes, Yielded
 from kapi_sim.numba_cuda.threads.running import running
 from kapi_sim.numba_cuda.threads.synchronisation import CudaConverging, mask_of, require_defined
 
@@ -119,7 +119,7 @@ class ActiveMask(CudaConverging):
         return [_bits(members)] * len(members)
 
 
-class LaneMask(Word):
+class LaneMask(DialectIntrinsic):
     """``cuda.lanemask_lt``."""
 
     def __call__(self) -> int:

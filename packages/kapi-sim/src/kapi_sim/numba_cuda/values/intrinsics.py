@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from kapi_sim.errors import DtypeError
-from kapi_sim.items.meetings import Word
+from kapi_sim.items.convergence import DialectIntrinsic
 from kapi_sim.numba_cuda.values.dtypes import Narrow
 from kapi_sim.numbers.arithmetic import fused_to_odd
 
@@ -26,7 +26,7 @@ def _bits(word: str, x: Any) -> tuple[int, int]:
     return int(x) & ((1 << width) - 1), width
 
 
-class Bits(Word):
+class Bits(DialectIntrinsic):
     """A function of the bits of an integer.
 
     Parameters
@@ -54,7 +54,7 @@ ffs = Bits("ffs", lambda bits, width: (bits & -bits).bit_length())
 brev = Bits("brev", lambda bits, width: int(f"{bits:0{width}b}"[::-1], 2))
 
 
-class NumberFunction(Word):
+class NumberFunction(DialectIntrinsic):
     """A function of numbers.
 
     Parameters

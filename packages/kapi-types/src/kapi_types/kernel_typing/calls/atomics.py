@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import kapi_sim
 from kapi_sim import AddressSpace, MemoryOrder
+from kapi_sim.language.intrinsics.atomics import ATOMIC_KINDS
 from kapi_sim.language.table.intrinsics import rows
-from kapi_sim.language.words.atomics import ATOMIC_KINDS
 from kapi_types._numba_compat import as_dtype, templates, types
 from kapi_types.kernel_api import AtomicRefType
 from kapi_types.kernel_typing.calls.callables import Demand, LanguageFunctionType, LanguageMethodType

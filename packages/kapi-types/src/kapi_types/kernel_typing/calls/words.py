@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kapi_sim import AddressSpace, MemoryOrder, MemoryScope
+from kapi_sim.language.intrinsics.atomics import ATOMIC_DTYPES
+from kapi_sim.language.intrinsics.memory import MAX_RANK
+from kapi_sim.language.intrinsics.operators import OPERATORS, Operator, operator_row
 from kapi_sim.language.table.intrinsics import Intrinsic
-from kapi_sim.language.words.atomics import ATOMIC_DTYPES
-from kapi_sim.language.words.memory import MAX_RANK
-from kapi_sim.language.words.operators import OPERATORS, Operator, operator_row
 from kapi_types._numba_compat import as_dtype, types
 from kapi_types.arrays import ArrayType
 from kapi_types.kernel_api import AtomicRefType, ConstantType, GroupType, SubGroupType

@@ -10,7 +10,7 @@ from kapi_sim.errors import Finding, KernelProblem
 from kapi_sim.language.integers import as_plain
 from kapi_sim.language.local_functions import FUNCTION_PASSED
 from kapi_sim.language.other_systems import hint
-from kapi_sim.shown import shown
+from kapi_sim.short_repr import short_repr
 from kapi_types._numba_compat import FunctionPass, ir, register_pass
 from kapi_types.kernel_typing.problems.problems import NoKernelValueError, ProblemsFound, problem_at
 
@@ -72,13 +72,13 @@ class CheckNames(FunctionPass):
             if type(value.value) is int and not -(2**63) <= value.value < 2**64:
                 problems.append(
                     problem_at(
-                        statement.loc, "integer-too-wide", f"a constant must fit 64 bits, got {shown(value.value)}"
+                        statement.loc, "integer-too-wide", f"a constant must fit 64 bits, got {short_repr(value.value)}"
                     )
                 )
             if isinstance(value.value, CodeType):  # of a local function, which is a problem where it is made
                 statement.value = ir.Const(Unknown(), value.loc, use_literal_type=False)
                 return
-            self._check_value(state, statement, value.value, f"constant {shown(value.value)}", problems)
+            self._check_value(state, statement, value.value, f"constant {short_repr(value.value)}", problems)
         elif isinstance(value, (ir.Global, ir.FreeVar)):
             if isinstance(value.value, (bool, int, float, complex, tuple)):
                 statement.value = ir.Const(as_plain(value.value), value.loc, use_literal_type=False)
@@ -87,7 +87,7 @@ class CheckNames(FunctionPass):
                         problem_at(
                             statement.loc,
                             "integer-too-wide",
-                            f"{value.name} must fit 64 bits, got {shown(value.value)}",
+                            f"{value.name} must fit 64 bits, got {short_repr(value.value)}",
                         )
                     )
             if value.name in _TRY_MARKS:

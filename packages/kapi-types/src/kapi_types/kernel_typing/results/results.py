@@ -8,14 +8,14 @@ from functools import lru_cache
 from types import FunctionType
 from typing import Any
 
-from kapi_sim.forks import free_in_children, undivided
+from kapi_sim.forks import block_forks, reinit_after_fork
 from kapi_types._numba_compat import FunctionPass, register_pass, target_registry, types
 from kapi_types.kernel_typing.context import TARGET_NAME, KernelTypingContext
 from kapi_types.kernel_typing.pipeline import KernelCompiler, kernel_flags
 
 __all__ = ["return_type"]
 
-_lock = free_in_children(threading.Lock())
+_lock = reinit_after_fork(threading.Lock())
 
 
 def return_type(function: FunctionType, signature: Sequence[types.Type]) -> types.Type:
@@ -45,7 +45,7 @@ def return_type(function: FunctionType, signature: Sequence[types.Type]) -> type
     >>> return_type(total, [ArrayType(types.float32, 1, "C")])
     float32
     """
-    with undivided(), _lock:
+    with block_forks(), _lock:
         context, target = _contexts()
         with context.compiling(_compile, function):
             return _compile(function, tuple(signature), context, target)

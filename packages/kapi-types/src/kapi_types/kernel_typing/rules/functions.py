@@ -17,7 +17,7 @@ import numpy as np
 from kapi_sim.language.attributes import attribute_of
 from kapi_sim.language.promotion import common_float
 from kapi_sim.language.table.intrinsics import Intrinsic, rows
-from kapi_sim.language.table.other_names import numpys_own
+from kapi_sim.language.table.other_names import numpy_names
 from kapi_types._numba_compat import templates, types
 from kapi_types.kernel_typing.library import complex_functions, number_functions
 from kapi_types.kernel_typing.library.parts import ilogb
@@ -119,7 +119,7 @@ class TableFunctionType(types.Callable, types.Opaque):
 def table_function(value: Any) -> TableFunctionType | None:
     """The type of a function that the table has; None for anything else."""
     try:
-        return _TYPES.get(numpys_own(value))
+        return _TYPES.get(numpy_names(value))
     except TypeError:  # what cannot be hashed is no function
         return None
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kapi_sim.language.words.random_numbers import normal
+from kapi_sim.language.intrinsics.random_numbers import normal
 from kapi_sim.testing.case import Case
 
 __all__ = ["CASES", "VECTORS"]

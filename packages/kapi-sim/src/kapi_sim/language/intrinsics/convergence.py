@@ -6,9 +6,9 @@ simulator rewrites the call, the compiler lowers it.  Called as ordinary functio
 
 from __future__ import annotations
 
-from kapi_sim.language.words.index_space import Group, SubGroup
-from kapi_sim.language.words.memory import MemoryScope
-from kapi_sim.language.words.outside import carry_out
+from kapi_sim.language.intrinsics.index_space import Group, SubGroup
+from kapi_sim.language.intrinsics.memory import MemoryScope
+from kapi_sim.language.intrinsics.outside import carry_out
 
 __all__ = ["group_barrier"]
 

@@ -15,7 +15,7 @@ import operator
 from typing import Any, NoReturn, SupportsIndex
 
 from kapi_sim.errors import KernelLaunchError, LimitError
-from kapi_sim.shown import shown
+from kapi_sim.short_repr import short_repr
 
 __all__ = ["MAX_DIMENSIONS", "Group", "Item", "NdItem", "NdRange", "Range", "SubGroup", "as_range"]
 
@@ -57,7 +57,7 @@ class Range(tuple[int, ...]):
         __tracebackhide__ = True  # pytest shows the user's line, not this
         if not 1 <= len(extents) <= MAX_DIMENSIONS:
             raise LimitError(
-                f"a Range must have one to three dimensions, got {len(extents)}: {shown(extents)}",
+                f"a Range must have one to three dimensions, got {len(extents)}: {short_repr(extents)}",
                 code="range-dimensions",
             )
         try:
@@ -66,16 +66,17 @@ class Range(tuple[int, ...]):
             is_shape = len(extents) == 1 and isinstance(extents[0], (tuple, list))
             cure = f"; write Range(*{extents[0]})" if is_shape else ""
             raise LimitError(
-                f"extents of a Range must be integers of at least 0, got {shown(extents)}{cure}", code="range-extent"
+                f"extents of a Range must be integers of at least 0, got {short_repr(extents)}{cure}",
+                code="range-extent",
             ) from None
         if min(values) < 0:
             raise LimitError(
-                f"extents of a Range must be integers of at least 0, got {shown(extents)}", code="range-extent"
+                f"extents of a Range must be integers of at least 0, got {short_repr(extents)}", code="range-extent"
             )
         self = super().__new__(cls, values)
         if self.size > _LARGEST:
             raise LimitError(
-                f"a Range must have fewer than 2**63 work-items, got {shown(values)}", code="range-too-large"
+                f"a Range must have fewer than 2**63 work-items, got {short_repr(values)}", code="range-too-large"
             )
         return self
 
@@ -122,7 +123,7 @@ def as_range(value: object, subject: str = "a range") -> Range:
         extent = operator.index(value)  # type: ignore[arg-type]
     except _NO_INDEX:
         raise LimitError(
-            f"{subject} must be a Range, an integer or a tuple of integers, got {shown(value)}", code="range-type"
+            f"{subject} must be a Range, an integer or a tuple of integers, got {short_repr(value)}", code="range-type"
         ) from None
     return Range(extent)
 

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from kapi_sim.language.intrinsics import group_algorithms
+from kapi_sim.language.intrinsics.convergence import group_barrier
 from kapi_sim.language.table.group_rows import GROUP_ROWS
-from kapi_sim.language.words import group_algorithms
-from kapi_sim.language.words.convergence import group_barrier
 
 __all__ = [
     "ACTIVE",
@@ -18,19 +18,19 @@ __all__ = [
     "GROUP",
     "Converging",
     "Lanes",
-    "Part",
-    "Word",
+    "Participants",
+    "DialectIntrinsic",
     "Yielded",
     "defaults_of",
     "is_algorithm",
-    "is_meeting",
+    "is_convergent",
     "parameters_of",
 ]
 
 Yielded = tuple[Any, ...]
 """What a kernel yields: site (file, line, column, turns of the loops around it), group and fence scope
 at a barrier; at a group algorithm `ALGORITHM` in place of the scope, and then the word, the work-item's
-value and the other argument.  In place of the group a dialect's words have a `Part`; their
+value and the other argument.  In place of the group a dialect's words have a `Participants`; their
 barriers name the word.  In a loop: its place, the number of its run, `kapi_sim.memory.watchdog.SPIN`, the
 turns since it last yielded, and the variables that its course depends on, if that is known."""
 
@@ -39,7 +39,7 @@ ALGORITHM = -2
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class Participants:
     """Who meets, as a word says that is given no group.
 
     Attributes
@@ -51,18 +51,18 @@ class Part:
     name: str
 
 
-GROUP = Part("group")
+GROUP = Participants("group")
 """All of the work-item's group."""
-GRID = Part("grid")
+GRID = Participants("grid")
 """All work-items of the launch."""
 
 
-ACTIVE = Part("active")
+ACTIVE = Participants("active")
 """Those of the work-item's sub-group that have come to the same place."""
 
 
 @dataclass(frozen=True, slots=True)
-class Lanes(Part):
+class Lanes(Participants):
     """Some work-items of a sub-group.
 
     Attributes
@@ -74,7 +74,7 @@ class Lanes(Part):
     mask: int
 
 
-class Word:
+class DialectIntrinsic:
     """A word of a dialect: it is called like a function, and the rewriter knows what a call may do.
 
     Parameters
@@ -100,7 +100,7 @@ class Word:
         return f"<{self.__name__}>"
 
 
-class Converging(Word, ABC):
+class Converging(DialectIntrinsic, ABC):
     """A word of a dialect at which work-items meet.
 
     Attributes
@@ -146,7 +146,7 @@ def is_algorithm(value: object) -> bool:
     return id(value) in _ALGORITHMS
 
 
-def is_meeting(value: object) -> bool:
+def is_convergent(value: object) -> bool:
     """Tell whether `value` is the barrier, a group algorithm, or a dialect's word at which work-items meet."""
     return value is group_barrier or id(value) in _ALGORITHMS or isinstance(value, Converging)
 

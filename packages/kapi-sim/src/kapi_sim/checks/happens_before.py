@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections import deque
 from typing import NamedTuple
 
-from kapi_sim.items.clock import Clock
-from kapi_sim.language.words.memory import MemoryOrder, MemoryScope
+from kapi_sim.items.schedule_state import ScheduleState
+from kapi_sim.language.intrinsics.memory import MemoryOrder, MemoryScope
 
-__all__ = ["Fence", "Ordering"]
+__all__ = ["Fence", "HappensBefore"]
 
 _ACQUIRING = (MemoryOrder.ACQUIRE, MemoryOrder.ACQ_REL, MemoryOrder.SEQ_CST)
 _RELEASING = (MemoryOrder.RELEASE, MemoryOrder.ACQ_REL, MemoryOrder.SEQ_CST)
@@ -81,7 +81,7 @@ class Fence(NamedTuple):
     line: int
 
 
-class Ordering:
+class HappensBefore:
     """The order that one launch's atomics, fences and sub-group barriers make.
 
     Parameters
@@ -104,7 +104,7 @@ class Ordering:
         "_uses",
     )
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: ScheduleState) -> None:
         self._clock = clock
         self.restart()
 

@@ -12,13 +12,13 @@ from types import CodeType, FrameType
 from typing import NamedTuple
 
 from kapi_sim.checks.calls import Path, is_same_function, path_of_frame, path_to
-from kapi_sim.items.clock import Clock
-from kapi_sim.items.meetings import Converging
+from kapi_sim.items.convergence import Converging
+from kapi_sim.items.schedule_state import ScheduleState
 from kapi_sim.language.attributes import dotted_path
+from kapi_sim.language.intrinsics.index_space import NdRange, Range
 from kapi_sim.language.source import line_of, parse_code
-from kapi_sim.language.words.index_space import NdRange, Range
 
-__all__ = ["Barrier", "Cure", "cure_of_race"]
+__all__ = ["Barrier", "Hint", "race_hint"]
 
 _UPDATE = "change it with an AtomicRef only"
 _KEYWORDS: dict[type[ast.AST], str] = {ast.If: "if", ast.While: "while", ast.For: "for", ast.Match: "match"}
@@ -45,7 +45,7 @@ class Barrier(NamedTuple):
     where: str = "before"
 
 
-class Cure(NamedTuple):
+class Hint(NamedTuple):
     """What would order two accesses.
 
     Attributes
@@ -60,14 +60,14 @@ class Cure(NamedTuple):
     barrier: Barrier | None = None
 
 
-def cure_of_race(
-    clock: Clock,
+def race_hint(
+    clock: ScheduleState,
     earlier: tuple[CodeType, int],
     frame: FrameType,
     is_of_group: bool,
     both_write: bool,
     is_local: bool = False,
-) -> Cure:
+) -> Hint:
     """Return what would order two accesses.
 
     Parameters
@@ -94,31 +94,31 @@ def cure_of_race(
             cure = f"give each element one writer, {_UPDATE}"
         else:
             cure = f"write to another array than the one that is read, {_UPDATE}"
-        return Cure(f"no barrier orders {who}: {cure}, or split the work into two launches")
+        return Hint(f"no barrier orders {who}: {cure}, or split the work into two launches")
     if clock.weak_barrier is not None:
-        return Cure(
+        return Hint(
             f"the barrier at {clock.weak_barrier} has a fence_scope too narrow to order memory between "
             "work-items: leave fence_scope out, or make it MemoryScope.WORK_GROUP"
         )
     met = "" if clock.algorithm is None else f"; the group algorithm at {clock.algorithm} orders no memory"
     if is_update:
-        return Cure(f"both work-items are at line {first}: give each element one writer, or {_UPDATE}{met}")
+        return Hint(f"both work-items are at line {first}: give each element one writer, or {_UPDATE}{met}")
     if not is_local and _groups(clock) > 1:
         met += "; should another group use the element too, split the work into two launches"
     if earlier[0] is later[0]:
         found = _in_one_function(clock, later[0], *sorted((first, second)))
     else:
-        found = _in_their_caller(clock, path_to(frame, *earlier), path_of_frame(frame)) or Cure(
+        found = _in_their_caller(clock, path_to(frame, *earlier), path_of_frame(frame)) or Hint(
             f"a `group_barrier` between {_named(*earlier)} and {_named(*later)} would order them"
         )
     return found._replace(text=found.text + met)
 
 
-def _groups(clock: Clock) -> int:
+def _groups(clock: ScheduleState) -> int:
     return clock.space.group_range.size if isinstance(clock.space, NdRange) else 1
 
 
-def _in_their_caller(clock: Clock, one: Path | None, other: Path) -> Cure | None:
+def _in_their_caller(clock: ScheduleState, one: Path | None, other: Path) -> Hint | None:
     """Return what would order two accesses in different functions, in the function that calls both."""
     for (code, first), (last, second) in zip(one or (), other, strict=False):
         if not is_same_function(code, last):
@@ -128,12 +128,12 @@ def _in_their_caller(clock: Clock, one: Path | None, other: Path) -> Cure | None
     return None
 
 
-def _in_one_function(clock: Clock, code: CodeType, low: int, high: int) -> Cure:
+def _in_one_function(clock: ScheduleState, code: CodeType, low: int, high: int) -> Hint:
     tree = parse_code(code)
     around = _Around(tree, low, high)
     if around.chooser is not None:
         word, line = _KEYWORDS[type(around.chooser)], around.chooser.lineno
-        return Cure(
+        return Hint(
             f"lines {low} and {high} stand in branches of the `{word}` at line {line} that exclude each other, and no "
             f"barrier can stand in one of them: split it into two, with a `group_barrier` between these"
         )
@@ -144,7 +144,7 @@ def _in_one_function(clock: Clock, code: CodeType, low: int, high: int) -> Cure:
     if loop is not None and is_between and not is_before_or_after:
         # One work-item has come round to the first line since it passed the barrier.
         line = next(line for line in barriers if low < line < high)
-        return Cure(
+        return Hint(
             f"a `group_barrier` after line {high}, before the loop at line {loop.lineno} comes round to line {low}, "
             f"would order them; the barrier at line {line} orders them within one turn only",
             Barrier(code.co_filename, code.co_firstlineno, high, "after"),
@@ -152,7 +152,7 @@ def _in_one_function(clock: Clock, code: CodeType, low: int, high: int) -> Cure:
     if loop is None and tree is not None and low < high:
         there = next((line for line in _barrier_lines(clock, tree) if low < line < high), None)
         if there is not None:
-            return Cure(
+            return Hint(
                 f"the `group_barrier` at line {there} would order them if the whole group came to it: move it to where "
                 "all work-items come"
             )
@@ -161,11 +161,11 @@ def _in_one_function(clock: Clock, code: CodeType, low: int, high: int) -> Cure:
     turn = "" if loop is None else f"one at the end of each turn of the loop at line {loop.lineno}"
     if low == high:
         inside = Barrier(code.co_filename, code.co_firstlineno, low, "within")
-        return Cure(f"{both}{'' if needs_one else f', and {turn}'}, or give each element one writer", inside)
+        return Hint(f"{both}{'' if needs_one else f', and {turn}'}, or give each element one writer", inside)
     barrier = Barrier(code.co_filename, code.co_firstlineno, around.line)
     if needs_one:
-        return Cure(f"{around.place()} would order them{around.condition()}", barrier)
-    return Cure(f"{around.place()}, and {turn}, would order them{around.condition()}", barrier)
+        return Hint(f"{around.place()} would order them{around.condition()}", barrier)
+    return Hint(f"{around.place()}, and {turn}, would order them{around.condition()}", barrier)
 
 
 class _Around:
@@ -245,7 +245,7 @@ def _blocks(statement: ast.stmt) -> list[list[ast.stmt]]:
     return [block for name in ("body", "orelse") if isinstance(block := getattr(statement, name, None), list)]
 
 
-def _barriers_in(clock: Clock, code: CodeType, loop: ast.For | ast.While) -> list[int]:
+def _barriers_in(clock: ScheduleState, code: CodeType, loop: ast.For | ast.While) -> list[int]:
     """Return the lines of a loop at which barriers stand, or the latest barrier was passed."""
     lines = _barrier_lines(clock, loop)
     passed = clock.last_barrier
@@ -254,7 +254,7 @@ def _barriers_in(clock: Clock, code: CodeType, loop: ast.For | ast.While) -> lis
     return lines
 
 
-def _barrier_lines(clock: Clock, tree: ast.AST) -> list[int]:
+def _barrier_lines(clock: ScheduleState, tree: ast.AST) -> list[int]:
     words = {word.__name__ for word in clock.words if isinstance(word, Converging) and word.is_barrier}
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
     return [call.lineno for call in calls if (dotted_path(call.func) or ("",))[-1] in {"group_barrier", *words}]

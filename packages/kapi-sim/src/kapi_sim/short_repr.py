@@ -6,10 +6,10 @@ import re
 import reprlib
 from typing import Any
 
-__all__ = ["shown"]
+__all__ = ["short_repr"]
 
 
-def shown(value: object) -> str:
+def short_repr(value: object) -> str:
     """Return the value as it is shown in messages.
 
     Parameters
@@ -24,11 +24,11 @@ def shown(value: object) -> str:
 
     Examples
     --------
-    >>> shown([3, 4])
+    >>> short_repr([3, 4])
     '[3, 4]'
-    >>> shown(list(range(100_000)))
+    >>> short_repr(list(range(100_000)))
     '[0, 1, 2, 3, 4, 5, ...]'
-    >>> shown(10**6000)
+    >>> short_repr(10**6000)
     '<int of 19932 bits>'
     """
     return re.sub(r"\s*\n\s*", " ", _SHORT.repr(value))

@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from types import CodeType, FrameType
 from typing import Any
 
-from kapi_sim.memory.watchdog import RANGE_TURNS, Loop, spin
+from kapi_sim.memory.watchdog import RANGE_ITERATIONS, Loop, spin
 
-__all__ = ["TurnCounter", "counting", "has_loop"]
+__all__ = ["IterationCounter", "counting", "has_loop"]
 
 _FOR = opcode.opmap["FOR_ITER"]
 _BACK = frozenset(number for name, number in opcode.opmap.items() if "JUMP" in name and "BACKWARD" in name)
@@ -22,7 +22,7 @@ def has_loop(code: CodeType) -> bool:
     return not _BACK.isdisjoint(code.co_code[::2])
 
 
-class TurnCounter:
+class IterationCounter:
     """A trace function that counts how often the lines of loops come again.
 
     Parameters
@@ -40,9 +40,9 @@ class TurnCounter:
         self._limit = limit
         self._give_up = give_up
 
-    def with_end(self, limit: int, give_up: Callable[[Loop], None]) -> TurnCounter:
+    def with_end(self, limit: int, give_up: Callable[[Loop], None]) -> IterationCounter:
         """Return a counter of the same functions that gives up otherwise."""
-        return TurnCounter(self._codes, limit, give_up)
+        return IterationCounter(self._codes, limit, give_up)
 
     def __call__(self, frame: FrameType, event: str, argument: object) -> Any:
         """Watch a call of one of the functions; Python calls this for each call."""
@@ -61,7 +61,7 @@ class TurnCounter:
                     # A turn of an outer loop starts the inner ones, which stand behind, anew.
                     for inner in [place for place in turns if place > here]:
                         del turns[inner]
-                    most = self._limit * RANGE_TURNS if code.co_code[here] == _FOR else self._limit
+                    most = self._limit * RANGE_ITERATIONS if code.co_code[here] == _FOR else self._limit
                     if turns[here] > most:
                         turns[here] = 0
                         self._give_up((code.co_filename, frame.f_lineno, frame.f_lineno))
@@ -80,7 +80,7 @@ def counting(codes: Iterable[CodeType], limit: int) -> Iterator[None]:
     if not watched or getattr(before, "__name__", "") == "trace_dispatch":
         yield
         return
-    sys.settrace(TurnCounter(watched, limit, lambda loop: spin(loop, True)))
+    sys.settrace(IterationCounter(watched, limit, lambda loop: spin(loop, True)))
     try:
         yield
     finally:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-__all__ = ["LATER"]
+__all__ = ["BACKPORTS"]
 
 
 def fma(x: float, y: float, z: float) -> float:
@@ -30,5 +30,5 @@ def fma(x: float, y: float, z: float) -> float:
         return math.inf if exact > 0 else -math.inf
 
 
-LATER: dict[tuple[str, str], Callable[..., Any]] = {("math", "fma"): fma}
+BACKPORTS: dict[tuple[str, str], Callable[..., Any]] = {("math", "fma"): fma}
 """What stands for a function of a module, by the names of both, where the module has none."""

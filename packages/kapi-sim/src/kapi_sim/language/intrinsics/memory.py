@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from kapi_sim.errors import DtypeError, KernelLaunchError, LimitError
-from kapi_sim.language.words.outside import carry_out
-from kapi_sim.shown import shown
+from kapi_sim.language.intrinsics.outside import carry_out
+from kapi_sim.short_repr import short_repr
 
 __all__ = [
     "MAX_CONSTANT_BYTES",
@@ -101,7 +101,7 @@ def constant_layout(owner: str, shape: Any, dtype: Any) -> tuple[tuple[int, ...]
     """
     __tracebackhide__ = True
     given = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
-    requirement = f"shape of {owner} must be one to six integers of at least 1, got {shown(shape)}"
+    requirement = f"shape of {owner} must be one to six integers of at least 1, got {short_repr(shape)}"
     try:
         extents = tuple(operator.index(extent) for extent in given)
     except TypeError:
@@ -111,11 +111,13 @@ def constant_layout(owner: str, shape: Any, dtype: Any) -> tuple[tuple[int, ...]
     try:
         made: np.dtype[Any] = np.dtype(dtype)
     except TypeError:
-        raise DtypeError(f"dtype of {owner} must name a NumPy dtype, got {shown(dtype)}", code="array-dtype") from None
+        raise DtypeError(
+            f"dtype of {owner} must name a NumPy dtype, got {short_repr(dtype)}", code="array-dtype"
+        ) from None
     if not is_kernel_dtype(made):
         raise DtypeError(
             f"dtype of {owner} must be bool, an integer, float16 to float64 or complex, "
-            f"in native byte order, got {shown(made)}",
+            f"in native byte order, got {short_repr(made)}",
             code="array-dtype",
         )
     return extents, made

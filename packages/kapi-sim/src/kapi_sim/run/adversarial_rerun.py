@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kapi_sim.checks.ordered_races import Hearing, OrderedTrail
+from kapi_sim.checks.ordered_races import CrossGroupReads, HappensBeforeShadowMemory
 from kapi_sim.errors import DeadlockError
 from kapi_sim.instrument.compiled import Compiled
 from kapi_sim.memory.arguments import Bound
@@ -17,10 +17,10 @@ from kapi_sim.memory.watchdog import BoundedWaitError, waiting_for_another_group
 from kapi_sim.run.order import Order
 from kapi_sim.settings.debugging import is_debugged
 
-__all__ = ["SecondLook"]
+__all__ = ["AdversarialRerun"]
 
 
-class SecondLook:
+class AdversarialRerun:
     """Runs a launch, and what of it is worth another run.
 
     Parameters
@@ -39,11 +39,11 @@ class SecondLook:
         self._bound = bound
         self._run = run
         trail = bound.trail
-        is_able = isinstance(trail, OrderedTrail) and trail.finds_races
+        is_able = isinstance(trail, HappensBeforeShadowMemory) and trail.finds_races
         # A trace shows one run, and a debugger stops in one.
         is_able &= bound.recorder is None and not is_debugged()
         self._before = bound.snapshot() if is_able else None
-        if isinstance(trail, OrderedTrail):
+        if isinstance(trail, HappensBeforeShadowMemory):
             trail.hears = is_able and compiled.waits
 
     def look(self) -> None:
@@ -57,7 +57,7 @@ class SecondLook:
             What the kernel raises then.
         """
         bound, trail = self._bound, self._bound.trail
-        if self._before is None or not isinstance(trail, OrderedTrail) or bound.ordering is None:
+        if self._before is None or not isinstance(trail, HappensBeforeShadowMemory) or bound.ordering is None:
             return
         heard = trail.heard
         is_one_sided = bound.ordering.depends_on_order()
@@ -85,7 +85,7 @@ class SecondLook:
         self._bound.restore(self._before)
         self._bound.forget()
 
-    def _run_alone(self, group: int, heard: list[Hearing]) -> None:
+    def _run_alone(self, group: int, heard: list[CrossGroupReads]) -> None:
         self._start()
         try:
             self._run(Order(only=group))

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 from kapi_sim.errors import KernelLaunchError
-from kapi_sim.language.words.memory import AddressSpace, MemoryOrder, MemoryScope
-from kapi_sim.language.words.outside import carry_out
+from kapi_sim.language.intrinsics.memory import AddressSpace, MemoryOrder, MemoryScope
+from kapi_sim.language.intrinsics.outside import carry_out
 
 __all__ = ["ATOMIC_DTYPES", "ATOMIC_KINDS", "AtomicRef", "atomic_fence"]
 

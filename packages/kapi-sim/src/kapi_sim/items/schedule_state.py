@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from math import prod
 
-from kapi_sim.items.meetings import Word
+from kapi_sim.items.convergence import DialectIntrinsic
+from kapi_sim.language.intrinsics.index_space import NdRange, Range
 from kapi_sim.language.source import Site
-from kapi_sim.language.words.index_space import NdRange, Range
 
-__all__ = ["Clock"]
+__all__ = ["ScheduleState"]
 
 
-class Clock:
+class ScheduleState:
     """The position of a launch in its schedule.
 
     Attributes
@@ -55,7 +55,7 @@ class Clock:
 
     def __init__(self, space: Range | NdRange, sub_group_size: int = 32) -> None:
         self.space = space
-        self.words: list[Word] = []
+        self.words: list[DialectIntrinsic] = []
         self.sub_group_size = sub_group_size
         self.group_size = prod(space.local_range) if isinstance(space, NdRange) else 1
         self.weak_barrier: Site | None = None
@@ -131,7 +131,7 @@ class Clock:
         global_id = tuple(g * n + i for g, n, i in zip(group_id, self.space.local_range, local_id, strict=False))
         return f"work-item global {global_id}, local {local_id}, group {group_id}"
 
-    def describe_within(self, uid: int) -> str:
+    def describe_in_launch(self, uid: int) -> str:
         """Name a work-item by its ids within its group."""
         _, local = divmod(uid, self.group_size)
         return f"local {_unravel(local, self.space.local_range)}" if isinstance(self.space, NdRange) else ""

@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from kapi_sim.language.words.index_space import Group, SubGroup
-from kapi_sim.language.words.outside import carry_out
+from kapi_sim.language.intrinsics.index_space import Group, SubGroup
+from kapi_sim.language.intrinsics.outside import carry_out
 
 __all__ = [
     "all_of_group",
