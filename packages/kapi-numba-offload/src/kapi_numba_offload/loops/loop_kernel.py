@@ -12,12 +12,12 @@ import numpy as np
 import kapi_runtime
 from kapi_numba_offload.analysis.names import Names
 from kapi_numba_offload.elements.shares import POSITION_LINES
-from kapi_numba_offload.loops.body.own_sums import BLOCK, OwnBody, OwnSum
 from kapi_numba_offload.loops.body.scalar_functions import as_scalar_function
 from kapi_numba_offload.loops.body.state import ArrayFacts
 from kapi_numba_offload.loops.body.statements import BodyRewriter
 from kapi_numba_offload.loops.body.views import HELPERS
 from kapi_numba_offload.loops.loop_syntax import LoopSyntax, variables_of
+from kapi_numba_offload.loops.privatization import BLOCK, PrivatizedBody
 from kapi_sim.language.source import remember_tree
 
 __all__ = ["LoopFunctions"]
@@ -96,10 +96,10 @@ class LoopFunctions:
         guard.body = [*_parsed(self._positions(len(axes))), *body]
         return self._made(self._shared_out(initial, "kapi_steps"), statements)
 
-    def walk(
-        self, body: Sequence[ast.stmt], initial: Mapping[str, np.generic], own: OwnBody | None = None
+    def coarsened(
+        self, body: Sequence[ast.stmt], initial: Mapping[str, np.generic], private: PrivatizedBody | None = None
     ) -> FunctionType:
-        """Iterations one after another in each work-item, over an `NdRange`; parameters of `reduction`, but the last.
+        """Many iterations in each work-item, over an `NdRange`; parameters of `reduction`, but the last.
 
         A work-item takes `kapi_share` iterations of the outermost loop, and all of the inner ones.
 
@@ -109,12 +109,12 @@ class LoopFunctions:
             What the rewriter gave.
         initial : mapping of str to NumPy scalar
             What each reduction starts with.
-        own : OwnBody, optional
-            What is done in the place of `body`, with rows whose parameters come after those of reductions.
+        private : PrivatizedBody, optional
+            The body with private rows, whose parameters come after those of reductions.
         """
         axes = self._syntax.axes
         lines = [f"{name} = kapi_initial_{name}" for name in initial]
-        lines += ["kapi_row = item.get_global_id(0)", *(own.lines if own else ())]
+        lines += ["kapi_row = item.get_global_id(0)", *(private.before if private else ())]
         lines += [
             "for kapi_at in range(kapi_row * kapi_share, min(kapi_row * kapi_share + kapi_share, kapi_count)):",
             f"    {self._value(0, 'kapi_at')}",
@@ -130,10 +130,10 @@ class LoopFunctions:
             last = loop.body[-1]
             assert isinstance(last, ast.For)
             loop = last
-        loop.body += own.first if own else body
-        if own and own.second:
-            _part(loop, own.second)
-        return self._made(self._shared_out(initial, "kapi_share", own.own if own else ()), statements)
+        loop.body += private.first if private else body
+        if private and private.second:
+            _strip_mine(loop, private.second)
+        return self._made(self._shared_out(initial, "kapi_share", private), statements)
 
     def typing(self, body: Sequence[ast.stmt]) -> FunctionType:
         """A function that does all iterations and returns the reductions, to know their types."""
@@ -148,11 +148,13 @@ class LoopFunctions:
         parameters += [*self._syntax.captured, *self._bounds(), *self._extents(), "kapi_count"]
         return self._made(parameters, statements)
 
-    def _shared_out(self, initial: Mapping[str, np.generic], last: str, own: Sequence[OwnSum] = ()) -> list[str]:
-        """The parameters of a kernel whose work-items take shares of the iterations, which `last` tells."""
+    def _shared_out(
+        self, initial: Mapping[str, np.generic], last: str, private: PrivatizedBody | None = None
+    ) -> list[str]:
+        """The parameters of a kernel whose work-items take shares of the iterations, with the parameter `last`."""
         partial, starts = [f"kapi_partial_{name}" for name in initial], [f"kapi_initial_{name}" for name in initial]
         given = [*self._syntax.captured, *self._bounds(), *self._extents()]
-        rows = [parameter for each in own for parameter in each.parameters]
+        rows = [parameter for each in (private.arrays if private else ()) for parameter in each.parameters]
         return ["item", *partial, *starts, *rows, *given, "kapi_count", last]
 
     def _positions(self, count: int) -> list[str]:
@@ -208,8 +210,8 @@ def _parsed(lines: Sequence[str]) -> list[ast.stmt]:
     return body
 
 
-def _part(loop: ast.For, second: Sequence[ast.stmt]) -> None:
-    """Let a loop do its body for some iterations, and then what comes second for them."""
+def _strip_mine(loop: ast.For, second: Sequence[ast.stmt]) -> None:
+    """Strip-mine a loop: in each strip, a loop of its body, and then one of what comes second."""
     assert isinstance(loop.iter, ast.Call)
     start, stop = map(ast.unparse, loop.iter.args if len(loop.iter.args) == 2 else (ast.Constant(0), *loop.iter.args))
     (made,) = _parsed(

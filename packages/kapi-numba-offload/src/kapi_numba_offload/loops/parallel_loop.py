@@ -18,15 +18,20 @@ from kapi_numba_offload.elements.array_integers import warn_of_integers
 from kapi_numba_offload.elements.reductions import combine
 from kapi_numba_offload.elements.shares import rows_of, shares_of
 from kapi_numba_offload.loops.body.numba_numbers import NumbaFloats, strong_numbers
-from kapi_numba_offload.loops.body.own_sums import OwnBody, OwnSum, own_sums
 from kapi_numba_offload.loops.body.private_arrays import lengths_of
 from kapi_numba_offload.loops.body.state import ArrayFacts, NotInKernelError, stored_to
 from kapi_numba_offload.loops.body.statements import BodyRewriter
+from kapi_numba_offload.loops.coarsening import has_long_rows, may_coarsen, traversed_rows
 from kapi_numba_offload.loops.host.host_loop import HostLoop
 from kapi_numba_offload.loops.loop_kernel import LoopFunctions
 from kapi_numba_offload.loops.loop_syntax import LoopSyntax
-from kapi_numba_offload.loops.neighbours import has_long_rows, may_walk_along, walked_rows
-from kapi_numba_offload.loops.own_rows import OwnRows, is_apart, samples, small_arrays
+from kapi_numba_offload.loops.privatization import (
+    PrivateRows,
+    PrivatizedBody,
+    are_distinct,
+    privatize_reductions,
+    small_arrays,
+)
 from kapi_numba_offload.loops.short_lists import as_tuples, only_read
 from kapi_numba_offload.loops.simulated_loop import identities, simulate
 from kapi_numba_offload.run.kernel_launch import KernelLaunch
@@ -45,21 +50,36 @@ from kapi_types.kernel_typing import ProblemsFound, as_strong, describe_problems
 __all__ = ["ParallelLoop"]
 
 
-class _Made(NamedTuple):
-    """A loop's kernel, the dtypes of its reductions, and which of them are Python's own numbers.
+_KernelAndTypes = tuple[kapi_runtime.Kernel, list[np.dtype[Any]], list[bool]]
+"""A kernel, the dtypes of its reductions, and which of them are Python's own numbers."""
 
-    `apart` has pairs of captured arrays, by their positions, that may share no memory, and whether they may be one
-    view all the same. `walks` tells whether a work-item takes one iteration after another. `own` has the arrays
-    of which each work-item then has a row of its own, and their positions.
+
+class _BuiltLoop(NamedTuple):
+    """A loop as a kernel.
+
+    Attributes
+    ----------
+    kernel : Kernel
+        The kernel.
+    dtypes, weak : sequence
+        The dtypes of its reductions, and whether they are Python's own numbers.
+    disjoint : sequence of tuple
+        Pairs of captured arrays, by their positions, that must share no memory, and whether they may be one view.
+    is_coarsened : bool
+        Whether a work-item runs many iterations.
+    private : PrivatizedBody or None
+        The body with private rows of arrays, if it has some.
+    private_at : sequence of int
+        The positions of these arrays.
     """
 
     kernel: kapi_runtime.Kernel
     dtypes: Sequence[np.dtype[Any]]
     weak: Sequence[bool]
-    apart: Sequence[tuple[int, int, bool]]
-    walks: bool
-    own: Sequence[OwnSum] = ()
-    own_at: Sequence[int] = ()
+    disjoint: Sequence[tuple[int, int, bool]]
+    is_coarsened: bool
+    private: PrivatizedBody | None
+    private_at: Sequence[int]
 
 
 class ParallelLoop:
@@ -144,12 +164,12 @@ class ParallelLoop:
             return self.host.run(bounds, given, initial)
         refusal = self.syntax.refusals[0] if self.syntax.refusals else self._array_reduction(initial)
         extents = [len(range(*bounds[at : at + 3])) for at in range(0, len(bounds), 3)]
-        may_walk = may_walk_along(extents, queue)
-        small = small_arrays(captured, self._stored, extents, queue) if may_walk and not self._checks else ()
-        made = refusal or self._prepared(bounds, captured, initial, may_walk, small)
-        if isinstance(made, _Made) and made.own and not is_apart(made.own_at, captured):
-            made = self._prepared(bounds, captured, initial, may_walk)
-        if isinstance(made, _Made) and made.apart:
+        coarsens = may_coarsen(extents, queue)
+        small = small_arrays(captured, self._stored, extents, queue) if coarsens and not self._checks else ()
+        made = refusal or self._prepared(bounds, captured, initial, coarsens, small)
+        if isinstance(made, _BuiltLoop) and made.private and not are_distinct(made.private_at, captured):
+            made = self._prepared(bounds, captured, initial, coarsens)
+        if isinstance(made, _BuiltLoop) and made.disjoint:
             made = self._shared(made, captured) or made
         if isinstance(made, Refusal):
             how = self.host.how(bounds, (*given, *initial))
@@ -163,20 +183,20 @@ class ParallelLoop:
                 rest: list[int] = []
                 space: kapi_runtime.Range | kapi_runtime.NdRange = kapi_runtime.Range(*extents)
                 rows = self._rows(made, captured, extents, queue)
-                if made.walks:
+                if made.is_coarsened:
                     shares = rows.shares if rows else rows_of(extents[0], queue)
                     space, rest = shares.single_items, [*extents[1:], extents[0], shares.steps]
-                own = rows.args if rows else ()
-                launch(made.kernel, space, [*own, *captured, *steps, *rest], checks=self._checks)
-                self.latest = KernelLaunch(made.kernel, space, queue, rows.made if rows else ())
+                private = rows.arguments if rows else ()
+                launch(made.kernel, space, [*private, *captured, *steps, *rest], checks=self._checks)
+                self.latest = KernelLaunch(made.kernel, space, queue, rows.allocations if rows else ())
                 if rows:
-                    rows.add_up()
+                    rows.add_up(self.place)
             return ()
         return self._reduce(made, queue, extents, steps, captured, initial)
 
     def _reduce(
         self,
-        made: _Made,
+        made: _BuiltLoop,
         queue: Any,
         extents: Sequence[int],
         steps: Sequence[int],
@@ -190,24 +210,24 @@ class ParallelLoop:
             found = [np.asarray(value).astype(dtype)[()] for value, dtype in zip(initial, dtypes, strict=True)]
             return _results(found, weak)
         rows = self._rows(made, captured, extents, queue)
-        shares = rows.shares if rows else rows_of(extents[0], queue) if made.walks else shares_of(count, queue)
-        space = shares.single_items if made.walks else shares.space
+        shares = rows.shares if rows else rows_of(extents[0], queue) if made.is_coarsened else shares_of(count, queue)
+        space = shares.single_items if made.is_coarsened else shares.space
         partial = [allocate((shares.items,), dtype, "device", queue) for dtype in dtypes]
         args = [
             *partial,
             *identities(self.syntax, dtypes).values(),
-            *(rows.args if rows else ()),
+            *(rows.arguments if rows else ()),
             *captured,
             *steps,
             *extents[1:],
-            extents[0] if made.walks else count,
+            extents[0] if made.is_coarsened else count,
             shares.steps,
         ]
         launch(kernel, space, args, checks=self._checks)
         moved = shares.items * sum(dtype.itemsize for dtype in dtypes)
-        arrays = [((shares.items,), dtype, "device") for dtype in dtypes] + (rows.made if rows else [])
+        arrays = [((shares.items,), dtype, "device") for dtype in dtypes] + (rows.allocations if rows else [])
         if rows:
-            rows.add_up()
+            rows.add_up(self.place)
         self.latest = KernelLaunch(kernel, space, queue, arrays, moved)
         found = [
             combine(operation, value, host_copy(each))
@@ -215,9 +235,12 @@ class ParallelLoop:
         ]
         return _results(found, weak)
 
-    def _rows(self, made: _Made, captured: Sequence[Any], extents: Sequence[int], queue: Any) -> OwnRows | None:
-        arrays = [captured[number] for number in made.own_at]
-        return OwnRows.of(made.own, arrays, extents, queue, self.place) if made.own else None
+    def _rows(
+        self, made: _BuiltLoop, captured: Sequence[Any], extents: Sequence[int], queue: Any
+    ) -> PrivateRows | None:
+        if made.private is None:
+            return None
+        return PrivateRows(made.private.arrays, [captured[number] for number in made.private_at], extents, queue)
 
     def _array_reduction(self, initial: Sequence[Any]) -> Refusal | None:
         for name, value in zip(self.syntax.reductions, initial, strict=True):
@@ -225,8 +248,8 @@ class ParallelLoop:
                 return Refusal("array-reduction", self.place.line, name)
         return None
 
-    def _shared(self, made: _Made, captured: Sequence[Any]) -> Refusal | None:
-        for read, stored, may_be_one in made.apart:
+    def _shared(self, made: _BuiltLoop, captured: Sequence[Any]) -> Refusal | None:
+        for read, stored, may_be_one in made.disjoint:
             one, other = captured[read], captured[stored]
             if may_overlap(one, other) or (not may_be_one and is_same_view(one, other)):
                 return Refusal("shared-memory", self.place.line, self.syntax.captured[stored])
@@ -237,11 +260,11 @@ class ParallelLoop:
         bounds: Sequence[int],
         captured: Sequence[Any],
         initial: Sequence[Any],
-        may_walk: bool,
+        coarsens: bool,
         small: tuple[int, ...] = (),
-    ) -> _Made | Refusal:
+    ) -> _BuiltLoop | Refusal:
         key = (
-            may_walk,
+            coarsens,
             small,
             tuple(_key(each) for each in captured),
             tuple(type(each) if not isinstance(each, np.generic) else each.dtype for each in initial),
@@ -253,9 +276,9 @@ class ParallelLoop:
             with self._lock:
                 made = self._made.get(key)
                 if made is None:
-                    made = self._make(bounds, captured, initial, may_walk, small)
+                    made = self._make(bounds, captured, initial, coarsens, small)
                     if isinstance(made, Refusal) and small:
-                        made = self._make(bounds, captured, initial, may_walk, ())
+                        made = self._make(bounds, captured, initial, coarsens, ())
                     self._made[key] = made
         return made
 
@@ -277,7 +300,7 @@ class ParallelLoop:
     ) -> None:
         """Run the loop in the simulator, over copies of the arrays; it raises what it finds."""
         made = self._prepared(bounds, captured, initial, False)
-        assert isinstance(made, _Made)
+        assert isinstance(made, _BuiltLoop)
         _, body = self._rewritten(bounds, captured)
         simulate(self._functions, self.syntax, body, bounds, extents, captured, made.dtypes)
 
@@ -286,30 +309,27 @@ class ParallelLoop:
         bounds: Sequence[int],
         captured: Sequence[Any],
         initial: Sequence[Any],
-        may_walk: bool,
+        coarsens: bool,
         small: Sequence[int],
-    ) -> _Made | Refusal:
+    ) -> _BuiltLoop | Refusal:
         names = self.syntax.captured
         arrays = self._arrays(captured)
         try:
             rewriter, body = self._rewritten(bounds, captured)
             pairs = {(one, other, False) for one in rewriter.late_reads for other in rewriter.stored_to}
-            apart = [
+            disjoint = [
                 (names.index(one), names.index(other), may_be_one)
                 for one, other, may_be_one in sorted(pairs | rewriter.row_reads)
                 if {one, other} <= arrays.keys()
             ]
-            rows = walked_rows(body, self.syntax.axes[-1].variable) & arrays.keys() if may_walk else ()
+            rows = traversed_rows(body, self.syntax.axes[-1].variable) & arrays.keys() if coarsens else ()
             dtypes = {name: each.dtype.name for name, each in arrays.items()}
-            own = own_sums(body, dtypes, [names[each] for each in small])
-            walks = bool(own.own) or any(has_long_rows(arrays[each]) for each in rows)
-            own_at = [names.index(each.array) for each in own.own]
-            if not self.syntax.reductions:
-                kernel = self._plain(body, captured, len(bounds) // 3, walks, own)
-                made = _Made(kernel, (), (), apart, walks, own.own, own_at)
-            else:
-                found = self._reducing(body, captured, initial, len(bounds) // 3, walks, own)
-                made = _Made(*found, apart, walks, own.own, own_at)
+            private = privatize_reductions(body, dtypes, [names[each] for each in small])
+            is_coarsened = private is not None or any(has_long_rows(arrays[each]) for each in rows)
+            private_at = [names.index(each.name) for each in private.arrays] if private else []
+            build = self._reducing if self.syntax.reductions else self._plain
+            found = build(body, captured, initial, len(bounds) // 3, is_coarsened, private)
+            made = _BuiltLoop(*found, disjoint, is_coarsened, private, private_at)
         except NotInKernelError as error:
             return Refusal("not-in-kernel", error.line, self._first_variable(), self._told(error))
         except ProblemsFound as error:
@@ -364,25 +384,40 @@ class ParallelLoop:
         )(function)
 
     def _plain(
-        self, body: Sequence[Any], captured: Sequence[Any], axes: int, walks: bool, own: OwnBody
-    ) -> kapi_runtime.Kernel:
-        kernel = self._kernel(self._functions.walk(body, {}, own) if walks else self._functions.kernel(body))
+        self,
+        body: Sequence[Any],
+        captured: Sequence[Any],
+        initial: Sequence[Any],
+        axes: int,
+        is_coarsened: bool,
+        private: PrivatizedBody | None,
+    ) -> _KernelAndTypes:
+        functions = self._functions
+        kernel = self._kernel(functions.coarsened(body, {}, private) if is_coarsened else functions.kernel(body))
         # A launch without work-items compiles, so that what it cannot be is known before it is used.
-        space = kapi_runtime.NdRange([0], [1]) if walks else kapi_runtime.Range(*[0] * axes)
-        rest = [0] * axes + [1] if walks else []
-        rows = samples(own.own, self.syntax.captured, captured)
+        space = kapi_runtime.NdRange([0], [1]) if is_coarsened else kapi_runtime.Range(*[0] * axes)
+        rest = [0] * axes + [1] if is_coarsened else []
+        values = dict(zip(self.syntax.captured, captured, strict=True))
+        rows = [part for each in (private.arrays if private else ()) for part in each.sample(values[each.name])]
         kapi_runtime.call_kernel_async(kernel, space, (), *rows, *captured, *[0, 1] * axes, *rest)
-        return kernel
+        return kernel, [], []
 
     def _reducing(
-        self, body: Sequence[Any], captured: Sequence[Any], initial: Sequence[Any], axes: int, walks: bool, own: OwnBody
-    ) -> tuple[kapi_runtime.Kernel, list[np.dtype[Any]], list[bool]]:
+        self,
+        body: Sequence[Any],
+        captured: Sequence[Any],
+        initial: Sequence[Any],
+        axes: int,
+        is_coarsened: bool,
+        private: PrivatizedBody | None,
+    ) -> _KernelAndTypes:
         numbers = [0, 1] * axes + [1] * (axes - 1) + [1]
         signature = [typeof_argument(each) for each in (*initial, *captured, *numbers)]
-        types = return_type(self._functions.typing(body), signature)
+        functions = self._functions
+        types = return_type(functions.typing(body), signature)
         dtypes = [np.dtype(as_dtype(as_strong(each))) for each in types]
         starts = identities(self.syntax, dtypes)
-        made = self._functions.walk(body, starts, own) if walks else self._functions.reduction(body, starts)
+        made = functions.coarsened(body, starts, private) if is_coarsened else functions.reduction(body, starts)
         return self._kernel(made), dtypes, [is_weak(each) for each in types]
 
 

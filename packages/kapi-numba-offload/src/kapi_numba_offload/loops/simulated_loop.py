@@ -75,6 +75,8 @@ def simulate(
         starts = identities(syntax, dtypes)
         partial = [np.empty(extents[0], dtype) for dtype in dtypes]
         args = [*partial, *starts.values(), *args, *extents[1:], extents[0], 1]
-        kapi_sim.call_kernel(kapi_sim.kernel(functions.walk(body, starts)), kapi_sim.NdRange([extents[0]], [1]), *args)
+        kapi_sim.call_kernel(
+            kapi_sim.kernel(functions.coarsened(body, starts)), kapi_sim.NdRange([extents[0]], [1]), *args
+        )
     else:
         kapi_sim.call_kernel(kapi_sim.kernel(functions.kernel(body)), kapi_sim.Range(*extents), *args)

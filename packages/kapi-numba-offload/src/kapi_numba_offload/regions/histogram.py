@@ -9,10 +9,10 @@ import numpy as np
 
 import kapi_runtime
 from kapi_numba_offload.elements.kernel_source import make_kernel, space_of
-from kapi_numba_offload.elements.own_rows import adding_kernel, pitch_of
 from kapi_numba_offload.elements.reductions import COMBINATIONS
 from kapi_numba_offload.elements.shares import POSITION_LINES, ROWS_PER_UNIT, rows_of, shares_of
 from kapi_numba_offload.elements.statements import Place
+from kapi_numba_offload.loops.privatization import adding_kernel, pitch_of
 from kapi_numba_offload.run.launching import launch
 from kapi_numba_offload.run.usm import LIBRARY, DpnpArray, allocate, as_dpnp_array, flat_view, host_copy
 

@@ -43,6 +43,7 @@ __all__ = [
     "is_same_view",
     "like",
     "may_overlap",
+    "may_share_memory",
     "memory_kind",
     "store_elements",
     "view_of",
@@ -270,6 +271,11 @@ def is_same_view(first: Any, second: Any) -> bool:
         and one.strides == other.strides
         and one.dtype == other.dtype
     )
+
+
+def may_share_memory(first: Any, second: Any) -> bool:
+    """Whether two dpnp arrays share memory, as the same view or otherwise."""
+    return is_same_view(first, second) or may_overlap(first, second)
 
 
 def may_overlap(first: Any, second: Any) -> bool:

@@ -21,7 +21,7 @@ from kapi_numba_offload.loops.host.host_loop import HostLoop
 from kapi_numba_offload.run.options import OffloadOptions
 from kapi_numba_offload.run.simulating import is_simulating
 from kapi_numba_offload.run.timing import timed
-from kapi_numba_offload.run.usm import DpnpArray, has_host_memory, is_same_view, may_overlap
+from kapi_numba_offload.run.usm import DpnpArray, has_host_memory, may_share_memory
 from kapi_sim import environment
 
 __all__ = ["SAME_TYPES", "SmallLoop", "WorkedAxes", "most_elements"]
@@ -132,7 +132,7 @@ class SmallLoop:
 
     def _is_compiled(self, captured: Sequence[Any]) -> bool:
         is_alike = self._of_any_type or all(map(_has_the_same_types, captured))
-        return self._may_compile and is_alike and _are_apart(captured) and self.host.compiles(captured)
+        return self._may_compile and is_alike and _are_distinct(captured) and self.host.compiles(captured)
 
     def _is_small(self, captured: Sequence[Any]) -> bool:
         """Whether its arrays are small, and lie where the host reaches them, in one place."""
@@ -169,12 +169,10 @@ class SmallLoop:
             return self.host.leave((), captured, compiled=False)
 
 
-def _are_apart(values: Sequence[Any]) -> bool:
+def _are_distinct(values: Sequence[Any]) -> bool:
     """Whether no two arrays share memory."""
     arrays = [each for each in values if isinstance(each, DpnpArray)]
-    return not any(
-        is_same_view(one, other) or may_overlap(one, other) for one, other in itertools.combinations(arrays, 2)
-    )
+    return not any(itertools.starmap(may_share_memory, itertools.combinations(arrays, 2)))
 
 
 def _has_the_same_types(value: Any) -> bool:

@@ -1,4 +1,7 @@
-"""Which elements of arrays are neighbours in a loop's body: those of its iterations, or those of loops within."""
+"""Coarsening on CPUs: a work-item runs many iterations, and compilers make vectors of the loops within each.
+
+The alternative, vectors of work-items, is better where neighbouring iterations access neighbouring elements.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +14,9 @@ from kapi_numba_offload.analysis.operations import OPERATORS
 from kapi_numba_offload.elements.shares import has_enough_rows
 from kapi_numba_offload.run.usm import DpnpArray
 
-__all__ = ["has_long_rows", "may_walk_along", "walked_rows"]
+__all__ = ["has_long_rows", "may_coarsen", "traversed_rows"]
 
-_LONG = 16  # elements of a row
-
+_MIN_LENGTH = 16  # elements of a row; traversing it takes longer than what is done once for each
 _QUICK = frozenset(f"kapi_array_{name}" for name in OPERATORS.values() if name != "power") | frozenset(
     "abs absolute bool fabs float float32 float64 int int8 int16 int32 int64 kapi_slice_bound kapi_slice_bound_down "
     "kapi_slice_length kapi_slice_length_down kapi_wrapped_index len max maximum min minimum range sqrt square uint8 "
@@ -23,8 +25,20 @@ _QUICK = frozenset(f"kapi_array_{name}" for name in OPERATORS.values() if name !
 """Functions that a compiler makes instructions of; those of others it has for the work-items of a vector only."""
 
 
-def walked_rows(body: Sequence[ast.stmt], variable: str) -> frozenset[str]:
-    """The arrays whose rows the loops of a body walk along, if they do so more often than iterations are neighbours.
+def may_coarsen(extents: Sequence[int], queue: Any) -> bool:
+    """Whether work-items may run many iterations: on CPUs, whose units all get some."""
+    return bool(queue.sycl_device.is_cpu) and (len(extents) == 1 or has_enough_rows(extents[0], queue))
+
+
+def has_long_rows(array: DpnpArray) -> bool:
+    """Whether traversing a row takes longer than what is done once for each."""
+    return bool(array.ndim) and array.shape[-1] >= _MIN_LENGTH
+
+
+def traversed_rows(body: Sequence[ast.stmt], variable: str) -> frozenset[str]:
+    """The arrays whose rows the inner loops of a body traverse, if these are better vectors than iterations are.
+
+    It is empty where most subscripts move by one with the iteration, or where inner loops call functions.
 
     Parameters
     ----------
@@ -32,35 +46,19 @@ def walked_rows(body: Sequence[ast.stmt], variable: str) -> frozenset[str]:
         What an iteration does, with elements only.
     variable : str
         The loop variable, of the innermost loop if there are several.
-
-    Returns
-    -------
-    frozenset of str
-        Empty where iterations side by side are the better vectors: there neighbours read neighbours, or they call
-        functions.
     """
-    reader = _NeighbourCounts(variable, _made_of(body, variable))
+    reader = _UnitStrides(variable, _varying(body, variable))
     for statement in body:
         reader.visit(statement)
     rows = sum(reader.rows.values())
     return frozenset(reader.rows) if rows > reader.columns and not reader.calls else frozenset()
 
 
-def may_walk_along(extents: Sequence[int], queue: Any) -> bool:
-    """Whether work-items may take one iteration after another: there each is a thread's, and all threads get some."""
-    return bool(queue.sycl_device.is_cpu) and (len(extents) == 1 or has_enough_rows(extents[0], queue))
+class _UnitStrides(ast.NodeVisitor):
+    """Counts the subscripts in inner loops that move by one: with the iteration, or with the inner loop's variable."""
 
-
-def has_long_rows(array: DpnpArray) -> bool:
-    """Whether walking along a row takes longer than what is done once for each."""
-    return bool(array.ndim) and array.shape[-1] >= _LONG
-
-
-class _NeighbourCounts(ast.NodeVisitor):
-    """Counts the elements that the innermost loops read and write, by what tells them from their neighbours."""
-
-    def __init__(self, variable: str, differing: set[str]) -> None:
-        self._variable, self._differing = variable, differing
+    def __init__(self, variable: str, varying: set[str]) -> None:
+        self._variable, self._varying = variable, varying
         self._counters: list[tuple[str, bool]] = []
         self.rows: Counter[str] = Counter()
         self.columns = 0
@@ -70,7 +68,7 @@ class _NeighbourCounts(ast.NodeVisitor):
         self.visit(node.iter)
         is_counted = isinstance(node.iter, ast.Call) and isinstance(node.target, ast.Name)
         if is_counted:
-            self._counters.append((node.target.id, _mentions(node.iter, self._differing)))  # type: ignore[attr-defined]
+            self._counters.append((node.target.id, _mentions(node.iter, self._varying)))  # type: ignore[attr-defined]
         for each in (*node.body, *node.orelse):
             self.visit(each)
         if is_counted:
@@ -90,45 +88,49 @@ class _NeighbourCounts(ast.NodeVisitor):
         self.generic_visit(node)
         if not self._counters or not isinstance(node.value, ast.Name):
             return
-        parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        *outer, last = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         counter, differs = self._counters[-1]
-        if _counts(parts[-1], self._variable):
+        if _has_unit_stride(last, self._variable):
             self.columns += 1
-        elif _counts(parts[-1], counter) and (differs or any(_mentions(each, self._differing) for each in parts)):
+        elif _has_unit_stride(last, counter) and (
+            differs or any(_mentions(each, self._varying) for each in (*outer, last))
+        ):
             self.rows[node.value.id] += 1
 
 
-def _made_of(body: Sequence[ast.stmt], variable: str) -> set[str]:
-    """The variable, and those that may differ with it from iteration to iteration."""
-    found = {variable}
-    statements = [each for statement in body for each in ast.walk(statement)]
-    while True:
-        more = {
-            name.id
-            for each in statements
-            if isinstance(each, (ast.Assign, ast.AugAssign)) and _mentions(each.value, found)
-            for target in (each.targets if isinstance(each, ast.Assign) else [each.target])
-            for name in ast.walk(target)
-            if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)
-        }
-        if more <= found:
-            return found
+def _varying(body: Sequence[ast.stmt], variable: str) -> set[str]:
+    """The variable, and those that may differ from iteration to iteration with it."""
+    stores = [
+        (name.id, each.value)
+        for statement in body
+        for each in ast.walk(statement)
+        if isinstance(each, (ast.Assign, ast.AugAssign))
+        for target in (each.targets if isinstance(each, ast.Assign) else [each.target])
+        for name in ast.walk(target)
+        if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)
+    ]
+    found: set[str] = set()
+    more = {variable}
+    while more - found:
         found |= more
+        more = {name for name, value in stores if _mentions(value, found)}
+    return found
 
 
-def _counts(index: ast.expr, name: str) -> bool:
+def _has_unit_stride(index: ast.expr, name: str) -> bool:
     """Whether an index goes up by one with a variable."""
     if isinstance(index, ast.Name):
         return index.id == name
     if isinstance(index, ast.Call) and isinstance(index.func, ast.Name) and index.func.id == "kapi_wrapped_index":
-        return _counts(index.args[0], name)
+        return _has_unit_stride(index.args[0], name)
     if isinstance(index, ast.IfExp):
-        return _counts(index.body, name)
+        return _has_unit_stride(index.body, name)
     if not isinstance(index, ast.BinOp) or not isinstance(index.op, (ast.Add, ast.Sub)):
         return False
-    if _counts(index.left, name):
+    if _has_unit_stride(index.left, name):
         return not _mentions(index.right, {name})
-    return isinstance(index.op, ast.Add) and _counts(index.right, name) and not _mentions(index.left, {name})
+    is_sum = isinstance(index.op, ast.Add)
+    return is_sum and _has_unit_stride(index.right, name) and not _mentions(index.left, {name})
 
 
 def _mentions(node: ast.AST, names: set[str]) -> bool:

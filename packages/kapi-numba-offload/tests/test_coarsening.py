@@ -10,7 +10,7 @@ import pytest
 from numba import prange
 
 import kapi_runtime
-from kapi_numba_offload.loops.neighbours import walked_rows
+from kapi_numba_offload.loops.coarsening import traversed_rows
 from kapi_numba_offload.run.launching import launches
 
 BODIES = {
@@ -37,12 +37,12 @@ BODIES = {
 @pytest.mark.parametrize("name", BODIES)
 def test_arrays_whose_rows_loops_walk_along(name):
     text, arrays = BODIES[name]
-    assert walked_rows(ast.parse(text).body, "i") == set(arrays.split())
+    assert traversed_rows(ast.parse(text).body, "i") == set(arrays.split())
 
 
 def test_inner_loops_count_in_nests():
     body = ast.parse("for k in range(n): s += a[i, k] * b[j, k]").body
-    assert walked_rows(body, "j") == {"b"}
+    assert traversed_rows(body, "j") == {"b"}
 
 
 def rows(a, b, x):
