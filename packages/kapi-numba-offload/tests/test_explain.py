@@ -7,7 +7,7 @@ import pytest
 from numba import prange
 
 from kapi_numba_offload import OffloadFallbackWarning, explain
-from kapi_numba_offload.analysis.decompile import definition_from_ir
+from kapi_numba_offload.analysis.source import definition_from_ir
 from kapi_numba_offload.loops.host import host_copies
 from kapi_numba_offload.run import usm
 from kapi_sim import KernelCompilationError

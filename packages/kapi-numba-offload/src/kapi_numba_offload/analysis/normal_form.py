@@ -1,16 +1,15 @@
-"""A function's syntax with fewer forms: what means the same is written in one way before it is partitioned."""
+"""Normal form of a function: assignments within expressions hoisted, arguments by position."""
 
 from __future__ import annotations
 
 import ast
 import copy
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from kapi_numba_offload.analysis.assignments_within import with_assignments_before
-from kapi_numba_offload.analysis.call_arguments import with_calls_by_position
 from kapi_numba_offload.analysis.control_flow import has_break
 
-__all__ = ["normalised"]
+__all__ = ["given_arguments", "normalised", "with_assignments_before", "with_calls_by_position"]
 
 
 def normalised(definition: ast.FunctionDef) -> ast.FunctionDef:
@@ -75,3 +74,202 @@ def _block(statements: Sequence[ast.stmt]) -> list[ast.stmt]:
             after, statement.orelse = statement.orelse, []
         made += [*with_assignments_before(statement), *after]
     return [ast.fix_missing_locations(each) for each in made]
+
+
+def given_arguments(parameters: ast.arguments, call: ast.Call) -> dict[str, ast.expr] | None:
+    """What each parameter is given, by position, by name or as its default; None if that is not known.
+
+    Parameters
+    ----------
+    parameters : ast.arguments
+        Those of the function.
+    call : ast.Call
+        A call of it.
+    """
+    if parameters.vararg or parameters.kwarg or any(isinstance(each, ast.Starred) for each in call.args):
+        return None
+    by_place = [each.arg for each in (*parameters.posonlyargs, *parameters.args)]
+    by_name = {each.arg: each.value for each in call.keywords if each.arg is not None}
+    names = [*by_place, *(each.arg for each in parameters.kwonlyargs)]
+    if len(by_name) != len(call.keywords) or len(call.args) > len(by_place):
+        return None
+    defaults = dict(zip(reversed(by_place), reversed(parameters.defaults), strict=False))
+    defaults |= {each.arg: value for each, value in zip(parameters.kwonlyargs, parameters.kw_defaults, strict=True)
+                 if value is not None}  # fmt: skip
+    positional = dict(zip(by_place, call.args, strict=False))
+    known = {name: value for name, value in defaults.items() if _is_number(value)}
+    found = {**known, **positional, **by_name}
+    is_whole = set(found) == set(names) and not positional.keys() & by_name.keys()
+    return {name: copy.deepcopy(found[name]) for name in names} if is_whole else None
+
+
+def _is_number(node: ast.expr) -> bool:
+    """Whether a default is the same wherever it is read."""
+    if isinstance(node, ast.UnaryOp):
+        return _is_number(node.operand)
+    return isinstance(node, ast.Constant) and isinstance(node.value, (bool, int, float, complex))
+
+
+def with_calls_by_position(definition: ast.FunctionDef) -> None:
+    """Write all arguments of calls of functions within the function by position, defaults included.
+
+    Numba gives a function within another one what is given by name as if it were given by position.
+    """
+    nodes = list(ast.walk(definition))
+    stored = Counter(each.id for each in nodes if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store))
+    named = Counter(each.name for each in nodes if isinstance(each, (ast.FunctionDef, ast.ClassDef)))
+    parameters = {each.arg for each in nodes if isinstance(each, ast.arg)}
+    known: dict[str, ast.arguments] = {}
+    for each in nodes:
+        if isinstance(each, ast.FunctionDef) and each is not definition and not each.decorator_list:
+            known[each.name] = each.args
+        elif isinstance(each, ast.Assign) and isinstance(each.value, ast.Lambda):
+            known |= {target.id: each.value.args for target in each.targets if isinstance(target, ast.Name)}
+    for call in nodes:
+        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
+            continue
+        name = call.func.id
+        if name not in known or stored[name] + named[name] != 1 or name in parameters or known[name].kwonlyargs:
+            continue
+        given = given_arguments(known[name], call)
+        if given is not None:
+            call.args, call.keywords = list(given.values()), []
+
+
+_MOST_COPIED = 500  # nodes of an `else` that is written once for each condition
+
+
+def with_assignments_before(statement: ast.stmt) -> list[ast.stmt]:
+    """The statement with its assignments within as statements of their own, where that means the same.
+
+    The condition of a `while` loop is then tested in its body.
+    """
+    if not any(isinstance(each, ast.NamedExpr) for each in _expressions(statement)):
+        return [statement]
+    made: list[ast.stmt] | None = None
+    if isinstance(statement, ast.While):
+        made = None if statement.orelse else _loop(statement)
+    elif isinstance(statement, ast.If):
+        made = _branch(statement)
+    elif isinstance(statement, (ast.Assign, ast.AugAssign, ast.Expr, ast.Return)) and statement.value is not None:
+        parts = [] if isinstance(statement, (ast.Expr, ast.Return)) else _targets(statement)
+        before = _before(statement.value, parts)
+        if before is not None:
+            statement.value = before.value
+            made = [*before.statements, statement]
+    if made is None:
+        return [statement]
+    return [ast.fix_missing_locations(ast.copy_location(each, statement) if not hasattr(each, "lineno") else each)
+            for each in made]  # fmt: skip
+
+
+def _expressions(statement: ast.stmt) -> list[ast.AST]:
+    """The nodes of a statement's own expressions, without the statements in it."""
+    found: list[ast.AST] = []
+    for each in ast.iter_child_nodes(statement):
+        if isinstance(each, ast.expr):
+            found += ast.walk(each)
+    return found
+
+
+def _targets(statement: ast.Assign | ast.AugAssign) -> list[ast.expr]:
+    return statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+
+
+def _loop(statement: ast.While) -> list[ast.stmt] | None:
+    tests: list[ast.stmt] = []
+    for each in _all_of(statement.test):
+        before = _before(each, [])
+        if before is None:
+            return None
+        end = ast.If(ast.UnaryOp(ast.Not(), before.value), [ast.Break()], [])
+        tests += [*before.statements, ast.copy_location(end, each)]
+    return [ast.copy_location(ast.While(ast.Constant(True), [*tests, *statement.body], []), statement)]
+
+
+def _branch(statement: ast.If) -> list[ast.stmt] | None:
+    whole = _before(statement.test, [])
+    if whole is not None:
+        statement.test = whole.value
+        return [*whole.statements, statement]
+    tests = _all_of(statement.test)
+    if statement.orelse and sum(1 for each in statement.orelse for _ in ast.walk(each)) * len(tests) > _MOST_COPIED:
+        return None
+    made = statement.body
+    for each in reversed(tests):
+        before = _before(each, [])
+        if before is None:
+            return None
+        branch = ast.If(before.value, made, copy.deepcopy(statement.orelse))
+        made = [*before.statements, ast.copy_location(branch, each)]
+    return made
+
+
+def _all_of(test: ast.expr) -> list[ast.expr]:
+    return list(test.values) if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else [test]
+
+
+class _Taken(ast.NodeTransformer):
+    """Takes assignments out of an expression, those that are done first first."""
+
+    def __init__(self) -> None:
+        self.statements: list[ast.stmt] = []
+        self.value: ast.expr
+
+    def visit_NamedExpr(self, node: ast.NamedExpr) -> ast.expr:
+        self.generic_visit(node)
+        self.statements.append(ast.copy_location(ast.Assign([node.target], node.value), node))
+        return ast.copy_location(ast.Name(node.target.id, ast.Load()), node)
+
+
+def _before(value: ast.expr, others: list[ast.expr]) -> _Taken | None:
+    """The assignments of an expression and what is left of it; None if what stands before one could tell.
+
+    Parameters
+    ----------
+    value : ast.expr
+        The expression.
+    others : list of ast.expr
+        What else the statement evaluates.
+    """
+    nodes = list(ast.walk(value))
+    taken = [each for each in nodes if isinstance(each, ast.NamedExpr)]
+    names = [each.target.id for each in taken]
+    unsure = [part for each in nodes for part in _not_always_done(each)]
+    if len(set(names)) != len(names) or any(
+        isinstance(each, ast.NamedExpr) for part in unsure for each in ast.walk(part)
+    ):
+        return None
+    if any(isinstance(each, ast.Name) and each.id in names for other in others for each in ast.walk(other)):
+        return None
+    for each in taken:
+        inner = {id(part) for part in ast.walk(each)}
+        earlier = [part for part in nodes if isinstance(part, ast.expr) and id(part) not in inner
+                   and (part.lineno, part.col_offset) < (each.lineno, each.col_offset)
+                   and not any(other is each for other in ast.walk(part))]  # fmt: skip
+        if any(isinstance(part, ast.Name) and part.id == each.target.id for part in earlier):
+            return None
+        calls = any(isinstance(part, ast.Call) for part in ast.walk(each.value))
+        if any(isinstance(part, ast.Call) or (calls and isinstance(part, (ast.Subscript, ast.Name)))
+               for part in earlier if not _is_called(part, nodes)):  # fmt: skip
+            return None
+    made = _Taken()
+    made.value = made.visit(value)
+    return made
+
+
+def _is_called(part: ast.expr, nodes: list[ast.AST]) -> bool:
+    """Whether an expression names the function of a call, as `np.sqrt` does."""
+    return any(isinstance(each, ast.Call) and any(inner is part for inner in ast.walk(each.func)) for each in nodes)
+
+
+def _not_always_done(node: ast.AST) -> list[ast.AST]:
+    if isinstance(node, ast.BoolOp):
+        return list(node.values[1:])
+    if isinstance(node, ast.IfExp):
+        return [node.body, node.orelse]
+    if isinstance(node, ast.Compare):
+        return list(node.comparators[1:])
+    if isinstance(node, (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
+        return [node]
+    return []

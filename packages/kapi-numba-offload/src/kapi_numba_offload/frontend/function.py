@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from kapi_numba_offload._numba_compat import CPUDispatcher, types
+from kapi_numba_offload.analysis.array_idioms import write_out
 from kapi_numba_offload.analysis.control_flow import own_nodes
 from kapi_numba_offload.analysis.effects import may_store
-from kapi_numba_offload.analysis.forms_of_arrays import write_out
 from kapi_numba_offload.analysis.kinds import ANY, GENERATOR, SCALAR, ArrayKind, Kind, Kinds, TupleKind
 from kapi_numba_offload.analysis.names import Names
 from kapi_numba_offload.analysis.normal_form import normalised

@@ -13,9 +13,8 @@ import kapi_runtime
 from kapi_numba_offload.analysis.names import Names
 from kapi_numba_offload.elements.shares import POSITION_LINES
 from kapi_numba_offload.loops.body.scalar_functions import as_scalar_function
-from kapi_numba_offload.loops.body.state import ArrayFacts
 from kapi_numba_offload.loops.body.statements import BodyRewriter
-from kapi_numba_offload.loops.body.views import HELPERS
+from kapi_numba_offload.loops.body.views import HELPERS, ArrayFacts
 from kapi_numba_offload.loops.loop_syntax import LoopSyntax, variables_of
 from kapi_numba_offload.loops.privatization import BLOCK, PrivatizedBody
 from kapi_sim.language.source import remember_tree

@@ -19,8 +19,9 @@ from kapi_numba_offload.elements.reductions import combine
 from kapi_numba_offload.elements.shares import rows_of, shares_of
 from kapi_numba_offload.loops.body.numba_numbers import NumbaFloats, strong_numbers
 from kapi_numba_offload.loops.body.private_arrays import lengths_of
-from kapi_numba_offload.loops.body.state import ArrayFacts, NotInKernelError, stored_to
+from kapi_numba_offload.loops.body.state import NotInKernelError, stored_to
 from kapi_numba_offload.loops.body.statements import BodyRewriter
+from kapi_numba_offload.loops.body.views import ArrayFacts
 from kapi_numba_offload.loops.coarsening import has_long_rows, may_coarsen, traversed_rows
 from kapi_numba_offload.loops.host.host_loop import HostLoop
 from kapi_numba_offload.loops.loop_kernel import LoopFunctions

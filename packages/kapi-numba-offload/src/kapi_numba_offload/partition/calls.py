@@ -11,7 +11,7 @@ import numpy as np
 from kapi_numba_offload._numba_compat import overload_of, type_key
 from kapi_numba_offload.analysis.effects import CHANGES
 from kapi_numba_offload.analysis.numpy_functions import function_named, status
-from kapi_numba_offload.analysis.signatures import as_dpnp_takes_it
+from kapi_numba_offload.analysis.numpy_signatures import as_dpnp_takes_it
 from kapi_numba_offload.elements.operands import require_held
 from kapi_numba_offload.partition.argument_texts import ArgumentTexts
 from kapi_numba_offload.regions.histogram import histogram

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kapi_numba_offload.analysis.signatures import as_dpnp_takes_it
+from kapi_numba_offload.analysis.numpy_signatures import as_dpnp_takes_it
 from kapi_numba_offload.run.usm import LIBRARY, DpnpArray
 
 __all__ = ["argmax", "argmin"]

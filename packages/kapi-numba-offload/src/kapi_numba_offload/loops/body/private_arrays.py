@@ -11,8 +11,9 @@ import numpy as np
 
 from kapi_numba_offload.analysis.names import UNKNOWN, Names
 from kapi_numba_offload.analysis.numpy_functions import numpy_name
-from kapi_numba_offload.loops.body.state import ArrayFacts, BodyState, NotInKernelError
+from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError
 from kapi_numba_offload.loops.body.syntax_parts import attribute, variable
+from kapi_numba_offload.loops.body.views import ArrayFacts
 
 __all__ = ["lengths_of", "private_array"]
 

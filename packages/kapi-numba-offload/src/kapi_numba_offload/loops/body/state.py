@@ -6,17 +6,14 @@ import ast
 import builtins
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
-
-import numpy as np
 
 from kapi_numba_offload.analysis.names import UNKNOWN, Names
 from kapi_numba_offload.analysis.numpy_functions import numpy_name
-from kapi_numba_offload.loops.body.lower_bounds import LowerBounds
+from kapi_numba_offload.loops.body.index_analysis import LowerBounds
 from kapi_numba_offload.loops.body.syntax_parts import variable
-from kapi_numba_offload.loops.body.views import ArrayPart, Rows
+from kapi_numba_offload.loops.body.views import ArrayFacts, ArrayPart, Rows
 
-__all__ = ["ArrayFacts", "BodyState", "NotANumberError", "NotInKernelError", "stored_to"]
+__all__ = ["BodyState", "NotANumberError", "NotInKernelError", "stored_to"]
 
 
 class NotInKernelError(Exception):
@@ -30,23 +27,6 @@ class NotInKernelError(Exception):
 
 class NotANumberError(NotInKernelError):
     """An array, or a part of one, where a kernel needs a number."""
-
-
-class ArrayFacts:
-    """What a kernel is made for, of one array.
-
-    Parameters
-    ----------
-    dtype : numpy.dtype or None
-        Type of its elements; None for a work-item's own array, whose type the kernel's inference finds.
-    ones : sequence of bool or None
-        For each axis whether it has one element; None if that is not known.
-    """
-
-    __slots__ = ("dtype", "ones")
-
-    def __init__(self, dtype: np.dtype[Any] | None, ones: Sequence[bool | None]) -> None:
-        self.dtype, self.ones = dtype, tuple(ones)
 
 
 class BodyState:

@@ -15,18 +15,17 @@ import numba
 import numpy as np
 
 from kapi_numba_offload.analysis.names import Names
-from kapi_numba_offload.loops.body.extrema import Extremum, extremum_of
-from kapi_numba_offload.loops.body.index_facts import IndexFacts
-from kapi_numba_offload.loops.body.inlining import Inliner
+from kapi_numba_offload.loops.body.atomic_updates import Extremum, SharedElements, added_values, as_update, extremum_of
+from kapi_numba_offload.loops.body.index_analysis import IndexFacts
 from kapi_numba_offload.loops.body.loops_over_rows import as_loop_over_indices
+from kapi_numba_offload.loops.body.passes.inlining import Inliner
+from kapi_numba_offload.loops.body.passes.rename_to_ssa import with_versions
+from kapi_numba_offload.loops.body.passes.scalarize_tuples import without_tuples_of_parts
 from kapi_numba_offload.loops.body.private_arrays import private_array
 from kapi_numba_offload.loops.body.row_expressions import RowExpressions
-from kapi_numba_offload.loops.body.shared_elements import SharedElements, added_values, as_update
-from kapi_numba_offload.loops.body.state import ArrayFacts, BodyState, NotInKernelError
+from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError
 from kapi_numba_offload.loops.body.syntax_parts import call_of, variable
-from kapi_numba_offload.loops.body.tuples_of_parts import without_tuples_of_parts
-from kapi_numba_offload.loops.body.versions import with_versions
-from kapi_numba_offload.loops.body.views import ArrayPart, Rows
+from kapi_numba_offload.loops.body.views import ArrayFacts, ArrayPart, Rows
 
 __all__ = ["BodyRewriter"]
 

@@ -17,7 +17,7 @@ from kapi_numba_offload.loops.body.syntax_parts import or_zero
 from kapi_types.kernel_typing import numba_integers
 from kapi_types.kernel_typing.library import index_functions, number_functions
 
-__all__ = ["HELPERS", "FixedAxis", "FreeAxis", "RowLeaf", "Rows", "ArrayPart", "number_leaf"]
+__all__ = ["HELPERS", "ArrayFacts", "FixedAxis", "FreeAxis", "RowLeaf", "Rows", "ArrayPart", "number_leaf"]
 
 
 HELPERS: dict[str, Any] = {
@@ -28,6 +28,23 @@ HELPERS: dict[str, Any] = {
     **{f"kapi_array_{name}": number_functions.OPERATORS[name] for name in OPERATORS.values()},
 }
 """What the rewritten body names beside what its author does."""
+
+
+class ArrayFacts:
+    """What a kernel is made for, of one array.
+
+    Parameters
+    ----------
+    dtype : numpy.dtype or None
+        Type of its elements; None for a work-item's own array, whose type the kernel's inference finds.
+    ones : sequence of bool or None
+        For each axis whether it has one element; None if that is not known.
+    """
+
+    __slots__ = ("dtype", "ones")
+
+    def __init__(self, dtype: np.dtype[Any] | None, ones: Sequence[bool | None]) -> None:
+        self.dtype, self.ones = dtype, tuple(ones)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,7 @@ import numba
 import numpy as np
 
 from kapi_numba_offload._numba_compat import as_dtype, is_container, is_untyped, numba_call, typeof, types
-from kapi_numba_offload.analysis.aliases import has_aliases
-from kapi_numba_offload.analysis.effects import has_effects
+from kapi_numba_offload.analysis.effects import has_aliases, has_effects
 from kapi_numba_offload.analysis.element_dtypes import Dtypes, as_numpy_has_it, dtypes_after
 from kapi_numba_offload.analysis.names import Names
 from kapi_numba_offload.loops.host.called_functions import CalledFunction, as_host_has_it

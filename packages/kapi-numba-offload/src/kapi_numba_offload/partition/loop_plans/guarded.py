@@ -6,8 +6,7 @@ import ast
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kapi_numba_offload.analysis.aliases import has_aliases
-from kapi_numba_offload.analysis.effects import has_effects
+from kapi_numba_offload.analysis.effects import has_aliases, has_effects
 from kapi_numba_offload.analysis.kinds import ANY, SCALAR, ArrayKind, Kind, may_have_axes
 from kapi_numba_offload.loops.host.host_loop import HostLoop
 from kapi_numba_offload.loops.host.small_loops import SmallLoop

@@ -8,8 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from kapi_numba_offload._numba_compat import CPUDispatcher, has_overloads, is_generic
-from kapi_numba_offload.analysis.aliases import returns_new_values
-from kapi_numba_offload.analysis.effects import has_effects
+from kapi_numba_offload.analysis.effects import has_effects, returns_new_values
 from kapi_numba_offload.analysis.kinds import SCALAR, ArrayKind, Kind, is_number_type, kinds_within, may_have_axes
 from kapi_numba_offload.analysis.names import UNKNOWN, Names
 from kapi_numba_offload.analysis.numpy_functions import numpy_name

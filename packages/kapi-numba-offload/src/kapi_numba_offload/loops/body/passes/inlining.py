@@ -14,13 +14,12 @@ from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
 
-from kapi_numba_offload.analysis.call_arguments import given_arguments
 from kapi_numba_offload.analysis.names import UNKNOWN, Names
-from kapi_numba_offload.analysis.normal_form import normalised
+from kapi_numba_offload.analysis.normal_form import given_arguments, normalised
 from kapi_numba_offload.analysis.numpy_functions import numpy_name
 from kapi_numba_offload.analysis.source import parsed_function
-from kapi_numba_offload.loops.body.lower_bounds import LowerBounds
-from kapi_numba_offload.loops.body.returns import with_result
+from kapi_numba_offload.loops.body.index_analysis import LowerBounds
+from kapi_numba_offload.loops.body.passes.returns import with_result
 from kapi_numba_offload.loops.body.state import NotInKernelError
 
 __all__ = ["Inliner"]

@@ -1,0 +1,1 @@
+"""Passes over the body of a loop before its rows are lowered to elements."""
