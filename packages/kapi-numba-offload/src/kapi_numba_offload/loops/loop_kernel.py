@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import FunctionType
 from typing import Any
 
+import numba
 import numpy as np
 
 import kapi_runtime
+from kapi_numba_offload._numba_compat import DUFunc
 from kapi_numba_offload.analysis.names import Names
 from kapi_numba_offload.elements.shares import POSITION_LINES
-from kapi_numba_offload.loops.body.scalar_functions import as_scalar_function
-from kapi_numba_offload.loops.body.statements import BodyRewriter
+from kapi_numba_offload.loops.body.pipeline import LoweredBody, lower_body
 from kapi_numba_offload.loops.body.views import HELPERS, ArrayFacts
 from kapi_numba_offload.loops.loop_syntax import LoopSyntax, variables_of
 from kapi_numba_offload.loops.privatization import BLOCK, PrivatizedBody
@@ -41,23 +42,28 @@ class LoopFunctions:
         outside = {**function.__globals__, **names.closure}
         self._globals = {
             **outside,
-            **{name: as_scalar_function(outside[name]) for name in read & outside.keys()},
+            **{name: _as_scalar_function(outside[name]) for name in read & outside.keys()},
             **HELPERS,
             "kapi_AtomicRef": kapi_runtime.AtomicRef,
             "kapi_PrivateArray": kapi_runtime.PrivateArray,
         }
 
-    def rewriter(
+    def lowered_body(
         self,
         arrays: Mapping[str, ArrayFacts],
         lower: Mapping[str, int],
         constants: Mapping[str, int],
         integers: Iterable[str],
-    ) -> BodyRewriter:
-        """What rewrites the body, for such arrays, variables that are never below numbers, lengths and integers."""
+        *,
+        has_numba_floats: bool,
+    ) -> LoweredBody:
+        """The body for such arrays, variables that are never below numbers, lengths and integers."""
         parallel = [axis.variable for axis in self._syntax.axes]
         kept = {*self._syntax.captured, *self._syntax.reductions}
-        made = BodyRewriter(self._names, arrays, lower, self._syntax.body, constants, parallel, integers, kept)
+        made = lower_body(
+            self._names, arrays, lower, self._syntax.body, constants, parallel, integers, kept,
+            has_numba_floats=has_numba_floats,
+        )  # fmt: skip
         self._globals.update(made.outside)
         return made
 
@@ -230,6 +236,24 @@ def _strip_mine(loop: ast.For, second: Sequence[ast.stmt]) -> None:
     one.body += loop.body
     other.body = list(second)
     loop.target, loop.iter, loop.body = made.target, made.iter, made.body
+
+
+def _as_scalar_function(value: Any) -> Any:
+    """A function of `numba.vectorize` as one of numbers; any other value, and what has several loops, as it is."""
+    if not isinstance(value, DUFunc):
+        return value
+    function = numba.njit(value._dispatcher.py_func)
+    if not value._frozen:
+        return function
+    if len(value.types) != 1:
+        return value  # which loop it is depends on the numbers
+    own, _, made = value.types[0].partition("->")
+    names = [f"x{number}" for number in range(len(own))]
+    types = {f"t{number}": np.dtype(letter).type for number, letter in enumerate(own)}
+    given = ", ".join(f"t{number}({name})" for number, name in enumerate(names))
+    scope = {**types, "f": function, "t": np.dtype(made).type}
+    exec(f"def {value.__name__}({', '.join(names)}):\n    return t(f({given}))\n", scope)
+    return numba.njit(scope[value.__name__])
 
 
 class _ContinueToReturn(ast.NodeTransformer):

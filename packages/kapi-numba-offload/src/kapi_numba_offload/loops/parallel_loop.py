@@ -17,11 +17,18 @@ from kapi_numba_offload.analysis.names import Names
 from kapi_numba_offload.elements.array_integers import warn_of_integers
 from kapi_numba_offload.elements.reductions import combine
 from kapi_numba_offload.elements.shares import rows_of, shares_of
-from kapi_numba_offload.loops.body.numba_numbers import NumbaFloats, strong_numbers
+from kapi_numba_offload.loops.body.pipeline import LoweredBody
 from kapi_numba_offload.loops.body.private_arrays import lengths_of
 from kapi_numba_offload.loops.body.state import NotInKernelError, stored_to
-from kapi_numba_offload.loops.body.statements import BodyRewriter
 from kapi_numba_offload.loops.body.views import ArrayFacts
+from kapi_numba_offload.loops.captured_values import (
+    as_number,
+    as_tuples,
+    lower_bound,
+    only_read,
+    specialization_key,
+    strong_numbers,
+)
 from kapi_numba_offload.loops.coarsening import has_long_rows, may_coarsen, traversed_rows
 from kapi_numba_offload.loops.host.host_loop import HostLoop
 from kapi_numba_offload.loops.loop_kernel import LoopFunctions
@@ -33,7 +40,6 @@ from kapi_numba_offload.loops.privatization import (
     privatize_reductions,
     small_arrays,
 )
-from kapi_numba_offload.loops.short_lists import as_tuples, only_read
 from kapi_numba_offload.loops.simulated_loop import identities, simulate
 from kapi_numba_offload.run.kernel_launch import KernelLaunch
 from kapi_numba_offload.run.launching import launch
@@ -153,8 +159,8 @@ class ParallelLoop:
         object
             Values of the reductions; a single one as itself.
         """
-        captured = [_element(each) for each in captured]
-        initial = [_element(each) for each in initial]
+        captured = [as_number(each) for each in captured]
+        initial = [as_number(each) for each in initial]
         if self._numba_types:
             captured, initial = strong_numbers(captured), strong_numbers(initial)
         given, captured = captured, as_tuples(self.syntax.captured, captured, self._only_read)
@@ -267,9 +273,9 @@ class ParallelLoop:
         key = (
             coarsens,
             small,
-            tuple(_key(each) for each in captured),
+            tuple(specialization_key(each) for each in captured),
             tuple(type(each) if not isinstance(each, np.generic) else each.dtype for each in initial),
-            tuple(_lowest(bounds[at : at + 3]) for at in range(0, len(bounds), 3)),
+            tuple(lower_bound(bounds[at : at + 3]) for at in range(0, len(bounds), 3)),
             tuple(self._constants(captured).items()),
         )
         made = self._made.get(key)
@@ -302,7 +308,7 @@ class ParallelLoop:
         """Run the loop in the simulator, over copies of the arrays; it raises what it finds."""
         made = self._prepared(bounds, captured, initial, False)
         assert isinstance(made, _BuiltLoop)
-        _, body = self._rewritten(bounds, captured)
+        body = self._lowered(bounds, captured).statements
         simulate(self._functions, self.syntax, body, bounds, extents, captured, made.dtypes)
 
     def _make(
@@ -316,11 +322,12 @@ class ParallelLoop:
         names = self.syntax.captured
         arrays = self._arrays(captured)
         try:
-            rewriter, body = self._rewritten(bounds, captured)
-            pairs = {(one, other, False) for one in rewriter.late_reads for other in rewriter.stored_to}
+            lowered = self._lowered(bounds, captured)
+            body = lowered.statements
+            pairs = {(one, other, False) for one in lowered.late_reads for other in lowered.stored_to}
             disjoint = [
                 (names.index(one), names.index(other), may_be_one)
-                for one, other, may_be_one in sorted(pairs | rewriter.row_reads)
+                for one, other, may_be_one in sorted(pairs | lowered.row_reads)
                 if {one, other} <= arrays.keys()
             ]
             rows = traversed_rows(body, self.syntax.axes[-1].variable) & arrays.keys() if coarsens else ()
@@ -332,17 +339,17 @@ class ParallelLoop:
             found = build(body, captured, initial, len(bounds) // 3, is_coarsened, private)
             made = _BuiltLoop(*found, disjoint, is_coarsened, private, private_at)
         except NotInKernelError as error:
-            return Refusal("not-in-kernel", error.line, self._first_variable(), self._told(error))
+            return Refusal("not-in-kernel", error.line, self._first_variable(), self._with_line(error))
         except ProblemsFound as error:
             return Refusal("not-in-kernel", self.place.line, self._first_variable(), describe_problems(error.problems))
         except (KernelCompilationError, DtypeError) as error:
             return Refusal("not-in-kernel", self.place.line, self._first_variable(), str(error))
-        for line in sorted(rewriter.integers_of_arrays):
+        for line in sorted(lowered.integers_of_arrays):
             warn_of_integers(self.place, "fewer bits", line)
         return made
 
-    def _told(self, error: NotInKernelError) -> str:
-        """What a kernel lacks, with the author's line."""
+    def _with_line(self, error: NotInKernelError) -> str:
+        """The error's text, with the source line."""
         text = linecache.getline(self.place.filename, error.line).strip()
         return f"{error}: `{text}`" if text else str(error)
 
@@ -351,12 +358,11 @@ class ParallelLoop:
             name: each for name, each in zip(self.syntax.captured, captured, strict=True) if isinstance(each, DpnpArray)
         }
 
-    def _rewritten(self, bounds: Sequence[int], captured: Sequence[Any]) -> tuple[BodyRewriter, list[ast.stmt]]:
-        """The body with elements only, and what was found out on the way."""
+    def _lowered(self, bounds: Sequence[int], captured: Sequence[Any]) -> LoweredBody:
         lower = {
             axis.variable: low
             for number, axis in enumerate(self.syntax.axes)
-            if (low := _lowest(bounds[3 * number : 3 * number + 3])) is not None
+            if (low := lower_bound(bounds[3 * number : 3 * number + 3])) is not None
         }
         lower |= {
             name: 0
@@ -370,11 +376,8 @@ class ParallelLoop:
             for name, each in zip(self.syntax.captured, captured, strict=True)
             if isinstance(each, (int, np.integer, np.bool_))
         ]
-        rewriter = self._functions.rewriter(facts, lower, self._constants(captured), integers)
-        body = rewriter.run()
-        if self._numba_types:
-            body = [NumbaFloats().visit(each) for each in body]
-        return rewriter, body
+        constants = self._constants(captured)
+        return self._functions.lowered_body(facts, lower, constants, integers, has_numba_floats=self._numba_types)
 
     def _first_variable(self) -> str:
         return self.syntax.axes[0].variable
@@ -426,27 +429,3 @@ def _results(found: Sequence[Any], weak: Sequence[bool]) -> Any:
     """The values of reductions: what met no NumPy number is a number of Python's own."""
     values = [each.item() if is_python else each for each, is_python in zip(found, weak, strict=True)]
     return values[0] if len(values) == 1 else tuple(values)
-
-
-def _element(value: Any) -> Any:
-    """A 0-d array that a loop takes for a number, as a number."""
-    return host_copy(value)[()] if isinstance(value, DpnpArray) and value.ndim == 0 else value
-
-
-def _key(value: Any) -> Any:
-    if isinstance(value, DpnpArray):
-        return value.dtype, tuple([length == 1 for length in value.shape]), has_long_rows(value)
-    if isinstance(value, tuple):
-        return tuple(map(_key, value))
-    if isinstance(value, (int, np.integer)):
-        return type(value), bool(value >= 0)
-    return type(value)
-
-
-def _lowest(bounds: Sequence[int]) -> int | None:
-    """The lowest value of a loop variable, as far as kernels are told apart by it: 0, 1 to 4, or below."""
-    steps = range(*bounds)
-    if not steps:
-        return 0
-    low = min(steps[0], steps[-1])
-    return None if low < 0 else min(int(low), 4)

@@ -15,7 +15,7 @@ from kapi_numba_offload.loops.body.state import NotInKernelError
 from kapi_numba_offload.loops.body.syntax_parts import variable
 from kapi_numba_offload.loops.body.views import ArrayFacts, ArrayPart, FixedAxis
 
-__all__ = ["ATOMIC_METHODS", "Extremum", "SharedElements", "added_values", "as_update", "extremum_of"]
+__all__ = ["ATOMIC_METHODS", "Extremum", "AtomicUpdates", "added_values", "as_update", "extremum_of"]
 
 ATOMIC_METHODS: dict[type[ast.operator], str] = {
     ast.Add: "fetch_add", ast.Sub: "fetch_sub", ast.BitAnd: "fetch_and", ast.BitOr: "fetch_or", ast.BitXor: "fetch_xor",
@@ -47,8 +47,8 @@ class _Update:
     is_atomic: bool
 
 
-class SharedElements:
-    """Finds the updates that meet in one element, and writes them as atomic ones.
+class AtomicUpdates:
+    """Finds the updates that several iterations may do to one element, and makes them atomic.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ class SharedElements:
         self._stores: list[tuple[ast.stmt, ArrayPart]] = []
         self._reads: list[ArrayPart] = []
 
-    def take(self, statement: ast.AugAssign | ast.Assign, view: ArrayPart, values: Sequence[ast.expr]) -> None:
+    def add_update(self, statement: ast.AugAssign | ast.Assign, view: ArrayPart, values: Sequence[ast.expr]) -> None:
         """Note a statement that updates an element of `view` with values, as their author wrote them."""
         facts = self._arrays.get(view.array)
         if facts is None or facts.dtype is None:
@@ -76,12 +76,12 @@ class SharedElements:
         indices = _fixed(view)
         operation = type(statement.op) if isinstance(statement, ast.AugAssign) else ast.Add
         kind, is_sum = facts.dtype.kind, operation in (ast.Add, ast.Sub)
-        suits = all(map(self._facts.is_whole, values)) if kind in "iu" else is_sum
+        suits = all(map(self._facts.is_integer, values)) if kind in "iu" else is_sum
         has_atomic = operation in ATOMIC_METHODS
         is_atomic = has_atomic and facts.dtype.name in _DTYPES and suits
         self._updates[id(statement)] = _Update(statement, view.array, indices, has_atomic, is_atomic)
 
-    def keep(self, statement: ast.If, view: ArrayPart, extremum: Extremum) -> None:
+    def add_extremum(self, statement: ast.If, view: ArrayPart, extremum: Extremum) -> None:
         """Note a statement that keeps the larger or the smaller one of an element of `view` and a value."""
         facts = self._arrays.get(view.array)
         if facts is None or facts.dtype is None:
@@ -92,7 +92,7 @@ class SharedElements:
 
     def _is_held(self, value: ast.expr, dtype: np.dtype[Any]) -> bool:
         """Whether an integer type surely holds a value: what wraps around is no extremum."""
-        if not self._facts.is_whole(value):
+        if not self._facts.is_integer(value):
             return False
         if dtype.name == "int64":
             return True
@@ -107,33 +107,46 @@ class SharedElements:
         self._reads.append(view)
 
     def store(self, statement: ast.stmt, view: ArrayPart) -> None:
-        """Note a statement that stores to the element that `view` is, and is no update that `take` takes."""
+        """Note a statement that stores to the element that `view` is, and is no update of `add_update`."""
         if view.array in self._arrays:
             self._stores.append((statement, view))
 
-    def look(self, statement: ast.Assign, body: Sequence[ast.stmt]) -> None:
-        """Look at a statement that stores to an element, and may not be what updates it.
+    def check_plain_stores(self, body: Sequence[ast.stmt], value_of: Callable[[ast.expr], Any]) -> None:
+        """Check stores to elements that are no updates.
+
+        Parameters
+        ----------
+        body : sequence of ast.stmt
+            The loop's body, its rows not yet lowered.
+        value_of : callable
+            The value of a name outside of the function.
 
         Raises
         ------
         NotInKernelError
-            If the body reads the element as well, and other iterations may store to it.
+            If the body reads such an element as well, and other iterations may store to it.
         """
-        (target,) = statement.targets
-        assert isinstance(target, ast.Subscript)
-        name = target.value.id if isinstance(target.value, ast.Name) else None
-        indices = target.slice.elts if isinstance(target.slice, ast.Tuple) else [target.slice]
-        fixed = [each for each in indices if not isinstance(each, ast.Slice)]
-        if name not in self._arrays or not self._facts.may_meet(fixed):
-            return
-        spelled = ast.unparse(target)
-        reads = (each for part in body for each in ast.walk(part)
-                 if isinstance(each, ast.Subscript) and isinstance(each.ctx, ast.Load))  # fmt: skip
-        if any(ast.unparse(each) == spelled for each in reads):
-            raise NotInKernelError(_LOST.format(name), statement)
+        nodes = [each for statement in body for each in ast.walk(statement)]
+        updates = {
+            id(stored)
+            for each in nodes
+            if isinstance(each, (ast.Assign, ast.If)) and extremum_of(each, value_of) is not None
+            for stored in (each, *getattr(each, "body", ()))
+        }
+        reads = {
+            ast.unparse(each) for each in nodes if isinstance(each, ast.Subscript) and isinstance(each.ctx, ast.Load)
+        }
+        for each in nodes:
+            match each:
+                case ast.Assign([ast.Subscript(ast.Name(name), index) as target]) if name in self._arrays:
+                    indices = index.elts if isinstance(index, ast.Tuple) else [index]
+                    fixed = [axis for axis in indices if not isinstance(axis, ast.Slice)]
+                    is_update = id(each) in updates or as_update(each) is not None or added_values(each)
+                    if not is_update and self._facts.may_collide(fixed) and ast.unparse(target) in reads:
+                        raise NotInKernelError(_LOST.format(name), each)
 
-    def settled(self, statements: Sequence[ast.stmt]) -> list[ast.stmt]:
-        """The rewritten body, with atomics where updates meet.
+    def make_atomic(self, statements: Sequence[ast.stmt]) -> list[ast.stmt]:
+        """The lowered body, with atomics where updates of several iterations may be of one element.
 
         Raises
         ------
@@ -141,40 +154,43 @@ class SharedElements:
             If no atomic can do such an update.
         """
         for each in self._updates.values():
-            if not each.has_atomic and self._facts.may_meet(list(self._told(each).values())):
+            if not each.has_atomic and self._facts.may_collide(list(self._source_indices(each.indices).values())):
                 raise NotInKernelError(_LOST.format(each.array), each.statement)
         reads = {self._element(each) for each in self._reads}
         for statement, view in self._stores:
             # It may be read first, in a statement of its own.
-            if self._element(view) in reads and self._facts.may_meet(list(self._indices_told(_fixed(view)).values())):
+            if self._element(view) in reads and self._facts.may_collide(
+                list(self._source_indices(_fixed(view)).values())
+            ):
                 raise NotInKernelError(_LOST.format(view.array), statement)
         updates = {key: each for key, each in self._updates.items() if each.has_atomic}
-        shared = {name for name in {each.array for each in updates.values()} if not self._is_apart(name)}
+        shared = {name for name in {each.array for each in updates.values()} if not self._is_disjoint(name)}
         return _Atomics({key: each for key, each in updates.items() if each.array in shared}).block(statements)
 
-    def _told(self, update: _Update) -> dict[int, ast.expr]:
-        """The indices of an update in the author's variables, as far as one expression says what they are."""
-        return self._indices_told(update.indices)
-
-    def _indices_told(self, indices: Mapping[int, ast.expr]) -> dict[int, ast.expr]:
-        return {axis: _Told(self._made).visit(copy.deepcopy(each)) for axis, each in indices.items()}
+    def _source_indices(self, indices: Mapping[int, ast.expr]) -> dict[int, ast.expr]:
+        """Indices in the source's variables, as far as these have one value each."""
+        return {axis: _Inline(self._made).visit(copy.deepcopy(each)) for axis, each in indices.items()}
 
     def _element(self, view: ArrayPart) -> tuple[str, str]:
-        indices = self._indices_told(_fixed(view))
+        indices = self._source_indices(_fixed(view))
         return view.array, ", ".join(ast.unparse(ast.fix_missing_locations(each)) for each in indices.values())
 
-    def _is_apart(self, name: str) -> bool:
-        """Whether for each loop variable all sums into the array have one index in common that follows it."""
-        updates = [self._told(each) for each in self._updates.values() if each.array == name and each.has_atomic]
+    def _is_disjoint(self, name: str) -> bool:
+        """Whether for each loop variable all updates of the array have one index in common that is injective in it."""
+        updates = [
+            self._source_indices(each.indices)
+            for each in self._updates.values()
+            if each.array == name and each.has_atomic
+        ]
 
-        def is_told_apart(parallel: str) -> bool:
+        def distinguishes(parallel: str) -> bool:
             return any(
                 len({ast.unparse(each[axis]) if axis in each else None for each in updates}) == 1
-                and self._facts.follows(updates[0][axis], parallel)
+                and self._facts.is_injective(updates[0][axis], parallel)
                 for axis in updates[0]
             )
 
-        return all(map(is_told_apart, self._facts.parallel))
+        return all(map(distinguishes, self._facts.parallel))
 
 
 def _fixed(view: ArrayPart) -> dict[int, ast.expr]:
@@ -182,7 +198,7 @@ def _fixed(view: ArrayPart) -> dict[int, ast.expr]:
     return {number: axis.index for number, axis in enumerate(view.axes) if isinstance(axis, FixedAxis)}
 
 
-class _Told(ast.NodeTransformer):
+class _Inline(ast.NodeTransformer):
     """Expressions in the place of variables that the author has not."""
 
     def __init__(self, made: Mapping[str, Sequence[ast.expr]]) -> None:
@@ -193,7 +209,7 @@ class _Told(ast.NodeTransformer):
         if len({ast.unparse(each) for each in values}) != 1:
             return node
         rest = {name: each for name, each in self._made.items() if name != node.id}
-        made: ast.expr = _Told(rest).visit(copy.deepcopy(values[0]))
+        made: ast.expr = _Inline(rest).visit(copy.deepcopy(values[0]))
         return made
 
 

@@ -47,10 +47,10 @@ class IndexFacts:
             for node in ast.walk(statement):
                 self._note(node)
         whole = {name for name, facts in arrays.items() if facts.dtype is not None and facts.dtype.kind in "iub"}
-        self._whole = whole | {*parallel, *integers} | self._values.keys()
+        self._integers = whole | {*parallel, *integers} | self._values.keys()
         while found := {name for name, values in self._values.items()
-                        if name in self._whole and not all(map(self.is_whole, values))}:  # fmt: skip
-            self._whole -= found
+                        if name in self._integers and not all(map(self.is_integer, values))}:  # fmt: skip
+            self._integers -= found
 
     def _note(self, node: ast.AST) -> None:
         if isinstance(node, ast.Assign):
@@ -79,57 +79,57 @@ class IndexFacts:
             for number, each in enumerate(target.elts):
                 self._assigned(each, values[number] if values else None)
 
-    def is_whole(self, node: ast.expr | None) -> bool:
+    def is_integer(self, node: ast.expr | None) -> bool:
         """Whether a value is surely an integer: to add a fraction to an element is not to add its whole part."""
         if isinstance(node, ast.Constant):
             return type(node.value) in (int, bool)
         if isinstance(node, ast.Name):
             value = self._names.value(node)
-            return node.id in self._whole or type(value) in (int, bool) or isinstance(value, np.integer)
+            return node.id in self._integers or type(value) in (int, bool) or isinstance(value, np.integer)
         if isinstance(node, ast.Attribute):
-            return node.attr in _SIZES or (node.attr == "T" and self.is_whole(node.value))
+            return node.attr in _SIZES or (node.attr == "T" and self.is_integer(node.value))
         if isinstance(node, ast.Subscript):
-            return self.is_whole(node.value)
+            return self.is_integer(node.value)
         if isinstance(node, ast.BinOp):
             is_power = isinstance(node.op, ast.Pow)
             is_exact = not is_power or (isinstance(node.right, ast.Constant) and isinstance(node.right.value, int))
-            return is_exact and not isinstance(node.op, ast.Div) and all(map(self.is_whole, (node.left, node.right)))
+            return is_exact and not isinstance(node.op, ast.Div) and all(map(self.is_integer, (node.left, node.right)))
         if isinstance(node, ast.UnaryOp):
-            return isinstance(node.op, ast.Not) or self.is_whole(node.operand)
+            return isinstance(node.op, ast.Not) or self.is_integer(node.operand)
         if isinstance(node, ast.IfExp):
-            return self.is_whole(node.body) and self.is_whole(node.orelse)
+            return self.is_integer(node.body) and self.is_integer(node.orelse)
         if isinstance(node, ast.BoolOp):
-            return all(map(self.is_whole, node.values))
-        return isinstance(node, ast.Compare) or (isinstance(node, ast.Call) and self._is_whole_call(node))
+            return all(map(self.is_integer, node.values))
+        return isinstance(node, ast.Compare) or (isinstance(node, ast.Call) and self._is_integer_call(node))
 
-    def _is_whole_call(self, node: ast.Call) -> bool:
+    def _is_integer_call(self, node: ast.Call) -> bool:
         function = self._names.value(node.func)
         if function is UNKNOWN:
             return False
         if function in (int, len, bool) or (isinstance(function, type) and issubclass(function, np.integer)):
             return True
-        return function in (abs, min, max) and not node.keywords and all(map(self.is_whole, node.args))
+        return function in (abs, min, max) and not node.keywords and all(map(self.is_integer, node.args))
 
-    def follows(self, index: ast.expr, name: str) -> bool:
+    def is_injective(self, index: ast.expr, name: str) -> bool:
         """Whether an index has another value for each value of a loop variable, all else being equal."""
         if isinstance(index, ast.Name):
             return index.id == name
         if isinstance(index, ast.UnaryOp):
-            return isinstance(index.op, ast.USub) and self.follows(index.operand, name)
+            return isinstance(index.op, ast.USub) and self.is_injective(index.operand, name)
         if isinstance(index, ast.BinOp) and isinstance(index.op, (ast.Add, ast.Sub)):
             sides = (index.left, index.right)
-            return any(self.follows(own, name) and self._is_the_same(other)
+            return any(self.is_injective(own, name) and self._is_invariant(other)
                        for own, other in (sides, sides[::-1]))  # fmt: skip
         if isinstance(index, ast.BinOp) and isinstance(index.op, ast.Mult):
             sides = (index.left, index.right)
             return any(
-                self.follows(own, name) and isinstance(other, ast.Constant) and bool(other.value)
+                self.is_injective(own, name) and isinstance(other, ast.Constant) and bool(other.value)
                 for own, other in (sides, sides[::-1])
             )
         is_wrapped = isinstance(index, ast.Call) and isinstance(index.func, ast.Name)
-        return is_wrapped and index.func.id == "kapi_wrapped_index" and self.follows(index.args[0], name)  # type: ignore[attr-defined]
+        return is_wrapped and index.func.id == "kapi_wrapped_index" and self.is_injective(index.args[0], name)  # type: ignore[attr-defined]
 
-    def _is_the_same(self, node: ast.expr) -> bool:
+    def _is_invariant(self, node: ast.expr) -> bool:
         """Whether an expression has one value in all iterations: none assigns its variables."""
         return not any(
             isinstance(each, (ast.Call, ast.NamedExpr))
@@ -141,12 +141,12 @@ class IndexFacts:
             for each in ast.walk(node)
         )
 
-    def may_meet(self, indices: Sequence[ast.expr]) -> bool:
-        """Whether elements at indices are surely or by the data those of several iterations.
+    def may_collide(self, indices: Sequence[ast.expr]) -> bool:
+        """Whether several iterations may have the same elements at these indices, surely or by the data.
 
         Arithmetic of the loop variables is taken to give each iteration its own.
         """
-        if all(any(self.follows(each, name) for each in indices) for name in self.parallel):
+        if all(any(self.is_injective(each, name) for each in indices) for name in self.parallel):
             return False
         reached = [self._reached(each, frozenset()) for each in indices]
         return None in reached or not frozenset(self.parallel).issubset(frozenset().union(*filter(None, reached)))

@@ -39,19 +39,15 @@ class RowExpressions:
     ----------
     state : BodyState
         What is known of the body.
-
-    Attributes
-    ----------
     on_read : callable
         Is given each element that an expression reads.
     """
 
-    def __init__(self, state: BodyState) -> None:
-        self._state = state
+    def __init__(self, state: BodyState, on_read: Callable[[ArrayPart], None]) -> None:
+        self._state, self._on_read = state, on_read
         self.views = ViewReader(state)
         self._reductions = RowReductions(state)
         self._searches = Searches(state, self.rows, self.scalar)
-        self.on_read: Callable[[ArrayPart], None] = lambda view: None
 
     def view(self, node: ast.expr) -> ArrayPart | None:
         """The part of an array that an expression names, None if it names none."""
@@ -79,7 +75,7 @@ class RowExpressions:
             if view is not None:
                 if view.order:
                     raise NotANumberError("a part of an array where a number is needed", node)
-                self.on_read(view)
+                self._on_read(view)
                 return self.views.element(view, [])
             if self._may_be_array(node.value):
                 return self._of_unnamed(node)

@@ -73,10 +73,10 @@ class ViewReader:
             return self._state.views[name]
         if name in self._state.expressions:
             rows = self._state.expressions[name]
-            return _whole(name, [FreeAxis(zero(), one(), length, is_one)
+            return _full_part(name, [FreeAxis(zero(), one(), length, is_one)
                                  for length, is_one in zip(rows.lengths, rows.ones, strict=True)])  # fmt: skip
         ones = self._state.arrays[name].ones
-        return _whole(
+        return _full_part(
             name, [FreeAxis(zero(), one(), length_of(name, axis), is_one) for axis, is_one in enumerate(ones)]
         )
 
@@ -162,7 +162,7 @@ class ViewReader:
         return element
 
     def text(self, view: ArrayPart) -> str:
-        """The view, told apart from others of the same array."""
+        """A text for the view, distinct from that of others of the same array."""
         own = self._index(view, [variable("_")] * len(view.order))
         free = [None if isinstance(axis, FixedAxis) else index for axis, index in zip(view.axes, own, strict=True)]
         text, free_text = (
@@ -173,7 +173,7 @@ class ViewReader:
         self._free_texts[text] = free_text
         return text
 
-    def is_beside(self, text: str, other: str) -> bool:
+    def is_parallel_to(self, text: str, other: str) -> bool:
         """Whether two views of an array, by their texts, have the same axes, at indices of their own in the others.
 
         Then elements of the same index are one and the same, or no other element of either.
@@ -252,7 +252,7 @@ def _form(view: ArrayPart) -> tuple[Any, ...]:
     return view.array, view.order, [type(axis) for axis in view.axes], [axis.is_one for axis in view.free]
 
 
-def _whole(name: str, axes: list[FreeAxis]) -> ArrayPart:
+def _full_part(name: str, axes: list[FreeAxis]) -> ArrayPart:
     return ArrayPart(name, tuple(axes), tuple(range(len(axes))))
 
 

@@ -100,7 +100,7 @@ class Inliner:
 
     def _with_calls_reached(self, node: ast.stmt, depth: int) -> ast.stmt:
         """A statement whose calls of helpers are not always reached, with branches that say when they are."""
-        if depth >= _DEEPEST or not self._has_helper_on_a_way(node):
+        if depth >= _DEEPEST or not self._calls_conditionally(node):
             return node
         made: ast.stmt = node
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.IfExp):
@@ -115,7 +115,7 @@ class Inliner:
             made = ast.If(outer[0] if len(outer) == 1 else ast.BoolOp(ast.And(), outer), [inner], [])
         return ast.fix_missing_locations(ast.copy_location(made, node))
 
-    def _has_helper_on_a_way(self, node: ast.stmt) -> bool:
+    def _calls_conditionally(self, node: ast.stmt) -> bool:
         """Whether the condition of a statement, or a value that it chooses, calls a helper."""
         value = node.test if isinstance(node, (ast.While, ast.If)) else getattr(node, "value", None)
         if isinstance(node, ast.If) and not isinstance(value, ast.BoolOp):
@@ -248,8 +248,8 @@ def _all_of(test: ast.expr) -> list[ast.expr]:
 class _Calls(ast.NodeTransformer):
     """Puts variables in the place of calls, as long as nothing before a call may see what it changes."""
 
-    def __init__(self, inliner: Inliner, before: list[ast.stmt], depth: int, whole: ast.expr) -> None:
-        self._inliner, self._before, self._depth, self._whole = inliner, before, depth, whole
+    def __init__(self, inliner: Inliner, before: list[ast.stmt], depth: int, statement_value: ast.expr) -> None:
+        self._inliner, self._before, self._depth, self._value = inliner, before, depth, statement_value
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
         return node  # what is not reached is not called
@@ -266,8 +266,8 @@ class _Calls(ast.NodeTransformer):
         if helper is None:
             return node
         stores = self._inliner.stores(helper, set())
-        # What stands beside it may be what it stores to.
-        made = None if stores and node is not self._whole else self._inliner.written_out(helper, node, self._depth)
+        # The call may modify other operands of the expression.
+        made = None if stores and node is not self._value else self._inliner.written_out(helper, node, self._depth)
         if made is None:
             if stores and _updates(helper):
                 raise NotInKernelError(f"a call of {helper.syntax.name}, which updates elements", node)

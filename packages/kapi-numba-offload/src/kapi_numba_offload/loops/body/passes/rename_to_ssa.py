@@ -1,4 +1,4 @@
-"""Variables that are assigned several times one after the other, as one variable for each value.
+"""Renaming to static single assignment: one variable for each value of those that straight-line code assigns again.
 
 A name of a row may then be a name of another part afterwards, or of an expression: `row = row[1:]`, `row = row * 2`.
 """
@@ -9,13 +9,13 @@ import ast
 import copy
 from collections.abc import Iterable, Sequence
 
-__all__ = ["with_versions"]
+__all__ = ["rename_to_ssa"]
 
 _BLOCKS = ("body", "orelse")
 
 
-def with_versions(body: Sequence[ast.stmt], kept: Iterable[str]) -> list[ast.stmt]:
-    """The statements, changed in place: each value of such a variable has a name of its own.
+def rename_to_ssa(body: Sequence[ast.stmt], kept: Iterable[str]) -> list[ast.stmt]:
+    """Give each value of such a variable its own name; the statements are changed in place.
 
     Parameters
     ----------
@@ -35,16 +35,16 @@ def with_versions(body: Sequence[ast.stmt], kept: Iterable[str]) -> list[ast.stm
     return _block(list(body), body, kept)
 
 
-def _block(block: list[ast.stmt], whole: Sequence[ast.stmt], kept: set[str]) -> list[ast.stmt]:
+def _block(block: list[ast.stmt], body: Sequence[ast.stmt], kept: set[str]) -> list[ast.stmt]:
     for name in sorted(_assigned(block) - kept):
-        if _is_apart(name, block, whole):
+        if _is_straight_line(name, block, body):
             _rename(name, block)
     made = [part for each in block for part in _paired(each)]
     for statement in made:
         for field in _BLOCKS:
             inner = getattr(statement, field, None)
             if inner and not isinstance(statement, ast.FunctionDef):
-                setattr(statement, field, _block(inner, whole, kept))
+                setattr(statement, field, _block(inner, body, kept))
     return made
 
 
@@ -61,14 +61,14 @@ def _targets(statement: ast.stmt) -> list[str]:
     return [each.id for each in parts if isinstance(each, ast.Name)]
 
 
-def _is_apart(name: str, block: Sequence[ast.stmt], whole: Sequence[ast.stmt]) -> bool:
+def _is_straight_line(name: str, block: Sequence[ast.stmt], body: Sequence[ast.stmt]) -> bool:
     """Whether statements of the block itself alone assign the variable, several times, the first of what reads it."""
     assigning = [number for number, each in enumerate(block) if name in _targets(each)]
     if len(assigning) < 2:
         return False
     mentions = [each for statement in block for each in ast.walk(statement)
                 if isinstance(each, ast.Name) and each.id == name]  # fmt: skip
-    everywhere = sum(isinstance(each, ast.Name) and each.id == name for part in whole for each in ast.walk(part))
+    everywhere = sum(isinstance(each, ast.Name) and each.id == name for part in body for each in ast.walk(part))
     stored = sum(not isinstance(each.ctx, ast.Load) for each in mentions)
     if len(mentions) != everywhere or stored != sum(_targets(block[number]).count(name) for number in assigning):
         return False

@@ -1,6 +1,6 @@
-"""Tuples and lists of rows in a loop's body, as the rows that they have: kernels have tuples of numbers only.
+"""Scalarization of tuples and lists of rows: kernels have tuples of numbers only.
 
-`rows = a[i], b[i]` becomes a name for each row, and `for row in (a[i], b[i])` the body once for each.
+`rows = a[i], b[i]` becomes a name for each row, and `for row in (a[i], b[i])` is unrolled.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ import copy
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-__all__ = ["without_tuples_of_parts"]
+__all__ = ["scalarize_tuples"]
 
-_MOST = 8  # times that a body is written out
+_MAX_ITERATIONS = 8  # of a loop that is unrolled
 _FIELDS = ("body", "orelse")
 
 
-def without_tuples_of_parts(body: Sequence[ast.stmt], ranks: Mapping[str, int]) -> list[ast.stmt]:
-    """The statements, without the tuples that are written in them and have parts of arrays.
+def scalarize_tuples(body: Sequence[ast.stmt], ranks: Mapping[str, int]) -> list[ast.stmt]:
+    """Replace tuples that have parts of arrays by a variable for each part, and unroll loops over them.
 
     Parameters
     ----------
@@ -26,23 +26,25 @@ def without_tuples_of_parts(body: Sequence[ast.stmt], ranks: Mapping[str, int]) 
     ranks : mapping of str to int
         The rank of each array that the loop is given.
     """
-    return _WithoutTuples(body, ranks).block(body)
+    return _TupleScalarizer(body, ranks).block(body)
 
 
-class _WithoutTuples(ast.NodeTransformer):
+class _TupleScalarizer(ast.NodeTransformer):
     def __init__(self, body: Sequence[ast.stmt], ranks: Mapping[str, int]) -> None:
         nodes = [each for statement in body for each in ast.walk(statement)]
         stores = Counter(each.id for each in nodes if isinstance(each, ast.Name) and not isinstance(each.ctx, ast.Load))
         self._ranks = ranks
         self._once = {name for name, count in stores.items() if count == 1}
-        taken = {id(each.value) for each in nodes if isinstance(each, ast.Subscript) and _place(each) is not None}
+        taken = {
+            id(each.value) for each in nodes if isinstance(each, ast.Subscript) and _constant_index(each) is not None
+        }
         taken |= {id(each.iter) for each in nodes if isinstance(each, ast.For)}
         self._whole = {
             each.id
             for each in nodes
             if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load) and id(each) not in taken
         }
-        own = {id(inner) for each in nodes if isinstance(each, ast.For) for inner in _in_turns(each)}
+        own = {id(inner) for each in nodes if isinstance(each, ast.For) for inner in _loop_variables(each)}
         self._elsewhere = {each.id for each in nodes if isinstance(each, ast.Name) and id(each) not in own}
         self._rows: set[str] = set()
         self._named: dict[str, list[str]] = {}
@@ -69,8 +71,8 @@ class _WithoutTuples(ast.NodeTransformer):
                 ]
         if isinstance(node, ast.For) and not node.orelse and isinstance(node.target, (ast.Name, ast.Tuple)):
             parts = self._parts_of(node.iter)
-            if parts and len(parts) <= _MOST and not _leaves(node.body):
-                return [each for part in parts for each in self._turn(node, part)]
+            if parts and len(parts) <= _MAX_ITERATIONS and not _leaves(node.body):
+                return [each for part in parts for each in self._unrolled(node, part)]
         for field, value in ast.iter_fields(node):
             if field in _FIELDS and isinstance(value, list) and not isinstance(node, ast.FunctionDef):
                 setattr(node, field, self.block(value))
@@ -80,22 +82,22 @@ class _WithoutTuples(ast.NodeTransformer):
                 setattr(node, field, [self.visit(each) for each in value])
         return [node]
 
-    def _turn(self, node: ast.For, part: ast.expr) -> list[ast.stmt]:
-        """The body for one member; the loop's variables have other names in each turn, if only such loops have them."""
-        turn = copy.deepcopy(node)
+    def _unrolled(self, node: ast.For, part: ast.expr) -> list[ast.stmt]:
+        """The body for one member, with loop variables of its own unless other statements name them."""
+        iteration = copy.deepcopy(node)
         self._count += 1
-        for each in _in_turns(turn):
+        for each in _loop_variables(iteration):
             if each.id not in self._elsewhere:
-                each.id = f"kapi_turn{self._count}_{each.id}"
-        first = ast.copy_location(ast.Assign([turn.target], self.visit(copy.deepcopy(part))), node)
-        return [first, *self.block(turn.body)]
+                each.id = f"kapi_iteration{self._count}_{each.id}"
+        first = ast.copy_location(ast.Assign([iteration.target], self.visit(copy.deepcopy(part))), node)
+        return [first, *self.block(iteration.body)]
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
         """A member of such a tuple by its name."""
-        place = _place(node)
+        index = _constant_index(node)
         own = self._named.get(node.value.id) if isinstance(node.value, ast.Name) else None
-        if own is not None and place is not None and -len(own) <= place < len(own):
-            return ast.copy_location(ast.Name(own[place], node.ctx), node)
+        if own is not None and index is not None and -len(own) <= index < len(own):
+            return ast.copy_location(ast.Name(own[index], node.ctx), node)
         self.generic_visit(node)
         return node
 
@@ -121,7 +123,7 @@ class _WithoutTuples(ast.NodeTransformer):
         return not has_all and fixed < self._ranks.get(node.value.id, 0)
 
 
-def _place(node: ast.Subscript) -> int | None:
+def _constant_index(node: ast.Subscript) -> int | None:
     """The member that a constant index names."""
     index = node.slice
     is_negative = isinstance(index, ast.UnaryOp) and isinstance(index.op, ast.USub)
@@ -131,8 +133,8 @@ def _place(node: ast.Subscript) -> int | None:
     return -inner.value if is_negative else inner.value
 
 
-def _in_turns(loop: ast.For) -> list[ast.Name]:
-    """Where a loop has its own variables."""
+def _loop_variables(loop: ast.For) -> list[ast.Name]:
+    """The names in a loop that are its own variables."""
     own = {each.id for each in ast.walk(loop.target) if isinstance(each, ast.Name)}
     return [each for each in ast.walk(loop) if isinstance(each, ast.Name) and each.id in own]
 

@@ -8,124 +8,57 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numba
 import numpy as np
 
-from kapi_numba_offload.analysis.names import Names
-from kapi_numba_offload.loops.body.atomic_updates import Extremum, SharedElements, added_values, as_update, extremum_of
-from kapi_numba_offload.loops.body.index_analysis import IndexFacts
+from kapi_numba_offload.loops.body.atomic_updates import AtomicUpdates, Extremum, added_values, as_update, extremum_of
 from kapi_numba_offload.loops.body.loops_over_rows import as_loop_over_indices
-from kapi_numba_offload.loops.body.passes.inlining import Inliner
-from kapi_numba_offload.loops.body.passes.rename_to_ssa import with_versions
-from kapi_numba_offload.loops.body.passes.scalarize_tuples import without_tuples_of_parts
 from kapi_numba_offload.loops.body.private_arrays import private_array
 from kapi_numba_offload.loops.body.row_expressions import RowExpressions
 from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError
 from kapi_numba_offload.loops.body.syntax_parts import call_of, variable
-from kapi_numba_offload.loops.body.views import ArrayFacts, ArrayPart, Rows
+from kapi_numba_offload.loops.body.views import ArrayPart, Rows
 
-__all__ = ["BodyRewriter"]
+__all__ = ["RowLowering"]
 
 
-class BodyRewriter:
-    """Rewrites the body of a loop for arrays of known ranks.
+class RowLowering:
+    """Lowers statements over rows of arrays to loops over elements.
 
     Parameters
     ----------
-    names : Names
-        What the function's names mean.
-    arrays : mapping of str to ArrayFacts
-        The arrays that the body reads or writes.
-    lower : mapping of str to int
-        Variables that are never below a number: loop variables, and numbers known when the loop is launched.
-    body : sequence of ast.stmt
-        The loop's body.
-    constants : mapping of str to int, optional
-        Variables whose values the kernel is made for: the lengths of a work-item's own arrays.
-    parallel : sequence of str
-        The variables of the parallel loops.
-    integers : iterable of str
-        Variables from outside of the loop that are whole numbers.
-    kept : iterable of str
-        Variables that have a value before the loop, or after it.
+    state : BodyState
+        What is known of the body.
+    atomics : AtomicUpdates
+        Collects the accesses to elements.
 
     Attributes
     ----------
-    outside : dict
-        Names that the body has beside the function's own, and what they stand for.
-    late_reads, stored_to : set of str
-        Arrays whose elements are read later than the author says, and arrays that elements are stored to: no two of
-        them may share memory.
+    late_reads : set of str
+        Arrays whose elements are read later than in the source.
     row_reads : set of tuple
         Array that elements of a row are made of, array that the row is stored to, and whether both are the same part:
         if so, they may be the same view, and else they may share no memory.
     """
 
-    def __init__(
-        self,
-        names: Names,
-        arrays: Mapping[str, ArrayFacts],
-        lower: Mapping[str, int],
-        body: Sequence[ast.stmt],
-        constants: Mapping[str, int] | None = None,
-        parallel: Sequence[str] = (),
-        integers: Iterable[str] = (),
-        kept: Iterable[str] = (),
-    ) -> None:
-        ranks = {name: len(facts.ones) for name, facts in arrays.items()}
-        inliner = Inliner(names, ranks, body)
-        written = _without_unused_functions(inliner.block([copy.deepcopy(each) for each in body]))
-        self._body = with_versions(without_tuples_of_parts(written, ranks), (*arrays, *parallel, *kept))
-        self.outside = inliner.outside
-        names = names.with_outside(inliner.outside)
-        self._state = BodyState(names, arrays, lower, self._body, constants or {})
-        facts = IndexFacts(names, arrays, parallel, integers, self._body)
-        self._shared = SharedElements(arrays, facts, self._state.made)
-        self._names = names
-        self._expressions = RowExpressions(self._state)
+    def __init__(self, state: BodyState, atomics: AtomicUpdates) -> None:
+        self._state, self._atomics, self._names = state, atomics, state.names
+        self._expressions = RowExpressions(state, atomics.read)
         self._views = self._expressions.views
-        self._expressions.on_read = self._shared.read
-        self.stored_to = self._state.stored_to & set(arrays)
         self.late_reads: set[str] = set()
         self.row_reads: set[tuple[str, str, bool]] = set()
 
-    @property
-    def integers_of_arrays(self) -> set[int]:
-        """Lines with operations of rows of integers and Python integers, once the body is rewritten."""
-        return self._state.integers_of_arrays
-
-    def run(self) -> list[ast.stmt]:
-        """The body, rewritten.
+    def block(self, statements: Sequence[ast.stmt]) -> list[ast.stmt]:
+        """The statements, lowered.
 
         Raises
         ------
         NotInKernelError
-            If it cannot be written with elements.
+            If one cannot be written with elements.
         """
-        written = copy.deepcopy(self._body)
-        extrema = {
-            id(stored)
-            for statement in written
-            for each in ast.walk(statement)
-            if isinstance(each, (ast.Assign, ast.If)) and extremum_of(each, self._names.value) is not None
-            for stored in (each, *getattr(each, "body", ()))
-        }
-        for statement in written:
-            for each in ast.walk(statement):
-                if (
-                    isinstance(each, ast.Assign)
-                    and len(each.targets) == 1
-                    and isinstance(each.targets[0], ast.Subscript)
-                    and id(each) not in extrema
-                ):
-                    if as_update(each) is None and not added_values(each):
-                        self._shared.look(each, written)
-        return self._shared.settled(self._block(self._body))
-
-    def _block(self, statements: Sequence[ast.stmt]) -> list[ast.stmt]:
         made: list[ast.stmt] = []
         state = self._state
         for statement in statements:
@@ -151,12 +84,12 @@ class BodyRewriter:
             node.test = scalar(node.test)
             if len(self._state.before) != count:
                 raise NotInKernelError("a reduction in the condition of a while loop", node)
-            node.body = self._block(node.body)
+            node.body = self.block(node.body)
             return [node]
         if isinstance(node, ast.If):
             node.test = scalar(node.test)
-            node.body = self._block(node.body)
-            node.orelse = self._block(node.orelse) if node.orelse else []
+            node.body = self.block(node.body)
+            node.orelse = self.block(node.orelse) if node.orelse else []
             return [node]
         if isinstance(node, ast.Return):
             raise NotInKernelError("a return from within the loop", node)
@@ -200,8 +133,8 @@ class BodyRewriter:
             # In an iteration, one after another.
             node.iter.func = ast.copy_location(variable("range"), node.iter.func)
         self._state.lower.take_loop(node)
-        node.body = self._block(node.body)
-        node.orelse = self._block(node.orelse) if node.orelse else []
+        node.body = self.block(node.body)
+        node.orelse = self.block(node.orelse) if node.orelse else []
         return [node]
 
     # ------------------------------------------------------------------------------------------ assignments
@@ -221,9 +154,9 @@ class BodyRewriter:
                 return product or self._loops(view, value, self._expressions.rows(value), None, node)
             values = added_values(node)
             if values:
-                self._shared.take(node, view, values)
+                self._atomics.add_update(node, view, values)
             else:
-                self._shared.store(node, view)
+                self._atomics.store(node, view)
             node.targets = [self._views.stored(view, [], node)]
         elif isinstance(target, (ast.Tuple, ast.List)):
             node.targets = [self._stored_part(target, node)]
@@ -243,7 +176,7 @@ class BodyRewriter:
         element.ctx = ast.Load()
         test = ast.Compare(variable(name), [found.comparison()], [element])
         kept = ast.If(test, [ast.Assign([stored], variable(name))], [])
-        self._shared.keep(kept, view, found)
+        self._atomics.add_extremum(kept, view, found)
         for each in (first, kept):
             ast.fix_missing_locations(ast.copy_location(each, node))
         return [first, kept]
@@ -255,7 +188,7 @@ class BodyRewriter:
             view = self._expressions.view(target)
             if view is None or view.order:
                 raise NotInKernelError("an assignment of several parts of arrays at once", node)
-            self._shared.store(node, view)
+            self._atomics.store(node, view)
             return self._views.stored(view, [], node)
         return target
 
@@ -313,7 +246,7 @@ class BodyRewriter:
         rows = self._expressions.rows(node.value)
         if view.order:
             return self._loops(view, node.value, rows, node.op, node)
-        self._shared.take(node, view, [node.value])
+        self._atomics.add_update(node, view, [node.value])
         node.target, node.value = self._views.stored(view, [], node), self._expressions.scalar(node.value)
         return [node]
 
@@ -369,7 +302,7 @@ class BodyRewriter:
         if rows is not None and rows.mask is not None:
             raise NotInKernelError("an assignment of what a mask selects", node)
         if rows is not None and any(
-            name == view.array and text != spelled and not self._views.is_beside(text, spelled)
+            name == view.array and text != spelled and not self._views.is_parallel_to(text, spelled)
             for name, text in rows.arrays
         ):
             raise NotInKernelError("an assignment of one part of an array to another part of it", node)
@@ -390,14 +323,8 @@ class BodyRewriter:
         )
         inner = ast.copy_location(inner, node)
         if isinstance(inner, ast.AugAssign):
-            self._shared.take(inner, view, [value])
+            self._atomics.add_update(inner, view, [value])
         for counter, axis in zip(reversed(counters), reversed(view.free), strict=True):
             steps = call_of("range", copy.deepcopy(axis.length))
             inner = ast.copy_location(ast.For(ast.Name(counter, ast.Store()), steps, [inner], []), node)
         return [inner]
-
-
-def _without_unused_functions(body: Sequence[ast.stmt]) -> list[ast.stmt]:
-    """The body without definitions of functions whose calls have been written out."""
-    read = {each.id for statement in body for each in ast.walk(statement) if isinstance(each, ast.Name)}
-    return [each for each in body if not isinstance(each, ast.FunctionDef) or each.name in read]

@@ -1,0 +1,126 @@
+"""The passes over the body of a parallel loop, in order: from what its author wrote to statements over elements."""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kapi_numba_offload.analysis.names import Names
+from kapi_numba_offload.loops.body.atomic_updates import AtomicUpdates
+from kapi_numba_offload.loops.body.index_analysis import IndexFacts
+from kapi_numba_offload.loops.body.passes.inlining import Inliner
+from kapi_numba_offload.loops.body.passes.rename_to_ssa import rename_to_ssa
+from kapi_numba_offload.loops.body.passes.scalarize_tuples import scalarize_tuples
+from kapi_numba_offload.loops.body.row_lowering import RowLowering
+from kapi_numba_offload.loops.body.state import BodyState
+from kapi_numba_offload.loops.body.views import ArrayFacts
+
+__all__ = ["LoweredBody", "lower_body"]
+
+
+@dataclass(frozen=True, slots=True)
+class LoweredBody:
+    """The body of a loop with elements only.
+
+    Attributes
+    ----------
+    statements : list of ast.stmt
+        The body.
+    outside : dict
+        Names that it has and the function has not, and what they stand for.
+    late_reads, stored_to : set of str
+        Arrays whose elements are read later than in the source, and arrays that elements are stored to: no two of them
+        may share memory.
+    row_reads : set of tuple
+        As those of `RowLowering`.
+    integers_of_arrays : set of int
+        Lines with operations of rows of integers and Python integers, which have other types for Numba.
+    """
+
+    statements: list[ast.stmt]
+    outside: dict[str, Any]
+    late_reads: set[str]
+    stored_to: set[str]
+    row_reads: set[tuple[str, str, bool]]
+    integers_of_arrays: set[int]
+
+
+def lower_body(
+    names: Names,
+    arrays: Mapping[str, ArrayFacts],
+    lower: Mapping[str, int],
+    body: Sequence[ast.stmt],
+    constants: Mapping[str, int],
+    parallel: Sequence[str],
+    integers: Iterable[str],
+    live: Iterable[str],
+    *,
+    has_numba_floats: bool,
+) -> LoweredBody:
+    """Lower the body of a loop for arrays of known ranks.
+
+    Parameters
+    ----------
+    names : Names
+        What the function's names mean.
+    arrays : mapping of str to ArrayFacts
+        The arrays that the body reads or writes.
+    lower : mapping of str to int
+        Variables that are never below a number: loop variables, and numbers known when the loop is launched.
+    body : sequence of ast.stmt
+        The loop's body.
+    constants : mapping of str to int
+        Variables whose values the kernel is made for: the lengths of a work-item's own arrays.
+    parallel : sequence of str
+        The variables of the parallel loops.
+    integers : iterable of str
+        Variables from outside of the loop that are integers.
+    live : iterable of str
+        Variables that have a value before the loop, or after it.
+    has_numba_floats : bool
+        Whether float literals are float64, as Numba has them.
+
+    Raises
+    ------
+    NotInKernelError
+        If it cannot be written with elements.
+    """
+    ranks = {name: len(facts.ones) for name, facts in arrays.items()}
+    inliner = Inliner(names, ranks, body)
+    statements = inliner.block([copy.deepcopy(each) for each in body])
+    statements = _without_unused_functions(statements)
+    statements = scalarize_tuples(statements, ranks)
+    statements = rename_to_ssa(statements, (*arrays, *parallel, *live))
+
+    names = names.with_outside(inliner.outside)
+    state = BodyState(names, arrays, lower, statements, constants)
+    atomics = AtomicUpdates(arrays, IndexFacts(names, arrays, parallel, integers, statements), state.made)
+    atomics.check_plain_stores(statements, names.value)
+    lowering = RowLowering(state, atomics)
+    statements = lowering.block(statements)
+    statements = atomics.make_atomic(statements)
+    if has_numba_floats:
+        statements = [_FloatPromotion().visit(each) for each in statements]
+    return LoweredBody(
+        statements, inliner.outside, lowering.late_reads, state.stored_to & set(arrays), lowering.row_reads,
+        state.integers_of_arrays,
+    )  # fmt: skip
+
+
+def _without_unused_functions(body: Sequence[ast.stmt]) -> list[ast.stmt]:
+    """The body without definitions of functions whose calls have been written out."""
+    read = {each.id for statement in body for each in ast.walk(statement) if isinstance(each, ast.Name)}
+    return [each for each in body if not isinstance(each, ast.FunctionDef) or each.name in read]
+
+
+class _FloatPromotion(ast.NodeTransformer):
+    """Makes float literals float64: Numba's numbers are strong, where the kernel language follows NumPy 2."""
+
+    def visit_Constant(self, node: ast.Constant) -> ast.expr:
+        if type(node.value) is not float:
+            return node
+        function = ast.Attribute(ast.Name("kapi_np", ast.Load()), "float64", ast.Load())
+        return ast.fix_missing_locations(ast.copy_location(ast.Call(function, [node], []), node))
