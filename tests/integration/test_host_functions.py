@@ -14,8 +14,7 @@ import pytest
 import kapi_numba_offload
 import kapi_types
 from kapi_sim import KernelCompilationError
-from kapi_sim.language import usm_structures
-from kapi_types.usm import views
+from kapi_types.usm import structures, views
 
 
 @pytest.fixture(autouse=True)
@@ -78,8 +77,8 @@ def test_dpnp_array_is_read_alike_from_its_structure_and_by_its_protocol(view):
     """The structure, and compiled code that reads it, agree with the attributes."""
     array = view(table())
     kapi_types.typeof_usm_array(array)
-    assert usm_structures.struct_key(array) is not None
-    assert usm_structures.struct_key(array.get_array()) == usm_structures.struct_key(array)
+    assert structures.struct_key(array) is not None
+    assert structures.struct_key(array.get_array()) == structures.struct_key(array)
     fields = kapi_types.array_fields(array)
     found, by_fields = numba.typeof(array), kapi_types.array_type(fields)
     assert found == numba.typeof(array.get_array())
@@ -98,16 +97,16 @@ def test_dpnp_array_behind_a_subclass_is_read_by_its_protocol():
     array = Named((2, 3), usm_type="shared")
     array[...] = 2
     assert numba.typeof(array) == numba.typeof(dpnp.ones((2, 3), usm_type="shared"))
-    assert usm_structures.struct_key(array) is None
+    assert structures.struct_key(array) is None
     assert same(array) is array
     assert rows(array) == 2 * np.sum(np.arange(1, 3)[:, None] * (10 * np.arange(3) + 1))
 
 
 def test_structure_of_dpnp_arrays_is_the_known_one():
-    """If this fails, dpnp has moved a field: arrays are read by their protocol until `usm_structures` is mended."""
+    """If this fails, dpnp has moved a field: arrays are read by their protocol until `structures` is mended."""
     array = table()
-    assert usm_structures.learn(array)
-    assert list(usm_structures.class_addresses) == [id(type(array)), id(type(array.get_array()))]
+    assert structures.learn(array)
+    assert list(structures.class_addresses) == [id(type(array)), id(type(array.get_array()))]
 
 
 @pytest.mark.parametrize("dtype", ["?", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8", "c8", "c16"])

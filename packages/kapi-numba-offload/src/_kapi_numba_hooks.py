@@ -98,7 +98,7 @@ def install() -> None:
     """Let `numba.njit` compile calls with USM arrays for offload. A second call changes nothing."""
     global _is_removed
     _is_removed = False
-    _kapi_types_hooks.install()
+    _kapi_types_hooks.register()
     _hook()
 
 

@@ -27,7 +27,7 @@ if sys.argv[1] == "with":
     assert _kapi_numba_hooks.is_installed()
 else:
     _kapi_numba_hooks.remove()
-    _kapi_types_hooks.remove()
+    _kapi_types_hooks.unregister()
 def tests_of(suite):
     for each in suite:
         if isinstance(each, unittest.TestSuite):

@@ -491,13 +491,13 @@ PROGRAM = source() + (
     "import sys, dpnp\n"
     "a = dpnp.ones(4, dtype='int64')\n"
     "kapi.call_kernel(kernel, kapi.Range(4), a)\n"
-    "print(int(a[0]), [name for name in ('numba', 'llvmlite', 'kapi_types') if name in sys.modules])\n"
+    "print(int(a[0]), [name for name in ('numba', 'llvmlite', 'kapi_types.arrays') if name in sys.modules])\n"
 )
 
 
 def test_second_process_needs_neither_numba_nor_llvm(folder, run_python):
     first, second = (run_python(PROGRAM) for _ in range(2))
-    assert first.stdout.strip() == "2 ['numba', 'llvmlite', 'kapi_types']", first.stderr
+    assert first.stdout.strip() == "2 ['numba', 'llvmlite', 'kapi_types.arrays']", first.stderr
     assert second.stdout.strip() == "2 []", second.stderr
 
 

@@ -22,7 +22,7 @@ import kapi_runtime as kapi
 from kapi_runtime.sycl import plan as plan_module
 from kapi_runtime.sycl import platform as platform_module
 from kapi_runtime.sycl.queues import keep_alive
-from kapi_sim.language.usm_fields import array_fields
+from kapi_types.usm.structures import array_fields
 
 SIZE = 1000
 

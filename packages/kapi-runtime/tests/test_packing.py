@@ -16,7 +16,7 @@ from kapi_runtime.launch.assumptions import is_small, require_assumptions
 from kapi_runtime.launch.overlaps import require_apart
 from kapi_runtime.sycl.plan import make_plan
 from kapi_sim import KapiError, Range
-from kapi_sim.language.usm_fields import ArrayFields
+from kapi_sim.language.array_memory import ArrayFields
 from kapi_spirv import SpirvTarget
 
 pytestmark = pytest.mark.usefixtures("native")

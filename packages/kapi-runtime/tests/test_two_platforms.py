@@ -11,7 +11,7 @@ import pytest
 import kapi_runtime as kapi
 from kapi_runtime.platform import installed
 from kapi_runtime.platform.entry import PlatformEntry
-from kapi_sim.language.usm_fields import ArrayFields
+from kapi_sim.language.array_memory import ArrayFields
 from kapi_sim.testing.reports import raises
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.lib.stride_tricks import as_strided
 
 import kapi_sim as kapi
-from kapi_sim.language.usm_fields import overlaps_itself
+from kapi_sim.language.array_memory import overlaps_itself
 from kapi_sim.testing.reports import raises
 
 

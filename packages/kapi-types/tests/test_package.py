@@ -40,11 +40,18 @@ def test_numba_compat_exports_what_it_imports():
 def test_import_brings_no_device_library():
     """The whole package, the kernel typing included, works without a device, a back end or code generation."""
     program = (
-        "import sys, kapi_types, kapi_types.kernel_typing;"
+        "import sys, kapi_types, kapi_types.kernel_typing; kapi_types.ArrayType;"
         "print(sorted({'dpctl', 'dpnp', 'kapi_spirv', 'kapi_runtime', 'kapi_sim.testing'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-W", "error", "-c", program], capture_output=True, text=True, timeout=300)
     assert (done.returncode, done.stdout.strip()) == (0, "[]"), done.stderr
+
+
+def test_structures_are_imported_without_numba():
+    """Launches of compiled kernels and the host API of kapi-runtime import them."""
+    program = "import sys, kapi_types.usm.structures; print({'numba', 'llvmlite'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300)
+    assert (done.returncode, done.stdout.strip()) == (0, "set()"), done.stderr
 
 
 def test_public_names_are_there():

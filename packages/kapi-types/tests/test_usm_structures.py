@@ -8,8 +8,8 @@ import numba
 import numpy as np
 import pytest
 
-from kapi_sim.language import usm_structures
 from kapi_types import typeof_usm_array
+from kapi_types.usm import structures
 
 FIELDS = ("ndim", "_pointer", "shape", "strides", "dtype", "flags", "usm_data", "sycl_queue", "usm_type")
 
@@ -17,15 +17,15 @@ FIELDS = ("ndim", "_pointer", "shape", "strides", "dtype", "flags", "usm_data", 
 def test_other_classes_are_read_by_their_protocol(usm_array):
     """A class of another library is asked once, and has no key."""
     array = usm_array(np.zeros(3))
-    assert not usm_structures.learn(array)
-    assert usm_structures.struct_key(array) is None
-    assert not usm_structures.learn(array)
+    assert not structures.learn(array)
+    assert structures.struct_key(array) is None
+    assert not structures.learn(array)
 
 
 @pytest.mark.parametrize("value", [None, 3, np.zeros(3)])
 def test_struct_key_of_other_values_is_none(value):
     """Nothing is read of a class that is not known."""
-    assert usm_structures.struct_key(value) is None
+    assert structures.struct_key(value) is None
 
 
 def make_moved():
@@ -49,7 +49,7 @@ def test_class_with_moved_fields_is_read_by_its_protocol():
     """Name and size are not enough: the fields of an array have to be where they are looked for."""
     array = make_moved()
     assert type(array).__basicsize__ == 88
-    assert not usm_structures.learn(array)
+    assert not structures.learn(array)
     assert str(typeof_usm_array(array)) == "usm_array(float64, 1d, C, device)"
 
 

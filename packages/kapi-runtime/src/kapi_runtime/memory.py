@@ -31,7 +31,7 @@ from kapi_runtime.platform.handles import HostEvent
 from kapi_runtime.platform.installed import platform_of_array
 from kapi_runtime.platform.interface import MemoryKind, Platform
 from kapi_sim.errors import DtypeError, ExecutionPlacementError, LimitError
-from kapi_sim.language.usm_fields import ArrayFields
+from kapi_sim.language.array_memory import ArrayFields
 from kapi_sim.short_repr import short_repr
 
 __all__ = ["asarray", "asnumpy", "copy", "device_array", "host_array", "like", "shared_array", "view"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 from kapi_sim import AddressSpace
-from kapi_sim.language.usm_fields import ArrayFields
+from kapi_sim.language.array_memory import ArrayFields
 from kapi_types._numba_compat import from_dtype, types
 
 __all__ = ["ArrayType", "array_type"]

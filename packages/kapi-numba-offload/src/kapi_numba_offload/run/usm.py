@@ -18,7 +18,7 @@ from dpnp.dpnp_array import dpnp_array
 from kapi_numba_offload.run.kept_memory import KINDS, memory_for
 from kapi_runtime.launch.overlaps import shares_memory
 from kapi_sim.finishing import finish
-from kapi_sim.language.usm_fields import may_share
+from kapi_sim.language.array_memory import may_share
 from kapi_types import array_fields, is_usm_array
 
 __all__ = [

@@ -23,7 +23,7 @@ from kapi_runtime.platform.interface import MemoryKind
 from kapi_runtime.platform.numba_cuda import NumbaCudaHost
 from kapi_runtime.platform.numba_cuda_arrays import HostReadableArray
 from kapi_sim.errors import DtypeError, LimitError
-from kapi_sim.language.usm_fields import ArrayFields
+from kapi_sim.language.array_memory import ArrayFields
 
 __all__ = ["CudaNumbaCuda"]
 

@@ -19,7 +19,7 @@ from kapi_runtime.cuda.native.cupy_arrays import cupy_reader
 from kapi_runtime.cuda.native.submission import NativeFunctions
 from kapi_runtime.cuda.native.torch_tensors import learned_layout, torch_reader
 from kapi_runtime.cuda.queues.queue import CudaQueue
-from kapi_sim.language.usm_fields import ArrayFields
+from kapi_sim.language.array_memory import ArrayFields
 
 __all__ = ["packing_of"]
 

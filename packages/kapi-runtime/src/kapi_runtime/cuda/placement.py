@@ -12,7 +12,7 @@ from kapi_runtime.cuda.devices.device import CudaDevice, describe_device, device
 from kapi_runtime.cuda.memory.arrays import Owner
 from kapi_runtime.cuda.queues.queue import CudaQueue, describe_queue
 from kapi_runtime.platform.placement import placement_error
-from kapi_sim.language.usm_fields import ArrayFields
+from kapi_sim.language.array_memory import ArrayFields
 
 __all__ = ["execution_queue"]
 

@@ -45,7 +45,7 @@ from kapi_runtime.platform.interface import (
 )
 from kapi_runtime.platform.placement import other_target_error
 from kapi_sim.errors import DeviceNotFoundError, DriverError, KernelLaunchError, message_of
-from kapi_sim.language.usm_fields import ArrayFields
+from kapi_sim.language.array_memory import ArrayFields
 from kapi_sim.short_repr import short_repr
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from kapi_runtime.cuda.queues.queue import CudaQueue
 from kapi_runtime.platform.interface import NativeArgument
 from kapi_sim import LocalAccessor
 from kapi_sim.errors import KernelLaunchError
-from kapi_sim.language.usm_fields import ArrayFields
+from kapi_sim.language.array_memory import ArrayFields
 
 __all__ = ["NativeArguments", "grid_of", "launched", "native_arguments", "shared_bytes", "submit"]
 

@@ -14,7 +14,7 @@ from kapi_runtime.platform.handles import HostEvent
 from kapi_runtime.platform.interface import Platform
 from kapi_runtime.platform.placement import placement_error
 from kapi_sim.errors import KernelLaunchError
-from kapi_sim.language.usm_fields import ArrayFields, may_share
+from kapi_sim.language.array_memory import ArrayFields, may_share
 
 __all__ = ["host_fields", "is_overlapping", "submit_copy", "view_of"]
 

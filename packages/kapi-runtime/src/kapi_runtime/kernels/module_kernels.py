@@ -16,8 +16,8 @@ from kapi_runtime.platform.interface import BuiltKernel, Platform
 from kapi_runtime.platform.whole import done_whole
 from kapi_sim import DtypeError, KernelLaunchError, NdRange, Range
 from kapi_sim.errors import code_of, message_of
+from kapi_sim.language.array_memory import ArrayFields
 from kapi_sim.language.launchable import parameters_for_launch
-from kapi_sim.language.usm_fields import ArrayFields
 from kapi_sim.short_repr import short_repr
 
 __all__ = ["ModuleKernel"]

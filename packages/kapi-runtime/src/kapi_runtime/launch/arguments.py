@@ -18,8 +18,8 @@ from kapi_runtime.platform.installed import nothing_installed, platform_of_array
 from kapi_runtime.platform.interface import Platform
 from kapi_runtime.platform.placement import placement_error
 from kapi_sim import DtypeError, LocalAccessor
+from kapi_sim.language.array_memory import ArrayFields, is_masked
 from kapi_sim.language.integers import require_64_bits
-from kapi_sim.language.usm_fields import ArrayFields, is_masked
 
 __all__ = ["Arguments", "packed_arguments", "placed", "read_arguments", "with_address"]
 

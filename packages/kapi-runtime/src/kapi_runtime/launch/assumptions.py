@@ -10,7 +10,7 @@ from kapi_lowering import KernelModule
 from kapi_lowering.target import SMALL_EXTENT
 from kapi_runtime.launch.arguments import Arguments
 from kapi_sim import KernelLaunchError, LimitError, LocalAccessor, NdRange, Range
-from kapi_sim.language.usm_fields import ArrayFields
+from kapi_sim.language.array_memory import ArrayFields
 
 __all__ = ["is_small", "require_assumptions"]
 

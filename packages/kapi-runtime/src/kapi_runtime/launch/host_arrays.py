@@ -22,7 +22,7 @@ from kapi_runtime.platform import current
 from kapi_runtime.platform.host_place import HostPlace, place_of_host_arrays, places
 from kapi_runtime.platform.interface import Allocation
 from kapi_sim.errors import ExecutionPlacementError, ImplicitCopyWarning
-from kapi_sim.language.usm_fields import ArrayFields, overlaps_itself
+from kapi_sim.language.array_memory import ArrayFields, overlaps_itself
 
 __all__ = ["HostArrays", "bits", "device_context", "on_device_context", "place_of_host_arrays"]
 

@@ -14,7 +14,7 @@ import numpy as np
 from kapi_lowering import KernelModule
 from kapi_runtime.launch.arguments import Arguments
 from kapi_sim import KernelLaunchError
-from kapi_sim.language.usm_fields import OVERLAPPING, ArrayFields, is_same_view, may_share
+from kapi_sim.language.array_memory import OVERLAPPING, ArrayFields, is_same_view, may_share
 
 __all__ = ["require_apart", "shares_memory"]
 

@@ -18,7 +18,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from kapi_sim.language.usm_structures import Object
+from kapi_types.usm.structures import Object
 
 __all__ = [
     "MACHINES",

@@ -18,7 +18,7 @@ from kapi_runtime.platform.dlpack import capsule_of
 from kapi_runtime.platform.interface import MemoryKind
 from kapi_runtime.platform.numba_cuda_arrays import NumbaCudaArray
 from kapi_sim.errors import DtypeError
-from kapi_sim.language.usm_fields import ArrayFields
+from kapi_sim.language.array_memory import ArrayFields
 from kapi_sim.short_repr import short_repr
 
 __all__ = ["ArrayFlags", "KapiArray"]

@@ -6,7 +6,7 @@ from typing import Any
 
 from kapi_runtime.platform import dlpack
 from kapi_runtime.platform.entry import PlatformEntry
-from kapi_sim.language.usm_fields import is_usm_array
+from kapi_sim.language.usm_protocol import is_usm_array
 
 __all__ = ["ENTRY"]
 

@@ -21,7 +21,7 @@ from kapi_runtime.sycl.native import submission
 from kapi_runtime.sycl.queues.chain import ordering_problem
 from kapi_runtime.sycl.queues.queue import default_queue
 from kapi_sim import environment
-from kapi_sim.language.usm_structures import learn
+from kapi_types.usm.structures import learn
 
 __all__ = ["findings", "versions"]
 

@@ -29,7 +29,7 @@ from kapi_runtime.sycl.queues.events import DpctlHostEvent, native_events
 from kapi_runtime.sycl.queues.keep_alive import TIDY_AFTER
 from kapi_runtime.sycl.queues.waiting import Pace
 from kapi_sim import KernelLaunchError, LocalAccessor
-from kapi_sim.language.usm_fields import array_fields
+from kapi_types.usm.structures import array_fields
 
 __all__ = ["SyclPlan", "make_plan"]
 

@@ -47,7 +47,9 @@ from kapi_runtime.sycl.queues import queue as queues
 from kapi_runtime.sycl.queues.queue import queue_of
 from kapi_runtime.sycl.queues.waiting import wait_for
 from kapi_sim.errors import KernelLaunchError, UsmAllocationError
-from kapi_sim.language.usm_fields import ArrayFields, array_fields, is_usm_array, structure_fields
+from kapi_sim.language.array_memory import ArrayFields
+from kapi_sim.language.usm_protocol import is_usm_array
+from kapi_types.usm.structures import array_fields, structure_fields
 
 if TYPE_CHECKING:
     from kapi_lowering import KernelModule, Target

@@ -9,7 +9,7 @@ import numpy as np
 
 from kapi_sim.errors import KernelLaunchError
 from kapi_sim.items.usm import HostCopy, element_addresses, is_usm_array, memory_span
-from kapi_sim.language.usm_fields import array_fields
+from kapi_sim.language.usm_protocol import protocol_fields
 from kapi_sim.short_repr import short_repr
 
 __all__ = ["Marks", "Uninitialised", "marked_arrays"]
@@ -63,7 +63,7 @@ class Uninitialised:
         self._arrays = arrays
         self._marks = Marks((_addresses_of(array), array.itemsize) for array in arrays)
         self._spans = [memory_span(array) for array in usm]
-        self._usm_marks = Marks((np.array(element_addresses(a)), array_fields(a).dtype.itemsize) for a in usm)
+        self._usm_marks = Marks((np.array(element_addresses(a)), protocol_fields(a).dtype.itemsize) for a in usm)
         self._written_usm: set[int] = set()
         self.written: set[int] = set()
 

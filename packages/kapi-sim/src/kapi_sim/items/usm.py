@@ -12,19 +12,19 @@ from typing import Any
 import numpy as np
 
 from kapi_sim.errors import DtypeError
-from kapi_sim.language.usm_fields import array_fields, is_usm_array
+from kapi_sim.language.usm_protocol import is_usm_array, protocol_fields
 
 __all__ = ["HostCopy", "copy_in", "copy_out_changed", "element_addresses", "is_usm_array", "memory_span"]
 
 
 def memory_span(value: Any) -> tuple[int, int]:
     """Return the lowest address that the array uses, and the end of the highest, in bytes."""
-    return array_fields(value).span
+    return protocol_fields(value).span
 
 
 def element_addresses(value: Any) -> list[int]:
     """Return the address of each element of the array, in bytes, the last axis the fastest."""
-    fields = array_fields(value)
+    fields = protocol_fields(value)
     addresses = np.full(fields.shape, fields.pointer, np.int64)
     for axis, (extent, stride) in enumerate(zip(fields.shape, fields.strides, strict=True)):
         steps = np.arange(extent) * (stride * fields.dtype.itemsize)

@@ -17,8 +17,9 @@ from kapi_sim.items.profile import Profile
 from kapi_sim.items.schedule_state import ScheduleState
 from kapi_sim.items.usm import HostCopy, copy_in, copy_out_changed, is_usm_array
 from kapi_sim.language import MAX_RANK, LocalAccessor, NdRange, Range
+from kapi_sim.language.array_memory import OVERLAPPING, is_masked, overlaps_itself
 from kapi_sim.language.integers import require_64_bits
-from kapi_sim.language.usm_fields import OVERLAPPING, array_fields, is_masked, overlaps_itself
+from kapi_sim.language.usm_protocol import protocol_fields
 from kapi_sim.memory.dialect import KAPI, Dialect
 from kapi_sim.memory.views import SaturatingArray
 from kapi_sim.settings.control import Settings
@@ -336,7 +337,7 @@ class _Binder:
         if id(value) in self.bound.usm:
             return
         try:
-            fields = array_fields(value)
+            fields = protocol_fields(value)
         except DtypeError as error:
             raise DtypeError(f"argument `{name}`: {error.message}", code=error.code) from None
         host = copy_in(value, name)

@@ -1,6 +1,6 @@
 """Between Python and compiled host functions: USM arrays, queues and events.
 
-An array is read from its structure where its class has the known layout (`kapi_sim.language.usm_structures`), else by
+An array is read from its structure where its class has the known layout (`kapi_types.usm.structures`), else by
 its protocol (`kapi_types.usm.views.host_fields`). Either way the compiled function holds a counted reference to the
 array object, and it gets the same object back where it returns the array as it came.
 """
@@ -13,11 +13,11 @@ from typing import Any
 
 from numba.extending import NativeValue, box, unbox
 
-from kapi_sim.language.usm_structures import C_CONTIGUOUS, DpnpArray, Object, UsmNdarray, class_addresses
 from kapi_types._numba_compat import as_dtype, cgutils
 from kapi_types.usm import views
 from kapi_types.usm.models import UsmArrayModel
 from kapi_types.usm.queue import EventType, QueueType, SyclObjectType
+from kapi_types.usm.structures import C_CONTIGUOUS, DpnpArray, Object, UsmNdarray, class_addresses
 from kapi_types.usm.usm_array import UsmArrayType
 
 __all__ = ["python_function"]

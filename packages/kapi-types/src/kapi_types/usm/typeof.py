@@ -1,4 +1,4 @@
-"""From a value in hand to its type in a function that runs on the host: USM arrays, queues and events."""
+"""Types of USM arrays, queues and events in functions that run on the host, from their values."""
 
 from __future__ import annotations
 
@@ -6,15 +6,17 @@ from collections.abc import Hashable
 from typing import Any
 
 import kapi_types.usm.attributes
-import kapi_types.usm.boxing  # noqa: F401  a type that Numba is told of can be compiled with
-from _kapi_types_hooks import quick_classes
-from kapi_sim.language.usm_structures import learn, struct_key
+import kapi_types.usm.boxing  # noqa: F401  functions that get such a type are compiled with these
 from kapi_types._numba_compat import Purpose, errors
 from kapi_types.arrays import array_type
 from kapi_types.usm.queue import SyclObjectType, sycl_object_type
+from kapi_types.usm.structures import learn, struct_key
 from kapi_types.usm.usm_array import UsmArrayType, array_fields, is_usm_array, is_usm_array_class, usm_kind
 
-__all__ = ["typeof_usm_array", "typeof_usm_value"]
+__all__ = ["quick_classes", "typeof_usm_array", "typeof_usm_value"]
+
+quick_classes: set[type] = set()
+"""Classes of arrays whose type the hook of dispatchers reads by `typeof_usm_array`, for Numba's `typeof` costs more."""
 
 _types: dict[Hashable, UsmArrayType] = {}
 
@@ -25,7 +27,7 @@ def typeof_usm_array(value: Any) -> UsmArrayType:
     Parameters
     ----------
     value : object
-        Any object with `__sycl_usm_array_interface__`; of dpnp's arrays, the structure is read in its place.
+        Any object with `__sycl_usm_array_interface__`; for dpnp's arrays, the structure is read instead.
 
     Returns
     -------
@@ -34,7 +36,7 @@ def typeof_usm_array(value: Any) -> UsmArrayType:
     Raises
     ------
     TypeError
-        If `value` is no such object, or its elements are nothing that a kernel can hold.
+        If `value` is no such object, or a kernel cannot hold its elements.
     """
     key: Hashable = struct_key(value)
     if key is None and is_usm_array_class(type(value)):
@@ -53,7 +55,7 @@ def typeof_usm_array(value: Any) -> UsmArrayType:
 
 
 def typeof_usm_value(value: Any, context: Any) -> UsmArrayType | SyclObjectType | None:
-    """What Numba's `typeof` asks: the type of a USM array, a queue or an event, or None for anything else.
+    """Return the type of a USM array, a queue or an event for Numba's `typeof`, or None for anything else.
 
     Raises
     ------

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from kapi_sim.language.usm_fields import ArrayFields, array_fields, is_usm_array, is_usm_array_class
+from kapi_sim.language.array_memory import ArrayFields
+from kapi_sim.language.usm_protocol import is_usm_array, is_usm_array_class
 from kapi_types._numba_compat import types
 from kapi_types.arrays import ArrayType
+from kapi_types.usm.structures import array_fields
 
 __all__ = [
     "ArrayFields",

@@ -13,7 +13,7 @@ from kapi_runtime.cuda.devices.device import CudaDevice, describe_device
 from kapi_runtime.cuda.queues.events import CudaEvent, recorded_event, wait_on_stream
 from kapi_runtime.cuda.queues.queue import CudaQueue
 from kapi_sim.errors import UsmAllocationError
-from kapi_sim.language.usm_fields import ArrayFields
+from kapi_sim.language.array_memory import ArrayFields
 
 __all__ = [
     "CudaMemory",

@@ -23,7 +23,7 @@ from kapi_runtime.platform.dlpack import CUDA, CUDA_HOST, CUDA_MANAGED, read_cap
 from kapi_runtime.platform.numba_cuda_arrays import HostReadableArray
 from kapi_runtime.platform.placement import placement_error
 from kapi_sim.errors import DtypeError
-from kapi_sim.language.usm_fields import ArrayFields, c_strides
+from kapi_sim.language.array_memory import ArrayFields, c_strides
 
 __all__ = ["Owner", "cuda_fields", "library_of", "ordinal_of_pointer"]
 

@@ -19,7 +19,7 @@ from kapi_runtime.cuda.queues.streams import LEGACY
 from kapi_runtime.platform.dlpack import CUDA, CUDA_HOST, CUDA_MANAGED
 from kapi_runtime.platform.kapi_array import KapiArray
 from kapi_sim.errors import DtypeError
-from kapi_sim.language.usm_fields import ArrayFields, c_strides
+from kapi_sim.language.array_memory import ArrayFields, c_strides
 
 __all__ = ["CudaArray", "array_of_fields", "new_cuda_array"]
 

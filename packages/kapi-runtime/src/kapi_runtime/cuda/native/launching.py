@@ -8,7 +8,7 @@ from typing import Any
 from kapi_runtime.cuda.native.structures import ArrayPair, ArrayRow, ArrayTable, CudaLaunch, CupyTable, TorchTable
 from kapi_runtime.native.language import address, at, c_function, c_pointer, elements, int32, native, words
 from kapi_runtime.platform.dlpack import CUDA, DlpackTensor
-from kapi_sim.language.usm_structures import Object
+from kapi_types.usm.structures import Object
 
 __all__ = ["ENTRY_POINTS", "SOURCES"]
 
@@ -184,5 +184,5 @@ ENTRY_POINTS = (send, read_cupy, read_torch)
 SOURCES = (
     "kapi_runtime.cuda.native.structures",
     "kapi_runtime.platform.dlpack",
-    "kapi_sim.language.usm_structures",
+    "kapi_types.usm.structures",
 )

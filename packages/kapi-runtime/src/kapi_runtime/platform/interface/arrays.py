@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
-from kapi_sim.language.usm_fields import ArrayFields
+from kapi_sim.language.array_memory import ArrayFields
 
 __all__ = ["ArrayReader"]
 

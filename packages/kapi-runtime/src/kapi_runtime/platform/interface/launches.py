@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 from kapi_runtime.platform.handles import HostEvent
 from kapi_runtime.platform.interface.programs import BuiltKernel
 from kapi_sim import LocalAccessor
-from kapi_sim.language.usm_fields import ArrayFields
+from kapi_sim.language.array_memory import ArrayFields
 
 if TYPE_CHECKING:
     from kapi_lowering import KernelModule

@@ -8,7 +8,7 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
-from kapi_sim.language.usm_fields import ArrayFields
+from kapi_sim.language.array_memory import ArrayFields
 
 __all__ = ["Allocation", "MemoryKind", "MemoryManager"]
 

@@ -13,7 +13,7 @@ from kapi_runtime.platform.installed import named
 from kapi_runtime.sycl.memory.usm_bytes import memory_at
 from kapi_runtime.sycl.queues.queue import queue_of
 from kapi_runtime.sycl.queues.waiting import wait_for
-from kapi_sim.language.usm_fields import array_fields
+from kapi_types.usm.structures import array_fields
 
 __all__ = ["copy_array", "copy_bytes"]
 

@@ -26,7 +26,7 @@ from kapi_runtime.sycl.memory.usm_bytes import memory_at
 from kapi_runtime.sycl.queues.queue import default_queue, describe_queue
 from kapi_runtime.sycl.queues.waiting import wait_for
 from kapi_sim.errors import DriverError, ExecutionPlacementError, UsmAllocationError
-from kapi_sim.language.usm_fields import ArrayFields
+from kapi_sim.language.array_memory import ArrayFields
 
 __all__ = ["asarray", "asnumpy", "like", "new", "submit_copy"]
 

@@ -22,8 +22,9 @@ from kapi_runtime.sycl.memory.usm_bytes import memory_at
 from kapi_runtime.sycl.queues.queue import default_queue, queue_of
 from kapi_runtime.sycl.queues.waiting import wait_for
 from kapi_sim.errors import ExecutionPlacementError
-from kapi_sim.language.usm_fields import ArrayFields, array_fields, c_strides
+from kapi_sim.language.array_memory import ArrayFields, c_strides
 from kapi_sim.short_repr import short_repr
+from kapi_types.usm.structures import array_fields
 
 __all__ = [
     "UsmArray",

@@ -9,7 +9,7 @@ import numpy as np
 from dpctl.memory import as_usm_memory
 
 from kapi_sim.errors import DtypeError
-from kapi_sim.language.usm_fields import ArrayFields
+from kapi_sim.language.array_memory import ArrayFields
 
 __all__ = ["memory_at", "require_memory"]
 

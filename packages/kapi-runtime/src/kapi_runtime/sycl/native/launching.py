@@ -208,6 +208,6 @@ SOURCES = (
     "kapi_runtime.sycl.native.ordering",
     "kapi_runtime.sycl.native.packing",
     "kapi_runtime.sycl.native.structures",
-    "kapi_sim.language.usm_fields",
-    "kapi_sim.language.usm_structures",
+    "kapi_sim.language.array_memory",
+    "kapi_types.usm.structures",
 )

@@ -18,8 +18,8 @@ from kapi_runtime.sycl.native.structures import (
     Row,
     World,
 )
-from kapi_sim.language import usm_fields
-from kapi_sim.language.usm_structures import C_CONTIGUOUS, DpnpArray, Object, Scalar, UsmNdarray
+from kapi_sim.language import array_memory
+from kapi_types.usm.structures import C_CONTIGUOUS, DpnpArray, Object, Scalar, UsmNdarray
 
 __all__ = ["match_and_pack", "world_at"]
 
@@ -38,10 +38,10 @@ Memory_GetQueueRef = c_function("Memory_GetQueueRef", address, address)
 DPCTLQueue_AreEq = c_function("DPCTLQueue_AreEq", uint8, address, address)
 
 # The rule of which arrays may be given to one launch, as the long way has it.
-span = native(usm_fields.span)
-may_share = native(usm_fields.may_share)
-is_between = native(usm_fields.is_between)
-is_same_view = native(usm_fields.is_same_view)
+span = native(array_memory.span)
+may_share = native(array_memory.may_share)
+is_between = native(array_memory.is_between)
+is_same_view = native(array_memory.is_same_view)
 
 
 @native

@@ -12,8 +12,8 @@ import numpy as np
 from kapi_lowering.target import SMALL_EXTENT
 from kapi_runtime.sycl.native import structures
 from kapi_runtime.sycl.native.structures import Pair, Row
-from kapi_sim.language.usm_structures import C_CONTIGUOUS, F_CONTIGUOUS, WRITABLE, Scalar, UsmNdarray, inner_array
 from kapi_spirv import Parameter, SpirvModule
+from kapi_types.usm.structures import C_CONTIGUOUS, F_CONTIGUOUS, WRITABLE, Scalar, UsmNdarray, inner_array
 
 __all__ = ["pair_rows", "plan_rows"]
 

@@ -7,7 +7,8 @@ import pytest
 
 import kapi_sim as kapi
 from kapi_sim.errors import DtypeError
-from kapi_sim.language.usm_fields import array_fields, is_between, may_share, span
+from kapi_sim.language.array_memory import is_between, may_share, span
+from kapi_sim.language.usm_protocol import protocol_fields
 from kapi_sim.testing.reports import raises
 
 
@@ -75,7 +76,7 @@ ARRAY = {"typestr": "<f8", "data": (ADDRESS, False), "shape": (4,), "strides": N
 )
 def test_description_of_no_array_is_refused(interface):
     with raises(DtypeError, "usm-array-interface", words=False):  # many are NumPy's and Python's
-        array_fields(Exporter(interface))
+        protocol_fields(Exporter(interface))
 
     @kapi.kernel
     def first(item: kapi.Item, a):
@@ -88,11 +89,11 @@ def test_description_of_no_array_is_refused(interface):
 
 def test_array_between_elements_is_refused():
     with raises(DtypeError, "array-misaligned"):
-        array_fields(Exporter({**ARRAY, "data": (ADDRESS + 3, False)}))
+        protocol_fields(Exporter({**ARRAY, "data": (ADDRESS + 3, False)}))
 
 
 @pytest.mark.parametrize("shape", [(0,), (4, 0), [4], (), (2, 2)])
 def test_description_of_an_array_is_taken(shape):
     """One without elements may be anywhere."""
-    assert array_fields(Exporter({**ARRAY, "shape": shape})).shape == tuple(shape)
-    assert array_fields(Exporter({**ARRAY, "data": (0, False), "shape": (0,)})).span == (0, 0)
+    assert protocol_fields(Exporter({**ARRAY, "shape": shape})).shape == tuple(shape)
+    assert protocol_fields(Exporter({**ARRAY, "data": (0, False), "shape": (0,)})).span == (0, 0)

@@ -1,11 +1,11 @@
-"""The objects of CPython, dpctl and dpnp in memory, said once for all who read them without a call.
+"""Memory layout of the objects of CPython, NumPy and dpnp, for code that reads them without a call; needs no Numba.
 
-Each structure is written as the C header that ships with the library declares it, so that C's rules place its fields.
-What the libraries publish a C function for is not here: it is asked.
+Each structure has the fields of the C header that ships with the library, and C's rules for their offsets.
+Where a library publishes a C function, that is called instead.
 
-dpnp publishes no C function for its arrays.  Their structure is used for the classes at hand only after views of one of
-their arrays have shown that each field is where it is expected.  Any other class, or the same class of a version that
-moved a field, is read by its protocol.
+dpnp publishes no C function for its arrays. Their structure is used for a class only after views of one of its arrays
+have shown that each field has the expected offset. Any other class, or the same class of a version that moved a field,
+is read by its protocol.
 """
 
 from __future__ import annotations
@@ -13,6 +13,9 @@ from __future__ import annotations
 import ctypes
 import sys
 from typing import Any, ClassVar
+
+from kapi_sim.language.array_memory import ArrayFields
+from kapi_sim.language.usm_protocol import protocol_fields
 
 __all__ = [
     "C_CONTIGUOUS",
@@ -22,17 +25,19 @@ __all__ = [
     "Object",
     "Scalar",
     "UsmNdarray",
+    "array_fields",
     "class_addresses",
     "inner_array",
     "learn",
     "struct_key",
+    "structure_fields",
 ]
 
 Fields = tuple[tuple[str, Any], ...]
 
 
 class Object(ctypes.Structure):
-    """What each object begins with: `PyObject` of CPython's ``object.h``."""
+    """Header of each object: `PyObject` of CPython's ``object.h``."""
 
     _fields_: ClassVar[Fields] = (("references", ctypes.c_ssize_t), ("type", ctypes.c_void_p))
 
@@ -40,7 +45,7 @@ class Object(ctypes.Structure):
 class Scalar(Object):
     """A number of NumPy, `PyDoubleScalarObject` and its like of its ``arrayscalars.h``; a complex number of Python."""
 
-    _fields_: ClassVar[Fields] = (("value", ctypes.c_uint64),)  # of any size; this is where it begins
+    _fields_: ClassVar[Fields] = (("value", ctypes.c_uint64),)  # of any size; the field marks its start
 
 
 class UsmNdarray(Object):
@@ -78,8 +83,33 @@ _refused: set[type] = set()
 _two_ints = ctypes.c_uint64.from_address
 
 
+def array_fields(value: Any) -> ArrayFields:
+    """Read the address, shape and strides of a USM array without waiting for the work that fills it.
+
+    The protocol's property waits for the queue of dpnp's arrays, their attributes do not. Other libraries' arrays are
+    read by the protocol.
+
+    Raises
+    ------
+    DtypeError
+        If `value` has no such attribute, or the attribute describes no array.
+    """
+    return structure_fields(value) or protocol_fields(value)
+
+
+def structure_fields(value: Any) -> ArrayFields | None:
+    """Read the fields of a dpnp array, or of the type that it wraps, without waiting for its queue; None for others."""
+    inner = value.get_array() if hasattr(value, "get_array") else value
+    # dpctl's memory objects have the pointer and the queue too, and are arrays of bytes by the protocol.
+    if not isinstance(getattr(inner, "_pointer", None), int) or not hasattr(inner, "strides"):
+        return None
+    return ArrayFields(
+        inner._pointer, inner.shape, inner.strides, inner.dtype, not inner.flags.writable, inner.sycl_queue
+    )
+
+
 def struct_key(value: Any) -> tuple[int, int, type] | None:
-    """What tells an array's type from others, read from its structure: equal keys are equal types.
+    """Return a key of an array's type, read from its structure: equal keys are equal types.
 
     Parameters
     ----------
@@ -101,7 +131,7 @@ def struct_key(value: Any) -> tuple[int, int, type] | None:
 
 
 def inner_array(value: Any) -> Any:
-    """Return the array whose structure tells what `value` is, or None if its class is not one that is known."""
+    """Return the array whose structure describes `value`, or None if the layout of its class is not known."""
     if not learn(value):
         return None
     inner: Any = value
@@ -109,7 +139,7 @@ def inner_array(value: Any) -> Any:
 
 
 def learn(value: Any) -> bool:
-    """Find out whether the class of `value` has the layout that this module describes, and use it from then on.
+    """Check whether the class of `value` has the layout that this module describes, and use it from then on.
 
     Parameters
     ----------
@@ -128,9 +158,9 @@ def learn(value: Any) -> bool:
     if cls in _refused:
         return False
     try:
-        inner = value._array_obj if any(each.__name__ == "dpnp_array" for each in cls.__mro__) else value
+        inner = value._array_obj if any(base.__name__ == "dpnp_array" for base in cls.__mro__) else value
         known = _is_laid_out(cls, inner, value)
-    except Exception:  # whatever a class of another make or version does, its arrays have their protocol
+    except Exception:  # a class of another library or version may raise anything; its arrays have the protocol
         known = False
     if not known:
         _refused.add(cls)
@@ -158,7 +188,7 @@ def _is_laid_out(cls: type, inner: Any, value: Any) -> bool:
 
 
 def _probes(inner: Any) -> list[Any]:
-    """Arrays of the same class and queue whose fields differ from each other in every respect."""
+    """Arrays of the same class and queue, no two of which have a field in common."""
     array = type(inner)
     plain = array((2, 3, 4), dtype="i2", buffer_ctor_kwargs={"queue": inner.sycl_queue})
     views = [
@@ -176,7 +206,7 @@ def _probes(inner: Any) -> list[Any]:
 
 
 def _fields_agree(array: Any) -> bool:
-    """Whether the structure says what the attributes say. Pointers are followed only once the numbers are right."""
+    """Whether the structure agrees with the attributes. Pointers are followed only once the numbers are right."""
     struct, flags = UsmNdarray.from_address(id(array)), array.flags
     if struct.rank != array.ndim or (struct.data or 0) != array._pointer or struct.base != id(array.usm_data):
         return False
