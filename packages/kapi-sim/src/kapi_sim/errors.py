@@ -89,7 +89,7 @@ class KapiError(Exception):
 
     @property
     def _render_traceback_(self) -> Callable[[], list[str]]:
-        """What IPython asks for the lines that it shows; absent where all frames are wanted."""
+        """The lines that IPython shows; absent where all frames are wanted."""
         if is_full():
             raise AttributeError("_render_traceback_")
         return lambda: rendered(self)
@@ -177,7 +177,7 @@ class ExecutionPlacementError(KapiError, ValueError):
 
 
 class Finding(NamedTuple):
-    """What is wrong with a part of a kernel, before its place is known.
+    """A problem of a part of a kernel, before its source location is known.
 
     Attributes
     ----------

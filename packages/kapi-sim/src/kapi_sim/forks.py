@@ -1,4 +1,4 @@
-"""What a process that is forked gets of its parent's work: all of it or nothing, and locks that are free.
+"""Forks: a child gets all of its parent's work or nothing, and locks that are free.
 
 A fork copies the thread that forks, and no other.  A lock that another thread holds is then never released in the
 child, and what it guards may be half done.  So a fork waits for work that is *block_forks*, such as imports and

@@ -18,7 +18,7 @@ _LEVELS = ("debug", "info", "warning", "error")
 
 
 class _Launches:
-    """Whether launches are logged, for the fast path of a launch, which has no time to ask the logger.
+    """The switch that says whether launches are logged: a launch's fast path has no time to ask the logger.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""How far long work is: a line on the terminal, from the third second on.
+"""Progress of long work: a line on the terminal, from the third second on.
 
 A thread of its own looks, now and then, at where the running work is, so that kernels run no slower for it.
 Nothing is written unless standard error is a terminal, and nothing while a launch stands still, as at a

@@ -1,4 +1,4 @@
-"""How a value of the user's is shown in a message: as Python would write it, in one line of bounded length."""
+"""Values of the user's in messages: as Python would write them, in one line of bounded length."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the simulator checks: bounds, races, initialisation, convergence, limits."""
+"""The simulator's checks: bounds, races, initialisation, convergence, limits."""
 
 from __future__ import annotations
 

@@ -98,7 +98,7 @@ def _ways(code: CodeType, look_up: Callable[[tuple[str, ...]], Any], wanted: Cod
 
 
 class _Names:
-    """What the names of a function lead to."""
+    """The functions that the names of a function lead to."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._function = function

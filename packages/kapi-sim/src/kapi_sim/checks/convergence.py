@@ -19,7 +19,7 @@ _MOST_NAMED = 4
 
 
 class Arrival(NamedTuple):
-    """Where a work-item waits.
+    """The convergence point at which a work-item waits.
 
     Attributes
     ----------

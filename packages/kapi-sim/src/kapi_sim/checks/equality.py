@@ -1,4 +1,4 @@
-"""Whether two writes leave the same bytes: what makes a race of writes benign."""
+"""Equality of two writes by the bytes that they leave: it makes a race of writes benign."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["StoredIn", "is_same"]
 
 
 class StoredIn(Protocol):
-    """What a value is converted by when it is stored.
+    """The conversion of a value when it is stored.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What is ordered before what by atomics, fences and sub-groups, beside the barriers of work-groups.
+"""Happens-before by atomics, fences and sub-groups, besides the barriers of work-groups.
 
 A release makes a node that stands for all that its work-item did before; an acquire of the value that
 was released makes the node known.  A node knows those that its work-item knew.  Whether an access is
@@ -20,7 +20,7 @@ _RELEASING = (MemoryOrder.RELEASE, MemoryOrder.ACQ_REL, MemoryOrder.SEQ_CST)
 
 
 class _Node:
-    """What some work-items did up to a time, and what they knew.
+    """The operations that a release publishes: those of some work-items up to a time, and what they had acquired.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ _LOOSE = -1
 
 
 class _Use:
-    """What one work-item does with an element that passes on what others did.
+    """One work-item's synchronization through an element.
 
     Attributes
     ----------

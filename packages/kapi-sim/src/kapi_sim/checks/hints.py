@@ -1,4 +1,4 @@
-"""What would order two accesses that raced: the last line of a `DataRaceError`.
+"""Hints for a race: how to order the two accesses, the last line of a `DataRaceError`.
 
 Advice has to be true where it is followed.  A barrier between two lines orders them unless a loop brings a
 work-item back to the first, or the lines stand in branches that exclude each other, so what is around both is
@@ -25,7 +25,7 @@ _KEYWORDS: dict[type[ast.AST], str] = {ast.If: "if", ast.While: "while", ast.For
 
 
 class Barrier(NamedTuple):
-    """Where a barrier is missing.
+    """The source location at which a barrier is missing.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class Barrier(NamedTuple):
 
 
 class Hint(NamedTuple):
-    """What would order two accesses.
+    """A hint at how to order two accesses.
 
     Attributes
     ----------

@@ -15,7 +15,7 @@ __all__ = ["PrivateShadowMemory", "unwritten_read"]
 
 
 class PrivateShadowMemory:
-    """What one work-item has written of one private array: nobody else can race it.
+    """Shadow memory of one private array of one work-item, which nobody else can race.
 
     Parameters
     ----------

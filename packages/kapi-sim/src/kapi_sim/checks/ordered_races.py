@@ -51,7 +51,7 @@ class _Accesses:
 
 
 class _Cell:
-    """What a later access to one element may race.
+    """The earlier accesses to one element that a later one may race.
 
     Attributes
     ----------
@@ -388,5 +388,5 @@ _MIXED = (
 
 
 def _atomically(writes: bool) -> str:
-    """What an atomic access does, in the words of reports."""
+    """The operation of an atomic access, in the words of reports."""
     return "changed atomically" if writes else "read atomically"

@@ -25,7 +25,7 @@ __all__ = ["Access", "AccessedArray", "Race", "ShadowMemory"]
 
 
 class AccessedArray(Protocol):
-    """What a record keeps of an array: the name that the kernel has for it, and the type of its elements."""
+    """An array in a record of accesses: the name that the kernel has for it, and the type of its elements."""
 
     name: str
     kind: type[Any]
@@ -52,7 +52,7 @@ differs from one of two that differ, and who reads what two have written races o
 
 
 class Race(NamedTuple):
-    """What a picture of a race needs beside the report.
+    """The parts of a race that a picture needs besides the report.
 
     Attributes
     ----------

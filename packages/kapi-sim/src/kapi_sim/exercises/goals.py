@@ -1,4 +1,4 @@
-"""What a check of a kernel can ask for, and say in words: results, and how often memory is accessed."""
+"""Goals of a check of a kernel: results, and how often memory is accessed; each says itself in words."""
 
 from __future__ import annotations
 

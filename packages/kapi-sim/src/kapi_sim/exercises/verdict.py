@@ -1,4 +1,4 @@
-"""What is said of a reader's kernel: whether it is right, which goals it reaches, and what is wrong."""
+"""The verdict on a reader's kernel: whether it is right, the goals that it reaches, and its faults."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SEEDS = (None, 1, 2, 3)
 
 
 class Verdict(str):
-    """What is said of a kernel.
+    """The verdict on a kernel.
 
     Attributes
     ----------

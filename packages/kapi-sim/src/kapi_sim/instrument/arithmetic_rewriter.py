@@ -208,7 +208,7 @@ class ArithmeticRewriter(ast.NodeTransformer):
         return node
 
     def _position_argument(self, node: ast.Subscript) -> list[ast.expr] | None:
-        """What `position` is given beside the index; None where no tuple is indexed by what may be a truth value."""
+        """The second argument of `position`; None where no tuple is indexed by what may be a truth value."""
         if not self._fits_literals or not isinstance(node.ctx, ast.Load):
             return None
         if isinstance(node.value, ast.Tuple):

@@ -34,7 +34,7 @@ HOOKS = (
 
 
 class FunctionState:
-    """What of a function may be replaced in place, as reloading does, and what it was.
+    """The parts of a function that reloading replaces in place, and their former values.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Whether a kernel can come by a float, so that one might be stored to an integer, or by a complex number."""
+"""Detection of kernels that can produce a float, which might be stored to an integer, or a complex number."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What in a rewritten kernel is each launch's own."""
+"""The names in a rewritten kernel that each launch binds anew."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["hooks_of", "words_of"]
 
 
 class _Fences:
-    """What a kernel's name `atomic_fence` becomes."""
+    """The function that a kernel's `atomic_fence` becomes."""
 
     __slots__ = ("_bound",)
 
@@ -63,7 +63,7 @@ def hooks_of(bound: Bound) -> dict[str, object]:
 
 
 def _print_nothing(*values: object, **options: object) -> None:
-    """What has been printed once is not printed again."""
+    """Print, but not again what a first run has printed."""
 
 
 def words_of(hooks: Mapping[str, Any]) -> Callable[[Any, tuple[Any, ...]], Any]:

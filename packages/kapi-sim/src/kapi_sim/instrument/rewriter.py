@@ -59,7 +59,7 @@ _SHORT = 10_000
 
 
 class Callees(Protocol):
-    """What the rewriter asks about the device functions that are called."""
+    """The properties of called device functions that the rewriter asks for."""
 
     dependencies: list[tuple[Callable[..., Any], tuple[str, ...], object]]
     dialect: Dialect
@@ -320,7 +320,7 @@ class Rewriter(ArithmeticRewriter):
         return isinstance(node.func, ast.Attribute) and node.func.attr in self._callees.dialect.converging_methods
 
     def _place(self, node: ast.Call) -> ast.Tuple:
-        """Where a meeting stands; in a loop it is another one in each turn."""
+        """The identity of a convergence point: its source location, and in loops the iterations."""
         known: tuple[Any, ...] = (self._function.__code__.co_filename, node.lineno, node.col_offset)
         # A tuple of constants is made when the code is compiled, not in each run.
         turns = [ast.Name(name, ast.Load()) for name in self._turns]
@@ -550,7 +550,7 @@ def _assigned_once(tree: ast.FunctionDef) -> dict[str, ast.expr]:
 
 
 def _members(target: ast.expr) -> tuple[Any, ...] | None:
-    """What `apart` is told of what is assigned to."""
+    """The argument of `check_unpackable` that describes the targets of an assignment."""
     return tuple(map(_members, target.elts)) if isinstance(target, (ast.Tuple, ast.List)) else None
 
 

@@ -1,4 +1,4 @@
-"""What the course of a loop depends on: its own variables, or memory that others change.
+"""Dependences of a loop's condition: its own variables, or memory that others change.
 
 The turns of a loop are known to repeat if nothing that they depend on has changed.  So it is looked up, in the
 source, which variables decide about an exit of the loop or about what it does to memory: a variable that only
@@ -21,7 +21,7 @@ _QUIET = frozenset({"append", "conjugate", "item", "astype", "type"})
 
 
 class Callee(Enum):
-    """What a call in a loop may do."""
+    """The effects of a call in a loop."""
 
     QUIET = 0
     """It reads its arguments, and changes nothing."""
@@ -35,7 +35,7 @@ class Callee(Enum):
 
 @dataclass(frozen=True, slots=True)
 class SpinLoops:
-    """What the course of a loop depends on.
+    """The variables and memory that a loop's condition depends on.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class _Change:
 
 @dataclass(slots=True)
 class _Course:
-    """What happens in a loop, statement by statement."""
+    """The effects of a loop, statement by statement."""
 
     kind: Callable[[ast.Call], Callee]
     is_loop: bool = True
@@ -257,7 +257,7 @@ def _is_call(change: _Change) -> bool:
 
 
 def _values(change: _Change) -> list[ast.expr]:
-    """What an assignment reads: of a target such as ``e[i]``, the index."""
+    """Return the names that an assignment reads: of a target such as ``e[i]``, the index."""
     if change.is_variable:
         return change.reads
     target, *others = change.reads

@@ -40,7 +40,7 @@ ALGORITHM = -2
 
 @dataclass(frozen=True, slots=True)
 class Participants:
-    """Who meets, as a word says that is given no group.
+    """The participants of an intrinsic that takes no group.
 
     Attributes
     ----------

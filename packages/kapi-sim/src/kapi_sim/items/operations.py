@@ -1,4 +1,4 @@
-"""What Python raises where an operator or a function does not take its operands, as errors of kapi's with a code."""
+"""Python's exceptions of operators and functions that refuse their operands, as errors of kapi's with a code."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def error_of_operation(error: Exception) -> KapiError | None:
 
 
 def _refusal(text: str, source: str) -> Finding:
-    """What is said of an operation that has no such operands; the compiler refuses it."""
+    """Describe an operation that does not take such operands; the compiler refuses it."""
     try:
         node: ast.AST | None = ast.parse(source, mode="eval").body
     except SyntaxError:

@@ -1,4 +1,4 @@
-"""Which work-item runs, and what is ordered before it.
+"""The state of a launch's schedule: the work-item that runs, and the epochs ordered before it.
 
 The work-items of a launch are numbered as they stand in program order: group after group, and within
 a group by local linear id.  An *epoch* is a stretch of a group's run between two barriers that order

@@ -1,4 +1,4 @@
-"""What the names in a function's source stand for, without running the function."""
+"""Resolution of the names in a function's source, without running the function."""
 
 from __future__ import annotations
 

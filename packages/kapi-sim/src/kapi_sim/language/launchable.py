@@ -1,4 +1,4 @@
-"""What a kernel is on the host, in every back end: a function with an index space to be launched over."""
+"""Kernels on the host, in every back end: functions that are launched over an index space."""
 
 from __future__ import annotations
 
@@ -291,7 +291,7 @@ def decorate(
     function: Callable[..., None] | None,
     given: dict[str, Any],
 ) -> K | Callable[[Callable[..., None]], K]:
-    """What `@kernel` and `@kernel(option=...)` give: a kernel, or what makes one of the decorated function.
+    """The result of `@kernel` and `@kernel(option=...)`: a kernel, or a decorator that makes one.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Which functions of numbers a kernel may give arguments by name: two of Python's, and none of NumPy's and `math`."""
+"""Functions of numbers that take arguments by name: two of Python's, and none of NumPy's and `math`."""
 
 from __future__ import annotations
 

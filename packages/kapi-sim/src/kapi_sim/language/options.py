@@ -27,7 +27,7 @@ FAST_MATH_FLAGS: dict[str, str] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KernelOptions:
-    """How a kernel is compiled and what its launches must be; equal and hashable by value, a part of cache keys.
+    """Options of a kernel's compilation and launches; equal and hashable by value, a part of cache keys.
 
     Parameters
     ----------

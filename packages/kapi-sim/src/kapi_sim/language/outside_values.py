@@ -1,4 +1,4 @@
-"""What a kernel may take from outside: numbers, tuples, enumerations, and the functions that kernels have.
+"""Values that a kernel may take from outside: numbers, tuples, enumerations, and functions of kernels.
 
 Globals, variables of a function around it, and attributes of modules, classes and objects are constants of a kernel.
 The simulator's check, the compiler's constants, and the runtime's captures and cache keys all ask here: with a rule in
@@ -99,7 +99,7 @@ def names_dtype(text: str) -> bool:
 
 
 def _cure(function: Any) -> str:
-    """What to do in the place of calling a function of NumPy's."""
+    """Return the advice for a call of one of NumPy's functions."""
     module = "numpy" if isinstance(function, np.ufunc) else getattr(function, "__module__", None) or ""
     package, name = module.partition(".")[0], getattr(function, "__name__", "")
     if isinstance(getattr(function, "__self__", None), (np.random.RandomState, np.random.Generator, random.Random)):

@@ -19,7 +19,7 @@ __all__ = ["reduced"]
 
 
 class _Travelling(threading.local):
-    """Whether this thread pickles a launchable by value, and so what that calls."""
+    """The switch of a thread that pickles a launchable by value, and so what that calls."""
 
     by_value = False
 

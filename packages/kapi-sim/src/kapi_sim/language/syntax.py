@@ -1,4 +1,4 @@
-"""What the kernel language does not have: the compiler refuses it, so the simulator does as well.
+"""Syntax outside of the kernel language: the compiler refuses it, so the simulator does as well.
 
 `print`, `assert`, `raise` and `breakpoint` are the simulator's own: a kernel may hold them while it is
 looked into.  All problems of a kernel, and of the functions that it calls, are told at once.
@@ -421,7 +421,7 @@ class _Finder(ast.NodeVisitor):
 
 
 def no_constant(owner: str, attribute: str) -> Finding:
-    """What is said of an attribute that no kernel can take."""
+    """Describe an attribute that no kernel can take."""
     return Finding(
         "computed-attribute",
         f"{owner}.{attribute} is not a constant, so a kernel cannot read it. A property or method is Python code: "

@@ -1,4 +1,4 @@
-"""What a dialect of the kernel language changes: other words for the same work-items, memory and barriers."""
+"""Dialects of the kernel language: other names for the same work-items, memory and barriers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["KAPI", "Dialect"]
 
 
 class Dialect:
-    """How kernels are written; this one is kapi's own, and others are subclasses.
+    """The dialect that kernels are written in; this one is kapi's own, and others are subclasses.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""How a running launch is recorded: arrays that note each access, lines and barriers."""
+"""The recorder of a running launch: arrays that note each access, lines and barriers."""
 
 from __future__ import annotations
 

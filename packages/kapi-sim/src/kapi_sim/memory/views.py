@@ -246,7 +246,7 @@ class View:
 
     @property
     def array(self) -> np.ndarray[Any, Any]:
-        """What is looked at."""
+        """The array that the view is of."""
         return self._array
 
     @property

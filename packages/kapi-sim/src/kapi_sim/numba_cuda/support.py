@@ -1,4 +1,4 @@
-"""What of numba.cuda the simulator has, and what not, by name and with the reason: one list, which the page prints."""
+"""The names of numba.cuda that the simulator has and refuses, with reasons: one list, which the page prints."""
 
 from __future__ import annotations
 

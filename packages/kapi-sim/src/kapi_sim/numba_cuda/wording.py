@@ -1,4 +1,4 @@
-"""What the simulator says, in CUDA's words: a work-item is a thread, a work-group a block, a sub-group a warp."""
+"""Messages in CUDA's words: a work-item is a thread, a work-group a block, a sub-group a warp."""
 
 from __future__ import annotations
 

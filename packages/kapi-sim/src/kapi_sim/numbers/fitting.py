@@ -145,7 +145,7 @@ def folded(node: ast.expr) -> Any:
 
 
 def _constant(node: ast.expr) -> Any:
-    """What Python makes of an expression as it compiles it; None of what it leaves to be worked out at run time."""
+    """Return the constant that Python folds an expression to; None if it is computed at run time."""
     code = compile(ast.fix_missing_locations(ast.Expression(node)), "<literals>", "eval")
     # Of 2**1000 and 1 // 0 there are more instructions.
     is_folded = all(each.opname in _OF_A_CONSTANT for each in dis.get_instructions(code))
@@ -188,7 +188,7 @@ def _leaves(node: ast.expr) -> Iterator[tuple[ast.AST, str, int | None]]:
 
 
 def _truth(node: ast.expr) -> bool | None:
-    """What a literal is as a test; None for what is known at run time."""
+    """Return the truth value of a literal; None if it is known at run time only."""
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
         truth = _truth(node.operand)
         return None if truth is None else not truth

@@ -166,7 +166,7 @@ def _plain(cast: type, value: Any) -> Any:
 
 
 def _function_of(row: Intrinsic, module: ModuleType) -> Callable[..., Any]:
-    """What stands for one function in a kernel."""
+    """The replacement of one function in a kernel."""
     function: Callable[..., Any] = attribute_of(module, row.name)
     if row.returns == "bool":
         return function if module is cmath else _real(function)
@@ -331,7 +331,7 @@ _NUMPY: dict[Any, Any] = {
 
 
 def _module(module: ModuleType) -> tuple[ModuleType, dict[int, Any]]:
-    """What stands for a module, and for each of its functions by `id`."""
+    """The replacements of a module and, by `id`, of each of its functions."""
     made = _KernelModule(module)
     by_id: dict[int, Any] = {id(module): made}
     for row in rows(module.__name__):

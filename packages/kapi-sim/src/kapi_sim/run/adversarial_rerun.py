@@ -1,4 +1,4 @@
-"""What one order of work-items cannot show: orders that a launch runs again because of what it did.
+"""Reruns of a launch in other orders of work-items, chosen by what its first run did.
 
 A loop that waits for another work-group ends if that one has run before; a lock that one work-item takes without
 an acquire is in order for all that come after it.  Which launches may have such, the first run tells: then a

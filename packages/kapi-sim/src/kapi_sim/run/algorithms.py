@@ -1,4 +1,4 @@
-"""What group algorithms compute, for all work-items of a group at once.
+"""Group algorithms, for all work-items of a group at once.
 
 The values are those of the members by their id in the group; so are the results.
 """

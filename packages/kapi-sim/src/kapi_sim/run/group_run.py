@@ -425,7 +425,7 @@ class GroupRun:
                 self._generators[local].throw(deadlock(self._bound, stuck, others, is_stuck))
 
     def _state(self, generator: Any, run: object, _: int, turns: int, names: tuple[str, ...] | None) -> object:
-        """What a work-item that turns in a loop depends on; `None` if that is not recorded."""
+        """The dependences of a work-item that spins in a loop; `None` if they are not recorded."""
         bound = self._bound
         if bound.trail is None or bound.local_trail is None:
             return None

@@ -39,7 +39,7 @@ class Order:
 
 
 class Shuffler(Protocol):
-    """What permutes a list in place."""
+    """The function that permutes a list in place."""
 
     def shuffle(self, x: list[Any]) -> None:
         """Permute."""

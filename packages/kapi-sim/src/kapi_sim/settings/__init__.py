@@ -1,1 +1,1 @@
-"""What a user may set for the launches of a block, and the report of it."""
+"""Settings for the launches of a block, and the report of it."""

@@ -21,7 +21,7 @@ __all__ = ["Settings", "current_settings", "settings_of", "simulation"]
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What governs a launch.
+    """The settings that govern a launch.
 
     Attributes
     ----------

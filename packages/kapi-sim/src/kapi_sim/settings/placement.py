@@ -1,4 +1,4 @@
-"""Where kernels run, as devices have it: in the simulator every array is on the host, and there is nothing to do."""
+"""Device contexts of the simulator: every array is on the host, and there is nothing to do."""
 
 from __future__ import annotations
 

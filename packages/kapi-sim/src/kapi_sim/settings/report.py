@@ -1,4 +1,4 @@
-"""What a simulation tells after its launches: what was run, checked, and found worth a note."""
+"""The report of a simulation: the launches that ran, the checks, and the notes."""
 
 from __future__ import annotations
 
@@ -100,5 +100,5 @@ class Report:
         return self.text()
 
     def _repr_html_(self) -> str:
-        """What a notebook shows."""
+        """The HTML that a notebook shows."""
         return f"<pre>{escape(self.text(), quote=False)}</pre>"

@@ -12,7 +12,7 @@ __all__ = ["Backend", "Case", "Local", "Strided"]
 
 
 class Backend(Protocol):
-    """What a back end gives the suite.
+    """The interface of a back end to the suite.
 
     Attributes
     ----------

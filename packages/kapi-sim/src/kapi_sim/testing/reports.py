@@ -31,7 +31,7 @@ SNAPSHOT = Path("snapshots", "messages.txt")
 
 
 class Message(NamedTuple):
-    """What one test met.
+    """The messages of one test.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class Message(NamedTuple):
 
 
 class Raised:
-    """What the block of `raises` raised.
+    """The exception that the block of `raises` raised.
 
     Attributes
     ----------

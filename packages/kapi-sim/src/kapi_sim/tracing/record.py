@@ -1,4 +1,4 @@
-"""What a trace holds: launches, their events, their arrays and the source that ran."""
+"""The contents of a trace: launches, their events, their arrays and the source that ran."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class TracedArray:
 
 @dataclass(frozen=True, slots=True)
 class TracedFailure:
-    """What ended a launch.
+    """The failure that ended a launch.
 
     Attributes
     ----------
@@ -239,7 +239,7 @@ class Launch:
 
 
 class Trace:
-    """What a ``with kapi_sim.trace()`` block recorded.
+    """The record of a ``with kapi_sim.trace()`` block.
 
     Attributes
     ----------

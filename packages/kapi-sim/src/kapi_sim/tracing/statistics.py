@@ -1,4 +1,4 @@
-"""What each line costs: accesses, bytes, how they fall together, and how many work-items take part.
+"""The cost of each line: accesses, bytes, how they coalesce, and the work-items that take part.
 
 The simulator runs work-items one after the other.  A device runs neighbours, a sub-group, in step; what they
 would do together is put together here: the k-th access that each makes at one place of the source is one access
@@ -28,7 +28,7 @@ _SPACES = ("global", "local", "private")
 
 @dataclass(frozen=True, slots=True)
 class LineStatistics:
-    """What one line of a kernel did in one launch.
+    """The accesses of one line of a kernel in one launch.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Whether launches are traced."""
+"""The switch that traces launches."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ class MemoryScope(enum.IntEnum):
 
 
 class MemoryOrder(enum.IntEnum):
-    """How a fence or an atomic orders the memory operations around it."""
+    """The memory order of a fence or an atomic."""
 
     RELAXED = 0
     ACQUIRE = 1
@@ -67,7 +67,7 @@ class MemoryOrder(enum.IntEnum):
 
 
 class AddressSpace(enum.IntEnum):
-    """Where a memory location lies."""
+    """The address space of a memory location."""
 
     PRIVATE = 0
     GLOBAL = 1

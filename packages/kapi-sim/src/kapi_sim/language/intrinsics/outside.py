@@ -1,4 +1,4 @@
-"""What a word of the language does where it is called as an ordinary function.
+"""The error of an intrinsic that is called outside of a kernel.
 
 A back end recognises the words by identity, and rewrites or lowers their calls.  What it cannot
 recognise, for want of a source or behind a name that it cannot follow, arrives here: in a kernel that

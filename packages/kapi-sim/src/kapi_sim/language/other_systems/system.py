@@ -1,4 +1,4 @@
-"""What is known of another kernel language, and the answers that several of them share."""
+"""A record of another kernel language, and the answers that several of them share."""
 
 from __future__ import annotations
 

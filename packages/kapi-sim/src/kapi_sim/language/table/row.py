@@ -1,4 +1,4 @@
-"""What a row of the intrinsic table is, and the words that it uses for types."""
+"""Rows of the intrinsic table, and the names that they use for types."""
 
 from __future__ import annotations
 

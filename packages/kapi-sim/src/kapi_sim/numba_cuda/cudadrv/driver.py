@@ -55,7 +55,7 @@ _OF_DRIVER = (
 
 
 class Driver:
-    """What there is of a driver: it knows one device."""
+    """A driver that knows one device."""
 
     is_initialized = True
     initialization_error = None

@@ -1,1 +1,1 @@
-"""What the host has of the device: its arrays, its context, streams and events."""
+"""The host's view of the device: arrays, context, streams and events."""

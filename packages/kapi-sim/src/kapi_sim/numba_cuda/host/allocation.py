@@ -1,4 +1,4 @@
-"""What programs allocate on the host: device arrays, pinned, mapped and managed arrays, and hints for arguments."""
+"""Allocation by the host: device arrays, pinned, mapped and managed arrays, and hints for arguments."""
 
 from __future__ import annotations
 

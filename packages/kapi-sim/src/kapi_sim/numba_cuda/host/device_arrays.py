@@ -71,7 +71,7 @@ class DeviceArray:
         array : numpy.ndarray
             Its memory.
         fresh : Fresh or None
-            Where it is noted which elements hold something; `None` if all do.
+            The record of the elements that are initialised; `None` if all are.
         stream : object
             Not looked at.
         """
@@ -105,7 +105,7 @@ class DeviceArray:
 
     @property
     def fresh(self) -> Fresh | None:
-        """Where it is noted which elements hold something; `None` if all do."""
+        """The record of the elements that are initialised; `None` if all are."""
         return self._fresh
 
     @property

@@ -1,4 +1,4 @@
-"""Who calls whom in a kernel, for which types, and which signatures of device functions the calls take."""
+"""The call graph of a kernel, by types, and the signatures of device functions that calls take."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ class FunctionFlow(Calls):
 
     @property
     def returned(self) -> list[tuple[ast.AST, Kind]]:
-        """What the function returns, with the statements."""
+        """The types that the function returns, with the statements."""
         return self._returned
 
     def _run(self, body: list[ast.stmt], node: ast.AST) -> Kind:

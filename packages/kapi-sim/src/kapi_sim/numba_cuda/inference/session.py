@@ -18,7 +18,7 @@ __all__ = ["Session"]
 
 @dataclass(slots=True)
 class _Found:
-    """What came of a function for some types."""
+    """The outcome of inference for a function and some types."""
 
     result: Kind
     problems: list[KernelProblem]

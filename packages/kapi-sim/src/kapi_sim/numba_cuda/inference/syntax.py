@@ -1,4 +1,4 @@
-"""What the source of a kernel of numba.cuda's cannot hold, on whatever path it stands."""
+"""Syntax that a kernel of numba.cuda's cannot hold, on whatever control-flow path it stands."""
 
 from __future__ import annotations
 
@@ -154,6 +154,6 @@ class _Order(ast.NodeVisitor):
             self.visit(default)
 
     def visit_ListComp(self, node: ast.ListComp) -> None:
-        """What a comprehension sets is its own."""
+        """Leave out the variables of a comprehension, which are its own."""
 
     visit_SetComp = visit_DictComp = visit_GeneratorExp = visit_ListComp  # type: ignore[assignment]

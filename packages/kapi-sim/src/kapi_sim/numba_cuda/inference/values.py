@@ -54,7 +54,7 @@ BOOL = Number(np.dtype(bool))
 
 @dataclass(frozen=True, slots=True)
 class Conflict(Kind):
-    """What a variable has where paths gave it values of types that have no common one.
+    """The type of a variable to which control-flow paths gave types without a common one.
 
     Attributes
     ----------

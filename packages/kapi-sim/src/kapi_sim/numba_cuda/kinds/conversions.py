@@ -1,4 +1,4 @@
-"""Which type converts to which, how well, and which of several signatures numba.cuda takes for given types."""
+"""Conversions between types, their ranks, and the choice among signatures, as numba.cuda makes it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["Grade", "best_overloads", "grade_of"]
 
 
 class Grade(IntEnum):
-    """How good a conversion is: the less, the better."""
+    """The rank of a conversion: the lower, the better."""
 
     EXACT = 1
     PROMOTE = 2

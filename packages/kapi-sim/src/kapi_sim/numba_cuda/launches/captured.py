@@ -1,4 +1,4 @@
-"""What a kernel takes from outside: as it was at the first launch, as Numba compiles it."""
+"""Values that a kernel takes from outside: as they were at the first launch, as Numba compiles them."""
 
 from __future__ import annotations
 

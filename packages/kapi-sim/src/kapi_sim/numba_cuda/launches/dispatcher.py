@@ -1,4 +1,4 @@
-"""What ``@cuda.jit`` makes of a function: a kernel that is launched, or a function that kernels call."""
+"""The result of ``@cuda.jit``: a kernel that is launched, or a function that kernels call."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ __all__ = ["Dispatcher", "numba_function"]
 
 
 class Dispatcher(DeviceFunction[..., Any]):
-    """What ``@cuda.jit`` makes of a function: a kernel, or a function that kernels call.
+    """The result of ``@cuda.jit``: a kernel, or a function that kernels call.
 
     Parameters
     ----------

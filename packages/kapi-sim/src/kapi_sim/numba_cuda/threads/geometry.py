@@ -1,4 +1,4 @@
-"""Which thread runs, of which block, in how large a grid."""
+"""Indices and extents: the thread, its block, and the grid."""
 
 from __future__ import annotations
 

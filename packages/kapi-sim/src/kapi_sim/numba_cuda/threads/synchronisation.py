@@ -1,4 +1,4 @@
-"""Where threads wait for each other: ``syncthreads`` and its kin, ``syncwarp``; and fences."""
+"""Synchronization of threads: ``syncthreads`` and its kin, ``syncwarp``; and fences."""
 
 from __future__ import annotations
 

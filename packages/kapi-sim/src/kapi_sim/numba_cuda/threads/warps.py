@@ -1,4 +1,4 @@
-"""What the threads of a warp give each other: shuffles, votes, matches and masks."""
+"""Exchange among the threads of a warp: shuffles, votes, matches and masks."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ class Narrow(int):
 
 
 class StaticType:
-    """What stands for one of Numba's types here: `kapi_sim.numba_cuda.kinds` has them."""
+    """A stand-in for one of Numba's types: `kapi_sim.numba_cuda.kinds` has them."""
 
     __slots__ = ()
 

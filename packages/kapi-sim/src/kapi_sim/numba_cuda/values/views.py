@@ -86,7 +86,7 @@ class Record:
 
 
 class _Elements:
-    """What an array of CUDA kernels has beside those of kapi's."""
+    """The attributes that only arrays of CUDA kernels have."""
 
     __slots__ = ()
 
@@ -276,7 +276,7 @@ class _Elements:
 
     @property
     def flags(self: Any) -> Any:
-        """How the elements lie in memory."""
+        """The layout of the elements in memory."""
         return self._array.flags
 
 

@@ -1,1 +1,1 @@
-"""What solves each puzzle."""
+"""A solution of each puzzle."""

@@ -129,7 +129,7 @@ def _store(a: Any, i: Any, value: Any) -> None:
 
 
 def _names() -> dict[str, Any]:
-    """What the kernels see."""
+    """The names that the kernels see."""
     made: dict[str, Any] = {}
     exec(_FUNCTIONS + (_GENERIC_FUNCTION if _HAS_GENERICS else ""), made)
     mix = made["mix"]
@@ -151,7 +151,7 @@ _NAMES = _names()
 
 
 def _called(body: str, n: int) -> list[int]:
-    """What Python makes of the statements for each work-item."""
+    """Run the statements in Python for each work-item."""
     out = np.zeros(_COUNT, np.int64)
     for i in range(_COUNT):
         scope = {**_NAMES, "i": i, "n": n, "out": out}

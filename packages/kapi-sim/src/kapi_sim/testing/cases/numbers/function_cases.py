@@ -74,7 +74,7 @@ def _arguments(row: Intrinsic) -> str:
 
 
 def _parts(value: Any, row: Intrinsic) -> tuple[Any, Any]:
-    """What a kernel stores of a result: both of two, or both parts of a complex number."""
+    """The parts of a result that a kernel stores: both of two, or both parts of a complex number."""
     return value if row.name in _TWO or row.name == "polar" else (np.real(value), np.imag(value))
 
 
