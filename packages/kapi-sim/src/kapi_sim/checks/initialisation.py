@@ -6,7 +6,7 @@ from types import FrameType
 from typing import Any
 
 from kapi_sim.checks.bounds import spell
-from kapi_sim.checks.races import Access, AccessedArray, ShadowMemory
+from kapi_sim.checks.races import AccessedArray, Record, ShadowMemory
 from kapi_sim.errors import UninitializedReadError
 from kapi_sim.items.schedule_state import ScheduleState
 from kapi_sim.language.source import located_at, site_of
@@ -45,7 +45,7 @@ class PrivateShadowMemory:
                 code="read-before-write",
             )
 
-    def note_write(self, address: int, array: AccessedArray, index: Any, frame: FrameType, value: Any) -> Access | None:
+    def note_write(self, address: int, array: AccessedArray, index: Any, frame: FrameType, value: Any) -> Record | None:
         """Record that the element is written, which no other write is unordered with."""
         self._written.add(address)
         return None

@@ -19,7 +19,7 @@ from typing import Any
 from kapi_sim.checks.equality import is_same
 from kapi_sim.checks.happens_before import HappensBefore
 from kapi_sim.checks.hints import Hint
-from kapi_sim.checks.races import Access, AccessedArray, ShadowMemory
+from kapi_sim.checks.races import VALUE, WORK_ITEM, Access, AccessedArray, ShadowMemory
 from kapi_sim.items.schedule_state import ScheduleState
 from kapi_sim.language.intrinsics.memory import MemoryOrder, MemoryScope
 from kapi_sim.language.source import line_of
@@ -85,14 +85,14 @@ class _Cell:
     def begin(self, write: Access) -> None:
         """Let a write that came after all others stand for them."""
         now, behind, latest = self.now, self.behind, self.latest
-        if latest is not None and behind is not None and is_same(write[4], write[9], latest[4], latest[9]):
+        if latest is not None and behind is not None and is_same(write.array, write.value, latest.array, latest.value):
             behind.reads.update(now.reads)
             behind.atomics.update(now.atomics)
         elif now.reads or now.atomics or now.writes:
-            if latest is not None and is_same(write[4], write[9], latest[4], latest[9]):
+            if latest is not None and is_same(write.array, write.value, latest.array, latest.value):
                 now.writes = {}
             self.behind = now
-        self.now = _Accesses(writes={write[0]: write})
+        self.now = _Accesses(writes={write.work_item: write})
         self.latest = write
         self.narrowest = MemoryScope.SYSTEM
         self.width = 0
@@ -175,17 +175,17 @@ class HappensBeforeShadowMemory(ShadowMemory):
                     self._fail(access, _atomically(True), "read", array, index, frame, _MIXED)
         tick = self._ordering.tick(uid)
         known = now.reads.get(uid)
-        if known is None or known[1] != epoch or known[8] != tick:
-            now.reads[uid] = (uid, epoch, frame.f_code, frame.f_lasti, array, index, None, None, tick, None)
+        if known is None or known.epoch != epoch or known.release != tick:
+            now.reads[uid] = Access(uid, epoch, frame.f_code, frame.f_lasti, array, index, None, None, tick, None)
         self._touch(cell)
 
     def note_write(self, address: int, array: AccessedArray, index: Any, frame: FrameType, value: Any) -> Access | None:
         clock = self.clock
         uid = clock.uid
         tick = self._ordering.tick(uid)
-        access = (uid, clock.epoch, frame.f_code, frame.f_lasti, array, index, None, None, tick, value)
+        access = Access(uid, clock.epoch, frame.f_code, frame.f_lasti, array, index, None, None, tick, value)
         latest = self.writes.get(address)
-        if latest is None or (latest[9] is not value and latest[9] != value):
+        if latest is None or (latest[VALUE] is not value and latest[VALUE] != value):
             self.changes += 1
         self.writes[address] = access
         if not self.finds_races:
@@ -212,7 +212,7 @@ class HappensBeforeShadowMemory(ShadowMemory):
 
     def _check_write(self, accesses: _Accesses, write: Access, frame: FrameType) -> None:
         """Raise for what a plain write races."""
-        array, index = write[4:6]
+        array, index = write.array, write.index
         for read in accesses.reads.values():
             if self._is_unordered(read):
                 self._fail(read, "read", "wrote", array, index, frame)
@@ -220,7 +220,7 @@ class HappensBeforeShadowMemory(ShadowMemory):
             if self._is_unordered(access):
                 self._fail(access, _atomically(writes), "wrote", array, index, frame, _MIXED)
         for other in accesses.writes.values():
-            if self._is_unordered(other) and not is_same(array, write[9], other[4], other[9]):
+            if self._is_unordered(other) and not is_same(array, write.value, other.array, other.value):
                 self._fail(other, "wrote", "wrote", array, index, frame)
 
     def note_atomic(
@@ -266,12 +266,12 @@ class HappensBeforeShadowMemory(ShadowMemory):
         clock = self.clock
         uid = clock.uid
         tick = self._ordering.tick(uid)
-        access = (uid, clock.epoch, frame.f_code, frame.f_lasti, array, index, None, None, tick, None)
+        access = Access(uid, clock.epoch, frame.f_code, frame.f_lasti, array, index, None, None, tick, None)
         if reads and self.hears:
             write = self.writes.get(address)
             group = clock.group_of(uid)
-            if write is not None and clock.group_of(write[0]) != group:
-                self.heard.setdefault(group, {})[access[2:4]] = access, write
+            if write is not None and clock.group_of(write[WORK_ITEM]) != group:
+                self.heard.setdefault(group, {})[(access.code, access.instruction)] = access, Access(*write)
         self.changes += changes
         if writes:
             self.writes[address] = access
@@ -305,7 +305,7 @@ class HappensBeforeShadowMemory(ShadowMemory):
 
     def _check_widths(self, now: _Accesses, array: AccessedArray, index: Any, frame: FrameType, writes: bool) -> None:
         for access, has_written, _ in now.atomics.values():
-            width, other = array.itemsize, access[4].itemsize
+            width, other = array.itemsize, access.array.itemsize
             if width != other and (writes or has_written) and self._is_unordered(access):
                 cure = f"atomics of {other} and of {width} bytes are not atomic for each other: use one dtype"
                 self._fail(access, _atomically(has_written), _atomically(writes), array, index, frame, cure)
@@ -316,7 +316,7 @@ class HappensBeforeShadowMemory(ShadowMemory):
         uid = self.clock.uid
         for access, has_written, other in now.atomics.values():
             narrow = min(scope, other)
-            if not (writes or has_written) or self._ordering.meets(uid, access[0], narrow):
+            if not (writes or has_written) or self._ordering.meets(uid, access.work_item, narrow):
                 continue
             if self._is_unordered(access):
                 name = MemoryScope(narrow).name
@@ -349,13 +349,13 @@ class HappensBeforeShadowMemory(ShadowMemory):
 
     def _is_unordered(self, access: Access) -> bool:
         clock = self.clock
-        if access[0] == clock.uid or clock.group_start <= access[1] < clock.epoch:
+        if access.work_item == clock.uid or clock.group_start <= access.epoch < clock.epoch:
             return False
-        return not self._ordering.is_known(access[0], access[8], access[1])
+        return not self._ordering.is_known(access.work_item, access.release, access.epoch)
 
     def _cure(self, earlier: Access, frame: FrameType, both_write: bool) -> Hint:
         cure = super()._cure(earlier, frame, both_write)
-        one, other = earlier[0], self.clock.uid
+        one, other = earlier.work_item, self.clock.uid
         if one not in self._relaxed or other not in self._relaxed:
             return cure
         first, second = (line_of(*self._relaxed[uid][2:4]) for uid in (one, other))
@@ -368,10 +368,11 @@ class HappensBeforeShadowMemory(ShadowMemory):
                 f"\n  the atomic_fence at line {narrow[0].line} has memory_scope {MemoryScope(narrow[0].scope).name}, "
                 "which does not hold both work-items: make it MemoryScope.DEVICE"
             )
-        elif len(fences) == 2 and earlier[8] >= ordering.tick(one):
+        elif len(fences) == 2 and earlier.release >= ordering.tick(one):
             more = (
                 f"\n  the fences at lines {fences[0].line} and {fences[1].line} order what comes before the atomic at "
-                f"line {first}, and line {line_of(*earlier[2:4])} comes after it: move it before the fence"
+                f"line {first}, and line {line_of(earlier.code, earlier.instruction)} comes after it: move it "
+                "before the fence"
             )
         elif len(fences) < 2:
             more = (

@@ -11,7 +11,7 @@ import re
 import warnings
 from collections.abc import Container, Iterator
 from types import CodeType, FrameType
-from typing import Any, NamedTuple, NoReturn, Protocol
+from typing import Any, Final, NamedTuple, NoReturn, Protocol
 
 from kapi_sim.checks.bounds import spell
 from kapi_sim.checks.calls import called_at, path_of_frame, path_to
@@ -21,7 +21,7 @@ from kapi_sim.errors import BenignRaceWarning, DataRaceError
 from kapi_sim.items.schedule_state import ScheduleState
 from kapi_sim.language.source import Site, site_of
 
-__all__ = ["Access", "AccessedArray", "Race", "ShadowMemory"]
+__all__ = ["Access", "AccessedArray", "Race", "Record", "ShadowMemory", "VALUE", "WORK_ITEM"]
 
 
 class AccessedArray(Protocol):
@@ -41,14 +41,50 @@ class AccessedArray(Protocol):
         ...
 
 
-Access = tuple[int, int, CodeType, int, AccessedArray, Any, "Access | None", "Access | None", int, Any]
-"""Work-item, epoch, code and instruction, array, index, and two earlier accesses that still count: one of
-the group that runs, and one of an earlier group.  Then how often the work-item had released before, 0 where
-no atomics order memory; last, what a write stored.
+class Access(NamedTuple):
+    """A recorded access.
 
-Of a group's writes, the latest is kept and one more: of the same epoch by another work-item, which has
-stored the same, or one that has stored something else.  No third one tells more: a later write by others
-differs from one of two that differ, and who reads what two have written races one of them."""
+    Of a group's writes, the latest is kept and one more: of the same epoch by another work-item, which has stored the
+    same, or one that has stored something else. Two differing writes suffice: any later write conflicts with at least
+    one of them, and who reads what two have written races one of them.
+
+    Attributes
+    ----------
+    work_item, epoch : int
+        Who accessed, and when.
+    code, instruction : code and int
+        The source location.
+    array, index : AccessedArray and object
+        The element.
+    same_group, other_group : Access or None
+        Two earlier accesses that can still race: one of the running group, and one of an earlier group.
+    release : int
+        How often the work-item had released before; 0 where no atomics order memory.
+    value : object
+        The value that a write stored.
+    """
+
+    work_item: int
+    epoch: int
+    code: CodeType
+    instruction: int
+    array: AccessedArray
+    index: Any
+    same_group: Record | None
+    other_group: Record | None
+    release: int
+    value: Any
+
+
+Record = tuple[int, int, CodeType, int, AccessedArray, Any, "Record | None", "Record | None", int, Any]
+"""The fields of an `Access` in a plain tuple, which is made faster: one is made for each access of a kernel."""
+
+# Places of fields in a record, where one alone is read.
+WORK_ITEM: Final = 0
+_EPOCH: Final = 1
+_ARRAY: Final = 4
+_SAME_GROUP: Final = 6
+VALUE: Final = 9
 
 
 class Race(NamedTuple):
@@ -117,9 +153,9 @@ class ShadowMemory:
     def __init__(self, clock: ScheduleState, space: str, finds_races: bool, finds_unwritten: bool) -> None:
         self.clock = clock
         self.space = space
-        self.reads: dict[int, Access] = {}
-        self.writes: dict[int, Access] = {}
-        self.unwritten: dict[int, Access] = {}
+        self.reads: dict[int, Record] = {}
+        self.writes: dict[int, Record] = {}
+        self.unwritten: dict[int, Record] = {}
         self.changes = 0
         self.initialised: set[int] = set()
         self.marked: Container[int] | None = None
@@ -151,12 +187,13 @@ class ShadowMemory:
         """Distinct elements whose accesses were recorded."""
         return len(self.reads.keys() | self.writes.keys())
 
-    def recorded_reads(self) -> Iterator[tuple[int, Access]]:
+    def recorded_reads(self) -> Iterator[tuple[int, Record]]:
         """Yield the reads that are kept, each with its address."""
         for address, read in self.reads.items():
             yield address, read
-            if read[6] is not None:
-                yield address, read[6]
+            second = read[_SAME_GROUP]
+            if second is not None:
+                yield address, second
 
     def _note_unwritten(self, address: int, array: AccessedArray, index: Any, frame: FrameType) -> None:
         if address in self.unwritten or address in self.initialised:
@@ -193,26 +230,33 @@ class ShadowMemory:
             if self._tracks_unwritten:
                 self._note_unwritten(address, array, index, frame)
         elif self.finds_races:
-            if write[0] != uid and (write[1] == epoch or write[1] < start):
+            # Unpacking is faster than attributes, and this is done for each access of a kernel.
+            writer, written, _, _, _, _, same_group, other_group, _, _ = write
+            if writer != uid and (written == epoch or written < start):
                 self._fail(write, "wrote", "read", array, index, frame)
-            if write[6] is not None or write[7] is not None:
-                for other in write[6:8]:
-                    if other is not None and other[0] != uid and (other[1] == epoch or other[1] < start):
+            if same_group is not None or other_group is not None:
+                for other in (same_group, other_group):
+                    if (
+                        other is not None
+                        and other[WORK_ITEM] != uid
+                        and (other[_EPOCH] == epoch or other[_EPOCH] < start)
+                    ):
                         self._fail(other, "wrote", "read", array, index, frame)
         if not self.finds_races:
             return
-        read = self.reads.get(address)
-        if read is None:
-            self.reads[address] = (uid, epoch, frame.f_code, frame.f_lasti, array, index, None, None, 0, None)
-        elif read[1] == epoch:
-            if read[0] != uid and read[6] is None:
-                second = (uid, epoch, frame.f_code, frame.f_lasti, array, index, None, None, 0, None)
-                self.reads[address] = (*read[:6], second, read[7], 0, None)
-        else:
-            foreign = read[7] or (read if read[1] < start else None)
-            self.reads[address] = (uid, epoch, frame.f_code, frame.f_lasti, array, index, None, foreign, 0, None)
+        known = self.reads.get(address)
+        same_group = other_group = None
+        if known is not None:
+            reader, when, _, _, _, _, same_group, other_group, _, _ = known
+            if when == epoch:
+                if reader != uid and same_group is None:
+                    second = (uid, epoch, frame.f_code, frame.f_lasti, array, index, None, None, 0, None)
+                    self.reads[address] = (*known[:6], second, other_group, 0, None)
+                return
+            other_group = other_group or (known if when < start else None)
+        self.reads[address] = (uid, epoch, frame.f_code, frame.f_lasti, array, index, None, other_group, 0, None)
 
-    def note_write(self, address: int, array: AccessedArray, index: Any, frame: FrameType, value: Any) -> Access | None:
+    def note_write(self, address: int, array: AccessedArray, index: Any, frame: FrameType, value: Any) -> Record | None:
         """Record a write of `value` by the running work-item, and return an unordered one of the same value.
 
         Raises
@@ -224,81 +268,82 @@ class ShadowMemory:
         uid = clock.uid
         epoch = clock.epoch
         write = self.writes.get(address)
-        if write is None or (write[9] is not value and write[9] != value):
+        if write is None or (write[VALUE] is not value and write[VALUE] != value):
             self.changes += 1
-        second: Access | None = None
-        foreign: Access | None = None
-        benign: Access | None = None
+        second: Record | None = None
+        foreign: Record | None = None
+        benign: Record | None = None
         if self.finds_races:
             read = self.reads.get(address)
             if read is not None:
-                if read[0] != uid and (read[1] == epoch or read[1] < clock.group_start):
+                reader, when, _, _, _, _, other, other_group, _, _ = read
+                if reader != uid and (when == epoch or when < clock.group_start):
                     self._fail(read, "read", "wrote", array, index, frame)
-                other = read[6]
-                if other is not None and other[0] != uid and read[1] == epoch:
+                if other is not None and other[WORK_ITEM] != uid and when == epoch:
                     self._fail(other, "read", "wrote", array, index, frame)
-                if read[7] is not None:
-                    self._fail(read[7], "read", "wrote", array, index, frame)
+                if other_group is not None:
+                    self._fail(other_group, "read", "wrote", array, index, frame)
             if write is not None:
                 second, foreign, benign = self._still_counting(write, array, index, frame, value)
         self.writes[address] = (uid, epoch, frame.f_code, frame.f_lasti, array, index, second, foreign, 0, value)
         return benign
 
     def _still_counting(
-        self, write: Access, array: AccessedArray, index: Any, frame: FrameType, value: Any
-    ) -> tuple[Access | None, Access | None, Access | None]:
+        self, write: Record, array: AccessedArray, index: Any, frame: FrameType, value: Any
+    ) -> tuple[Record | None, Record | None, Record | None]:
         """Return what counts of earlier writes beside a new one: of the group, of earlier groups, and unordered."""
         clock = self.clock
         uid, epoch = clock.uid, clock.epoch
-        other, foreign = write[6], write[7]
-        if write[0] == uid and foreign is None and (other is None or other[0] == uid):
+        writer, written, _, _, its_array, _, other, foreign, _, stored = write
+        if writer == uid and foreign is None and (other is None or other[WORK_ITEM] == uid):
             # Nobody else has written, as far as is known: most elements are one work-item's own.
-            if array is write[4] and value.__class__ is array.kind and value != write[9] and value == value:
-                return (write if other is None else (*write[:6], None, None, 0, write[9])), None, None
-            return (other if is_same(array, value, write[4], write[9]) else _alone(write)), None, None
-        second: Access | None = None
-        unordered: list[Access] = []
-        if write[1] < clock.group_start:
+            if array is its_array and value.__class__ is array.kind and value != stored and value == value:
+                return (write if other is None else (*write[:6], None, None, 0, stored)), None, None
+            return (other if is_same(array, value, its_array, stored) else _alone(write)), None, None
+        second: Record | None = None
+        unordered: list[Record] = []
+        if written < clock.group_start:
             # What its own group knows of still earlier ones has stored the same.
             foreign = foreign or write
-        elif write[1] < epoch:
+        elif written < epoch:
             # Ordered for this group; later groups, which local memory does not have, may race both.
             if self.space != "local":
-                if other is not None and other[1] == write[1] and other[0] != write[0]:
-                    other = other[6]
-                second = other if is_same(array, value, write[4], write[9]) else _alone(write)
-        elif write[0] == uid:
-            if other is not None and other[1] == epoch and other[0] != uid:
+                if other is not None and other[_EPOCH] == written and other[WORK_ITEM] != writer:
+                    other = other[_SAME_GROUP]
+                second = other if is_same(array, value, its_array, stored) else _alone(write)
+        elif writer == uid:
+            if other is not None and other[_EPOCH] == epoch and other[WORK_ITEM] != uid:
                 unordered.append(other)
                 second = other
             else:
-                second = other if is_same(array, value, write[4], write[9]) else _alone(write)
+                second = other if is_same(array, value, its_array, stored) else _alone(write)
         else:
             # Another work-item's of this phase, and whoever else it stands for.
             unordered.append(write)
             second = write
-            if other is not None and other[1] == epoch:
-                if other[0] != uid:
+            if other is not None and other[_EPOCH] == epoch:
+                if other[WORK_ITEM] != uid:
                     unordered.append(other)
-                second = (*write[:6], other[6], None, 0, write[9])
+                second = (*write[:6], other[_SAME_GROUP], None, 0, write[VALUE])
         earlier = foreign
         while earlier is not None:
             unordered.append(earlier)
-            earlier = earlier[6]
+            earlier = earlier[_SAME_GROUP]
         for each in unordered:
-            if not is_same(array, value, each[4], each[9]):
+            if not is_same(array, value, each[_ARRAY], each[VALUE]):
                 self._fail(each, "wrote", "wrote", array, index, frame)
         return second, foreign, unordered[0] if unordered else None
 
-    def note_benign(self, earlier: Access, array: AccessedArray, index: Any, frame: FrameType) -> None:
+    def note_benign(self, earlier: Record, array: AccessedArray, index: Any, frame: FrameType) -> None:
         """Warn of two unordered writes of equal values, once for each pair of lines."""
-        first, second = site_of(earlier[2], earlier[3]), site_of(frame.f_code, frame.f_lasti)
+        access = Access(*earlier)
+        first, second = site_of(access.code, access.instruction), site_of(frame.f_code, frame.f_lasti)
         if self.is_silent or (first, second) in self.notes:
             return
         text = (
             f"benign race on {spell(array.name, index)} ({self.space} memory): work-items that nothing "
             "orders "
-            f"wrote equal values\n  {self.clock.describe(earlier[0])} at {first}"
+            f"wrote equal values\n  {self.clock.describe(access.work_item)} at {first}"
             f"\n  {self.clock.describe()} at {second}"
             "\n  let one work-item write it, or silence the note with warnings.filterwarnings('ignore', "
             "category=kapi_sim.errors.BenignRaceWarning)"
@@ -309,7 +354,7 @@ class ShadowMemory:
 
     def _fail(
         self,
-        earlier: Access,
+        record: Record,
         did: str,
         does: str,
         array: AccessedArray,
@@ -317,23 +362,25 @@ class ShadowMemory:
         frame: FrameType,
         cure: str | None = None,
     ) -> NoReturn:
-        first, second = site_of(earlier[2], earlier[3]), site_of(frame.f_code, frame.f_lasti)
+        earlier = Access(*record)
+        first, second = site_of(earlier.code, earlier.instruction), site_of(frame.f_code, frame.f_lasti)
         what = "written twice, with different values," if did == does == "wrote" else "read and written"
         if did.endswith("atomically") and does.endswith("atomically"):
-            is_one_width = array.itemsize == earlier[4].itemsize
+            is_one_width = array.itemsize == earlier.array.itemsize
             what = "used in too narrow a scope" if is_one_width else "used in two widths"
         elif did.endswith("atomically") or does.endswith("atomically"):
             what = "used atomically and plainly"
-        calls = called_at(path_to(frame, *earlier[2:4])), called_at(path_of_frame(frame))
+        calls = called_at(path_to(frame, earlier.code, earlier.instruction)), called_at(path_of_frame(frame))
         found = self._cure(earlier, frame, did == does) if cure is None else Hint(cure)
-        names = [re.split(r"\W", each.name)[0] for each in (earlier[4], array)]
+        names = [re.split(r"\W", each.name)[0] for each in (earlier.array, array)]
         if cure is None and names[0] != names[1] and self.space == "global":
             alias = f"`{names[0]}` and `{names[1]}` share memory: pass arrays that do not overlap, or a copy of one"
             found = Hint(alias if found.barrier is None else f"{alias}; or {found.text}", found.barrier)
         error = DataRaceError(
             f"data race on {spell(array.name, index)} ({self.space} memory): "
             f"the element is {what} by work-items that nothing orders\n"
-            f"  {self.clock.describe(earlier[0])} {did} {spell(earlier[4].name, earlier[5])} at {first}{calls[0]}\n"
+            f"  {self.clock.describe(earlier.work_item)} {did} {spell(earlier.array.name, earlier.index)} at "
+            f"{first}{calls[0]}\n"
             f"  {self.clock.describe()} {does} {spell(array.name, index)} at {second}{calls[1]}\n"
             f"  {found.text}",
             code="data-race",
@@ -342,10 +389,15 @@ class ShadowMemory:
         raise error
 
     def _cure(self, earlier: Access, frame: FrameType, both_write: bool) -> Hint:
-        is_of_group = earlier[1] >= self.clock.group_start
-        return race_hint(self.clock, earlier[2:4], frame, is_of_group, both_write, self.space == "local")
+        is_of_group = earlier.epoch >= self.clock.group_start
+        return race_hint(
+            self.clock, (earlier.code, earlier.instruction), frame, is_of_group, both_write, self.space == "local"
+        )
 
 
-def _alone(write: Access) -> Access:
+def _alone(write: Record) -> Record:
     """A write without those that it was recorded with."""
-    return write if write[6] is None and write[7] is None else (*write[:6], None, None, *write[8:])
+    access = Access(*write)
+    if access.same_group is None and access.other_group is None:
+        return write
+    return (*write[:6], None, None, access.release, access.value)

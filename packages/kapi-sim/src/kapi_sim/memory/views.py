@@ -13,7 +13,7 @@ from kapi_sim.checks.bounds import fail_outside, fail_rank, spell
 from kapi_sim.checks.initialisation import PrivateShadowMemory
 from kapi_sim.checks.limits import fail_wide
 from kapi_sim.checks.ordered_races import HappensBeforeShadowMemory
-from kapi_sim.checks.races import Access, ShadowMemory
+from kapi_sim.checks.races import Record, ShadowMemory
 from kapi_sim.errors import DtypeError, KernelCompilationError
 from kapi_sim.items.misuse import index_hint
 from kapi_sim.items.schedule_state import ScheduleState
@@ -344,7 +344,7 @@ class View:
 
     def _note_bytes(
         self, trail: ShadowMemory | PrivateShadowMemory, address: int, index: Any, frame: FrameType, value: Any
-    ) -> Access | None:
+    ) -> Record | None:
         """Record a write byte by byte, for the element overlaps others in part."""
         stored = np.empty((), self._array.dtype)
         stored[()] = value
