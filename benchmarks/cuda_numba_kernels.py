@@ -192,10 +192,10 @@ def stencil(x, y):
         y[i, j] = FIFTH * (x[i, j] + x[i - 1, j] + x[i + 1, j] + x[i, j - 1] + x[i, j + 1])
 
 
-def gather(x, places, y):
+def gather(x, indices, y):
     i = cuda.grid(1)
     if i < y.shape[0]:
-        y[i] = x[places[i]]
+        y[i] = x[indices[i]]
 
 
 def scan(x, y):

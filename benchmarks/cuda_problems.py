@@ -522,16 +522,16 @@ def build_stencil(xp: Any, quick: bool) -> Problem:
 # -- a gather
 
 
-def gather(item: kapi.Item, x, places, y):
+def gather(item: kapi.Item, x, indices, y):
     i = item.get_id(0)
-    y[i] = x[places[i]]
+    y[i] = x[indices[i]]
 
 
 GATHER = """
-extern "C" __global__ void gather(const float* __restrict__ x, const int* __restrict__ places, float* __restrict__ y,
+extern "C" __global__ void gather(const float* __restrict__ x, const int* __restrict__ indices, float* __restrict__ y,
                                   int n) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) y[i] = x[places[i]];
+    if (i < n) y[i] = x[indices[i]];
 }
 """
 
@@ -539,13 +539,13 @@ extern "C" __global__ void gather(const float* __restrict__ x, const int* __rest
 def build_gather(xp: Any, quick: bool) -> Problem:
     n = 1 << (14 if quick else 27)
     x, y = _uniform(xp, n), xp.empty(n, np.float32)
-    places = xp.minimum((xp.random.default_rng(3).random(n) * n).astype(np.int32), n - 1)
+    indices = xp.minimum((xp.random.default_rng(3).random(n) * n).astype(np.int32), n - 1)
     return Problem(
-        "gather", f"{_binary_size(n)} f32", gather, kapi.Range(n), (x, places, y),
-        GATHER, "gather", (_groups(n),), (WIDTH,), (x, places, y, np.int32(n)),
-        [y], lambda: [x[places]],
-        "gather", (x, places, y),
-        lambda: [xp.take(x, places, out=y)], rtol=0,
+        "gather", f"{_binary_size(n)} f32", gather, kapi.Range(n), (x, indices, y),
+        GATHER, "gather", (_groups(n),), (WIDTH,), (x, indices, y, np.int32(n)),
+        [y], lambda: [x[indices]],
+        "gather", (x, indices, y),
+        lambda: [xp.take(x, indices, out=y)], rtol=0,
     )  # fmt: skip
 
 

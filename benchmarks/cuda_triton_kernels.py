@@ -26,10 +26,10 @@ def saxpy(a, x, y, z, n, BLOCK: tl.constexpr):
 
 
 @triton.jit
-def gather(x, places, y, n, BLOCK: tl.constexpr):
+def gather(x, indices, y, n, BLOCK: tl.constexpr):
     at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     inside = at < n
-    tl.store(y + at, tl.load(x + tl.load(places + at, mask=inside), mask=inside), mask=inside)
+    tl.store(y + at, tl.load(x + tl.load(indices + at, mask=inside), mask=inside), mask=inside)
 
 
 @triton.jit

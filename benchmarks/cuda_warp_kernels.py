@@ -37,9 +37,9 @@ def saxpy(a: float, x: wp.array(dtype=wp.float32), y: wp.array(dtype=wp.float32)
 
 
 @wp.kernel
-def gather(x: wp.array(dtype=wp.float32), places: wp.array(dtype=wp.int32), y: wp.array(dtype=wp.float32)):
+def gather(x: wp.array(dtype=wp.float32), indices: wp.array(dtype=wp.int32), y: wp.array(dtype=wp.float32)):
     i = wp.tid()
-    y[i] = x[places[i]]
+    y[i] = x[indices[i]]
 
 
 @wp.kernel

@@ -38,13 +38,15 @@ PAGES = {
     "numpy": ("Functions of NumPy", f"{FOLDER}/numpy"),
 }
 
-_MEETING = "the group meets once. A GPU takes about log2(n) steps for n work-items, a CPU one pass over the group"
+_CONVERGENCE = (
+    "the group converges once. A GPU takes about log2(n) steps for n work-items, a CPU one pass over the group"
+)
 _UPDATE = "work-items on different elements run at once, n work-items on one element take n steps"
 COSTS = {
-    "group_barrier": "the group meets once; a CPU runs one pass over the group for each part between barriers",
-    **dict.fromkeys(("group_broadcast", "reduce_over_group"), _MEETING),
-    **dict.fromkeys(("inclusive_scan_over_group", "exclusive_scan_over_group"), _MEETING),
-    **dict.fromkeys(("any_of_group", "all_of_group", "none_of_group"), _MEETING),
+    "group_barrier": "the group converges once; a CPU runs one pass over the group for each part between barriers",
+    **dict.fromkeys(("group_broadcast", "reduce_over_group"), _CONVERGENCE),
+    **dict.fromkeys(("inclusive_scan_over_group", "exclusive_scan_over_group"), _CONVERGENCE),
+    **dict.fromkeys(("any_of_group", "all_of_group", "none_of_group"), _CONVERGENCE),
     **dict.fromkeys(
         ("shift_group_left", "shift_group_right", "permute_group_by_xor", "select_from_group"),
         "one instruction of the sub-group on most GPUs; no access to memory",
@@ -216,9 +218,9 @@ class KapiWordIndex(Words):
             made.append(paragraph)
         return made
 
-    def _link(self, shown: nodes.Node, page: str, place: str) -> nodes.Node:
-        address = self.env.app.builder.get_relative_uri(self.env.docname, page) + (f"#{place}" if place else "")
-        return nodes.reference("", "", shown, internal=True, refuri=address)
+    def _link(self, node: nodes.Node, page: str, anchor_: str) -> nodes.Node:
+        address = self.env.app.builder.get_relative_uri(self.env.docname, page) + (f"#{anchor_}" if anchor_ else "")
+        return nodes.reference("", "", node, internal=True, refuri=address)
 
 
 class KapiOperators(Words):

@@ -19,7 +19,7 @@ from typing import Any
 from coarse_ranges import use_coarse_entry_points
 
 ROOT = Path(__file__).resolve().parents[2]
-SHOWN = 5  # differences of each kind
+LISTED = 5  # differences of each kind
 
 os.environ.update(KAPI_ARRAYS="cupy", KAPI_CACHE="0")  # what is compiled once is not compiled again
 sys.path[:0] = [str(ROOT / "tests" / "integration"), str(ROOT / "packages" / "kapi-lowering" / "tests")]
@@ -76,9 +76,9 @@ def main() -> None:
         use_coarse_entry_points()
     start = time.perf_counter()
     agreed, differences = KINDS[kind](number, count)
-    failed = {f"{number}.{k}": text for k, text in enumerate(differences[:SHOWN])}
-    if len(differences) > SHOWN:
-        failed[f"{number}: further"] = str(len(differences) - SHOWN)
+    failed = {f"{number}.{k}": text for k, text in enumerate(differences[:LISTED])}
+    if len(differences) > LISTED:
+        failed[f"{number}: further"] = str(len(differences) - LISTED)
     print(json.dumps({"passed": agreed, "failed": failed, "seconds": round(time.perf_counter() - start, 1)}))
 
 

@@ -26,7 +26,7 @@ UFUNCS = {
     "bit_and": np.bitwise_and, "bit_or": np.bitwise_or, "bit_xor": np.bitwise_xor,
     "logical_and": np.logical_and, "logical_or": np.logical_or,
 }  # fmt: skip
-PLACE = ["sub.get_group_id()", "sub.get_local_id()", "sub.get_local_range()", "sub.get_group_range()"]
+QUERIES = ["sub.get_group_id()", "sub.get_local_id()", "sub.get_local_range()", "sub.get_group_range()"]
 SPACES = {"line": ((48,), (24,)), "plane": ((8, 6), (4, 6)), "space": ((4, 3, 4), (2, 3, 4))}
 ITEMS = 48
 
@@ -60,7 +60,7 @@ def launch(kernel, space, *arrays):
     return [array.asnumpy() for array in on_device]
 
 
-def groups_of(space, place):
+def groups_of(space, position):
     """For work-groups and sub-groups, the linear indices of each one's work-items, in order."""
     work_groups = {}
     global_range, local_range = SPACES[space]
@@ -69,9 +69,9 @@ def groups_of(space, place):
     sub_groups = {}
     for name, members in work_groups.items():
         for linear in members:
-            sub_groups.setdefault((name, place[0, linear]), []).append(linear)
+            sub_groups.setdefault((name, position[0, linear]), []).append(linear)
     for members in sub_groups.values():
-        members.sort(key=lambda linear: place[1, linear])
+        members.sort(key=lambda linear: position[1, linear])
     return [list(work_groups.values()), list(sub_groups.values())]
 
 
@@ -104,12 +104,12 @@ def test_combinations_match_numpy(dtype, target, space):
     x = values(dtype)
     rows = [row for row in OPERATORS if x.dtype.kind in row.kinds]
     cases = list(itertools.product(rows, KINDS, ("group", "sub")))
-    lines = [f"place[{n}, i] = {query}" for n, query in enumerate(PLACE)]
+    lines = [f"position[{n}, i] = {query}" for n, query in enumerate(QUERIES)]
     for number, (row, kind, group) in enumerate(cases):
         lines.append(f"out[{number}, i] = kapi.{kind}_over_group({group}, x[i], kapi.{row.name})")
-    kernel = build("x, out, place", lines, TARGETS[target])
-    _, out, place = launch(kernel, space, x, np.zeros((len(cases), ITEMS), dtype), np.zeros((4, ITEMS), np.int64))
-    groups = groups_of(space, place)
+    kernel = build("x, out, position", lines, TARGETS[target])
+    _, out, position = launch(kernel, space, x, np.zeros((len(cases), ITEMS), dtype), np.zeros((4, ITEMS), np.int64))
+    groups = groups_of(space, position)
     for (row, kind, group), result in zip(cases, out, strict=True):
         expected = wanted(x, row, kind, groups[group == "sub"])
         np.testing.assert_array_equal(result, expected, err_msg=f"{kind} of {row.name} over {group}")
@@ -142,11 +142,11 @@ def test_values_are_moved(dtype, target, space):
     x = values(dtype)
     if x.dtype.kind == "c":
         x = x + x[::-1] * x.dtype.type(1j)
-    lines = [f"place[{n}, i] = {query}" for n, query in enumerate(PLACE)]
+    lines = [f"position[{n}, i] = {query}" for n, query in enumerate(QUERIES)]
     lines += [f"out[{number}, i] = {call}" for number, call in enumerate(MOVES)]
-    kernel = build("x, out, place", lines, TARGETS[target])
-    _, out, place = launch(kernel, space, x, np.zeros((len(MOVES), ITEMS), dtype), np.zeros((4, ITEMS), np.int64))
-    groups = groups_of(space, place)
+    kernel = build("x, out, position", lines, TARGETS[target])
+    _, out, position = launch(kernel, space, x, np.zeros((len(MOVES), ITEMS), dtype), np.zeros((4, ITEMS), np.int64))
+    groups = groups_of(space, position)
     for (call, (group, origin)), result in zip(MOVES.items(), out, strict=True):
         for members in groups[group == "sub"]:
             members = np.array(members)
@@ -157,16 +157,18 @@ def test_values_are_moved(dtype, target, space):
 
 @pytest.mark.parametrize("space", SPACES)
 def test_sub_groups_divide_their_work_group(space):
-    """Every work-item is in one, at a place of its own; the queries agree with each other."""
-    lines = [f"place[{n}, i] = {query}" for n, query in enumerate([*PLACE, "sub.get_max_local_range()", "sub.leader"])]
-    kernel = build("place", lines, TARGETS["core"])
-    (place,) = launch(kernel, space, np.zeros((6, ITEMS), np.int64))
-    work_groups, sub_groups = groups_of(space, place)
+    """Every work-item is in one, at a position of its own; the queries agree with each other."""
+    lines = [
+        f"position[{n}, i] = {query}" for n, query in enumerate([*QUERIES, "sub.get_max_local_range()", "sub.leader"])
+    ]
+    kernel = build("position", lines, TARGETS["core"])
+    (position,) = launch(kernel, space, np.zeros((6, ITEMS), np.int64))
+    work_groups, sub_groups = groups_of(space, position)
     for members in work_groups:
-        assert set(place[0, members]) == set(range(place[3, members[0]]))
+        assert set(position[0, members]) == set(range(position[3, members[0]]))
     for members in sub_groups:
-        assert list(place[1, members]) == list(range(len(members)))
-        assert set(place[2, members]) == {len(members)}
-        assert set(place[4, members]) == {place[4, 0]}
-        assert list(place[5, members]) == [1] + [0] * (len(members) - 1)
-    assert place[2].max() <= place[4, 0]
+        assert list(position[1, members]) == list(range(len(members)))
+        assert set(position[2, members]) == {len(members)}
+        assert set(position[4, members]) == {position[4, 0]}
+        assert list(position[5, members]) == [1] + [0] * (len(members) - 1)
+    assert position[2].max() <= position[4, 0]

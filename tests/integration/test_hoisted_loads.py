@@ -10,10 +10,10 @@ import kapi_runtime as kapi
 
 
 @kapi.kernel
-def neighbours(item: kapi.Item, x, turns, y):
+def neighbours(item: kapi.Item, x, steps, y):
     i = item.get_id(0)
     total = 0.0
-    for j in range(turns[i]):
+    for j in range(steps[i]):
         if j != i and i + 1 < x.shape[0]:
             total += x[i] * x[i + 1]
         elif j % 2 == 0:
@@ -22,9 +22,9 @@ def neighbours(item: kapi.Item, x, turns, y):
 
 
 @kapi.kernel
-def rows(item: kapi.Item, x, turns, y):
+def rows(item: kapi.Item, x, steps, y):
     i, j = item.get_id(0), item.get_id(1)
-    for k in range(turns[j]):
+    for k in range(steps[j]):
         if i > 0 and k != j:
             y[i, j] += x[i - 1, j] + k
         if i + 1 < x.shape[0] and k != i:
@@ -33,16 +33,16 @@ def rows(item: kapi.Item, x, turns, y):
 
 @pytest.mark.parametrize("count", [1, 2, 7, 64, 131])
 def test_element_is_read_early_only_where_it_exists(count):
-    x, turns = np.arange(1.0, count + 1), np.arange(count) % 7
+    x, steps = np.arange(1.0, count + 1), np.arange(count) % 7
     expected = np.zeros(count)
     for i in range(count):
-        for j in range(turns[i]):
+        for j in range(steps[i]):
             if j != i and i + 1 < count:
                 expected[i] += x[i] * x[i + 1]
             elif j % 2 == 0:
                 expected[i] += x[i]
     y = dpnp.zeros(count)
-    kapi.call_kernel(neighbours, kapi.Range(count), dpnp.asarray(x), dpnp.asarray(turns), y)
+    kapi.call_kernel(neighbours, kapi.Range(count), dpnp.asarray(x), dpnp.asarray(steps), y)
     np.testing.assert_array_equal(y.asnumpy(), expected)
 
 
@@ -56,7 +56,7 @@ def test_loop_over_an_empty_array_reads_nothing():
 @pytest.mark.parametrize("is_one", [False, True])
 def test_elements_of_arrays_that_a_loop_writes(shape, is_one):
     """In one array under both names a row is read that another work-item writes, so only one work-item runs there."""
-    x, turns = np.arange(float(np.prod(shape))).reshape(shape), np.arange(shape[1]) % 5
+    x, steps = np.arange(float(np.prod(shape))).reshape(shape), np.arange(shape[1]) % 5
     y = x.copy() if is_one else np.zeros(shape)
     given = dpnp.asarray(x)
     out = given if is_one else dpnp.zeros(shape)
@@ -66,10 +66,10 @@ def test_elements_of_arrays_that_a_loop_writes(shape, is_one):
     source = expected if is_one else x
     for i in range(shape[0]):
         for j in range(shape[1]):
-            for k in range(turns[j]):
+            for k in range(steps[j]):
                 if i > 0 and k != j:
                     expected[i, j] += source[i - 1, j] + k
                 if i + 1 < source.shape[0] and k != i:
                     expected[i, j] += source[i + 1, j]
-    kapi.call_kernel(rows, kapi.Range(*shape), given, dpnp.asarray(turns), out)
+    kapi.call_kernel(rows, kapi.Range(*shape), given, dpnp.asarray(steps), out)
     np.testing.assert_array_equal(out.asnumpy(), expected)

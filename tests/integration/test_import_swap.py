@@ -27,7 +27,7 @@ IMPORT = "import {} as kapi\n"
 USED = re.compile(r"\bkapi\.([A-Za-z]\w*)")
 
 # What an example prints in both worlds, up to the place where only the simulator has more to say.
-SHOWN = {
+OUTPUTS = {
     "kapi-sim/race": "right, checked in four orders: [3. 2. 1. 0. 7. 6. 5. 4.]",
     "kapi-sim/vector_add": "c[0] = 1.0, c[-1] = 2.0, right everywhere: True",
     "kapi-runtime/vector_add": "added 10007 float32 pairs on ",
@@ -70,7 +70,7 @@ def swapped(example: Path, folder: Path, exchanges: dict[str, str]) -> Path:
 
 def test_examples_of_both_worlds_are_found():
     found = {name(path) for path in examples("kapi_sim") + examples("kapi_runtime")}
-    assert found >= {*SHOWN, "examples/digits_kernels"}
+    assert found >= {*OUTPUTS, "examples/digits_kernels"}
 
 
 @pytest.mark.parametrize("example", examples("kapi_sim"), ids=name)
@@ -79,7 +79,7 @@ def test_simulator_example_runs_on_the_device(example, tmp_path):
         IMPORT.format("kapi_sim"): IMPORT.format("kapi_runtime"),
         "import numpy as np\n": "import dpnp as np\n",
     }
-    shown = SHOWN.get(name(example), "")
+    shown = OUTPUTS.get(name(example), "")
     assert shown in output(example)
     assert shown in output(swapped(example, tmp_path, exchanges))
 
@@ -87,7 +87,7 @@ def test_simulator_example_runs_on_the_device(example, tmp_path):
 @pytest.mark.parametrize("example", examples("kapi_runtime"), ids=name)
 def test_device_example_runs_in_the_simulator_with_one_line_changed(example, tmp_path):
     exchanges = {IMPORT.format("kapi_runtime"): IMPORT.format("kapi_sim")}
-    shown = SHOWN.get(name(example), "")
+    shown = OUTPUTS.get(name(example), "")
     assert shown in output(example)
     assert shown in output(swapped(example, tmp_path, exchanges))
 

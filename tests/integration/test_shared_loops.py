@@ -17,7 +17,7 @@ WIDTH = 16
 
 
 @kapi.kernel
-def add_up(item: kapi.NdItem, x, first, end, sums, turns, last):
+def add_up(item: kapi.NdItem, x, first, end, sums, steps, last):
     i = item.get_global_id(0)
     total = 0.0
     count = 0
@@ -27,12 +27,12 @@ def add_up(item: kapi.NdItem, x, first, end, sums, turns, last):
         kept = k
         count += 1
     sums[i] = total
-    turns[i] = count
+    steps[i] = count
     last[i] = kept
 
 
 @kapi.kernel
-def add_up_in_groups(item: kapi.NdItem, x, first, end, sums, turns, last):
+def add_up_in_groups(item: kapi.NdItem, x, first, end, sums, steps, last):
     i, lane = item.get_global_id(0), item.get_local_id(0)
     start = first + item.get_group().get_group_id(0) * 5
     total = 0.0
@@ -46,12 +46,12 @@ def add_up_in_groups(item: kapi.NdItem, x, first, end, sums, turns, last):
         kept = k
         count += 1
     sums[i] = total
-    turns[i] = count
+    steps[i] = count
     last[i] = kept
 
 
 def expected(kernel, x, first, end, items):
-    sums, turns, last = np.zeros(items), np.zeros(items, np.int64), np.full(items, -1)
+    sums, steps, last = np.zeros(items), np.zeros(items, np.int64), np.full(items, -1)
     for i in range(items):
         grouped = kernel is add_up_in_groups
         start = first + (i // WIDTH * 5 + i % WIDTH if grouped else i)
@@ -61,8 +61,8 @@ def expected(kernel, x, first, end, items):
             else:
                 sums[i] -= 1.0
             last[i] = k
-            turns[i] += 1
-    return sums, turns, last
+            steps[i] += 1
+    return sums, steps, last
 
 
 @pytest.mark.parametrize("kernel", [add_up, add_up_in_groups])

@@ -47,14 +47,14 @@ def answers(pages: Path, tmp_path_factory: pytest.TempPathFactory) -> list[dict[
     return json.loads(done.stdout.splitlines()[-1])
 
 
-@pytest.mark.parametrize("place", range(len(ALL)), ids=[each.name for each in ALL])
-def test_kernel_is_judged_in_node(place, answers):
-    task, answer = answers[2 * place : 2 * place + 2]
-    each = ALL[place]
+@pytest.mark.parametrize("index", range(len(ALL)), ids=[each.name for each in ALL])
+def test_kernel_is_judged_in_node(index, answers):
+    task, answer = answers[2 * index : 2 * index + 2]
+    each = ALL[index]
     assert not task["is_right"]
     assert str(task["report"]).startswith(f"`{each.kernel}` is not right yet")
     # A line of the report is one of the text that ran.
-    assert f"{each.kind}_{each.number}_run_{2 * place + 1}.py" in str(task["report"]) or "Error" not in str(
+    assert f"{each.kind}_{each.number}_run_{2 * index + 1}.py" in str(task["report"]) or "Error" not in str(
         task["report"]
     )
     assert answer["is_right"], answer["report"]
@@ -63,10 +63,10 @@ def test_kernel_is_judged_in_node(place, answers):
 
 
 @pytest.mark.parametrize(
-    ("number", "told"), list(enumerate(["SyntaxError in line 1", "RuntimeError: my own", "must have a kernel"]))
+    ("number", "message"), list(enumerate(["SyntaxError in line 1", "RuntimeError: my own", "must have a kernel"]))
 )
-def test_text_that_is_no_kernel_is_answered(number, told, answers):
+def test_text_that_is_no_kernel_is_answered(number, message, answers):
     answer = answers[2 * len(ALL) + number]
     assert not answer["is_right"]
-    assert told in str(answer["report"])
+    assert message in str(answer["report"])
     assert answer["trace"] == ""

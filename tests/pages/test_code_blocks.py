@@ -70,8 +70,8 @@ def test_code_blocks_run(page, tmp_path, monkeypatch, capsys):
     else:
         names = runpy.run_path(str(script))
         printed = capsys.readouterr().out
-    for shown in (block.code for block in code_blocks.blocks(page) if block.fate == "compared"):
-        assert is_in(shown, printed), f"{name(page)}: the output shown below a block is not what it prints"
+    for expected in (block.code for block in code_blocks.blocks(page) if block.fate == "compared"):
+        assert is_in(expected, printed), f"{name(page)}: the output shown below a block is not what it prints"
 
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
     for above, code in blocks(page):
@@ -82,9 +82,9 @@ def test_code_blocks_run(page, tmp_path, monkeypatch, capsys):
             assert not failed, f"{name(page)}, block after line {above}: the output shown is not what comes"
 
 
-def is_in(shown: str, printed: str) -> bool:
+def is_in(expected: str, printed: str) -> bool:
     """Whether the output has been printed; in it three dots stand for a part of a line that is not always the same."""
-    return bool(re.search(".*?".join(map(re.escape, shown.split("..."))), printed))
+    return bool(re.search(".*?".join(map(re.escape, expected.split("..."))), printed))
 
 
 def test_dots_in_output_stand_for_a_part_of_a_line():

@@ -13,7 +13,7 @@ __all__ = ["build"]
 
 OPENCL_C = """
 kernel void search(global const float* restrict sorted, global const float* restrict wanted,
-                   global int* restrict places, const int n) {
+                   global int* restrict indices, const int n) {
     const size_t i = get_global_id(0);
     const float value = wanted[i];
     int low = 0, high = n;
@@ -21,13 +21,13 @@ kernel void search(global const float* restrict sorted, global const float* rest
         const int middle = (low + high) / 2;
         if (sorted[middle] < value) low = middle + 1; else high = middle;
     }
-    places[i] = low;
+    indices[i] = low;
 }
 """
 
 
 @kapi.kernel
-def search(item: kapi.Item, sorted_, wanted, places):
+def search(item: kapi.Item, sorted_, wanted, indices):
     i = item.get_id(0)
     low, high = 0, sorted_.shape[0]
     while low < high:
@@ -36,11 +36,11 @@ def search(item: kapi.Item, sorted_, wanted, places):
             low = middle + 1
         else:
             high = middle
-    places[i] = low
+    indices[i] = low
 
 
 @numba.njit(parallel=True)
-def search_numba(sorted_, wanted, places):
+def search_numba(sorted_, wanted, indices):
     for i in numba.prange(wanted.shape[0]):
         low, high = 0, sorted_.shape[0]
         while low < high:
@@ -49,7 +49,7 @@ def search_numba(sorted_, wanted, places):
                 low = middle + 1
             else:
                 high = middle
-        places[i] = low
+        indices[i] = low
 
 
 def build(scale: float) -> Workload:

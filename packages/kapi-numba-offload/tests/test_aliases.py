@@ -147,24 +147,24 @@ def values(found):
     return found.asnumpy().tolist() if isinstance(found, dpnp.ndarray) else found
 
 
-def arguments(way):
+def arguments(case):
     base = dpnp.arange(12.0)
-    if way == "apart":
+    if case == "apart":
         return [base[:6], base[6:]], base
-    if way == "same":
+    if case == "same":
         return [base[:6]] * 2, base
-    if way == "same view":
+    if case == "same view":
         return [base[:6], base[0:6:1]], base
-    return [base[:6], base[1:7]] if way == "overlapping" else [base[:6], base[5::-1]], base
+    return [base[:6], base[1:7]] if case == "overlapping" else [base[:6], base[5::-1]], base
 
 
-@pytest.mark.parametrize("way", ["apart", "same", "same view", "overlapping", "reversed"])
+@pytest.mark.parametrize("case", ["apart", "same", "same view", "overlapping", "reversed"])
 @pytest.mark.parametrize("function", FUNCTIONS)
-def test_names_of_the_same_memory_see_each_others_stores(function, way):
+def test_names_of_the_same_memory_see_each_others_stores(function, case):
     """Results and memory are those of the same Python over dpnp arrays."""
-    given, base = arguments(way)
+    given, base = arguments(case)
     found = values(numba.njit(copy.copy(function))(*given))
-    expected_given, expected_base = arguments(way)
+    expected_given, expected_base = arguments(case)
     expected = values(function(*expected_given))
     assert found == expected
     assert values(base) == values(expected_base)

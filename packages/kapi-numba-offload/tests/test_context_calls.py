@@ -285,14 +285,14 @@ def test_lists_of_numbers_get_numbers(in_context):
     assert [type(each) for each in seen] == [float, float]
 
 
-def either(a, whole):
+def either(a, is_array):
     b = a * 2
-    if whole:
+    if is_array:
         return b.sum()
     return 0.5
 
 
-def means(a, whole):
+def means(a, is_array):
     b = a * 2
     return np.mean(a), b.max(), a.any(), (a / 3).max()
 
@@ -302,9 +302,9 @@ def means(a, whole):
 def test_numbers_have_the_types_of_numba_inference(function, dtype, in_context):
     """If returns differ, it is the type that holds both."""
     compiled = numba.njit(function)
-    for whole in (True, False):
+    for is_array in (True, False):
         a = np.array([1, 0, 1]).astype(dtype)
-        expected, found = compiled(a, whole), in_context(compiled, a, whole)
+        expected, found = compiled(a, is_array), in_context(compiled, a, is_array)
         assert repr(found) == repr(expected)
 
 

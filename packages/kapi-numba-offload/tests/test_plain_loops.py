@@ -74,8 +74,8 @@ def local_function(a, b):
 
 
 @njit
-def weight(row, whole, i):
-    return np.sum(row) * whole[i, 0]
+def weight(row, matrix, i):
+    return np.sum(row) * matrix[i, 0]
 
 
 def helper_of_a_row_and_an_array(a, b):

@@ -314,11 +314,11 @@ def test_a_small_array_from_outside_is_a_constant_of_the_loop(launches):
 
 def test_random_numbers_and_bits_of_a_loop_are_those_of_the_host(launches):
     @numba.njit(parallel=True)
-    def f(uniform, normal, whole, fused):
+    def f(uniform, normal, integers, fused):
         for i in prange(uniform.shape[0]):
             uniform[i] = kapi_runtime.random.uniform(7, i)
             normal[i] = kapi_runtime.random.normal(7, i, dtype=np.float64, stream=2)
-            whole[i] = kapi_runtime.random.randint(7, i, -3, 4) + kapi_runtime.clz(whole[i])
+            integers[i] = kapi_runtime.random.randint(7, i, -3, 4) + kapi_runtime.clz(integers[i])
             fused[i] = math.fma(fused[i], 10, -1)
 
     given = dpnp.zeros(50, dtype=np.float32), dpnp.zeros(50), dpnp.ones(50, dtype=np.int32), dpnp.full(50, 0.1)

@@ -16,53 +16,53 @@ INDEX_0D = np.arange(COUNT) % 10
 HALVES = (np.arange(COUNT) % 10) * 0.5
 
 
-def one(at, whole, halves, sums):
+def one(at, integers, halves, sums):
     for i in prange(at.size):
         sums[at[i]] += 1
 
 
-def variable(at, whole, halves, sums):
+def variable(at, integers, halves, sums):
     for i in prange(at.size):
-        w = whole[i] * 2
+        w = integers[i] * 2
         w -= 1
         sums[at[i]] += w
 
 
-def converted(at, whole, halves, sums):
+def converted(at, integers, halves, sums):
     for i in prange(at.size):
         sums[at[i]] += int(halves[i])
 
 
-def outside(at, whole, halves, sums):
+def outside(at, integers, halves, sums):
     n = at.shape[0] // 10_000
     for i in prange(at.size):
         sums[at[i]] -= n
 
 
-def swapped(at, whole, halves, sums):
+def swapped(at, integers, halves, sums):
     for i in prange(at.size):
-        sums[at[i]] = whole[i] + sums[at[i]]
+        sums[at[i]] = integers[i] + sums[at[i]]
 
 
-def several(at, whole, halves, sums):
+def several(at, integers, halves, sums):
     for i in prange(at.size):
-        sums[at[i]] = sums[at[i]] + whole[i] - 1
+        sums[at[i]] = sums[at[i]] + integers[i] - 1
 
 
-def neighbours(at, whole, halves, sums):
+def neighbours(at, integers, halves, sums):
     for i in prange(sums.size - 1):
         for _ in range(at.size // 10):
             sums[i] += 1
             sums[i + 1] -= 2
 
 
-def by_counters(at, whole, halves, sums):
+def by_counters(at, integers, halves, sums):
     for i in prange(2):
         for index in np.ndindex(2, at.size // 10):
             sums[index[0] + i] += 1
 
 
-def ever_shorter_rows(at, whole, halves, sums):
+def ever_shorter_rows(at, integers, halves, sums):
     for i in prange(2):
         row = sums
         for _ in range(2):
@@ -76,27 +76,27 @@ def bump(sums, k, value):
     sums[k] += value
 
 
-def helper(at, whole, halves, sums):
+def helper(at, integers, halves, sums):
     for i in prange(at.size):
-        bump(sums, at[i], whole[i])
+        bump(sums, at[i], integers[i])
 
 
-def fraction(at, whole, halves, sums):
+def fraction(at, integers, halves, sums):
     for i in prange(at.size):
         sums[at[i]] += halves[i] * 3
 
 
-def product(at, whole, halves, sums):
+def product(at, integers, halves, sums):
     for i in prange(at.size):
-        sums[at[i]] *= 1 + 2 * (whole[i] % 2)
+        sums[at[i]] *= 1 + 2 * (integers[i] % 2)
 
 
-def largest(at, whole, halves, sums):
+def largest(at, integers, halves, sums):
     for i in prange(at.size):
         sums[at[i]] = max(sums[at[i]], i)
 
 
-def guarded(at, whole, halves, sums):
+def guarded(at, integers, halves, sums):
     for i in prange(at.size):
         if i > sums[at[i]]:
             sums[at[i]] = i

@@ -123,8 +123,8 @@ def test_doctor_says_which_path_launches_take(gpu, monkeypatch):
     )
 
 
-HEARD = []  # lists that audit events go to, while a test watches; a hook stays as long as the process
-sys.addaudithook(lambda event, _: [each.append(event) for each in HEARD])
+WATCHING = []  # lists that audit events go to, while a test watches; a hook stays as long as the process
+sys.addaudithook(lambda event, _: [each.append(event) for each in WATCHING])
 WATCHED = {"import", "compile", "exec", "open", "ctypes.dlopen", "subprocess.Popen", "mmap.__new__"}
 
 
@@ -141,10 +141,10 @@ def test_launches_after_the_second_prepare_nothing(gpu, lib, arrays, monkeypatch
             before = len(gpu.launches)
             launch()
             launch()
-            monkeypatch.setattr(sys.modules[__name__], "HEARD", [events])
+            monkeypatch.setattr(sys.modules[__name__], "WATCHING", [events])
             for _ in range(1000):
                 launch()
-            monkeypatch.setattr(sys.modules[__name__], "HEARD", [])
+            monkeypatch.setattr(sys.modules[__name__], "WATCHING", [])
             assert len(gpu.launches) == before + 1002
     assert WATCHED.isdisjoint(events)
 

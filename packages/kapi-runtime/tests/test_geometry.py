@@ -18,17 +18,17 @@ extents = st.lists(st.integers(1, 5000), min_size=1, max_size=3).filter(lambda e
 @example([MAX_WORK_ITEMS], 2, 8192, False)
 @example([3, 7, 11], 2, 8192, True)
 def test_rounded_range_holds_the_range_and_full_groups(space, units, largest, has_loops):
-    whole, local = rounded_range(Range(*space), units, largest, has_loops)
-    assert len(whole) == len(space)
-    assert all(rounded >= asked for rounded, asked in zip(whole, space, strict=True))
-    assert math.prod(whole) <= MAX_WORK_ITEMS
+    global_range, local = rounded_range(Range(*space), units, largest, has_loops)
+    assert len(global_range) == len(space)
+    assert all(rounded >= asked for rounded, asked in zip(global_range, space, strict=True))
+    assert math.prod(global_range) <= MAX_WORK_ITEMS
     if local is not None:
-        assert all(extent % step == 0 for extent, step in zip(whole, local, strict=True))
+        assert all(extent % step == 0 for extent, step in zip(global_range, local, strict=True))
         assert math.prod(local) <= largest
 
 
 @pytest.mark.parametrize(
-    ("space", "whole", "local"),
+    ("space", "global_range", "local"),
     [
         ((1000003,), [1003520], [4096]),
         ((1797, 1797), [1798, 1856], [2, 1856]),
@@ -49,12 +49,12 @@ def test_rounded_range_holds_the_range_and_full_groups(space, units, largest, ha
         ((4, 3), [4, 3], None),
     ],
 )
-def test_rounded_range_of_awkward_shapes(space, whole, local):
-    assert rounded_range(Range(*space), 2, 8192, True) == (whole, local)
+def test_rounded_range_of_awkward_shapes(space, global_range, local):
+    assert rounded_range(Range(*space), 2, 8192, True) == (global_range, local)
 
 
 @pytest.mark.parametrize(
-    ("space", "whole", "local"),
+    ("space", "global_range", "local"),
     [
         ((1009,), [1024], [256]),
         ((4096,), [4096], [1024]),
@@ -64,8 +64,8 @@ def test_rounded_range_of_awkward_shapes(space, whole, local):
         ((100,), [128], [64]),
     ],
 )
-def test_equal_work_items_are_in_few_groups(space, whole, local):
-    assert rounded_range(Range(*space), 2, 8192, False) == (whole, local)
+def test_equal_work_items_are_in_few_groups(space, global_range, local):
+    assert rounded_range(Range(*space), 2, 8192, False) == (global_range, local)
 
 
 @pytest.mark.parametrize("space", [(2048, 2048), (96, 96, 96), (1000000,)])
@@ -78,8 +78,8 @@ def test_rounded_range_leaves_groups_to_devices_that_have_small_ones(space):
     [((2048, 2048), 8), ((96, 96, 96), 8), ((1000000,), 8), ((65536,), 8), ((100, 64), 4), ((5000,), 3), ((64, 64), 3)],
 )
 def test_rounded_range_keeps_all_units_busy(space, groups_per_unit):
-    whole, local = rounded_range(Range(*space), 16, 8192, True)
-    assert local is None or math.prod(whole) // math.prod(local) >= groups_per_unit * 16
+    global_range, local = rounded_range(Range(*space), 16, 8192, True)
+    assert local is None or math.prod(global_range) // math.prod(local) >= groups_per_unit * 16
 
 
 def test_rounded_range_stays_below_the_limit_of_sycl():

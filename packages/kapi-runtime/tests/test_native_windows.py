@@ -65,9 +65,9 @@ def calls(monkeypatch):
     counts = Counter()
     builtin = loading._builtin
 
-    def counted(name, place, table):
+    def counted(name, slot, table):
         entry = ir.FunctionType(WORD, [WORD] * 3)
-        function = builtin(name, _bridges({name: (place, entry, "ccc", "win64cc")})[name], table)
+        function = builtin(name, _bridges({name: (slot, entry, "ccc", "win64cc")})[name], table)
 
         def call(*given):
             counts[name] += 1

@@ -239,14 +239,14 @@ submission._made[:] = [replace(made, launch=launch)]
 }
 
 
-@pytest.mark.parametrize("way", WITHOUT_OWNERS)
-def test_keeping_alive_is_what_the_allocation_tests(run_python, way):
+@pytest.mark.parametrize("name", WITHOUT_OWNERS)
+def test_keeping_alive_is_what_the_allocation_tests(run_python, name):
     # In a process of its own: it writes to memory that is somebody else's, and may end by it.
     done = run_python(
         "import runpy, kapi_runtime\n"
         "from kapi_runtime.sycl.native import submission\n"
         "from kapi_runtime.sycl.queues import keep_alive\n"
-        f"{WITHOUT_OWNERS[way]}\n"
+        f"{WITHOUT_OWNERS[name]}\n"
         f"pending = runpy.run_path({__file__!r})['freed_while_pending']\n"
         "print(any(pending() for _ in range(100)))"
     )

@@ -1,4 +1,4 @@
-"""The short way of a repeated launch gives what the slow path gives, and leaves to it what it does not know."""
+"""The fast path of a repeated launch gives what the slow path gives, and leaves to it what it does not know."""
 
 from __future__ import annotations
 
@@ -391,7 +391,7 @@ PLANNED = dict.fromkeys(PLAIN, 0)
 
 
 @pytest.mark.parametrize(
-    ("way", "expected"),
+    ("kind", "expected"),
     [
         # A plan that is made packs once, which is a look at the plan: see `make_plan`.
         ("plain", PLAIN | {"native launch": 0, "native pack": 1, "native send": 0}),
@@ -405,7 +405,7 @@ PLANNED = dict.fromkeys(PLAIN, 0)
         ("OpenCL C", PLAIN | {"packed_arguments": 0, "require_apart": 0, "may_share": 0, "is_small": 0}),
     ],
 )
-def test_launch_of_each_kind_is_packed_and_checked_once(way, expected):
+def test_launch_of_each_kind_is_packed_and_checked_once(kind, expected):
     again = kapi.kernel(axpy.py_func)
     given = 2.0, dpnp.ones(10), dpnp.zeros(10)
     kapi.call_kernel(again, kapi.Range(10), *given)
@@ -438,6 +438,6 @@ def test_launch_of_each_kind_is_packed_and_checked_once(way, expected):
             "replaced": replaced,
             "module": lambda: kapi.call_kernel(module, kapi.Range(10), *given),
             "OpenCL C": lambda: kapi.call_kernel(opencl, kapi.Range(10), *given),
-        }[way]
+        }[kind]
     )
     assert {name: counts[name] for name in expected} == expected

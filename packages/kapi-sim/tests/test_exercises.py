@@ -90,8 +90,8 @@ def test_verdict_names_results_orders_and_errors_of_python():
         np.testing.assert_array_equal(a, range(8))
 
     assert "`triples` is not right yet: its results are wrong. Arrays are not equal" in judge(doubles, triples)
-    told = judge(counts, takes_tickets)
-    assert "`takes_tickets` is not right yet (in the order that simulation(seed=" in told
+    printed = judge(counts, takes_tickets)
+    assert "`takes_tickets` is not right yet (in the order that simulation(seed=" in printed
     assert "DivisionByZeroError" in judge(lambda kernel: kernel[1](np.zeros(1)), divides)
 
 
@@ -102,11 +102,11 @@ def run(folder: Path, *arguments: str) -> tuple[int, str, str]:
 
 
 def test_command_writes_an_exercise_and_judges_it(tmp_path):
-    status, told, _ = run(tmp_path, "exercise", "4")
+    status, printed, _ = run(tmp_path, "exercise", "4")
     file = tmp_path / "ex04_shared_tile.py"
     assert status == 1
-    assert told.startswith("ex04_shared_tile.py is here now: mend the kernel `wrong` in it, and run this again\n")
-    assert "`wrong` is not right yet: DataRaceError: data race on tile[2]" in told
+    assert printed.startswith("ex04_shared_tile.py is here now: mend the kernel `wrong` in it, and run this again\n")
+    assert "`wrong` is not right yet: DataRaceError: data race on tile[2]" in printed
     lines = file.read_text("utf-8").replace(
         "    tile[k] = a[i]\n", "    tile[k] = a[i]\n    kapi.group_barrier(item.get_group())\n"
     )
@@ -121,17 +121,17 @@ def test_command_writes_an_exercise_and_judges_it(tmp_path):
 
 
 def test_command_lists_exercises_and_prints_answers(tmp_path):
-    status, told, _ = run(tmp_path, "exercise")
-    assert (status, len(told.splitlines())) == (0, len(EXERCISES))
-    assert told.startswith("Exercise 1, map: ")
+    status, printed, _ = run(tmp_path, "exercise")
+    assert (status, len(printed.splitlines())) == (0, len(EXERCISES))
+    assert printed.startswith("Exercise 1, map: ")
     assert run(tmp_path, "exercise", "4", "--answer")[1] == find(4).answer.read_text("utf-8")
 
 
 @pytest.mark.parametrize("number", ["0", "11"])
 def test_command_says_which_exercises_there_are(tmp_path, number):
-    status, _, told = run(tmp_path, "exercise", number)
+    status, _, printed = run(tmp_path, "exercise", number)
     assert status == 2
-    assert f"number of an exercise must be from 1 to {len(EXERCISES)}, got {number}" in told
+    assert f"number of an exercise must be from 1 to {len(EXERCISES)}, got {number}" in printed
 
 
 def test_exercise_that_is_not_there_is_refused():
@@ -144,9 +144,9 @@ def test_file_without_the_kernel_is_refused(tmp_path, monkeypatch):
     Path("ex01_map.py").write_text("mine = 1\n", "utf-8")
     with raises(kapi.KernelLaunchError, "exercise-kernel"):
         find(1).judge(Path("ex01_map.py"))
-    status, _, told = run(tmp_path, "exercise", "1")
+    status, _, printed = run(tmp_path, "exercise", "1")
     assert status == 2
-    assert "file of an exercise must have a kernel `wrong`" in told
+    assert "file of an exercise must have a kernel `wrong`" in printed
 
 
 def test_puzzles_are_all_listed():
@@ -156,11 +156,11 @@ def test_puzzles_are_all_listed():
 
 @pytest.mark.parametrize("puzzle", PUZZLES, ids=lambda puzzle: puzzle.name)
 def test_puzzle_is_unsolved_and_its_answer_right(puzzle):
-    told = puzzle.judge()
-    assert not told.is_right
-    assert told.goals == ()
-    assert told.problem.startswith("`")
-    assert "; wrong elements: " in told.problem
+    printed = puzzle.judge()
+    assert not printed.is_right
+    assert printed.goals == ()
+    assert printed.problem.startswith("`")
+    assert "; wrong elements: " in printed.problem
     right = puzzle.judge(puzzle.answer)
     assert right.is_right, right
     assert right.count("\n  right: ") == len(right.goals) > 0
@@ -193,8 +193,8 @@ MISTAKES = [
 ]
 
 
-@pytest.mark.parametrize(("number", "old", "new", "told"), MISTAKES)
-def test_verdict_on_a_puzzle_names_the_mistake(tmp_path, number, old, new, told):
+@pytest.mark.parametrize(("number", "old", "new", "printed"), MISTAKES)
+def test_verdict_on_a_puzzle_names_the_mistake(tmp_path, number, old, new, printed):
     answer = find(number, "puzzle").answer.read_text("utf-8")
     assert old in answer
     file = tmp_path / "mistaken.py"
@@ -202,7 +202,7 @@ def test_verdict_on_a_puzzle_names_the_mistake(tmp_path, number, old, new, told)
     verdict = find(number, "puzzle").judge(file)
     assert not verdict.is_right
     assert "\n  wrong: " in verdict
-    assert told in verdict.problem
+    assert printed in verdict.problem
     assert verdict.endswith(verdict.problem)
 
 
@@ -235,17 +235,17 @@ def test_accesses_are_counted_for_each_work_item():
 
 
 def test_command_writes_a_puzzle_and_judges_it(tmp_path):
-    status, told, _ = run(tmp_path, "puzzle", "7")
+    status, printed, _ = run(tmp_path, "puzzle", "7")
     file = tmp_path / "pz07_reverse.py"
     assert status == 1
-    assert told.startswith("pz07_reverse.py is here now: write the kernel `solve` in it, and run this again\n")
-    assert "  wrong: the four elements of each group are reversed\n" in told
+    assert printed.startswith("pz07_reverse.py is here now: write the kernel `solve` in it, and run this again\n")
+    assert "  wrong: the four elements of each group are reversed\n" in printed
     answer = run(tmp_path, "puzzle", "7", "--answer")[1]
     assert answer == find(7, "puzzle").answer.read_text("utf-8")
     file.write_text(answer, "utf-8")
-    status, told, _ = run(tmp_path, "puzzle", "7")
+    status, printed, _ = run(tmp_path, "puzzle", "7")
     assert status == 0
-    assert told.startswith("`solve` is right: ")
+    assert printed.startswith("`solve` is right: ")
     assert len(run(tmp_path, "puzzle")[1].splitlines()) == len(PUZZLES)
     assert "number of a puzzle must be from 1 to 20, got 21" in run(tmp_path, "puzzle", "21")[2]
     (tmp_path / "pz01_map.py").write_text("x = 1\n", "utf-8")
@@ -270,15 +270,15 @@ if __name__ == "__main__":
 
 def test_command_traces_a_program(tmp_path):
     (tmp_path / "shift.py").write_text(PROGRAM, "utf-8")
-    status, told, _ = run(tmp_path, "trace", "shift.py", "1")
-    assert (status, told) == (0, "trace.html: 1 launch\n")
+    status, printed, _ = run(tmp_path, "trace", "shift.py", "1")
+    assert (status, printed) == (0, "trace.html: 1 launch\n")
     assert '"kernel":"shift"' in (tmp_path / "trace.html").read_text("utf-8")
 
 
 def test_command_shows_the_race_of_a_program(tmp_path):
     (tmp_path / "shift.py").write_text(PROGRAM, "utf-8")
-    status, told, reported = run(tmp_path, "trace", "shift.py", "-o", "race.svg", "4")
-    assert (status, told) == (1, "race.svg: 1 launch\n")
+    status, printed, reported = run(tmp_path, "trace", "shift.py", "-o", "race.svg", "4")
+    assert (status, printed) == (1, "race.svg: 1 launch\n")
     assert "kapi_sim.errors.DataRaceError: data race on a[1]" in reported
     assert "<ellipse" in (tmp_path / "race.svg").read_text("utf-8")
     assert run(tmp_path, "trace", "shift.py", "--checks", "none", "-o", "race.svg", "4")[0] == 0

@@ -96,7 +96,7 @@ def parameter(item: kapi.Item, source, target):
     target[i] = changed(np.int8(100), np.int32(100), i % 2 == 0)
 
 
-PLACES = [
+JOINS = [
     (choice, "what `if` and `else` give"),
     (word, "what `or` gives"),
     (member, "the member of the tuple"),
@@ -106,7 +106,7 @@ PLACES = [
 ]
 
 
-@pytest.mark.parametrize(("kernel", "name"), PLACES, ids=lambda each: getattr(each, "name", ""))
+@pytest.mark.parametrize(("kernel", "name"), JOINS, ids=lambda each: getattr(each, "name", ""))
 def test_joins_of_mixed_types_are_reported(kernel, name):
     (note,) = notes(kernel, np.ones(8), np.zeros(8))
     assert str(note).startswith(f"{name} is int32 on one way and int8 on another")

@@ -111,10 +111,10 @@ def test_function_or_literal_far_beyond_64_bits_takes_little_time(expression, tm
 def test_rounding_by_any_number_of_digits_takes_little_time(tmp_path):
     lines = "out[0] = round(12345, n)", "f[0] = round(1.5, n)", "f[1] = round(f[1], n)"
     kernel = kernel_of("\n    ".join(("def kernel(item, out, f, n):", *lines)), tmp_path)
-    for n, whole in ((2**62, 12345), (-(2**62), 0)):
+    for n, integers in ((2**62, 12345), (-(2**62), 0)):
         out, floats = np.ones(1, np.int64), np.full(2, 2.5, np.float32)
         kapi.call_kernel(kernel, kapi.Range(1), out, floats, n)
-        assert out[0] == whole
+        assert out[0] == integers
         assert np.isnan(floats).all()  # scaled by infinity, as NumPy does
 
 
@@ -415,20 +415,20 @@ def test_weak_floats_divided_by_zero_are_reported():
 
 
 @kapi.kernel
-def convert(item: kapi.Item, values, bytes_, whole):
+def convert(item: kapi.Item, values, bytes_, integers):
     for k in range(values.shape[0]):
         bytes_[k] = np.uint8(values[k])
-        whole[k] = int(values[k])
+        integers[k] = int(values[k])
 
 
 @pytest.mark.parametrize("checks", ["all", "none"])
 def test_float_converted_to_an_integer_saturates(checks):
     values = np.array([math.nan, math.inf, -math.inf, 2.75, -0.75, 300.5], np.float32)
-    bytes_, whole = np.zeros(6, np.uint8), np.zeros(6, np.int64)
+    bytes_, integers = np.zeros(6, np.uint8), np.zeros(6, np.int64)
     with kapi.simulation(checks=checks):
-        kapi.call_kernel(convert, kapi.Range(1), values, bytes_, whole)
+        kapi.call_kernel(convert, kapi.Range(1), values, bytes_, integers)
     np.testing.assert_array_equal(bytes_, [0, 255, 0, 2, 0, 255])
-    np.testing.assert_array_equal(whole, [0, 2**63 - 1, -(2**63), 2, 0, 300])
+    np.testing.assert_array_equal(integers, [0, 2**63 - 1, -(2**63), 2, 0, 300])
 
 
 @kapi.kernel

@@ -59,24 +59,24 @@ def holds(one, other, scope):
     return one // (SUB, LOCAL, ITEMS)[scope] == other // (SUB, LOCAL, ITEMS)[scope]
 
 
-def events_of(program, way=1):
+def events_of(program, direction=1):
     """Each operation, in the order in which the simulator runs them, or backwards: item, phase, and the step."""
     return [
         (g * LOCAL + k, phase, *step)
-        for g in range(GROUPS)[::way]
+        for g in range(GROUPS)[::direction]
         for phase in range(PHASES)
-        for k in range(LOCAL)[::way]
+        for k in range(LOCAL)[::direction]
         for step in program[g * LOCAL + k][phase]
     ]
 
 
-def race_of(program, barriers, way=1):
+def race_of(program, barriers, direction=1):
     """The definition: conflicting accesses, not both atomic for each other, of which none happens before the other.
 
     Two plain writes conflict where the bytes that both write differ, else they are a benign race: the answer is
     "race", "benign" or "".
     """
-    events = events_of(program, way)
+    events = events_of(program, direction)
     before = np.zeros((len(events), len(events)), bool)
     for (x, one), (y, two) in combinations(enumerate(events), 2):
         width = [LOCAL if barriers[phase] else SUB for phase in range(one[1], two[1])]

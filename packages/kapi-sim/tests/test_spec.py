@@ -155,7 +155,7 @@ def test_nd_range_reads_back():
 
 
 @pytest.mark.parametrize(
-    ("whole", "local", "code"),
+    ("global_range", "local", "code"),
     [
         (100, 64, "local-range-divides"),
         ((8, 8), 8, "local-range-dimensions"),
@@ -164,9 +164,9 @@ def test_nd_range_reads_back():
         (8, 16, "local-range-divides"),
     ],
 )
-def test_nd_range_checks_its_ranges(whole, local, code):
+def test_nd_range_checks_its_ranges(global_range, local, code):
     with raises(kapi.LimitError, code):
-        kapi.NdRange(whole, local)
+        kapi.NdRange(global_range, local)
 
 
 def test_local_accessor_reads_back():

@@ -61,7 +61,7 @@ def test_function_of_a_file_is_compiled_under_its_own_name(file):
 
 
 @pytest.mark.parametrize(
-    ("place", "signature", "code"),
+    ("location", "signature", "code"),
     [
         ("kernels.py:absent", "item1", "kernel-absent"),
         ("kernels.py:number", "item1", "kernel-absent"),
@@ -71,8 +71,8 @@ def test_function_of_a_file_is_compiled_under_its_own_name(file):
         ("kernels.py:wrong", "item1, f4[:]", "list-in-kernel"),
     ],
 )
-def test_mistakes_are_reported_with_their_codes(place, signature, code, file, capsys):
-    assert main([place, "--signature", signature]) == 1
+def test_mistakes_are_reported_with_their_codes(location, signature, code, file, capsys):
+    assert main([location, "--signature", signature]) == 1
     assert f"[{code}]" in capsys.readouterr().err
     assert not list(file.parent.glob("*.spv"))
 
@@ -89,7 +89,7 @@ def test_mistakes_of_the_command_line_are_reported_by_its_usage(arguments, file,
 
 
 @pytest.mark.parametrize(
-    ("place", "said"),
+    ("location", "said"),
     [
         ("nowhere.py:axpy", "got 'nowhere.py:axpy': there is no file 'nowhere.py'"),
         (".:axpy", "there is no file '.'"),
@@ -98,9 +98,9 @@ def test_mistakes_of_the_command_line_are_reported_by_its_usage(arguments, file,
         ("", "no kernel is named"),
     ],
 )
-def test_location_of_a_kernel_is_reported_by_the_usage(place, said, file, capsys):
+def test_location_of_a_kernel_is_reported_by_the_usage(location, said, file, capsys):
     with pytest.raises(SystemExit) as ended:
-        main([place, "-s", "item1"])
+        main([location, "-s", "item1"])
     assert ended.value.code == 2
     assert said in capsys.readouterr().err
 

@@ -50,7 +50,7 @@ def test_part_of_a_condition_is_kept_in_its_loop(operation, end):
     assert text.count("= xor i1 %fixed, ") == 1
 
 
-WAYS = """define void @f(i1 %more, ptr %p) {{
+PATHS = """define void @f(i1 %more, ptr %p) {{
 entry:
   %id = call spir_func i64 @_Z13get_global_idj(i32 0)
   %parts = icmp eq i64 %id, 1
@@ -80,11 +80,11 @@ last:
 
 
 def test_values_that_join_behind_loops_are_each_work_items_own():
-    text = run_pass(prevent_loop_unswitching, WAYS.format(back="other"))
+    text = run_pass(prevent_loop_unswitching, PATHS.format(back="other"))
     assert "%behind = phi i64 [ %kapi.kept," in text
     assert "%plain = phi i64 [ 3, %first ], [ 4, %second ]" in text
 
 
 def test_values_that_join_without_loops_are_left_alone():
-    text = WAYS.format(back="met")
+    text = PATHS.format(back="met")
     assert run_pass(prevent_loop_unswitching, text) == str(parse_module(text))

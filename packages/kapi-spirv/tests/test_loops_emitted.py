@@ -87,26 +87,26 @@ def test_counter_that_is_tested_at_its_start_may_begin_at_the_end():
     assert "phi i32" in run_pass(narrow_counters, counter(start="7", end="7", tested="k"))
 
 
-def pull(item, x, place, y):
+def pull(item, x, index, y):
     i = item.get_id(0)
     total = 0.0
-    for j in range(place.shape[0]):
-        if place[j] != i:
-            total += x[i] * place[j]
+    for j in range(index.shape[0]):
+        if index[j] != i:
+            total += x[i] * index[j]
     y[i] = total
 
 
-def store(item, x, place, y):
+def store(item, x, index, y):
     i = item.get_id(0)
-    for j in range(place.shape[0]):
-        if place[j] != i:
+    for j in range(index.shape[0]):
+        if index[j] != i:
             y[j] = x[i]
 
 
-def wait(item, x, place, y):
+def wait(item, x, index, y):
     i = item.get_id(0)
-    for j in range(place.shape[0]):
-        if place[j] != i:
+    for j in range(index.shape[0]):
+        if index[j] != i:
             y[i] += x[i]
 
 
@@ -163,7 +163,7 @@ def test_arrays_are_distinguished_only_for_targets_that_take_it():
 SMALL = SpirvTarget(is_small=True)
 
 
-def search(item, sorted_, wanted, places):
+def search(item, sorted_, wanted, indices):
     i = item.get_id(0)
     low, high = 0, sorted_.shape[0]
     while low < high:
@@ -172,10 +172,10 @@ def search(item, sorted_, wanted, places):
             low = middle + 1
         else:
             high = middle
-    places[i] = low
+    indices[i] = low
 
 
-def search_to_an_end(item, sorted_, wanted, places, end):
+def search_to_an_end(item, sorted_, wanted, indices, end):
     i = item.get_id(0)
     low, high = 0, end
     while low < high:
@@ -184,10 +184,10 @@ def search_to_an_end(item, sorted_, wanted, places, end):
             low = middle + 1
         else:
             high = middle
-    places[i] = low
+    indices[i] = low
 
 
-def search_with_elements(item, sorted_, wanted, places):
+def search_with_elements(item, sorted_, wanted, indices):
     i = item.get_id(0)
     low, high = 0, sorted_.shape[0]
     while low < high:
@@ -196,10 +196,10 @@ def search_with_elements(item, sorted_, wanted, places):
             low = middle + 1
         else:
             high = middle
-    places[i] = low
+    indices[i] = low
 
 
-def search_farther(item, sorted_, wanted, places):
+def search_farther(item, sorted_, wanted, indices):
     i = item.get_id(0)
     low, high = 0, sorted_.shape[0]
     while low < high:
@@ -208,16 +208,16 @@ def search_farther(item, sorted_, wanted, places):
             low = middle + 3
         else:
             high = middle
-    places[i] = low
+    indices[i] = low
 
 
-def count(item, sorted_, wanted, places):
+def count(item, sorted_, wanted, indices):
     i = item.get_id(0)
     total = 0
     for k in range(sorted_.shape[0]):
         if sorted_[k] < wanted[i]:
             total += 1
-    places[i] = total
+    indices[i] = total
 
 
 SEARCHED = "item1, float32[:], float32[:], int32[:]"
