@@ -27,7 +27,7 @@ from kapi_numba_offload.run.diagnostics import (
 )
 from kapi_numba_offload.run.options import OffloadOptions
 from kapi_numba_offload.run.reasons import REASONS, OffloadFallbackWarning, Reason
-from kapi_numba_offload.run.telling import ArrayIntegersWarning
+from kapi_numba_offload.run.source_warnings import ArrayIntegersWarning
 
 __all__ = [
     "REASONS",

@@ -113,13 +113,13 @@ def constants_of(dispatcher: Any) -> Iterator[Any]:
 
 
 def are_arrays(function: Any) -> list[bool]:
-    """Which arguments of a `guvectorize` function its signatures declare as arrays; empty if it has none."""
+    """Whether each argument of a `guvectorize` function is declared as an array; empty if it has no signatures."""
     signatures = getattr(getattr(function, "gufunc_builder", None), "_sigs", None) or ()
     return [isinstance(each, types.Array) for each in signatures[0].args] if signatures else []
 
 
 def overload_of(function: Any, values: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-    """What an overload of a library's gives in the place of `function` for these arguments; None if it has none.
+    """Implementation that a library's overload gives for `function` and these arguments; None if it has none.
 
     An overload is asked with the types of USM arrays first, and then with those of NumPy arrays in their place.
     """
@@ -143,7 +143,7 @@ def type_key(values: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[Any, ..
 
 
 def has_overloads(function: Any) -> bool:
-    """Whether a library told Numba what to do in the place of a function of Python's."""
+    """Whether a library told Numba what to do instead of a function of Python's."""
     typing_context = cpu_target.typing_context
     typing_context.refresh()
     return bool(_overloads_of(typing_context, function))
@@ -163,7 +163,7 @@ def is_of_jitclass(function: Any) -> bool:
 
 
 def with_numpy_arrays(type_: Any) -> Any:
-    """A type with NumPy arrays in the place of USM arrays."""
+    """A type with NumPy arrays instead of USM arrays."""
     if type(type_).__name__ == "UsmArrayType":
         return types.Array(type_.dtype, type_.ndim, type_.layout)
     if isinstance(type_, types.BaseTuple) and not isinstance(type_, types.BaseNamedTuple):

@@ -1,1 +1,1 @@
-"""What is known of a function before it runs: its source, its names, the kind of each expression."""
+"""Static analysis of a function: its source, its scope, the kind of each expression."""

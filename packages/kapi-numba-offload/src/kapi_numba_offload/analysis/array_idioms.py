@@ -1,4 +1,4 @@
-"""What is spelled for arrays of known kinds, in the forms that the partition knows: views, and operations on them."""
+"""Desugaring of array idioms into the forms that the partition knows: views, and operations on them."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ import ast
 from typing import Any
 
 from kapi_numba_offload.analysis.kinds import SCALAR, ArrayKind, Kinds
-from kapi_numba_offload.analysis.names import Names
 from kapi_numba_offload.analysis.numpy_functions import numpy_name
+from kapi_numba_offload.analysis.scope import Scope
 
-__all__ = ["write_out"]
+__all__ = ["desugar_array_idioms"]
 
 
-def write_out(definition: ast.FunctionDef, names: Names, kinds: Kinds) -> None:
-    """Write outer products of vectors on a device as products of a column and a row, and `len(a.flat)` as `a.size`.
+def desugar_array_idioms(definition: ast.FunctionDef, names: Scope, kinds: Kinds) -> None:
+    """Desugar outer products of vectors to products of a column and a row, and `len(a.flat)` to `a.size`.
 
     Parameters
     ----------
     definition : ast.FunctionDef
         The function, changed in place.
-    names : Names
+    names : Scope
         What its names mean.
     kinds : Kinds
         The kinds of its expressions; those of what is written out are added.
@@ -29,7 +29,7 @@ def write_out(definition: ast.FunctionDef, names: Names, kinds: Kinds) -> None:
 
 
 class _Forms(ast.NodeTransformer):
-    def __init__(self, names: Names, kinds: Kinds) -> None:
+    def __init__(self, names: Scope, kinds: Kinds) -> None:
         self._names, self._kinds = names, kinds
 
     def visit_Call(self, node: ast.Call) -> Any:

@@ -1,4 +1,4 @@
-"""Whether code asserts something, itself or in a function that it calls."""
+"""Assertions in code, and in the functions that it calls."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from collections.abc import Sequence
 from types import CodeType, FunctionType
 from typing import Any
 
-from kapi_numba_offload.analysis.names import Names
+from kapi_numba_offload.analysis.scope import Scope
 
 __all__ = ["asserts"]
 
 
-def asserts(statements: Sequence[ast.stmt], names: Names) -> bool:
+def asserts(statements: Sequence[ast.stmt], names: Scope) -> bool:
     """Whether statements, or functions that they name, hold an `assert` that Python would not leave out.
 
     Parameters
     ----------
     statements : sequence of ast.stmt
         The statements.
-    names : Names
+    names : Scope
         What their names mean.
     """
     seen: set[int] = set()

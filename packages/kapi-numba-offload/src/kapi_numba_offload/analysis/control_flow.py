@@ -1,4 +1,4 @@
-"""How control leaves a loop, and which variables have a value when it is reached."""
+"""Control flow: exits of loops, and definitely assigned variables."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = [
     "may_leave_early",
     "own_nodes",
     "read_by_functions",
-    "why_in_place",
+    "outlining_obstacle",
 ]
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
@@ -59,8 +59,8 @@ def has_break(loop: ast.For | ast.While) -> bool:
     return any(_jumps(each, (ast.Break,)) for each in loop.body)
 
 
-def why_in_place(loop: ast.For | ast.While, definition: ast.FunctionDef) -> str | None:
-    """What a loop does that only works where it stands; None if it may be moved into a function of its own."""
+def outlining_obstacle(loop: ast.For | ast.While, definition: ast.FunctionDef) -> str | None:
+    """Obstacle to outlining a loop; None if it may be outlined."""
     if any(_jumps(each, (ast.Break, ast.Continue)) for each in loop.orelse):
         return "it leaves the loop around it"
     stored: set[str] = set()
@@ -113,7 +113,7 @@ def assigned_at(definition: ast.FunctionDef, statement: ast.stmt) -> set[str]:
 
 
 def _flow(statements: Sequence[ast.stmt], before: set[str], wanted: ast.stmt, found: list[set[str]]) -> set[str] | None:
-    """What has a value after the statements, None if control does not come there."""
+    """Definitely assigned variables after the statements, None if their end is unreachable."""
     now: set[str] | None = set(before)
     for each in statements:
         if now is None:

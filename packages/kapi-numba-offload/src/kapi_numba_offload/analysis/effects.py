@@ -8,14 +8,14 @@ from collections.abc import Collection
 import numba
 import numpy as np
 
-from kapi_numba_offload.analysis.names import UNKNOWN, Names
 from kapi_numba_offload.analysis.numpy_functions import function_named, numpy_name
 from kapi_numba_offload.analysis.numpy_signatures import numpy_parameters
+from kapi_numba_offload.analysis.scope import UNKNOWN, Scope
 
 __all__ = [
     "CHANGES",
     "has_aliases",
-    "has_assignment_within",
+    "has_inner_assignment",
     "has_effects",
     "is_view",
     "may_store",
@@ -32,7 +32,7 @@ _PURE_METHODS = frozenset(
 )
 
 
-def has_effects(node: ast.AST, names: Names, besides: Collection[ast.Call] = ()) -> bool:
+def has_effects(node: ast.AST, names: Scope, besides: Collection[ast.Call] = ()) -> bool:
     """Whether a call in `node`, those of `besides` left out, may change an array, or an assignment in it a variable."""
     return any(
         isinstance(each, (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom))
@@ -41,12 +41,12 @@ def has_effects(node: ast.AST, names: Names, besides: Collection[ast.Call] = ())
     )
 
 
-def has_assignment_within(node: ast.AST) -> bool:
+def has_inner_assignment(node: ast.AST) -> bool:
     """Whether an expression assigns a variable or hands control over: names mean something else after it."""
     return any(isinstance(each, (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)) for each in ast.walk(node))
 
 
-def may_store(definition: ast.FunctionDef, names: Names) -> bool:
+def may_store(definition: ast.FunctionDef, names: Scope) -> bool:
     """Whether a function may change an array."""
     return has_effects(definition, names) or any(
         isinstance(each, ast.AugAssign)
@@ -55,7 +55,7 @@ def may_store(definition: ast.FunctionDef, names: Names) -> bool:
     )
 
 
-def _is_pure(call: ast.Call, names: Names) -> bool:
+def _is_pure(call: ast.Call, names: Scope) -> bool:
     if any(each.arg in ("out", None) for each in call.keywords):
         return False
     function = names.value(call.func)

@@ -1,4 +1,4 @@
-"""What kind of value each expression of a function is, as far as that is known when the function is compiled."""
+"""Kinds of a function's expressions: USM array, NumPy array, number, as far as known at compile time."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from kapi_numba_offload.analysis.names import UNKNOWN, Names
 from kapi_numba_offload.analysis.numpy_functions import (
     CREATION,
     FREQUENCIES,
@@ -26,6 +25,7 @@ from kapi_numba_offload.analysis.random_functions import (
     number_of_axes,
     random_name,
 )
+from kapi_numba_offload.analysis.scope import UNKNOWN, Scope
 from kapi_numba_offload.analysis.source import parsed_function
 from kapi_numba_offload.run.usm import is_dpnp_array
 
@@ -39,7 +39,7 @@ __all__ = [
     "Other",
     "TupleKind",
     "is_usm",
-    "kinds_within",
+    "kinds_in_call",
     "may_have_axes",
 ]
 
@@ -105,7 +105,7 @@ class Kinds:
 
     Parameters
     ----------
-    names : Names
+    names : Scope
         The function's names.
     parameters : dict
         Kind of each parameter.
@@ -126,7 +126,7 @@ class Kinds:
         Parameters that are USM arrays.
     """
 
-    def __init__(self, names: Names, parameters: dict[str, Kind], depth: int = 0) -> None:
+    def __init__(self, names: Scope, parameters: dict[str, Kind], depth: int = 0) -> None:
         self._names = names
         self.depth = depth
         self._results: dict[tuple[Any, ...], Kind] = {}
@@ -327,7 +327,7 @@ class Kinds:
         if host and all(map(self.is_number, usm)):
             self.numbers.update(map(id, usm))
             usm = []
-        self._meet(node, usm, host)
+        self._note_mixture(node, usm, host)
         is_matmul = isinstance(getattr(node, "op", None), ast.MatMult)
         if usm or host:
             ranks = [kind.ndim if isinstance(kind, ArrayKind) else 0 if kind == SCALAR else None for kind in kinds]
@@ -335,7 +335,7 @@ class Kinds:
             return ArrayKind(bool(usm), max(known) if len(known) == len(ranks) and not is_matmul else None)
         return SCALAR if all(kind == SCALAR for kind in kinds) else ANY
 
-    def _meet(self, node: ast.expr, usm: Sequence[ast.expr], host: Sequence[ast.expr]) -> None:
+    def _note_mixture(self, node: ast.expr, usm: Sequence[ast.expr], host: Sequence[ast.expr]) -> None:
         """Note that arrays meet; NumPy arrays from outside of the function are constants, as Numba has them."""
         if not usm:
             return
@@ -369,7 +369,7 @@ class Kinds:
         kinds = index.items if isinstance(index, TupleKind) else (index,)
         places = [each for each, kind in zip(axes, kinds, strict=False) if is_usm(kind) and kind != _RANK_0]
         if places and not owner.usm and isinstance(node.ctx, ast.Load):
-            self._meet(node, places, [node.value])
+            self._note_mixture(node, places, [node.value])
             owner = ArrayKind(True, owner.ndim)
         if owner.ndim is None or len(axes) != len(kinds):
             return ArrayKind(owner.usm)
@@ -414,11 +414,11 @@ class Kinds:
         return ANY
 
     def _result_of(self, function: Any, node: ast.Call, kinds: Sequence[Kind]) -> Kind:
-        """The kind of what a function of the author's returns, as far as its source tells."""
+        """The kind of what a user function returns, as far as its source tells."""
         key = (id(function), tuple(kinds), tuple(each.arg for each in node.keywords))
         if key not in self._results:
             self._results[key] = ANY  # for one that calls itself
-            found = kinds_within(function, node, kinds, self.depth + 1)
+            found = kinds_in_call(function, node, kinds, self.depth + 1)
             if found is not None:
                 definition, inner = found
                 self._results[key] = _returned(definition, inner)
@@ -438,7 +438,7 @@ class Kinds:
         ]
         # What this library says of other NumPy arrays, it says when the call is made.
         outside = [each for each, usm in is_of if not usm and self._names.value(each) is not UNKNOWN]
-        self._meet(node, [each for each, usm in is_of if usm], outside)
+        self._note_mixture(node, [each for each, usm in is_of if usm], outside)
         if not arrays or (name in CREATION and all(each.ndim == 0 for each in arrays)):
             if name in CREATION:
                 made = ArrayKind(of_dpnp or not self._has_host, _made_rank(name, node, kinds), is_array=True)
@@ -485,10 +485,10 @@ class Kinds:
         return SCALAR if function.attr == "item" else ANY
 
 
-def kinds_within(
+def kinds_in_call(
     function: Any, call: ast.Call, given: Sequence[Kind], depth: int
 ) -> tuple[ast.FunctionDef, Kinds] | None:
-    """The syntax of a function of the author's, and the kinds in it for one call; None if its source does not tell.
+    """The syntax of a user function, and the kinds in it for one call; None if its source does not tell.
 
     Parameters
     ----------
@@ -511,7 +511,7 @@ def kinds_within(
     definition = parsed_function(own)
     if definition is None or definition.args.vararg is not None or definition.args.kwarg is not None:
         return None
-    names = Names(own, definition)
+    names = Scope(own, definition)
     parameters: dict[str, Kind] = dict.fromkeys(names.parameters, ANY)
     parameters.update(zip(names.parameters, given[: len(call.args)], strict=False))
     parameters.update(zip([str(each) for each in words], given[len(call.args) :], strict=False))

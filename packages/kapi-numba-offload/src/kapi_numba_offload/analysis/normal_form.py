@@ -77,7 +77,7 @@ def _block(statements: Sequence[ast.stmt]) -> list[ast.stmt]:
 
 
 def given_arguments(parameters: ast.arguments, call: ast.Call) -> dict[str, ast.expr] | None:
-    """What each parameter is given, by position, by name or as its default; None if that is not known.
+    """Argument of each parameter, by position, by name or as its default; None if that is not known.
 
     Parameters
     ----------
@@ -188,10 +188,10 @@ def _loop(statement: ast.While) -> list[ast.stmt] | None:
 
 
 def _branch(statement: ast.If) -> list[ast.stmt] | None:
-    whole = _before(statement.test, [])
-    if whole is not None:
-        statement.test = whole.value
-        return [*whole.statements, statement]
+    full = _before(statement.test, [])
+    if full is not None:
+        statement.test = full.value
+        return [*full.statements, statement]
     tests = _all_of(statement.test)
     if statement.orelse and sum(1 for each in statement.orelse for _ in ast.walk(each)) * len(tests) > _MOST_COPIED:
         return None

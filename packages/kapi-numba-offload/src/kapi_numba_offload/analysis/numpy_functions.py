@@ -1,4 +1,4 @@
-"""What becomes of each NumPy function when a function with USM arrays calls it: one table, printed in the docs."""
+"""Table of the NumPy functions that a function with USM arrays may call, printed in the docs."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from kapi_numba_offload.analysis.names import UNKNOWN, Names
 from kapi_numba_offload.analysis.operations import ELEMENTWISE, operator_operands
+from kapi_numba_offload.analysis.scope import UNKNOWN, Scope
 from kapi_numba_offload.run.usm import LIBRARY
 
 __all__ = [
@@ -117,7 +117,7 @@ def status(name: str) -> str:
     return "host" if function_named(name, on_device=True) is None else "dpnp's kernel"
 
 
-def elementwise(node: ast.expr, names: Names) -> tuple[str, list[ast.expr]] | None:
+def elementwise(node: ast.expr, names: Scope) -> tuple[str, list[ast.expr]] | None:
     """Name and operands of an elementwise operation, an operator or a function; None for anything else."""
     if not isinstance(node, ast.Call):
         return operator_operands(node)

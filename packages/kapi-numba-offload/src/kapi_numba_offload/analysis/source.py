@@ -1,7 +1,7 @@
 """Syntax of a function: parsed from its source, or decompiled from its bytecode where there is none.
 
 Offload reads syntax rather than Numba's IR, which has lost names and lines: a loop's kernel is compiled, cached and
-explained as a function of the author's file.
+explained as a user function file.
 """
 
 from __future__ import annotations

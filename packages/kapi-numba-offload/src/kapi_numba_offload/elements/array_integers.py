@@ -7,17 +7,17 @@ from typing import Any
 
 from kapi_numba_offload.elements.expression import Apply, Node, nodes_of
 from kapi_numba_offload.elements.numbers import is_narrow
-from kapi_numba_offload.elements.statements import Place, Statement
-from kapi_numba_offload.run.telling import ArrayIntegersWarning, warn_at
+from kapi_numba_offload.elements.statements import SourceLocation, Statement
+from kapi_numba_offload.run.source_warnings import ArrayIntegersWarning, warn_at
 from kapi_numba_offload.run.usm import DpnpArray
 
-__all__ = ["GROWING", "tell_of_integers", "warn_of_integers"]
+__all__ = ["GROWING", "check_array_integers", "warn_of_integers"]
 
 GROWING = ("add", "subtract", "multiply", "power", "left_shift")
 """Operations whose results may be beyond the type of their operands."""
 
 
-def tell_of_integers(statement: Statement, values: Mapping[Node, Any]) -> None:
+def check_array_integers(statement: Statement, values: Mapping[Node, Any]) -> None:
     """Warn if a statement has such an operation whose type counts.
 
     Parameters
@@ -34,16 +34,16 @@ def tell_of_integers(statement: Statement, values: Mapping[Node, Any]) -> None:
             continue
         value, operands = values[node], [values[each] for each in node.operands]
         if isinstance(value, DpnpArray) and value.ndim and is_narrow(value.dtype) and int in map(type, operands):
-            warn_of_integers(statement.place, str(value.dtype))
+            warn_of_integers(statement.location, str(value.dtype))
             return
 
 
-def warn_of_integers(place: Place, dtype: str, line: int = 0) -> None:
-    """Warn of such an operation: of integers of a dtype, in the statement at `place` or at a line of it."""
-    where = f"{place.filename}:{line or place.line}"
+def warn_of_integers(location: SourceLocation, dtype: str, line: int = 0) -> None:
+    """Warn of such an operation: of integers of a dtype, in the statement at `location` or at a line of it."""
+    where = f"{location.filename}:{line or location.line}"
     text = (
         f"{where}: an operation of an array and a Python integer gives integers of {dtype}, as NumPy has it, which "
         "wrap where that type ends; for Numba they have 64 bits [array-integers]; convert the array where that counts, "
         "as by `astype(np.int64)`"
     )
-    warn_at(ArrayIntegersWarning(text), place.filename, line or place.line)
+    warn_at(ArrayIntegersWarning(text), location.filename, line or location.line)

@@ -126,7 +126,7 @@ def evaluate(
     values: dict[Node, Any] | None = None,
     operation: Callable[[str, Sequence[Any]], Any] = apply,
 ) -> Any:
-    """What the expression gives for whole arrays, one operation after the other.
+    """Evaluate the expression for whole arrays, one operation after the other.
 
     Parameters
     ----------

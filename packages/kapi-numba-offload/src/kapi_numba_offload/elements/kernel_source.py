@@ -101,7 +101,7 @@ def make_kernel(
     name: str,
     parameters: tuple[str, ...],
     lines: tuple[str, ...],
-    place: str,
+    location: str,
     *,
     fastmath: bool | frozenset[str] = False,
 ) -> kapi_runtime.Kernel:
@@ -115,14 +115,14 @@ def make_kernel(
         Those after the work-item.
     lines : tuple of str
         Its statements.
-    place : str
+    location : str
         What it was made from, ``file:line``.
     fastmath : bool
         Whether it may be optimised as if arithmetic were exact, or flags for how far.
     """
     body = "".join(f"    {line}\n" for line in lines)
     source = f"def {name}(item, {', '.join(parameters)}):\n{body}"
-    filename = f"<kapi kernel of {place}: {hash(source) & 0xFFFFFFFF:08x}>"
+    filename = f"<kapi kernel of {location}: {hash(source) & 0xFFFFFFFF:08x}>"
     # With its lines known to `linecache`, messages of the compiler show them.
     linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
     namespace: dict[str, Any] = {"np": np, "math": math, "kapi_runtime": kapi_runtime}

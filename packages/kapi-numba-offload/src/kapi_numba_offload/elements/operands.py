@@ -1,4 +1,4 @@
-"""What a fused region is for the operands in hand: dtypes, shapes, how each is indexed, and samples for dpnp."""
+"""Operands of a fused region: dtypes, shapes, indexing, and samples for dpnp."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def statement_shapes(statements: Sequence[Statement], leaves: Sequence[Any]) -> 
 
 
 def indexing_of(shape: tuple[int, ...], result: tuple[int, ...]) -> tuple[int, ...]:
-    """How an operand of one shape is indexed where the result has another: see `Indexing`."""
+    """Indexing of an operand of one shape where the result has another: see `Indexing`."""
     lead = len(result) - len(shape)
     return tuple(-1 if length == 1 and result[lead + axis] != 1 else lead + axis for axis, length in enumerate(shape))
 

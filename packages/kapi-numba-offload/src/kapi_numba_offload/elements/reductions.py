@@ -1,4 +1,4 @@
-"""How values are combined to one: the operators of the intrinsic table, by the names that reductions have here."""
+"""Reduction operators of the intrinsic table, by the names that reductions have here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How one element of an operation is spelled in a kernel, given the dtype that dpnp gives its result."""
+"""Kernel source of one element of an operation, given the dtype that dpnp gives its result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Statements of a function that may become part of a kernel, and where they stand."""
+"""Statements of a function that may become part of a kernel, and their source locations."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 from kapi_numba_offload.elements.expression import Node
 
-__all__ = ["Place", "Statement"]
+__all__ = ["SourceLocation", "Statement"]
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where in the source something stands: file, line, function and text."""
+class SourceLocation:
+    """Source location: file, line, function and text."""
 
     filename: str
     line: int
@@ -36,12 +36,12 @@ class Statement:
         The operation of `target op= ...`; `node` is then the whole `target op ...`.
     is_output : bool
         Whether its value is used after the region.
-    place : Place
-        Where it stands.
+    location : SourceLocation
+        Its source location.
     """
 
     node: Node
     target: int | None
     in_place: str | None
     is_output: bool
-    place: Place
+    location: SourceLocation

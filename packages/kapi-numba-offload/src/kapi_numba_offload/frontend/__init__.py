@@ -1,1 +1,1 @@
-"""Where Numba hands over: the decorator, the pipeline, and an offloaded function with its calls."""
+"""Entry from Numba: the decorator, the pipeline, and an offloaded function with its calls."""

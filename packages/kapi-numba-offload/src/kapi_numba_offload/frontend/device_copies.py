@@ -41,7 +41,7 @@ class _CopiedMemory:
 
 
 class DeviceCopies:
-    """Device arrays in the place of NumPy arrays, for one call.
+    """Device arrays instead of NumPy arrays, for one call.
 
     Arrays that share memory share it on the device. Each has the strides that it has on the host, so that a view or a
     copy is one on the device where it is one on the host.

@@ -14,21 +14,21 @@ from typing import Any
 import numpy as np
 
 from kapi_numba_offload._numba_compat import CPUDispatcher, types
-from kapi_numba_offload.analysis.array_idioms import write_out
+from kapi_numba_offload.analysis.array_idioms import desugar_array_idioms
 from kapi_numba_offload.analysis.control_flow import own_nodes
 from kapi_numba_offload.analysis.effects import may_store
 from kapi_numba_offload.analysis.kinds import ANY, GENERATOR, SCALAR, ArrayKind, Kind, Kinds, TupleKind
-from kapi_numba_offload.analysis.names import Names
 from kapi_numba_offload.analysis.normal_form import normalised
+from kapi_numba_offload.analysis.scope import Scope
 from kapi_numba_offload.analysis.source import function_definition
 from kapi_numba_offload.elements.numbers import is_narrow
 from kapi_numba_offload.frontend.returned_numbers import as_numbers, numbers_in_lists, returned_arrays
 from kapi_numba_offload.loops.loop_syntax import variables_of
-from kapi_numba_offload.partition.facts import PREFIX, Facts
-from kapi_numba_offload.partition.kept_views import with_kept_views
+from kapi_numba_offload.partition.function_info import PREFIX, FunctionInfo
+from kapi_numba_offload.partition.invariant_views import hoist_views
 from kapi_numba_offload.partition.partition import Partition
+from kapi_numba_offload.run.call_graph import OffloadedParts, run_recorded
 from kapi_numba_offload.run.diagnostics import report_of
-from kapi_numba_offload.run.nested_calls import OffloadedParts, run_within
 from kapi_numba_offload.run.options import OffloadOptions, options_of
 from kapi_numba_offload.run.placement import mixed_error
 from kapi_numba_offload.run.usm import DpnpArray, as_dpnp, like
@@ -85,35 +85,35 @@ class OffloadedFunction(OffloadedParts):
         definition = normalised(function_definition(function, func_ir))
         for node in own_nodes(definition):
             if isinstance(node, (ast.Nonlocal, ast.Global)):
-                place = f"{function.__code__.co_filename}:{node.lineno}"
+                location = f"{function.__code__.co_filename}:{node.lineno}"
                 raise KernelCompilationError(
                     f"function {function.__name__} must assign its own variables only, since Numba takes others for "
-                    f"constants, got `{ast.unparse(node)}` at {place}: return the value",
+                    f"constants, got `{ast.unparse(node)}` at {location}: return the value",
                     code="offload-changes-outside",
                 )
-        names = Names(function, definition)
+        names = Scope(function, definition)
         names = names.with_outside(_functions_given(names, arguments, definition))
         kinds = Kinds(names, dict(zip(names.parameters, map(_kind_of_type, arguments), strict=True)))
         kinds.run(definition.body)
         self.may_store = may_store(definition, names)
         self._returned = returned_arrays(definition, kinds)
         self._has_lists = any(map(_holds_lists, self.arguments))
-        write_out(definition, names, kinds)
+        desugar_array_idioms(definition, names, kinds)
         stored = variables_of([definition], ast.Store)
         contiguous = frozenset(
             name for name, type_ in zip(names.parameters, arguments, strict=True)
             if isinstance(type_, UsmArrayType) and type_.layout == "C" and type_.usm_type and name not in stored
         )  # fmt: skip
-        facts = Facts(
+        facts = FunctionInfo(
             function, definition, names, kinds, contiguous, options or options_of(function), numba_types=numba_types,
             has_narrow_integers=any(map(_may_be_narrow, arguments)) or _names_narrow_integers(definition, names),
         )  # fmt: skip
         self.partition = Partition(facts)
         for node, usm, host in kinds.mixtures:
-            where = facts.place(_statement_of(definition, node))
+            where = facts.location(_statement_of(definition, node))
             raise mixed_error(where, ast.unparse(usm), ast.unparse(host), is_stored=_is_stored_to(node, host))
         body = self.partition.block(definition.body)
-        definition.body = with_kept_views(facts, self.partition.helpers, body)
+        definition.body = hoist_views(facts, self.partition.helpers, body)
         self._call = _compiled(function, definition, names, self.partition)
 
     def __call__(self, *args: Any) -> Any:
@@ -146,7 +146,7 @@ class OffloadedFunction(OffloadedParts):
         return as_numbers(result, self._returned)
 
     def _result(self, args: Sequence[Any]) -> Any:
-        result = run_within(self, self._call, args)
+        result = run_recorded(self, self._call, args)
         if self._has_run:
             return result
         self._has_run = True
@@ -156,7 +156,7 @@ class OffloadedFunction(OffloadedParts):
         return result
 
     def _call_as_dpnp(self, args: Sequence[Any]) -> Any:
-        """Run it with dpnp's arrays in the place of others that are known by their protocol; these are given back."""
+        """Run it with dpnp's arrays instead of others that are known by their protocol; these are given back."""
         seen: dict[int, tuple[Any, Any]] = {}
         given = [as_dpnp(each, seen) for each in args]
         return _as_given(self._run(given), seen)
@@ -202,7 +202,7 @@ def _kind_of_type(type_: types.Type) -> Kind:
     return GENERATOR if isinstance(type_, types.NumPyRandomGeneratorType) else ANY
 
 
-def _functions_given(names: Names, arguments: Iterable[types.Type], definition: ast.FunctionDef) -> dict[str, Any]:
+def _functions_given(names: Scope, arguments: Iterable[types.Type], definition: ast.FunctionDef) -> dict[str, Any]:
     """The parameters that are functions of Numba's, and other names of them: this function is made for what they are.
 
     The types of arguments name them.
@@ -236,7 +236,7 @@ def _may_be_narrow(type_: types.Type) -> bool:
     return not isinstance(dtype, (types.Number, types.Omitted, types.NoneType, types.Function, types.Dispatcher))
 
 
-def _names_narrow_integers(definition: ast.FunctionDef, names: Names) -> bool:
+def _names_narrow_integers(definition: ast.FunctionDef, names: Scope) -> bool:
     """Whether a function names such a type, or an array of one from outside."""
     for each in ast.walk(definition):
         value = each.value if isinstance(each, ast.Constant) else None
@@ -286,7 +286,7 @@ def _statement_of(definition: ast.FunctionDef, node: ast.AST) -> ast.AST:
 
 
 def _compiled(
-    function: Callable[..., Any], definition: ast.FunctionDef, names: Names, partition: Partition
+    function: Callable[..., Any], definition: ast.FunctionDef, names: Scope, partition: Partition
 ) -> Callable[..., Any]:
     """The partitioned function, with the original's globals and closure."""
     if partition.needs_queue:
@@ -318,5 +318,5 @@ def queue_of(*args: Any) -> Any:
         found = each.sycl_queue if is_usm_array(each) else queue_of(*each) if isinstance(each, tuple) else None
         if found is not None:
             return found
-    place = place_of_host_arrays()  # in a device context, arrays that are made are of its queue
-    return None if place is None else place.queue
+    target = place_of_host_arrays()  # in a device context, arrays that are made are of its queue
+    return None if target is None else target.queue

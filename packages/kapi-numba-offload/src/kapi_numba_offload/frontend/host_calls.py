@@ -22,7 +22,7 @@ from kapi_numba_offload._numba_compat import (
     numba_call,
     types,
 )
-from kapi_numba_offload.elements.statements import Place
+from kapi_numba_offload.elements.statements import SourceLocation
 from kapi_numba_offload.frontend.device_copies import DeviceCopies
 from kapi_numba_offload.frontend.function import OffloadedFunction
 from kapi_numba_offload.loops.parallel_loop import ParallelLoop
@@ -37,7 +37,7 @@ from kapi_types import UsmArrayType, is_usm_array
 __all__ = ["listen", "offload_calls"]
 
 _VARIADIC = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
-_NUMBAS = "Numba's own"
+_NUMBA_REFUSES = "Numba's own"
 """What `_make` says of a function that Numba refuses, too: it does so in its own words."""
 
 _lock = reinit_after_fork(threading.Lock())
@@ -95,18 +95,18 @@ class _BoundArguments:
 
 
 def _call(dispatcher: Any, *args: Any, **keywords: Any) -> Any:
-    place = None if _is_of_numba(dispatcher) else place_of_host_arrays()
-    given = None if place is None else _bound(dispatcher, args, keywords)
-    if place is None or given is None:
+    target = None if _is_of_numba(dispatcher) else place_of_host_arrays()
+    given = None if target is None else _bound(dispatcher, args, keywords)
+    if target is None or given is None:
         return numba_call(dispatcher, *args, **keywords)
     if any(map(_has_usm, given.values)):
-        within = _function_within(dispatcher, given.values) if getattr(_state, "is_within", False) else None
+        within = _inner_function(dispatcher, given.values) if getattr(_state, "is_within", False) else None
         return numba_call(dispatcher, *args, **keywords) if within is None else within(*given.args, **given.keywords)
     found = _unlike_the_devices(dispatcher, given.values) or _offloaded(dispatcher, given.values)
     if isinstance(found, _HostCall):
-        return found(place.queue, given)
-    if found != _NUMBAS:
-        _tell(dispatcher, found)
+        return found(target.queue, given)
+    if found != _NUMBA_REFUSES:
+        _warn(dispatcher, found)
     return numba_call(dispatcher, *args, **keywords)
 
 
@@ -131,13 +131,13 @@ def _bound(dispatcher: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> 
     return _BoundArguments(values, values, {})
 
 
-def _tell(dispatcher: Any, why: str) -> None:
+def _warn(dispatcher: Any, why: str) -> None:
     """Warn that a function runs on the host, or raise if that is not wanted."""
     function = dispatcher.py_func
     code = function.__code__
-    place = Place(code.co_filename, code.co_firstlineno, function.__name__, f"def {function.__name__}")
-    refusal = Refusal("host-call", place.line, function.__name__, why)
-    fall_back(place, refusal, options_of(function).may_fall_back, "Numba runs it on the host.")
+    location = SourceLocation(code.co_filename, code.co_firstlineno, function.__name__, f"def {function.__name__}")
+    refusal = Refusal("host-call", location.line, function.__name__, why)
+    fall_back(location, refusal, options_of(function).may_fall_back, "Numba runs it on the host.")
 
 
 class _HostCall:
@@ -192,14 +192,14 @@ def _offloaded(dispatcher: Any, values: tuple[Any, ...]) -> _HostCall | str:
     try:
         key = tuple(map(dispatcher.typeof_pyval, values))
     except (ValueError, TypeError):  # which the call raises again
-        return _NUMBAS
+        return _NUMBA_REFUSES
     if key not in known:
         known[key] = _make(dispatcher, key)
     found: _HostCall | str = known[key]
     return found
 
 
-def _function_within(dispatcher: Any, values: tuple[Any, ...]) -> OffloadedFunction | None:
+def _inner_function(dispatcher: Any, values: tuple[Any, ...]) -> OffloadedFunction | None:
     """The function for arrays of the device that another one calls in a context, with Numba's types as that has them.
 
     None if it cannot be offloaded: Numba's compiler is asked then, and says why.
@@ -216,7 +216,7 @@ def _function_within(dispatcher: Any, values: tuple[Any, ...]) -> OffloadedFunct
 
 
 def _function(dispatcher: Any, key: tuple[types.Type, ...]) -> OffloadedFunction:
-    options = options_of(dispatcher.py_func).with_numbas(flags_of(dispatcher))
+    options = options_of(dispatcher.py_func).with_flags(flags_of(dispatcher))
     function = OffloadedFunction(dispatcher.py_func, key, numba_types=True, options=options)
     remember(dispatcher, function)
     return function
@@ -242,7 +242,7 @@ def _make(dispatcher: Any, key: tuple[types.Type, ...]) -> _HostCall | str:
     for name, type_ in zip(_parameters(dispatcher), key, strict=True):
         obstacle = _obstacle(type_)
         if obstacle:
-            return obstacle if obstacle == _NUMBAS else f"its argument `{name}` {obstacle}"
+            return obstacle if obstacle == _NUMBA_REFUSES else f"its argument `{name}` {obstacle}"
     if inspect.isgeneratorfunction(dispatcher.py_func):
         return "it is a generator, which goes on after its arrays have been copied back"
     if dispatcher.locals:  # types of its own for variables, which Numba knows
@@ -250,7 +250,7 @@ def _make(dispatcher: Any, key: tuple[types.Type, ...]) -> _HostCall | str:
     try:
         function = _function(dispatcher, tuple(map(_as_usm, key)))
     except (KernelCompilationError, ExecutionPlacementError, TypeError) as error:
-        return _NUMBAS if isinstance(_inferred(dispatcher, key), NumbaError) else str(error)
+        return _NUMBA_REFUSES if isinstance(_inferred(dispatcher, key), NumbaError) else str(error)
     partition = function.partition
     if partition.needs_host is not None:
         return f"line {partition.needs_host.line} has a loop that Numba compiles with the whole function only"
@@ -261,7 +261,7 @@ def _make(dispatcher: Any, key: tuple[types.Type, ...]) -> _HostCall | str:
     if isinstance(returned, Exception) and writable != key:
         refused, returned = returned, _inferred(dispatcher, writable)
         if isinstance(refused, NumbaError) and not isinstance(returned, Exception):
-            return _NUMBAS  # it stores into an array that is read-only
+            return _NUMBA_REFUSES  # it stores into an array that is read-only
     if isinstance(returned, (types.DictType, types.ListType)):
         return "it returns a container of Numba's"
     return _HostCall(function, None if isinstance(returned, Exception) else returned)
@@ -276,9 +276,9 @@ def _inferred(dispatcher: Any, key: tuple[types.Type, ...]) -> types.Type | Exce
 
 
 def _obstacle(type_: types.Type) -> str:
-    """What keeps arguments of a type from the device; empty for none."""
+    """Obstacle to arguments of a type on the device; empty for none."""
     if type_ == types.pyobject or (isinstance(type_, types.Array) and type_.dtype == types.pyobject):
-        return _NUMBAS
+        return _NUMBA_REFUSES
     if isinstance(type_, types.Array):
         is_number = isinstance(type_.dtype, (types.Number, types.Boolean))
         return "" if is_number else f"has elements of type {type_.dtype}, and not numbers"

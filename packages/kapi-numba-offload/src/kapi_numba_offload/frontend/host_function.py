@@ -8,9 +8,9 @@ from typing import Any
 import numba
 
 from kapi_numba_offload._numba_compat import numba_call, types, with_numpy_arrays
-from kapi_numba_offload.elements.statements import Place
+from kapi_numba_offload.elements.statements import SourceLocation
 from kapi_numba_offload.loops.host.host_copies import HostCopies, arrays_among
-from kapi_numba_offload.run.nested_calls import OffloadedParts, run_within
+from kapi_numba_offload.run.call_graph import OffloadedParts, run_recorded
 from kapi_numba_offload.run.options import OffloadOptions
 from kapi_numba_offload.run.reasons import IN_PLACE, ON_COPIES, Refusal, fall_back
 from kapi_numba_offload.run.timing import timed
@@ -38,7 +38,7 @@ class HostFunction(OffloadedParts):
     Attributes
     ----------
     latest : str or None
-        What the latest run told.
+        What the latest run warned of.
     moved : int
         Bytes copied between host and device by it.
     """
@@ -58,7 +58,9 @@ class HostFunction(OffloadedParts):
         self.moved = 0
         self._options, self._parallel = options, parallel
         code = function.__code__
-        self.place = Place(code.co_filename, code.co_firstlineno, function.__name__, f"def {function.__name__}")
+        self.location = SourceLocation(
+            code.co_filename, code.co_firstlineno, function.__name__, f"def {function.__name__}"
+        )
         self.refusal = refusal or Refusal("no-source", code.co_firstlineno, function.__name__)
         self._compiled = numba.njit(**{**options.for_numba, "parallel": parallel})(function)
 
@@ -68,7 +70,7 @@ class HostFunction(OffloadedParts):
         return (self,)
 
     def compiles(self) -> bool:
-        """Compile the function for NumPy arrays in the place of USM arrays; whether Numba can."""
+        """Compile the function for NumPy arrays instead of USM arrays; whether Numba can."""
         try:
             self._compiled.compile(tuple(map(with_numpy_arrays, self.arguments)))
         except Exception:  # some of what Numba cannot compile ends in an exception of its compiler
@@ -77,12 +79,12 @@ class HostFunction(OffloadedParts):
 
     def __call__(self, *args: Any) -> Any:
         """Run the function, with a warning."""
-        return run_within(self, self._run, args)
+        return run_recorded(self, self._run, args)
 
     @timed
     def _run(self, *args: Any) -> Any:
         how = IN_PLACE if all(map(is_reachable, arrays_among(args))) else ON_COPIES
-        self.latest = fall_back(self.place, self.refusal, self._options.may_fall_back, how)
+        self.latest = fall_back(self.location, self.refusal, self._options.may_fall_back, how)
         copies = HostCopies(arrays_among(args))
         self.moved = copies.size
         try:

@@ -1,4 +1,4 @@
-"""What Numba's compiler does with a function that is called with USM arrays, in the place of its own passes."""
+"""Passes of Numba's compiler for functions that are called with USM arrays."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class _Offload(FunctionPass):
                 "types: give the arrays to an njit function, and the object or its numbers with them",
                 code="offload-jitclass",
             )
-        options = options_of(function).with_numbas(state.flags)
+        options = options_of(function).with_flags(state.flags)
         offloaded: OffloadedFunction | HostFunction
         try:
             offloaded = OffloadedFunction(function, state.args, state.func_ir, options=options)
@@ -73,7 +73,7 @@ class _Offload(FunctionPass):
                 raise
             offloaded = HostFunction(function, options, state.args, parallel=options.parallel)
         else:
-            offloaded = _whole_on_host(offloaded, options) or offloaded
+            offloaded = _host_function(offloaded, options) or offloaded
         compiled = _as_native(state, offloaded)
         state.cr = compile_result(
             typing_context=state.typingctx,
@@ -95,7 +95,7 @@ class _Offload(FunctionPass):
         return True
 
 
-def _whole_on_host(offloaded: OffloadedFunction, options: OffloadOptions) -> HostFunction | None:
+def _host_function(offloaded: OffloadedFunction, options: OffloadOptions) -> HostFunction | None:
     """The function as Numba compiles all of it, where a loop over elements runs in Python otherwise."""
     refusal = offloaded.partition.needs_host
     if refusal is None or not options.may_fall_back:

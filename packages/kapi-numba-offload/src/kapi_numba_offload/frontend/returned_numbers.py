@@ -1,4 +1,4 @@
-"""Numbers that an offloaded function returns: Python's, as Numba returns them, in the place of 0-d device arrays."""
+"""Numbers that an offloaded function returns: Python's, as Numba returns them, instead of 0-d device arrays."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Returned = bool | tuple[Any, ...]
 
 
 def returned_arrays(definition: ast.FunctionDef, kinds: Kinds) -> Returned:
-    """Which 0-d arrays that a function returns are arrays to Numba, too, by its `return` and `yield` statements."""
+    """Find the returned 0-d arrays that are arrays to Numba, too, by `return` and `yield` statements."""
     found: Returned = False
     for node in own_nodes(definition):
         if isinstance(node, (ast.Return, ast.Yield)) and node.value is not None:
@@ -66,7 +66,7 @@ def as_numbers(value: Any, are_arrays: Returned = False) -> Any:
 
 
 def numbers_in_lists(values: Sequence[Any]) -> None:
-    """Have Python's numbers in lists that a function was given, or returns, in the place of 0-d device arrays."""
+    """Have Python's numbers in lists that a function was given, or returns, instead of 0-d device arrays."""
     for each in values:
         if isinstance(each, list):
             for position, item in enumerate(each):

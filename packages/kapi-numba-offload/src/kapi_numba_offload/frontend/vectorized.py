@@ -17,9 +17,9 @@ import numba
 import numpy as np
 
 from kapi_numba_offload._numba_compat import are_arrays
-from kapi_numba_offload.elements.statements import Place
+from kapi_numba_offload.elements.statements import SourceLocation
 from kapi_numba_offload.run.placement import one_queue
-from kapi_numba_offload.run.telling import made_of
+from kapi_numba_offload.run.source_warnings import made_of
 from kapi_numba_offload.run.usm import LIBRARY, as_dpnp_array, is_dpnp_array
 from kapi_sim.errors import KernelCompilationError
 
@@ -48,12 +48,12 @@ def call_vectorized(function: Any, args: Sequence[Any], keywords: dict[str, Any]
     """
     code = function._dispatcher.py_func.__code__
     name = function.__name__
-    place = Place(code.co_filename, code.co_firstlineno, name, f"def {name}")
+    location = SourceLocation(code.co_filename, code.co_firstlineno, name, f"def {name}")
     outs = keywords.pop("out", None)
     if keywords:
         raise KernelCompilationError(
             f"vectorized function {name} must be called with `out` as its only keyword for it to be offloaded, got "
-            f"{', '.join(sorted(keywords))} at {place}: select with `np.where` and slices",
+            f"{', '.join(sorted(keywords))} at {location}: select with `np.where` and slices",
             code="offload-vectorized-keyword",
         )
     inputs, cores = _cores(function)
@@ -64,7 +64,7 @@ def call_vectorized(function: Any, args: Sequence[Any], keywords: dict[str, Any]
         )
     parameters = list(code.co_varnames[: code.co_argcount])
     texts = [parameters[number] if number < len(parameters) else "out" for number in range(len(given))]
-    queue = one_queue(place, texts, given)
+    queue = one_queue(location, texts, given)
     values = [each if is_dpnp_array(each) or np.ndim(each) == 0 else LIBRARY.asarray(each) for each in given]
     values, results = _typed(function, values, inputs, cores)
     shape = np.broadcast_shapes(*(_outer(each, core) for each, core in zip(values[:inputs], cores, strict=False)))
@@ -87,7 +87,7 @@ def call_vectorized(function: Any, args: Sequence[Any], keywords: dict[str, Any]
 
 
 def _cores(function: Any) -> tuple[int, list[list[str]]]:
-    """How many inputs there are, and the core axes of each argument."""
+    """Number of inputs, and the core axes of each argument."""
     signature = getattr(function, "signature", None)
     if not isinstance(signature, str):
         return function.nin, [[] for _ in range(function.nin + function.nout)]

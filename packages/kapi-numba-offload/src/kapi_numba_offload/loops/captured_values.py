@@ -34,7 +34,7 @@ def only_read(names: Sequence[str], body: Sequence[ast.stmt]) -> frozenset[str]:
 
 
 def as_tuples(names: Sequence[str], values: Sequence[Any], read: frozenset[str]) -> list[Any]:
-    """The values with tuples in the place of short lists of arrays or numbers of one type.
+    """The values with tuples instead of short lists of arrays or numbers of one type.
 
     Parameters
     ----------

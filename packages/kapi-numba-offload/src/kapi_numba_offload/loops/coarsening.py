@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from kapi_numba_offload.analysis.operations import OPERATORS
-from kapi_numba_offload.elements.shares import has_enough_rows
+from kapi_numba_offload.elements.work_distribution import has_enough_rows
 from kapi_numba_offload.run.usm import DpnpArray
 
 __all__ = ["has_long_rows", "may_coarsen", "traversed_rows"]

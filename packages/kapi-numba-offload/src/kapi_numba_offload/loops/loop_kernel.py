@@ -12,8 +12,8 @@ import numpy as np
 
 import kapi_runtime
 from kapi_numba_offload._numba_compat import DUFunc
-from kapi_numba_offload.analysis.names import Names
-from kapi_numba_offload.elements.shares import POSITION_LINES
+from kapi_numba_offload.analysis.scope import Scope
+from kapi_numba_offload.elements.work_distribution import POSITION_LINES
 from kapi_numba_offload.loops.body.pipeline import LoweredBody, lower_body
 from kapi_numba_offload.loops.body.views import HELPERS, ArrayFacts
 from kapi_numba_offload.loops.loop_syntax import LoopSyntax, variables_of
@@ -30,13 +30,13 @@ class LoopFunctions:
     ----------
     function : function
         That the loop is in.
-    names : Names
+    names : Scope
         What its names mean.
     syntax : LoopSyntax
         The loop.
     """
 
-    def __init__(self, function: Callable[..., Any], names: Names, syntax: LoopSyntax) -> None:
+    def __init__(self, function: Callable[..., Any], names: Scope, syntax: LoopSyntax) -> None:
         self._function, self._names, self._syntax = function, names, syntax
         read = variables_of(syntax.body, ast.Load)
         outside = {**function.__globals__, **names.closure}
@@ -166,17 +166,17 @@ class LoopFunctions:
         """Lines that give the loop variables from the number of the iteration."""
         lines, rest = [], "kapi_at"
         for number in reversed(range(count)):
-            place = rest if number == 0 else f"({rest} % kapi_extent{number})"
-            lines.append(self._value(number, place))
+            position = rest if number == 0 else f"({rest} % kapi_extent{number})"
+            lines.append(self._value(number, position))
             rest = f"({rest} // kapi_extent{number})"
         return lines
 
-    def _value(self, number: int, place: str) -> str:
+    def _value(self, number: int, position: str) -> str:
         """The line that gives an axis' variable; without a step of 1, so that neighbours are seen to be such."""
         axis = self._syntax.axes[number]
         start = "" if _is_literal(axis.start, 0) else f"kapi_start{number} + "
         step = "" if _is_literal(axis.step, 1) else f" * kapi_step{number}"
-        return f"{axis.variable} = {start}{place}{step}"
+        return f"{axis.variable} = {start}{position}{step}"
 
     def _bounds(self) -> list[str]:
         return [f"kapi_{word}{number}" for number in range(len(self._syntax.axes)) for word in ("start", "step")]
@@ -211,7 +211,7 @@ def _parsed(lines: Sequence[str]) -> list[ast.stmt]:
     body = ast.parse("\n".join(lines)).body
     for statement in body:
         for node in ast.walk(statement):
-            node.kapi_made = True  # type: ignore[attr-defined]  # it has no line in the author's file
+            node.kapi_made = True  # type: ignore[attr-defined]  # it has no line in the user's file
     return body
 
 

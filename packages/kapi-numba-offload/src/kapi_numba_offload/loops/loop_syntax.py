@@ -1,4 +1,4 @@
-"""What the syntax of a loop says: its variables, what it takes from outside, what it leaves, and its reductions."""
+"""Syntax of a parallel loop: its variables, live-ins, live-outs and reductions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numba
 import numpy as np
 
 from kapi_numba_offload.analysis.control_flow import has_jump, may_leave_early
-from kapi_numba_offload.analysis.names import UNKNOWN, Names
+from kapi_numba_offload.analysis.scope import UNKNOWN, Scope
 from kapi_numba_offload.run.reasons import Refusal
 
 __all__ = ["Axis", "LoopSyntax", "first_use", "is_parallel", "parallel_loop", "variables_of"]
@@ -64,13 +64,13 @@ class LoopSyntax:
     refusals: list[Refusal] = field(default_factory=list)
 
 
-def is_parallel(node: ast.For, names: Names) -> bool:
+def is_parallel(node: ast.For, names: Scope) -> bool:
     """Whether the loop is over `prange`."""
     return isinstance(node.iter, ast.Call) and names.value(node.iter.func) is numba.prange
 
 
-def parallel_loop(node: ast.For, names: Names) -> LoopSyntax:
-    """What the syntax of a `prange` loop says."""
+def parallel_loop(node: ast.For, names: Scope) -> LoopSyntax:
+    """Read the syntax of a `prange` loop."""
     axes = [_axis(node)]
     body = node.body
     while len(axes) < MOST_AXES and len(body) == 1 and isinstance(body[0], ast.For) and is_parallel(body[0], names):
@@ -131,7 +131,7 @@ def variables_of(statements: Sequence[ast.AST], context: type[Any]) -> set[str]:
 
 
 def first_use(name: str, statements: Sequence[ast.stmt]) -> str | None:
-    """What comes first on some way through the statements: "read"; "written" if on all ways; else None."""
+    """First use of a variable: "read" if on some control-flow path, "written" if on all paths; else None."""
     is_sure = True
     for statement in statements:
         use = _use(name, statement)
@@ -190,7 +190,7 @@ def _mentions(name: str, node: ast.AST) -> bool:
                for each in ast.walk(node))  # fmt: skip
 
 
-def _reduction(name: str, body: Sequence[ast.stmt], names: Names) -> str | None:
+def _reduction(name: str, body: Sequence[ast.stmt], names: Scope) -> str | None:
     """The operation if all that the body does with the variable is to reduce into it, else None."""
     operations = set()
     in_updates: set[int] = set()
@@ -207,7 +207,7 @@ def _reduction(name: str, body: Sequence[ast.stmt], names: Names) -> str | None:
     return operations.pop() if len(operations) == 1 and everywhere == in_updates else None
 
 
-def _update(name: str, node: ast.AST, names: Names) -> tuple[str, list[ast.AST]] | None:
+def _update(name: str, node: ast.AST, names: Scope) -> tuple[str, list[ast.AST]] | None:
     """Operation and mentions of the variable, if `node` is a statement that reduces into it."""
     if isinstance(node, ast.AugAssign) and _is(name, node.target) and type(node.op) in _OPERATIONS:
         return None if _mentions(name, node.value) else (_OPERATIONS[type(node.op)], [node.target])

@@ -13,10 +13,10 @@ import numpy as np
 import kapi_runtime
 from kapi_numba_offload._numba_compat import as_dtype
 from kapi_numba_offload.analysis.assertions import asserts
-from kapi_numba_offload.analysis.names import Names
+from kapi_numba_offload.analysis.scope import Scope
 from kapi_numba_offload.elements.array_integers import warn_of_integers
 from kapi_numba_offload.elements.reductions import combine
-from kapi_numba_offload.elements.shares import rows_of, shares_of
+from kapi_numba_offload.elements.work_distribution import distribute, distribute_rows
 from kapi_numba_offload.loops.body.pipeline import LoweredBody
 from kapi_numba_offload.loops.body.private_arrays import lengths_of
 from kapi_numba_offload.loops.body.state import NotInKernelError, stored_to
@@ -96,12 +96,12 @@ class ParallelLoop:
     ----------
     function : function
         That it is in.
-    names : Names
+    names : Scope
         What its names mean.
     syntax : LoopSyntax
         The loop.
-    place : Place
-        Where it stands.
+    location : SourceLocation
+        Its source location.
     host : HostLoop
         The same loop on the host.
     options : OffloadOptions
@@ -118,16 +118,16 @@ class ParallelLoop:
     def __init__(
         self,
         function: Callable[..., Any],
-        names: Names,
+        names: Scope,
         syntax: LoopSyntax,
-        place: Any,
+        location: Any,
         host: HostLoop,
         options: OffloadOptions,
         *,
         numba_types: bool = False,
     ) -> None:
         self._numba_types = numba_types
-        self.syntax, self.place, self.host, self.options = syntax, place, host, options
+        self.syntax, self.location, self.host, self.options = syntax, location, host, options
         self.latest: KernelLaunch | str | None = None
         self._functions = LoopFunctions(function, names, syntax)
         self._has_asserts = asserts(syntax.body, names)
@@ -166,7 +166,7 @@ class ParallelLoop:
         given, captured = captured, as_tuples(self.syntax.captured, captured, self._only_read)
         arrays = [each for each in captured if isinstance(each, DpnpArray)]
         if arrays:
-            queue = one_queue(self.place, self.syntax.captured, captured)
+            queue = one_queue(self.location, self.syntax.captured, captured)
         if not arrays and (not self.syntax.reductions or any(isinstance(each, np.ndarray) for each in captured)):
             return self.host.run(bounds, given, initial)
         refusal = self.syntax.refusals[0] if self.syntax.refusals else self._array_reduction(initial)
@@ -180,7 +180,7 @@ class ParallelLoop:
             made = self._shared(made, captured) or made
         if isinstance(made, Refusal):
             how = self.host.how(bounds, (*given, *initial))
-            self.latest = fall_back(self.place, made, self.options.may_fall_back, how)
+            self.latest = fall_back(self.location, made, self.options.may_fall_back, how)
             return self.host.run(bounds, given, initial)
         if is_simulating() and all(extents):
             self._simulate(bounds, extents, captured, initial)
@@ -191,13 +191,13 @@ class ParallelLoop:
                 space: kapi_runtime.Range | kapi_runtime.NdRange = kapi_runtime.Range(*extents)
                 rows = self._rows(made, captured, extents, queue)
                 if made.is_coarsened:
-                    shares = rows.shares if rows else rows_of(extents[0], queue)
+                    shares = rows.shares if rows else distribute_rows(extents[0], queue)
                     space, rest = shares.single_items, [*extents[1:], extents[0], shares.steps]
                 private = rows.arguments if rows else ()
                 launch(made.kernel, space, [*private, *captured, *steps, *rest], checks=self._checks)
                 self.latest = KernelLaunch(made.kernel, space, queue, rows.allocations if rows else ())
                 if rows:
-                    rows.add_up(self.place)
+                    rows.add_up(self.location)
             return ()
         return self._reduce(made, queue, extents, steps, captured, initial)
 
@@ -217,7 +217,13 @@ class ParallelLoop:
             found = [np.asarray(value).astype(dtype)[()] for value, dtype in zip(initial, dtypes, strict=True)]
             return _results(found, weak)
         rows = self._rows(made, captured, extents, queue)
-        shares = rows.shares if rows else rows_of(extents[0], queue) if made.is_coarsened else shares_of(count, queue)
+        shares = (
+            rows.shares
+            if rows
+            else distribute_rows(extents[0], queue)
+            if made.is_coarsened
+            else distribute(count, queue)
+        )
         space = shares.single_items if made.is_coarsened else shares.space
         partial = [allocate((shares.items,), dtype, "device", queue) for dtype in dtypes]
         args = [
@@ -234,7 +240,7 @@ class ParallelLoop:
         moved = shares.items * sum(dtype.itemsize for dtype in dtypes)
         arrays = [((shares.items,), dtype, "device") for dtype in dtypes] + (rows.allocations if rows else [])
         if rows:
-            rows.add_up(self.place)
+            rows.add_up(self.location)
         self.latest = KernelLaunch(kernel, space, queue, arrays, moved)
         found = [
             combine(operation, value, host_copy(each))
@@ -252,14 +258,14 @@ class ParallelLoop:
     def _array_reduction(self, initial: Sequence[Any]) -> Refusal | None:
         for name, value in zip(self.syntax.reductions, initial, strict=True):
             if isinstance(value, (DpnpArray, np.ndarray)):
-                return Refusal("array-reduction", self.place.line, name)
+                return Refusal("array-reduction", self.location.line, name)
         return None
 
     def _shared(self, made: _BuiltLoop, captured: Sequence[Any]) -> Refusal | None:
         for read, stored, may_be_one in made.disjoint:
             one, other = captured[read], captured[stored]
             if may_overlap(one, other) or (not may_be_one and is_same_view(one, other)):
-                return Refusal("shared-memory", self.place.line, self.syntax.captured[stored])
+                return Refusal("shared-memory", self.location.line, self.syntax.captured[stored])
         return None
 
     def _prepared(
@@ -341,16 +347,18 @@ class ParallelLoop:
         except NotInKernelError as error:
             return Refusal("not-in-kernel", error.line, self._first_variable(), self._with_line(error))
         except ProblemsFound as error:
-            return Refusal("not-in-kernel", self.place.line, self._first_variable(), describe_problems(error.problems))
+            return Refusal(
+                "not-in-kernel", self.location.line, self._first_variable(), describe_problems(error.problems)
+            )
         except (KernelCompilationError, DtypeError) as error:
-            return Refusal("not-in-kernel", self.place.line, self._first_variable(), str(error))
+            return Refusal("not-in-kernel", self.location.line, self._first_variable(), str(error))
         for line in sorted(lowered.integers_of_arrays):
-            warn_of_integers(self.place, "fewer bits", line)
+            warn_of_integers(self.location, "fewer bits", line)
         return made
 
     def _with_line(self, error: NotInKernelError) -> str:
         """The error's text, with the source line."""
-        text = linecache.getline(self.place.filename, error.line).strip()
+        text = linecache.getline(self.location.filename, error.line).strip()
         return f"{error}: `{text}`" if text else str(error)
 
     def _arrays(self, captured: Sequence[Any]) -> dict[str, Any]:

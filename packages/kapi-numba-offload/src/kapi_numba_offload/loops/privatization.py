@@ -16,7 +16,7 @@ import numpy as np
 from kapi_numba_offload.analysis.control_flow import has_jump
 from kapi_numba_offload.elements.kernel_source import MOST_DIMENSIONS, make_kernel, space_of
 from kapi_numba_offload.elements.reductions import COMBINATIONS
-from kapi_numba_offload.elements.shares import ROWS_PER_UNIT, Shares, rows_of
+from kapi_numba_offload.elements.work_distribution import ROWS_PER_UNIT, WorkDistribution, distribute_rows
 from kapi_numba_offload.run.launching import launch
 from kapi_numba_offload.run.usm import DpnpArray, allocate, may_share_memory
 
@@ -140,7 +140,7 @@ def _update(node: ast.AST) -> tuple[str, str] | None:
 
 
 def _uses(name: str, node: ast.AST) -> int:
-    """How often an array is named, but for its lengths."""
+    """Number of uses of an array, but for its lengths."""
     if isinstance(node, ast.Attribute) and node.attr in ("shape", "size", "ndim") and isinstance(node.value, ast.Name):
         return 0
     if isinstance(node, ast.Name):
@@ -239,7 +239,7 @@ class PrivateRows:
 
     Attributes
     ----------
-    shares : Shares
+    shares : WorkDistribution
         How the iterations of the outermost loop are shared out.
     arguments : list
         Arguments of the loop's kernel for `PrivatizedArray.parameters`.
@@ -252,7 +252,7 @@ class PrivateRows:
     ) -> None:
         longest = max(each.size for each in arrays) * int(queue.sycl_device.max_compute_units)
         per_unit = max(1, min(ROWS_PER_UNIT, math.prod(extents) // longest))
-        self.shares: Shares = rows_of(extents[0], queue, per_unit)
+        self.shares: WorkDistribution = distribute_rows(extents[0], queue, per_unit)
         pitches = [pitch_of(each.size, each.dtype) for each in arrays]
         rows = [
             allocate((self.shares.rows * pitch,), each.dtype, "device", queue)
@@ -262,14 +262,14 @@ class PrivateRows:
         self.arguments = [part for each, _, own, pitch in self._parts for part in each.arguments(own, pitch)]
         self.allocations = [(each.shape, each.dtype, "device") for each in rows]
 
-    def add_up(self, place: Any) -> None:
-        """Combine the rows with the arrays; `place` is the source location of the loop."""
+    def add_up(self, location: Any) -> None:
+        """Combine the rows with the arrays; `location` is the source location of the loop."""
         for each, array, rows, pitch in self._parts:
-            kernel = adding_kernel(each.operation, array.dtype, array.ndim, str(place))
+            kernel = adding_kernel(each.operation, array.dtype, array.ndim, str(location))
             launch(kernel, space_of(array.shape), [array, rows, self.shares.rows, pitch, *array.shape[1:]])
 
 
-def adding_kernel(operation: str, dtype: np.dtype[Any], ndim: int, place: str, *, is_new: bool = False) -> Any:
+def adding_kernel(operation: str, dtype: np.dtype[Any], ndim: int, location: str, *, is_new: bool = False) -> Any:
     """The kernel that combines the elements of all rows with an array, over `space_of` of it.
 
     Its arguments: the array, the rows one after another along one axis, their number, elements from one to the next,
@@ -286,4 +286,4 @@ def adding_kernel(operation: str, dtype: np.dtype[Any], ndim: int, place: str, *
     if not is_new:
         lines.append(combination.line(element, dtype))
     lines.append(f"{element} = total")
-    return make_kernel("add_up", ("array", "rows", "count", "pitch", *lengths), tuple(lines), place)
+    return make_kernel("add_up", ("array", "rows", "count", "pitch", *lengths), tuple(lines), location)

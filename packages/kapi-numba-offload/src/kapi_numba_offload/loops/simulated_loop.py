@@ -19,7 +19,7 @@ __all__ = ["identities", "simulate"]
 
 
 def identities(syntax: LoopSyntax, dtypes: Sequence[np.dtype[Any]]) -> dict[str, np.generic]:
-    """What each reduction of a loop starts with, by its variable."""
+    """Identity of each reduction of a loop, by its variable."""
     return {
         name: COMBINATIONS[operation].identity(dtype)
         for (name, operation), dtype in zip(syntax.reductions.items(), dtypes, strict=True)

@@ -1,4 +1,4 @@
-"""How the arguments of a call are spelled in the source, for messages that name one of them."""
+"""Source text of the arguments of a call, for messages that name one of them."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ class NumpyCall:
         NumPy's name of it, or another name of a function that runs on the host.
     function : callable
         NumPy's function, or dpnp's.
-    place : Place
+    location : SourceLocation
         Where it is called.
     options : OffloadOptions
         Those of the function that calls it.
@@ -68,8 +68,8 @@ class NumpyCall:
         on the host.
     """
 
-    def __init__(self, name: str, function: Any, place: Any, options: OffloadOptions, texts: ArgumentTexts) -> None:
-        self.name, self.place = name, place
+    def __init__(self, name: str, function: Any, location: Any, options: OffloadOptions, texts: ArgumentTexts) -> None:
+        self.name, self.location = name, location
         self.latest: str | None = None
         self.moved = 0
         self._function, self._options, self._texts = function, options, texts
@@ -84,15 +84,15 @@ class NumpyCall:
             return self._without_arrays(args, keywords)
         if self._status == "refused" and not self._is_dpnps:
             raise KernelCompilationError(
-                f"function with USM arrays must not call numpy.{self.name} with one of them, got it at {self.place}: "
-                f"copy to the host first, with `asnumpy()`\n  {self.place}: {self.place.text}",
+                f"function with USM arrays must not call numpy.{self.name} with one of them, got it at "
+                f"{self.location}: copy to the host first, with `asnumpy()`\n  {self.location}: {self.location.text}",
                 code="offload-host-call",
             )
         if self._status == "host" and not self._is_dpnps:
             return self._on_host(args, keywords, "")
         own = _OWN.get(self.name)
         if own is not None and (not self._is_dpnps or self.name in MENDED):
-            result = own[0](self.place, args, keywords)
+            result = own[0](self.location, args, keywords)
             if result is not None:
                 self.latest = own[1]
                 return result
@@ -129,7 +129,7 @@ class NumpyCall:
         )
         if self._is_dpnps and any(map(_has_host, args)):
             raise not_on_device_error(
-                self.place, self.name, *host_arrays_among(self._texts.spelled(len(args)), args)[:1]
+                self.location, self.name, *host_arrays_among(self._texts.spelled(len(args)), args)[:1]
             )
         function = function_named(self.name, on_device=False) if numbers else None
         self.latest = "host"
@@ -149,12 +149,12 @@ class NumpyCall:
             or keywords.get("out") is not None
             or function_named(self.name, on_device=False) is None
         ):
-            error.add_note(f"{self.place}: {self.place.text}")
+            error.add_note(f"{self.location}: {self.location.text}")
             raise error
         try:
             return self._on_host(args, keywords, f": {error}")
         except _REFUSED:
-            error.add_note(f"{self.place}: {self.place.text}")
+            error.add_note(f"{self.location}: {self.location.text}")
             raise error from None
 
     def _ufunc(self) -> np.ufunc | None:
@@ -167,7 +167,7 @@ class NumpyCall:
         try:
             self._on_host(args, {**keywords, "out": stored}, f": {error}")
         except _REFUSED:
-            error.add_note(f"{self.place}: {self.place.text}")
+            error.add_note(f"{self.location}: {self.location.text}")
             raise error from None
         out[...] = _back(stored, out.sycl_queue, out.usm_type)
         self.moved += out.nbytes
@@ -176,16 +176,16 @@ class NumpyCall:
     def _mixture(self, args: Sequence[Any], keywords: Mapping[str, Any]) -> Exception | None:
         """The error for NumPy arrays beside dpnp's."""
         texts = self._texts.spelled(len(args), keywords)
-        return mixture_among(self.place, texts, [*args, *keywords.values()])
+        return mixture_among(self.location, texts, [*args, *keywords.values()])
 
     def _on_host(self, args: Any, keywords: Mapping[str, Any], why: str) -> Any:
         """NumPy's function on copies; arrays that it returns are copied to the queue of those that it was given."""
-        detail = f"{self._spelled} at {self.place}: {self.place.text}{why}"
+        detail = f"{self._spelled} at {self.location}: {self.location.text}{why}"
         function = function_named(self.name, on_device=False) or self._function
         copies = [_on_host(each) for each in args]
         words = {name: _on_host(each) for name, each in keywords.items()}
-        refusal = Refusal("host-function", self.place.line, self.name, detail)
-        self.latest = fall_back(self.place, refusal, self._options.may_fall_back)
+        refusal = Refusal("host-function", self.location.line, self.name, detail)
+        self.latest = fall_back(self.location, refusal, self._options.may_fall_back)
         result = function(*copies, **words)
         arrays = list(_arrays((*args, *keywords.values())))
         self.moved = sum(each.nbytes for each in arrays)
@@ -217,16 +217,16 @@ class Creation(NumpyCall):
         try:
             result = function(*copies, **keywords)
         except Exception:
-            error.add_note(f"{self.place}: {self.place.text}")
+            error.add_note(f"{self.location}: {self.location.text}")
             raise error from None
-        detail = f"{self._spelled} at {self.place}: {self.place.text}: {error}"
-        refusal = Refusal("host-function", self.place.line, self.name, detail)
-        self.latest = fall_back(self.place, refusal, self._options.may_fall_back)
+        detail = f"{self._spelled} at {self.location}: {self.location.text}: {error}"
+        refusal = Refusal("host-function", self.location.line, self.name, detail)
+        self.latest = fall_back(self.location, refusal, self._options.may_fall_back)
         return _back(result, queue, "device")
 
 
 class HelperCall:
-    """A function of the author's that makes arrays, called without device arrays: Numba runs it, and makes NumPy's.
+    """A function of the user's that makes arrays, called without device arrays: Numba runs it, and makes NumPy's.
 
     They are copied to the queue, as `numpy.zeros` makes an array there.
 
@@ -234,12 +234,12 @@ class HelperCall:
     ----------
     function : callable
         What the source calls.
-    place : Place
+    location : SourceLocation
         Where.
     """
 
-    def __init__(self, function: Callable[..., Any], place: Any) -> None:
-        self.place = place
+    def __init__(self, function: Callable[..., Any], location: Any) -> None:
+        self.location = location
         self._function = function
 
     def __call__(self, queue: Any, *args: Any, **keywords: Any) -> Any:
@@ -258,12 +258,12 @@ class OverloadedCall:
     ----------
     function : function
         What the source calls.
-    place : Place
+    location : SourceLocation
         Where.
     """
 
-    def __init__(self, function: Any, place: Any) -> None:
-        self.place = place
+    def __init__(self, function: Any, location: Any) -> None:
+        self.location = location
         self._function = function
         self._found: dict[Any, Any] = {}
 
@@ -284,8 +284,8 @@ class OverloadedCall:
         if found is None:
             raise KernelCompilationError(
                 f"function {self._function.__name__} must have an overload for these arguments, got "
-                f"({', '.join(map(str, key))}) at {self.place}: give it what its library takes\n"
-                f"  {self.place}: {self.place.text}",
+                f"({', '.join(map(str, key))}) at {self.location}: give it what its library takes\n"
+                f"  {self.location}: {self.location.text}",
                 code="offload-no-overload",
             )
         return found(*args, **keywords)

@@ -1,4 +1,4 @@
-"""Which statements in a row become one region, and the region that they become."""
+"""Grouping of consecutive statements into fused regions."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
-from kapi_numba_offload.analysis.effects import has_assignment_within, has_effects
+from kapi_numba_offload.analysis.effects import has_effects, has_inner_assignment
 from kapi_numba_offload.analysis.kinds import ANY, SCALAR, ArrayKind, Kind, TupleKind
-from kapi_numba_offload.analysis.names import Names
 from kapi_numba_offload.analysis.operations import OPERATORS
+from kapi_numba_offload.analysis.scope import Scope
 from kapi_numba_offload.elements.expression import Apply, Cast, Const, Leaf, Node, Ref
-from kapi_numba_offload.elements.statements import Place, Statement
-from kapi_numba_offload.partition.facts import PREFIX, Facts, loaded
+from kapi_numba_offload.elements.statements import SourceLocation, Statement
+from kapi_numba_offload.partition.function_info import PREFIX, FunctionInfo, loaded
 from kapi_numba_offload.regions.fused import FusedRegion
 
 __all__ = ["Fused", "StatementGroup", "expression_region"]
@@ -46,12 +46,12 @@ class Fused:
     returned: ast.expr | None
 
 
-def expression_region(facts: Facts, value: ast.expr, where: ast.AST) -> Fused:
+def expression_region(facts: FunctionInfo, value: ast.expr, where: ast.AST) -> Fused:
     """The region of one elementwise expression, and what it is given, as written.
 
     Parameters
     ----------
-    facts : Facts
+    facts : FunctionInfo
         The function that it is from.
     value : ast.expr
         The expression.
@@ -68,7 +68,7 @@ class StatementGroup:
 
     Parameters
     ----------
-    facts : Facts
+    facts : FunctionInfo
         The function that they are from.
 
     Attributes
@@ -79,9 +79,9 @@ class StatementGroup:
         Leaves that are elements of arrays, and are given as views of them, since they meet whole arrays or rows.
     """
 
-    def __init__(self, facts: Facts) -> None:
+    def __init__(self, facts: FunctionInfo) -> None:
         self._facts = facts
-        self._statements: list[tuple[str | None, int | None, str | None, Node, Place]] = []
+        self._statements: list[tuple[str | None, int | None, str | None, Node, SourceLocation]] = []
         self.leaves: list[ast.expr] = []
         self._names: list[str] = []
         self._defined: dict[str, int] = {}
@@ -95,7 +95,7 @@ class StatementGroup:
     def take(self, statement: ast.stmt) -> bool:
         """Take a statement into the region, if it can be part of it."""
         facts = self._facts
-        if self._returned is not None or has_assignment_within(statement):  # nothing follows a return
+        if self._returned is not None or has_inner_assignment(statement):  # nothing follows a return
             return False
         statement = facts.rebinding(statement)
         if isinstance(statement, ast.Return) and statement.value is not None:
@@ -215,7 +215,7 @@ class StatementGroup:
         statement: ast.AST,
     ) -> bool:
         """Add a statement: `name = value`, `target[...] = value` or `target op= value`."""
-        place = self._facts.place(statement)
+        location = self._facts.location(statement)
         self._is_of_rows = any(_is_row(self._facts.kinds.kind(each)) for each in (value, target) if each is not None)
         node = self._tree(value)
         leaf = None
@@ -224,7 +224,7 @@ class StatementGroup:
             self._mutates = True
             if in_place is not None:
                 node = Apply(in_place, (Leaf(leaf), node))
-        self._statements.append((name, leaf, in_place, node, place))
+        self._statements.append((name, leaf, in_place, node, location))
         if name is not None:
             self._defined[name] = len(self._statements) - 1
         return True
@@ -268,10 +268,10 @@ class StatementGroup:
         facts = self._facts
         last = dict(self._defined)
         statements = []
-        for number, (name, leaf, in_place, node, place) in enumerate(self._statements):
+        for number, (name, leaf, in_place, node, location) in enumerate(self._statements):
             is_read = name is not None and last[name] == number and facts.loads(name) > self._reads[name]
             is_output = is_expression or (name is not None and (is_read or name.startswith(PREFIX)))
-            statements.append(Statement(node, leaf, in_place, is_output, place))
+            statements.append(Statement(node, leaf, in_place, is_output, location))
         contiguous = [name in facts.contiguous for name in self._names]
         return FusedRegion(
             statements, self._names, contiguous, fastmath=facts.options.fastmath, numba_types=facts.numba_types
@@ -289,7 +289,7 @@ class StatementGroup:
         return Fused(region, self.leaves, self.elements, outputs, self._returned)
 
 
-def _is_copied(facts: Facts, value: ast.expr) -> bool:
+def _is_copied(facts: FunctionInfo, value: ast.expr) -> bool:
     """Whether a value is a number, an element or an array on the device, so that storing it is a kernel's."""
     kind = facts.kinds.kind(value)
     if kind == SCALAR and isinstance(value, (ast.Name, ast.BinOp, ast.UnaryOp)):
@@ -306,7 +306,7 @@ def _is_row(kind: Kind) -> bool:
 
 
 def _as_read(target: ast.expr) -> ast.expr:
-    """What an assignment's target is when it is read."""
+    """An assignment's target as an expression that is read."""
     if isinstance(target, ast.Name):
         return loaded(target.id, target)
     assert isinstance(target, ast.Subscript)
@@ -316,7 +316,7 @@ def _as_read(target: ast.expr) -> ast.expr:
     return ast.copy_location(ast.Subscript(target.value, target.slice, ast.Load()), target)
 
 
-def _number(node: ast.expr, names: Names) -> Any:
+def _number(node: ast.expr, names: Scope) -> Any:
     """The number that an expression is, before the function runs; None if it is none."""
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         inner = _number(node.operand, names)

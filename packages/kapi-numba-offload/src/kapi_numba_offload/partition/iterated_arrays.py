@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from kapi_numba_offload.analysis.kinds import ANY, ArrayKind, Kinds
-from kapi_numba_offload.analysis.names import Names
+from kapi_numba_offload.analysis.scope import Scope
 from kapi_numba_offload.run.usm import host_copy, is_dpnp_array
 
 __all__ = ["elements", "iterated_arrays"]
@@ -16,12 +16,12 @@ _ITERATES = (all, any, enumerate, filter, iter, list, map, max, min, reversed, s
 """Functions of Python's that iterate over what they are given."""
 
 
-def iterated_arrays(definition: ast.FunctionDef, names: Names, kinds: Kinds) -> set[int]:
+def iterated_arrays(definition: ast.FunctionDef, names: Scope, kinds: Kinds) -> set[int]:
     """The identities of expressions that may be such arrays, `for` statements left out."""
     return {id(each) for node in ast.walk(definition) for each in _iterated(node, names) if _may_be(each, kinds)}
 
 
-def _iterated(node: ast.AST, names: Names) -> Iterator[ast.expr]:
+def _iterated(node: ast.AST, names: Scope) -> Iterator[ast.expr]:
     if isinstance(node, ast.Assign) and any(isinstance(each, (ast.Tuple, ast.List)) for each in node.targets):
         yield node.value
     elif isinstance(node, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
@@ -58,5 +58,5 @@ class _IteratedElements:
 
 
 def elements(value: Any) -> Any:
-    """What a value is iterated over as: the numbers of a dpnp array of one axis, anything else itself."""
+    """Iterable for a value: the numbers of a dpnp array of one axis, anything else itself."""
     return _IteratedElements(value) if is_dpnp_array(value) and value.ndim == 1 else value

@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 
 from kapi_numba_offload._numba_compat import StencilFunc, has_overloads
-from kapi_numba_offload.analysis.effects import has_assignment_within
+from kapi_numba_offload.analysis.effects import has_inner_assignment
 from kapi_numba_offload.analysis.kinds import is_number_type, is_usm
-from kapi_numba_offload.analysis.names import UNKNOWN
 from kapi_numba_offload.analysis.numpy_functions import CREATION, numpy_name
 from kapi_numba_offload.analysis.random_functions import random_name
+from kapi_numba_offload.analysis.scope import UNKNOWN
 from kapi_numba_offload.elements.numbers import NumberOperation
 from kapi_numba_offload.elements.reductions import FUSED_REDUCTIONS
-from kapi_numba_offload.elements.statements import Place
+from kapi_numba_offload.elements.statements import SourceLocation
 from kapi_numba_offload.partition.argument_texts import ArgumentTexts
 from kapi_numba_offload.partition.calls import (
     MENDED,
@@ -35,7 +35,7 @@ from kapi_numba_offload.partition.container_numbers import (
     is_call_of_container,
     numbers_in_containers,
 )
-from kapi_numba_offload.partition.facts import PREFIX, Facts, loaded
+from kapi_numba_offload.partition.function_info import PREFIX, FunctionInfo, loaded
 from kapi_numba_offload.partition.grouping import Fused, StatementGroup, expression_region
 from kapi_numba_offload.partition.iterated_arrays import elements, iterated_arrays
 from kapi_numba_offload.partition.loop_plans.element_accesses import array_of_elements
@@ -54,7 +54,7 @@ class Partition:
 
     Parameters
     ----------
-    facts : Facts
+    facts : FunctionInfo
         What is known of the function.
 
     Attributes
@@ -65,7 +65,7 @@ class Partition:
         What became kernels, in order.
     """
 
-    def __init__(self, facts: Facts) -> None:
+    def __init__(self, facts: FunctionInfo) -> None:
         self.facts, self.definition, self.options = facts, facts.definition, facts.options
         self.helpers: dict[str, Any] = {}
         self.regions: list[Any] = []
@@ -137,11 +137,11 @@ class Partition:
             return self._parts(statement)
         plan = loop_plan(self.facts, statement, list(reversed(self._following)))
         if plan is None:
-            return self.loop_in_place(statement)
+            return self.inline_loop(statement)
         self.loops.append(plan.loop)
         return plan.rewritten(self, self.helper(f"loop_{len(self.loops)}", plan.loop))
 
-    def loop_in_place(self, statement: ast.For | ast.While) -> list[ast.stmt]:
+    def inline_loop(self, statement: ast.For | ast.While) -> list[ast.stmt]:
         """A loop that stays in the function, its blocks rewritten."""
         # After the last statement of the body its first may follow.
         self._following.append([copy.deepcopy(statement)])
@@ -186,7 +186,7 @@ class Partition:
             array = None if isinstance(node, ast.Lambda) else array_of_elements(self.facts, node)
             node = self._comprehension(node)
             return node if array is None else self._with_warning(node, array)
-        is_fusible = not has_assignment_within(node)
+        is_fusible = not has_inner_assignment(node)
         if is_fusible and self.facts.is_operation(node):
             fused = expression_region(self.facts, node, node)
             return self._region_call(fused.region, fused)
@@ -194,7 +194,7 @@ class Partition:
         if reduction is not None:
             return reduction
         if isinstance(node, ast.Call):
-            place, texts = self.facts.place(node), ArgumentTexts.of_call(node)  # as written
+            location, texts = self.facts.location(node), ArgumentTexts.of_call(node)  # as written
             given = (*node.args, *(each.value for each in node.keywords))
             given_usm = any(is_usm(self.facts.kinds.kind(each)) for each in given)
             is_of_container = is_call_of_container(node, self.facts.kinds)
@@ -204,7 +204,7 @@ class Partition:
             mended = method is not None and method.attr in MENDED and self.facts.is_usm(method.value)
             self._children(node)
             if draw is not None:
-                return self._drawn(node, place, *draw)
+                return self._drawn(node, location, *draw)
             if is_of_container:
                 assert isinstance(node.func, ast.Attribute)
                 attribute = ast.copy_location(ast.Constant(node.func.attr), node)
@@ -212,8 +212,8 @@ class Partition:
             if mended:
                 assert isinstance(node.func, ast.Attribute)
                 function, node.args = getattr(np, node.func.attr), [node.func.value, *node.args]
-                return self._numpy_call(node, node.func.attr, function, place, texts)
-            return self._call(node, place, texts, given_usm=given_usm)
+                return self._numpy_call(node, node.func.attr, function, location, texts)
+            return self._call(node, location, texts, given_usm=given_usm)
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult) and self.facts.is_usm(node):
             return self._product(node)
         number = self.facts.number_operation(node)
@@ -232,7 +232,7 @@ class Partition:
 
     def _with_warning(self, node: ast.expr, array: str) -> ast.expr:
         """A comprehension over elements, after the call that warns of it."""
-        loop = InterpretedLoop(self.facts.place(node), Refusal("sequential-loop", node.lineno, array), self.options)
+        loop = InterpretedLoop(self.facts.location(node), Refusal("sequential-loop", node.lineno, array), self.options)
         self.loops.append(loop)
         warns = ast.Call(loaded(self.helper(f"loop_{len(self.loops)}", loop), node), [], [])
         made = ast.Subscript(ast.Tuple([warns, node], ast.Load()), ast.Constant(1), ast.Load())
@@ -267,7 +267,7 @@ class Partition:
     def _product(self, node: ast.BinOp) -> ast.expr:
         """`a @ b` as a call of `numpy.matmul`."""
         texts = ArgumentTexts((ast.unparse(node.left), ast.unparse(node.right)), {})
-        call = NumpyCall("matmul", np.matmul, self.facts.place(node), self.options, texts)
+        call = NumpyCall("matmul", np.matmul, self.facts.location(node), self.options, texts)
         self.calls.append(call)
         self._children(node)
         return self._helper_call(f"product_{len(self.calls)}", call, [node.left, node.right], node)
@@ -287,33 +287,35 @@ class Partition:
             part.value = self.expression(part.value)
         return part
 
-    def _call(self, node: ast.Call, place: Place, texts: ArgumentTexts, *, given_usm: bool) -> ast.expr:
+    def _call(self, node: ast.Call, location: SourceLocation, texts: ArgumentTexts, *, given_usm: bool) -> ast.expr:
         function = self.facts.names.value(node.func)
         name = "stencil" if isinstance(function, StencilFunc) else None if function is UNKNOWN else numpy_name(function)
         if name is None:
             if isinstance(function, FunctionType) and has_overloads(function):
-                helper = self.helper(f"overloaded_{len(self.helpers)}", OverloadedCall(function, place))
+                helper = self.helper(f"overloaded_{len(self.helpers)}", OverloadedCall(function, location))
                 return ast.copy_location(ast.Call(loaded(helper, node), node.args, node.keywords), node)
             if is_number_type(function) and len(node.args) == 1 and not node.keywords:
                 return self._helper_call(f"convert_{function.__name__}", Conversion(function), node.args, node)
             if function is not UNKNOWN and is_usm(self.facts.kinds.kind(node)) and not given_usm:
-                helper = self.helper(f"helper_{len(self.helpers)}", HelperCall(function, place))
+                helper = self.helper(f"helper_{len(self.helpers)}", HelperCall(function, location))
                 args = [self.queue(node), *node.args]
                 return ast.copy_location(ast.Call(loaded(helper, node), args, node.keywords), node)
             return node
-        return self._numpy_call(node, name, function, place, texts)
+        return self._numpy_call(node, name, function, location, texts)
 
-    def _numpy_call(self, node: ast.Call, name: str, function: Any, place: Place, texts: ArgumentTexts) -> ast.expr:
+    def _numpy_call(
+        self, node: ast.Call, name: str, function: Any, location: SourceLocation, texts: ArgumentTexts
+    ) -> ast.expr:
         makes = Creation if name in CREATION and is_usm(self.facts.kinds.kind(node)) else NumpyCall
-        call = makes(name, function, place, self.options, texts)
+        call = makes(name, function, location, self.options, texts)
         self.calls.append(call)
         helper = self.helper(f"np_{name.replace('.', '_')}_{len(self.calls)}", call)
         args = [self.queue(node), *node.args] if makes is Creation else node.args
         return ast.copy_location(ast.Call(loaded(helper, node), args, node.keywords), node)
 
-    def _drawn(self, node: ast.Call, place: Place, name: str, draw: Callable[..., Any]) -> ast.Call:
+    def _drawn(self, node: ast.Call, location: SourceLocation, name: str, draw: Callable[..., Any]) -> ast.Call:
         """A call that draws random numbers; those of a generator are given it first."""
-        call = RandomCall(name, draw, place, self.options)
+        call = RandomCall(name, draw, location, self.options)
         self.calls.append(call)
         queue = self.queue(node) if is_usm(self.facts.kinds.kind(node)) else ast.copy_location(ast.Constant(None), node)
         owner = [node.func.value] if random_name(self.facts.names.value(node.func)) is None else []  # type: ignore[attr-defined]
@@ -328,7 +330,7 @@ class Partition:
         for call in [each for each in ast.walk(node) if isinstance(each, ast.Call)]:
             draw = random_draw(call, self.facts)
             if draw is not None:
-                made = self._drawn(call, self.facts.place(call), *draw)
+                made = self._drawn(call, self.facts.location(call), *draw)
                 call.func, call.args = made.func, made.args
         return node
 

@@ -14,7 +14,7 @@ from kapi_numba_offload._numba_compat import numba_call
 from kapi_numba_offload.analysis.kinds import GENERATOR
 from kapi_numba_offload.analysis.random_functions import METHODS_OF_GENERATORS, random_name
 from kapi_numba_offload.loops.host.host_copies import HostCopies, arrays_among
-from kapi_numba_offload.partition.facts import Facts
+from kapi_numba_offload.partition.function_info import FunctionInfo
 from kapi_numba_offload.run.options import OffloadOptions
 from kapi_numba_offload.run.python_numbers import as_number
 from kapi_numba_offload.run.reasons import IN_PLACE, ON_COPIES, Refusal, fall_back
@@ -33,7 +33,7 @@ class RandomCall:
         What is called.
     draw : callable
         Draws, for arguments on the host.
-    place : Place
+    location : SourceLocation
         Where it is called.
     options : OffloadOptions
         Those of the function that calls it.
@@ -46,8 +46,8 @@ class RandomCall:
         Bytes that it moved.
     """
 
-    def __init__(self, name: str, draw: Callable[..., Any], place: Any, options: OffloadOptions) -> None:
-        self.name, self.place = name, place
+    def __init__(self, name: str, draw: Callable[..., Any], location: Any, options: OffloadOptions) -> None:
+        self.name, self.location = name, location
         self.latest: str | None = None
         self.moved = 0
         self._draw, self._options = draw, options
@@ -60,9 +60,9 @@ class RandomCall:
         self.latest = "random numbers are drawn on the host"
         if own:
             how = IN_PLACE if all(map(is_reachable, own)) else ON_COPIES
-            detail = f"{self.name} at {self.place}: {self.place.text}: random numbers are drawn on the host"
-            refusal = Refusal("host-function", self.place.line, self.name.rpartition(".")[2], detail)
-            self.latest = fall_back(self.place, refusal, self._options.may_fall_back, how)
+            detail = f"{self.name} at {self.location}: {self.location.text}: random numbers are drawn on the host"
+            refusal = Refusal("host-function", self.location.line, self.name.rpartition(".")[2], detail)
+            self.latest = fall_back(self.location, refusal, self._options.may_fall_back, how)
         copies = HostCopies(own)
         try:
             result = self._draw(
@@ -70,7 +70,7 @@ class RandomCall:
                 **{name: copies.on_host(_with_numbers(each)) for name, each in keywords.items()},
             )
         except Exception as error:
-            error.add_note(f"{self.place}: {self.place.text}")
+            error.add_note(f"{self.location}: {self.location.text}")
             raise
         self.moved = copies.size + sum(map(copies.copy_back, own))
         if own:
@@ -82,11 +82,11 @@ class RandomCall:
 
 
 def _with_numbers(value: Any) -> Any:
-    """A value with Python's numbers in the place of 0-d arrays, also in a tuple."""
+    """A value with Python's numbers instead of 0-d arrays, also in a tuple."""
     return like(value, map(_with_numbers, value)) if isinstance(value, tuple) else as_number(value)
 
 
-def random_draw(node: ast.Call, facts: Facts) -> tuple[str, Callable[..., Any]] | None:
+def random_draw(node: ast.Call, facts: FunctionInfo) -> tuple[str, Callable[..., Any]] | None:
     """The name of what a call draws with, and what draws in its place on the host; None for other calls."""
     function = facts.names.value(node.func)
     name = random_name(function)

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 import kapi_runtime
-from kapi_numba_offload.elements.ends import Elements, extents_of, stored
 from kapi_numba_offload.elements.expression import (
     Leaf,
     Node,
@@ -29,8 +28,9 @@ from kapi_numba_offload.elements.operands import (
     number_key,
     statement_shapes,
 )
+from kapi_numba_offload.elements.sinks import Elements, extents_of, stored
 from kapi_numba_offload.elements.statements import Statement
-from kapi_numba_offload.regions.answers import Answers, by_dpnp
+from kapi_numba_offload.regions.dtype_probe import DtypeProbe, by_dpnp
 from kapi_numba_offload.run.kernel_launch import KernelLaunch
 from kapi_numba_offload.run.launching import launch
 from kapi_numba_offload.run.placement import one_queue
@@ -57,7 +57,7 @@ class _Output:
 
 @dataclass(frozen=True, slots=True)
 class _Launch:
-    """What a launch of the region needs, for operands of these types and shapes."""
+    """A compiled launch of the region, for operands of these types and shapes."""
 
     kernel: kapi_runtime.Kernel
     space: kapi_runtime.Range
@@ -67,7 +67,7 @@ class _Launch:
 
 
 @dataclass(frozen=True, slots=True)
-class _Apart:
+class _SplitLaunch:
     """Why a region is several launches, and the statements of each: the first, and the one after the last."""
 
     reason: str
@@ -76,7 +76,7 @@ class _Apart:
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """What a call did that the next turns of its loop do again.
+    """Results of a call that the next iterations of its loop reuse.
 
     Attributes
     ----------
@@ -91,7 +91,7 @@ class _Kept:
     """
 
     numbers: tuple[tuple[int, Any], ...]
-    ready: _Launch | _Apart
+    ready: _Launch | _SplitLaunch
     queue: Any
     parts: tuple[list[Any], ...]
 
@@ -121,7 +121,7 @@ class FusedRegion:
     Attributes
     ----------
     varying : frozenset of int
-        Leaves that may be other arrays in each turn of the loop that the region is in.
+        Leaves that may be other arrays in each iteration of the loop that the region is in.
 
     Notes
     -----
@@ -141,7 +141,7 @@ class FusedRegion:
     ) -> None:
         self.statements = tuple(statements)
         self.names = tuple(names)
-        self.place = statements[0].place
+        self.location = statements[0].location
         self._launches: dict[tuple[Any, ...], _Launch | Unfused] = {}
         self._kernels: dict[tuple[Any, ...], kapi_runtime.Kernel] = {}
         self._stores = tuple(each.target for each in statements if each.target is not None)
@@ -152,7 +152,7 @@ class FusedRegion:
         self.varying: frozenset[int] = frozenset()
         self.fastmath = fastmath
         self._numba_types = numba_types
-        self._answers = Answers(self.statements, numba_types=numba_types)
+        self._answers = DtypeProbe(self.statements, numba_types=numba_types)
         self._tried: set[tuple[Any, ...]] = set()
         self._parts: dict[tuple[int, int], tuple[FusedRegion, tuple[int, ...]]] = {}
         self._lock = reinit_after_fork(threading.Lock())
@@ -183,18 +183,22 @@ class FusedRegion:
                 return self._run(own.ready, own.queue, leaves, own.parts)
         ready, queue, given = self._found(leaves)
         is_same = all(one is other for one, other in zip(leaves, given, strict=True))
-        if is_same and queue is not None and (isinstance(ready, _Apart) or not self.varying):
+        if is_same and queue is not None and (isinstance(ready, _SplitLaunch) or not self.varying):
             numbers = tuple(
                 (position, number_key(each)) for position, each in enumerate(leaves) if type(each) is not DpnpArray
             )
-            parts = ready.parts if isinstance(ready, _Apart) else ()
+            parts = ready.parts if isinstance(ready, _SplitLaunch) else ()
             kept[:] = [_Kept(numbers, ready, queue, tuple([] for _ in parts))]
         return self._run(ready, queue, given)
 
     def _run(
-        self, ready: _Launch | _Apart, queue: Any, leaves: tuple[Any, ...], kept: Sequence[list[Any]] | None = None
+        self,
+        ready: _Launch | _SplitLaunch,
+        queue: Any,
+        leaves: tuple[Any, ...],
+        kept: Sequence[list[Any]] | None = None,
     ) -> Any:
-        if isinstance(ready, _Apart):
+        if isinstance(ready, _SplitLaunch):
             self._ran = ready.reason
             return self._in_parts(ready.parts, leaves, kept)
         made = [leaves[each.leaf or 0] if each.make is None else each.make(queue) for each in ready.outputs]
@@ -209,31 +213,31 @@ class FusedRegion:
             return made[self._outputs[0]]
         return tuple([made[number] for number in self._outputs])
 
-    def _found(self, leaves: tuple[Any, ...]) -> tuple[_Launch | _Apart, Any, tuple[Any, ...]]:
-        """What there is to do for operands: a launch, or why it is several; its queue; and the operands to use."""
+    def _found(self, leaves: tuple[Any, ...]) -> tuple[_Launch | _SplitLaunch, Any, tuple[Any, ...]]:
+        """Prepared launch for operands, or the split into several; its queue; and the operands to use."""
         key, queue = self.key(leaves)
         if queue is None:
-            return self._apart(str(self._ran or "it has no arrays")), None, leaves
+            return self._split(str(self._ran or "it has no arrays")), None, leaves
         aliases: tuple[tuple[int, int], ...] = ()
         if self._stores:
             leaves = self._with_own_elements(leaves)
             found = self._aliases(leaves)
             if found is None:
-                return self._apart("an array that it stores to shares memory"), queue, leaves
+                return self._split("an array that it stores to shares memory"), queue, leaves
             aliases = found
             if aliases:
                 key = (*key, aliases)
         ready = self._launches.get(key)
         if ready is None:
             ready = self._prepare(key, leaves, queue, dict(aliases))
-        return self._apart(str(ready), ready.shapes) if isinstance(ready, Unfused) else ready, queue, leaves
+        return self._split(str(ready), ready.shapes) if isinstance(ready, Unfused) else ready, queue, leaves
 
-    def _apart(self, reason: str, shapes: Sequence[tuple[int, ...]] = ()) -> _Apart:
+    def _split(self, reason: str, shapes: Sequence[tuple[int, ...]] = ()) -> _SplitLaunch:
         """The parts for statements of these shapes; without shapes, or where all have one, each is one of its own."""
         is_alike = len(set(shapes)) < 2
         starts = [number for number in range(len(self.statements))
                   if is_alike or not number or shapes[number] != shapes[number - 1]]  # fmt: skip
-        return _Apart(reason, tuple(itertools.pairwise([*starts, len(self.statements)])))
+        return _SplitLaunch(reason, tuple(itertools.pairwise([*starts, len(self.statements)])))
 
     @property
     def latest(self) -> KernelLaunch | str | None:
@@ -245,7 +249,7 @@ class FusedRegion:
         return KernelLaunch(ready.kernel, ready.space, queue, made)
 
     def key(self, leaves: Sequence[Any]) -> tuple[tuple[Any, ...], Any]:
-        """What a launch depends on, and the one queue of the arrays; None where there is none, or not one.
+        """Specialization key of a launch, and the one queue of the arrays; None where there is none, or not one.
 
         Raises
         ------
@@ -271,7 +275,7 @@ class FusedRegion:
                 key.append(number_key(leaf))
         if queue is not None and (is_mixed or has_host):
             if len(self.statements) == 1:
-                one_queue(self.place, self.names, leaves)
+                one_queue(self.location, self.names, leaves)
             # Statements whose arrays never meet each run where theirs are; one in which they do says so itself.
             self._ran = "its arrays are in several places"
             queue = None
@@ -339,7 +343,7 @@ class FusedRegion:
             stored = {each.target for each in own if each.target is not None}
             used = sorted(set().union(*map(leaves_of, nodes)) | stored)
 
-            def within(node: Node) -> Node:
+            def renumber(node: Node) -> Node:
                 if isinstance(node, Leaf):
                     return Leaf(used.index(node.index))
                 return Ref(node.statement - first) if isinstance(node, Ref) else node
@@ -347,15 +351,15 @@ class FusedRegion:
             read_later = set().union(*(references_of(each.node) for each in self.statements[end:]))
             statements = [
                 Statement(
-                    renumbered(node, within),
+                    renumbered(node, renumber),
                     None if each.target is None else used.index(each.target),
                     each.in_place,
                     end == first + 1 or each.is_output or number in read_later,
-                    each.place,
+                    each.location,
                 )
                 for number, (node, each) in enumerate(zip(nodes, own, strict=True), first)
             ]
-            names = [*self.names, *(each.place.text for each in self.statements[:first])]
+            names = [*self.names, *(each.location.text for each in self.statements[:first])]
             region = FusedRegion(
                 statements, [names[each] for each in used], fastmath=self.fastmath, numba_types=self._numba_types
             )
@@ -385,10 +389,10 @@ class FusedRegion:
         shapes = statement_shapes(self.statements, leaves)
         answer = self._answers.of(leaves, queue)
         values, results = answer.values, answer.results
-        whole = [shapes[position] for position, each in enumerate(self.statements) if _is_stored(each)]
-        if len(set(whole)) != 1 or not all(isinstance(each, DpnpArray) for each in results):
+        full = [shapes[position] for position, each in enumerate(self.statements) if _is_stored(each)]
+        if len(set(full)) != 1 or not all(isinstance(each, DpnpArray) for each in results):
             raise Unfused("its results have different shapes", shapes)
-        shape = whole[0]
+        shape = full[0]
         outputs = tuple(
             _Output(statement.target, shape, None, None)
             if statement.target is not None

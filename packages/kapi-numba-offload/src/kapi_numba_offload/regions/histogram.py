@@ -10,8 +10,8 @@ import numpy as np
 import kapi_runtime
 from kapi_numba_offload.elements.kernel_source import make_kernel, space_of
 from kapi_numba_offload.elements.reductions import COMBINATIONS
-from kapi_numba_offload.elements.shares import POSITION_LINES, ROWS_PER_UNIT, rows_of, shares_of
-from kapi_numba_offload.elements.statements import Place
+from kapi_numba_offload.elements.statements import SourceLocation
+from kapi_numba_offload.elements.work_distribution import POSITION_LINES, ROWS_PER_UNIT, distribute, distribute_rows
 from kapi_numba_offload.loops.privatization import adding_kernel, pitch_of
 from kapi_numba_offload.run.launching import launch
 from kapi_numba_offload.run.usm import LIBRARY, DpnpArray, allocate, as_dpnp_array, flat_view, host_copy
@@ -25,12 +25,12 @@ _COUNT = np.dtype(np.int64)
 _PARAMETERS = ("a", "bins", "range", "density", "weights")
 
 
-def histogram(place: Place, args: Sequence[Any], keywords: Mapping[str, Any]) -> tuple[Any, Any] | None:
+def histogram(location: SourceLocation, args: Sequence[Any], keywords: Mapping[str, Any]) -> tuple[Any, Any] | None:
     """Counts and edges, as `numpy.histogram` gives them; None where these kernels do not do what is asked.
 
     Parameters
     ----------
-    place : Place
+    location : SourceLocation
         Where it is called.
     args, keywords : sequence, mapping
         As NumPy takes them.
@@ -51,15 +51,15 @@ def histogram(place: Place, args: Sequence[Any], keywords: Mapping[str, Any]) ->
         or not isinstance(array, DpnpArray)
         or array.dtype.name not in _DTYPES
         or not array.sycl_queue.sycl_device.is_cpu
-        or not _is_whole(bins)
+        or not _is_integer(bins)
         or not 1 <= bins <= _MOST_BINS
         or not (limits is None or _are_limits(limits))
     ):
         return None
-    return _histogram(place, array, int(bins), limits)
+    return _histogram(location, array, int(bins), limits)
 
 
-def _is_whole(value: Any) -> bool:
+def _is_integer(value: Any) -> bool:
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
@@ -69,28 +69,28 @@ def _are_limits(value: Any) -> bool:
         isinstance(value, tuple)
         and len(value) == 2
         and all(
-            isinstance(each, (float, np.float32)) or (_is_whole(each) and -(2**63) <= each < 2**63) for each in value
+            isinstance(each, (float, np.float32)) or (_is_integer(each) and -(2**63) <= each < 2**63) for each in value
         )
-        and (type(value[0]) is type(value[1]) or not all(map(_is_whole, value)))
+        and (type(value[0]) is type(value[1]) or not all(map(_is_integer, value)))
     )
 
 
-def _histogram(place: Place, array: Any, bins: int, limits: Any) -> tuple[Any, Any] | None:
+def _histogram(location: SourceLocation, array: Any, bins: int, limits: Any) -> tuple[Any, Any] | None:
     flat = array if array.ndim == 1 else flat_view(array) if array.flags.c_contiguous else LIBRARY.ravel(array)
-    ends = _extrema(place, flat) if limits is None and flat.size else np.zeros(0, flat.dtype)
+    ends = _extrema(location, flat) if limits is None and flat.size else np.zeros(0, flat.dtype)
     edges = np.histogram_bin_edges(ends, bins, limits)
     first, last = limits if limits is not None else (ends[0], ends[1]) if ends.size else (0, 1)
     if first == last:
         first, last = first - 0.5, last + 0.5
     # NumPy's own types of each step, found as it finds them.
-    distance = np.uint64(int(last) - int(first)) if all(map(_is_whole, (first, last))) else last - first
+    distance = np.uint64(int(last) - int(first)) if all(map(_is_integer, (first, last))) else last - first
     sample = np.ones(1, edges.dtype) - (float(first) if type(first) is int else first)
     quotient = (sample / distance).dtype
     if not (np.isfinite(edges).all() and np.isfinite(distance) and distance > 0):
         return None
     integers = flat.dtype.kind in "iu"
     low, high = (
-        np.dtype(np.int64) if integers and _is_whole(each) else np.result_type(np.ones(1, flat.dtype), each)
+        np.dtype(np.int64) if integers and _is_integer(each) else np.result_type(np.ones(1, flat.dtype), each)
         for each in (first, last)
     )
     numbers = [
@@ -99,16 +99,16 @@ def _histogram(place: Place, array: Any, bins: int, limits: Any) -> tuple[Any, A
         np.asarray(distance).astype(quotient)[()],
         *_products(first, last, distance, bins, sample.dtype, edges.dtype, quotient),
     ]
-    kernel = _counting(low, high, edges.dtype, sample.dtype, quotient, str(place))
+    kernel = _counting(low, high, edges.dtype, sample.dtype, quotient, str(location))
     queue, kind = array.sycl_queue, array.usm_type
     on_device = as_dpnp_array(edges, queue, kind)
     units = int(queue.sycl_device.max_compute_units)
-    shares = rows_of(max(1, flat.size), queue, max(1, min(ROWS_PER_UNIT, flat.size // (bins * units))))
+    shares = distribute_rows(max(1, flat.size), queue, max(1, min(ROWS_PER_UNIT, flat.size // (bins * units))))
     pitch = pitch_of(bins, _COUNT)
     rows = allocate((shares.rows * pitch,), _COUNT, "device", queue)
     launch(kernel, shares.single_items, [rows, pitch, flat, flat.size, shares.steps, on_device, bins, *numbers])
     counts = allocate((bins,), _COUNT, kind, queue)
-    adding = adding_kernel("sum", _COUNT, 1, str(place), is_new=True)
+    adding = adding_kernel("sum", _COUNT, 1, str(location), is_new=True)
     launch(adding, space_of((bins,)), [counts, rows, shares.rows, pitch])
     return counts, on_device
 
@@ -128,7 +128,7 @@ def _products(
         return [difference.type(each) for each in (bins / float(distance), near, 1 - near, bins)]
 
 
-def _extrema(place: Place, flat: Any) -> np.ndarray[Any, Any]:
+def _extrema(location: SourceLocation, flat: Any) -> np.ndarray[Any, Any]:
     """The least and the greatest element of an array that has some; nan if it has one."""
     dtype, queue = flat.dtype, flat.sycl_queue
     low, high = COMBINATIONS["min"], COMBINATIONS["max"]
@@ -146,8 +146,8 @@ def _extrema(place: Place, flat: Any) -> np.ndarray[Any, Any]:
         "highs[kapi_row * kapi_lanes + kapi_lane] = high",
     )
     parameters = ("lows", "highs", "lowest", "highest", "a", "count", "kapi_steps")
-    kernel = make_kernel("ends", parameters, lines, str(place))
-    shares = shares_of(flat.size, queue)
+    kernel = make_kernel("ends", parameters, lines, str(location))
+    shares = distribute(flat.size, queue)
     lows, highs = (allocate((shares.items,), dtype, "device", queue) for _ in range(2))
     args = [lows, highs, low.identity(dtype), high.identity(dtype), flat, flat.size, shares.steps]
     launch(kernel, shares.space, args)
@@ -160,7 +160,7 @@ def _counting(
     edge: np.dtype[Any],
     difference: np.dtype[Any],
     quotient: np.dtype[Any],
-    place: str,
+    location: str,
 ) -> kapi_runtime.Kernel:
     """The kernel that counts: by a product where it is far from all edges, else in NumPy's steps and their order.
 
@@ -171,7 +171,7 @@ def _counting(
         "base = row * pitch",
         "for slot in range(pitch):",
         "    counts[base + slot] = 0",
-        f"places = kapi_runtime.PrivateArray({_BLOCK}, np.int32)",
+        f"found = kapi_runtime.PrivateArray({_BLOCK}, np.int32)",
         "end = min(row * share + share, count)",
         f"for block in range(row * share, end, {_BLOCK}):",
         f"    length = min({_BLOCK}, end - block)",
@@ -180,9 +180,9 @@ def _counting(
         "        k = np.int32(guess)",
         f"        rest = guess - np.{difference.name}(k)",
         "        is_sure = (rest > near) & (rest < far) & (guess < beyond)",
-        "        places[number] = k if is_sure else np.int32(-1)",
+        "        found[number] = k if is_sure else np.int32(-1)",
         "    for number in range(length):",
-        "        k = np.int64(places[number])",
+        "        k = np.int64(found[number])",
         "        if k >= 0:",
         "            counts[base + k] += 1",
         "        else:",
@@ -199,4 +199,4 @@ def _counting(
     )
     parameters = ("counts", "pitch", "a", "count", "share", "edges", "bins", "lowest", "highest", "first", "distance",
                   "scale", "near", "far", "beyond")  # fmt: skip
-    return make_kernel("count", parameters, lines, place)
+    return make_kernel("count", parameters, lines, location)

@@ -12,7 +12,7 @@ __all__ = ["argmax", "argmin"]
 
 
 def argmax(_: Any, args: Sequence[Any], keywords: Mapping[str, Any]) -> Any | None:
-    """What `numpy.argmax` gives for these arguments.
+    """Result of `numpy.argmax` for these arguments.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ def argmax(_: Any, args: Sequence[Any], keywords: Mapping[str, Any]) -> Any | No
 
 
 def argmin(_: Any, args: Sequence[Any], keywords: Mapping[str, Any]) -> Any | None:
-    """What `numpy.argmin` gives for these arguments; see `argmax`."""
+    """Result of `numpy.argmin` for these arguments; see `argmax`."""
     return _position("argmin", args, keywords)
 
 

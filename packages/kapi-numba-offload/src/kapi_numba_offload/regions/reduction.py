@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 import kapi_runtime
-from kapi_numba_offload.elements.array_integers import tell_of_integers
-from kapi_numba_offload.elements.ends import Along, Elements, along_axes, extents_of, whole
+from kapi_numba_offload.elements.array_integers import check_array_integers
 from kapi_numba_offload.elements.expression import Leaf, Node, evaluate
 from kapi_numba_offload.elements.kernel_source import space_of
 from kapi_numba_offload.elements.operands import indexing_of, sample_of
 from kapi_numba_offload.elements.reductions import FUSED_REDUCTIONS
-from kapi_numba_offload.elements.shares import pieces_of, shares_of
+from kapi_numba_offload.elements.sinks import Along, Elements, along_axes, extents_of, full
+from kapi_numba_offload.elements.work_distribution import distribute, pieces_of
 from kapi_numba_offload.regions.fused import FusedRegion
 from kapi_numba_offload.run.kernel_launch import KernelLaunch
 from kapi_numba_offload.run.launching import launch
@@ -110,7 +110,7 @@ class Reduction:
     ) -> None:
         self.name, self.region, self._axis = name, region, axis
         self._words: dict[str, Any] = {} if axis is None else {"axis": axis, "keepdims": keepdims}
-        self.statements, self.place = region.statements, region.place
+        self.statements, self.location = region.statements, region.location
         self._is_of_array = isinstance(region.statements[0].node, Leaf)
         self.latest: KernelLaunch | str | None = None
         self._ready: dict[tuple[Any, ...], _Layout | str] = {}
@@ -133,7 +133,7 @@ class Reduction:
         return result
 
     def _operand(self, leaves: Sequence[Any]) -> Any:
-        """What is reduced, as an array."""
+        """The reduced operand, as an array."""
         return leaves[0] if self._is_of_array else self.region(*leaves)
 
     def _prepare(self, leaves: Sequence[Any], queue: Any) -> _Layout | str:
@@ -147,14 +147,14 @@ class Reduction:
             if self._is_of_array and int(np.prod(shape, dtype=np.int64)) < _MANY:
                 return "dpnp's kernel takes no longer for so few elements"
             expression = evaluate(self.statements[0].node, samples, (), values)
-            tell_of_integers(self.statements[0], values)
+            check_array_integers(self.statements[0], values)
             elements = Elements.of(self.statements, leaves, values, self.region.fastmath)
             if self._axis is not None:
                 answer = getattr(LIBRARY, self.name)(expression, axis=self._axis, keepdims=True)
                 ready = self._along(elements, leaves, shape, answer, queue)
             elif all(each.flags.c_contiguous and each.shape in ((), shape) for each in arrays) and shape:
                 answer = getattr(LIBRARY, self.name)(expression)
-                ready = self._whole(elements, leaves, int(np.prod(shape, dtype=np.int64)), answer, queue)
+                ready = self._all_axes(elements, leaves, int(np.prod(shape, dtype=np.int64)), answer, queue)
             else:
                 return "its operands are not contiguous arrays of one shape"
             # A launch without work-items compiles, so that what it cannot be is known before it is used.
@@ -163,11 +163,11 @@ class Reduction:
             return str(error)  # what dpnp refuses it refuses with its own words when it is asked
         return ready
 
-    def _whole(self, elements: Elements, leaves: Sequence[Any], count: int, answer: Any, queue: Any) -> _Layout:
+    def _all_axes(self, elements: Elements, leaves: Sequence[Any], count: int, answer: Any, queue: Any) -> _Layout:
         combination, dtype = FUSED_REDUCTIONS[self.name], answer.dtype
         ranks = [each.ndim if isinstance(each, DpnpArray) else 0 for each in leaves]
-        first, second = whole(elements, ranks, combination, dtype, is_mean=self.name == "mean")
-        shares = shares_of(count, queue)
+        first, second = full(elements, ranks, combination, dtype, is_mean=self.name == "mean")
+        shares = distribute(count, queue)
         return _Layout(
             first, second, (shares.space, kapi_runtime.Range(1)), (count, shares.steps), (shares.items, count),
             (), (shares.items,), (), dtype, answer.usm_type, combination.identity(dtype), is_flat=True,

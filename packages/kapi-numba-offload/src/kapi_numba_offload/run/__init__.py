@@ -1,1 +1,1 @@
-"""What a running region or loop needs: placement, memory, launches, reasons and records."""
+"""Run time of regions and loops: placement, memory, launches, reasons and records."""

@@ -1,4 +1,4 @@
-"""Where arrays lie in memory, on the host and on the device, and which of them share it."""
+"""Byte bounds of arrays, on the host and on the device, and groups of arrays that share memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What became of each part of an offloaded function, as data, text and HTML."""
+"""Reports of the outcome of each part of an offloaded function, as data, text and HTML."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import Any, TextIO
 from weakref import WeakKeyDictionary
 
 from kapi_numba_offload._numba_compat import constants_of
+from kapi_numba_offload.run.call_graph import OffloadedParts, transitive_calls
 from kapi_numba_offload.run.kernel_launch import KernelLaunch
-from kapi_numba_offload.run.nested_calls import OffloadedParts, called_within
 
 __all__ = [
     "ExplainedPart",
@@ -206,13 +206,13 @@ def explained_parts(function: Any, times: Mapping[int, tuple[int, float]]) -> li
         Runs and seconds by the identity of the part.
     """
     found: list[ExplainedPart] = []
-    for offloaded in called_within(_offloaded(function)):
+    for offloaded in transitive_calls(_offloaded(function)):
         own: list[ExplainedPart] = []
         for part in offloaded.explained:
             if id(part) not in times:
                 continue
             runs, seconds = times[id(part)]
-            text = part.place.text.split("\n")[0]
+            text = part.location.text.split("\n")[0]
             latest = part.latest
             if isinstance(latest, KernelLaunch):
                 where, reason, moved = "kernel", "", latest.moved
@@ -224,7 +224,7 @@ def explained_parts(function: Any, times: Mapping[int, tuple[int, float]]) -> li
                 host = getattr(part, "host", part)
                 where, reason, moved = "host", str(latest or ""), getattr(host, "moved", 0)
             name = offloaded.function.__name__
-            own.append(ExplainedPart(name, part.place.line, text, where, reason, moved, runs, seconds))
+            own.append(ExplainedPart(name, part.location.line, text, where, reason, moved, runs, seconds))
         found += sorted(own, key=lambda each: each.line)
     return found
 
@@ -243,8 +243,8 @@ def _offloaded(function: Any) -> Iterator[OffloadedParts]:
 
 
 def report_of(offloaded: OffloadedParts) -> OffloadReport:
-    """What became of a function, and of those that its calls called."""
-    first, *others = called_within([offloaded])
+    """Report of a function, and of those that its calls called."""
+    first, *others = transitive_calls([offloaded])
     return replace(_own_report(first), called=tuple(map(_own_report, others)))
 
 
@@ -260,7 +260,7 @@ def _own_report(offloaded: OffloadedParts) -> OffloadReport:
 
 
 def _region_report(region: Any) -> PartReport:
-    first, *others = [each.place for each in region.statements]
+    first, *others = [each.location for each in region.statements]
     latest = region.latest
     launch = latest if isinstance(latest, KernelLaunch) else None
     outcome = "offloaded" if launch else "not run yet" if latest is None else "one by one"
@@ -273,11 +273,11 @@ def _loop_report(loop: Any) -> PartReport:
     kind = "prange loop" if hasattr(loop, "syntax") else "function" if isinstance(loop, OffloadedParts) else "loop"
     latest = loop.latest
     launch = latest if isinstance(latest, KernelLaunch) else None
-    text = loop.place.text.split("\n")[0]
+    text = loop.location.text.split("\n")[0]
     outcome = "offloaded" if launch else "not run yet" if latest is None else "host"
     reason = latest if isinstance(latest, str) else ""
     moved = launch.moved if launch else getattr(getattr(loop, "host", loop), "moved", 0)
-    return PartReport(kind, loop.place.line, text, (), outcome, reason, launch, moved)
+    return PartReport(kind, loop.location.line, text, (), outcome, reason, launch, moved)
 
 
 def _part_lines(number: int, part: PartReport, level: int) -> list[str]:

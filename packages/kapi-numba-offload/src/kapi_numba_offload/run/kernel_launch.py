@@ -1,4 +1,4 @@
-"""What one launch was: kernel, device, range, and the arrays that were allocated for it."""
+"""Record of a launch: kernel, device, range, and the arrays that were allocated for it."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ class KernelLaunch:
     @property
     def space(self) -> str:
         """The range, as text."""
-        whole = self.index_space.global_range if isinstance(self.index_space, NdRange) else self.index_space
-        return " x ".join(map(str, whole)) + " work-items"
+        full = self.index_space.global_range if isinstance(self.index_space, NdRange) else self.index_space
+        return " x ".join(map(str, full)) + " work-items"
 
     @property
     def work_group(self) -> str:

@@ -67,11 +67,11 @@ class OffloadOptions:
         return {"boundscheck": self.boundscheck, "error_model": self.error_model}
 
     @property
-    def numbas_fastmath(self) -> bool | set[str]:
+    def numba_fastmath(self) -> bool | set[str]:
         """`fastmath` as `numba.njit` takes it."""
         return self.fastmath if isinstance(self.fastmath, bool) else set(self.fastmath)
 
-    def with_numbas(self, flags: Any) -> OffloadOptions:
+    def with_flags(self, flags: Any) -> OffloadOptions:
         """The options with those that the function has of `numba.njit`.
 
         Parameters

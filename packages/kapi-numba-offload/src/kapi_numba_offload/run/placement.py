@@ -1,4 +1,4 @@
-"""Whether what meets in one expression lives in one place; if not, an error with the names and the line."""
+"""Check of placement: the arrays of one expression are on one device, or an error with names and line."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from kapi_types import array_fields, is_usm_array
 __all__ = ["host_arrays_among", "mixed_error", "mixture_among", "not_on_device_error", "one_queue"]
 
 
-def mixed_error(place: Any, usm: str, host: str, *, is_stored: bool = False) -> Exception:
+def mixed_error(location: Any, usm: str, host: str, *, is_stored: bool = False) -> Exception:
     """The error for a NumPy array that meets a device array: one of placement, and a `TypeError` as dpnp's is.
 
     Parameters
     ----------
-    place : Place
+    location : SourceLocation
         Where they meet.
     usm, host : str
         How the device array and the NumPy array are spelled there.
@@ -36,18 +36,18 @@ def mixed_error(place: Any, usm: str, host: str, *, is_stored: bool = False) -> 
     )
     return placement_error(
         f"arrays of one expression must be all device arrays or all NumPy arrays, got device array `{usm}` and NumPy "
-        f"array `{host}`: {remedy}\n  {place}: {place.text}",
+        f"array `{host}`: {remedy}\n  {location}: {location.text}",
         "arrays-mixed",
         is_type_error=True,
     )
 
 
-def not_on_device_error(place: Any, name: str, host: str) -> Exception:
+def not_on_device_error(location: Any, name: str, host: str) -> Exception:
     """The error for a NumPy array that one of dpnp's functions is given.
 
     Parameters
     ----------
-    place : Place
+    location : SourceLocation
         Where it is called.
     name : str
         The function's name.
@@ -56,18 +56,18 @@ def not_on_device_error(place: Any, name: str, host: str) -> Exception:
     """
     return placement_error(
         f"arrays that dpnp.{name}() is given must be device arrays, got NumPy array `{host}`: "
-        f"`dpnp.asarray({host})` copies it to the default device\n  {place}: {place.text}",
+        f"`dpnp.asarray({host})` copies it to the default device\n  {location}: {location.text}",
         "arrays-mixed",
         is_type_error=True,
     )
 
 
-def mixture_among(place: Any, texts: Sequence[str], values: Sequence[Any]) -> Exception | None:
+def mixture_among(location: Any, texts: Sequence[str], values: Sequence[Any]) -> Exception | None:
     """The error for the first NumPy and device arrays among values, tuples and lists of them included; None for none.
 
     Parameters
     ----------
-    place : Place
+    location : SourceLocation
         Where they meet.
     texts : sequence of str
         How the values are spelled there.
@@ -76,11 +76,11 @@ def mixture_among(place: Any, texts: Sequence[str], values: Sequence[Any]) -> Ex
     """
     usm = [text for text, is_usm in _arrays_among(texts, values) if is_usm]
     host = host_arrays_among(texts, values)
-    return mixed_error(place, usm[0], host[0]) if usm and host else None
+    return mixed_error(location, usm[0], host[0]) if usm and host else None
 
 
 def host_arrays_among(texts: Sequence[str], values: Sequence[Any]) -> list[str]:
-    """How the NumPy arrays among values are spelled, those in tuples and lists included."""
+    """Source texts of the NumPy arrays among values, those in tuples and lists included."""
     return [text for text, is_usm in _arrays_among(texts, values) if not is_usm]
 
 
@@ -98,7 +98,7 @@ def _arrays_of(text: str, value: Any) -> Iterator[tuple[str, bool]]:
 
 
 def _items(text: str, count: int) -> list[str]:
-    """How the items of a tuple or list are spelled."""
+    """Source texts of the items of a tuple or list."""
     node = ast.parse(text, mode="eval").body
     if isinstance(node, (ast.Tuple, ast.List)) and not any(isinstance(each, ast.Starred) for each in node.elts):
         return list(map(ast.unparse, node.elts))
@@ -111,7 +111,7 @@ def _primary(text: str) -> str:
     return text if isinstance(node, (ast.Name, ast.Attribute, ast.Subscript, ast.Call, ast.List)) else f"({text})"
 
 
-def one_queue(place: Any, names: Sequence[str], values: Sequence[Any]) -> Any:
+def one_queue(location: Any, names: Sequence[str], values: Sequence[Any]) -> Any:
     """The one queue of the arrays among `values`.
 
     Raises
@@ -122,8 +122,8 @@ def one_queue(place: Any, names: Sequence[str], values: Sequence[Any]) -> Any:
     arrays = [(name, value) for name, value in zip(names, values, strict=True) if is_usm_array(value)]
     for name, value in zip(names, values, strict=True):
         if isinstance(value, np.ndarray) and arrays:
-            raise mixed_error(place, arrays[0][0], name)
+            raise mixed_error(location, arrays[0][0], name)
     try:
-        return execution_queue(place.function, [(name, array_fields(value).owner) for name, value in arrays])
+        return execution_queue(location.function, [(name, array_fields(value).owner) for name, value in arrays])
     except ExecutionPlacementError as error:
-        raise placement_error(f"{error.message}\n  {place}: {place.text}", error.code) from None
+        raise placement_error(f"{error.message}\n  {location}: {location.text}", error.code) from None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from kapi_numba_offload.run.telling import in_authors_file, warn_at
+from kapi_numba_offload.run.source_warnings import in_authors_file, warn_at
 from kapi_sim.errors import KapiWarning, KernelCompilationError
 
 __all__ = ["IN_PLACE", "ON_COPIES", "REASONS", "OffloadFallbackWarning", "Reason", "Refusal", "fall_back"]
@@ -109,13 +109,13 @@ class Refusal:
     detail: str = ""
 
 
-def fall_back(place: Any, refusal: Refusal, allowed: bool, how: str = ON_COPIES) -> str:
+def fall_back(location: Any, refusal: Refusal, allowed: bool, how: str = ON_COPIES) -> str:
     """Warn that something runs on the host, or raise if that is not wanted.
 
     Parameters
     ----------
-    place : Place
-        Where it stands.
+    location : SourceLocation
+        Its source location.
     refusal : Refusal
         Why it is no kernel.
     allowed : bool
@@ -135,11 +135,11 @@ def fall_back(place: Any, refusal: Refusal, allowed: bool, how: str = ON_COPIES)
     """
     reason = REASONS[refusal.reason]
     detail = f"\n  {refusal.detail}" if refusal.detail else ""
-    filename, line = in_authors_file(place.filename, refusal.line)
+    filename, line = in_authors_file(location.filename, refusal.line)
     text = f"{filename}:{line}: variable `{refusal.variable}`: {reason.text} [{refusal.reason}]; {reason.cure}{detail}"
     if not allowed:
         raise KernelCompilationError(
-            f"function {place.function} must be offloaded as a whole, since fallback is off, got\n  {text}",
+            f"function {location.function} must be offloaded as a whole, since fallback is off, got\n  {text}",
             code="offload-falls-back",
         )
     warn_at(OffloadFallbackWarning(f"{text}\n  {how}"), filename, line)

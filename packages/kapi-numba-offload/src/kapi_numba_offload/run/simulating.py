@@ -1,4 +1,4 @@
-"""Whether parallel loops run in the simulator before they run on the device."""
+"""Simulation of parallel loops before they run on the device."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ import dpnp
 import numpy as np
 from dpnp.dpnp_array import dpnp_array
 
-from kapi_numba_offload.run.kept_memory import KINDS, memory_for
+from kapi_numba_offload.run.buffer_pool import KINDS, memory_for
 from kapi_runtime.launch.overlaps import shares_memory
 from kapi_sim.finishing import finish
 from kapi_sim.language.array_memory import may_share

@@ -199,7 +199,7 @@ def _fixed(view: ArrayPart) -> dict[int, ast.expr]:
 
 
 class _Inline(ast.NodeTransformer):
-    """Expressions in the place of variables that the author has not."""
+    """Expressions instead of variables that the author has not."""
 
     def __init__(self, made: Mapping[str, Sequence[ast.expr]]) -> None:
         self._made = made
@@ -290,7 +290,7 @@ def as_update(node: ast.Assign) -> ast.AugAssign | None:
 
 
 def added_values(node: ast.Assign) -> list[ast.expr]:
-    """What `a[i] = x + a[i] - y` adds to the element and takes from it: x and y; none for anything else."""
+    """Terms that `a[i] = x + a[i] - y` adds to the element or subtracts: x and y; none for anything else."""
     return [value for _, value in _added(node.value, ast.unparse(node.targets[0]))]
 
 
@@ -314,7 +314,7 @@ _SWAPPED: Mapping[type[ast.cmpop], type[ast.cmpop]] = {ast.Gt: ast.Lt, ast.Lt: a
 
 
 class Extremum(NamedTuple):
-    """What such a statement does.
+    """A statement that keeps the larger or the smaller of an element and a value.
 
     Attributes
     ----------

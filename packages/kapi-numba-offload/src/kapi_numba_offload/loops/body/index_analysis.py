@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from kapi_numba_offload.analysis.names import UNKNOWN, Names
+from kapi_numba_offload.analysis.scope import UNKNOWN, Scope
 from kapi_numba_offload.loops.body.views import ArrayFacts
 
 __all__ = ["IndexFacts", "LowerBounds"]
@@ -20,7 +20,7 @@ class IndexFacts:
 
     Parameters
     ----------
-    names : Names
+    names : Scope
         What names mean.
     arrays : mapping of str to ArrayFacts
         The arrays that the loop is given.
@@ -34,7 +34,7 @@ class IndexFacts:
 
     def __init__(
         self,
-        names: Names,
+        names: Scope,
         arrays: Mapping[str, ArrayFacts],
         parallel: Sequence[str],
         integers: Iterable[str],
@@ -46,8 +46,8 @@ class IndexFacts:
         for statement in body:
             for node in ast.walk(statement):
                 self._note(node)
-        whole = {name for name, facts in arrays.items() if facts.dtype is not None and facts.dtype.kind in "iub"}
-        self._integers = whole | {*parallel, *integers} | self._values.keys()
+        full = {name for name, facts in arrays.items() if facts.dtype is not None and facts.dtype.kind in "iub"}
+        self._integers = full | {*parallel, *integers} | self._values.keys()
         while found := {name for name, values in self._values.items()
                         if name in self._integers and not all(map(self.is_integer, values))}:  # fmt: skip
             self._integers -= found
@@ -190,7 +190,7 @@ class LowerBounds:
 
     Parameters
     ----------
-    names : Names
+    names : Scope
         What the function's names mean.
     known : mapping of str to int
         Variables that are never below a number.
@@ -201,7 +201,7 @@ class LowerBounds:
         Variables that have one assignment in the loop.
     """
 
-    def __init__(self, names: Names, known: Mapping[str, int]) -> None:
+    def __init__(self, names: Scope, known: Mapping[str, int]) -> None:
         self._names = names
         self._lower = dict(known)
         self.assigned_once: set[str] = set()

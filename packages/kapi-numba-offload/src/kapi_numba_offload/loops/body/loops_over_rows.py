@@ -94,8 +94,8 @@ def _nested(
             body = [_AtIndex(index.id, counters).visit(each) for each in body]
     first: list[ast.stmt] = [] if index is None else [ast.Assign([index], copy.deepcopy(at))]
     if element is not None:
-        whole = copy.deepcopy(at) if len(counters) > 1 else variable(counters[0])
-        first.append(ast.Assign([element[0]], ast.Subscript(variable(element[1]), whole, ast.Load())))
+        full = copy.deepcopy(at) if len(counters) > 1 else variable(counters[0])
+        first.append(ast.Assign([element[0]], ast.Subscript(variable(element[1]), full, ast.Load())))
     body = [*first, *body]
     for counter, length in zip(reversed(counters), reversed(lengths), strict=True):
         state.lower.take_counter(counter)
@@ -106,7 +106,7 @@ def _nested(
 
 
 class _AtIndex(ast.NodeTransformer):
-    """The counters in the place of an index that is a tuple: `a[index]` is `a[i, j]`, and `index[0]` is `i`."""
+    """The counters instead of an index that is a tuple: `a[index]` is `a[i, j]`, and `index[0]` is `i`."""
 
     def __init__(self, name: str, counters: list[str]) -> None:
         self._name, self._counters = name, counters

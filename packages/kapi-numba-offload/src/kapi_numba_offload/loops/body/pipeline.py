@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kapi_numba_offload.analysis.names import Names
+from kapi_numba_offload.analysis.scope import Scope
 from kapi_numba_offload.loops.body.atomic_updates import AtomicUpdates
 from kapi_numba_offload.loops.body.index_analysis import IndexFacts
 from kapi_numba_offload.loops.body.passes.inlining import Inliner
@@ -49,7 +49,7 @@ class LoweredBody:
 
 
 def lower_body(
-    names: Names,
+    names: Scope,
     arrays: Mapping[str, ArrayFacts],
     lower: Mapping[str, int],
     body: Sequence[ast.stmt],
@@ -64,7 +64,7 @@ def lower_body(
 
     Parameters
     ----------
-    names : Names
+    names : Scope
         What the function's names mean.
     arrays : mapping of str to ArrayFacts
         The arrays that the body reads or writes.

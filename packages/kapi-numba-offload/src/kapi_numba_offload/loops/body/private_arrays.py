@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from kapi_numba_offload.analysis.names import UNKNOWN, Names
 from kapi_numba_offload.analysis.numpy_functions import numpy_name
+from kapi_numba_offload.analysis.scope import UNKNOWN, Scope
 from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError
 from kapi_numba_offload.loops.body.syntax_parts import attribute, variable
 from kapi_numba_offload.loops.body.views import ArrayFacts
@@ -106,8 +106,8 @@ def _constant(state: BodyState, node: ast.expr) -> int | tuple[int, ...] | None:
     return value if type(value) is int or (isinstance(value, tuple) and value) else None
 
 
-def lengths_of(body: Sequence[ast.stmt], names: Names) -> set[str]:
-    """What in the shapes of arrays that a body makes may be known at the launch: variables and `array.shape[0]`."""
+def lengths_of(body: Sequence[ast.stmt], names: Scope) -> set[str]:
+    """Variables and lengths such as `array.shape[0]` in the shapes of arrays that a body allocates."""
     found: set[str] = set()
     for statement in body:
         for node in ast.walk(statement):

@@ -14,9 +14,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from kapi_numba_offload.analysis.names import UNKNOWN
 from kapi_numba_offload.analysis.numpy_functions import elementwise
 from kapi_numba_offload.analysis.operations import ELEMENTWISE
+from kapi_numba_offload.analysis.scope import UNKNOWN
 from kapi_numba_offload.elements.array_integers import GROWING
 from kapi_numba_offload.elements.expression import Apply, Leaf, Node, renumbered
 from kapi_numba_offload.elements.spelling import syntax_of
@@ -123,14 +123,14 @@ class RowExpressions:
         indices = list(node.slice.elts) if isinstance(node.slice, ast.Tuple) else [node.slice]
         made: list[ast.expr] = []
         for axis, index in enumerate(indices):
-            low, place = self._state.lower.of(index), self.scalar(copy.deepcopy(index))
+            low, at = self._state.lower.of(index), self.scalar(copy.deepcopy(index))
             if low is None or low < 0:
                 if isinstance(index, (ast.Slice, ast.Constant)) and low is None:
                     raise NotInKernelError("a part of an array that has no name of its own", node)
                 shape = ast.Attribute(copy.deepcopy(owner), "shape", ast.Load())
                 length = ast.Subscript(shape, ast.Constant(axis), ast.Load())
-                place = call_of("kapi_wrapped_index", place, length)
-            made.append(place)
+                at = call_of("kapi_wrapped_index", at, length)
+            made.append(at)
         spelled = made[0] if len(made) == 1 else ast.Tuple(made, ast.Load())
         return ast.fix_missing_locations(ast.copy_location(ast.Subscript(owner, spelled, node.ctx), node))
 
@@ -183,7 +183,7 @@ class RowExpressions:
         return size
 
     def _rounded(self, node: ast.expr) -> tuple[ast.expr, ast.expr] | None:
-        """What NumPy's `round` or `around` is given, and the number of decimals; None for anything else."""
+        """Argument of NumPy's `round` or `around`, and the number of decimals; None for anything else."""
         if not isinstance(node, ast.Call):
             return None
         given = list(node.args)

@@ -199,9 +199,9 @@ class RowLowering:
             node.value, number = made
             if number is None:
                 return [node]
-            whole = self._expressions.view(variable(name))
-            assert whole is not None
-            return [node, *self._loops(whole, number, None, None, node)]
+            full = self._expressions.view(variable(name))
+            assert full is not None
+            return [node, *self._loops(full, number, None, None, node)]
         view = None if self._expressions.is_selection(value) else self._expressions.view(value)
         if view is not None and view.order:
             self._views.bind(name, view, node)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from kapi_numba_offload.analysis.names import UNKNOWN
+from kapi_numba_offload.analysis.scope import UNKNOWN
 from kapi_numba_offload.elements.reductions import COMBINATIONS
 from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError
 from kapi_numba_offload.loops.body.syntax_parts import attribute, plus, times, variable, zero
@@ -68,10 +68,10 @@ class RowReductions:
     def _total(self, rows: Rows, node: ast.expr, *, is_product: bool = False, in_floats: bool = False) -> ast.expr:
         name = "prod" if is_product else "sum"
         dtypes = [known.dtype if (known := self._state.arrays.get(array)) else None for array, _ in rows.arrays]
-        whole = rows.is_bool or all(each is not None and each.kind in "biu" for each in dtypes)
+        full = rows.is_bool or all(each is not None and each.kind in "biu" for each in dtypes)
         # A Python integer takes the type of the floats or integers that it meets.
         start: ast.expr = _identity(name, float if in_floats else int)
-        if whole and not in_floats:
+        if full and not in_floats:
             signed = rows.is_bool or any(each is not None and each.kind in "bi" for each in dtypes)
             start = ast.Call(attribute("kapi_np", "int64" if signed else "uint64"), [_identity(name, int)], [])
         return self._loop(rows, node, [start], lambda totals, element, at: [
@@ -86,7 +86,7 @@ class RowReductions:
         return ast.BinOp(total, ast.Div(), _size(rows) if rows.mask is None else self.count(rows, node))
 
     def count(self, rows: Rows, node: ast.expr) -> ast.expr:
-        """How many elements a mask leaves."""
+        """Number of elements that a mask selects."""
         assert rows.mask is not None
         return self._total(rows.mask, node)
 
@@ -108,8 +108,8 @@ class RowReductions:
         largest = self._state.kept(self._extremum(ast.Gt)(rows, node))
         return ast.BinOp(largest, ast.Sub(), self._extremum(ast.Lt)(rows, node))
 
-    def _extremum(self, order: type[ast.cmpop], *, place: bool = False) -> Callable[[Rows, ast.expr], ast.expr]:
-        """The least or largest element, or its place; one that is not a number is both, as in NumPy."""
+    def _extremum(self, order: type[ast.cmpop], *, position: bool = False) -> Callable[[Rows, ast.expr], ast.expr]:
+        """The least or largest element, or its position; one that is not a number is both, as in NumPy."""
 
         def make(rows: Rows, node: ast.expr) -> ast.expr:
             first = rows.element([zero() for _ in rows.lengths])
@@ -121,11 +121,11 @@ class RowReductions:
                 is_first_nan = ast.BoolOp(ast.And(), [is_nan, ast.Compare(best, [ast.Eq()], [variable(totals[-1])])])
                 better = ast.BoolOp(ast.Or(), [ast.Compare(here, [order()], [best]), is_first_nan])
                 kept: list[ast.stmt] = [ast.Assign([ast.Name(totals[-1], ast.Store())], variable(names))]
-                if place:
+                if position:
                     kept.append(ast.Assign([ast.Name(totals[0], ast.Store())], _flat(rows, at)))
                 return [ast.Assign([ast.Name(names, ast.Store())], element), ast.If(better, kept, [])]
 
-            return self._loop(rows, node, [zero(), first] if place else [first], update)
+            return self._loop(rows, node, [zero(), first] if position else [first], update)
 
         return make
 
@@ -172,10 +172,10 @@ def _size(rows: Rows) -> ast.expr:
 
 
 def _flat(rows: Rows, at: Sequence[ast.expr]) -> ast.expr:
-    place: ast.expr = zero()
+    offset: ast.expr = zero()
     for number, (index, length) in enumerate(zip(at, rows.lengths, strict=True)):
-        place = plus(times(place, copy.deepcopy(length)) if number else place, copy.deepcopy(index))
-    return place
+        offset = plus(times(offset, copy.deepcopy(length)) if number else offset, copy.deepcopy(index))
+    return offset
 
 
 _OF_SELECTIONS = {"sum", "prod", "mean", "var", "std", "linalg.norm", "count_nonzero", "any", "all"}
@@ -192,8 +192,8 @@ _MADE: dict[str, Callable[[RowReductions, Rows, ast.expr], ast.expr]] = {
     "ptp": RowReductions._range,
     "min": lambda self, rows, node: self._extremum(ast.Lt)(rows, node),
     "max": lambda self, rows, node: self._extremum(ast.Gt)(rows, node),
-    "argmin": lambda self, rows, node: self._extremum(ast.Lt, place=True)(rows, node),
-    "argmax": lambda self, rows, node: self._extremum(ast.Gt, place=True)(rows, node),
+    "argmin": lambda self, rows, node: self._extremum(ast.Lt, position=True)(rows, node),
+    "argmax": lambda self, rows, node: self._extremum(ast.Gt, position=True)(rows, node),
     "any": lambda self, rows, node: self._truth(rows, node, is_any=True),
     "all": lambda self, rows, node: self._truth(rows, node, is_any=False),
 }

@@ -1,4 +1,4 @@
-"""What is known while the body of a loop is rewritten, and the statements that come before the one at hand."""
+"""State of the lowering of a loop's body, and the statements that come before the current one."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import builtins
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from kapi_numba_offload.analysis.names import UNKNOWN, Names
 from kapi_numba_offload.analysis.numpy_functions import numpy_name
+from kapi_numba_offload.analysis.scope import UNKNOWN, Scope
 from kapi_numba_offload.loops.body.index_analysis import LowerBounds
 from kapi_numba_offload.loops.body.syntax_parts import variable
 from kapi_numba_offload.loops.body.views import ArrayFacts, ArrayPart, Rows
@@ -17,7 +17,7 @@ __all__ = ["BodyState", "NotANumberError", "NotInKernelError", "stored_to"]
 
 
 class NotInKernelError(Exception):
-    """What a kernel lacks, with its line."""
+    """Unsupported code in a kernel, with its line."""
 
     def __init__(self, text: str, node: ast.AST) -> None:
         super().__init__(text)
@@ -30,11 +30,11 @@ class NotANumberError(NotInKernelError):
 
 
 class BodyState:
-    """Names, arrays and views of a loop's body.
+    """Mutable state of the lowering of a loop's body: filled statement by statement, in their order.
 
     Parameters
     ----------
-    names : Names
+    names : Scope
         What the function's names mean.
     arrays : mapping of str to ArrayFacts
         The arrays that the body reads or writes.
@@ -48,30 +48,30 @@ class BodyState:
     Attributes
     ----------
     arrays : dict
-        As above, and the work-item's own arrays as they are met.
+        As above, and the private arrays of a work-item, once they are lowered.
     views : dict of str to ArrayPart
-        Variables that are parts of arrays.
+        Variables that are views of arrays.
     expressions : dict of str to Rows
-        Variables that are expressions of arrays, computed where an element is used.
+        Variables that are expressions of arrays, whose elements are computed at each use.
     before : list of ast.stmt
-        Statements that come before the one at hand.
+        Statements that come before the current one.
     made : dict of str to list of ast.expr
-        Variables that the author has not, and what is assigned to them.
+        Temporaries of the lowering, and all values that are assigned to each.
     is_put_off : bool
-        Whether the expression at hand is used later, when the variables of its indices may have changed.
+        Whether the current expression is computed at its uses, where variables of its indices may have changed.
     unnamed : set of str
-        Variables that may be an array of a tuple.
+        Variables that may be an array out of a tuple, of unknown rank.
     sliced : set of str
-        Variables that are assigned a slice of an array, whose length may be another one than the array's.
+        Variables that are assigned a slice of an array, whose length may differ from the array's.
     renewed : set of str
-        Those of `made` that are assigned anew each time the author's variable is.
+        Temporaries that are recomputed at each assignment of their source variable.
     integers_of_arrays : set of int
         Lines with operations of rows of integers and Python integers, which have other types for Numba.
     """
 
     def __init__(
         self,
-        names: Names,
+        names: Scope,
         arrays: Mapping[str, ArrayFacts],
         lower: Mapping[str, int],
         body: Sequence[ast.stmt],

@@ -1,4 +1,4 @@
-"""Which part of an array an expression in a loop's body names, and its elements."""
+"""Views: the part of an array that an expression in a loop's body names, and its elements."""
 
 from __future__ import annotations
 
@@ -118,10 +118,10 @@ class ViewReader:
     def _indexed(self, axis: FreeAxis, index: ast.expr, spelled: Mapping[ast.expr, ast.expr]) -> FixedAxis | FreeAxis:
         if isinstance(index, ast.Slice):
             return self._sliced(axis, index, spelled)
-        low, place = self._state.lower.of(index), spelled[index]
+        low, at = self._state.lower.of(index), spelled[index]
         if low is None or low < 0:
-            place = call_of("kapi_wrapped_index", place, copy.deepcopy(axis.length))
-        return FixedAxis(plus(axis.start, times(place, axis.step)))
+            at = call_of("kapi_wrapped_index", at, copy.deepcopy(axis.length))
+        return FixedAxis(plus(axis.start, times(at, axis.step)))
 
     def _sliced(self, axis: FreeAxis, index: ast.Slice, spelled: Mapping[ast.expr, ast.expr]) -> FreeAxis:
         if index.lower is None and index.upper is None and index.step is None:

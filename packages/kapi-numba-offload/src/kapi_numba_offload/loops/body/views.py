@@ -31,7 +31,7 @@ HELPERS: dict[str, Any] = {
 
 
 class ArrayFacts:
-    """What a kernel is made for, of one array.
+    """Properties of an array that its kernel is specialized for.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Functions of the author's that a loop on the host calls: compiled for it, with what NumPy arrays ask for."""
+"""User functions that a loop on the host calls: compiled for it, with what NumPy arrays ask for."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class CalledFunction:
 
 
 def as_host_has_it(outside: dict[str, Any], named: Iterable[str]) -> dict[str, Any]:
-    """Globals with NumPy in the place of dpnp, and its functions in the place of dpnp's: arrays are NumPy's there."""
+    """Globals with NumPy instead of dpnp, and its functions instead of dpnp's: arrays are NumPy's there."""
     for name in named:
         value = outside.get(name)
         if value is LIBRARY:

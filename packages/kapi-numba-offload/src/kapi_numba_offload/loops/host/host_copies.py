@@ -39,7 +39,7 @@ class _Block:
 
 
 class HostCopies:
-    """NumPy arrays in the place of dpnp arrays.
+    """NumPy arrays instead of dpnp arrays.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ class HostCopies:
 
 
 def _replaced(value: Any, arrays: dict[int, Any], lists: dict[int, list[Any]]) -> Any:
-    """A value with other arrays in the place of NumPy's, and other lists in the place of known ones, by identity."""
+    """A value with other arrays instead of NumPy's, and other lists instead of known ones, by identity."""
     if id(value) in lists:
         return lists[id(value)]
     if isinstance(value, (tuple, list)):

@@ -13,7 +13,7 @@ import numpy as np
 from kapi_numba_offload._numba_compat import as_dtype, is_container, is_untyped, numba_call, typeof, types
 from kapi_numba_offload.analysis.effects import has_aliases, has_effects
 from kapi_numba_offload.analysis.element_dtypes import Dtypes, as_numpy_has_it, dtypes_after
-from kapi_numba_offload.analysis.names import Names
+from kapi_numba_offload.analysis.scope import Scope
 from kapi_numba_offload.loops.host.called_functions import CalledFunction, as_host_has_it
 from kapi_numba_offload.loops.host.host_copies import HostCopies, arrays_among
 from kapi_numba_offload.loops.host.loop_exits import function_body
@@ -34,7 +34,7 @@ class HostLoop:
     ----------
     function : function
         That the loop is in.
-    names : Names
+    names : Scope
         What its names mean.
     loop : ast.stmt
         The loop.
@@ -51,7 +51,7 @@ class HostLoop:
     options : mapping, optional
         Options for `numba.njit`.
     called : sequence of CalledFunction
-        Functions of the author's that are compiled for it; others it calls as they are.
+        User functions that are compiled for it; others it calls as they are.
     definitions : sequence of ast.FunctionDef
         Local functions that it calls.
 
@@ -64,7 +64,7 @@ class HostLoop:
     def __init__(
         self,
         function: Callable[..., Any],
-        names: Names,
+        names: Scope,
         loop: ast.stmt,
         bounds: Sequence[str],
         given: Sequence[str],
@@ -107,7 +107,7 @@ class HostLoop:
         self._kept_as_given = {name for name in self.given if is_only_read(name, loop)}
 
     def how(self, bounds: Sequence[Any], given: Sequence[Any]) -> str:
-        """How it runs with such values, in words."""
+        """Describe how it runs with such values."""
         why = self.why_not_compiled(bounds, given)
         if why is not None:
             return f"Python runs it on the host, element by element: {why}"
@@ -178,7 +178,7 @@ class HostLoop:
         return numba_call(self._compiled, *args)
 
     def _with_numpy_s(self, result: tuple[Any, ...], args: Sequence[Any], given: Sequence[Any]) -> tuple[Any, ...]:
-        """The values with NumPy's numbers in the place of Numba's, where the loop in Python would leave such."""
+        """The values with NumPy's numbers instead of Numba's, where the loop in Python would leave such."""
         if not any(value.__class__ in (int, float, complex) for value in result):
             return result
         compiled = self._compiled.overloads.get(tuple(map(self._compiled.typeof_pyval, args)))
@@ -202,7 +202,7 @@ class HostLoop:
 
 
 def _type_key(value: Any) -> Any:
-    """What the type is made of that Numba has for a value."""
+    """Parts that decide Numba's type of a value."""
     if isinstance(value, DpnpArray):
         flags = value.flags
         return value.dtype, value.ndim, flags.c_contiguous, flags.f_contiguous, flags.writable

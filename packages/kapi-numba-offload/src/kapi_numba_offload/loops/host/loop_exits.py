@@ -1,4 +1,4 @@
-"""How a loop that became a function of its own tells what it leaves: values of variables, and a `return` within it.
+"""Exits of an outlined loop: the values of live-out variables, and a `return` within it.
 
 `control_flow.why_in_place` tells which loops are not moved, as results were lost when all were.
 """
@@ -49,7 +49,7 @@ def function_body(loop: ast.stmt, returned: Sequence[str], flagged: Sequence[str
 def exit_statements(
     call: ast.expr, variable: str, loop: ast.stmt, returned: Sequence[str], flagged: Sequence[str]
 ) -> list[ast.stmt]:
-    """The statements in the place of the loop, which call the function and go on as the loop would have.
+    """The statements instead of the loop, which call the function and go on as the loop would have.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def exit_statements(
             made.append(ast.If(flag, [assigned], []))
         else:
             made.append(assigned)
-    # What is kept here would be freed later than the author's own variable.
+    # What is kept here would be freed later than the user's own variable.
     made.append(_assign(variable, ast.Constant(None), loop))
     return [ast.fix_missing_locations(ast.copy_location(each, loop)) for each in made]
 

@@ -1,4 +1,4 @@
-"""Which `prange` loops Numba itself does in parallel with the results of one iteration after the other."""
+"""Safety of Numba's parallel execution: `prange` loops with the results of sequential execution."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from kapi_numba_offload.elements.statements import Place
+from kapi_numba_offload.elements.statements import SourceLocation
 from kapi_numba_offload.loops.host.host_loop import HostLoop
 from kapi_numba_offload.run.options import OffloadOptions
 from kapi_numba_offload.run.simulating import is_simulating
@@ -33,13 +33,13 @@ _IN_PRODUCTS = 32  # times as many elements that a product of matrices may read:
 
 
 def most_elements() -> int:
-    """How many elements a statement of a small loop has at most: `KAPI_OFFLOAD_SMALL`, 0 for no small loops."""
+    """Limit of the elements of a statement in a small loop: `KAPI_OFFLOAD_SMALL`, 0 for no small loops."""
     return environment.OFFLOAD_SMALL.number(_DEFAULT)
 
 
 @dataclass(frozen=True, slots=True)
 class WorkedAxes:
-    """Which axes of arrays the statements of a loop work on.
+    """Axes of arrays that the statements of a loop work on.
 
     Attributes
     ----------
@@ -76,14 +76,14 @@ def _largest(shape: tuple[int, ...], axes: int | None) -> int:
 
 
 class SmallLoop:
-    """A loop whose turns work on whole arrays or rows, and that is the host's where these are small.
+    """A loop whose iterations work on whole arrays or rows, and that is the host's where these are small.
 
     Only for arrays that lie where the host reaches them without a copy, and where fallback is not switched off.
 
     Parameters
     ----------
-    place : Place
-        Where it stands.
+    location : SourceLocation
+        Its source location.
     host : HostLoop
         The loop.
     axes : WorkedAxes
@@ -108,7 +108,7 @@ class SmallLoop:
 
     def __init__(
         self,
-        place: Place,
+        location: SourceLocation,
         host: HostLoop,
         axes: WorkedAxes,
         options: OffloadOptions,
@@ -118,7 +118,7 @@ class SmallLoop:
         depth: int | None,
         of_any_type: bool = False,
     ) -> None:
-        self.place, self.host, self.options = place, host, options
+        self.location, self.host, self.options = location, host, options
         self._axes, self._depth = axes, depth
         self._may_compile, self._may_interpret, self._of_any_type = may_compile, may_interpret, of_any_type
         self.latest: str | None = None

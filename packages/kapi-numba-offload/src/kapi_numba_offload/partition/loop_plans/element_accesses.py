@@ -10,13 +10,13 @@ import numpy as np
 from kapi_numba_offload.analysis.kinds import SCALAR, ArrayKind, Kind, may_have_axes
 from kapi_numba_offload.analysis.numpy_functions import numpy_name
 from kapi_numba_offload.loops.loop_syntax import is_parallel
-from kapi_numba_offload.partition.facts import Facts
+from kapi_numba_offload.partition.function_info import FunctionInfo
 from kapi_numba_offload.partition.loop_plans.numba_equivalence import called_function
 
 __all__ = ["array_of_elements", "has_array_work", "elements", "computes_arrays"]
 
 
-def elements(facts: Facts, statement: ast.stmt) -> Iterator[ast.expr]:
+def elements(facts: FunctionInfo, statement: ast.stmt) -> Iterator[ast.expr]:
     """Accesses to single elements of USM arrays, those of parallel loops within left out."""
     if isinstance(statement, ast.For) and is_parallel(statement, facts.names):
         return
@@ -31,7 +31,7 @@ def elements(facts: Facts, statement: ast.stmt) -> Iterator[ast.expr]:
                     yield node  # type: ignore[misc]  # an expression, as it is an element
 
 
-def array_of_elements(facts: Facts, node: ast.expr) -> str | None:
+def array_of_elements(facts: FunctionInfo, node: ast.expr) -> str | None:
     """A variable that is a USM array whose elements a comprehension takes one by one; None if there is none."""
     for each in ast.walk(node):
         owner = getattr(each, "value" if isinstance(each, ast.Subscript) else "iter", None)
@@ -40,8 +40,8 @@ def array_of_elements(facts: Facts, node: ast.expr) -> str | None:
     return None
 
 
-def has_array_work(facts: Facts, statement: ast.For | ast.While) -> bool:
-    """Whether each turn of the loop that touches elements has work on whole arrays or rows for the device, too.
+def has_array_work(facts: FunctionInfo, statement: ast.For | ast.While) -> bool:
+    """Whether each iteration of the loop that touches elements has work on whole arrays or rows for the device, too.
 
     Then it stays on the device: what touches elements goes along in small kernels. Of nested loops each that has such
     statements in its own body must have both.
@@ -54,7 +54,7 @@ def has_array_work(facts: Facts, statement: ast.For | ast.While) -> bool:
     if any(_has_element(facts, each) for each in (head, *statement.orelse)):
         return False
     if any(_has_indirect_index(facts, each) for each in own):
-        return False  # the host would wait for a number in each turn before it knows what to submit
+        return False  # the host would wait for a number in each iteration before it knows what to submit
     if any(_has_element(facts, each) for each in own) and not any(computes_arrays(facts, each) for each in own):
         return False
     if any(isinstance(each, (ast.For, ast.While)) for one in own for each in ast.walk(one)):
@@ -62,12 +62,12 @@ def has_array_work(facts: Facts, statement: ast.For | ast.While) -> bool:
     return all(next(elements(facts, each), None) is None or has_array_work(facts, each) for each in inner)
 
 
-def _has_element(facts: Facts, node: ast.AST) -> bool:
+def _has_element(facts: FunctionInfo, node: ast.AST) -> bool:
     return any(_is_element(facts, each) for each in ast.walk(node))
 
 
-def _is_element(facts: Facts, node: ast.AST) -> bool:
-    """Whether a node is an element of a USM array, or a call of a function of the author's that touches elements."""
+def _is_element(facts: FunctionInfo, node: ast.AST) -> bool:
+    """Whether a node is an element of a USM array, or a call of a user function that touches elements."""
     if isinstance(node, ast.Call):
         if isinstance(node.func, ast.Attribute) and node.func.attr == "item":
             return facts.is_usm(node.func.value)
@@ -85,7 +85,7 @@ def _is_element(facts: Facts, node: ast.AST) -> bool:
     return kind == SCALAR or (isinstance(kind, ArrayKind) and kind.may_be_element)
 
 
-def _indexes_captured_arrays(facts: Facts, name: str) -> bool:
+def _indexes_captured_arrays(facts: FunctionInfo, name: str) -> bool:
     """Whether a local function of a name indexes USM arrays of the function around it."""
     for definition in facts.local_functions:
         names = [definition.name] if isinstance(definition, ast.FunctionDef) else []
@@ -99,11 +99,11 @@ def _indexes_captured_arrays(facts: Facts, name: str) -> bool:
     return False
 
 
-def _has_indirect_index(facts: Facts, node: ast.AST) -> bool:
+def _has_indirect_index(facts: FunctionInfo, node: ast.AST) -> bool:
     return any(isinstance(each, ast.Subscript) and _has_element(facts, each.slice) for each in ast.walk(node))
 
 
-def computes_arrays(facts: Facts, statement: ast.stmt) -> bool:
+def computes_arrays(facts: FunctionInfo, statement: ast.stmt) -> bool:
     """Whether a statement computes with whole arrays or rows on the device."""
     return any(
         isinstance(each, (ast.BinOp, ast.UnaryOp, ast.Compare, ast.Call, ast.AugAssign))
@@ -116,8 +116,8 @@ def computes_arrays(facts: Facts, statement: ast.stmt) -> bool:
     )
 
 
-def _is_array_call(facts: Facts, call: ast.Call) -> bool:
-    """Whether a call is of a NumPy function, or of one of the author's that computes with whole arrays or rows itself.
+def _is_array_call(facts: FunctionInfo, call: ast.Call) -> bool:
+    """Whether a call is of a NumPy function, or of one of the user's that computes with whole arrays or rows itself.
 
     Not, say, of `len`, or of a function of which nothing is known.
     """
@@ -131,7 +131,7 @@ def _is_row(kind: Kind) -> bool:
     return may_have_axes(kind) and not kind.may_be_element
 
 
-def _iterates_elements(facts: Facts, node: ast.expr) -> bool:
+def _iterates_elements(facts: FunctionInfo, node: ast.expr) -> bool:
     """Whether what is iterated gives elements of USM arrays one by one, or the indices of all of them."""
     if facts.kinds.kind(node) == ArrayKind(True, 1):
         return True

@@ -11,7 +11,7 @@ from kapi_numba_offload.analysis.kinds import ANY, SCALAR, ArrayKind, Kind, may_
 from kapi_numba_offload.loops.host.host_loop import HostLoop
 from kapi_numba_offload.loops.host.small_loops import SmallLoop
 from kapi_numba_offload.loops.loop_syntax import is_parallel
-from kapi_numba_offload.partition.facts import Facts, loaded
+from kapi_numba_offload.partition.function_info import FunctionInfo, loaded
 from kapi_numba_offload.partition.loop_plans.numba_equivalence import (
     called_functions,
     is_alike_for_numba,
@@ -36,12 +36,12 @@ class GuardedPlan(HostPlan):
         on_host = HostPlan.rewritten(self, rewriter, helper)
         guard = ast.Attribute(loaded(helper, where), "suits", ast.Load())
         test = ast.Call(guard, [loaded(name, where) for name in self.given], [])
-        made = ast.If(test, on_host, rewriter.loop_in_place(where))
+        made = ast.If(test, on_host, rewriter.inline_loop(where))
         return [ast.fix_missing_locations(ast.copy_location(made, where))]
 
 
 def guarded_plan(
-    facts: Facts, statement: ast.For | ast.While, following: Sequence[Sequence[ast.stmt]]
+    facts: FunctionInfo, statement: ast.For | ast.While, following: Sequence[Sequence[ast.stmt]]
 ) -> GuardedPlan | None:
     """A plan with a version on the host for small arrays; None where the two could differ."""
     nodes = list(ast.walk(statement))
@@ -70,7 +70,7 @@ def guarded_plan(
     options = {
         "boundscheck": any(map(may_reach_beyond, nodes)),
         "error_model": "numpy",
-        "fastmath": facts.options.numbas_fastmath,
+        "fastmath": facts.options.numba_fastmath,
     }
     host = HostLoop(
         facts.original, facts.names, statement, (), given, returned, flagged=flagged, options=options,
@@ -79,14 +79,14 @@ def guarded_plan(
         called=tuple(called.values()), definitions=definitions,
     )  # fmt: skip
     loop = SmallLoop(
-        facts.place(statement), host, worked_axes(facts, nodes), facts.options,
+        facts.location(statement), host, worked_axes(facts, nodes), facts.options,
         may_compile=is_alike, may_interpret=not is_compiled_only, depth=parallel_depth(facts, nodes),
         of_any_type=facts.numba_types or not (makes_arrays or has_parallel),
     )  # fmt: skip
     return GuardedPlan(loop, statement, tuple(given), tuple(returned), tuple(flagged))
 
 
-def _makes_arrays(facts: Facts, nodes: Sequence[ast.AST], name: str) -> bool:
+def _makes_arrays(facts: FunctionInfo, nodes: Sequence[ast.AST], name: str) -> bool:
     """Whether a loop assigns an array, or what may be one, to a variable; one that is changed in place stays itself."""
     return any(
         isinstance(each, ast.Assign)
@@ -96,7 +96,7 @@ def _makes_arrays(facts: Facts, nodes: Sequence[ast.AST], name: str) -> bool:
     )
 
 
-def _has_narrow_numbers(facts: Facts, nodes: Sequence[ast.AST]) -> bool:
+def _has_narrow_numbers(facts: FunctionInfo, nodes: Sequence[ast.AST]) -> bool:
     """Whether a loop may compute with single integers of fewer than 64 bits, for which NumPy has other types."""
     return facts.has_narrow_integers and any(
         (isinstance(each, ast.AugAssign) and facts.kinds.target(each) in (SCALAR, ANY))
@@ -105,7 +105,7 @@ def _has_narrow_numbers(facts: Facts, nodes: Sequence[ast.AST]) -> bool:
     )
 
 
-def _has_same_kind_on_host(facts: Facts, nodes: Sequence[ast.AST], name: str) -> bool:
+def _has_same_kind_on_host(facts: FunctionInfo, nodes: Sequence[ast.AST], name: str) -> bool:
     """Whether what a loop leaves in a variable is a number, or an array, on the device and on the host alike."""
     kinds = []
     for each in nodes:
@@ -128,7 +128,7 @@ def _has_same_kind_on_host(facts: Facts, nodes: Sequence[ast.AST], name: str) ->
     return all(each == SCALAR or (isinstance(each, ArrayKind) and each.usm) for each in kinds)
 
 
-def _assigned_kinds(facts: Facts, name: str) -> list[Kind]:
+def _assigned_kinds(facts: FunctionInfo, name: str) -> list[Kind]:
     """The kinds of what a variable is assigned in the function; `ANY` for a parameter."""
     found: list[Kind] = [ANY] if name in facts.names.parameters else []
     for each in ast.walk(facts.definition):

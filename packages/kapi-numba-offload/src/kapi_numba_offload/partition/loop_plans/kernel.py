@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 
 from kapi_numba_offload.analysis.control_flow import assigned_at, may_leave_early, read_by_functions
 from kapi_numba_offload.analysis.kinds import SCALAR, ArrayKind
-from kapi_numba_offload.elements.statements import Place
+from kapi_numba_offload.elements.statements import SourceLocation
 from kapi_numba_offload.loops.host.host_loop import HostLoop
 from kapi_numba_offload.loops.host.parallel_safety import may_be_parallel
 from kapi_numba_offload.loops.loop_syntax import LoopSyntax, parallel_loop, variables_of
 from kapi_numba_offload.loops.parallel_loop import ParallelLoop
-from kapi_numba_offload.partition.facts import Facts, loaded
+from kapi_numba_offload.partition.function_info import FunctionInfo, loaded
 from kapi_numba_offload.partition.loop_plans.local_functions import inlined_local_functions
 from kapi_numba_offload.partition.loop_plans.plan import LoopPlan, Rewriter, is_live_after
 from kapi_numba_offload.partition.loop_plans.sequential import sequential_plan
@@ -56,12 +56,12 @@ class KernelPlan(LoopPlan):
         return [ast.fix_missing_locations(ast.copy_location(made, where))]
 
 
-def kernel_plan(facts: Facts, statement: ast.For, following: Sequence[Sequence[ast.stmt]]) -> LoopPlan:
+def kernel_plan(facts: FunctionInfo, statement: ast.For, following: Sequence[Sequence[ast.stmt]]) -> LoopPlan:
     """A plan for a `prange` loop: as a kernel, or as a sequential loop if its syntax already forbids one.
 
     Parameters
     ----------
-    facts : Facts
+    facts : FunctionInfo
         The function that it is in.
     statement : ast.For
         The loop.
@@ -74,9 +74,9 @@ def kernel_plan(facts: Facts, statement: ast.For, following: Sequence[Sequence[a
     if variables_of([statement], ast.Store) & read_by_functions(facts.definition, statement):
         refusal = Refusal("not-in-kernel", statement.lineno, ast.unparse(statement.target))
         return sequential_plan(facts, statement, following, refusal)
-    place = facts.place(statement)
+    location = facts.location(statement)
     syntax = parallel_loop(statement, facts.names)
-    _check_same_memory(facts, syntax, place)
+    _check_same_memory(facts, syntax, location)
     definitions, captured = inlined_local_functions(facts, syntax.captured)
     syntax = replace(syntax, body=[*definitions, *syntax.body], captured=captured)
     syntax = _with_refused_live_outs(syntax, following)
@@ -101,7 +101,9 @@ def kernel_plan(facts: Facts, statement: ast.For, following: Sequence[Sequence[a
         parallel=facts.options.parallel and not carried and not raises and may_be_parallel(syntax, is_number),
         options=facts.options.for_numba,
     )  # fmt: skip
-    loop = ParallelLoop(facts.original, facts.names, syntax, place, host, facts.options, numba_types=facts.numba_types)
+    loop = ParallelLoop(
+        facts.original, facts.names, syntax, location, host, facts.options, numba_types=facts.numba_types
+    )
     bounds = tuple(each for axis in syntax.axes for each in (axis.start, axis.stop, axis.step))
     return KernelPlan(loop, statement, given, reductions, left, bounds)
 
@@ -136,7 +138,7 @@ def _with_bounds(syntax: LoopSyntax, statement: ast.For) -> ast.For:
     return made
 
 
-def _check_same_memory(facts: Facts, syntax: LoopSyntax, place: Place) -> None:
+def _check_same_memory(facts: FunctionInfo, syntax: LoopSyntax, location: SourceLocation) -> None:
     """Raise if the loop has arrays of both the host and the device."""
     found: dict[bool, str] = {}
     for statement in syntax.body:
@@ -145,4 +147,4 @@ def _check_same_memory(facts: Facts, syntax: LoopSyntax, place: Place) -> None:
             if isinstance(node, ast.Name) and isinstance(kind, ArrayKind) and node.id in syntax.captured:
                 found.setdefault(kind.usm, node.id)
     if len(found) == 2:
-        raise mixed_error(place, found[True], found[False])
+        raise mixed_error(location, found[True], found[False])

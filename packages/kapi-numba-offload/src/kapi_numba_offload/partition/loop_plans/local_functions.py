@@ -7,12 +7,12 @@ import copy
 from collections.abc import Iterable
 
 from kapi_numba_offload.loops.loop_syntax import variables_of
-from kapi_numba_offload.partition.facts import Facts
+from kapi_numba_offload.partition.function_info import FunctionInfo
 
 __all__ = ["inlined_local_functions"]
 
 
-def inlined_local_functions(facts: Facts, captured: Iterable[str]) -> tuple[list[ast.FunctionDef], list[str]]:
+def inlined_local_functions(facts: FunctionInfo, captured: Iterable[str]) -> tuple[list[ast.FunctionDef], list[str]]:
     """Definitions of the local functions among variables, and the other variables, with those that they read."""
     waiting, seen, known = sorted(captured), set(captured), set(captured)
     definitions: list[ast.FunctionDef] = []

@@ -1,4 +1,4 @@
-"""What Numba's code does as the device does: the parts of a loop, and the author's functions that it calls."""
+"""Equivalence of Numba's code and the device's: parts of a loop, and the user's functions that it calls."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import numpy as np
 
 from kapi_numba_offload._numba_compat import CPUDispatcher, has_overloads, is_generic
 from kapi_numba_offload.analysis.effects import has_effects, returns_new_values
-from kapi_numba_offload.analysis.kinds import SCALAR, ArrayKind, Kind, is_number_type, kinds_within, may_have_axes
-from kapi_numba_offload.analysis.names import UNKNOWN, Names
+from kapi_numba_offload.analysis.kinds import SCALAR, ArrayKind, Kind, is_number_type, kinds_in_call, may_have_axes
 from kapi_numba_offload.analysis.numpy_functions import numpy_name
+from kapi_numba_offload.analysis.scope import UNKNOWN, Scope
 from kapi_numba_offload.loops.host.called_functions import CalledFunction
 from kapi_numba_offload.loops.host.small_loops import SAME_TYPES
 from kapi_numba_offload.loops.loop_syntax import variables_of
-from kapi_numba_offload.partition.facts import Facts
+from kapi_numba_offload.partition.function_info import FunctionInfo
 from kapi_types import is_usm_array
 
 __all__ = [
@@ -31,7 +31,7 @@ _NOT_SMALL = (ast.Raise, ast.Assert, ast.With, ast.Try, ast.Lambda, ast.Function
 _OF_DEVICES = {"sycl_queue", "device", "usm_type", "out"}
 
 
-def is_alike_for_numba(facts: Facts, node: ast.AST, *, of_any_type: bool = False) -> bool:
+def is_alike_for_numba(facts: FunctionInfo, node: ast.AST, *, of_any_type: bool = False) -> bool:
     """Whether a part of a loop does the same for Numba.
 
     It reads no array that Numba would take for a constant, and changes none in place that it reads: NumPy reads all of
@@ -59,7 +59,7 @@ def is_alike_for_numba(facts: Facts, node: ast.AST, *, of_any_type: bool = False
     )
 
 
-def stores_what_it_reads(facts: Facts, node: ast.AST) -> bool:
+def stores_what_it_reads(facts: FunctionInfo, node: ast.AST) -> bool:
     """Whether a statement stores to rows of an array of which it reads others."""
     targets: list[ast.expr] = []
     if isinstance(node, ast.AugAssign) and may_have_axes(facts.kinds.target(node)):
@@ -94,14 +94,14 @@ def is_movable(nodes: Sequence[ast.AST]) -> bool:
 
 
 def called_functions(
-    facts: Facts, nodes: Sequence[ast.AST], *, of_any_type: bool = False
+    facts: FunctionInfo, nodes: Sequence[ast.AST], *, of_any_type: bool = False
 ) -> dict[ast.Call, CalledFunction]:
-    """The calls among parts of a loop whose functions, the author's, do the same when Numba compiles them for NumPy."""
+    """The calls among parts of a loop whose functions, the user's, do the same when Numba compiles them for NumPy."""
     calls = [each for each in nodes if isinstance(each, ast.Call)]
     return {each: found for each in calls if (found := _called_on_host(facts, each, of_any_type)) is not None}
 
 
-def _called_on_host(facts: Facts, call: ast.Call, of_any_type: bool) -> CalledFunction | None:
+def _called_on_host(facts: FunctionInfo, call: ast.Call, of_any_type: bool) -> CalledFunction | None:
     named, value = call.func, facts.names.value(call.func)
     if not isinstance(named, ast.Name) or not isinstance(value, CPUDispatcher) or not is_generic(value):
         return None
@@ -129,7 +129,7 @@ def _called_on_host(facts: Facts, call: ast.Call, of_any_type: bool) -> CalledFu
     return CalledFunction(named.id, value.py_func, inner.definition, options, tuple(called.values()))
 
 
-def _changes_by_numbers(facts: Facts, node: ast.AST) -> bool:
+def _changes_by_numbers(facts: FunctionInfo, node: ast.AST) -> bool:
     """Whether a part of a function is no augmented assignment, or one of a number, or by one."""
     if not isinstance(node, ast.AugAssign):
         return True
@@ -140,23 +140,23 @@ def _is_number(kind: Kind) -> bool:
     return kind == SCALAR or (isinstance(kind, ArrayKind) and kind.ndim == 0)
 
 
-def called_function(facts: Facts, call: ast.Call) -> tuple[Facts, Sequence[ast.stmt]] | None:
-    """What is known of a function of the author's for a call, and its body; None for other functions."""
+def called_function(facts: FunctionInfo, call: ast.Call) -> tuple[FunctionInfo, Sequence[ast.stmt]] | None:
+    """Properties of a called function of the user's, and its body; None for other functions."""
     value = facts.names.value(call.func)
     if value is UNKNOWN or numpy_name(value) is not None:
         return None
     given = [facts.kinds.kind(each) for each in (*call.args, *(each.value for each in call.keywords))]
-    found = kinds_within(value, call, given, facts.kinds.depth + 1)
+    found = kinds_in_call(value, call, given, facts.kinds.depth + 1)
     if found is None:
         return None
     definition, kinds = found
     function = getattr(value, "py_func", value)
-    inner = Facts(
-        function, definition, Names(function, definition), kinds, frozenset(), facts.options,
+    inner = FunctionInfo(
+        function, definition, Scope(function, definition), kinds, frozenset(), facts.options,
         numba_types=facts.numba_types,
     )  # fmt: skip
     return inner, definition.body
 
 
-def _has_rows(facts: Facts, node: ast.expr) -> bool:
+def _has_rows(facts: FunctionInfo, node: ast.expr) -> bool:
     return any(isinstance(each, ast.expr) and may_have_axes(facts.kinds.kind(each)) for each in ast.walk(node))

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from kapi_numba_offload.loops.host.loop_exits import exit_statements
 from kapi_numba_offload.loops.loop_syntax import first_use
-from kapi_numba_offload.partition.facts import loaded
+from kapi_numba_offload.partition.function_info import loaded
 
 __all__ = ["HostPlan", "LoopPlan", "Rewriter", "is_live_after"]
 
@@ -23,13 +23,13 @@ class Rewriter(Protocol):
     def queue(self, where: ast.AST) -> ast.expr:
         """The queue of the function's arrays."""
 
-    def loop_in_place(self, statement: ast.For | ast.While) -> list[ast.stmt]:
+    def inline_loop(self, statement: ast.For | ast.While) -> list[ast.stmt]:
         """A loop that stays in the function, its blocks rewritten."""
 
 
 @dataclass(frozen=True, slots=True)
 class LoopPlan:
-    """What becomes of a loop: a subclass for each kind.
+    """Plan for a loop: a subclass for each kind.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class LoopPlan:
     statement: ast.For | ast.While
 
     def rewritten(self, rewriter: Rewriter, helper: str) -> list[ast.stmt]:
-        """The statements in the place of the loop.
+        """The statements instead of the loop.
 
         Parameters
         ----------

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Sequence
 
 from kapi_numba_offload.loops.loop_syntax import is_parallel
-from kapi_numba_offload.partition.facts import Facts
+from kapi_numba_offload.partition.function_info import FunctionInfo
 from kapi_numba_offload.partition.loop_plans.element_accesses import elements, has_array_work
 from kapi_numba_offload.partition.loop_plans.guarded import guarded_plan
 from kapi_numba_offload.partition.loop_plans.kernel import kernel_plan
@@ -17,12 +17,14 @@ from kapi_numba_offload.run.reasons import Refusal
 __all__ = ["loop_plan"]
 
 
-def loop_plan(facts: Facts, statement: ast.For | ast.While, following: Sequence[Sequence[ast.stmt]]) -> LoopPlan | None:
+def loop_plan(
+    facts: FunctionInfo, statement: ast.For | ast.While, following: Sequence[Sequence[ast.stmt]]
+) -> LoopPlan | None:
     """Choose the plan for a loop; None for one that stays in the function, its own parts rewritten.
 
     Parameters
     ----------
-    facts : Facts
+    facts : FunctionInfo
         The function that it is in.
     statement : ast.For or ast.While
         The loop.

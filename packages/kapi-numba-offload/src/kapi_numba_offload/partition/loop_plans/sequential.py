@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from kapi_numba_offload.analysis.control_flow import assigned_at, why_in_place
-from kapi_numba_offload.elements.statements import Place
+from kapi_numba_offload.analysis.control_flow import assigned_at, outlining_obstacle
+from kapi_numba_offload.elements.statements import SourceLocation
 from kapi_numba_offload.loops.host.host_copies import arrays_among
 from kapi_numba_offload.loops.host.host_loop import HostLoop, is_only_read
 from kapi_numba_offload.loops.host.loop_exits import is_flaggable
 from kapi_numba_offload.loops.loop_syntax import first_use, variables_of
-from kapi_numba_offload.partition.facts import Facts, loaded
+from kapi_numba_offload.partition.function_info import FunctionInfo, loaded
 from kapi_numba_offload.partition.loop_plans.local_functions import inlined_local_functions
 from kapi_numba_offload.partition.loop_plans.plan import HostPlan, LoopPlan, Rewriter, is_live_after
 from kapi_numba_offload.run.options import OffloadOptions
@@ -28,7 +28,7 @@ class SequentialLoop:
 
     Parameters
     ----------
-    place : Place
+    location : SourceLocation
         Its source location.
     refusal : Refusal
         Why it is no kernel.
@@ -46,9 +46,15 @@ class SequentialLoop:
     """
 
     def __init__(
-        self, place: Place, refusal: Refusal, host: HostLoop, options: OffloadOptions, *, needs_function: bool = False
+        self,
+        location: SourceLocation,
+        refusal: Refusal,
+        host: HostLoop,
+        options: OffloadOptions,
+        *,
+        needs_function: bool = False,
     ) -> None:
-        self.place, self.refusal, self.host, self.options = place, refusal, host, options
+        self.location, self.refusal, self.host, self.options = location, refusal, host, options
         self.needs_function = needs_function
         self.latest: str | None = None
 
@@ -58,7 +64,7 @@ class SequentialLoop:
         if next(arrays_among(captured), None) is None:
             return self.host.leave((), captured)
         how = self.host.how((), captured)
-        self.latest = fall_back(self.place, self.refusal, self.options.may_fall_back, how)
+        self.latest = fall_back(self.location, self.refusal, self.options.may_fall_back, how)
         return self.host.leave((), captured)
 
 
@@ -67,7 +73,7 @@ class InterpretedLoop:
 
     Parameters
     ----------
-    place : Place
+    location : SourceLocation
         Its source location.
     refusal : Refusal
         Why it is no kernel, and in its detail why it stays.
@@ -84,14 +90,17 @@ class InterpretedLoop:
 
     needs_function = True
 
-    def __init__(self, place: Place, refusal: Refusal, options: OffloadOptions) -> None:
-        self.place, self.refusal, self.options = place, refusal, options
+    def __init__(self, location: SourceLocation, refusal: Refusal, options: OffloadOptions) -> None:
+        self.location, self.refusal, self.options = location, refusal, options
         self.latest: str | None = None
 
     def __call__(self) -> None:
         """Warn that the loop is going to run."""
         self.latest = fall_back(
-            self.place, self.refusal, self.options.may_fall_back, "Python runs it, and copies each element on its own."
+            self.location,
+            self.refusal,
+            self.options.may_fall_back,
+            "Python runs it, and copies each element on its own.",
         )
 
 
@@ -104,7 +113,7 @@ class InterpretedPlan(LoopPlan):
         warns = ast.Expr(ast.Call(loaded(helper, self.statement), [], []))
         return [
             ast.fix_missing_locations(ast.copy_location(warns, self.statement)),
-            *rewriter.loop_in_place(self.statement),
+            *rewriter.inline_loop(self.statement),
         ]
 
 
@@ -128,7 +137,7 @@ class Outline(NamedTuple):
     definitions: list[ast.FunctionDef]
 
 
-def outline(facts: Facts, statement: ast.For | ast.While, following: Sequence[Sequence[ast.stmt]]) -> Outline:
+def outline(facts: FunctionInfo, statement: ast.For | ast.While, following: Sequence[Sequence[ast.stmt]]) -> Outline:
     """The function that a loop becomes."""
     stored = variables_of([statement], ast.Store)
     read = variables_of([statement], ast.Load)
@@ -140,20 +149,20 @@ def outline(facts: Facts, statement: ast.For | ast.While, following: Sequence[Se
     definitions, around = inlined_local_functions(facts, needed)
     needed = set(around)
     flagged = [name for name in returned if name not in before]
-    obstacle = why_in_place(statement, facts.definition)
+    obstacle = outlining_obstacle(statement, facts.definition)
     if obstacle is None and not (needed <= before and all(is_flaggable(each, statement) for each in flagged)):
         obstacle = "a variable may have no value"
     return Outline(sorted((needed | set(returned)) & before), returned, flagged, obstacle, definitions)
 
 
 def sequential_plan(
-    facts: Facts, statement: ast.For | ast.While, following: Sequence[Sequence[ast.stmt]], refusal: Refusal
+    facts: FunctionInfo, statement: ast.For | ast.While, following: Sequence[Sequence[ast.stmt]], refusal: Refusal
 ) -> LoopPlan:
     """Outline the loop for the host, or leave it inline if outlining would change semantics."""
     given, returned, flagged, obstacle, definitions = outline(facts, statement, following)
-    place = facts.place(statement)
+    location = facts.location(statement)
     if obstacle is not None:
-        loop = InterpretedLoop(place, replace(refusal, detail=f"{refusal.detail}{obstacle}"), facts.options)
+        loop = InterpretedLoop(location, replace(refusal, detail=f"{refusal.detail}{obstacle}"), facts.options)
         return InterpretedPlan(loop, statement)
     host = HostLoop(
         facts.original, facts.names, statement, (), given, returned, parallel=False, flagged=flagged,
@@ -167,7 +176,7 @@ def sequential_plan(
         if isinstance(target, ast.Name)
     }
     needs_function = any(name in containers and not is_only_read(name, statement) for name in given)
-    moved = SequentialLoop(place, refusal, host, facts.options, needs_function=needs_function)
+    moved = SequentialLoop(location, refusal, host, facts.options, needs_function=needs_function)
     return HostPlan(moved, statement, tuple(given), tuple(returned), tuple(flagged))
 
 

@@ -6,11 +6,11 @@ import ast
 from collections.abc import Iterable, Sequence
 
 from kapi_numba_offload.analysis.kinds import ANY, SCALAR, ArrayKind
-from kapi_numba_offload.analysis.names import UNKNOWN
 from kapi_numba_offload.analysis.numpy_functions import numpy_name
+from kapi_numba_offload.analysis.scope import UNKNOWN
 from kapi_numba_offload.loops.host.small_loops import WorkedAxes
 from kapi_numba_offload.loops.loop_syntax import is_parallel
-from kapi_numba_offload.partition.facts import Facts
+from kapi_numba_offload.partition.function_info import FunctionInfo
 from kapi_numba_offload.partition.loop_plans.element_accesses import computes_arrays
 from kapi_numba_offload.partition.loop_plans.numba_equivalence import called_function
 
@@ -20,7 +20,7 @@ _OPERATIONS = (ast.BinOp, ast.UnaryOp, ast.Compare, ast.Call)
 _CONTRACTIONS = {"dot", "inner", "vdot", "matmul"}
 
 
-def worked_axes(facts: Facts, nodes: Sequence[ast.AST]) -> WorkedAxes:
+def worked_axes(facts: FunctionInfo, nodes: Sequence[ast.AST]) -> WorkedAxes:
     """The axes of arrays that the statements of a loop work on."""
     ranks = [
         _axes(facts, each)
@@ -36,7 +36,7 @@ def worked_axes(facts: Facts, nodes: Sequence[ast.AST]) -> WorkedAxes:
     return WorkedAxes(most, max((each or 0 for each in of_products), default=0), _parts(facts, nodes))
 
 
-def _parts(facts: Facts, nodes: Sequence[ast.AST]) -> dict[str, dict[int, int | str]]:
+def _parts(facts: FunctionInfo, nodes: Sequence[ast.AST]) -> dict[str, dict[int, int | str]]:
     """For each array that is only named with indices, how much of its axes the statements work on."""
     found: dict[str, dict[int, int | str]] = {}
     inside = set()
@@ -70,7 +70,7 @@ def _parts(facts: Facts, nodes: Sequence[ast.AST]) -> dict[str, dict[int, int | 
 
 
 def _part(axis: ast.expr, stored: set[str]) -> int | str | None:
-    """How many elements of an axis an index names: one, or those of a slice such as `i:i + k`; None if that is open."""
+    """Number of elements that an index selects: one, or those of a slice such as `i:i + k`; None if unknown."""
     if not isinstance(axis, ast.Slice):
         return 1
     upper = axis.upper
@@ -84,8 +84,8 @@ def _part(axis: ast.expr, stored: set[str]) -> int | str | None:
     return count.value if isinstance(count, ast.Constant) and type(count.value) is int else None
 
 
-def _axes(facts: Facts, node: ast.expr) -> int | None:
-    """How many axes an expression works on at most; None if that is not known."""
+def _axes(facts: FunctionInfo, node: ast.expr) -> int | None:
+    """Largest number of axes that an expression works on; None if that is not known."""
     if isinstance(node, (ast.BinOp, ast.Call)) and _is_contraction(facts, node):
         operands = _operands(facts, node)
         of_operands = [rank for each in operands if (rank := _rank(facts, each)) is not None]
@@ -113,25 +113,25 @@ def _axes(facts: Facts, node: ast.expr) -> int | None:
     return max(known, default=0) if len(known) == len(ranks) else None
 
 
-def _rank(facts: Facts, node: ast.expr) -> int | None:
+def _rank(facts: FunctionInfo, node: ast.expr) -> int | None:
     """The rank of an operand, as far as it is known."""
     kind = facts.kinds.kind(node)
     return kind.ndim if isinstance(kind, ArrayKind) else 0 if kind == SCALAR else None
 
 
-def _operands(facts: Facts, node: ast.BinOp | ast.Call) -> list[ast.expr]:
+def _operands(facts: FunctionInfo, node: ast.BinOp | ast.Call) -> list[ast.expr]:
     return [node.left, node.right] if isinstance(node, ast.BinOp) else node.args
 
 
-def _is_contraction(facts: Facts, node: ast.BinOp | ast.Call) -> bool:
+def _is_contraction(facts: FunctionInfo, node: ast.BinOp | ast.Call) -> bool:
     """Whether the result has no more axes than the operands."""
     if isinstance(node, ast.BinOp):
         return isinstance(node.op, ast.MatMult)
     return numpy_name(facts.names.value(node.func)) in _CONTRACTIONS
 
 
-def parallel_depth(facts: Facts, nodes: Iterable[ast.AST]) -> int | None:
-    """How many loops and rows are nested in the `prange` loops among nodes, at most, these included.
+def parallel_depth(facts: FunctionInfo, nodes: Iterable[ast.AST]) -> int | None:
+    """Largest depth of nested loops and rows in the `prange` loops among nodes, these included.
 
     Returns
     -------
@@ -147,8 +147,8 @@ def parallel_depth(facts: Facts, nodes: Iterable[ast.AST]) -> int | None:
     return max(known, default=0) if len(known) == len(found) else None
 
 
-def _depth(facts: Facts, node: ast.AST) -> int | None:
-    """How many loops and rows are nested in a node."""
+def _depth(facts: FunctionInfo, node: ast.AST) -> int | None:
+    """Depth of nested loops and rows in a node."""
     if isinstance(node, ast.While):
         return None
     parts: list[ast.AST] = list(ast.iter_child_nodes(node))

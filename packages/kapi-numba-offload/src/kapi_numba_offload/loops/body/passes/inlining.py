@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
 
-from kapi_numba_offload.analysis.names import UNKNOWN, Names
 from kapi_numba_offload.analysis.normal_form import given_arguments, normalised
 from kapi_numba_offload.analysis.numpy_functions import numpy_name
+from kapi_numba_offload.analysis.scope import UNKNOWN, Scope
 from kapi_numba_offload.analysis.source import parsed_function
 from kapi_numba_offload.loops.body.index_analysis import LowerBounds
 from kapi_numba_offload.loops.body.passes.returns import with_result
@@ -36,12 +36,12 @@ class Helper:
     ----------
     syntax : ast.FunctionDef
         Its definition.
-    names : Names or None
+    names : Scope or None
         What its names mean; None for a function within the loop's own, which has that one's names.
     """
 
     syntax: ast.FunctionDef
-    names: Names | None
+    names: Scope | None
 
 
 class Inliner:
@@ -49,7 +49,7 @@ class Inliner:
 
     Parameters
     ----------
-    names : Names
+    names : Scope
         What the names of the loop's function mean.
     ranks : mapping of str to int
         The rank of each array that the loop is given.
@@ -62,7 +62,7 @@ class Inliner:
         Names in the written-out code and the objects that they stand for.
     """
 
-    def __init__(self, names: Names, ranks: Mapping[str, int], body: Sequence[ast.stmt]) -> None:
+    def __init__(self, names: Scope, ranks: Mapping[str, int], body: Sequence[ast.stmt]) -> None:
         self._names, self._ranks = names, dict(ranks)
         nodes = [each for statement in body for each in ast.walk(statement)]
         defined = Counter(each.name for each in nodes if isinstance(each, ast.FunctionDef))
@@ -129,7 +129,7 @@ class Inliner:
             self._parts.add(name)
 
     def _expression(self, node: ast.expr, depth: int) -> tuple[list[ast.stmt], ast.expr]:
-        """An expression with variables in the place of the first calls that it makes; statements that assign them."""
+        """An expression with variables instead of the first calls that it makes; statements that assign them."""
         before: list[ast.stmt] = []
         if depth < _DEEPEST:
             node = _Calls(self, before, depth, node).visit(node)
@@ -150,7 +150,7 @@ class Inliner:
         if not is_own or (function.__module__ or "").partition(".")[0] in ("numpy", "dpnp", "numba", "kapi_runtime"):
             return None
         definition = parsed_function(function) if self._has_arrays(call) else None
-        return None if definition is None else Helper(definition, Names(function, definition))
+        return None if definition is None else Helper(definition, Scope(function, definition))
 
     def _has_arrays(self, call: ast.Call) -> bool:
         return any(map(self._is_array, (*call.args, *(each.value for each in call.keywords))))
@@ -220,7 +220,7 @@ class Inliner:
             return False
         seen.add(called)
         definition = parsed_function(called)
-        return definition is None or self.stores(Helper(definition, Names(called, definition)), seen)
+        return definition is None or self.stores(Helper(definition, Scope(called, definition)), seen)
 
     def may_count_from_ends(self, helper: Helper) -> bool:
         """Whether an index in a function may be negative."""
@@ -246,7 +246,7 @@ def _all_of(test: ast.expr) -> list[ast.expr]:
 
 
 class _Calls(ast.NodeTransformer):
-    """Puts variables in the place of calls, as long as nothing before a call may see what it changes."""
+    """Puts variables instead of calls, as long as nothing before a call may see what it changes."""
 
     def __init__(self, inliner: Inliner, before: list[ast.stmt], depth: int, statement_value: ast.expr) -> None:
         self._inliner, self._before, self._depth, self._value = inliner, before, depth, statement_value
@@ -281,7 +281,7 @@ class _Calls(ast.NodeTransformer):
 class _Renamed(ast.NodeTransformer):
     """A helper's variables and outside names under names of their own."""
 
-    def __init__(self, inliner: Inliner, outside: Names | None, own: set[str], prefix: str) -> None:
+    def __init__(self, inliner: Inliner, outside: Scope | None, own: set[str], prefix: str) -> None:
         self._inliner, self._outside, self._own, self._prefix = inliner, outside, own, prefix
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
@@ -330,7 +330,7 @@ def _updates(helper: Helper) -> bool:
     return False
 
 
-def _may_count_from_ends(helper: Helper, outside: Names) -> bool:
+def _may_count_from_ends(helper: Helper, outside: Scope) -> bool:
     """Whether an index in a function may be negative: a kernel that calls it does not count such ones from the end."""
     nodes = list(ast.walk(helper.syntax))
     stores = Counter(each.id for each in nodes if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store))

@@ -39,7 +39,7 @@ class _TupleScalarizer(ast.NodeTransformer):
             id(each.value) for each in nodes if isinstance(each, ast.Subscript) and _constant_index(each) is not None
         }
         taken |= {id(each.iter) for each in nodes if isinstance(each, ast.For)}
-        self._whole = {
+        self._used_as_tuple = {
             each.id
             for each in nodes
             if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load) and id(each) not in taken
@@ -62,7 +62,7 @@ class _TupleScalarizer(ast.NodeTransformer):
             name = node.targets[0].id
             if not isinstance(node.value, (ast.Name, ast.Tuple)) and self._is_part(node.value):
                 self._rows.add(name)
-            if name in self._once and name not in self._whole and self._has_parts(node.value):
+            if name in self._once and name not in self._used_as_tuple and self._has_parts(node.value):
                 assert isinstance(node.value, (ast.Tuple, ast.List))
                 self._named[name] = [f"kapi_part_{name}_{number}" for number in range(len(node.value.elts))]
                 return [

@@ -1,4 +1,4 @@
-"""How the elements of a reduction are shared out among work-items."""
+"""Distribution of the elements of a reduction over work-items."""
 
 from __future__ import annotations
 
@@ -6,7 +6,15 @@ from typing import Any, NamedTuple
 
 import kapi_runtime
 
-__all__ = ["POSITION_LINES", "ROWS_PER_UNIT", "Shares", "has_enough_rows", "pieces_of", "rows_of", "shares_of"]
+__all__ = [
+    "POSITION_LINES",
+    "ROWS_PER_UNIT",
+    "WorkDistribution",
+    "has_enough_rows",
+    "pieces_of",
+    "distribute_rows",
+    "distribute",
+]
 
 _ITEMS_PER_UNIT = 2048
 _MOST_ITEMS = 65536
@@ -17,8 +25,8 @@ ROWS_PER_UNIT = 16
 """Rows of iterations for each unit of a device, so that none waits long for the last one."""
 
 
-class Shares(NamedTuple):
-    """How the iterations of a reduction are shared out: a row of `lanes` work-items takes `steps` times `lanes`.
+class WorkDistribution(NamedTuple):
+    """Distribution of a reduction's iterations: a row of `lanes` work-items takes `steps` times `lanes`.
 
     Neighbouring work-items take neighbouring iterations, which is what devices vectorise and what memory likes. The
     lanes are an axis of the index space, so that the driver's compiler can see it.
@@ -56,18 +64,18 @@ POSITION_LINES = (
 """Lines of a kernel over `Shares.space` before its loop over `kapi_steps` steps."""
 
 
-def shares_of(count: int, queue: Any) -> Shares:
-    """How `count` iterations, at least one, are shared out on a queue's device."""
+def distribute(count: int, queue: Any) -> WorkDistribution:
+    """Distribute `count` iterations, at least one, on a queue's device."""
     device = queue.sycl_device
     lanes = _lanes(device)
     rows = max(1, min(_most_items(device), count) // lanes)
-    return Shares(rows, lanes, -(-count // (rows * lanes)))
+    return WorkDistribution(rows, lanes, -(-count // (rows * lanes)))
 
 
-def rows_of(count: int, queue: Any, per_unit: int = ROWS_PER_UNIT) -> Shares:
-    """How `count` iterations, at least one, are shared out in rows of one lane: each work-item takes neighbours."""
+def distribute_rows(count: int, queue: Any, per_unit: int = ROWS_PER_UNIT) -> WorkDistribution:
+    """Distribute `count` iterations, at least one, in rows of one lane: each work-item takes consecutive ones."""
     steps = -(-count // (per_unit * queue.sycl_device.max_compute_units))
-    return Shares(-(-count // steps), 1, steps)
+    return WorkDistribution(-(-count // steps), 1, steps)
 
 
 def has_enough_rows(count: int, queue: Any) -> bool:

@@ -1,4 +1,4 @@
-"""Warnings that stand at the author's line, each once, whichever part of this package finds what they tell."""
+"""Warnings that stand at the user's line, each once, whichever part of this package finds what they tell."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from kapi_sim.errors import KapiWarning
 __all__ = ["ArrayIntegersWarning", "in_authors_file", "made_of", "warn_at"]
 
 _authors: dict[str, tuple[str, int]] = {}
-"""For names of what stands for files, file and line of the author's function that they were made of."""
+"""For names of what stands for files, file and line of the user's function that they were made of."""
 
-_told: dict[str, dict[Any, Any]] = {}
+_registries: dict[str, dict[Any, Any]] = {}
 """For each file what `warnings` keeps of it; a module that is imported has such a record of its own."""
 
 
@@ -26,15 +26,15 @@ class ArrayIntegersWarning(KapiWarning):
 
 
 def made_of(name: str, function: Callable[..., Any]) -> None:
-    """Note that what stands for a file of that name was made of a function of the author's."""
+    """Note that what stands for a file of that name was made of a user function."""
     _authors[name] = function.__code__.co_filename, function.__code__.co_firstlineno
 
 
 def in_authors_file(filename: str, line: int) -> tuple[str, int]:
-    """File and line of the author's for a line of code."""
+    """File and line of the user's for a line of code."""
     return _authors.get(filename, (filename, line))
 
 
 def warn_at(warning: Warning, filename: str, line: int) -> None:
-    """Warn at a line of the author's: by default once for each text and line."""
-    warnings.warn_explicit(warning, type(warning), filename, line, registry=_told.setdefault(filename, {}))
+    """Warn at a line of the user's: by default once for each text and line."""
+    warnings.warn_explicit(warning, type(warning), filename, line, registry=_registries.setdefault(filename, {}))

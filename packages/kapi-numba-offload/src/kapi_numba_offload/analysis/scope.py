@@ -1,4 +1,4 @@
-"""What the names of a function mean that are not its own: globals, closure, builtins, and attributes of modules."""
+"""Scope of a function: values of globals, closure, builtins, and attributes of modules."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any
 
-__all__ = ["UNKNOWN", "Names"]
+__all__ = ["UNKNOWN", "Scope"]
 
 
 class _Unknown:
@@ -21,7 +21,7 @@ UNKNOWN: Any = _Unknown()
 """The meaning of a name that is known only when the function runs."""
 
 
-class Names:
+class Scope:
     """The names of one function; Numba takes globals and closures for constants, and so does this.
 
     Parameters
@@ -51,7 +51,7 @@ class Names:
             elif isinstance(node, (ast.Import, ast.ImportFrom)):
                 self.locals |= {(each.asname or each.name).split(".")[0] for each in node.names}
 
-    def with_outside(self, outside: Mapping[str, Any]) -> Names:
+    def with_outside(self, outside: Mapping[str, Any]) -> Scope:
         """The same, and further names with what they stand for."""
         made = copy.copy(self)
         made.closure = {**self.closure, **outside}
@@ -59,7 +59,7 @@ class Names:
         return made
 
     def value(self, node: ast.expr) -> Any:
-        """What an expression stands for, if that is known before the function runs; else `UNKNOWN`."""
+        """Value of an expression, if that is known before the function runs; else `UNKNOWN`."""
         if isinstance(node, ast.Name):
             if node.id in self.locals:
                 return UNKNOWN

@@ -1,4 +1,4 @@
-"""What a loop does with the same arrays in each turn: their views, and what regions found, are kept while it runs."""
+"""Loop-invariant views: hoisted out of loops, with the prepared launches of regions over them."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kapi_numba_offload.analysis.kinds import SCALAR
-from kapi_numba_offload.partition.facts import PREFIX, Facts, loaded
+from kapi_numba_offload.partition.function_info import PREFIX, FunctionInfo, loaded
 from kapi_numba_offload.regions.fused import FusedRegion
 
-__all__ = ["with_kept_views"]
+__all__ = ["hoist_views"]
 
 _BLOCKS = ("body", "orelse", "finalbody")
 
@@ -24,7 +24,7 @@ class _Loop:
     kept: dict[str, ast.expr] = field(default_factory=dict)
 
 
-def with_kept_views(facts: Facts, helpers: Mapping[str, Any], statements: Sequence[ast.stmt]) -> list[ast.stmt]:
+def hoist_views(facts: FunctionInfo, helpers: Mapping[str, Any], statements: Sequence[ast.stmt]) -> list[ast.stmt]:
     """The statements, with a variable for each view that a region is given in a loop which changes nothing of it.
 
     There is one for each region, too, for what it finds out about such arrays.
@@ -33,7 +33,7 @@ def with_kept_views(facts: Facts, helpers: Mapping[str, Any], statements: Sequen
 
     Parameters
     ----------
-    facts : Facts
+    facts : FunctionInfo
         The function.
     helpers : mapping
         The regions, by the names under which the statements call them.
@@ -44,7 +44,7 @@ def with_kept_views(facts: Facts, helpers: Mapping[str, Any], statements: Sequen
 
 
 class _Views:
-    def __init__(self, facts: Facts, helpers: Mapping[str, Any]) -> None:
+    def __init__(self, facts: FunctionInfo, helpers: Mapping[str, Any]) -> None:
         self._facts, self._helpers = facts, helpers
         self._count = 0
 
@@ -96,7 +96,7 @@ class _Views:
         return isinstance(node, ast.Constant) or (isinstance(node, ast.Name) and self._facts.kinds.kind(node) == SCALAR)
 
     def _loop(self, node: ast.expr, loops: Sequence[_Loop]) -> _Loop | None:
-        """The outermost loop in each turn of which an array, or a view of one, is the same; None if there is none."""
+        """The outermost loop in which an array, or a view of one, is invariant; None if there is none."""
         owner = node.value if isinstance(node, ast.Subscript) else node
         if not isinstance(owner, ast.Name) or not self._facts.is_usm(owner):
             return None

@@ -18,12 +18,12 @@ from kapi_numba_offload.elements.expression import Node, leaves_of
 from kapi_numba_offload.elements.kernel_source import Indexing, emit, index_lines, make_kernel, spell_index
 from kapi_numba_offload.elements.operands import dtype_of
 from kapi_numba_offload.elements.reductions import Combination
-from kapi_numba_offload.elements.shares import POSITION_LINES
 from kapi_numba_offload.elements.spelling import Operand, cast
-from kapi_numba_offload.elements.statements import Place, Statement
+from kapi_numba_offload.elements.statements import SourceLocation, Statement
+from kapi_numba_offload.elements.work_distribution import POSITION_LINES
 from kapi_numba_offload.run.usm import DpnpArray
 
-__all__ = ["Along", "Elements", "along_axes", "extents_of", "stored", "whole"]
+__all__ = ["Along", "Elements", "along_axes", "extents_of", "stored", "full"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,14 +68,14 @@ class Elements:
         )
 
     @property
-    def place(self) -> Place:
-        """Where the first statement stands."""
-        return self.statements[0].place
+    def location(self) -> SourceLocation:
+        """Source location of the first statement."""
+        return self.statements[0].location
 
     @property
     def name(self) -> str:
-        """What kernels of it are called."""
-        function = self.place.function
+        """Name of its kernels."""
+        function = self.location.function
         return function if function.isidentifier() else "expression"
 
     @property
@@ -107,7 +107,9 @@ class Elements:
 
     def kernel(self, parameters: Sequence[str], lines: Sequence[str], suffix: str = "") -> kapi_runtime.Kernel:
         """A kernel of these parameters and lines."""
-        return make_kernel(self.name + suffix, tuple(parameters), tuple(lines), str(self.place), fastmath=self.fastmath)
+        return make_kernel(
+            self.name + suffix, tuple(parameters), tuple(lines), str(self.location), fastmath=self.fastmath
+        )
 
 
 def stored(
@@ -162,7 +164,7 @@ def stored(
     return elements.kernel([*outputs, *elements.parameters, *_extents(extents)], lines)
 
 
-def whole(
+def full(
     elements: Elements, ranks: Sequence[int], combination: Combination, dtype: np.dtype[Any], *, is_mean: bool
 ) -> tuple[kapi_runtime.Kernel, kapi_runtime.Kernel]:
     """The kernels that reduce all elements of contiguous arrays of one shape: to one a work-item, and these to one.
@@ -207,7 +209,7 @@ def whole(
 
 @dataclass(frozen=True, slots=True)
 class Along:
-    """How a reduction along axes is laid out.
+    """Layout of a reduction along axes.
 
     Attributes
     ----------
@@ -309,8 +311,8 @@ def along_axes(
     if piece is None:
         lines += ["for at in range(count):", *(f"    {line}" for line in inner)]
     else:
-        place = f"step * pieces + {piece}" if along.is_along_last else f"{piece} * steps + step"
-        lines += ["for step in range(steps):", f"    at = {place}", "    if at < count:"]
+        index = f"step * pieces + {piece}" if along.is_along_last else f"{piece} * steps + step"
+        lines += ["for step in range(steps):", f"    at = {index}", "    if at < count:"]
         lines += [f"        {line}" for line in inner]
     lines.append(f"result{spell_index(tuple(range(len(virtual))))} = {_finished(dtype, is_mean and not split)}")
     lengths = [f"m{axis}" for axis in along.axes[1:]]

@@ -1,4 +1,4 @@
-"""Which offloaded functions an offloaded function has called: reports of it tell of theirs as well."""
+"""Call graph of offloaded functions: reports of a function include those that it called."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterable
 from typing import Any
 
-__all__ = ["OffloadedParts", "called_within", "run_within"]
+__all__ = ["OffloadedParts", "transitive_calls", "run_recorded"]
 
 _state = threading.local()
 
@@ -41,7 +41,7 @@ class OffloadedParts:
         return self.reported
 
 
-def run_within(one: OffloadedParts, call: Callable[..., Any], args: Iterable[Any]) -> Any:
+def run_recorded(one: OffloadedParts, call: Callable[..., Any], args: Iterable[Any]) -> Any:
     """Call what runs a function, and note that the function that this thread runs has called it."""
     outer: OffloadedParts | None = getattr(_state, "running", None)
     if outer is not None:
@@ -53,7 +53,7 @@ def run_within(one: OffloadedParts, call: Callable[..., Any], args: Iterable[Any
         _state.running = outer
 
 
-def called_within(first: Iterable[OffloadedParts]) -> list[OffloadedParts]:
+def transitive_calls(first: Iterable[OffloadedParts]) -> list[OffloadedParts]:
     """The functions, and all that they called, in the order in which they were first called; each once."""
     found: dict[int, OffloadedParts] = {}
     waiting = list(first)

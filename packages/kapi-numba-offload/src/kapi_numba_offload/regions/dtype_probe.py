@@ -1,4 +1,4 @@
-"""What dpnp says of a region's statements, asked of arrays of one element, and kept for operands of other shapes."""
+"""Probe of dpnp for the dtypes of a region's statements, by samples of one element; shapes do not matter."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from typing import Any
 import numpy as np
 
 from kapi_numba_offload.analysis.operations import IN_PLACE
-from kapi_numba_offload.elements.array_integers import tell_of_integers
+from kapi_numba_offload.elements.array_integers import check_array_integers
 from kapi_numba_offload.elements.expression import Apply, Node, apply, apply_as_numba, evaluate
 from kapi_numba_offload.elements.operands import Unfused, number_key, require_held, sample_of
 from kapi_numba_offload.elements.statements import Statement
 from kapi_numba_offload.run.usm import DpnpArray
 
-__all__ = ["Answer", "Answers", "by_dpnp"]
+__all__ = ["ProbedTypes", "DtypeProbe", "by_dpnp"]
 
 _REMEMBERED = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """What statements give for arrays of one element.
+class ProbedTypes:
+    """Values of statements for samples of one element.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class Answer:
     results: list[Any]
 
 
-class Answers:
+class DtypeProbe:
     """The answers for statements of a region.
 
     Parameters
@@ -56,9 +56,9 @@ class Answers:
         self._statements = statements
         self.operation: Callable[[str, Sequence[Any]], Any] = apply_as_numba if numba_types else apply
         self._numba_types = numba_types
-        self._known: dict[tuple[Any, ...], Answer] = {}
+        self._known: dict[tuple[Any, ...], ProbedTypes] = {}
 
-    def of(self, leaves: Sequence[Any], queue: Any) -> Answer:
+    def of(self, leaves: Sequence[Any], queue: Any) -> ProbedTypes:
         """The answer for operands; their types decide, and which types hold a Python integer.
 
         Raises
@@ -79,10 +79,10 @@ class Answers:
         if found is None:
             if len(self._known) >= _REMEMBERED:
                 self._known.clear()
-            found = self._known[key] = self._asked(leaves)
+            found = self._known[key] = self._probe(leaves)
         return found
 
-    def _asked(self, leaves: Sequence[Any]) -> Answer:
+    def _probe(self, leaves: Sequence[Any]) -> ProbedTypes:
         samples = [sample_of(leaf) if isinstance(leaf, DpnpArray) else leaf for leaf in leaves]
         values: dict[Node, Any] = {}
         results: list[Any] = []
@@ -100,8 +100,8 @@ class Answers:
                 raise
             raise Unfused(str(error)) from error
         for statement in self._statements if not self._numba_types else ():
-            tell_of_integers(statement, values)
-        return Answer(values, results)
+            check_array_integers(statement, values)
+        return ProbedTypes(values, results)
 
 
 def by_dpnp(
@@ -124,7 +124,7 @@ def by_dpnp(
 
 
 def _as_stored(value: Any, target: Any) -> Any:
-    """What a statement stores, for samples: an array, also where it is a number.
+    """Stored value of a statement, for samples: an array, also where it is a number.
 
     Raises
     ------

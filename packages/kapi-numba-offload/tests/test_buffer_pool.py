@@ -6,7 +6,7 @@ import numba
 import numpy as np
 import pytest
 
-from kapi_numba_offload.run import kept_memory
+from kapi_numba_offload.run import buffer_pool
 
 N = 200_000
 
@@ -18,9 +18,9 @@ def doubled(a):
 
 @pytest.fixture(autouse=True)
 def nothing_kept():
-    kept_memory.forget()
+    buffer_pool.forget()
     yield
-    kept_memory.forget()
+    buffer_pool.forget()
 
 
 def address(array):
@@ -86,5 +86,5 @@ def test_no_more_is_kept_than_the_environment_says(monkeypatch, most):
     a.sycl_queue.wait()
     del arrays
     doubled(a).sycl_queue.wait()
-    assert kept_memory._size <= most
-    assert sum(place[2] * len(blocks) for place, blocks in kept_memory._free.items()) == kept_memory._size
+    assert buffer_pool._size <= most
+    assert sum(place[2] * len(blocks) for place, blocks in buffer_pool._free.items()) == buffer_pool._size

@@ -1,4 +1,4 @@
-"""What is known of the function that is partitioned: its names and kinds, and what each expression of it may become."""
+"""Properties of the partitioned function: its scope, kinds, and elementwise operations."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from typing import Any
 import numpy as np
 
 from kapi_numba_offload.analysis.kinds import ANY, SCALAR, ArrayKind, Kinds, is_number_type, may_have_axes
-from kapi_numba_offload.analysis.names import UNKNOWN, Names
 from kapi_numba_offload.analysis.numpy_functions import elementwise
 from kapi_numba_offload.analysis.operations import operator_operands
-from kapi_numba_offload.elements.statements import Place
+from kapi_numba_offload.analysis.scope import UNKNOWN, Scope
+from kapi_numba_offload.elements.statements import SourceLocation
 from kapi_numba_offload.run.options import OffloadOptions
 
-__all__ = ["PREFIX", "Facts", "loaded"]
+__all__ = ["PREFIX", "FunctionInfo", "loaded"]
 
 PREFIX = "__kapi_"
-"""How the names begin that a partitioned body has and the author's does not."""
+"""How the names begin that a partitioned body has and the user's does not."""
 
 
-class Facts:
+class FunctionInfo:
     """A function, before it is partitioned.
 
     Parameters
@@ -32,7 +32,7 @@ class Facts:
         As written.
     definition : ast.FunctionDef
         Its syntax.
-    names : Names
+    names : Scope
         What its names mean.
     kinds : Kinds
         The kinds of its expressions.
@@ -50,7 +50,7 @@ class Facts:
         self,
         original: Callable[..., Any],
         definition: ast.FunctionDef,
-        names: Names,
+        names: Scope,
         kinds: Kinds,
         contiguous: frozenset[str],
         options: OffloadOptions,
@@ -81,12 +81,12 @@ class Facts:
             each.target.id for each in nodes if isinstance(each, ast.AugAssign) and isinstance(each.target, ast.Name)
         )
 
-    def place(self, node: ast.AST) -> Place:
-        """Where `node` stands."""
-        return Place(self.filename, getattr(node, "lineno", 0), self.function, ast.unparse(node))
+    def location(self, node: ast.AST) -> SourceLocation:
+        """Source location of `node`."""
+        return SourceLocation(self.filename, getattr(node, "lineno", 0), self.function, ast.unparse(node))
 
     def loads(self, name: str) -> int:
-        """How often the function reads the variable `name`."""
+        """Number of reads of the variable `name`."""
         return self._loads[name]
 
     def rebinding(self, statement: ast.stmt) -> ast.stmt:

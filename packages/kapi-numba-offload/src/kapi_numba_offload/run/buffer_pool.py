@@ -1,4 +1,4 @@
-"""Memory of arrays that nobody has any more, kept for new arrays on the same queue.
+"""Pool of device memory: blocks of arrays that are gone, for new arrays on the same queue.
 
 The system gives new memory page by page when it is first touched, which takes longer than most kernels that fill it.
 """
@@ -15,7 +15,7 @@ from kapi_sim import environment
 
 __all__ = ["KINDS", "memory_for"]
 
-_LEAST = 65536  # bytes: smaller blocks are cheap
+_MIN_BYTES = 65536  # bytes: smaller blocks are cheap
 _LARGE = 2**20  # bytes: a new block of so many takes longer than to look which launches are done
 _DEFAULT = 2**28  # bytes
 
@@ -24,30 +24,30 @@ _free: dict[tuple[Any, str, int], list[Any]] = {}
 _size = 0
 
 
-def most_kept() -> int:
-    """How many bytes are kept at most: `KAPI_OFFLOAD_KEPT`, 0 for none."""
+def max_pooled() -> int:
+    """Limit of the pool in bytes: `KAPI_OFFLOAD_KEPT`, 0 for no pool."""
     return environment.OFFLOAD_KEPT.number(_DEFAULT)
 
 
-class _Lent:
-    """Memory that is kept when nobody has it any more: a view of `whole`, which lives on."""
+class _Pooled:
+    """Memory that returns to its pool when no array has it any more: a view of `block`, which lives on."""
 
-    place: tuple[Any, str, int]
-    whole: Any
+    pool: tuple[Any, str, int]
+    block: Any
 
     def __del__(self) -> None:
-        _keep(self.place, self.whole)
+        _keep(self.pool, self.block)
 
 
-class _LentDevice(_Lent, dpctl.memory.MemoryUSMDevice):
+class _PooledDevice(_Pooled, dpctl.memory.MemoryUSMDevice):
     pass
 
 
-class _LentShared(_Lent, dpctl.memory.MemoryUSMShared):
+class _PooledShared(_Pooled, dpctl.memory.MemoryUSMShared):
     pass
 
 
-class _LentHost(_Lent, dpctl.memory.MemoryUSMHost):
+class _PooledHost(_Pooled, dpctl.memory.MemoryUSMHost):
     pass
 
 
@@ -56,9 +56,9 @@ _NEW = {
     "shared": dpctl.memory.MemoryUSMShared,
     "host": dpctl.memory.MemoryUSMHost,
 }
-_LENT = {"device": _LentDevice, "shared": _LentShared, "host": _LentHost}
+_POOLED = {"device": _PooledDevice, "shared": _PooledShared, "host": _PooledHost}
 
-KINDS: dict[type, str] = {memory: kind for classes in (_NEW, _LENT) for kind, memory in classes.items()}
+KINDS: dict[type, str] = {memory: kind for classes in (_NEW, _POOLED) for kind, memory in classes.items()}
 """The USM kind by the class of memory."""
 
 
@@ -76,32 +76,32 @@ def memory_for(nbytes: int, kind: str, queue: Any) -> Any:
     queue : dpctl.SyclQueue
         Where it is used.
     """
-    if nbytes < _LEAST:
+    if nbytes < _MIN_BYTES:
         return _NEW[kind](nbytes, queue=queue)
-    place = queue, kind, nbytes
-    whole = _taken(place)
-    if whole is None and nbytes >= _LARGE:
+    pool = queue, kind, nbytes
+    block = _taken(pool)
+    if block is None and nbytes >= _LARGE:
         release()  # launches that are done may hold such memory still
-        whole = _taken(place)
-    if whole is None:
+        block = _taken(pool)
+    if block is None:
         try:
-            whole = _NEW[kind](nbytes, queue=queue)
+            block = _NEW[kind](nbytes, queue=queue)
         except dpctl.memory.USMAllocationError:
             forget()
-            whole = _NEW[kind](nbytes, queue=queue)
-    made = _LENT[kind](whole)
-    made.place, made.whole = place, whole
+            block = _NEW[kind](nbytes, queue=queue)
+    made = _POOLED[kind](block)
+    made.pool, made.block = pool, block
     return made
 
 
-def _taken(place: tuple[Any, str, int]) -> Any:
+def _taken(pool: tuple[Any, str, int]) -> Any:
     """A block that is kept, which is then no longer; None if there is none."""
     global _size
     with _lock:
-        kept = _free.get(place)
+        kept = _free.get(pool)
         if not kept:
             return None
-        _size -= place[2]
+        _size -= pool[2]
         return kept.pop()
 
 
@@ -113,12 +113,12 @@ def forget() -> None:
         _size = 0
 
 
-def _keep(place: tuple[Any, str, int], whole: Any) -> None:
+def _keep(pool: tuple[Any, str, int], block: Any) -> None:
     global _size
-    most, nbytes = most_kept(), place[2]
+    most, nbytes = max_pooled(), pool[2]
     with _lock:
         if _size + nbytes > most:
             forget()
         if nbytes <= most:
-            _free.setdefault(place, []).append(whole)
+            _free.setdefault(pool, []).append(block)
             _size += nbytes
