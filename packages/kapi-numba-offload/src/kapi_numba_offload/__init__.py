@@ -12,11 +12,10 @@ from _kapi_numba_hooks import install as register
 from _kapi_numba_hooks import is_installed as is_registered
 from _kapi_numba_hooks import remove as unregister
 from kapi_numba_offload.analysis.numpy_functions import STATUSES, numpy_functions, status
-from kapi_numba_offload.frontend import index_spaces as _index_spaces  # registers their types
+from kapi_numba_offload.frontend import entry as _entry  # registers the types of index spaces
 from kapi_numba_offload.frontend.decorator import dpjit, offload
 from kapi_numba_offload.frontend.explaining import Explanation, explain
 from kapi_numba_offload.frontend.host_calls import offload_calls as _offload_calls
-from kapi_numba_offload.frontend.race_checks import check_races
 from kapi_numba_offload.run.diagnostics import (
     ExplainedPart,
     OffloadReport,
@@ -27,6 +26,7 @@ from kapi_numba_offload.run.diagnostics import (
 )
 from kapi_numba_offload.run.options import OffloadOptions
 from kapi_numba_offload.run.reasons import REASONS, OffloadFallbackWarning, Reason
+from kapi_numba_offload.run.simulation import check_races
 from kapi_numba_offload.run.source_warnings import ArrayIntegersWarning
 
 __all__ = [
@@ -56,7 +56,7 @@ __all__ = [
 
 __version__ = "0.1.0"
 
-del _kapi_runtime, _index_spaces
+del _kapi_runtime, _entry
 
 register()
 _offload_calls(_CALLS)

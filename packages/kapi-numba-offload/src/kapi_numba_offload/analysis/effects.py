@@ -11,6 +11,7 @@ import numpy as np
 from kapi_numba_offload.analysis.numpy_functions import function_named, numpy_name
 from kapi_numba_offload.analysis.numpy_signatures import numpy_parameters
 from kapi_numba_offload.analysis.scope import UNKNOWN, Scope
+from kapi_numba_offload.analysis.syntax import targets_of
 
 __all__ = [
     "CHANGES",
@@ -106,7 +107,7 @@ def has_aliases(node: ast.AST) -> bool:
             isinstance(each, (ast.Assign, ast.AnnAssign))
             and each.value is not None
             and is_view(each.value)
-            and not all(isinstance(target, ast.Subscript) for target in _targets(each))
+            and not all(isinstance(target, ast.Subscript) for target in targets_of(each))
         )
         or isinstance(each, (ast.NamedExpr, ast.With))
         or (isinstance(each, (ast.For, ast.comprehension)) and not _gives_indices(each.iter))
@@ -121,7 +122,7 @@ def returns_new_values(definition: ast.FunctionDef) -> bool:
               if isinstance(each, ast.Name) and not isinstance(each.ctx, ast.Load)}  # fmt: skip
     for each in ast.walk(definition):
         if isinstance(each, (ast.Assign, ast.AugAssign)):
-            for target in _targets(each):
+            for target in targets_of(each):
                 name = stores.pop(id(target), None)
                 if name is not None:
                     is_new = isinstance(each, ast.AugAssign) or not is_view(each.value)
@@ -130,10 +131,6 @@ def returns_new_values(definition: ast.FunctionDef) -> bool:
     returned = [each.value for each in ast.walk(definition) if isinstance(each, ast.Return) and each.value is not None]
     parts = [part for each in returned for part in (each.elts if isinstance(each, ast.Tuple) else [each])]
     return all(new.get(each.id, False) if isinstance(each, ast.Name) else not is_view(each) for each in parts)
-
-
-def _targets(node: ast.Assign | ast.AnnAssign | ast.AugAssign) -> list[ast.expr]:
-    return node.targets if isinstance(node, ast.Assign) else [node.target]
 
 
 def _gives_indices(iterated: ast.expr) -> bool:

@@ -27,6 +27,7 @@ from kapi_numba_offload.analysis.random_functions import (
 )
 from kapi_numba_offload.analysis.scope import UNKNOWN, Scope
 from kapi_numba_offload.analysis.source import parsed_function
+from kapi_numba_offload.analysis.syntax import integer_literal
 from kapi_numba_offload.run.usm import is_dpnp_array
 
 __all__ = [
@@ -359,7 +360,7 @@ class Kinds:
         owner = self._expression(node.value)
         index = self._expression(node.slice)
         if isinstance(owner, TupleKind):
-            position = _integer(node.slice)
+            position = integer_literal(node.slice)
             if position is not None and -len(owner.items) <= position < len(owner.items):
                 return owner.items[position]  # type: ignore[no-any-return]
             return owner.items[0] if owner.items and len(set(owner.items)) == 1 else ANY
@@ -585,13 +586,6 @@ def _rank_of_size(node: ast.expr, kind: Kind) -> int | None:
     if isinstance(kind, ArrayKind):
         return 1 if kind.ndim == 0 else kind.ndim
     return len(kind.items) if isinstance(kind, TupleKind) else 1 if kind == SCALAR else None
-
-
-def _integer(node: ast.expr) -> int | None:
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        inner = _integer(node.operand)
-        return None if inner is None else -inner
-    return node.value if isinstance(node, ast.Constant) and type(node.value) is int else None
 
 
 def _is_slice(node: ast.expr) -> bool:

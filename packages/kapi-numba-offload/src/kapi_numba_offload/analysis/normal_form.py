@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from kapi_numba_offload.analysis.control_flow import has_break
+from kapi_numba_offload.analysis.syntax import conjuncts, targets_of
 
 __all__ = ["given_arguments", "normalised", "with_assignments_before", "with_calls_by_position"]
 
@@ -152,7 +153,7 @@ def with_assignments_before(statement: ast.stmt) -> list[ast.stmt]:
     elif isinstance(statement, ast.If):
         made = _branch(statement)
     elif isinstance(statement, (ast.Assign, ast.AugAssign, ast.Expr, ast.Return)) and statement.value is not None:
-        parts = [] if isinstance(statement, (ast.Expr, ast.Return)) else _targets(statement)
+        parts = [] if isinstance(statement, (ast.Expr, ast.Return)) else targets_of(statement)
         before = _before(statement.value, parts)
         if before is not None:
             statement.value = before.value
@@ -172,13 +173,9 @@ def _expressions(statement: ast.stmt) -> list[ast.AST]:
     return found
 
 
-def _targets(statement: ast.Assign | ast.AugAssign) -> list[ast.expr]:
-    return statement.targets if isinstance(statement, ast.Assign) else [statement.target]
-
-
 def _loop(statement: ast.While) -> list[ast.stmt] | None:
     tests: list[ast.stmt] = []
-    for each in _all_of(statement.test):
+    for each in conjuncts(statement.test):
         before = _before(each, [])
         if before is None:
             return None
@@ -192,7 +189,7 @@ def _branch(statement: ast.If) -> list[ast.stmt] | None:
     if full is not None:
         statement.test = full.value
         return [*full.statements, statement]
-    tests = _all_of(statement.test)
+    tests = conjuncts(statement.test)
     if statement.orelse and sum(1 for each in statement.orelse for _ in ast.walk(each)) * len(tests) > _MOST_COPIED:
         return None
     made = statement.body
@@ -203,10 +200,6 @@ def _branch(statement: ast.If) -> list[ast.stmt] | None:
         branch = ast.If(before.value, made, copy.deepcopy(statement.orelse))
         made = [*before.statements, ast.copy_location(branch, each)]
     return made
-
-
-def _all_of(test: ast.expr) -> list[ast.expr]:
-    return list(test.values) if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else [test]
 
 
 class _Taken(ast.NodeTransformer):

@@ -5,19 +5,36 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from kapi_numba_offload._numba_compat import with_numpy_arrays
+from numba.extending import typeof_impl
+
+from kapi_numba_offload._numba_compat import types, with_numpy_arrays
 from kapi_numba_offload.frontend.pipeline import offload_pipelines
 from kapi_numba_offload.frontend.vectorized import call_vectorized
 from kapi_numba_offload.run.diagnostics import offload_diagnostics
 from kapi_sim.errors import DtypeError
+from kapi_sim.language import NdRange, Range
 
 __all__ = [
+    "IndexSpaceType",
     "call_vectorized",
     "compile_for_conversion",
     "foreign_array_error",
     "offload_diagnostics",
     "offload_pipelines",
 ]
+
+
+class IndexSpaceType(types.Opaque):
+    """A `Range` or `NdRange`; a function with such an argument is offloaded."""
+
+
+_TYPES = {kind: IndexSpaceType(f"kapi.{kind.__name__}") for kind in (Range, NdRange)}
+
+
+@typeof_impl.register(Range)
+@typeof_impl.register(NdRange)
+def _typeof_index_space(value: Any, context: Any) -> Any:
+    return _TYPES[type(value)]
 
 
 def compile_for_conversion(dispatcher: Any, arguments: tuple[Any, ...]) -> bool:

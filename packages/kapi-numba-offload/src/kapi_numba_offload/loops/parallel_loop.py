@@ -46,7 +46,7 @@ from kapi_numba_offload.run.launching import launch
 from kapi_numba_offload.run.options import OffloadOptions
 from kapi_numba_offload.run.placement import one_queue
 from kapi_numba_offload.run.reasons import Refusal, fall_back
-from kapi_numba_offload.run.simulating import is_simulating
+from kapi_numba_offload.run.simulation import is_simulating
 from kapi_numba_offload.run.timing import timed
 from kapi_numba_offload.run.usm import DpnpArray, allocate, host_copy, is_same_view, may_overlap
 from kapi_sim.errors import DtypeError, KernelCompilationError

@@ -15,8 +15,7 @@ from kapi_numba_offload.analysis.numpy_signatures import as_dpnp_takes_it
 from kapi_numba_offload.elements.operands import require_held
 from kapi_numba_offload.partition.argument_texts import ArgumentTexts
 from kapi_numba_offload.regions.histogram import histogram
-from kapi_numba_offload.regions.positions_of_extrema import argmax, argmin
-from kapi_numba_offload.regions.products import product
+from kapi_numba_offload.regions.library_functions import argmax, argmin, product
 from kapi_numba_offload.run.options import OffloadOptions
 from kapi_numba_offload.run.placement import host_arrays_among, mixture_among, not_on_device_error
 from kapi_numba_offload.run.reasons import Refusal, fall_back

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from kapi_numba_offload.analysis.numpy_functions import numpy_name
 from kapi_numba_offload.analysis.scope import UNKNOWN, Scope
+from kapi_numba_offload.analysis.syntax import root_variable
 from kapi_numba_offload.loops.body.index_analysis import LowerBounds
 from kapi_numba_offload.loops.body.syntax_parts import variable
 from kapi_numba_offload.loops.body.views import ArrayFacts, ArrayPart, Rows
@@ -160,7 +161,9 @@ def stored_to(nodes: Sequence[ast.AST]) -> set[str]:
     stored = {
         root
         for each in nodes
-        if isinstance(each, ast.Subscript) and isinstance(each.ctx, ast.Store) and (root := _root(each)) is not None
+        if isinstance(each, ast.Subscript)
+        and isinstance(each.ctx, ast.Store)
+        and (root := root_variable(each)) is not None
     }
     stored |= {
         each.target.id for each in nodes if isinstance(each, ast.AugAssign) and isinstance(each.target, ast.Name)
@@ -177,7 +180,7 @@ def stored_to(nodes: Sequence[ast.AST]) -> set[str]:
         (each.targets[0].id, root)
         for each in nodes
         if isinstance(each, ast.Assign) and isinstance(each.targets[0], ast.Name)
-        if (root := _root(each.value)) is not None
+        if (root := root_variable(each.value)) is not None
     ]
     while True:
         more = {root for name, root in links if name in stored} - stored
@@ -198,10 +201,3 @@ def _unnamed(nodes: Sequence[ast.AST]) -> set[str]:
             found |= {part.id for target in each.targets for part in ast.walk(target)
                       if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)}  # fmt: skip
     return found
-
-
-def _root(node: ast.expr) -> str | None:
-    """The variable of which a subscript or attribute is a part."""
-    while isinstance(node, (ast.Subscript, ast.Attribute)):
-        node = node.value
-    return node.id if isinstance(node, ast.Name) else None

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from kapi_numba_offload.analysis.syntax import integer_literal
 from kapi_numba_offload.elements.expression import Leaf
 from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError
 from kapi_numba_offload.loops.body.syntax_parts import call_of, length_of, one, plus, times, variable, zero
@@ -126,7 +127,7 @@ class ViewReader:
     def _sliced(self, axis: FreeAxis, index: ast.Slice, spelled: Mapping[ast.expr, ast.expr]) -> FreeAxis:
         if index.lower is None and index.upper is None and index.step is None:
             return axis
-        step = 1 if index.step is None else _integer(index.step)
+        step = 1 if index.step is None else integer_literal(index.step)
         if not step:
             raise NotInKernelError("a slice whose step is no constant", index)
         kept, suffix = self._state.kept, "" if step > 0 else "_down"
@@ -262,10 +263,3 @@ def _indices(node: ast.Subscript) -> list[ast.expr]:
 
 def _is_constant(node: ast.expr, value: Any) -> bool:
     return isinstance(node, ast.Constant) and node.value is value
-
-
-def _integer(node: ast.expr) -> int | None:
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        inner = _integer(node.operand)
-        return None if inner is None else -inner
-    return node.value if isinstance(node, ast.Constant) and type(node.value) is int else None

@@ -14,6 +14,7 @@ from kapi_numba_offload._numba_compat import as_dtype, is_container, is_untyped,
 from kapi_numba_offload.analysis.effects import has_aliases, has_effects
 from kapi_numba_offload.analysis.element_dtypes import Dtypes, as_numpy_has_it, dtypes_after
 from kapi_numba_offload.analysis.scope import Scope
+from kapi_numba_offload.analysis.syntax import root_variable
 from kapi_numba_offload.loops.host.called_functions import CalledFunction, as_host_has_it
 from kapi_numba_offload.loops.host.host_copies import HostCopies, arrays_among
 from kapi_numba_offload.loops.host.loop_exits import function_body
@@ -96,8 +97,8 @@ class HostLoop:
         self._dtypes: dict[frozenset[tuple[str, Dtypes]], dict[str, Dtypes]] = {}
         self.moved = 0
         subscripts = [each for each in ast.walk(loop) if isinstance(each, ast.Subscript)]
-        stored = {_root(each) for each in subscripts if not isinstance(each.ctx, ast.Load)}
-        stored |= {_root(each.target) for each in ast.walk(loop) if isinstance(each, ast.AugAssign)}
+        stored = {root_variable(each) for each in subscripts if not isinstance(each.ctx, ast.Load)}
+        stored |= {root_variable(each.target) for each in ast.walk(loop) if isinstance(each, ast.AugAssign)}
         # A number that is a 0-d array on the device is a number here, which no augmented assignment changes in place;
         # parameters are arrays whatever their rank.
         indexed = {each.value.id for each in subscripts if isinstance(each.value, ast.Name)}
@@ -219,13 +220,6 @@ def _type_key(value: Any) -> Any:
         return typeof(value)
     except ValueError:  # Numba has no type of it
         return type(value)
-
-
-def _root(node: ast.expr) -> str | None:
-    """The variable that holds, in parts of parts, what an expression names."""
-    while isinstance(node, (ast.Subscript, ast.Attribute)):
-        node = node.value
-    return node.id if isinstance(node, ast.Name) else None
 
 
 def is_only_read(name: str, loop: ast.stmt) -> bool:

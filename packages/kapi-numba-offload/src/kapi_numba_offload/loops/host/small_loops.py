@@ -19,7 +19,7 @@ import numpy as np
 from kapi_numba_offload.elements.statements import SourceLocation
 from kapi_numba_offload.loops.host.host_loop import HostLoop
 from kapi_numba_offload.run.options import OffloadOptions
-from kapi_numba_offload.run.simulating import is_simulating
+from kapi_numba_offload.run.simulation import is_simulating
 from kapi_numba_offload.run.timing import timed
 from kapi_numba_offload.run.usm import DpnpArray, has_host_memory, may_share_memory
 from kapi_sim import environment

@@ -12,6 +12,7 @@ from kapi_numba_offload.analysis.effects import has_effects, returns_new_values
 from kapi_numba_offload.analysis.kinds import SCALAR, ArrayKind, Kind, is_number_type, kinds_in_call, may_have_axes
 from kapi_numba_offload.analysis.numpy_functions import numpy_name
 from kapi_numba_offload.analysis.scope import UNKNOWN, Scope
+from kapi_numba_offload.analysis.syntax import root_variable
 from kapi_numba_offload.loops.host.called_functions import CalledFunction
 from kapi_numba_offload.loops.host.small_loops import SAME_TYPES
 from kapi_numba_offload.loops.loop_syntax import variables_of
@@ -38,7 +39,7 @@ def is_alike_for_numba(facts: FunctionInfo, node: ast.AST, *, of_any_type: bool 
     it first. Unless it is `of_any_type`, it names no dtype whose operations have other types for Numba.
     """
     if isinstance(node, ast.AugAssign):
-        owner = _owner(node.target)
+        owner = root_variable(node.target)
         is_distinct = owner is not None and owner not in variables_of([ast.Expr(node.value)], ast.Load)
         return is_distinct or _is_number(facts.kinds.target(node)) or _is_number(facts.kinds.kind(node.value))
     if isinstance(node, ast.keyword):
@@ -69,14 +70,7 @@ def stores_what_it_reads(facts: FunctionInfo, node: ast.AST) -> bool:
     if not targets or not isinstance(node, (ast.Assign, ast.AugAssign)) or not _has_rows(facts, node.value):
         return False
     read = variables_of([ast.Expr(node.value)], ast.Load)
-    return any(_owner(each) is None or _owner(each) in read for each in targets)
-
-
-def _owner(target: ast.expr) -> str | None:
-    """The variable of the array that a target is a part of; None if it is no variable's."""
-    while isinstance(target, (ast.Subscript, ast.Attribute)):
-        target = target.value
-    return target.id if isinstance(target, ast.Name) else None
+    return any(root_variable(each) is None or root_variable(each) in read for each in targets)
 
 
 def may_reach_beyond(node: ast.AST) -> bool:

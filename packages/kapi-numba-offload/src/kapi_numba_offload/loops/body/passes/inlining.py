@@ -18,6 +18,7 @@ from kapi_numba_offload.analysis.normal_form import given_arguments, normalised
 from kapi_numba_offload.analysis.numpy_functions import numpy_name
 from kapi_numba_offload.analysis.scope import UNKNOWN, Scope
 from kapi_numba_offload.analysis.source import parsed_function
+from kapi_numba_offload.analysis.syntax import conjuncts
 from kapi_numba_offload.loops.body.index_analysis import LowerBounds
 from kapi_numba_offload.loops.body.passes.returns import with_result
 from kapi_numba_offload.loops.body.state import NotInKernelError
@@ -107,10 +108,10 @@ class Inliner:
             then: list[ast.stmt] = [ast.Assign(copy.deepcopy(node.targets), node.value.body)]
             made = ast.If(node.value.test, then, [ast.Assign(node.targets, node.value.orelse)])
         elif isinstance(node, ast.While) and not node.orelse:
-            ends = [ast.If(ast.UnaryOp(ast.Not(), each), [ast.Break()], []) for each in _all_of(node.test)]
+            ends = [ast.If(ast.UnaryOp(ast.Not(), each), [ast.Break()], []) for each in conjuncts(node.test)]
             made = ast.While(ast.Constant(True), [*ends, *node.body], [])
-        elif isinstance(node, ast.If) and not node.orelse and len(_all_of(node.test)) > 1:
-            *outer, last = _all_of(node.test)
+        elif isinstance(node, ast.If) and not node.orelse and len(conjuncts(node.test)) > 1:
+            *outer, last = conjuncts(node.test)
             inner = ast.copy_location(ast.If(last, node.body, []), node)
             made = ast.If(outer[0] if len(outer) == 1 else ast.BoolOp(ast.And(), outer), [inner], [])
         return ast.fix_missing_locations(ast.copy_location(made, node))
@@ -238,11 +239,6 @@ class Inliner:
         made = f"kapi_out{len(self.outside)}_{name}"
         self.outside[made] = value
         return made
-
-
-def _all_of(test: ast.expr) -> list[ast.expr]:
-    """The conditions that a condition is made of by `and`."""
-    return list(test.values) if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else [test]
 
 
 class _Calls(ast.NodeTransformer):

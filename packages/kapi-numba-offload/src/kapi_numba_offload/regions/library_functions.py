@@ -1,4 +1,4 @@
-"""Products of matrices and vectors on processors: NumPy's own, in the arrays' memory, which the host reaches."""
+"""Functions that dpnp has, too, but slower or with other results for nans: products, and positions of extrema."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from kapi_numba_offload.run.usm import DpnpArray, allocate, has_host_memory, host_views
+from kapi_numba_offload.analysis.numpy_signatures import as_dpnp_takes_it
+from kapi_numba_offload.run.usm import LIBRARY, DpnpArray, allocate, has_host_memory, host_views
 
-__all__ = ["product"]
+__all__ = ["argmax", "argmin", "product"]
 
 _DTYPES = frozenset(("float32", "float64", "complex64", "complex128"))
 """Of these NumPy's products are those of its library of linear algebra."""
@@ -52,3 +53,40 @@ def product(_: Any, args: Sequence[Any], keywords: Mapping[str, Any]) -> Any | N
     left, right, out = host_views(queue, (one, other, result))
     np.matmul(left, right, out=out)
     return result
+
+
+def argmax(_: Any, args: Sequence[Any], keywords: Mapping[str, Any]) -> Any | None:
+    """Result of `numpy.argmax` for these arguments.
+
+    Parameters
+    ----------
+    args, keywords : sequence, mapping
+        As NumPy takes them.
+
+    Returns
+    -------
+    dpnp.ndarray or None
+        None where dpnp does what is asked, or tells what is wrong with it.
+    """
+    return _position("argmax", args, keywords)
+
+
+def argmin(_: Any, args: Sequence[Any], keywords: Mapping[str, Any]) -> Any | None:
+    """Result of `numpy.argmin` for these arguments; see `argmax`."""
+    return _position("argmin", args, keywords)
+
+
+def _position(name: str, args: Sequence[Any], keywords: Mapping[str, Any]) -> Any | None:
+    given, words = as_dpnp_takes_it(name, args, keywords)
+    array = given[0] if given else words.pop("a", None)
+    if not isinstance(array, DpnpArray) or array.dtype.kind not in "fc":
+        return None
+    words |= dict(zip(("axis", "out"), given[1:], strict=False))
+    out = words.pop("out", None)
+    nans = LIBRARY.isnan(array)
+    has_nan, first_nan = LIBRARY.any(nans, **words), LIBRARY.argmax(nans, **words)
+    found = LIBRARY.where(has_nan, first_nan, getattr(LIBRARY, name)(array, **words))
+    if out is None:
+        return found
+    out[...] = found
+    return out
