@@ -125,7 +125,7 @@ def test_error_takes_the_line_back(monkeypatch):
 
 def test_terminal_shows_other_work_and_the_line_is_taken_back(monkeypatch):
     terminal = use_terminal(monkeypatch)
-    with progress.told("compiling kernel `k`"):
+    with progress.progress_text("compiling kernel `k`"):
         deadline = time.monotonic() + 120
         while "kapi: compiling kernel `k`, 0 s" not in terminal.getvalue() and time.monotonic() < deadline:
             time.sleep(0.001)

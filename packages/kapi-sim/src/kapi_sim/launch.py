@@ -144,8 +144,8 @@ def execute(
         raise
     finally:
         bound.copy_back()
-        if settings.uninitialised is not None and bound.trail is not None:
-            written = bound.trail.initialised | bound.trail.writes.keys()
+        if settings.uninitialised is not None and bound.shadow is not None:
+            written = bound.shadow.initialised | bound.shadow.writes.keys()
             settings.uninitialised.note_written(written, bound.usm.values())
         if settings.report is not None:
             settings.report.notes += bound.notes()
@@ -246,10 +246,10 @@ def _complete(error: Exception, kernel: Instrumented, bound: Bound) -> None:
     if isinstance(error, SpinningError):
         found = deadlock(bound, {bound.clock.uid: error.loop}, [], error.has_come_round, error.factor)
         raise found.with_traceback(error.__traceback__) from None
-    trail = bound.local_trail
-    if trail is not None and (not isinstance(error, KapiError) or isinstance(error, OutOfBoundsError)):
+    shadow = bound.local_trail
+    if shadow is not None and (not isinstance(error, KapiError) or isinstance(error, OutOfBoundsError)):
         # Garbage from unwritten memory is what such an error usually comes from.
-        unwritten = unwritten_read(trail)
+        unwritten = unwritten_read(shadow)
         if unwritten is not None:
             raise unwritten from error
     where = _user_site(error)
@@ -272,11 +272,11 @@ def _complete(error: Exception, kernel: Instrumented, bound: Bound) -> None:
         refused.add_note(note)
         raise refused from None
     if isinstance(error, AttributeError) and isinstance(error.obj, View) and hasattr(np.ndarray, str(error.name)):
-        cure = "write a loop over its elements, or use NumPy outside of the kernel"
+        hint = "write a loop over its elements, or use NumPy outside of the kernel"
         if error.name in _OTHER_FORMS:
-            cure = "make that of it outside of the kernel, and pass it as an argument"
+            hint = "make that of it outside of the kernel, and pass it as an argument"
         missing = DtypeError(
-            f"`{error.obj.name}` must be used element by element in a kernel, got its {short_repr(error.name)}: {cure}",
+            f"`{error.obj.name}` must be used element by element in a kernel, got its {short_repr(error.name)}: {hint}",
             code="array-attribute",
         ).with_traceback(error.__traceback__)
         missing.add_note(note)

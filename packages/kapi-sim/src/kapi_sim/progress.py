@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 from kapi_sim.forks import reinit_after_fork
 
-__all__ = ["Follower", "follow", "follow_launch", "told"]
+__all__ = ["Follower", "follow", "follow_launch", "progress_text"]
 
 AFTER = 2.0
 """Seconds of work before anything is shown."""
@@ -37,7 +37,7 @@ class Follower:
         Returns how far the work is, in words, and something that differs if it went on.
     """
 
-    tell: Callable[[], tuple[str, object]]
+    show: Callable[[], tuple[str, object]]
     _start: float = field(default_factory=time.monotonic)
     _seen: object = None
     _is_shown: bool = False
@@ -52,18 +52,18 @@ class Follower:
     def look(self) -> None:
         """Show how far the work is, if it takes long and goes on."""
         seconds = time.monotonic() - self._start
-        text, state = self.tell()
+        text, state = self.show()
         if seconds >= AFTER and state != self._seen:
             self._is_shown = True
             _write(f"\r\x1b[Kkapi: {text}, {seconds:.0f} s")
         self._seen = state
 
 
-def follow(tell: Callable[[], tuple[str, object]]) -> Follower | None:
+def follow(show: Callable[[], tuple[str, object]]) -> Follower | None:
     """Follow work until `Follower.stop` is called; `None` if standard error is no terminal."""
     if not _is_terminal():
         return None
-    made = Follower(tell)
+    made = Follower(show)
     with _LOOKS:
         if not any(thread.is_alive() for thread in _threads):  # the first, or a process that was forked
             thread = threading.Thread(target=_look_now_and_then, name="kapi-progress", daemon=True)
@@ -92,15 +92,15 @@ def follow_launch(kernel: str, noun: str, total: int, position: Callable[[], tup
         Returns how many have run, and something that differs if the launch went on.
     """
 
-    def tell() -> tuple[str, object]:
+    def show() -> tuple[str, object]:
         done, state = position()
         return f"`{kernel}` has run {done} of {total} {noun}", state
 
-    return follow(tell)
+    return follow(show)
 
 
 @contextmanager
-def told(text: str) -> Iterator[None]:
+def progress_text(text: str) -> Iterator[None]:
     """Follow what a ``with`` block does, such as ``"compiling kernel `k`"``."""
     follower = follow(lambda: (text, time.monotonic()))
     try:

@@ -30,8 +30,8 @@ __all__ = [
 
 _NOT_USERS = frozenset(("kapi_sim", "numpy", "contextlib"))
 _OF_NOTEBOOKS = frozenset(("IPython", "ipykernel"))
-_TOLD = re.compile(r"(?P<file>.+?):(?=\d+: )")
-_PLACE = re.compile(r'^  File "(?P<file>.+)", line (?=\d)')
+_DESCRIBED = re.compile(r"(?P<file>.+?):(?=\d+: )")
+_LOCATION = re.compile(r'^  File "(?P<file>.+)", line (?=\d)')
 
 
 def is_full() -> bool:
@@ -100,8 +100,8 @@ def users_frames(traceback: TracebackType | None, is_reported: bool) -> Tracebac
 
 def rendered(error: BaseException) -> list[str]:
     """Return an error as the lines that a notebook shows: the user's frames, and cells by their numbers."""
-    told = TracebackException(type(error), error, _outside_notebook(error.__traceback__))
-    return [_with_cells(line) for part in told.format() for line in part.rstrip("\n").split("\n")]
+    described = TracebackException(type(error), error, _outside_notebook(error.__traceback__))
+    return [_with_cells(line) for part in described.format() for line in part.rstrip("\n").split("\n")]
 
 
 def from_program(error: BaseException, program: str | os.PathLike[str]) -> str:
@@ -126,11 +126,11 @@ def file_name(file: str) -> str:
     return _cell(file) or file.replace("\\", "/").rpartition("/")[2]
 
 
-def with_cell(told: str) -> str:
+def with_cell(described: str) -> str:
     """Return ``file:line: text`` with the name of a notebook's cell in the place of its temporary file."""
-    place = _TOLD.match(told)
+    place = _DESCRIBED.match(described)
     cell = "" if place is None else _cell(place["file"])
-    return told if place is None or not cell else f"{cell}, line {told[place.end() :]}"
+    return described if place is None or not cell else f"{cell}, line {described[place.end() :]}"
 
 
 def _entries(traceback: TracebackType | None) -> Iterator[TracebackType]:
@@ -157,7 +157,7 @@ def _outside_notebook(traceback: TracebackType | None) -> TracebackType | None:
 
 
 def _with_cells(line: str) -> str:
-    place = _PLACE.match(line)
+    place = _LOCATION.match(line)
     cell = "" if place is None else _cell(place["file"])
     return line if place is None or not cell else f"  {cell}, line {line[place.end() :]}"
 

@@ -23,7 +23,7 @@ from kapi_sim.errors import code_of, message_of
 from kapi_sim.forks import reinit_after_fork
 from kapi_sim.language import KernelOptions
 from kapi_sim.log import LOGGER
-from kapi_sim.progress import told
+from kapi_sim.progress import progress_text
 
 if TYPE_CHECKING:
     from types import FunctionType
@@ -174,7 +174,7 @@ def compile_module(
     KernelCompilationError
         If the kernel cannot be compiled.
     """
-    with told(f"compiling kernel `{function.__name__}`"):
+    with progress_text(f"compiling kernel `{function.__name__}`"):
         return done_whole(lambda: _compiled(platform, function, space, arguments, target, options))
 
 

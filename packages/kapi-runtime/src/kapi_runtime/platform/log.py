@@ -10,7 +10,7 @@ from typing import Any
 
 from kapi_runtime.platform.interface import Platform
 from kapi_sim.log import LOGGER
-from kapi_sim.progress import told
+from kapi_sim.progress import progress_text
 
 __all__ = ["building", "log_device"]
 
@@ -29,7 +29,7 @@ def building(kernel: str, device: Any, describe: Callable[[Any], str]) -> Iterat
         Names the device.
     """
     start = time.perf_counter()
-    with told(f"the driver builds kernel `{kernel}`"):
+    with progress_text(f"the driver builds kernel `{kernel}`"):
         yield
     if LOGGER.isEnabledFor(logging.INFO):
         seconds = time.perf_counter() - start

@@ -20,14 +20,14 @@ def fail_outside(
     site = site_of(frame.f_code, frame.f_lasti)
     extent = shape[axis]
     if position < 0:
-        cure = _below_zero_hint(name, axis, position, frame)
+        hint = _below_zero_hint(name, axis, position, frame)
     else:
-        cure = _guard_that_lets_through(name, axis, frame) or (
+        hint = _guard_that_lets_through(name, axis, frame) or (
             f"guard the access with `if index < {name}.shape[{axis}]`, or launch as many work-items as it has"
         )
     raise OutOfBoundsError(
         f"{describe_index(f'`{name}`', axis, position, extent)}, in {spell(name, index)} of shape {shape}\n"
-        f"  {clock.describe()} at {site}\n  {cure}",
+        f"  {clock.describe()} at {site}\n  {hint}",
         code="negative-index" if position < 0 else "index-out-of-bounds",
     )
 

@@ -63,7 +63,7 @@ def path_to(frame: FrameType, code: CodeType, instruction: int) -> Path | None:
             value = attribute_of(value, name)
         return value
 
-    found = list(_ways(kernel.f_code, look_up, code, ()))
+    found = list(_call_paths(kernel.f_code, look_up, code, ()))
     return (*found[0], end) if len(found) == 1 else None
 
 
@@ -81,7 +81,9 @@ def _frames(frame: FrameType) -> Iterator[FrameType]:
         each = each.f_back
 
 
-def _ways(code: CodeType, look_up: Callable[[tuple[str, ...]], Any], wanted: CodeType, path: Path) -> Iterator[Path]:
+def _call_paths(
+    code: CodeType, look_up: Callable[[tuple[str, ...]], Any], wanted: CodeType, path: Path
+) -> Iterator[Path]:
     tree = parse_code(code)
     if tree is None or len(path) > _DEEPEST:
         return
@@ -94,7 +96,7 @@ def _ways(code: CodeType, look_up: Callable[[tuple[str, ...]], Any], wanted: Cod
         if is_same_function(called.__code__, wanted):
             yield way
         else:
-            yield from _ways(called.__code__, _Names(called), wanted, way)
+            yield from _call_paths(called.__code__, _Names(called), wanted, way)
 
 
 class _Names:

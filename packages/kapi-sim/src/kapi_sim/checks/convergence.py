@@ -60,8 +60,8 @@ def call_sites(generator: Any) -> tuple[Any, ...]:
     calls = []
     while (inner := getattr(generator, "gi_yieldfrom", None)) is not None:
         frame = generator.gi_frame
-        turns = _iterations_in(frame.f_code)
-        numbers = tuple(map(frame.f_locals.get, turns)) if turns else ()
+        iterations = _iterations_in(frame.f_code)
+        numbers = tuple(map(frame.f_locals.get, iterations)) if iterations else ()
         calls.append((frame.f_code.co_filename, frame.f_lineno, frame.f_lasti, *numbers))
         generator = inner
     return tuple(calls)
@@ -94,7 +94,7 @@ def check_arrivals(clock: ScheduleState, base: int, size: int, arrivals: dict[in
         first = next(iter(arrivals.values()))
         if all(arrival == first for arrival in arrivals.values()):
             return
-    places = _places(arrivals)
+    places = _arrival_points(arrivals)
     is_algorithm = any(place.word is not None and not _is_barrier(place.word) for place in places)
     noun = "group algorithm" if is_algorithm else "barrier"
     group = "sub-group" if all(place.is_sub_group for place in places) else "group"
@@ -103,37 +103,37 @@ def check_arrivals(clock: ScheduleState, base: int, size: int, arrivals: dict[in
     if len(sites) > 1:
         numbers = sorted({site[1] for site in sites})
         code = "meetings-differ"
-        cure = (
+        hint = (
             f"all work-items of a {group} must meet the same {noun}: use one {noun} after the branch "
             f"in place of those at lines {_listed(numbers)}"
         )
     elif len({tuple(call[:3] for call in arrival.calls) for arrival in places}) > 1:
         numbers = sorted({call[1] for arrival in places for call in arrival.calls})
         code = "meetings-in-calls-differ"
-        cure = (
+        hint = (
             f"all work-items of a {group} must meet the same {noun}, which is another one at each call of the function "
             f"that holds it: call it once, after the branch, in place of the calls at lines {_listed(numbers)}"
         )
     elif len({arrival.is_sub_group for arrival in places}) > 1:
         code = "meeting-groups-differ"
-        cure = "all work-items of a group must give the same kind of group: the work-group, or the sub-group"
+        hint = "all work-items of a group must give the same kind of group: the work-group, or the sub-group"
     elif len({arrival.word for arrival in places}) > 1:
         code = "meeting-words-differ"
-        cure = f"all work-items of a {group} must call the same {noun}"
+        hint = f"all work-items of a {group} must call the same {noun}"
     elif len({(arrival.site, arrival.calls) for arrival in places}) > 1:
         code = "meetings-in-turns-differ"
-        cure = (
+        hint = (
             f"all work-items of a {group} must meet the same {noun}, which is another one in each turn of a loop: "
             "let each turn reach it, and guard the work instead"
         )
     elif len({arrival.part for arrival in places}) > 1:
-        cure = f"all work-items that meet must name the same ones: give one mask, or meet at one kind of {noun}"
+        hint = f"all work-items that meet must name the same ones: give one mask, or meet at one kind of {noun}"
     elif len(places) > 1:
         code = "fence-scopes-differ"
-        cure = f"all work-items of a {group} must give one fence_scope"
+        hint = f"all work-items of a {group} must give one fence_scope"
     else:
         code, line = "meeting-missed", next(iter(sites))[1]
-        cure = (
+        hint = (
             f"move the {noun} at line {line} out of the branch or loop that not all work-items run, "
             f"and guard the work rather than the {noun}"
         )
@@ -141,7 +141,7 @@ def check_arrivals(clock: ScheduleState, base: int, size: int, arrivals: dict[in
     raise error(
         f"a {noun} must be reached by all {size} work-items of the {group}, "
         f"got {max(len(members) for members in places.values())} at one {noun}\n"
-        + "\n".join(f"  {line}" for line in (*lines, cure)),
+        + "\n".join(f"  {line}" for line in (*lines, hint)),
         code=code,
     )
 
@@ -190,12 +190,16 @@ def _spelled(value: Any) -> str:
 def describe_arrivals(clock: ScheduleState, base: int, arrivals: dict[int, Arrival], left: list[int]) -> list[str]:
     """Say who waits where and who has left the kernel, a line for each meeting."""
     lines = []
-    places = _places(arrivals)
+    places = _arrival_points(arrivals)
     tells_turns = len({(place.site[:3], tuple(call[:3] for call in place.calls)) for place in places}) < len(places)
     for place, members in sorted(places.items(), key=lambda entry: (entry[0].site[1], entry[1])):
         by = "".join(f", called at {Site(call[0], call[1])}" for call in reversed(place.calls))
-        turns = [*place.site[3:], *(turn for call in place.calls for turn in call[3:] if turn)]
-        by += f", in turn {', '.join(map(str, turns))} of the loop around it" if len(turns) > 0 and tells_turns else ""
+        iterations = [*place.site[3:], *(turn for call in place.calls for turn in call[3:] if turn)]
+        by += (
+            f", in turn {', '.join(map(str, iterations))} of the loop around it"
+            if len(iterations) > 0 and tells_turns
+            else ""
+        )
         waits = f"wait{'s' * (len(members) == 1)}"
         lines.append(f"{_name(clock, base, members)} {waits} at {Site(*place.site[:2])}{by}")
     if left:
@@ -203,7 +207,7 @@ def describe_arrivals(clock: ScheduleState, base: int, arrivals: dict[int, Arriv
     return lines
 
 
-def _places(arrivals: dict[int, Arrival]) -> dict[Arrival, list[int]]:
+def _arrival_points(arrivals: dict[int, Arrival]) -> dict[Arrival, list[int]]:
     places: dict[Arrival, list[int]] = {}
     for local, arrival in arrivals.items():
         places.setdefault(arrival, []).append(local)

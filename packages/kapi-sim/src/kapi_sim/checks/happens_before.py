@@ -45,7 +45,7 @@ _Published = tuple[_Node, int, int]
 """A node, the work-item that released it, and the scope."""
 
 
-_LOOSE = -1
+_NO_SCOPE = -1
 """In place of a scope: neither acquired nor released."""
 
 
@@ -125,7 +125,7 @@ class HappensBefore:
         """Return how often a work-item has released."""
         return self._ticks.get(uid, 0)
 
-    def meets(self, one: int, other: int, scope: int) -> bool:
+    def is_in_scope(self, one: int, other: int, scope: int) -> bool:
         """Tell whether a scope of one work-item holds the other."""
         if scope >= MemoryScope.DEVICE:
             return True
@@ -146,11 +146,11 @@ class HappensBefore:
         """
         uid = self._clock.uid
         published = self._locations.get(address, ())
-        seen = [p for p in published if self.meets(uid, p[1], min(scope, p[2]))]
+        seen = [p for p in published if self.is_in_scope(uid, p[1], min(scope, p[2]))]
         acquires = order in _ACQUIRING
         use = self._use(address, uid)
         if use.taken is None:
-            use.taken = scope if acquires else _LOOSE
+            use.taken = scope if acquires else _NO_SCOPE
             if not acquires:
                 self._loose.setdefault(uid, []).append(use)
         if published and published[-1][1] != uid:
@@ -181,7 +181,7 @@ class HappensBefore:
             new: _Published | None = (self._release(uid), uid, scope)
         else:
             new = self._fenced.get(uid)
-        self._use(address, uid).given = _LOOSE if new is None else min(scope, new[2])
+        self._use(address, uid).given = _NO_SCOPE if new is None else min(scope, new[2])
         earlier = self._locations.get(address, []) if continues else []
         if new is not None and new not in earlier:
             # A node that knows the others stands for them; that of a fence was made before they were seen.
@@ -207,7 +207,7 @@ class HappensBefore:
             for use in self._loose.pop(uid, ()):
                 use.taken = scope
             seen = self._unfenced.get(uid, {})
-            self._learn(uid, [p for p in seen if self.meets(uid, p[1], min(scope, p[2]))])
+            self._learn(uid, [p for p in seen if self.is_in_scope(uid, p[1], min(scope, p[2]))])
         if order in _RELEASING:
             self._fenced[uid] = (self._release(uid), uid, scope)
 

@@ -91,10 +91,10 @@ def race_hint(
     if isinstance(clock.space, Range) or not is_of_group:
         who = "the work-items of a Range launch" if isinstance(clock.space, Range) else "work-groups"
         if is_update or both_write:
-            cure = f"give each element one writer, {_UPDATE}"
+            hint = f"give each element one writer, {_UPDATE}"
         else:
-            cure = f"write to another array than the one that is read, {_UPDATE}"
-        return Hint(f"no barrier orders {who}: {cure}, or split the work into two launches")
+            hint = f"write to another array than the one that is read, {_UPDATE}"
+        return Hint(f"no barrier orders {who}: {hint}, or split the work into two launches")
     if clock.weak_barrier is not None:
         return Hint(
             f"the barrier at {clock.weak_barrier} has a fence_scope too narrow to order memory between "

@@ -51,7 +51,7 @@ class PrivateShadowMemory:
         return None
 
 
-def unwritten_read(trail: ShadowMemory) -> Exception | None:
+def unwritten_read(shadow: ShadowMemory) -> Exception | None:
     """Return the error for the first read, in the phase that ends, of a cell that nobody wrote in it.
 
     A cell that another work-item wrote after the read is a race, which the write reports: only at the
@@ -63,22 +63,22 @@ def unwritten_read(trail: ShadowMemory) -> Exception | None:
         Accesses to a group's local memory, or to global memory; what was read too early is forgotten.
     """
     found: Exception | None = None
-    for address, (uid, epoch, code, instruction, array, index, *_) in trail.unwritten.items():
-        write = trail.writes.get(address)
+    for address, (uid, epoch, code, instruction, array, index, *_) in shadow.unwritten.items():
+        write = shadow.writes.get(address)
         # Where races are looked for, a write that raced the read was reported; one that did not came after it.
-        if not trail.finds_races and write is not None and write[0] != uid and write[1] == epoch:
+        if not shadow.finds_races and write is not None and write[0] != uid and write[1] == epoch:
             continue
-        if trail.space == "local":
-            cure = "write each cell first, with a `group_barrier` between if another work-item writes it"
+        if shadow.space == "local":
+            hint = "write each cell first, with a `group_barrier` between if another work-item writes it"
         else:
-            cure = "fill the array before the launch, or write each element in the kernel before it is read"
+            hint = "fill the array before the launch, or write each element in the kernel before it is read"
         error = UninitializedReadError(
-            f"{spell(array.name, index)} ({trail.space} memory) is read, and no work-item has written it\n"
-            f"  {trail.clock.describe(uid)} read it at {site_of(code, instruction)}\n"
-            f"  {cure}",
+            f"{spell(array.name, index)} ({shadow.space} memory) is read, and no work-item has written it\n"
+            f"  {shadow.clock.describe(uid)} read it at {site_of(code, instruction)}\n"
+            f"  {hint}",
             code="read-before-write",
         )
         found = located_at(error, code, instruction)
         break
-    trail.unwritten.clear()
+    shadow.unwritten.clear()
     return found

@@ -120,7 +120,7 @@ class HappensBeforeShadowMemory(ShadowMemory):
         By group, and by code and instruction of the reads, the latest of these.
     """
 
-    __slots__ = ("_cells", "_ordering", "_relaxed", "heard", "hears")
+    __slots__ = ("_cells", "_ordering", "_relaxed", "observed", "observes_others")
 
     def __init__(
         self, clock: ScheduleState, space: str, finds_races: bool, finds_unwritten: bool, ordering: HappensBefore
@@ -129,13 +129,13 @@ class HappensBeforeShadowMemory(ShadowMemory):
         self._cells: dict[int, _Cell] = {}
         self._ordering = ordering
         self._relaxed: dict[int, Access] = {}
-        self.hears = False
-        self.heard: dict[int, dict[tuple[CodeType, int], CrossGroupReads]] = {}
+        self.observes_others = False
+        self.observed: dict[int, dict[tuple[CodeType, int], CrossGroupReads]] = {}
 
     def clear(self) -> None:
         super().clear()
         self._cells.clear()
-        self.heard = {}
+        self.observed = {}
 
     def set_aside(self) -> object:
         kept = self._cells, super().set_aside()
@@ -267,11 +267,11 @@ class HappensBeforeShadowMemory(ShadowMemory):
         uid = clock.uid
         tick = self._ordering.tick(uid)
         access = Access(uid, clock.epoch, frame.f_code, frame.f_lasti, array, index, None, None, tick, None)
-        if reads and self.hears:
+        if reads and self.observes_others:
             write = self.writes.get(address)
             group = clock.group_of(uid)
             if write is not None and clock.group_of(write[WORK_ITEM]) != group:
-                self.heard.setdefault(group, {})[(access.code, access.instruction)] = access, Access(*write)
+                self.observed.setdefault(group, {})[(access.code, access.instruction)] = access, Access(*write)
         self.changes += changes
         if writes:
             self.writes[address] = access
@@ -307,8 +307,8 @@ class HappensBeforeShadowMemory(ShadowMemory):
         for access, has_written, _ in now.atomics.values():
             width, other = array.itemsize, access.array.itemsize
             if width != other and (writes or has_written) and self._is_unordered(access):
-                cure = f"atomics of {other} and of {width} bytes are not atomic for each other: use one dtype"
-                self._fail(access, _atomically(has_written), _atomically(writes), array, index, frame, cure)
+                hint = f"atomics of {other} and of {width} bytes are not atomic for each other: use one dtype"
+                self._fail(access, _atomically(has_written), _atomically(writes), array, index, frame, hint)
 
     def _check_scopes(
         self, now: _Accesses, array: AccessedArray, index: Any, frame: FrameType, writes: bool, scope: int
@@ -316,15 +316,15 @@ class HappensBeforeShadowMemory(ShadowMemory):
         uid = self.clock.uid
         for access, has_written, other in now.atomics.values():
             narrow = min(scope, other)
-            if not (writes or has_written) or self._ordering.meets(uid, access.work_item, narrow):
+            if not (writes or has_written) or self._ordering.is_in_scope(uid, access.work_item, narrow):
                 continue
             if self._is_unordered(access):
                 name = MemoryScope(narrow).name
-                cure = (
+                hint = (
                     f"memory_scope {name} does not hold both work-items, so neither access is atomic for the other: "
                     "use MemoryScope.DEVICE" + (", or WORK_GROUP within a group" if name != "WORK_GROUP" else "")
                 )
-                self._fail(access, _atomically(has_written), _atomically(writes), array, index, frame, cure)
+                self._fail(access, _atomically(has_written), _atomically(writes), array, index, frame, hint)
 
     def _cell(self, address: int) -> _Cell:
         cell = self._cells.get(address)
@@ -353,15 +353,15 @@ class HappensBeforeShadowMemory(ShadowMemory):
             return False
         return not self._ordering.is_known(access.work_item, access.release, access.epoch)
 
-    def _cure(self, earlier: Access, frame: FrameType, both_write: bool) -> Hint:
-        cure = super()._cure(earlier, frame, both_write)
+    def _hint(self, earlier: Access, frame: FrameType, both_write: bool) -> Hint:
+        hint = super()._hint(earlier, frame, both_write)
         one, other = earlier.work_item, self.clock.uid
         if one not in self._relaxed or other not in self._relaxed:
-            return cure
+            return hint
         first, second = (line_of(*self._relaxed[uid][2:4]) for uid in (one, other))
         ordering = self._ordering
         fences = [fence for fence in (ordering.released(one), ordering.acquired(other)) if fence is not None]
-        narrow = [fence for fence in fences if not ordering.meets(one, other, fence.scope)]
+        narrow = [fence for fence in fences if not ordering.is_in_scope(one, other, fence.scope)]
         more = ""
         if narrow:
             more = (
@@ -379,7 +379,7 @@ class HappensBeforeShadowMemory(ShadowMemory):
                 f"\n  the RELAXED atomics at lines {first} and {second} order nothing but themselves: write with "
                 "MemoryOrder.RELEASE and read with ACQUIRE, or put an atomic_fence before the one and after the other"
             )
-        return cure._replace(text=cure.text + more)
+        return hint._replace(text=hint.text + more)
 
 
 _MIXED = (

@@ -360,7 +360,7 @@ class ShadowMemory:
         array: AccessedArray,
         index: Any,
         frame: FrameType,
-        cure: str | None = None,
+        hint: str | None = None,
     ) -> NoReturn:
         earlier = Access(*record)
         first, second = site_of(earlier.code, earlier.instruction), site_of(frame.f_code, frame.f_lasti)
@@ -371,9 +371,9 @@ class ShadowMemory:
         elif did.endswith("atomically") or does.endswith("atomically"):
             what = "used atomically and plainly"
         calls = called_at(path_to(frame, earlier.code, earlier.instruction)), called_at(path_of_frame(frame))
-        found = self._cure(earlier, frame, did == does) if cure is None else Hint(cure)
+        found = self._hint(earlier, frame, did == does) if hint is None else Hint(hint)
         names = [re.split(r"\W", each.name)[0] for each in (earlier.array, array)]
-        if cure is None and names[0] != names[1] and self.space == "global":
+        if hint is None and names[0] != names[1] and self.space == "global":
             alias = f"`{names[0]}` and `{names[1]}` share memory: pass arrays that do not overlap, or a copy of one"
             found = Hint(alias if found.barrier is None else f"{alias}; or {found.text}", found.barrier)
         error = DataRaceError(
@@ -388,7 +388,7 @@ class ShadowMemory:
         error.race = Race(earlier, did, array, index, found.barrier)
         raise error
 
-    def _cure(self, earlier: Access, frame: FrameType, both_write: bool) -> Hint:
+    def _hint(self, earlier: Access, frame: FrameType, both_write: bool) -> Hint:
         is_of_group = earlier.epoch >= self.clock.group_start
         return race_hint(
             self.clock, (earlier.code, earlier.instruction), frame, is_of_group, both_write, self.space == "local"

@@ -74,7 +74,7 @@ def judge(check: Callable[[Any], object], kernel: Any) -> Verdict:
         head = f"`{kernel.__name__}` is not right yet{order}"
         listed = "".join(f"\n  right: {goal}" for goal in goals[:-1])
         listed += "".join(f"\n  wrong: {goal}" for goal in goals[-1:])
-        told = _told(error, bool(goals))
+        told = _summary(error, bool(goals))
         text = f"{head}{listed}\n{told}" if goals else f"{head}: {told}"
         return Verdict(text, False, goals[:-1], told)
     listed = "".join(f"\n  right: {goal}" for goal in goals)
@@ -95,7 +95,7 @@ def _goals(check: Callable[[Any], object], kernel: Any, seed: int | None) -> tup
     return tuple(goals), None
 
 
-def _told(error: Exception, has_goals: bool) -> str:
+def _summary(error: Exception, has_goals: bool) -> str:
     notes = "".join(f"\n  {note}" for note in getattr(error, "__notes__", ()))
     if isinstance(error, AssertionError):
         # A goal that is missed says of itself whether it is about results.

@@ -89,7 +89,7 @@ class ArithmeticRewriter(ast.NodeTransformer):
         if _is_settled(node):
             return node
         if _may_divide_by_zero(node.op, node.right):
-            made = self._beside_wide(node, self.visit(node.left), self.visit(node.right))
+            made = self._check_wide(node, self.visit(node.left), self.visit(node.right))
             return self._call(_DIVISIONS[type(node.op)], [*made], node)
         if isinstance(node.op, _RING):
             needs_look = self._needs_look(node)
@@ -98,7 +98,7 @@ class ArithmeticRewriter(ast.NodeTransformer):
             if has_product:
                 chain = self._call(REJECT_TUPLE_PRODUCT, [chain], node)
             return self._call("_kapi_ring", [chain], node) if needs_look else chain
-        node.left, node.right = self._beside_wide(node, self.visit(node.left), self.visit(node.right))
+        node.left, node.right = self._check_wide(node, self.visit(node.left), self.visit(node.right))
         return self._of_complex(node)
 
     def _of_complex(self, node: ast.BinOp) -> ast.expr:
@@ -109,7 +109,7 @@ class ArithmeticRewriter(ast.NodeTransformer):
             return node
         return self._call(name, [node.left, node.right], node)
 
-    def _beside_wide(self, node: ast.BinOp, left: ast.expr, right: ast.expr) -> tuple[ast.expr, ast.expr]:
+    def _check_wide(self, node: ast.BinOp, left: ast.expr, right: ast.expr) -> tuple[ast.expr, ast.expr]:
         """The operands, once visited, that beside a literal which only a uint64 holds must not be signed."""
         if self._fits_literals and _is_wide(node.right) and not is_of_literals(node.left):
             left = self._call(CHECK_WIDE_LITERALS_FIT, [left], node.left)
@@ -117,7 +117,7 @@ class ArithmeticRewriter(ast.NodeTransformer):
             right = self._call(CHECK_WIDE_LITERALS_FIT, [right], node.right)
         return left, right
 
-    def _all_beside_wide(self, given: list[ast.expr]) -> list[ast.expr]:
+    def _check_all_wide(self, given: list[ast.expr]) -> list[ast.expr]:
         """The arguments of a function whose result is of all their kinds, visited; as `_beside_wide` for operands."""
         if not self._fits_literals or not any(map(_is_wide, given)) or any(isinstance(g, ast.Starred) for g in given):
             return [self.visit(each) for each in given]
@@ -145,7 +145,7 @@ class ArithmeticRewriter(ast.NodeTransformer):
                 visited[side] = self._call(looked, [chain], operand) if looked else chain
             else:
                 visited[side] = self.visit(operand)
-        node.left, node.right = self._beside_wide(node, visited["left"], visited["right"])
+        node.left, node.right = self._check_wide(node, visited["left"], visited["right"])
         # A literal integer says itself whether it is negative or far, and gives no complex number.
         if isinstance(node.op, ast.Pow) and not _is_near(node.right):
             return self._call("_kapi_power", [node.left, node.right], node)

@@ -49,7 +49,7 @@ class IterationCounter:
         return self._of_call(frame.f_code) if frame.f_code in self._codes else None
 
     def _of_call(self, code: CodeType) -> Callable[[FrameType, str, object], Any]:
-        turns: dict[int, int] = {}
+        iterations: dict[int, int] = {}
         last = -1
 
         def count(frame: FrameType, event: str, argument: object) -> Any:
@@ -57,13 +57,13 @@ class IterationCounter:
             if event == "line":
                 here = frame.f_lasti
                 if here <= last:
-                    turns[here] = turns.get(here, 0) + 1
+                    iterations[here] = iterations.get(here, 0) + 1
                     # A turn of an outer loop starts the inner ones, which stand behind, anew.
-                    for inner in [place for place in turns if place > here]:
-                        del turns[inner]
+                    for inner in [place for place in iterations if place > here]:
+                        del iterations[inner]
                     most = self._limit * RANGE_ITERATIONS if code.co_code[here] == _FOR else self._limit
-                    if turns[here] > most:
-                        turns[here] = 0
+                    if iterations[here] > most:
+                        iterations[here] = 0
                         self._give_up((code.co_filename, frame.f_lineno, frame.f_lineno))
                 last = here
             return count

@@ -245,7 +245,11 @@ class Rewriter(ArithmeticRewriter):
     def visit_Call(self, node: ast.Call) -> ast.expr:
         value = self._lookup(node.func)
         if is_convergent(value) and not self._callees.on_threads:
-            return self._converging(node, value) if isinstance(value, Converging) else self._meeting(node, value)
+            return (
+                self._converging(node, value)
+                if isinstance(value, Converging)
+                else self._yield_at_convergence(node, value)
+            )
         if value is MISSING and self._converges_by_method(node) and not self._callees.on_threads:
             return self._converging(node, None)
         if value is PrivateArray:
@@ -280,7 +284,7 @@ class Rewriter(ArithmeticRewriter):
             node.func = self._inject("_kapi_to_complex", CellType(whole), node.func)
         if any(value is each for each in (min, max, divmod)):
             node.func = self.visit(node.func)
-            node.args = self._all_beside_wide(node.args)
+            node.args = self._check_all_wide(node.args)
             node.keywords = [self.visit(each) for each in node.keywords]
             return node
         if value is builtins.range and self._callees.dialect.is_strict:
@@ -319,12 +323,12 @@ class Rewriter(ArithmeticRewriter):
     def _converges_by_method(self, node: ast.Call) -> bool:
         return isinstance(node.func, ast.Attribute) and node.func.attr in self._callees.dialect.converging_methods
 
-    def _place(self, node: ast.Call) -> ast.Tuple:
+    def _convergence_key(self, node: ast.Call) -> ast.Tuple:
         """The identity of a convergence point: its source location, and in loops the iterations."""
         known: tuple[Any, ...] = (self._function.__code__.co_filename, node.lineno, node.col_offset)
         # A tuple of constants is made when the code is compiled, not in each run.
-        turns = [ast.Name(name, ast.Load()) for name in self._turns]
-        return ast.Tuple([*(ast.Constant(part) for part in known), *turns], ast.Load())
+        iterations = [ast.Name(name, ast.Load()) for name in self._turns]
+        return ast.Tuple([*(ast.Constant(part) for part in known), *iterations], ast.Load())
 
     def _converging(self, node: ast.Call, word: Converging | None) -> ast.expr:
         """A word of a dialect says itself, from its arguments, who meets; a method, the object that it is of."""
@@ -332,15 +336,15 @@ class Rewriter(ArithmeticRewriter):
         arguments = [self.visit(argument) for argument in node.args]
         keywords = [self.visit(keyword) for keyword in node.keywords]
         if word is None:
-            name, meet = "_kapi_meet_method", self._callees.dialect.convergent_method
+            name, arrive = "_kapi_meet_method", self._callees.dialect.convergent_method
             arguments.insert(0, self.visit(node.func))
         else:
-            name, meet = f"_kapi_meet_{_identifier(word)}", word.meet
-        function = self._inject(name, CellType(meet), node)
-        call = ast.copy_location(ast.Call(function, [self._place(node), *arguments], keywords), node)
+            name, arrive = f"_kapi_meet_{_identifier(word)}", word.arrive
+        function = self._inject(name, CellType(arrive), node)
+        call = ast.copy_location(ast.Call(function, [self._convergence_key(node), *arguments], keywords), node)
         return ast.copy_location(ast.Yield(call), node)
 
-    def _meeting(self, node: ast.Call, word: Callable[..., Any]) -> ast.expr:
+    def _yield_at_convergence(self, node: ast.Call, word: Callable[..., Any]) -> ast.expr:
         self._refuse_in_lambda(node)
         names, defaults = parameters_of(word), defaults_of(word)
         given: dict[str | None, ast.expr] = dict(zip(names, node.args, strict=False))
@@ -356,7 +360,7 @@ class Rewriter(ArithmeticRewriter):
         if not self._callees.tells_meetings:
             # With nothing to check, that a barrier is met is all the scheduler has to know.
             return ast.copy_location(ast.Yield(ast.copy_location(ast.Constant(True), node)), node)
-        place = self._place(node)
+        place = self._convergence_key(node)
         arguments = [self.visit(given[n]) if n in given else ast.Constant(defaults[n]) for n in names]
         parts: list[ast.expr] = [place, *arguments]
         if word is not group_barrier:
@@ -384,10 +388,10 @@ class Rewriter(ArithmeticRewriter):
         for each in node.targets:
             members = _members(each)
             if members and not (isinstance(node.value, ast.Tuple) and not any(members)):
-                node.value = self._apart(CHECK_UNPACKABLE, node.value, members)
+                node.value = self._check_unpackable(CHECK_UNPACKABLE, node.value, members)
         return node
 
-    def _apart(self, name: str, value: ast.expr, members: Any) -> ast.expr:
+    def _check_unpackable(self, name: str, value: ast.expr, members: Any) -> ast.expr:
         """A value that several names are assigned, looked at."""
         if not self._callees.dialect.is_strict:
             return value
@@ -485,7 +489,7 @@ class Rewriter(ArithmeticRewriter):
         members = _members(node.target)
         is_of_pairs = isinstance(node.iter, ast.Call) and self._lookup(node.iter.func) in (enumerate, zip)
         if members and not (is_of_pairs and not any(members)):
-            node.iter = self._apart(UNPACK_EACH, node.iter, members)
+            node.iter = self._check_unpackable(UNPACK_EACH, node.iter, members)
         return made
 
     def _numbered(self, node: ast.For | ast.While) -> list[ast.stmt]:
@@ -515,9 +519,9 @@ class Rewriter(ArithmeticRewriter):
             self._generators.add(node.name)
         self._scopes.append(inner)
         node.args.defaults = [self.visit(default) for default in node.args.defaults]
-        turns, self._turns = self._turns, []
+        iterations, self._turns = self._turns, []
         node.body = [statement for old in node.body for statement in self._statements(old)]
-        self._turns = turns
+        self._turns = iterations
         self._scopes.pop()
         return node
 

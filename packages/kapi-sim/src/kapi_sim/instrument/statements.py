@@ -33,9 +33,9 @@ def counted_loop(node: ast.While, file: str, number: int, hands_over: bool, wait
     """
     first, last = node.lineno, node.end_lineno or node.lineno
     place = f"({file!r}, {first}, {last})"
-    turns = f"_kapi_iterations_{number}"
-    start = f"{turns} = 0"
-    count, is_idle = f"{turns} += 1", ""
+    iterations = f"_kapi_iterations_{number}"
+    start = f"{iterations} = 0"
+    count, is_idle = f"{iterations} += 1", ""
     if waiting.idles:
         # A turn in which nothing was written is like the one before: others need not wait for more of them.
         seen, idle = f"_kapi_seen_{number}", f"_kapi_idle_{number}"
@@ -46,11 +46,12 @@ def counted_loop(node: ast.While, file: str, number: int, hands_over: bool, wait
         # Each run of the loop has a number of its own: where it came round to is compared within one run.
         start += f"\n_kapi_loop_{number} = _kapi_loop_number()"
         text = (
-            f"{count}\nif {turns} >= _kapi_spin_turn{is_idle}:\n"
-            f"    yield {place}, _kapi_loop_{number}, {SPIN}, {turns}, {waiting.names!r}\n    {turns} = 0"
+            f"{count}\nif {iterations} >= _kapi_spin_turn{is_idle}:\n"
+            f"    yield {place}, _kapi_loop_{number}, {SPIN}, {iterations}, {waiting.names!r}\n    {iterations} = 0"
         )
     else:
-        text = f"{count}\nif {turns} > _kapi_spin_limit{is_idle}:\n    _kapi_spin({place}, {turns} > _kapi_spin_limit)"
+        is_over = f"{iterations} > _kapi_spin_limit"
+        text = f"{count}\nif {is_over}{is_idle}:\n    _kapi_spin({place}, {is_over})"
     node.body = [*_parsed(text, node), *node.body]
     return [*_parsed(start, node), node]
 

@@ -112,7 +112,7 @@ class Converging(DialectIntrinsic, ABC):
     is_barrier: ClassVar[bool] = False
 
     @abstractmethod
-    def meet(self, place: tuple[Any, ...], *args: Any, **named: Any) -> Yielded:
+    def arrive(self, place: tuple[Any, ...], *args: Any, **named: Any) -> Yielded:
         """Return what a work-item yields that calls the word at `place`."""
 
     @abstractmethod

@@ -162,8 +162,8 @@ def describe_misuse(error: Exception) -> Finding | None:
         return Finding("call-arguments", said)
     owner = _WORDS[named[1]]
     if "subscriptable" in text or "item assignment" in text:
-        cure = f": write {_IDS[owner]}" if owner in _IDS else ""
-        return Finding("indexed-value", f"{owner} cannot be indexed{cure}")
+        hint = f": write {_IDS[owner]}" if owner in _IDS else ""
+        return Finding("indexed-value", f"{owner} cannot be indexed{hint}")
     if operator is not None:
         one, other = (spelled_kind(name) for name in operator.groups()[1:])
         sign = operator[1]

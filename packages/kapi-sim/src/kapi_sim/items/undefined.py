@@ -33,19 +33,19 @@ class Undefined:
         The error's.
     """
 
-    __slots__ = ("_code", "_cure", "_error", "origin")
+    __slots__ = ("_code", "_error", "_hint", "origin")
 
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(
         self,
         origin: object,
-        cure: str = "use it only where `get_local_id` says that there is such a work-item",
+        hint: str = "use it only where `get_local_id` says that there is such a work-item",
         error: type[KapiError] = CollectiveMismatchError,
         code: str = "undefined-value",
     ) -> None:
         self.origin = origin
-        self._cure = cure
+        self._hint = hint
         self._error = error
         self._code = code
 
@@ -54,7 +54,7 @@ class Undefined:
         frame = users_frame(sys._getframe(1))
         return self._error(
             f"an undefined value is used {use} at "
-            f"{Site(frame.f_code.co_filename, frame.f_lineno)}\n  {self.origin}\n  {self._cure}",
+            f"{Site(frame.f_code.co_filename, frame.f_lineno)}\n  {self.origin}\n  {self._hint}",
             code=self._code,
         )
 

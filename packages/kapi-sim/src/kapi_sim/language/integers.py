@@ -52,8 +52,8 @@ def require_64_bits(what: str, value: int) -> None:
     """
     if -(2**63) <= value < 2**63:
         return
-    cure = "a numpy.uint64" if 0 <= value < 2**64 else "a float, or parts of it"
+    hint = "a numpy.uint64" if 0 <= value < 2**64 else "a float, or parts of it"
     raise DtypeError(
-        f"{what} must fit 64 bits with a sign as a Python integer, got {short_repr(value)}: pass {cure}",
+        f"{what} must fit 64 bits with a sign as a Python integer, got {short_repr(value)}: pass {hint}",
         code="integer-too-wide",
     )

@@ -381,10 +381,10 @@ def parameters_for_launch(function: Callable[..., Any], space: Range | NdRange, 
     annotation = _work_item_of(function, first)
     wanted = Item if isinstance(space, Range) else NdItem
     if annotation in (Item, NdItem) and annotation is not wanted:
-        cure = "launch it over an NdRange" if wanted is Item else "launch it over a Range"
+        hint = "launch it over an NdRange" if wanted is Item else "launch it over a Range"
         raise KernelLaunchError(
             f"index space of kernel `{function.__name__}` must suit its first parameter "
-            f"`{first}: {annotation.__name__}`, got {short_repr(space)}: {cure}, or declare `{first}: "
+            f"`{first}: {annotation.__name__}`, got {short_repr(space)}: {hint}, or declare `{first}: "
             f"{wanted.__name__}`",
             code="index-space-unsuited",
         )

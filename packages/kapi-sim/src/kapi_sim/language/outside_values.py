@@ -98,7 +98,7 @@ def names_dtype(text: str) -> bool:
     return isinstance(found, type) and issubclass(found, np.generic)
 
 
-def _cure(function: Any) -> str:
+def _hint(function: Any) -> str:
     """Return the advice for a call of one of NumPy's functions."""
     module = "numpy" if isinstance(function, np.ufunc) else getattr(function, "__module__", None) or ""
     package, name = module.partition(".")[0], getattr(function, "__name__", "")
@@ -116,8 +116,8 @@ def _cure(function: Any) -> str:
 def describe_value(value: object) -> Finding:
     """Say why a constant, a global or a closure's value is none in a kernel, to follow its name."""
     if isinstance(value, (str, bytes)):
-        cure = f"; write np.{value}" if isinstance(value, str) and names_dtype(value) else ""
-        return Finding("outside-text", f"is a string, which a kernel can only print or raise{cure}")
+        hint = f"; write np.{value}" if isinstance(value, str) and names_dtype(value) else ""
+        return Finding("outside-text", f"is a string, which a kernel can only print or raise{hint}")
     if isinstance(value, (list, dict, set, frozenset)):
         kind = type(value).__name__
         return Finding(
@@ -158,5 +158,5 @@ def describe_value(value: object) -> Finding:
             "is a kernel, which a kernel cannot call: decorate functions that kernels call with @device_func",
         )
     if callable(value):
-        return Finding("function-unknown", f"is not a function that kernels can call{_cure(value)}")
+        return Finding("function-unknown", f"is not a function that kernels can call{_hint(value)}")
     return Finding("outside-object", f"is an object of class {type(value).__name__}, which kernels do not have")

@@ -122,11 +122,11 @@ def parameter_type(text: str, subject: str = "type of a parameter") -> Parameter
     name, bracket, axes = text.partition("[")
     found = _memory(text, name.split(), axes) if bracket else _number(text)
     if found is None:
-        cure = _FORMS
+        hint = _FORMS
         if text in _AMBIGUOUS:
-            cure = f"write {_AMBIGUOUS[text]}, or weak_{text} for a number of Python's own"
+            hint = f"write {_AMBIGUOUS[text]}, or weak_{text} for a number of Python's own"
         raise KernelCompilationError(
-            f"{subject} must be one that kernels have, got {short_repr(text)}: {cure}", code="signature-text"
+            f"{subject} must be one that kernels have, got {short_repr(text)}: {hint}", code="signature-text"
         )
     return found
 

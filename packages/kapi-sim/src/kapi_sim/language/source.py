@@ -30,7 +30,7 @@ __all__ = [
     "located_source",
     "parse_code",
     "parse_function",
-    "place_of",
+    "location_of",
     "remember_source",
     "remember_tree",
     "site_of",
@@ -245,7 +245,7 @@ def line_of(code: CodeType, instruction: int) -> int:
     return code.co_firstlineno
 
 
-def place_of(code: CodeType, instruction: int) -> object:
+def location_of(code: CodeType, instruction: int) -> object:
     """Return what tells the expression of an instruction from others: where it starts and ends in the source."""
     return next(islice(code.co_positions(), instruction // 2, None), instruction)
 

@@ -152,9 +152,9 @@ class _Finder(ast.NodeVisitor):
         self.found: list[tuple[int, Finding]] = []
 
     def _add(self, node: ast.AST, code: str, text: str) -> None:
-        self._told(node, Finding(code, text))
+        self._describe(node, Finding(code, text))
 
-    def _told(self, node: ast.AST, finding: Finding) -> None:
+    def _describe(self, node: ast.AST, finding: Finding) -> None:
         self.found.append((getattr(node, "lineno", 0), finding))
 
     def find_returns(self, tree: ast.FunctionDef) -> None:
@@ -172,7 +172,7 @@ class _Finder(ast.NodeVisitor):
     def visit(self, node: ast.AST) -> None:
         finding = _REFUSED.get(type(node))
         if finding is not None:
-            self._told(node, finding)
+            self._describe(node, finding)
             # What such a construct holds is no mistake of its own, but a block's statements may be.
             for statement in (*getattr(node, "body", ()), *getattr(node, "finalbody", ())):
                 if isinstance(statement, ast.stmt) and not isinstance(node, ast.ClassDef):
@@ -202,7 +202,7 @@ class _Finder(ast.NodeVisitor):
 
     def _local_function(self, node: ast.FunctionDef | ast.Lambda, body: list[Any]) -> None:
         if node.args.vararg is not None or node.args.kwarg is not None or node.args.kwonlyargs:
-            self._told(node, PARAMETERS_OF_LOCAL)
+            self._describe(node, PARAMETERS_OF_LOCAL)
         if getattr(node, "type_params", []):  # since Python 3.12
             self._add(
                 node, "type-parameters", "a local function in a kernel cannot have type parameters: leave them out"
@@ -257,7 +257,7 @@ class _Finder(ast.NodeVisitor):
                 self._add(node, "module-attribute", f"module {spelled} has no {attribute!r} in a kernel{meant}")
                 return
             if value is MISSING:
-                self._told(node, no_constant(spelled, attribute))
+                self._describe(node, no_constant(spelled, attribute))
                 return
             name = f"{spelled}.{attribute}"
         if not is_kernel_value(value):
@@ -274,7 +274,7 @@ class _Finder(ast.NodeVisitor):
 
     def visit_List(self, node: ast.List) -> None:
         if isinstance(node.ctx, ast.Load):
-            self._told(node, _LIST)
+            self._describe(node, _LIST)
         else:
             self.generic_visit(node)
 
@@ -292,7 +292,7 @@ class _Finder(ast.NodeVisitor):
                 f"dtype must be a NumPy type in a kernel, got a string: write np.{node.value}",
             )
         elif isinstance(node.value, (str, bytes)):
-            self._told(node, _STRING)
+            self._describe(node, _STRING)
         elif node.value is Ellipsis:
             self._add(node, "ellipsis", f"constant Ellipsis {describe_value(...).text}")
         elif type(node.value) is int and not -(2**63) <= node.value < 2**64:
@@ -327,8 +327,8 @@ class _Finder(ast.NodeVisitor):
     def _operator(self, node: ast.AST, operation: ast.AST) -> None:
         sign = _LACKING.get(type(operation))
         if sign is not None:
-            cure = f"; write {INSTEAD_OF_OPERATORS[sign]}" if sign in INSTEAD_OF_OPERATORS else ""
-            self._add(node, "operator-unknown", f"kernels do not have operator {sign}{cure}")
+            hint = f"; write {INSTEAD_OF_OPERATORS[sign]}" if sign in INSTEAD_OF_OPERATORS else ""
+            self._add(node, "operator-unknown", f"kernels do not have operator {sign}{hint}")
 
     def visit_Call(self, node: ast.Call) -> None:
         name = node.func.id if isinstance(node.func, ast.Name) else ""
@@ -338,7 +338,7 @@ class _Finder(ast.NodeVisitor):
                     return
                 if name in _MADE_BY:
                     unknown = Finding("function-unknown", f"{name} is not a function that kernels can call")
-                    self._told(node, _MADE_BY[name] or unknown)
+                    self._describe(node, _MADE_BY[name] or unknown)
                     return
                 self._builtin(node, name)
         if self._is_number_of_text(node):
@@ -346,7 +346,7 @@ class _Finder(ast.NodeVisitor):
         path = dotted_path(node.func) if node.keywords else None
         named = named_arguments(node, resolve(self._function, path)) if path and path[0] not in self._local else None
         if named is not None:
-            self._told(node, named)
+            self._describe(node, named)
         if name in self._local_functions and any(isinstance(each, ast.Starred) for each in node.args):
             self._add(
                 node,
@@ -386,7 +386,7 @@ class _Finder(ast.NodeVisitor):
         """Look at how a function of Python's own is called."""
         named = named_arguments(node, getattr(builtins, name), name)
         if named is not None:
-            self._told(node, named)
+            self._describe(node, named)
         if name == "pow" and len(node.args) > 2:
             self._add(
                 node,

@@ -86,7 +86,7 @@ class Bound:
     values: list[Any] = field(default_factory=list)
     arrays: dict[str, np.ndarray[Any, Any]] = field(default_factory=dict)
     local_arrays: list[np.ndarray[Any, Any]] = field(default_factory=list)
-    trail: ShadowMemory | None = None
+    shadow: ShadowMemory | None = None
     local_trail: ShadowMemory | None = None
     usm: dict[int, HostCopy] = field(default_factory=dict)
     recorder: TraceRecorder | None = None
@@ -114,14 +114,14 @@ class Bound:
     @property
     def elements_tracked(self) -> int:
         """Distinct elements of global memory whose accesses were recorded in the last run."""
-        return 0 if self.trail is None else self.trail.touched
+        return 0 if self.shadow is None else self.shadow.touched
 
     def changes(self) -> int:
         """Return how often shared memory was changed; another number each time where that is not recorded."""
-        if self.trail is None or self.local_trail is None:
+        if self.shadow is None or self.local_trail is None:
             self._unrecorded += 1
             return self._unrecorded
-        return self.trail.changes + self.local_trail.changes
+        return self.shadow.changes + self.local_trail.changes
 
     def snapshot(self) -> dict[str, np.ndarray[Any, Any]]:
         """Return copies of the arrays in global memory."""
@@ -138,25 +138,25 @@ class Bound:
         self.clock.restart()
         if self.local_trail is not None:
             self.local_trail.initialised = set()
-        for trail in (self.trail, self.local_trail):
-            if trail is not None:
-                trail.clear()
+        for shadow in (self.shadow, self.local_trail):
+            if shadow is not None:
+                shadow.clear()
         if self.ordering is not None:
             self.ordering.restart()
 
     def pass_grid_barrier(self) -> None:
         """Forget the accesses so far: they are all ordered before what comes."""
-        for trail in (self.trail, self.local_trail):
-            if trail is not None:
-                trail.initialised = trail.initialised | trail.writes.keys()
-                trail.clear()
+        for shadow in (self.shadow, self.local_trail):
+            if shadow is not None:
+                shadow.initialised = shadow.initialised | shadow.writes.keys()
+                shadow.clear()
         if self.ordering is not None:
             self.ordering.restart()
 
     def notes(self) -> list[str]:
         """Return what was found and is no error."""
-        trails = [trail for trail in (self.trail, self.local_trail) if trail is not None]
-        return [note for trail in trails for note in trail.notes.values()]
+        shadows = [shadow for shadow in (self.shadow, self.local_trail) if shadow is not None]
+        return [note for shadow in shadows for note in shadow.notes.values()]
 
     def copy_back(self) -> None:
         """Write what changed of unified shared memory back to where it came from."""
@@ -250,17 +250,17 @@ class _Binder:
         if orders_memory and (races or unwritten):
             bound.ordering = HappensBefore(clock)
         if races or self._unwritten is not None:
-            bound.trail = self._trail("global", races, self._unwritten is not None)
+            bound.shadow = self._shadow("global", races, self._unwritten is not None)
         if races or unwritten:
-            bound.local_trail = self._trail("local", races, unwritten)
+            bound.local_trail = self._shadow("local", races, unwritten)
 
     def recall_written(self) -> None:
         """Tell the record of global memory what is marked, and what earlier launches wrote."""
-        if self._unwritten is not None and self.bound.trail is not None:
-            self.bound.trail.initialised = self._unwritten.written_before(self.bound.usm.values())
-            self.bound.trail.marked = self._unwritten.marked_in(self.bound.usm.values())
+        if self._unwritten is not None and self.bound.shadow is not None:
+            self.bound.shadow.initialised = self._unwritten.written_before(self.bound.usm.values())
+            self.bound.shadow.marked = self._unwritten.marked_in(self.bound.usm.values())
 
-    def _trail(self, space: str, finds_races: bool, finds_unwritten: bool) -> ShadowMemory:
+    def _shadow(self, space: str, finds_races: bool, finds_unwritten: bool) -> ShadowMemory:
         if self.bound.ordering is None:
             return ShadowMemory(self._clock, space, finds_races, finds_unwritten)
         return HappensBeforeShadowMemory(self._clock, space, finds_races, finds_unwritten, self.bound.ordering)
@@ -291,15 +291,15 @@ class _Binder:
         elif isinstance(value, (float, complex)):
             self.bound.has_floats = True
         elif not self._dialect.is_value(value):
-            cure = ": pass its value" if isinstance(value, Enum) else ""
+            hint = ": pass its value" if isinstance(value, Enum) else ""
             raise DtypeError(
-                f"argument `{name}` must be {_KINDS}, got {short_repr(value)} of type {type(value).__name__}{cure}",
+                f"argument `{name}` must be {_KINDS}, got {short_repr(value)} of type {type(value).__name__}{hint}",
                 code="argument-type",
             )
 
     def _inspect_dtype(self, name: str, dtype: np.dtype[Any]) -> None:
         if not self._dialect.is_dtype(dtype):
-            cure = (
+            hint = (
                 "convert it with astype"
                 if dtype.names is None
                 else f"pass its fields, {name}[{dtype.names[0]!r}] first"
@@ -307,7 +307,7 @@ class _Binder:
             raise DtypeError(
                 f"dtype of argument `{name}` must be bool, an integer, float16 to float64 or complex, in "
                 "native "
-                f"byte order, got {short_repr(dtype)}: {cure}",
+                f"byte order, got {short_repr(dtype)}: {hint}",
                 code="argument-dtype",
             )
         self.bound.has_floats |= dtype.kind in "fc"
@@ -357,14 +357,14 @@ class _Binder:
             self.bound.local_arrays.append(array)
             return self._viewed(array, name, self.bound.local_trail, array.itemsize)
         if isinstance(value, np.ndarray):
-            return self._viewed(value.view(np.ndarray), name, self.bound.trail, self.granule)
+            return self._viewed(value.view(np.ndarray), name, self.bound.shadow, self.granule)
         if id(value) in self.bound.usm:
             is_marked = self._unwritten is not None and self._unwritten.holds_usm(value)
-            return self._viewed(self.bound.usm[id(value)].host, name, self.bound.trail, self.granule, is_marked)
+            return self._viewed(self.bound.usm[id(value)].host, name, self.bound.shadow, self.granule, is_marked)
         return value
 
     def _viewed(
-        self, array: np.ndarray[Any, Any], name: str, trail: ShadowMemory | None, granule: int, is_marked: bool = False
+        self, array: np.ndarray[Any, Any], name: str, shadow: ShadowMemory | None, granule: int, is_marked: bool = False
     ) -> Any:
         bound = self.bound
         if name in bound.unwritable:
@@ -372,7 +372,7 @@ class _Binder:
             array.flags.writeable = False  # `launch` says of a store whose it is, and why
         is_local = any(array is local for local in bound.local_arrays)
         starts_unwritten = is_marked or is_local or (self._unwritten is not None and self._unwritten.holds(array))
-        places = (name, self._clock, trail, bound.has_bounds, granule, bound.has_fp64)
+        places = (name, self._clock, shadow, bound.has_bounds, granule, bound.has_fp64)
         space = "local" if is_local else "global"
         if bound.recorder is not None:
             return self._dialect.traced_view(self._clock)(array, *places, space, starts_unwritten).trace(bound.recorder)

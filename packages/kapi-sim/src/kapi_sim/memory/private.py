@@ -55,8 +55,8 @@ class PrivateArrays:
         else:
             array = np.empty(extents, kind)
             poison(array)
-        trail = PrivateShadowMemory(bound.clock) if bound.finds_unwritten and not fill_zeros else None
-        places = (array, name, bound.clock, trail, bound.has_bounds, kind.itemsize, bound.has_fp64, "private")
+        shadow = PrivateShadowMemory(bound.clock) if bound.finds_unwritten and not fill_zeros else None
+        places = (array, name, bound.clock, shadow, bound.has_bounds, kind.itemsize, bound.has_fp64, "private")
         if bound.recorder is not None:
             from kapi_sim.memory.recorder import TracedView
 

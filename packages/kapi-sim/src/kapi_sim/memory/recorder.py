@@ -11,7 +11,7 @@ import numpy as np
 
 from kapi_sim.errors import DataRaceError
 from kapi_sim.items.schedule_state import ScheduleState
-from kapi_sim.language.source import line_of, place_of
+from kapi_sim.language.source import line_of, location_of
 from kapi_sim.memory.views import View
 from kapi_sim.numbers.arithmetic import stored_integer
 from kapi_sim.tracing.record import MOST_CELLS, Launch, TracedArray, TracedEvent, TracedFailure, plain
@@ -113,7 +113,7 @@ class TraceRecorder:
             code = frame.f_code
             site = launch.site(code.co_filename, code.co_firstlineno, line_of(code, frame.f_lasti))
             # An instruction that Python specialises after some runs is at another offset from then on.
-            place = (code, kind, place_of(code, frame.f_lasti))
+            place = (code, kind, location_of(code, frame.f_lasti))
             known = self._instructions[key] = (site, self._places.setdefault(place, len(self._places)))
         launch.add(TracedEvent(kind, self._clock.uid, self._phase, known[0], array, element, plain(value), known[1]))
 
@@ -163,7 +163,7 @@ class TracedView(View):
             array,
             name,
             self._clock,
-            self._trail,
+            self._shadow,
             self._has_bounds,
             self._granule,
             self._has_fp64,

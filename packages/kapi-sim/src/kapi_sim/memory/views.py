@@ -30,7 +30,7 @@ _WIDE = (np.float64, np.complex128)
 _COMPLEX = (complex, np.complex64, np.complex128)
 _NUMBERS = (int, float, complex, np.generic)
 _WORK_ITEMS = (Item, NdItem, Group, SubGroup)  # NumPy refuses these, which `items.misuse` tells
-_MOST_SHOWN = 64
+MAX_SHOWN = 64
 """Elements of an array that a debugger is shown; of a larger one, the first and last few."""
 _getframe = sys._getframe
 
@@ -89,9 +89,9 @@ class View:
         "_is_matrix",
         "_is_vector",
         "_length",
+        "_shadow",
         "_span",
         "_stride",
-        "_trail",
         "_width",
         "_width_stride",
         "kind",
@@ -106,7 +106,7 @@ class View:
         array: np.ndarray[Any, Any],
         name: str,
         clock: ScheduleState,
-        trail: ShadowMemory | PrivateShadowMemory | None,
+        shadow: ShadowMemory | PrivateShadowMemory | None,
         has_bounds: bool,
         granule: int,
         has_fp64: bool = True,
@@ -116,7 +116,7 @@ class View:
         self._array = array
         self._base: int = array.__array_interface__["data"][0]
         self._clock = clock
-        self._trail = trail
+        self._shadow = shadow
         self._has_bounds = has_bounds
         self._granule = granule
         self._has_fp64 = has_fp64
@@ -190,7 +190,7 @@ class View:
         )
 
     def __array__(self, *args: object, **kwargs: object) -> np.ndarray[Any, Any]:
-        self._fail_whole()
+        self._fail_on_array()
 
     def element(self, index: Any, frame: FrameType) -> tuple[int, Any]:
         """Return address and index of one element that an atomic operation is to use.
@@ -231,11 +231,11 @@ class View:
         scope: int,
     ) -> None:
         """Record an atomic operation on one element."""
-        trail = self._trail
-        if isinstance(trail, HappensBeforeShadowMemory):
+        shadow = self._shadow
+        if isinstance(shadow, HappensBeforeShadowMemory):
             for offset in range(self._span):
-                trail.note_atomic(address + offset, self, index, frame, reads, writes, changes, order, scope)
-        elif trail is not None:
+                shadow.note_atomic(address + offset, self, index, frame, reads, writes, changes, order, scope)
+        elif shadow is not None:
             raise KernelCompilationError(
                 "AtomicRef must be called by its own name, got a call through a variable: write `kapi.AtomicRef(...)`",
                 code="atomic-by-variable",
@@ -259,7 +259,7 @@ class View:
         return self._array[index]
 
     def __repr__(self) -> str:
-        values = np.array2string(self._array, threshold=_MOST_SHOWN, prefix=" " * len(self.name))
+        values = np.array2string(self._array, threshold=MAX_SHOWN, prefix=" " * len(self.name))
         return f"<{self.name}: array of shape {self.shape}, {self.dtype}: {values}>"
 
     def __getitem__(self, index: Any) -> Any:
@@ -273,15 +273,15 @@ class View:
             address = self._base + i * self._stride + j * self._width_stride
         else:
             return self._get(index, _getframe(1))
-        trail = self._trail
-        if trail is not None:
+        shadow = self._shadow
+        if shadow is not None:
             frame = _getframe(1)
             # What is evaluated at a debugger's prompt is no access of the work-item.
             if frame.f_code.co_name != "<module>":
-                trail.note_read(address, self, index, frame)
+                shadow.note_read(address, self, index, frame)
                 if self._span > 1:
                     for offset in range(1, self._span):
-                        trail.note_read(address + offset, self, index, frame)
+                        shadow.note_read(address + offset, self, index, frame)
         return self._array[index]
 
     def __setitem__(self, index: Any, value: Any) -> None:
@@ -329,28 +329,28 @@ class View:
             value = stored_integer(value, self._array.dtype)
         if not self._has_fp64 and value.__class__ in _WIDE:
             fail_wide(spell(self.name, index), value, self._clock, self._site(frame))
-        trail = self._trail
-        if trail is None:
+        shadow = self._shadow
+        if shadow is None:
             self._array[index] = value
             return
         if self._span == 1:
-            equal = trail.note_write(address, self, index, frame, value)
+            equal = shadow.note_write(address, self, index, frame, value)
         else:
-            equal = self._note_bytes(trail, address, index, frame, value)
+            equal = self._note_bytes(shadow, address, index, frame, value)
         self._array[index] = value
         if equal is not None:
-            assert isinstance(trail, ShadowMemory)  # private memory has no races
-            trail.note_benign(equal, self, index, frame)
+            assert isinstance(shadow, ShadowMemory)  # private memory has no races
+            shadow.note_benign(equal, self, index, frame)
 
     def _note_bytes(
-        self, trail: ShadowMemory | PrivateShadowMemory, address: int, index: Any, frame: FrameType, value: Any
+        self, shadow: ShadowMemory | PrivateShadowMemory, address: int, index: Any, frame: FrameType, value: Any
     ) -> Record | None:
         """Record a write byte by byte, for the element overlaps others in part."""
         stored = np.empty((), self._array.dtype)
         stored[()] = value
         equal = None
         for offset, byte in enumerate(stored.tobytes()):
-            equal = trail.note_write(address + offset, self, index, frame, bytes((byte,))) or equal
+            equal = shadow.note_write(address + offset, self, index, frame, bytes((byte,))) or equal
         return equal
 
     def _get(self, index: Any, frame: FrameType) -> Any:
@@ -363,12 +363,12 @@ class View:
             if found is None:
                 return self._part(index, frame)
             address, index = found
-        trail = self._trail
+        shadow = self._shadow
         # What is evaluated at a debugger's prompt is no access of the work-item.
-        if trail is not None and frame.f_code.co_name != "<module>":
-            trail.note_read(address, self, index, frame)
+        if shadow is not None and frame.f_code.co_name != "<module>":
+            shadow.note_read(address, self, index, frame)
             for offset in range(1, self._span):
-                trail.note_read(address + offset, self, index, frame)
+                shadow.note_read(address + offset, self, index, frame)
         return self._array[index]
 
     def _site(self, frame: FrameType) -> Site:
@@ -417,7 +417,7 @@ class View:
             array,
             name,
             self._clock,
-            self._trail,
+            self._shadow,
             self._has_bounds,
             self._granule,
             self._has_fp64,
@@ -432,7 +432,7 @@ class View:
                 self._outside(index, axis, int(component), frame)
         return self._like(self._array[index], spell(self.name, index))
 
-    def _fail_whole(self, *_: object) -> NoReturn:
+    def _fail_on_array(self, *_: object) -> NoReturn:
         raise DtypeError(
             f"`{self.name}` must be used element by element in a kernel, got the whole array as a value "
             f"at {self._site(users_frame(_getframe(1)))}: loop over its elements",
@@ -441,13 +441,15 @@ class View:
 
     # An array has no value of its own: Python would compare identities, or speak of this class.
     __hash__ = object.__hash__
-    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _fail_whole
-    __add__ = __sub__ = __mul__ = __truediv__ = __floordiv__ = __mod__ = __divmod__ = __pow__ = __matmul__ = _fail_whole
-    __radd__ = __rsub__ = __rmul__ = __rtruediv__ = __rfloordiv__ = __rmod__ = __rdivmod__ = __rpow__ = _fail_whole
-    __rmatmul__ = __lshift__ = __rlshift__ = __rshift__ = __rrshift__ = _fail_whole
-    __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = _fail_whole
-    __neg__ = __pos__ = __abs__ = __invert__ = __round__ = _fail_whole
-    __int__ = __float__ = __complex__ = _fail_whole
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _fail_on_array
+    __add__ = __sub__ = __mul__ = __truediv__ = __floordiv__ = __mod__ = __divmod__ = __pow__ = __matmul__ = (
+        _fail_on_array
+    )
+    __radd__ = __rsub__ = __rmul__ = __rtruediv__ = __rfloordiv__ = __rmod__ = __rdivmod__ = __rpow__ = _fail_on_array
+    __rmatmul__ = __lshift__ = __rlshift__ = __rshift__ = __rrshift__ = _fail_on_array
+    __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = _fail_on_array
+    __neg__ = __pos__ = __abs__ = __invert__ = __round__ = _fail_on_array
+    __int__ = __float__ = __complex__ = _fail_on_array
 
     def _takes_text(self, value: object) -> bool:
         # numba.cuda's arrays may hold texts; kapi's own launches refuse such arrays.

@@ -94,7 +94,7 @@ def spin(loop: Loop, is_long: bool) -> NoReturn:
     raise SpinningError(loop, has_come_round=not is_long)
 
 
-def counted(bound: Bound, turns: range, loop: Loop, idles: bool) -> Iterable[int]:
+def counted(bound: Bound, iterations: range, loop: Loop, idles: bool) -> Iterable[int]:
     """Return `turns`, counted if they are more than any kernel is meant to run.
 
     Parameters
@@ -109,19 +109,19 @@ def counted(bound: Bound, turns: range, loop: Loop, idles: bool) -> Iterable[int
         Whether turns without any change are all alike.
     """
     most = bound.spin_limit * RANGE_ITERATIONS
-    is_endless = bool(turns[most:])
-    if (idles and turns[IDLE_ITERATIONS:] and (is_endless or bound.is_second_look)) or (
-        bound.is_second_look and turns[_INSPECTED:]
+    is_endless = bool(iterations[most:])
+    if (idles and iterations[IDLE_ITERATIONS:] and (is_endless or bound.is_second_look)) or (
+        bound.is_second_look and iterations[_INSPECTED:]
     ):
-        return _watched(bound, turns[:most], loop, idles, is_endless)
-    return _given_up(turns[:most], loop) if is_endless else turns
+        return _watched(bound, iterations[:most], loop, idles, is_endless)
+    return _given_up(iterations[:most], loop) if is_endless else iterations
 
 
-def _watched(bound: Bound, turns: range, loop: Loop, idles: bool, is_endless: bool) -> Iterator[int]:
+def _watched(bound: Bound, iterations: range, loop: Loop, idles: bool, is_endless: bool) -> Iterator[int]:
     idle, seen = 0, -1
-    for turn in turns:
+    for turn in iterations:
         yield turn
-        if bound.is_second_look and turn - turns[0] == _INSPECTED * turns.step:
+        if bound.is_second_look and turn - iterations[0] == _INSPECTED * iterations.step:
             raise BoundedWaitError
         if not idles:
             continue
@@ -134,12 +134,12 @@ def _watched(bound: Bound, turns: range, loop: Loop, idles: bool, is_endless: bo
         raise SpinningError(loop, RANGE_ITERATIONS)
 
 
-def _given_up(turns: range, loop: Loop) -> Iterator[int]:
-    yield from turns
+def _given_up(iterations: range, loop: Loop) -> Iterator[int]:
+    yield from iterations
     raise SpinningError(loop, RANGE_ITERATIONS)
 
 
-def waiting_for_another_group(bound: Bound, heard: list[CrossGroupReads]) -> DeadlockError:
+def waiting_for_another_group(bound: Bound, observed: list[CrossGroupReads]) -> DeadlockError:
     """Return the error for a loop that ended because another work-group had run, and does not end without.
 
     Parameters
@@ -153,11 +153,11 @@ def waiting_for_another_group(bound: Bound, heard: list[CrossGroupReads]) -> Dea
     loops = bound.stuck
     here = [
         each
-        for each in heard
+        for each in observed
         for file, first, last in loops
         if each[0][2].co_filename == file and first <= line_of(each[0][2], each[0][3]) <= last
     ]
-    read, write = (here or heard)[-1]
+    read, write = (here or observed)[-1]
     if isinstance(clock.space, NdRange):
         whose, who = "work-group", "no work-group can wait for another one"
     else:
@@ -204,18 +204,18 @@ def deadlock(
         lines.append(f"  and {len(spinning) - _MOST_NAMED} more work-items turn in loops")
     lines += [f"  {line}" for line in others]
     if isinstance(clock.space, NdRange):
-        cure = "work-items must not wait for each other in a loop, and no work-group can wait for another one: "
-        cure += "use a `group_barrier` within a group, two launches between groups"
+        hint = "work-items must not wait for each other in a loop, and no work-group can wait for another one: "
+        hint += "use a `group_barrier` within a group, two launches between groups"
     else:
-        cure = "no work-item of a Range launch can wait for another one: split the work into two launches"
+        hint = "no work-item of a Range launch can wait for another one: split the work into two launches"
     if has_come_round:
         code, why = "loop-without-change", "comes round to where it was, and nothing was written"
     else:
         code, why = "endless-loop", f"takes more than {bound.spin_limit * factor} turns, and no other work-item ends it"
-        cure += "\n  if the loop does end, allow it more turns with simulation(spin_limit=...)"
+        hint += "\n  if the loop does end, allow it more turns with simulation(spin_limit=...)"
     bound.stuck = list(spinning.values())
     return DeadlockError(
-        f"a loop does not end: it {why}\n" + "\n".join(lines) + f"\n  {cure}",
+        f"a loop does not end: it {why}\n" + "\n".join(lines) + f"\n  {hint}",
         code=code,
     )
 
@@ -223,15 +223,15 @@ def deadlock(
 def _waits(bound: Bound, uid: int, loop: Loop) -> list[str]:
     """Say what the loop reads, as far as accesses were recorded."""
     found: dict[tuple[int, str], str] = {}
-    for trail in (bound.trail, bound.local_trail):
-        if trail is not None:
-            _collect(trail, uid, loop, found)
+    for shadow in (bound.shadow, bound.local_trail):
+        if shadow is not None:
+            _collect(shadow, uid, loop, found)
     return list(found.values())[:_MOST_NAMED]
 
 
-def _collect(trail: ShadowMemory, uid: int, loop: Loop, found: dict[tuple[int, str], str]) -> None:
+def _collect(shadow: ShadowMemory, uid: int, loop: Loop, found: dict[tuple[int, str], str]) -> None:
     file, first, last = loop
-    for address, access in trail.recorded_reads():
+    for address, access in shadow.recorded_reads():
         if access[2].co_filename != file:
             continue
         line = line_of(access[2], access[3])
@@ -239,8 +239,8 @@ def _collect(trail: ShadowMemory, uid: int, loop: Loop, found: dict[tuple[int, s
         if not first <= line <= last:
             continue
         array, index = access[4], access[5]
-        write = trail.writes.get(address)
-        by = "which no work-item wrote" if write is None else f"last written by {trail.clock.describe(write[0])}"
+        write = shadow.writes.get(address)
+        by = "which no work-item wrote" if write is None else f"last written by {shadow.clock.describe(write[0])}"
         found.setdefault(
             (line, spell(array.name, index)),
             f"it waits for {spell(array.name, index)} at line {line}, which is {array.peek(index)}, {by}",

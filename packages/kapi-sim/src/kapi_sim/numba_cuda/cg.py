@@ -16,7 +16,7 @@ __all__ = ["GridGroup", "grid_sync", "this_grid"]
 class GridSync(CudaConverging):
     """``this_grid().sync()``."""
 
-    def meet(self, place: tuple[Any, ...], *args: Any, **named: Any) -> Yielded:
+    def arrive(self, place: tuple[Any, ...], *args: Any, **named: Any) -> Yielded:
         return place, GRID, int(MemoryScope.DEVICE), self
 
 

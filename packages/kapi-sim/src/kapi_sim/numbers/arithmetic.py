@@ -258,12 +258,12 @@ def conversion(kind: type[Any]) -> Callable[[Any], Any]:
             raise TypeError(f"argument of {kind.__name__}() must be a real number, got {short_repr(value)}: use .real")
         return kind(value)
 
-    def whole(value: Any) -> Any:
+    def count(value: Any) -> Any:
         if value.__class__ in _COMPLEX:
             return real(value)
         return checked_ring(kind(saturated(value, dtype)))
 
-    return whole if dtype.kind in "iu" else real
+    return count if dtype.kind in "iu" else real
 
 
 def complex_of_parts(real: Any, imag: Any) -> complex:

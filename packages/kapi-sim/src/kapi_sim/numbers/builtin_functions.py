@@ -27,7 +27,7 @@ _MOST_DIGITS = 400
 """No number is rounded any further, or less, by more digits."""
 MAX_ITERATIONS_ = 2**40
 """No loop has as many turns."""
-_WHOLE_DIGITS = 20
+_INTEGRAL_DIGITS = 20
 """The digits that a number of 64 bits may have."""
 
 
@@ -47,7 +47,7 @@ def _round(number: Any, ndigits: Any = None) -> Any:
     digits = max(-_MOST_DIGITS, min(operator.index(ndigits), _MOST_DIGITS))
     if isinstance(number, np.integer):
         # NumPy does it in floats, which have not all digits of 64 bits.
-        whole = round(int(number), max(digits, -_WHOLE_DIGITS))
+        whole = round(int(number), max(digits, -_INTEGRAL_DIGITS))
         return np.uint64(whole % 2**64).astype(number.dtype)
     if type(number) is float:
         # Scaled, rounded and scaled back, as NumPy does it: a device has no decimal digits to round to.

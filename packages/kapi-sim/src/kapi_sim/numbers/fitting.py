@@ -45,7 +45,7 @@ _SMALLEST_RANGE = range(128)
 
 _OF_A_CONSTANT = ("RESUME", "LOAD_CONST", "LOAD_SMALL_INT", "RETURN_VALUE", "RETURN_CONST")
 
-Place = tuple[int, int]
+Position = tuple[int, int]
 
 
 def check_literals_fit(value: Any, lowest: int, highest: int) -> Any:

@@ -116,14 +116,14 @@ def _of_two_numbers(function: Callable[..., Any], name: str) -> Callable[..., An
     return of_two
 
 
-def _whole(value: Any) -> int:
+def _integral(value: Any) -> int:
     """An integer as Python's; a float is none, even a whole one."""
     if not isinstance(value, _INTEGERS):
         raise TypeError(f"argument must be an integer, got {short_repr(value)}: write int(...)")
     return int(value)
 
 
-def _met(kind: type, numbers: tuple[Any, ...]) -> Any:
+def _common(kind: type, numbers: tuple[Any, ...]) -> Any:
     """Numbers of which Python's have taken the float type of the strong ones, as in NumPy's own functions."""
     if len(numbers) == 1 or kind is float or kind is np.float64:
         return numbers
@@ -182,7 +182,7 @@ def _function_of(row: Intrinsic, module: ModuleType) -> Callable[..., Any]:
 
     def of_floats(*numbers: Any) -> Any:
         kind = part_of(*numbers)
-        return _plain(kind, caught(*_met(kind, numbers)))
+        return _plain(kind, caught(*_common(kind, numbers)))
 
     def fused(*numbers: Any) -> Any:
         # The bound is no error at all, so a weak number has to become what it is on a device first.
@@ -191,16 +191,16 @@ def _function_of(row: Intrinsic, module: ModuleType) -> Callable[..., Any]:
         return _plain(kind, caught(x, y, z) if kind in (float, np.float64) else fused_to_odd(x, y, z))
 
     def scaled(x: Any, i: Any) -> Any:
-        return _plain(_common_float(x), caught(x, _whole(i)))
+        return _plain(_common_float(x), caught(x, _integral(i)))
 
-    def of_places(*numbers: Any) -> Any:
+    def on_positions(*numbers: Any) -> Any:
         # Which floats are neighbours is a question of their type.
         kind = _common_float(*numbers)
         places = (_plain(np.float64 if kind is float else kind, number) for number in numbers)
         return _plain(kind, _PLACES[row.name](*places))
 
     def of_complex(*numbers: Any) -> Any:
-        return _plain(_common_complex(*numbers), caught(*_met(_common_float(*numbers), numbers)))
+        return _plain(_common_complex(*numbers), caught(*_common(_common_float(*numbers), numbers)))
 
     def of_two(*numbers: Any) -> Any:
         kind = part_of(*numbers)
@@ -208,7 +208,7 @@ def _function_of(row: Intrinsic, module: ModuleType) -> Callable[..., Any]:
         return _plain(kind, first), second if words[1] == "weak int" else _plain(kind, second)
 
     def of_integers(*numbers: Any) -> Any:
-        given = [_whole(number) for number in numbers]
+        given = [_integral(number) for number in numbers]
         if is_far is not None and is_far(*given):
             raise too_wide(f"math.{row.name}({', '.join(map(short_repr, given))})")
         return checked_ring(int(function(*given)))
@@ -222,7 +222,7 @@ def _function_of(row: Intrinsic, module: ModuleType) -> Callable[..., Any]:
     elif words[0] == "weak int":
         made = to_integer if has_floats else of_integers
     else:
-        by_name = {"nextafter": of_places, "ulp": of_places, "ldexp": scaled, "fma": fused}
+        by_name = {"nextafter": on_positions, "ulp": on_positions, "ldexp": scaled, "fma": fused}
         made = of_complex if words[0] == "argument complex" else by_name.get(row.name, of_floats)
     if module is math or row.name == "rect":
         made = _real(made)

@@ -38,13 +38,13 @@ class AdversarialRerun:
     def __init__(self, bound: Bound, compiled: Compiled, run: Callable[[Order], None]) -> None:
         self._bound = bound
         self._run = run
-        trail = bound.trail
-        is_able = isinstance(trail, HappensBeforeShadowMemory) and trail.finds_races
+        shadow = bound.shadow
+        is_able = isinstance(shadow, HappensBeforeShadowMemory) and shadow.finds_races
         # A trace shows one run, and a debugger stops in one.
         is_able &= bound.recorder is None and not is_debugged()
         self._before = bound.snapshot() if is_able else None
-        if isinstance(trail, HappensBeforeShadowMemory):
-            trail.hears = is_able and compiled.waits
+        if isinstance(shadow, HappensBeforeShadowMemory):
+            shadow.observes_others = is_able and compiled.waits
 
     def look(self) -> None:
         """Run again, if the run that has just ended gives cause; leave the arrays as that run did.
@@ -56,19 +56,19 @@ class AdversarialRerun:
         Exception
             What the kernel raises then.
         """
-        bound, trail = self._bound, self._bound.trail
-        if self._before is None or not isinstance(trail, HappensBeforeShadowMemory) or bound.ordering is None:
+        bound, shadow = self._bound, self._bound.shadow
+        if self._before is None or not isinstance(shadow, HappensBeforeShadowMemory) or bound.ordering is None:
             return
-        heard = trail.heard
+        observed = shadow.observed
         is_one_sided = bound.ordering.depends_on_order()
-        if not heard and not is_one_sided:
+        if not observed and not is_one_sided:
             return
         after = bound.snapshot()
-        trails = [each for each in (trail, bound.local_trail) if each is not None]
-        kept = [each.set_aside() for each in trails]
+        shadows = [each for each in (shadow, bound.local_trail) if each is not None]
+        kept = [each.set_aside() for each in shadows]
         bound.is_second_look = True
         try:
-            for place, (group, hearings) in enumerate(heard.items(), 1):
+            for place, (group, hearings) in enumerate(observed.items(), 1):
                 # Groups are alike: of many, few are looked at.
                 if place & (place - 1) == 0:
                     self._run_alone(group, list(hearings.values()))
@@ -77,7 +77,7 @@ class AdversarialRerun:
         finally:
             bound.is_second_look = False
             bound.restore(after)
-            for each, accesses in zip(trails, kept, strict=True):
+            for each, accesses in zip(shadows, kept, strict=True):
                 each.resume(accesses)
 
     def _start(self) -> None:
@@ -85,7 +85,7 @@ class AdversarialRerun:
         self._bound.restore(self._before)
         self._bound.forget()
 
-    def _run_alone(self, group: int, heard: list[CrossGroupReads]) -> None:
+    def _run_alone(self, group: int, observed: list[CrossGroupReads]) -> None:
         self._start()
         try:
             self._run(Order(only=group))
@@ -93,7 +93,7 @@ class AdversarialRerun:
             # It goes on without the others at some time.
             return
         except DeadlockError as error:
-            raise waiting_for_another_group(self._bound, heard).with_traceback(error.__traceback__) from None
+            raise waiting_for_another_group(self._bound, observed).with_traceback(error.__traceback__) from None
         except Exception as error:
             error.add_note("found with this work-group running before all others")
             raise

@@ -132,9 +132,9 @@ def _combined(word: Callable[..., Any], values: list[Any], operator: Any, is_che
         return values
     kind, dtype = _kind(values[0])
     if kind not in row.kinds:
-        cure = "write `x != 0`" if row.kinds == "b" else "convert the value first"
+        hint = "write `x != 0`" if row.kinds == "b" else "convert the value first"
         raise DtypeError(
-            f"x of {word.__name__} must be of a type that `{row.name}` takes, got {dtype}: {cure}",
+            f"x of {word.__name__} must be of a type that `{row.name}` takes, got {dtype}: {hint}",
             code="group-operator-type",
         )
     ring = checked_ring if is_checked else wrapped_ring

@@ -424,10 +424,10 @@ class GroupRun:
                 stuck: dict[int, Loop] = {self._base + number: each[0] for number, each in self._spinning.items()}
                 self._generators[local].throw(deadlock(self._bound, stuck, others, is_stuck))
 
-    def _state(self, generator: Any, run: object, _: int, turns: int, names: tuple[str, ...] | None) -> object:
+    def _state(self, generator: Any, run: object, _: int, iterations: int, names: tuple[str, ...] | None) -> object:
         """The dependences of a work-item that spins in a loop; `None` if they are not recorded."""
         bound = self._bound
-        if bound.trail is None or bound.local_trail is None:
+        if bound.shadow is None or bound.local_trail is None:
             return None
         if not isinstance(generator, GeneratorType):
             return None
@@ -438,14 +438,14 @@ class GroupRun:
             state = {name: _held(value) for name, value in held if not name.startswith("_kapi_")}
         else:
             state = {name: _held(value) for name, value in held if name in names}
-        return run, state, bound.trail.changes, bound.local_trail.changes
+        return run, state, bound.shadow.changes, bound.local_trail.changes
 
 
 def end_phase(bound: Bound) -> None:
     """Raise for what was read, in the phase that ends, and nobody wrote."""
-    for trail in (bound.local_trail, bound.trail):
-        if trail is not None and trail.unwritten:
-            error = unwritten_read(trail)
+    for shadow in (bound.local_trail, bound.shadow):
+        if shadow is not None and shadow.unwritten:
+            error = unwritten_read(shadow)
             if error is not None:
                 raise error
 

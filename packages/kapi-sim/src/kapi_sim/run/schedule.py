@@ -133,7 +133,7 @@ class Schedule:
     def _run_groups(self, space: NdRange, shuffler: Shuffler | None) -> None:
         cluster = Cluster(space, self.clock.sub_group_size)
         clock = self.clock
-        trail = self.bound.local_trail
+        shadow = self.bound.local_trail
         recorder = self.bound.recorder
         can_wait = self.is_generator or self.on_threads
         run_group = self._group_with_barriers(cluster) if can_wait else self._group_in_a_loop(cluster)
@@ -145,10 +145,10 @@ class Schedule:
                 recorder.start_group()
             for array in self.bound.local_arrays:
                 poison(array)
-            if trail is not None:
-                trail.clear()
+            if shadow is not None:
+                shadow.clear()
                 if not waiting:
-                    trail.initialised = set()
+                    shadow.initialised = set()
             stopped = run_group(number * clock.group_size, shuffler)
             if stopped is None:
                 clock.end_group(number)

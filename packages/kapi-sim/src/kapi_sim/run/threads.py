@@ -162,7 +162,7 @@ class ThreadedItem:
             calls.append(self._convergence_site(frame))
         self.calls = tuple(reversed(calls))
         if isinstance(word, Converging):
-            self._yielded = word.meet(own, *arguments)
+            self._yielded = word.arrive(own, *arguments)
         elif is_algorithm(word):
             group, value, *others = arguments
             self._yielded = (own, group, ALGORITHM, word, value, others[0] if others else None)

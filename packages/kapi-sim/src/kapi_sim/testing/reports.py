@@ -111,7 +111,7 @@ def _check(error: KapiError, codes: tuple[str, ...], lines: tuple[str | int, ...
     text = "\n".join([str(error), *getattr(error, "__notes__", ())])
     if not found >= set(codes):
         raise AssertionError(f"error must have code {', '.join(codes)}, got {', '.join(sorted(found))}: {text}")
-    places = list(_places(text, test))
+    places = list(_locations(text, test))
     for line in lines:
         if not any(_is_at(line, *place) for place in places):
             raise AssertionError(f"message must name line {line!r}, got {text}")
@@ -122,7 +122,7 @@ def _check(error: KapiError, codes: tuple[str, ...], lines: tuple[str | int, ...
         _compare(test, Message(error.code, test.name, _stable(text.replace(f" [{error.code}]", ""), test)))
 
 
-def _places(text: str, test: Path) -> Iterator[tuple[int, str]]:
+def _locations(text: str, test: Path) -> Iterator[tuple[int, str]]:
     """The places that a message names, each with its number and its source, where either can be had."""
     for found in re.finditer(r"([^\s`'\"(]+):(\d+)(?:: `([^`\n]*)`)?", text):
         name, number, shown = found[1], int(found[2]), found[3]

@@ -248,7 +248,7 @@ def _access(launch: Launch, event: TracedEvent, x: float, y: float) -> str:
     line = launch.sites[event.site][2]
     is_ = ", then" if event.kind == "atomic" else " ="
     title = f"{launch.describe(event.item)} {verb} {_element(launch, event)}{is_} {event.value}, line {line}"
-    index = ",".join(map(str, array.place(event.element)))
+    index = ",".join(map(str, array.slot(event.element)))
     name = array.name if len(array.name + index) <= _MOST_LETTERS else array.name[:3] + "."
     # As in the kernel where the name alone would not tell that it is an index.
     label = f"{name}{index}" if len(array.shape) == 1 else f"{name[:3]}[{index}]"

@@ -30,7 +30,7 @@ _WORDS = {
     "whose": " of the work-item that runs",
 }
 """What the page says of work-items and their groups, before it is put into the words of the kernel's dialect."""
-MOST_SHOWN = 1024
+MAX_SHOWN = 1024
 """Cells shown of one array."""
 
 
@@ -123,11 +123,11 @@ def _array(launch: Launch, number: int) -> dict[str, Any]:
     size = 1
     for extent in array.shape:
         size *= extent
-    if size <= MOST_SHOWN:
+    if size <= MAX_SHOWN:
         cells = list(range(size))
     else:
         touched = sorted({event.element for event in launch.events if event.array == number})
-        cells = touched[:MOST_SHOWN]
+        cells = touched[:MAX_SHOWN]
     initial = None if array.initial is None else [_value(array.initial[cell]) for cell in cells]
     return {
         "name": array.name,

@@ -91,9 +91,9 @@ class TracedArray:
 
     def spell(self, element: int) -> str:
         """Return an element as a kernel writes it, such as ``tile[2, 0]``."""
-        return f"{self.name}[{', '.join(map(str, self.place(element))) or '()'}]"
+        return f"{self.name}[{', '.join(map(str, self.slot(element))) or '()'}]"
 
-    def place(self, element: int) -> tuple[int, ...]:
+    def slot(self, element: int) -> tuple[int, ...]:
         """Return the indices of an element."""
         index = []
         for extent in reversed(self.shape):

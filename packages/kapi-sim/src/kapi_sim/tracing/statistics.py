@@ -130,7 +130,7 @@ def line_statistics(launch: Launch) -> list[LineStatistics]:
             counts[event.kind][event.site] += 1
             sizes[event.site] += launch.arrays[event.array].itemsize
     active = _active(launch)
-    stretches, turns, together = _together(launch)
+    stretches, iterations, together = _together(launch)
     order = sorted(range(len(launch.sites)), key=lambda number: launch.sites[number])
     return [
         LineStatistics(
@@ -142,7 +142,7 @@ def line_statistics(launch: Launch) -> list[LineStatistics]:
             counts["atomic"][n],
             sizes[n],
             _mean(stretches.get(n, [])),
-            _mean(turns.get(n, [])),
+            _mean(iterations.get(n, [])),
             _mean(together.get(n, [])),
         )
         for n in order
@@ -188,7 +188,7 @@ def _together(launch: Launch) -> tuple[dict[int, list[int]], dict[int, list[int]
             turn = seen[event.instruction, event.item] = seen[event.instruction, event.item] + 1
             accesses[event.instruction, _sub_group(launch, event.item)[0], turn, event.array].append(event)
     stretches: dict[int, list[int]] = defaultdict(list)
-    turns: dict[int, list[int]] = defaultdict(list)
+    iterations: dict[int, list[int]] = defaultdict(list)
     together: dict[int, list[int]] = defaultdict(list)
     for events in accesses.values():
         array = launch.arrays[events[0].array]
@@ -198,5 +198,5 @@ def _together(launch: Launch) -> tuple[dict[int, list[int]], dict[int, list[int]
         elif array.space == "global":
             stretches[events[0].site].append(segments(elements))
         elif array.space == "local":
-            turns[events[0].site].append(bank_conflict(elements, array.itemsize))
-    return stretches, turns, together
+            iterations[events[0].site].append(bank_conflict(elements, array.itemsize))
+    return stretches, iterations, together

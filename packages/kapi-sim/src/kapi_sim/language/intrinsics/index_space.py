@@ -64,9 +64,9 @@ class Range(tuple[int, ...]):
             values = tuple(operator.index(extent) for extent in extents)
         except _NO_INDEX:
             is_shape = len(extents) == 1 and isinstance(extents[0], (tuple, list))
-            cure = f"; write Range(*{extents[0]})" if is_shape else ""
+            hint = f"; write Range(*{extents[0]})" if is_shape else ""
             raise LimitError(
-                f"extents of a Range must be integers of at least 0, got {short_repr(extents)}{cure}",
+                f"extents of a Range must be integers of at least 0, got {short_repr(extents)}{hint}",
                 code="range-extent",
             ) from None
         if min(values) < 0:
@@ -158,25 +158,25 @@ round the global range up to 128 and guard the kernel with `if i < n` [local-ran
 
     def __init__(self, global_range: Any, local_range: Any) -> None:
         __tracebackhide__ = True  # pytest shows the user's line, not this
-        whole = as_range(global_range, "global_range")
+        range_ = as_range(global_range, "global_range")
         local = as_range(local_range, "local_range")
-        if whole.ndim != local.ndim:
+        if range_.ndim != local.ndim:
             raise LimitError(
                 "local_range must have as many dimensions as global_range, "
-                f"got {local.ndim} and {whole.ndim}: {tuple(local)} and {tuple(whole)}",
+                f"got {local.ndim} and {range_.ndim}: {tuple(local)} and {tuple(range_)}",
                 code="local-range-dimensions",
             )
         if 0 in local:
             raise LimitError(
                 f"extents of local_range must be at least 1, got {tuple(local)}", code="local-range-extent"
             )
-        if any(g % n for g, n in zip(whole, local, strict=False)):
+        if any(g % n for g, n in zip(range_, local, strict=False)):
             raise LimitError(
-                f"local_range must divide global_range, got {_spelled(local)} and {_spelled(whole)}: "
-                + _ways_out(whole, local),
+                f"local_range must divide global_range, got {_spelled(local)} and {_spelled(range_)}: "
+                + _alternatives(range_, local),
                 code="local-range-divides",
             )
-        self._global = whole
+        self._global = range_
         self._local = local
 
     @classmethod
@@ -252,17 +252,17 @@ def _spelled(extents: tuple[int, ...]) -> str:
     return str(extents[0]) if len(extents) == 1 else str(tuple(extents))
 
 
-def _ways_out(whole: Range, local: Range) -> str:
+def _alternatives(range_: Range, local: Range) -> str:
     """Say what to write in the place of a global range that the local range does not divide."""
-    rounded = tuple(-(-g // n) * n for g, n in zip(whole, local, strict=True))
+    rounded = tuple(-(-g // n) * n for g, n in zip(range_, local, strict=True))
     rounding = f"round the global range up to {_spelled(rounded)} and guard the kernel with `if i < n`"
-    if all(n <= g for g, n in zip(whole, local, strict=True)):
+    if all(n <= g for g, n in zip(range_, local, strict=True)):
         return rounding
     # In CUDA the first number of a launch counts blocks.
-    groups, extent = _spelled(whole), _spelled(local)
+    groups, extent = _spelled(range_), _spelled(local)
     return (
         f"the global range counts work-items, not work-groups. For {groups} work-groups write "
-        f"NdRange({_spelled(_times(whole, local))}, {extent}) or NdRange.from_groups({groups}, {extent}). "
+        f"NdRange({_spelled(_times(range_, local))}, {extent}) or NdRange.from_groups({groups}, {extent}). "
         f"For {groups} work-items {rounding}"
     )
 

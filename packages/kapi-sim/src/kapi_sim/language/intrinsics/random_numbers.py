@@ -52,7 +52,7 @@ def philox(seed: int, counter: int, stream: int = 0) -> tuple[np.uint32, np.uint
     >>> [int(word) for word in philox(0, 0)]
     [1713891541, 3781805453, 3159862348, 2600524760]
     """
-    a, b, c, d = _block(_whole("seed", seed), _whole("counter", counter), _whole("stream", stream))
+    a, b, c, d = _block(_integral("seed", seed), _integral("counter", counter), _integral("stream", stream))
     return np.uint32(a), np.uint32(b), np.uint32(c), np.uint32(d)
 
 
@@ -81,7 +81,8 @@ def uniform(seed: int, counter: int, stream: int = 0, dtype: type[_Float] = np.f
     >>> print(uniform(7, 0), uniform(7, 1), uniform(7, 0, dtype=np.float64))
     0.9545971 0.40696037 0.9545971285563127
     """
-    return _of_dtype("uniform", dtype)(_whole("seed", seed), _whole("counter", counter), _whole("stream", stream))  # type: ignore[no-any-return]
+    draw = _of_dtype("uniform", dtype)
+    return draw(_integral("seed", seed), _integral("counter", counter), _integral("stream", stream))  # type: ignore[no-any-return]
 
 
 def normal(seed: int, counter: int, stream: int = 0, dtype: type[_Float] = np.float32) -> _Float:  # type: ignore[assignment]  # as above
@@ -113,7 +114,8 @@ def normal(seed: int, counter: int, stream: int = 0, dtype: type[_Float] = np.fl
     >>> bool(abs(np.mean(draws)) < 0.1), bool(abs(np.std(draws) - 1) < 0.1)
     (True, True)
     """
-    return _of_dtype("normal", dtype)(_whole("seed", seed), _whole("counter", counter), _whole("stream", stream))  # type: ignore[no-any-return]
+    draw = _of_dtype("normal", dtype)
+    return draw(_integral("seed", seed), _integral("counter", counter), _integral("stream", stream))  # type: ignore[no-any-return]
 
 
 def randint(seed: int, counter: int, low: int, high: int, stream: int = 0) -> int:
@@ -151,17 +153,17 @@ def randint(seed: int, counter: int, low: int, high: int, stream: int = 0) -> in
     low, high = _bound("low", low), _bound("high", high)
     if low >= high:
         raise ValueError(f"high must be above low, got low {low} and high {high}")
-    return _randint(_whole("seed", seed), _whole("counter", counter), low, high, _whole("stream", stream))
+    return _randint(_integral("seed", seed), _integral("counter", counter), low, high, _integral("stream", stream))
 
 
-def _whole(name: str, value: Any) -> int:
+def _integral(name: str, value: Any) -> int:
     if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
         return int(value)
     raise DtypeError(f"{name} must be an integer, got {value!r}", code="random-integer")
 
 
 def _bound(name: str, value: Any) -> int:
-    whole = _whole(name, value)
+    whole = _integral(name, value)
     if isinstance(value, np.uint64) or not -(2**63) <= whole < 2**63:
         raise DtypeError(
             f"{name} must be an integer that fits int64, got {value!r}: convert it with np.int64()",

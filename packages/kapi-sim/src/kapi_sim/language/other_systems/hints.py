@@ -66,11 +66,11 @@ def hint(path: Sequence[str]) -> str:
     >>> hint(("my_function",))
     ''
     """
-    own = _within(_OURS, path)
+    own = _is_within(_OURS, path)
     if own and own[0] in COMMON_NAMES:
         return ""
     for system in SYSTEMS:
-        rest = _within((*system.modules, *_OURS), path)
+        rest = _is_within((*system.modules, *_OURS), path)
         known = system.words if rest is None else {**system.words, **system.common_words}
         word = _word(known, path if rest is None else rest)
         if word:
@@ -98,7 +98,7 @@ def missing_name(module: str, name: str) -> AttributeError:
 def _function(path: Sequence[str]) -> str:
     """Return a word of kapi's or of Python's mathematics that was looked for in the wrong module, or in none."""
     modules = (*(module for system in SYSTEMS for module in system.modules), *_OURS, *_LIBRARIES)
-    rest = _within(modules, path)
+    rest = _is_within(modules, path)
     name, *more = path if rest is None else rest or ("",)
     if more:
         return ""
@@ -108,7 +108,7 @@ def _function(path: Sequence[str]) -> str:
     return _FUNCTIONS.get(name) or (_FUNCTIONS.get(found["name"], "") if found else "")
 
 
-def _within(modules: Sequence[str], path: Sequence[str]) -> Sequence[str] | None:
+def _is_within(modules: Sequence[str], path: Sequence[str]) -> Sequence[str] | None:
     """Return what follows a module in a path; None if the path begins with none of these."""
     for module in modules:
         parts = module.split(".")

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from types import CodeType, FrameType, FunctionType
 
-from kapi_sim.language.source import place_of
+from kapi_sim.language.source import location_of
 from kapi_sim.numba_cuda.kinds.kinds import Kind
 
 __all__ = ["CallGraph", "Followed", "calling", "taken_by"]
@@ -55,7 +55,7 @@ class CallGraph:
         return found
 
     @cached_property
-    def _is_whole(self) -> bool:
+    def _is_complete(self) -> bool:
         """Whether all calls were followed."""
         return all(None not in called for called in self._followed.values())
 
@@ -72,7 +72,7 @@ class CallGraph:
         path = self._path(frame)
         site = next(path, None)
         numbers = self._by_site.get(site, set()) if site is not None else set()
-        if not numbers or (len(numbers) == 1 and self._is_whole):
+        if not numbers or (len(numbers) == 1 and self._is_complete):
             return numbers
         callers: set[Followed | None] = {self.start}
         for each in reversed(list(path)):
@@ -86,7 +86,7 @@ class CallGraph:
         """Return the calls that run in a frame and those around it, the innermost first."""
         while frame is not None:
             if frame.f_code.co_filename in self._files:
-                yield frame.f_code.co_filename, place_of(frame.f_code, frame.f_lasti)
+                yield frame.f_code.co_filename, location_of(frame.f_code, frame.f_lasti)
             frame = frame.f_back
 
 

@@ -15,7 +15,7 @@ from kapi_sim.numba_cuda.inference.syntax import refused_statements, unset_varia
 from kapi_sim.numba_cuda.kinds.kinds import Array, Kind, Nothing, Unknown
 from kapi_sim.tracebacks import with_cell
 
-__all__ = ["looked_at", "require_compilable"]
+__all__ = ["inspected", "require_compilable"]
 
 
 def require_compilable(function: FunctionType, kinds: tuple[Kind, ...]) -> CallGraph:
@@ -38,7 +38,7 @@ def require_compilable(function: FunctionType, kinds: tuple[Kind, ...]) -> CallG
     CallGraph
         The calls of device functions in it.
     """
-    session = looked_at(function, kinds)
+    session = inspected(function, kinds)
     problems = sorted(session.problems, key=lambda each: (each.filename, each.line))
     if problems:
         raise KernelCompilationError(
@@ -49,7 +49,7 @@ def require_compilable(function: FunctionType, kinds: tuple[Kind, ...]) -> CallG
     return session.calls
 
 
-def looked_at(function: FunctionType, kinds: tuple[Kind, ...]) -> Session:
+def inspected(function: FunctionType, kinds: tuple[Kind, ...]) -> Session:
     """Return what is found of a kernel and the functions that it calls."""
     tree = parse_function(function)
     session = Session(follow)
@@ -58,14 +58,14 @@ def looked_at(function: FunctionType, kinds: tuple[Kind, ...]) -> Session:
     with session.following(function, kinds):
         refused = [*refused_statements(tree), *unset_variables(tree)]
         for line, finding in refused:
-            session.tell(function, line, finding)
+            session.report(function, line, finding)
         if not refused:
             flow = FunctionFlow(session, function, bound_names(tree), False)
             flow.result(tree, tuple(map(_of_parameter, kinds)))
             for node, kind in flow.returned:
                 if isinstance(node, ast.Return) and not isinstance(kind, (Nothing, Unknown)):
                     finding = Finding("return-value", "a kernel cannot return a value: write it to an array")
-                    session.tell(function, node.lineno, finding)
+                    session.report(function, node.lineno, finding)
     return session
 
 

@@ -91,13 +91,13 @@ class Expressions:
         self.variables: dict[str, Kind] = {}
         self._local = local
 
-    def tell(self, node: ast.AST, finding: Finding) -> None:
+    def report(self, node: ast.AST, finding: Finding) -> None:
         """Keep a problem of a part of the source."""
-        self.session.tell(self.function, getattr(node, "lineno", 0), finding)
+        self.session.report(self.function, getattr(node, "lineno", 0), finding)
 
     def problem(self, node: ast.AST, code: str, text: str) -> Kind:
         """Keep a problem, and return the type of what has none."""
-        self.tell(node, Finding(code, text))
+        self.report(node, Finding(code, text))
         return UNKNOWN
 
     def kind(self, node: ast.expr | None) -> Kind:
@@ -106,7 +106,7 @@ class Expressions:
             return NOTHING
         refused = _REFUSED.get(type(node))
         if refused is not None:
-            self.tell(node, refused)
+            self.report(node, refused)
             return UNKNOWN
         find: Callable[[Any], Kind] | None = getattr(self, f"_of_{type(node).__name__}", None)
         if find is not None:
@@ -120,7 +120,7 @@ class Expressions:
         """Return the type of an expression whose value something is done with: there are no lists."""
         kind = self.kind(node)
         if isinstance(kind, ListOf):
-            self.tell(node, _LIST)
+            self.report(node, _LIST)
             return UNKNOWN
         return kind
 
@@ -154,7 +154,7 @@ class Expressions:
                     f"variable {node.id!r} must have one type, got {found}: use two variables",
                 )
             if isinstance(found, ListOf):
-                self.tell(node, _LIST)
+                self.report(node, _LIST)
                 return UNKNOWN
             return found
         value = resolve(self.function, (node.id,))
@@ -166,7 +166,7 @@ class Expressions:
 
     def _known(self, node: ast.expr, kind: Kind | Finding) -> Kind:
         if isinstance(kind, Finding):
-            self.tell(node, kind)
+            self.report(node, kind)
             return UNKNOWN
         return kind
 
@@ -185,7 +185,7 @@ class Expressions:
                 return self.problem(node, "no-enum-member", f"{owner.name} has no {node.attr!r} in a kernel")
             return self._known(node, kind_outside(member, node.attr))
         if isinstance(owner, Text):
-            self.tell(node, _TEXT)
+            self.report(node, _TEXT)
             return UNKNOWN
         return self._known(node, attribute_kind(owner, node.attr))
 
@@ -201,7 +201,7 @@ class Expressions:
             if left.literal and right.literal:
                 return Text(f"{left.literal}{right.literal}")
         if isinstance(left, Text) or isinstance(right, Text):
-            self.tell(node, _TEXT)
+            self.report(node, _TEXT)
             return UNKNOWN
         if isinstance(left, Number) and isinstance(right, Number):
             is_literal = isinstance(node, ast.BinOp) and _is_literal(node)
@@ -296,7 +296,7 @@ class Expressions:
             return Text()
         if all(isinstance(each, ast.Constant) for each in node.values):
             return Text("".join(str(each.value) for each in node.values if isinstance(each, ast.Constant)))
-        self.tell(node, _TEXT)
+        self.report(node, _TEXT)
         return UNKNOWN
 
     def _of_Slice(self, node: ast.Slice) -> Kind:
@@ -327,7 +327,7 @@ class Expressions:
             )
         wrong = index_problem(owner, index, spelled)
         if wrong is not None:
-            self.tell(node, wrong)
+            self.report(node, wrong)
             return
         self._fits(node, part_of(owner, index, spelled), value, spelled)
 

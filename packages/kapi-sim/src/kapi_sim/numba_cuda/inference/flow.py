@@ -39,7 +39,7 @@ def follow(session: Session, function: FunctionType, tree: ast.FunctionDef, kind
     flow = FunctionFlow(session, function, bound_names(tree), True)
     refused = [*refused_statements(tree), *unset_variables(tree)]
     for line, finding in refused:
-        session.tell(function, line, finding)
+        session.report(function, line, finding)
     return UNKNOWN if refused else flow.result(tree, kinds)
 
 
@@ -301,7 +301,7 @@ class FunctionFlow(Calls):
             return inner.used(node.body)
         refused = refused_statements(node)
         for line, finding in refused:
-            self.session.tell(self.function, line, finding)
+            self.session.report(self.function, line, finding)
         return UNKNOWN if refused else inner._run(node.body, node)
 
     def _on_Return(self, node: ast.Return) -> bool:
@@ -321,15 +321,15 @@ class FunctionFlow(Calls):
         if isinstance(node.exc, ast.Call):
             if node.exc.keywords:
                 self.problem(node, "raise-value", "an exception must be given its arguments one by one in a kernel")
-            self._told(node, node.exc.args)
+            self._reported(node, node.exc.args)
         return False
 
     def _on_Assert(self, node: ast.Assert) -> None:
         self.condition(node.test)
         if node.msg is not None:
-            self._told(node, [node.msg])
+            self._reported(node, [node.msg])
 
-    def _told(self, node: ast.AST, values: list[ast.expr]) -> None:
+    def _reported(self, node: ast.AST, values: list[ast.expr]) -> None:
         """Look at what an exception is given: the compiler has to know it."""
         for each in values:
             kind = self.kind(each)

@@ -47,7 +47,7 @@ class Session:
     _known: dict[Followed, _Found] = field(default_factory=dict)
     _running: list[Followed] = field(default_factory=list)
 
-    def tell(self, function: FunctionType, line: int, finding: Finding) -> None:
+    def report(self, function: FunctionType, line: int, finding: Finding) -> None:
         """Keep a problem, unless it is known."""
         problem = finding.at(function.__code__.co_filename, line)
         if not self.is_quiet and problem not in self.problems:

@@ -55,10 +55,10 @@ def declared_signature(given: Any) -> Declared:
     if isinstance(made, tuple):
         return Declared(tuple(map(kind_of_type, made)))
     if isinstance(made, Kind) or not hasattr(made, "args") or not hasattr(made, "return_type"):
-        cure = f"write 'void({given})'" if isinstance(made, Kind) else "write 'void(float32[:], int32)'"
+        hint = f"write 'void({given})'" if isinstance(made, Kind) else "write 'void(float32[:], int32)'"
         raise SignatureError(
             f"a signature must be a text, a tuple of types or a type called with types, got {short_repr(given)}: "
-            f"{cure}",
+            f"{hint}",
             code="signature-form",
         )
     result = made.return_type if isinstance(made, Signature) else kind_of_type(made.return_type)
@@ -162,11 +162,11 @@ def _prepared(subject: str, wanted: Kind, value: Any) -> Any:
     _fail(subject, wanted, value, "pass a value of that type")
 
 
-def _fail(subject: str, wanted: Kind, value: Any, cure: str) -> Any:
+def _fail(subject: str, wanted: Kind, value: Any, hint: str) -> Any:
     kind = argument_kind(value)
     given = f"{short_repr(value)} of type {type(value).__name__}" if kind is None else str(kind)
     raise ArgumentKindError(
-        f"{subject} must be {wanted}, as its signature says, got {given}: {cure}", code="compiled-for-other-arguments"
+        f"{subject} must be {wanted}, as its signature says, got {given}: {hint}", code="compiled-for-other-arguments"
     )
 
 
@@ -179,13 +179,13 @@ def _as_declared(subject: str, wanted: Array, value: Any) -> Any:
     if host.dtype == wanted.dtype and host.ndim == wanted.ndim and is_laid_out:
         return value
     if host.dtype != wanted.dtype:
-        cure = f"convert it with astype(np.{wanted.dtype}), or leave the signature out"
+        hint = f"convert it with astype(np.{wanted.dtype}), or leave the signature out"
     elif host.ndim != wanted.ndim:
-        cure = "reshape it, or leave the signature out"
+        hint = "reshape it, or leave the signature out"
     else:
         element = Array(wanted.dtype, wanted.ndim)
-        cure = f"declare {element}, or pass np.{'ascontiguousarray' if wanted.layout == 'C' else 'asfortranarray'}(...)"
-    return _fail(subject, wanted, value, cure)
+        hint = f"declare {element}, or pass np.{'ascontiguousarray' if wanted.layout == 'C' else 'asfortranarray'}(...)"
+    return _fail(subject, wanted, value, hint)
 
 
 def _number(subject: str, wanted: Number, value: Any) -> Any:

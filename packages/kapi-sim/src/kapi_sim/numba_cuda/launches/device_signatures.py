@@ -148,13 +148,13 @@ def _left(name: str, wanted: Kind | None, value: Any) -> Any:
         return value
     kind = _kind(value)
     if grade_of(kind, wanted) is None:
-        given, cure = str(kind), "convert it"
+        given, hint = str(kind), "convert it"
         if isinstance(kind, Nothing):
-            given, cure = "no value", "return one on every path"
+            given, hint = "no value", "return one on every path"
         elif isinstance(wanted, Nothing):
-            cure = "declare the type of the result"
+            hint = "declare the type of the result"
         raise KernelCompilationError(
-            f"result of device function `{name}` must be {wanted}, as its signature says, got {given}: {cure}",
+            f"result of device function `{name}` must be {wanted}, as its signature says, got {given}: {hint}",
             code="return-types",
         )
     return _as_kind(wanted, value)

@@ -59,10 +59,10 @@ class CudaDialect(Dialect):
             return [*names, *(f"{star}[{i}]" for i in range(len(args) - len(names)))]
         if len(args) != len(names):
             is_left_out = len(args) < len(names) and function.__defaults__
-            cure = ": numba.cuda has no defaults for a kernel's arguments" if is_left_out else ""
+            hint = ": numba.cuda has no defaults for a kernel's arguments" if is_left_out else ""
             raise ArgumentCountError(
                 f"kernel `{function.__name__}` must be launched with {len(names)} arguments ({', '.join(names)}), "
-                f"got {len(args)}{cure}",
+                f"got {len(args)}{hint}",
                 code="argument-count",
             )
         return names
@@ -107,7 +107,7 @@ class CudaDialect(Dialect):
         owner = getattr(method, "__self__", None)
         if not isinstance(owner, GridGroup):
             raise DtypeError(f"sync() must be a method of cuda.cg.this_grid(), got one of {owner!r}", code="no-group")
-        return grid_sync.meet(place)
+        return grid_sync.arrive(place)
 
     def start(self, bound: Bound) -> None:
         begin(bound)

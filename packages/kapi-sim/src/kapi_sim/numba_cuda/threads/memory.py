@@ -60,12 +60,12 @@ def _alignment(word: str, alignment: Any) -> None:
 
 
 def _made(
-    clock: CudaClock, array: np.ndarray[Any, Any], name: str, space: str, trail: Any, granule: int, unwritten: bool
+    clock: CudaClock, array: np.ndarray[Any, Any], name: str, space: str, shadow: Any, granule: int, unwritten: bool
 ) -> Any:
     bound = clock.bound
     assert bound is not None
     dialect = bound.dialect
-    places = (array, name, clock, trail, bound.has_bounds, granule, bound.has_fp64, space, unwritten)
+    places = (array, name, clock, shadow, bound.has_bounds, granule, bound.has_fp64, space, unwritten)
     if bound.recorder is not None:
         return dialect.traced_view(clock)(*places).trace(bound.recorder)
     return dialect.view(clock)(*places)
@@ -80,8 +80,8 @@ def captured_view(key: object, name: str, array: np.ndarray[Any, Any], is_consta
         assert bound is not None
         if is_constant:
             bound.unwritable[name] = CONSTANT
-        trail = None if is_constant else bound.trail
-        known = _made(clock, array, name, "global", trail, max(array.itemsize, 1), False)
+        shadow = None if is_constant else bound.shadow
+        known = _made(clock, array, name, "global", shadow, max(array.itemsize, 1), False)
         clock.shared[-1, ("captured", id(key))] = known
     return known
 
@@ -177,8 +177,8 @@ class LocalArrays(DialectIntrinsic):
         array: np.ndarray[Any, Any] = np.empty(extents, kind)
         if kind.names is None:
             poison(array)
-        trail = PrivateShadowMemory(clock) if bound.finds_unwritten else None
-        return _made(clock, array, name, "private", trail, max(kind.itemsize, 1), False)
+        shadow = PrivateShadowMemory(clock) if bound.finds_unwritten else None
+        return _made(clock, array, name, "private", shadow, max(kind.itemsize, 1), False)
 
 
 class ConstantArrays(DialectIntrinsic):

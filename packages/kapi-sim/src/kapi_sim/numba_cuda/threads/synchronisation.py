@@ -65,7 +65,7 @@ class SyncThreads(CudaConverging):
 
     is_barrier: ClassVar[bool] = True
 
-    def meet(self, place: tuple[Any, ...], *args: Any, **named: Any) -> Yielded:
+    def arrive(self, place: tuple[Any, ...], *args: Any, **named: Any) -> Yielded:
         _no_arguments(self, args, named)
         return place, GROUP, int(MemoryScope.WORK_GROUP), self
 
@@ -94,7 +94,7 @@ class SyncThreadsWith(CudaConverging):
         super().__init__(name)
         self._combine = combine
 
-    def meet(self, place: tuple[Any, ...], predicate: Any, /) -> Yielded:
+    def arrive(self, place: tuple[Any, ...], predicate: Any, /) -> Yielded:
         require_defined(predicate, self.__name__)
         return place, GROUP, ALGORITHM, self, predicate, None
 
@@ -113,7 +113,7 @@ class SyncWarp(CudaConverging):
 
     orders_memory: ClassVar[bool] = True
 
-    def meet(self, place: tuple[Any, ...], mask: Any = FULL_MASK) -> Yielded:
+    def arrive(self, place: tuple[Any, ...], mask: Any = FULL_MASK) -> Yielded:
         return place, Lanes("warp", mask_of(mask, "syncwarp")), int(MemoryScope.SUB_GROUP), self
 
 

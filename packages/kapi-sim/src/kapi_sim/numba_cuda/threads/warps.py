@@ -47,7 +47,7 @@ class Shuffle(CudaConverging):
         self._source = source
         self._keeps = keeps
 
-    def meet(self, place: tuple[Any, ...], mask: Any, value: Any, lane: Any, /) -> Yielded:
+    def arrive(self, place: tuple[Any, ...], mask: Any, value: Any, lane: Any, /) -> Yielded:
         if isinstance(lane, bool) or not hasattr(lane, "__index__"):
             raise KernelLaunchError(
                 f"third argument of cuda.{self.__name__} must be an integer, got {lane!r}", code="group-integer"
@@ -89,7 +89,7 @@ class Vote(CudaConverging):
         super().__init__(name)
         self._combine = combine
 
-    def meet(self, place: tuple[Any, ...], mask: Any, value: Any, /) -> Yielded:
+    def arrive(self, place: tuple[Any, ...], mask: Any, value: Any, /) -> Yielded:
         require_defined(value, self.__name__)
         return place, Lanes("warp", mask_of(mask, self.__name__)), ALGORITHM, self, value, None
 
@@ -106,7 +106,7 @@ class Vote(CudaConverging):
 class ActiveMask(CudaConverging):
     """``cuda.activemask``."""
 
-    def meet(self, place: tuple[Any, ...]) -> Yielded:
+    def arrive(self, place: tuple[Any, ...]) -> Yielded:
         return place, ACTIVE, ALGORITHM, self, None, None
 
     def outcome(

@@ -298,16 +298,16 @@ class Flat:
         return int(self._view.size)
 
     def __getitem__(self, index: Any) -> Any:
-        return self._view.take_out(self._place(index), _getframe(1))
+        return self._view.take_out(self._offset(index), _getframe(1))
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        self._view.put_in(self._place(index), value, _getframe(1))
+        self._view.put_in(self._offset(index), value, _getframe(1))
 
     def __iter__(self) -> Iterator[Any]:
         frame = _getframe(1)
         return (self._view.take_out(place, frame) for place in np.ndindex(*self._view.shape))
 
-    def _place(self, index: Any) -> tuple[int, ...]:
+    def _offset(self, index: Any) -> tuple[int, ...]:
         view = self._view
         number = int(index) + (len(self) if index.__class__ is FromEnd else 0)
         if not 0 <= number < len(self):
