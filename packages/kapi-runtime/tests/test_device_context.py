@@ -84,15 +84,15 @@ def test_outside_of_the_block_numpy_arrays_are_refused_again():
 def test_inner_block_wins(sub_device):
     with kapi.device_context(0):
         with kapi.device_context(sub_device) as inner:
-            assert host_arrays.place_of_host_arrays().queue == inner
-        assert host_arrays.place_of_host_arrays().queue == kapi.default_queue()
+            assert host_arrays.host_array_target.get().queue == inner
+        assert host_arrays.host_array_target.get().queue == kapi.default_queue()
 
 
 def test_each_task_has_its_own():
     async def place(device):
         with kapi.device_context(device) as queue:
             await asyncio.sleep(0)
-            return host_arrays.place_of_host_arrays().queue == queue
+            return host_arrays.host_array_target.get().queue == queue
 
     async def both():
         return await asyncio.gather(place(0), place(kapi.queue()))

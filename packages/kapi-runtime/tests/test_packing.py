@@ -13,7 +13,7 @@ import pytest
 from kapi_lowering import PackedLayout, Parameter
 from kapi_runtime.launch.arguments import packed_arguments, read_arguments
 from kapi_runtime.launch.assumptions import is_small, require_assumptions
-from kapi_runtime.launch.overlaps import require_apart
+from kapi_runtime.launch.overlaps import check_no_overlap
 from kapi_runtime.sycl.plan import make_plan
 from kapi_sim import KapiError, Range
 from kapi_sim.language.array_memory import ArrayFields
@@ -116,7 +116,7 @@ def read(draw, given):
 def plain(module, arguments):
     """The bytes of the plain way, or None if it refuses."""
     try:
-        require_assumptions(module, is_small(Range(64), arguments), require_apart(module, arguments))
+        require_assumptions(module, is_small(Range(64), arguments), check_no_overlap(module, arguments))
         return packed_arguments(module, (64,), arguments)
     except KapiError:
         return None

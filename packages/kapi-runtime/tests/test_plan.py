@@ -384,7 +384,7 @@ def calls_of(launch):
     return counts
 
 
-PLAIN = {"packed_arguments": 1, "require_apart": 1, "may_share": 1, "read_arguments": 1, "is_small": 1}
+PLAIN = {"packed_arguments": 1, "check_no_overlap": 1, "may_share": 1, "read_arguments": 1, "is_small": 1}
 """What one launch of `axpy` the slow path does: it has one pair of arrays of which one is written."""
 
 PLANNED = dict.fromkeys(PLAIN, 0)
@@ -402,7 +402,7 @@ PLANNED = dict.fromkeys(PLAIN, 0)
         ("bound", PLANNED | {"native launch": 0, "native pack": 0, "native send": 1}),
         ("replaced", PLANNED | {"native launch": 0, "native pack": 1, "native send": 1}),
         ("module", PLAIN | {"native launch": 0, "native send": 0}),
-        ("OpenCL C", PLAIN | {"packed_arguments": 0, "require_apart": 0, "may_share": 0, "is_small": 0}),
+        ("OpenCL C", PLAIN | {"packed_arguments": 0, "check_no_overlap": 0, "may_share": 0, "is_small": 0}),
     ],
 )
 def test_launch_of_each_kind_is_packed_and_checked_once(kind, expected):

@@ -29,7 +29,7 @@ from kapi_numba_offload.loops.parallel_loop import ParallelLoop
 from kapi_numba_offload.run.diagnostics import remember
 from kapi_numba_offload.run.options import options_of
 from kapi_numba_offload.run.reasons import Refusal, fall_back
-from kapi_runtime.launch.host_arrays import on_device_context, place_of_host_arrays
+from kapi_runtime.launch.host_arrays import host_array_target, on_device_context
 from kapi_sim.errors import ExecutionPlacementError, KernelCompilationError
 from kapi_sim.forks import reinit_after_fork
 from kapi_types import UsmArrayType, is_usm_array
@@ -95,7 +95,7 @@ class _BoundArguments:
 
 
 def _call(dispatcher: Any, *args: Any, **keywords: Any) -> Any:
-    target = None if _is_of_numba(dispatcher) else place_of_host_arrays()
+    target = None if _is_of_numba(dispatcher) else host_array_target.get()
     given = None if target is None else _bound(dispatcher, args, keywords)
     if target is None or given is None:
         return numba_call(dispatcher, *args, **keywords)

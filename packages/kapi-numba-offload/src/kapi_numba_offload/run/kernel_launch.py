@@ -8,7 +8,7 @@ from typing import Any
 
 import kapi_runtime
 from kapi_runtime import NdRange
-from kapi_runtime.sycl.programs.geometry import rounded_range
+from kapi_runtime.sycl.programs.work_group_size import rounded_range
 
 __all__ = ["KernelLaunch"]
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from kapi_numba_offload.run.usm import is_dpnp_array
-from kapi_runtime.platform.placement import placement_error
-from kapi_runtime.sycl.placement import execution_queue
+from kapi_runtime.platform.placement_errors import placement_error
+from kapi_runtime.sycl.execution_queue import execution_queue
 from kapi_sim.errors import ExecutionPlacementError
 from kapi_types import array_fields, is_usm_array
 

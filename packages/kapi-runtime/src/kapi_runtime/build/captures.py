@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from kapi_runtime.build.outside import EMPTY, OutsideWalk
-from kapi_runtime.build.outside_names import made_defaults
+from kapi_runtime.build.free_variables import EMPTY, FreeVariableVisitor, named_tuple_defaults
 from kapi_sim import DeviceFunction
 from kapi_sim.language.attributes import attribute_of
 from kapi_sim.language.launchable import Launchable
@@ -121,7 +120,7 @@ def _contents(array: np.ndarray[Any, Any], _name: str) -> bytes:
     return b"%r %r " % (array.dtype.str, array.shape) + array.tobytes()
 
 
-class _Collection(OutsideWalk):
+class _Collection(FreeVariableVisitor):
     """What is found, as what is to be compared: where it is read, and what was read there."""
 
     def __init__(self) -> None:
@@ -132,33 +131,33 @@ class _Collection(OutsideWalk):
         self.absent: list[tuple[KeysView[str], frozenset[str]]] = []
         self.others: list[tuple[Callable[[Any, str], Any], Any, str, Any]] = []
 
-    def met_function(self, function: types.FunctionType) -> None:
+    def visit_function(self, function: types.FunctionType) -> None:
         # Its code may be patched in place.
         self.functions.append((function, function.__code__, function.__defaults__))
         if function.__code__.co_kwonlyargcount:
             self.others.append((getattr, function, "__kwdefaults__", function.__kwdefaults__))
 
-    def met_cell(self, cell: types.CellType, name: str, value: Any) -> None:
+    def visit_cell(self, cell: types.CellType, name: str, value: Any) -> None:
         if value is not EMPTY:
             self.cells.append((cell, value))
 
-    def met_item(self, mapping: Mapping[str, Any], name: str, value: Any) -> None:
+    def visit_item(self, mapping: Mapping[str, Any], name: str, value: Any) -> None:
         self.items.append((mapping, name, value))
 
-    def met_absent(self, mapping: Mapping[str, Any], names: Iterable[str]) -> None:
+    def visit_absent(self, mapping: Mapping[str, Any], names: Iterable[str]) -> None:
         if names:
             self.absent.append((mapping.keys(), frozenset(names)))
 
-    def met_attribute(self, owner: Any, name: str, value: Any) -> None:
+    def visit_attribute(self, owner: Any, name: str, value: Any) -> None:
         self.others.append((attribute_of, owner, name, value))
 
-    def met_wrapped(self, wrapper: DeviceFunction[..., Any] | Launchable) -> None:
+    def visit_wrapped(self, wrapper: DeviceFunction[..., Any] | Launchable) -> None:
         self.others.append((getattr, wrapper, "py_func", wrapper.py_func))
 
-    def met_value(self, value: Any) -> None:
+    def visit_value(self, value: Any) -> None:
         if is_constant_array(value):
             self.others.append((_contents, value, "", _contents(value, "")))
         elif isinstance(value, enum.Enum):
             self.others.append((getattr, value, "_value_", value.value))
-        elif isinstance(value, type) and issubclass(value, tuple) and made_defaults(value):
-            self.others.append((getattr, value.__new__, "__defaults__", made_defaults(value)))
+        elif isinstance(value, type) and issubclass(value, tuple) and named_tuple_defaults(value):
+            self.others.append((getattr, value.__new__, "__defaults__", named_tuple_defaults(value)))

@@ -21,8 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from kapi_runtime.build.outside import EMPTY, OutsideWalk
-from kapi_runtime.build.outside_names import is_known_object, made_defaults
+from kapi_runtime.build.free_variables import EMPTY, FreeVariableVisitor, is_known_object, named_tuple_defaults
 from kapi_sim import DeviceFunction
 from kapi_sim.language.attributes import has_constants
 from kapi_sim.language.launchable import Launchable
@@ -38,7 +37,7 @@ class NoFingerprintError(Exception):
     """A function takes something from outside that has no plain description; the message says what."""
 
 
-def fingerprint(function: types.FunctionType, *more: str, has_places: bool = False) -> str:
+def fingerprint(function: types.FunctionType, *more: str, has_source_locations: bool = False) -> str:
     """Return a digest of `function`, all that it uses, and more texts.
 
     Parameters
@@ -47,7 +46,7 @@ def fingerprint(function: types.FunctionType, *more: str, has_places: bool = Fal
         A plain Python function.
     *more : str
         What else is to be told apart.
-    has_places : bool
+    has_source_locations : bool
         Whether the file and the lines of the functions count, too: where messages name them.
 
     Returns
@@ -69,7 +68,7 @@ def fingerprint(function: types.FunctionType, *more: str, has_places: bool = Fal
     >>> fingerprint(double) == fingerprint(lambda x: x * 3)
     False
     """
-    description = _Description(has_places)
+    description = _Description(has_source_locations)
     try:
         description.function(function)
     except RecursionError:
@@ -122,48 +121,48 @@ def _folder(package: str) -> Path:
     return Path(spec.origin).parent
 
 
-class _Description(OutsideWalk):
+class _Description(FreeVariableVisitor):
     """A digest that grows by what is found."""
 
-    def __init__(self, has_places: bool) -> None:
+    def __init__(self, has_source_locations: bool) -> None:
         super().__init__()
         self._digest = hashlib.sha256()
-        self._has_places = has_places
+        self._has_source_locations = has_source_locations
 
     def digest(self) -> str:
         return self._digest.hexdigest()
 
     # -- what the walk meets
 
-    def met_function(self, function: types.FunctionType) -> None:
+    def visit_function(self, function: types.FunctionType) -> None:
         self._text("function", function.__name__)
         self._code(function.__code__)
 
-    def met_again(self, number: int) -> None:
+    def visit_again(self, number: int) -> None:
         self._text("function again", str(number))
 
-    def met_known(self, value: Any) -> None:
+    def visit_known(self, value: Any) -> None:
         self._text("function", value.__module__, value.__qualname__)
 
-    def met_cell(self, cell: types.CellType, name: str, value: Any) -> None:
+    def visit_cell(self, cell: types.CellType, name: str, value: Any) -> None:
         self._text("empty" if value is EMPTY else "closure", name)
 
-    def met_item(self, mapping: Mapping[str, Any], name: str, value: Any) -> None:
+    def visit_item(self, mapping: Mapping[str, Any], name: str, value: Any) -> None:
         self._text("item", name)
 
-    def met_absent(self, mapping: Mapping[str, Any], names: Iterable[str]) -> None:
+    def visit_absent(self, mapping: Mapping[str, Any], names: Iterable[str]) -> None:
         self._text("builtin", *names)
 
-    def met_attribute(self, owner: Any, name: str, value: Any) -> None:
+    def visit_attribute(self, owner: Any, name: str, value: Any) -> None:
         self._text("attribute", name)
 
-    def met_wrapped(self, wrapper: DeviceFunction[..., Any] | Launchable) -> None:
+    def visit_wrapped(self, wrapper: DeviceFunction[..., Any] | Launchable) -> None:
         self._text(type(wrapper).__name__)
 
-    def met_tuple(self, value: tuple[Any, ...]) -> None:
+    def visit_tuple(self, value: tuple[Any, ...]) -> None:
         self._text(_name(type(value)), str(len(value)), *getattr(value, "_fields", ()))
 
-    def met_value(self, value: Any) -> None:
+    def visit_value(self, value: Any) -> None:
         if not isinstance(value, types.ModuleType) and has_constants(value):
             # What the code may take of it follows; the rest does not matter.
             self._text("constants", _name(value if isinstance(value, type) else type(value)))
@@ -219,7 +218,7 @@ class _Description(OutsideWalk):
                 self.add(member.value)
         elif issubclass(value, tuple) and hasattr(value, "_fields"):
             self._text(*value._fields)
-            self.add(made_defaults(value))
+            self.add(named_tuple_defaults(value))
         elif not is_known_object(value):
             raise NoFingerprintError(f"the class {_name(value)}")
 
@@ -243,7 +242,7 @@ class _Description(OutsideWalk):
         self._text(str(code.co_flags), code.co_name)
         for names in (code.co_varnames, code.co_names, code.co_freevars, code.co_cellvars):
             self._text(str(len(names)), *names)
-        if self._has_places:
+        if self._has_source_locations:
             self._text(code.co_filename, str(list(code.co_lines())))
         self._digest.update(code.co_code)
         for constant in code.co_consts:

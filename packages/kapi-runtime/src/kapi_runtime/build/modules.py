@@ -17,7 +17,7 @@ from kapi_lowering import KernelModule, Target
 from kapi_runtime import cache
 from kapi_runtime.build.fingerprint import NoFingerprintError, compiler_fingerprint, fingerprint
 from kapi_runtime.platform.interface import Platform
-from kapi_runtime.platform.whole import done_whole
+from kapi_runtime.platform.uninterrupted import run_uninterrupted
 from kapi_sim import DtypeError, MixedTypesWarning, NdRange, Range
 from kapi_sim.errors import code_of, message_of
 from kapi_sim.forks import reinit_after_fork
@@ -131,7 +131,7 @@ class Modules:
                 json.dumps([type(space).__name__, space.ndim, _plain(arguments.key)]),
                 repr(self._options),
                 repr(target),
-                has_places=self._options.checks_bounds or self._options.lineinfo,
+                has_source_locations=self._options.checks_bounds or self._options.lineinfo,
             )
         except NoFingerprintError as error:
             cache.note_unknown(name, str(error))
@@ -175,7 +175,7 @@ def compile_module(
         If the kernel cannot be compiled.
     """
     with progress_text(f"compiling kernel `{function.__name__}`"):
-        return done_whole(lambda: _compiled(platform, function, space, arguments, target, options))
+        return run_uninterrupted(lambda: _compiled(platform, function, space, arguments, target, options))
 
 
 def _compiled(

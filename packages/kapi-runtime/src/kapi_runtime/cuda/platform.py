@@ -14,16 +14,16 @@ import kapi_ptx
 from kapi_runtime.cuda import findings, submission
 from kapi_runtime.cuda.devices import driver
 from kapi_runtime.cuda.devices.device import CudaDevice, all_devices, describe_device
+from kapi_runtime.cuda.execution_queue import execution_queue
 from kapi_runtime.cuda.memory import host_api as memory
 from kapi_runtime.cuda.memory.allocations import CudaMemory, copy_from_device, copy_to_device, submit_copy
 from kapi_runtime.cuda.memory.arrays import cuda_fields
 from kapi_runtime.cuda.numba_cuda import CudaNumbaCuda
-from kapi_runtime.cuda.placement import execution_queue
 from kapi_runtime.cuda.plan import make_plan
 from kapi_runtime.cuda.programs import foreign
 from kapi_runtime.cuda.programs import program as programs
-from kapi_runtime.cuda.programs.geometry import submitted_range
 from kapi_runtime.cuda.programs.program import CudaKernel
+from kapi_runtime.cuda.programs.work_group_size import submitted_range
 from kapi_runtime.cuda.queues import keep_alive, timing
 from kapi_runtime.cuda.queues import queue as queues
 from kapi_runtime.cuda.queues.events import CudaEvent, recorded_event, wait_on_stream
@@ -43,7 +43,7 @@ from kapi_runtime.platform.interface import (
     Platform,
     Times,
 )
-from kapi_runtime.platform.placement import other_target_error
+from kapi_runtime.platform.placement_errors import other_target_error
 from kapi_sim.errors import DeviceNotFoundError, DriverError, KernelLaunchError, message_of
 from kapi_sim.language.array_memory import ArrayFields
 from kapi_sim.short_repr import short_repr

@@ -12,7 +12,7 @@ from kapi_runtime.platform import recorder
 from kapi_runtime.platform.event_lists import listed_events
 from kapi_runtime.platform.handles import HostEvent
 from kapi_runtime.platform.interface import Platform
-from kapi_runtime.platform.placement import placement_error
+from kapi_runtime.platform.placement_errors import placement_error
 from kapi_sim.errors import KernelLaunchError
 from kapi_sim.language.array_memory import ArrayFields, may_share
 

@@ -18,7 +18,7 @@ from kapi_runtime.launch.preparation import Prepared, compiled, prepare
 from kapi_runtime.platform import recorder
 from kapi_runtime.platform.event_lists import listed_events
 from kapi_runtime.platform.handles import HostEvent
-from kapi_runtime.platform.host_place import place_of_host_arrays
+from kapi_runtime.platform.host_array_target import host_array_target
 from kapi_runtime.platform.interface import BuiltKernel, LaunchPlan, Platform
 from kapi_runtime.platform.reset import on_reset
 from kapi_sim import NdRange, Range
@@ -127,13 +127,13 @@ class Kernel(DeviceLaunchable):
             self._do_captures_hold = captures.hold
         if len(given) < len(names):
             given = (*given, *(self.py_func.__defaults__ or ())[len(given) - len(names) :])
-        place = place_of_host_arrays()
-        arguments = read_arguments(self.__name__, names, given, place)
+        host_target = host_array_target.get()
+        arguments = read_arguments(self.__name__, names, given, host_target)
 
         def compile_for(platform: Platform, target: Target, refused: KernelModule | None) -> KernelModule:
             return self.modules.get(platform, space, arguments, self.target or target, refused)
 
-        return prepare(self.__name__, space, arguments, place, compiled(space, arguments, compile_for))
+        return prepare(self.__name__, space, arguments, host_target, compiled(space, arguments, compile_for))
 
     def _launched(
         self, space: Range | NdRange, given: tuple[Any, ...], before: list[Any], tried: tuple[LaunchPlan, ...] | None

@@ -11,9 +11,9 @@ from kapi_runtime.launch.arguments import Arguments, read_arguments
 from kapi_runtime.launch.preparation import compiled, prepare
 from kapi_runtime.platform.event_lists import listed_events
 from kapi_runtime.platform.handles import HostEvent
-from kapi_runtime.platform.host_place import place_of_host_arrays
+from kapi_runtime.platform.host_array_target import host_array_target
 from kapi_runtime.platform.interface import BuiltKernel, Platform
-from kapi_runtime.platform.whole import done_whole
+from kapi_runtime.platform.uninterrupted import run_uninterrupted
 from kapi_sim import DtypeError, KernelLaunchError, NdRange, Range
 from kapi_sim.errors import code_of, message_of
 from kapi_sim.language.array_memory import ArrayFields
@@ -52,11 +52,11 @@ class ModuleKernel(DeviceLaunchable):
                 f"{wanted[0].__name__} of {wanted[1]} dimensions, got {short_repr(space)}",
                 code="compiled-for-other-space",
             )
-        place = place_of_host_arrays()
-        arguments = read_arguments(self.__name__, names, given, place)
+        host_target = host_array_target.get()
+        arguments = read_arguments(self.__name__, names, given, host_target)
         self._check(arguments)
         make = compiled(space, arguments, lambda platform, target, refused: module)
-        events = prepare(self.__name__, space, arguments, place, make).submit(listed_events(dependent_events))
+        events = prepare(self.__name__, space, arguments, host_target, make).submit(listed_events(dependent_events))
         self.count_launch()
         return events
 
@@ -68,7 +68,7 @@ class ModuleKernel(DeviceLaunchable):
         return 1
 
     def _check(self, arguments: Arguments) -> None:
-        typeof_argument, array_type = done_whole(_typing)
+        typeof_argument, array_type = run_uninterrupted(_typing)
         expected = tuple(each.name for each in self.module.parameters)
         if arguments.names != expected:
             raise DtypeError(

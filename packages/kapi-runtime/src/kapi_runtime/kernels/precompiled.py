@@ -22,13 +22,13 @@ from kapi_runtime.kernels.parameters import (
     scalar_argument,
 )
 from kapi_runtime.launch.arguments import Arguments, read_arguments
-from kapi_runtime.launch.preparation import Made, prepare
+from kapi_runtime.launch.preparation import BuiltLaunch, prepare
 from kapi_runtime.platform import installed, reset
 from kapi_runtime.platform.event_lists import listed_events
 from kapi_runtime.platform.handles import HostEvent
-from kapi_runtime.platform.host_place import place_of_host_arrays
+from kapi_runtime.platform.host_array_target import host_array_target
 from kapi_runtime.platform.interface import BuiltKernel, ForeignCode, NativeArgument, Platform
-from kapi_runtime.platform.placement import placement_error
+from kapi_runtime.platform.placement_errors import placement_error
 from kapi_sim import DtypeError, LocalAccessor, NdRange, Range
 from kapi_sim.forks import reinit_after_fork
 from kapi_sim.language.array_memory import ArrayFields
@@ -82,21 +82,21 @@ class PrecompiledKernel(DeviceLaunchable):
     ) -> tuple[HostEvent, Any]:
         """Launch, and return the events of `call_kernel_async`."""
         names = parameters_for_launch(self.py_func, space, given)
-        place = place_of_host_arrays()
+        host_target = host_array_target.get()
         # NumPy arrays are copied, on every device: its own code may take pointers to memory of the device alone.
-        copying = None if place is None else replace(place, in_place=False)
+        copying = None if host_target is None else replace(host_target, in_place=False)
         arguments = read_arguments(self.__name__, names, given, copying)
 
-        def make(platform: Platform, queue: Any) -> Made:
+        def make(platform: Platform, queue: Any) -> BuiltLaunch:
             if platform.name != self._foreign.platform:
                 raise placement_error(
                     f"arguments of kernel `{self.__name__}` must be arrays of {self._foreign.platform}, which its "
                     f"code is for, got arrays of {platform.name}",
                     code="different-platforms",
                 )
-            return Made(self._build_for(platform, queue), self._values(arguments))
+            return BuiltLaunch(self._build_for(platform, queue), self._values(arguments))
 
-        events = prepare(self.__name__, space, arguments, place, make).submit(listed_events(dependent_events))
+        events = prepare(self.__name__, space, arguments, host_target, make).submit(listed_events(dependent_events))
         self.count_launch()
         if launches.are_logged:
             log_launch(self.__name__, space)

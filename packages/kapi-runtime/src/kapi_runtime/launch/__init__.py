@@ -1,1 +1,1 @@
-"""One launch: its arguments, its place, its geometry, what it may fail with, and its plan."""
+"""One launch: its arguments, queue and index space, its failures, and its plan."""

@@ -13,15 +13,15 @@ import numpy as np
 
 from kapi_lowering import KernelModule
 from kapi_runtime.launch.host_arrays import HostArrays
-from kapi_runtime.platform.host_place import HostPlace
+from kapi_runtime.platform.host_array_target import HostArrayTarget
 from kapi_runtime.platform.installed import nothing_installed, platform_of_array, platforms
 from kapi_runtime.platform.interface import Platform
-from kapi_runtime.platform.placement import placement_error
+from kapi_runtime.platform.placement_errors import placement_error
 from kapi_sim import DtypeError, LocalAccessor
 from kapi_sim.language.array_memory import ArrayFields, is_masked
 from kapi_sim.language.integers import require_64_bits
 
-__all__ = ["Arguments", "packed_arguments", "placed", "read_arguments", "with_address"]
+__all__ = ["Arguments", "packed_arguments", "launch_queue", "read_arguments", "with_address"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class Arguments:
 
 
 def read_arguments(
-    kernel: str, names: Sequence[str], given: Sequence[Any], place: HostPlace | None = None
+    kernel: str, names: Sequence[str], given: Sequence[Any], host_target: HostArrayTarget | None = None
 ) -> Arguments:
     """Read the arguments of a launch.
 
@@ -93,13 +93,13 @@ def read_arguments(
         Its parameters after the work-item.
     given : sequence
         As many arguments.
-    place : HostPlace, optional
+    host_target : HostArrayTarget, optional
         Where NumPy arrays are moved to.
 
     Raises
     ------
     ExecutionPlacementError
-        If one is a NumPy array, which lives on no device, and there is no place for it; or the arrays of devices are
+        If one is a NumPy array, which lives on no device, outside of `device_context`; or the arrays of devices are
         elsewhere; or two of them are of two platforms, or of one that is not installed.
     """
     read: list[Any] = []
@@ -107,9 +107,9 @@ def read_arguments(
     leaves = list(_leaves(names, given, key))
     platform, arrays = _arrays_of_devices(kernel, leaves)
     moved = None
-    if place is not None and any(isinstance(value, np.ndarray) for _, value in leaves):
-        _require_place(kernel, leaves, platform, arrays, place)
-        moved = HostArrays(kernel, place)
+    if host_target is not None and any(isinstance(value, np.ndarray) for _, value in leaves):
+        _require_host_target(kernel, leaves, platform, arrays, host_target)
+        moved = HostArrays(kernel, host_target)
     for position, (name, value) in enumerate(leaves):
         fields = arrays.get(position)
         if fields is None and isinstance(value, np.ndarray):
@@ -135,7 +135,7 @@ def read_arguments(
     )
 
 
-def placed(kernel: str, arguments: Arguments, place: HostPlace | None) -> tuple[Platform, Any]:
+def launch_queue(kernel: str, arguments: Arguments, host_target: HostArrayTarget | None) -> tuple[Platform, Any]:
     """Return the platform and the queue of a launch: those of its arrays, or of the `device_context` without any.
 
     Raises
@@ -145,8 +145,8 @@ def placed(kernel: str, arguments: Arguments, place: HostPlace | None) -> tuple[
     """
     if arguments.platform is not None:
         return arguments.platform, arguments.platform.queue_of(kernel, arguments.arrays)
-    if place is not None:
-        return place.platform, place.queue
+    if host_target is not None:
+        return host_target.platform, host_target.queue
     raise placement_error(
         f"arguments of kernel `{kernel}` must hold an array of a device, whose queue runs the kernel, got none: "
         f"pass one, such as `{_copy_call(None, 'values')}`",
@@ -286,12 +286,12 @@ def _array_key(fields: ArrayFields) -> tuple[Hashable, ...]:
     return fields.dtype, len(fields.shape), fields.layout, fields.readonly
 
 
-def _require_place(
+def _require_host_target(
     kernel: str,
     leaves: Sequence[tuple[str, Any]],
     platform: Platform | None,
     arrays: dict[int, ArrayFields],
-    place: HostPlace,
+    host_target: HostArrayTarget,
 ) -> None:
     """Raise unless the arrays of devices are where the NumPy arrays are moved to."""
     host = next(name for name, value in leaves if isinstance(value, np.ndarray))
@@ -299,12 +299,13 @@ def _require_place(
         assert platform is not None  # that of the arrays
         name = leaves[position][0]
         queue = platform.queue_of(kernel, [(name, fields)])
-        if platform is not place.platform or queue != place.queue:
+        if platform is not host_target.platform or queue != host_target.queue:
             raise placement_error(
                 f"arguments `{name}` and `{host}` of kernel `{kernel}` must share one queue, got\n"
                 f"  `{name}` on {platform.describe_queue(queue)}\n"
-                f"  `{host}`, a numpy.ndarray, moved by device_context to {place.platform.describe_queue(place.queue)}"
-                f"\nCopy it to the other: `{host} = {platform.copy_call(host, name)}`",
+                f"  `{host}`, a numpy.ndarray, moved by device_context to "
+                f"{host_target.platform.describe_queue(host_target.queue)}\n"
+                f"Copy it to the other: `{host} = {platform.copy_call(host, name)}`",
                 code="different-queues",
             )
 

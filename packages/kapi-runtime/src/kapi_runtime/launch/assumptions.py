@@ -34,7 +34,7 @@ def require_assumptions(module: KernelModule, small: bool, are_reads_apart: bool
     small : bool
         What `is_small` says of the launch.
     are_reads_apart : bool
-        What `require_apart` says of it.
+        What `check_no_overlap` says of it.
 
     Raises
     ------

@@ -19,12 +19,12 @@ import numpy as np
 from kapi_runtime.host.devices import find_device, platform_of_device
 from kapi_runtime.host.queues import known_queue
 from kapi_runtime.platform import current
-from kapi_runtime.platform.host_place import HostPlace, place_of_host_arrays, places
+from kapi_runtime.platform.host_array_target import HostArrayTarget, host_array_target
 from kapi_runtime.platform.interface import Allocation
 from kapi_sim.errors import ExecutionPlacementError, ImplicitCopyWarning
 from kapi_sim.language.array_memory import ArrayFields, overlaps_itself
 
-__all__ = ["HostArrays", "bits", "device_context", "on_device_context", "place_of_host_arrays"]
+__all__ = ["HostArrays", "bits", "device_context", "on_device_context", "host_array_target"]
 
 
 @contextmanager
@@ -72,7 +72,7 @@ def device_context(device: Any, *, warn: bool = False) -> Iterator[Any]:
         platform = platform_of_device(chosen)
         found = platform, platform.default_queue(chosen)
     platform, queue = found
-    token = places.set(HostPlace(platform, queue, warn))
+    token = host_array_target.set(HostArrayTarget(platform, queue, warn))
     current.enter(platform.device_of(queue))
     _tell(True)
     try:
@@ -80,7 +80,7 @@ def device_context(device: Any, *, warn: bool = False) -> Iterator[Any]:
     finally:
         _tell(False)
         current.leave()
-        places.reset(token)
+        host_array_target.reset(token)
 
 
 _listeners: list[Callable[[bool], None]] = []
@@ -121,7 +121,7 @@ class HostArrays:
     ----------
     kernel : str
         Name of the kernel, for messages.
-    place : HostPlace
+    host_target : HostArrayTarget
         Where they are moved to.
     copies : dict
         By where the array is and how it is laid out: its name, the array, its copy on the device, and what was copied
@@ -131,7 +131,7 @@ class HostArrays:
     """
 
     kernel: str
-    place: HostPlace
+    host_target: HostArrayTarget
     copies: dict[Hashable, tuple[str, np.ndarray[Any, Any], Allocation, np.ndarray[Any, Any] | None]] = field(
         default_factory=dict
     )
@@ -146,9 +146,9 @@ class HostArrays:
             If it shares memory with another array that is copied, and one of them can be written.
         """
         readonly = not array.flags.writeable
-        queue = self.place.queue
+        queue = self.host_target.queue
         size = array.itemsize
-        if self.place.in_place and self.place.platform.reads_host_memory(queue) and _is_regular(array):
+        if self.host_target.in_place and self.host_target.platform.reads_host_memory(queue) and _is_regular(array):
             pointer = array.__array_interface__["data"][0]
             strides = tuple(stride // size for stride in array.strides)
             return ArrayFields(pointer, array.shape, strides, array.dtype, readonly, queue)
@@ -167,12 +167,12 @@ class HostArrays:
         for _, array, memory, before in self.copies.values():
             if before is not None and array.size:
                 dense = np.empty(array.shape, array.dtype)
-                self.place.platform.copy_out(self.place.queue, dense, memory)
+                self.host_target.platform.copy_out(self.host_target.queue, dense, memory)
                 # What another thread stores meanwhile is not overwritten with what was there before.
                 np.copyto(array, dense, where=bits(dense) != bits(before))
 
     def _copy_in(self, name: str, array: np.ndarray[Any, Any]) -> Allocation:
-        platform = self.place.platform
+        platform = self.host_target.platform
         for other_name, other, *_ in self.copies.values():
             if (array.flags.writeable or other.flags.writeable) and _share_memory(array, other):
                 raise ExecutionPlacementError(
@@ -180,15 +180,15 @@ class HostArrays:
                     "are copied to the device, got two NumPy views of one buffer: copy one of them first",
                     code="copies-share-memory",
                 )
-        if self.place.warn:
+        if self.host_target.warn:
             warnings.warn(
                 f"argument `{name}` of kernel `{self.kernel}` is copied to the device and back, {array.nbytes} bytes: "
                 f"keep it there with `{platform.copy_call(name)}`",
                 ImplicitCopyWarning,
                 stacklevel=2,
             )
-        memory = platform.allocate(self.place.queue, max(1, array.nbytes))
-        platform.copy_in(self.place.queue, memory, np.ascontiguousarray(array))
+        memory = platform.allocate(self.host_target.queue, max(1, array.nbytes))
+        platform.copy_in(self.host_target.queue, memory, np.ascontiguousarray(array))
         return memory
 
 

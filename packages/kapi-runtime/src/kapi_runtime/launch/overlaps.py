@@ -16,12 +16,12 @@ from kapi_runtime.launch.arguments import Arguments
 from kapi_sim import KernelLaunchError
 from kapi_sim.language.array_memory import OVERLAPPING, ArrayFields, is_same_view, may_share
 
-__all__ = ["require_apart", "shares_memory"]
+__all__ = ["check_no_overlap", "shares_memory"]
 
 _MAX_WORK = 100_000  # steps of NumPy's search for an address that two views have in common: about a millisecond
 
 
-def require_apart(module: KernelModule, arguments: Arguments) -> bool:
+def check_no_overlap(module: KernelModule, arguments: Arguments) -> bool:
     """Raise if two arguments, one of them written, or two elements of one, share memory without being the same view.
 
     The one walk over the pairs of a launch.

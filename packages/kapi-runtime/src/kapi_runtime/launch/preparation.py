@@ -1,7 +1,7 @@
 """One launch: placed by its arguments, validated, ordered with all other work on the queue, and submitted.
 
 Kernels of every origin go this way: what differs is how the code is built for a queue and which arguments it is
-submitted with, and that is `Made`.
+submitted with, and that is `BuiltLaunch`.
 """
 
 from __future__ import annotations
@@ -11,28 +11,28 @@ from dataclasses import dataclass
 from typing import Any
 
 from kapi_lowering import KernelModule, Target
-from kapi_runtime.launch.arguments import Arguments, packed_arguments, placed, with_address
+from kapi_runtime.launch.arguments import Arguments, launch_queue, packed_arguments, with_address
 from kapi_runtime.launch.assumptions import is_small, require_assumptions
 from kapi_runtime.launch.failures import FailureWatch
-from kapi_runtime.launch.geometry import packed_extents, submitted_range
-from kapi_runtime.launch.overlaps import require_apart
+from kapi_runtime.launch.index_space import packed_extents, submitted_range
+from kapi_runtime.launch.overlaps import check_no_overlap
 from kapi_runtime.platform import recorder
 from kapi_runtime.platform.handles import HostEvent
-from kapi_runtime.platform.host_place import HostPlace
+from kapi_runtime.platform.host_array_target import HostArrayTarget
 from kapi_runtime.platform.interface import BuiltKernel, LaunchPlan, NativeArgument, Platform
 from kapi_runtime.platform.log import log_device
 from kapi_sim import DriverError, KernelLaunchError, NdRange, Range
 from kapi_sim.log import launches
 from kapi_sim.short_repr import short_repr
 
-__all__ = ["CompileFor", "Made", "Prepared", "compiled", "prepare"]
+__all__ = ["CompileFor", "BuiltLaunch", "Prepared", "compiled", "prepare"]
 
 CompileFor = Callable[["Platform", "Target", "KernelModule | None"], "KernelModule"]
 """From a platform, a target, and a module that a driver refused, to a module."""
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class BuiltLaunch:
     """A kernel that is built for the queue of a launch, and what it is submitted with.
 
     Attributes
@@ -64,7 +64,7 @@ class Prepared:
         Whose the arguments are.
     queue : object
         Where they are.
-    made : Made
+    made : BuiltLaunch
         What is submitted.
     global_range, local_range : list of int or None
         What is submitted; no global range where there are no work-items, no local one where the driver chooses.
@@ -74,7 +74,7 @@ class Prepared:
     arguments: Arguments
     platform: Platform
     queue: Any
-    made: Made
+    made: BuiltLaunch
     global_range: list[int] | None
     local_range: list[int] | None
 
@@ -161,8 +161,8 @@ def prepare(
     name: str,
     space: Range | NdRange,
     arguments: Arguments,
-    place: HostPlace | None,
-    make: Callable[[Platform, Any], Made],
+    host_target: HostArrayTarget | None,
+    make: Callable[[Platform, Any], BuiltLaunch],
 ) -> Prepared:
     """Find the queue, build the kernel if it is not yet, and validate a launch.
 
@@ -174,7 +174,7 @@ def prepare(
         Its index space.
     arguments : Arguments
         What it is given.
-    place : HostPlace or None
+    host_target : HostArrayTarget or None
         Where a launch without arrays of devices goes.
     make : callable
         Gives, for a platform and a queue, what is submitted there.
@@ -193,7 +193,7 @@ def prepare(
         In a process that was forked after a device was used.
     """
     launches.refresh()
-    platform, queue = placed(name, arguments, place)
+    platform, queue = launch_queue(name, arguments, host_target)
     platform.require_usable()
     log_device(platform, queue)
     made = make(platform, queue)
@@ -204,7 +204,9 @@ def prepare(
     return Prepared(space, arguments, platform, queue, made, global_range, local_range)
 
 
-def compiled(space: Range | NdRange, arguments: Arguments, compile_for: CompileFor) -> Callable[[Platform, Any], Made]:
+def compiled(
+    space: Range | NdRange, arguments: Arguments, compile_for: CompileFor
+) -> Callable[[Platform, Any], BuiltLaunch]:
     """Return what makes a launch of a kernel that kapi compiles, for `prepare`.
 
     Parameters
@@ -229,14 +231,14 @@ def compiled(space: Range | NdRange, arguments: Arguments, compile_for: CompileF
             # What the disk cache had and the driver refuses is compiled once more.
             return again, platform.built(again, queue)
 
-    def make(platform: Platform, queue: Any) -> Made:
+    def make(platform: Platform, queue: Any) -> BuiltLaunch:
         device, small = platform.device_of(queue), is_small(space, arguments)
         module, kernel = built(platform, queue, platform.launch_target(device, small, True))
-        are_reads_apart = require_apart(module, arguments)
+        are_reads_apart = check_no_overlap(module, arguments)
         if module.target.reads_apart and not are_reads_apart:
             module, kernel = built(platform, queue, platform.launch_target(device, small, False))
         require_assumptions(module, small, are_reads_apart)
         packed = packed_arguments(module, packed_extents(space, module), arguments)
-        return Made(kernel, (packed, *arguments.accessors), module)
+        return BuiltLaunch(kernel, (packed, *arguments.accessors), module)
 
     return make

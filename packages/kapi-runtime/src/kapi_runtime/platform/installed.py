@@ -19,7 +19,7 @@ import numpy as np
 
 from kapi_runtime.platform.entry import PlatformEntry
 from kapi_runtime.platform.interface import Platform
-from kapi_runtime.platform.placement import placement_error
+from kapi_runtime.platform.placement_errors import placement_error
 from kapi_sim.errors import DeviceNotFoundError, DriverError
 from kapi_sim.forks import block_forks, reinit_after_fork
 

@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 import dpctl
 
-from kapi_runtime.platform.host_place import place_of_host_arrays
+from kapi_runtime.platform.host_array_target import host_array_target
 from kapi_runtime.sycl.native.rows import pair_rows, plan_rows
 from kapi_runtime.sycl.native.structures import KEPT, Pair, Row, SyclLaunch
 from kapi_runtime.sycl.native.submission import Submission, submission
@@ -114,8 +114,8 @@ class SyclPlan:
         Asked of arguments that native code has found to be of the plan's types.
         """
         if not self._is_placed:
-            place = place_of_host_arrays()
-            if place is None or place.queue != self.queue:
+            host_target = host_array_target.get()
+            if host_target is None or host_target.queue != self.queue:
                 return False
         if self._written_views:
             leaves = list(_leaves(given))

@@ -27,21 +27,21 @@ from kapi_runtime.platform.interface import (
     Times,
 )
 from kapi_runtime.platform.numba_cuda_arrays import HostReadableArray
-from kapi_runtime.platform.placement import other_target_error, placement_error
+from kapi_runtime.platform.placement_errors import other_target_error, placement_error
 from kapi_runtime.sycl import findings
 from kapi_runtime.sycl.devices import discovery
 from kapi_runtime.sycl.devices.device import DpctlDevice
 from kapi_runtime.sycl.devices.device_summary import describe_device
 from kapi_runtime.sycl.devices.fork import require_no_fork
 from kapi_runtime.sycl.devices.usable import usable_devices
+from kapi_runtime.sycl.execution_queue import execution_queue
 from kapi_runtime.sycl.memory import host_api as memory
 from kapi_runtime.sycl.memory.copying import copy_array, copy_bytes
 from kapi_runtime.sycl.memory.usm_array import UsmArray, copy_call, shared_array_of
 from kapi_runtime.sycl.memory.usm_bytes import memory_at, require_memory
 from kapi_runtime.sycl.native.submission import DONE
 from kapi_runtime.sycl.numba_cuda import SyclNumbaCuda
-from kapi_runtime.sycl.placement import execution_queue
-from kapi_runtime.sycl.programs.geometry import rounded_range
+from kapi_runtime.sycl.programs.work_group_size import rounded_range
 from kapi_runtime.sycl.queues import events, keep_alive
 from kapi_runtime.sycl.queues import queue as queues
 from kapi_runtime.sycl.queues.queue import queue_of

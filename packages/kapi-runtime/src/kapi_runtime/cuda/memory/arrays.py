@@ -21,7 +21,7 @@ from kapi_runtime.cuda.devices import driver
 from kapi_runtime.cuda.queues.streams import CudaStream, current_stream, stream_of
 from kapi_runtime.platform.dlpack import CUDA, CUDA_HOST, CUDA_MANAGED, read_capsule
 from kapi_runtime.platform.numba_cuda_arrays import HostReadableArray
-from kapi_runtime.platform.placement import placement_error
+from kapi_runtime.platform.placement_errors import placement_error
 from kapi_sim.errors import DtypeError
 from kapi_sim.language.array_memory import ArrayFields, c_strides
 

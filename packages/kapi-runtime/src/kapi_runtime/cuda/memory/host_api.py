@@ -13,7 +13,7 @@ from kapi_runtime.cuda.memory.cuda_array import CudaArray, array_of_fields, new_
 from kapi_runtime.cuda.queues.queue import CudaQueue, describe_queue, queue_of_stream
 from kapi_runtime.platform import dlpack, recorder
 from kapi_runtime.platform.interface import Platform
-from kapi_runtime.platform.placement import placement_error
+from kapi_runtime.platform.placement_errors import placement_error
 from kapi_sim.errors import DtypeError, ExecutionPlacementError, LimitError
 from kapi_sim.short_repr import short_repr
 

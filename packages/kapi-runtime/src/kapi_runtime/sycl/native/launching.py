@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from kapi_runtime.native.language import address, at, c_function, int32, native, shared, words
-from kapi_runtime.sycl.native.ordering import (
+from kapi_runtime.sycl.native.dependencies import (
     Py_DecRef,
     Py_IncRef,
     PyGC_Disable,
@@ -205,7 +205,7 @@ def pair_of(first: Any, second: Any) -> Any:
 ENTRY_POINTS = (hand_over, launch, pack, send)
 
 SOURCES = (
-    "kapi_runtime.sycl.native.ordering",
+    "kapi_runtime.sycl.native.dependencies",
     "kapi_runtime.sycl.native.packing",
     "kapi_runtime.sycl.native.structures",
     "kapi_sim.language.array_memory",

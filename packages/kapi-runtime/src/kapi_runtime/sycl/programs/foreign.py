@@ -17,7 +17,7 @@ from dpctl.program import (
 from kapi_runtime.platform.interface import ForeignCode
 from kapi_runtime.sycl.devices.device_summary import describe_device
 from kapi_runtime.sycl.programs.build_log import build_log
-from kapi_runtime.sycl.programs.geometry import MAX_WORK_ITEMS
+from kapi_runtime.sycl.programs.work_group_size import MAX_WORK_ITEMS
 from kapi_sim.errors import DriverError, KernelCompilationError
 from kapi_sim.short_repr import short_repr
 from kapi_spirv import entry_points

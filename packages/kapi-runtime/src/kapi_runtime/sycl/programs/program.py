@@ -13,7 +13,7 @@ from kapi_runtime.platform.log import building
 from kapi_runtime.platform.reset import on_reset
 from kapi_runtime.sycl.devices.device_summary import describe_device
 from kapi_runtime.sycl.programs.build_log import build_log
-from kapi_runtime.sycl.programs.geometry import MAX_WORK_ITEMS
+from kapi_runtime.sycl.programs.work_group_size import MAX_WORK_ITEMS
 from kapi_sim.errors import DriverError, LimitError
 from kapi_sim.forks import reinit_after_fork
 from kapi_sim.short_repr import short_repr

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from kapi_runtime.cuda.devices.device import CudaDevice, describe_device, device_at
 from kapi_runtime.cuda.memory.arrays import Owner
 from kapi_runtime.cuda.queues.queue import CudaQueue, describe_queue
-from kapi_runtime.platform.placement import placement_error
+from kapi_runtime.platform.placement_errors import placement_error
 from kapi_sim.language.array_memory import ArrayFields
 
 __all__ = ["execution_queue"]

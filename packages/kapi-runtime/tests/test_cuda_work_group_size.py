@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kapi_runtime.cuda.programs.geometry import submitted_range
+from kapi_runtime.cuda.programs.work_group_size import submitted_range
 from kapi_sim.errors import LimitError
 from kapi_sim.testing.reports import raises
 

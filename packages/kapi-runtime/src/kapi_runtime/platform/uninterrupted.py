@@ -14,7 +14,7 @@ from typing import Generic, TypeVar
 
 from kapi_sim.forks import block_forks
 
-__all__ = ["done_whole"]
+__all__ = ["run_uninterrupted"]
 
 T = TypeVar("T")
 
@@ -31,7 +31,7 @@ class _Outcome(Generic[T]):
         self.value: T
 
 
-def done_whole(work: Callable[[], T]) -> T:
+def run_uninterrupted(work: Callable[[], T]) -> T:
     """Return what `work` returns, or raise what it raises; it is never interrupted in the middle.
 
     Parameters

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from kapi_runtime.sycl.programs.geometry import MAX_WORK_ITEMS, rounded_range
+from kapi_runtime.sycl.programs.work_group_size import MAX_WORK_ITEMS, rounded_range
 from kapi_sim import Range
 
 extents = st.lists(st.integers(1, 5000), min_size=1, max_size=3).filter(lambda e: math.prod(e) <= MAX_WORK_ITEMS)

@@ -1,91 +1,91 @@
-"""The walk over what a function takes from outside: the functions that it calls, and each value that it may read.
+"""A visitor of a function's free variables: the functions that it calls, and each value that it may read.
 
-Captures and fingerprints are both made on this walk, so that no value is part of the one and not of the other: a
-changed constant makes a kernel stale, and the key of its new code another.
+Captures and fingerprints share this visitor, so that the staleness check and the cache key agree: a changed constant
+makes a kernel stale and gives its new code another key.
 """
 
 from __future__ import annotations
 
 import enum
+import sys
 import types
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from opcode import opmap
 from typing import Any
 
-from kapi_runtime.build.outside_names import (
-    attribute_names,
-    builtins_of,
-    global_names,
-    is_known_module,
-    is_known_object,
-)
 from kapi_sim import DeviceFunction
 from kapi_sim.language.attributes import MISSING, attribute_of, has_constants
 from kapi_sim.language.launchable import Launchable
 
-__all__ = ["EMPTY", "OutsideWalk"]
+__all__ = ["EMPTY", "FreeVariableVisitor", "is_known_object", "named_tuple_defaults"]
+
+# Their functions and constants are known by name, and change with their versions.
+_KNOWN = ("_operator", "builtins", "cmath", "enum", "kapi_runtime", "kapi_sim", "math", "numpy", "operator", "typing")
+
+_LOAD_GLOBAL, _EXTENDED_ARG = opmap["LOAD_GLOBAL"], opmap["EXTENDED_ARG"]
 
 EMPTY: Any = type("Empty", (), {})()
 """The contents of a closure's variable that is not yet assigned."""
 
 
-class OutsideWalk:
-    """Walks over a function and all that it calls; a subclass says what it does with what is met.
+class FreeVariableVisitor:
+    """Visits a function and all that it calls; subclasses override the `visit_` methods.
 
-    Each function is met once, and so is each owner of constants for each code that takes some of it.  The order is the
-    same in every process.
+    Each function is visited once, and so is each owner of constants for each code that takes some of it.  The order is
+    the same in every process.
     """
 
     def __init__(self) -> None:
-        self._numbers: dict[int, int] = {}  # of the functions met, by id
+        self._numbers: dict[int, int] = {}  # of the functions visited, by id
         self._taken: set[tuple[int, types.CodeType]] = set()  # owners of constants, and the code that takes them
         self._held: list[Any] = []  # so that no other object takes an id
 
-    # -- what is met
+    # -- for subclasses
 
-    def met_function(self, function: types.FunctionType) -> None:
+    def visit_function(self, function: types.FunctionType) -> None:
         """A user's function, its code and defaults; what it takes from outside follows."""
 
-    def met_again(self, number: int) -> None:
-        """A function that was met as this one before."""
+    def visit_again(self, number: int) -> None:
+        """A function that was visited before, under this number."""
 
-    def met_known(self, value: Any) -> None:
+    def visit_known(self, value: Any) -> None:
         """A function or class of Python's, NumPy's or kapi's own, which is known by its name."""
 
-    def met_cell(self, cell: types.CellType, name: str, value: Any) -> None:
+    def visit_cell(self, cell: types.CellType, name: str, value: Any) -> None:
         """A variable of a closure and its value, or `EMPTY`."""
 
-    def met_item(self, mapping: Mapping[str, Any], name: str, value: Any) -> None:
+    def visit_item(self, mapping: Mapping[str, Any], name: str, value: Any) -> None:
         """A name of a mapping (globals, Python's own names, a module's, keyword defaults) and its value."""
 
-    def met_absent(self, mapping: Mapping[str, Any], names: Iterable[str]) -> None:
+    def visit_absent(self, mapping: Mapping[str, Any], names: Iterable[str]) -> None:
         """Names that a mapping does not have, and that would have another meaning if it had."""
 
-    def met_attribute(self, owner: Any, name: str, value: Any) -> None:
+    def visit_attribute(self, owner: Any, name: str, value: Any) -> None:
         """A constant that code may take of an object."""
 
-    def met_wrapped(self, wrapper: DeviceFunction[..., Any] | Launchable) -> None:
+    def visit_wrapped(self, wrapper: DeviceFunction[..., Any] | Launchable) -> None:
         """A device function or a kernel; its Python function follows."""
 
-    def met_tuple(self, value: tuple[Any, ...]) -> None:
+    def visit_tuple(self, value: tuple[Any, ...]) -> None:
         """A tuple; its members follow."""
 
-    def met_value(self, value: Any) -> None:
+    def visit_value(self, value: Any) -> None:
         """Any other value."""
 
-    # -- the walk
+    # -- the traversal
 
     def function(self, function: Any) -> None:
-        """Walk over a function."""
+        """Visit a function."""
         number = self._numbers.get(id(function))
         if number is not None:
-            self.met_again(number)
+            self.visit_again(number)
             return
         self._numbers[id(function)] = len(self._numbers)
         self._held.append(function)
         if is_known_object(function):
-            self.met_known(function)
+            self.visit_known(function)
             return
-        self.met_function(function)
+        self.visit_function(function)
         code = function.__code__
         self._value(function.__defaults__, code)
         if function.__kwdefaults__:
@@ -95,38 +95,38 @@ class OutsideWalk:
                 value = cell.cell_contents
             except ValueError:  # not yet assigned
                 value = EMPTY
-            self.met_cell(cell, name, value)
+            self.visit_cell(cell, name, value)
             if value is not EMPTY:
                 self._value(value, code)
         names = sorted(set(global_names(code)))
         self._items(function.__globals__, [name for name in names if name in function.__globals__], code)
         # A name of Python's own may get a meaning of the module's.
         others = [name for name in names if name not in function.__globals__]
-        self.met_absent(function.__globals__, others)
+        self.visit_absent(function.__globals__, others)
         builtin = builtins_of(function)
         self._items(builtin, [name for name in others if name in builtin and not _is_python_s(builtin[name])], code)
 
     def _items(self, mapping: Mapping[str, Any], names: Iterable[str], code: types.CodeType) -> None:
         for name in names:
-            self.met_item(mapping, name, mapping[name])
+            self.visit_item(mapping, name, mapping[name])
             self._value(mapping[name], code)
 
     def _value(self, value: Any, code: types.CodeType) -> None:
         if isinstance(value, (DeviceFunction, Launchable)):
-            self.met_wrapped(value)
+            self.visit_wrapped(value)
             self._value(value.py_func, code)
         elif isinstance(value, types.FunctionType):
             self.function(value)
         elif isinstance(value, tuple):
-            self.met_tuple(value)
+            self.visit_tuple(value)
             for each in value:
                 self._value(each, code)
         else:
-            self.met_value(value)
+            self.visit_value(value)
             self._parts(value, code)
 
     def _parts(self, value: Any, code: types.CodeType) -> None:
-        """What the code may take of a value; the rest of it does not matter."""
+        """Visit what the code may take of a value; the rest of it does not matter."""
         is_module = isinstance(value, types.ModuleType)
         is_enumeration = isinstance(value, type) and issubclass(value, enum.Enum)
         if not (is_enumeration or has_constants(value)) or (id(value), code) in self._taken:
@@ -149,10 +149,61 @@ class OutsideWalk:
         for name in names:
             constant = attribute_of(owner, name)
             if constant is not MISSING:
-                self.met_attribute(owner, name, constant)
+                self.visit_attribute(owner, name, constant)
                 self._value(constant, code)
 
 
 def _is_python_s(value: Any) -> bool:
     """Whether a value is a function or a class that Python comes with; those are never changed."""
     return hasattr(value, "__module__") and hasattr(value, "__qualname__") and is_known_object(value)
+
+
+def global_names(code: types.CodeType) -> Iterator[str]:
+    """The names that code, and the code in it, loads from the module's globals."""
+    argument = 0
+    data = code.co_code
+    for at in range(0, len(data), 2):
+        argument = argument << 8 | data[at + 1]
+        if data[at] == _LOAD_GLOBAL:
+            yield code.co_names[argument >> 1]  # the lowest bit says something else
+        if data[at] != _EXTENDED_ARG:
+            argument = 0
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from global_names(constant)
+
+
+def attribute_names(code: types.CodeType) -> Iterator[str]:
+    """The names that code, and the code in it, may take as attributes, among others."""
+    yield from code.co_names
+    if "getattr" in code.co_names:
+        yield from (name for name in code.co_consts if isinstance(name, str))
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from attribute_names(constant)
+
+
+def is_known_module(module: str) -> bool:
+    """Whether what a module of this name holds is known by its name."""
+    return module.partition(".")[0] in _KNOWN
+
+
+def is_known_object(value: Any) -> bool:
+    """Whether a function or class is what it says: that of this name in a known module."""
+    if not is_known_module(value.__module__ or ""):
+        return False
+    found: Any = sys.modules.get(value.__module__)
+    for part in value.__qualname__.split("."):
+        found = getattr(found, part, None)
+    return found is value
+
+
+def builtins_of(function: types.FunctionType) -> dict[str, Any]:
+    """Python's own names, as a function finds them where its module has none."""
+    found: dict[str, Any] = function.__builtins__  # type: ignore[attr-defined, unused-ignore]  # newer typeshed has it
+    return found
+
+
+def named_tuple_defaults(named_tuple: type) -> tuple[Any, ...]:
+    """The defaults of a named tuple's last fields, as a call of the class takes them."""
+    return getattr(named_tuple.__new__, "__defaults__", None) or ()

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from kapi_runtime.platform.placement import placement_error
+from kapi_runtime.platform.placement_errors import placement_error
 from kapi_runtime.sycl.memory.usm_array import copy_call
 from kapi_runtime.sycl.queues.queue import describe_queue, queue_of
 from kapi_sim.short_repr import short_repr
