@@ -41,7 +41,7 @@ def refuse(module):
         raise UnsupportedError(["a function of another name"])
 
 
-INDEX_0D = Pipeline({"legalize": [rename], "optimize": [double], "workarounds": [rename.with_options(name="h")]})
+PIPELINE = Pipeline({"legalize": [rename], "optimize": [double], "workarounds": [rename.with_options(name="h")]})
 
 
 def test_passes_are_named_and_described_by_their_functions():
@@ -55,14 +55,14 @@ def test_passes_are_named_and_described_by_their_functions():
 )
 def test_limit_counts_passes_that_may_be_left_out(limit, name, is_doubled):
     module = parse_module(TEXT)
-    INDEX_0D.run(module, limit=limit)
+    PIPELINE.run(module, limit=limit)
     assert [each.name for each in module.definitions] == [name]
     assert ("add i32 %x, %x" in str(module)) == is_doubled
 
 
 def test_ir_is_written_after_each_pass(tmp_path):
     for _ in range(2):
-        INDEX_0D.run(parse_module(TEXT), dump=str(tmp_path), title="kernel")
+        PIPELINE.run(parse_module(TEXT), dump=str(tmp_path), title="kernel")
     first, second = sorted(tmp_path.iterdir())
     assert (first.name, second.name) == ("kernel.0", "kernel.1")
     names = ["00-input.ll", "01-legalize-rename.ll", "02-optimize-double.ll", "03-workarounds-rename.ll"]
@@ -100,12 +100,12 @@ PROGRAM = """
 import sys
 from pathlib import Path
 sys.path[:] = {path!r}
-from test_pipeline import TEXT, WHOLE
+from test_pipeline import PIPELINE, TEXT
 from kapi_lowering.emission.llvm_ir import parse_module
 from kapi_sim import environment
 module = parse_module(TEXT)
 limit = environment.PASS_LIMIT.number(-1)
-WHOLE.run(module, limit=None if limit < 0 else limit, dump=environment.DUMP_PASSES.text)
+PIPELINE.run(module, limit=None if limit < 0 else limit, dump=environment.DUMP_PASSES.text)
 sys.exit({expression})
 """
 

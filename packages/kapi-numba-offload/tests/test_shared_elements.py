@@ -12,7 +12,7 @@ from kapi_numba_offload import OffloadFallbackWarning
 
 COUNT = 40_000
 AT = np.arange(COUNT) * 7919 % 4
-INDEX_0D = np.arange(COUNT) % 10
+INTEGERS = np.arange(COUNT) % 10
 HALVES = (np.arange(COUNT) % 10) * 0.5
 
 
@@ -105,11 +105,11 @@ def guarded(at, integers, halves, sums):
 def run(function, dtype, **options):
     """The sums on the device and in Python, and the number of warnings."""
     expected = np.ones(4, dtype)
-    function(AT, INDEX_0D, HALVES, expected)
+    function(AT, INTEGERS, HALVES, expected)
     sums = dpnp.asarray(np.ones(4, dtype))
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always", OffloadFallbackWarning)
-        njit(**options)(function)(*map(dpnp.asarray, (AT, INDEX_0D, HALVES)), sums)
+        njit(**options)(function)(*map(dpnp.asarray, (AT, INTEGERS, HALVES)), sums)
     return sums.asnumpy(), expected, len(told)
 
 

@@ -364,7 +364,7 @@ def test_integer_with_a_float_that_it_cannot_be_is_reported(number):
         kapi.call_kernel(marked, kapi.Range(8), np.arange(8, dtype=np.int8), number, np.zeros(8))
 
 
-INDEX_0D = {
+EXPRESSIONS = {
     "s * 100": True,
     "s * 10": False,
     "s - 8": True,
@@ -375,10 +375,10 @@ INDEX_0D = {
 }
 
 
-@pytest.mark.parametrize("expression", INDEX_0D)
+@pytest.mark.parametrize("expression", EXPRESSIONS)
 def test_python_integers_that_a_device_wraps_are_refused(expression):
     kernel = with_a_start(f"b[i] = {expression}")
-    if INDEX_0D[expression]:
+    if EXPRESSIONS[expression]:
         with raises(kapi.DtypeError, "number-unfit"):
             kapi.call_kernel(kernel, kapi.Range(8), np.ones(8, np.uint8), np.zeros(8))
     else:

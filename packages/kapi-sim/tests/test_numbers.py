@@ -560,18 +560,18 @@ def test_negative_float_to_a_fraction_is_no_complex_number(spelling, dtype):
     np.testing.assert_allclose(out, [2, np.sqrt(2)])
 
 
-INDEX_0D = """def kernel(item, a, u, out):
+IN_WORK_ITEMS = """def kernel(item, a, u, out):
     i = item.get_global_id(0)
     largest = max(int(a[i]), u[i])
     out[i] = largest
 """
 IN_SUB_GROUPS = (
-    INDEX_0D.replace("    largest", "    size = item.get_sub_group().get_local_range()\n    largest")
+    IN_WORK_ITEMS.replace("    largest", "    size = item.get_sub_group().get_local_range()\n    largest")
     + "    out[i] += 0 * size\n"
 )
 
 
-@pytest.mark.parametrize("source", [INDEX_0D, IN_SUB_GROUPS], ids=["plain", "sub-groups"])
+@pytest.mark.parametrize("source", [IN_WORK_ITEMS, IN_SUB_GROUPS], ids=["plain", "sub-groups"])
 @pytest.mark.parametrize("has_source", [True, False])
 def test_builtins_are_kernels_own_in_every_kernel(source, has_source, tmp_path):
     file = tmp_path / "kernel.py"

@@ -16,7 +16,7 @@ from kapi_spirv.emission.optimize.noalias import set_noalias_metadata
 from kapi_spirv.emission.optimize.simple_functions import expand_simple_functions
 from kapi_spirv.target import ALIASING
 
-CHECK_UNPACKABLE = SpirvTarget(extensions=(ALIASING,), reads_apart=True)
+DISJOINT = SpirvTarget(extensions=(ALIASING,), reads_apart=True)
 
 
 def as_printed(text):
@@ -121,11 +121,11 @@ def test_element_that_stays_the_same_is_read_before_the_loop_if_it_exists():
 
 def test_element_is_not_read_early_across_a_store_that_may_change_it():
     assert "kapi.hoisted" not in compile_kernel(store, SIGNATURE).optimized_llvm_ir
-    assert "kapi.hoisted" in compile_kernel(store, SIGNATURE, target=CHECK_UNPACKABLE).optimized_llvm_ir
+    assert "kapi.hoisted" in compile_kernel(store, SIGNATURE, target=DISJOINT).optimized_llvm_ir
 
 
 def test_element_that_the_loop_writes_is_not_read_early():
-    text = compile_kernel(wait, SIGNATURE, target=CHECK_UNPACKABLE)
+    text = compile_kernel(wait, SIGNATURE, target=DISJOINT)
     reads = [
         line for line in text.optimized_llvm_ir.splitlines() if "%kapi.hoisted.value" in line and " load double" in line
     ]
@@ -140,11 +140,11 @@ def test_checked_kernel_reads_nothing_early():
 def test_text_without_arrays_is_left_alone():
     text = counter()
     assert run_pass(hoist_invariant_loads, text, are_noalias=True) == as_printed(text)
-    assert run_pass(set_noalias_metadata, text, is_told=True) == as_printed(text)
+    assert run_pass(set_noalias_metadata, text, is_enabled=True) == as_printed(text)
 
 
 def test_arrays_are_distinguished_only_for_targets_that_take_it():
-    plain, apart = (compile_kernel(pull, SIGNATURE, target=target) for target in (SpirvTarget(), CHECK_UNPACKABLE))
+    plain, apart = (compile_kernel(pull, SIGNATURE, target=target) for target in (SpirvTarget(), DISJOINT))
     assert "!noalias" not in plain.optimized_llvm_ir
     assert ALIASING not in plain.extensions
     accesses = [
@@ -156,7 +156,7 @@ def test_arrays_are_distinguished_only_for_targets_that_take_it():
     assert len(accesses) == 3
     assert all("!alias.scope" in line and "!noalias" in line for line in accesses)
     assert ALIASING in apart.extensions
-    assert "!noalias" not in compile_kernel(pull, SIGNATURE, target=CHECK_UNPACKABLE.for_any_launch()).optimized_llvm_ir
+    assert "!noalias" not in compile_kernel(pull, SIGNATURE, target=DISJOINT.for_any_launch()).optimized_llvm_ir
     llvm.parse_assembly(apart.optimized_llvm_ir).verify()
 
 

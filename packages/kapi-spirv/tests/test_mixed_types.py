@@ -293,7 +293,7 @@ def test_operations_of_python_numbers_that_a_device_computes_in_a_type_are_repor
     assert not notes(with_a_start(lines), DOUBLE, DOUBLE, count=weak_int)
 
 
-INDEX_0D = {
+KERNELS = {
     "b[0] = s * 100": True,
     "b[0] = s * 10": False,
     "b[0] = s - 8": True,
@@ -309,10 +309,10 @@ INDEX_0D = {
 }
 
 
-@pytest.mark.parametrize("lines", INDEX_0D)
+@pytest.mark.parametrize("lines", KERNELS)
 def test_python_integers_that_a_device_wraps_are_reported(lines):
     caught = notes(with_a_start(lines), ArrayType(types.uint8, 1, "C"), ArrayType(types.int64, 1, "C"), count=weak_int)
-    assert bool(caught) is INDEX_0D[lines], [str(each.message) for each in caught]
+    assert bool(caught) is KERNELS[lines], [str(each.message) for each in caught]
     assert not notes(with_a_start(lines), *[ArrayType(types.int64, 1, "C")] * 2, count=weak_int)
 
 

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from kapi_lowering.target import (
     AtomicUpdate,
     Combination,
+    CombineMode,
     GroupKind,
     LocalMemory,
     ShuffleKind,
     SubGroupQuery,
     Target,
-    Way,
     WorkItemQuery,
 )
 
@@ -232,11 +232,11 @@ class CpuTarget(Target):
         return True
 
     def combine(
-        self, builder: ir.IRBuilder, group: GroupKind, way: Way, combination: Combination, value: ir.Value
+        self, builder: ir.IRBuilder, group: GroupKind, mode: CombineMode, combination: Combination, value: ir.Value
     ) -> ir.Value:
         from kapi_cpu.code import group_operations
 
-        return group_operations.combine(builder, group, way, combination, value)
+        return group_operations.combine(builder, group, mode, combination, value)
 
     def vote(self, builder: ir.IRBuilder, group: GroupKind, kind: Literal["any", "all"], value: ir.Value) -> ir.Value:
         from kapi_cpu.code import group_operations

@@ -28,7 +28,7 @@ __all__ = [
     "ShuffleKind",
     "SubGroupQuery",
     "Target",
-    "Way",
+    "CombineMode",
     "WorkItemQuery",
 ]
 
@@ -55,7 +55,7 @@ Combination = Literal[
 
 ShuffleKind = Literal["down", "up", "xor", "from"]
 
-Way = Literal["reduce", "inclusive_scan", "exclusive_scan"]
+CombineMode = Literal["reduce", "inclusive_scan", "exclusive_scan"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -359,7 +359,7 @@ class Target(ABC):
 
     @abstractmethod
     def combine(
-        self, builder: ir.IRBuilder, group: GroupKind, way: Way, combination: Combination, value: ir.Value
+        self, builder: ir.IRBuilder, group: GroupKind, mode: CombineMode, combination: Combination, value: ir.Value
     ) -> ir.Value:
         """Reduce or scan one value of each work-item."""
 

@@ -15,12 +15,12 @@ from kapi_lowering.llvm_calls import I32
 from kapi_lowering.target import (
     AtomicUpdate,
     Combination,
+    CombineMode,
     GroupKind,
     LocalMemory,
     ShuffleKind,
     SubGroupQuery,
     Target,
-    Way,
     WorkItemQuery,
 )
 from kapi_sim import MemoryOrder, MemoryScope
@@ -196,7 +196,7 @@ class HostTarget(Target):
         return True
 
     def combine(
-        self, builder: ir.IRBuilder, group: GroupKind, way: Way, combination: Combination, value: ir.Value
+        self, builder: ir.IRBuilder, group: GroupKind, mode: CombineMode, combination: Combination, value: ir.Value
     ) -> ir.Value:
         return code.call_lacking(builder, "combine", value.type, [value])
 

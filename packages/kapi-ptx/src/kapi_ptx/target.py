@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from kapi_lowering.target import (
     AtomicUpdate,
     Combination,
+    CombineMode,
     GroupKind,
     LocalMemory,
     ShuffleKind,
     SubGroupQuery,
     Target,
-    Way,
     WorkItemQuery,
 )
 from kapi_sim import environment
@@ -305,11 +305,11 @@ class PtxTarget(Target):
         return True
 
     def combine(
-        self, builder: ir.IRBuilder, group: GroupKind, way: Way, combination: Combination, value: ir.Value
+        self, builder: ir.IRBuilder, group: GroupKind, mode: CombineMode, combination: Combination, value: ir.Value
     ) -> ir.Value:
         from kapi_ptx.code import group_operations
 
-        return group_operations.combine(builder, group, way, combination, value, self.has_redux)
+        return group_operations.combine(builder, group, mode, combination, value, self.has_redux)
 
     def vote(self, builder: ir.IRBuilder, group: GroupKind, kind: Literal["any", "all"], value: ir.Value) -> ir.Value:
         from kapi_ptx.code import group_operations

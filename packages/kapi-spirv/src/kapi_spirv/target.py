@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, Literal
 from kapi_lowering.target import (
     AtomicUpdate,
     Combination,
+    CombineMode,
     GroupKind,
     LocalMemory,
     ShuffleKind,
     SubGroupQuery,
     Target,
-    Way,
     WorkItemQuery,
 )
 from kapi_spirv import contraction
@@ -286,11 +286,11 @@ class SpirvTarget(Target):
         return combination in group_operations.COMBINATIONS or group_operations.EXTENSION in self.all_extensions
 
     def combine(
-        self, builder: ir.IRBuilder, group: GroupKind, way: Way, combination: Combination, value: ir.Value
+        self, builder: ir.IRBuilder, group: GroupKind, mode: CombineMode, combination: Combination, value: ir.Value
     ) -> ir.Value:
         from kapi_spirv.code import group_operations
 
-        return group_operations.combine(builder, group, way, combination, value)
+        return group_operations.combine(builder, group, mode, combination, value)
 
     def vote(self, builder: ir.IRBuilder, group: GroupKind, kind: Literal["any", "all"], value: ir.Value) -> ir.Value:
         from kapi_spirv.code import group_operations

@@ -7,7 +7,7 @@ from typing import Literal
 from llvmlite import ir
 
 from kapi_lowering.llvm_calls import call_declared
-from kapi_lowering.target import Combination, GroupKind, ShuffleKind, Way
+from kapi_lowering.target import Combination, CombineMode, GroupKind, ShuffleKind
 
 __all__ = ["barrier", "broadcast", "combine", "shuffle", "vote"]
 
@@ -39,6 +39,8 @@ def vote(builder: ir.IRBuilder, group: GroupKind, kind: Literal["any", "all"], v
     return _call(builder, f"vote.{group}.{kind}", _I1, value)
 
 
-def combine(builder: ir.IRBuilder, group: GroupKind, way: Way, combination: Combination, value: ir.Value) -> ir.Value:
+def combine(
+    builder: ir.IRBuilder, group: GroupKind, mode: CombineMode, combination: Combination, value: ir.Value
+) -> ir.Value:
     """Reduce or scan one value of each work-item."""
-    return _call(builder, f"combine.{group}.{way}.{combination}", value.type, value)
+    return _call(builder, f"combine.{group}.{mode}.{combination}", value.type, value)

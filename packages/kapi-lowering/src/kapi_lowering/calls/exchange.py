@@ -59,9 +59,9 @@ def kind_of(group: Any) -> GroupKind:
 
 @registry.lower("group_broadcast", types.Any, types.Any, types.Any)
 def _group_broadcast(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Value:
-    place = _existing(context, builder, sig.args[0], args[2])
-    result = broadcast(context, builder, sig.args[0], args[1], place)
-    _check_place(context, builder, sig.args[0], ("group_broadcast", "linear_id"), args[2])
+    member = _existing(context, builder, sig.args[0], args[2])
+    result = broadcast(context, builder, sig.args[0], args[1], member)
+    _check_member(context, builder, sig.args[0], ("group_broadcast", "linear_id"), args[2])
     return result
 
 
@@ -76,21 +76,21 @@ def _size(context: Any, builder: ir.IRBuilder, group: Any) -> ir.Value:
     return size
 
 
-def _existing(context: Any, builder: ir.IRBuilder, group: Any, place: ir.Value) -> ir.Value:
-    """The place, where the kernel's options ask for checks 0 in the stead of one that the group does not have."""
+def _existing(context: Any, builder: ir.IRBuilder, group: Any, member: ir.Value) -> ir.Value:
+    """The member's number; 0 instead of one that the group does not have, if the kernel's options ask for checks."""
     if not context.options.checks_bounds:
-        return place
-    return builder.select(builder.icmp_unsigned("<", place, _size(context, builder, group)), place, I64(0))
+        return member
+    return builder.select(builder.icmp_unsigned("<", member, _size(context, builder, group)), member, I64(0))
 
 
-def _check_place(context: Any, builder: ir.IRBuilder, group: Any, call: tuple[str, str], place: ir.Value) -> None:
-    """End the work-item if it named a member that its group does not have, after all have met."""
+def _check_member(context: Any, builder: ir.IRBuilder, group: Any, call: tuple[str, str], member: ir.Value) -> None:
+    """End the work-item if it named a member that its group does not have, after all have converged."""
     if not context.options.checks_bounds:
         return
     size = _size(context, builder, group)
     kind = "sub-group" if isinstance(group, SubGroupType) and call[0] != "group_broadcast" else "group"
-    with cgutils.if_unlikely(builder, builder.icmp_unsigned(">=", place, size)):
-        context.call_conv.return_place_failure(builder, (*call, kind), place, size)
+    with cgutils.if_unlikely(builder, builder.icmp_unsigned(">=", member, size)):
+        context.call_conv.return_member_failure(builder, (*call, kind), member, size)
 
 
 _Partner = Callable[[ir.IRBuilder, ir.Value, ir.Value], ir.Value]
@@ -102,8 +102,8 @@ def _register_shuffle(row: str, kind: ShuffleKind, partner: _Partner) -> None:
     @registry.lower(row, SubGroupType, types.Any, types.Any)
     def implement(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Value:
         is_selection = row == "select_from_group"  # a shift beyond the end gives what is unused, and is none
-        place = _existing(context, builder, sig.args[0], args[2]) if is_selection else args[2]
-        operand = builder.trunc(place, I32)
+        member = _existing(context, builder, sig.args[0], args[2]) if is_selection else args[2]
+        operand = builder.trunc(member, I32)
         target = context.kernel_target
         if target.has_shuffles:
             result = _moved(builder, args[1], lambda bits: target.shuffle(builder, kind, bits, operand))
@@ -111,7 +111,7 @@ def _register_shuffle(row: str, kind: ShuffleKind, partner: _Partner) -> None:
             source = partner(builder, target.sub_group_query(builder, "local_id"), operand)
             result = _chosen_of_broadcasts(context, builder, sig.args[0], args[1], source)
         if is_selection:
-            _check_place(context, builder, sig.args[0], (row, "remote_local_id"), args[2])
+            _check_member(context, builder, sig.args[0], (row, "remote_local_id"), args[2])
         return result
 
 

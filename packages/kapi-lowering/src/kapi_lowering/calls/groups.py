@@ -14,7 +14,7 @@ from kapi_lowering._numba_compat import LoweringRegistry, as_dtype, cgutils, typ
 from kapi_lowering.calls.exchange import LOWERED as EXCHANGED
 from kapi_lowering.calls.exchange import broadcast, kind_of
 from kapi_lowering.llvm_calls import I32, I64
-from kapi_lowering.target import Combination, Target, Way
+from kapi_lowering.target import Combination, CombineMode, Target
 from kapi_sim.language.intrinsics.operators import Operator, identity
 from kapi_sim.language.table.intrinsics import rows
 from kapi_types import SubGroupType
@@ -53,30 +53,30 @@ class _Combination:
         self.is_signed = self.is_float or type_.signed
         self._memory_type = context.get_value_type(type_)
 
-    def over(self, way: Way, value: ir.Value) -> ir.Value:
+    def over(self, mode: CombineMode, value: ir.Value) -> ir.Value:
         """The result for one work-item's value, of the same type."""
-        result = self._narrowed(self._wide(way, self._widened(value)))
-        if way != "exclusive_scan":
+        result = self._narrowed(self._wide(mode, self._widened(value)))
+        if mode != "exclusive_scan":
             return result
         return _behind_first(self.target, self.builder, self.group, result, self._identity(value.type))
 
-    def _wide(self, way: Way, value: ir.Value) -> ir.Value:
+    def _wide(self, mode: CombineMode, value: ir.Value) -> ir.Value:
         combination = _COMBINATIONS[self.operation.name][2 if self.is_float else 0 if self.is_signed else 1]
         if self.target.has_combination(combination):
-            return self.target.combine(self.builder, kind_of(self.group), way, combination, value)
-        return self._by_broadcasts(way, value, _INSTRUCTIONS[combination])
+            return self.target.combine(self.builder, kind_of(self.group), mode, combination, value)
+        return self._by_broadcasts(mode, value, _INSTRUCTIONS[combination])
 
-    def _by_broadcasts(self, way: Way, value: ir.Value, instruction: str) -> ir.Value:
+    def _by_broadcasts(self, mode: CombineMode, value: ir.Value, instruction: str) -> ir.Value:
         """Every work-item combines the values of all that count for it."""
         builder = self.builder
         result = cgutils.alloca_once_value(builder, self._identity(value.type))
-        own, size = _place_in(self.target, builder, self.group)
+        own, size = _linear_id_in(self.target, builder, self.group)
         with cgutils.for_range(builder, size) as loop:
             given = broadcast(self.context, builder, self.group, value, loop.index)
             before = builder.load(result)
             after = getattr(builder, instruction)(before, given)
-            if way != "reduce":
-                counts = builder.icmp_unsigned("<=" if way == "inclusive_scan" else "<", loop.index, own)
+            if mode != "reduce":
+                counts = builder.icmp_unsigned("<=" if mode == "inclusive_scan" else "<", loop.index, own)
                 after = builder.select(counts, after, before)
             builder.store(after, result)
         return builder.load(result)
@@ -99,7 +99,7 @@ class _Combination:
         return (self.builder.fptrunc if self.is_float else self.builder.trunc)(value, wanted)
 
 
-def _place_in(target: Target, builder: ir.IRBuilder, group: Any) -> tuple[ir.Value, ir.Value]:
+def _linear_id_in(target: Target, builder: ir.IRBuilder, group: Any) -> tuple[ir.Value, ir.Value]:
     """The work-item's linear id in its group, and the number of work-items there, in 64 bits."""
     if isinstance(group, SubGroupType):
         own, size = target.sub_group_query(builder, "local_id"), target.sub_group_query(builder, "size")
@@ -118,31 +118,33 @@ def _behind_first(target: Target, builder: ir.IRBuilder, group: Any, scan: ir.Va
     A target's has that of the type in which it combines, and a driver has been seen to give the first work-item a
     constant that it was given.
     """
-    own, _ = _place_in(target, builder, group)
+    own, _ = _linear_id_in(target, builder, group)
     return builder.select(builder.icmp_unsigned("==", own, I64(0)), identity, scan)
 
 
-def _over_bools(target: Target, builder: ir.IRBuilder, group: Any, value: ir.Value, name: str, way: Way) -> ir.Value:
+def _over_bools(
+    target: Target, builder: ir.IRBuilder, group: Any, value: ir.Value, name: str, mode: CombineMode
+) -> ir.Value:
     """Bools are counted: all true is no false one, any is at least one, and an odd number is told by the last bit."""
     is_all = name in ("logical_and", "bit_and")
     counted = builder.zext(builder.not_(value) if is_all else value, I32)
-    count = target.combine(builder, kind_of(group), way, "add", counted)
-    if way == "exclusive_scan":
+    count = target.combine(builder, kind_of(group), mode, "add", counted)
+    if mode == "exclusive_scan":
         count = _behind_first(target, builder, group, count, I32(0))
     if name == "bit_xor":
         return builder.trunc(count, ir.IntType(1))
     return builder.icmp_unsigned("==" if is_all else "!=", count, I32(0))
 
 
-def _register_combination(name: str, way: Way) -> None:
+def _register_combination(name: str, mode: CombineMode) -> None:
     @registry.lower(name, types.Any, types.Any, types.Any)
     def implement(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Value:
         group, type_, operator_type = sig.args
         operation = operator_of(operator_type)
         assert operation is not None
         if isinstance(type_, types.Boolean):
-            return _over_bools(context.kernel_target, builder, group, args[1], operation.name, way)
-        return _Combination(context, builder, group, as_strong(type_), operation).over(way, args[1])
+            return _over_bools(context.kernel_target, builder, group, args[1], operation.name, mode)
+        return _Combination(context, builder, group, as_strong(type_), operation).over(mode, args[1])
 
 
 _register_combination("reduce_over_group", "reduce")

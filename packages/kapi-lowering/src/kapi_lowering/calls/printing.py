@@ -31,16 +31,16 @@ def _print(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Value
         if is_text(type_):
             formats.append(type_.value.text.replace("%", "%%"))
             continue
-        format_, code, shown = _shown(context.kernel_target, builder, type_, value)
+        format_, code, converted = _conversion(context.kernel_target, builder, type_, value)
         formats.append(format_)
-        values.append(shown)
+        values.append(converted)
         codes.append(code)
     sep, end = sep.replace("%", "%%"), end.replace("%", "%%")
     context.kernel_target.print_formatted(builder, sep.join(formats) + end, values, codes)
     return context.get_dummy_value()
 
 
-def _shown(target: Target, builder: ir.IRBuilder, type_: types.Type, value: ir.Value) -> tuple[str, str, ir.Value]:
+def _conversion(target: Target, builder: ir.IRBuilder, type_: types.Type, value: ir.Value) -> tuple[str, str, ir.Value]:
     """The conversion of a number, the code of what is handed over, and the value to hand over."""
     if isinstance(type_, types.Boolean):
         return "%s", "text", builder.select(value, target.text(builder, "True"), target.text(builder, "False"))

@@ -174,20 +174,20 @@ def _request(sources: Sequence[bytes], entry_point: str, target: Target) -> dict
 
 
 def _ask(target: Target, request: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes]:
-    """The helper's answer; of a second one if the first was ended without a word, as by another program."""
+    """The helper's answer; of a second one if the first ended without a message, as by another program."""
     try:
         return _helper(target).ask(request, body)
     except _HelperDied as death:
-        if death.was_heard:
+        if death.has_cause:
             raise
     return _helper(target).ask(request, body)
 
 
 class _HelperDied(Exception):
-    """A helper's end: what it said last, whether it said what the IR is to blame for, and whether others ended it."""
+    """A helper's end: its last message, whether that names a cause in the IR, and whether another program ended it."""
 
-    def __init__(self, last_words: str, was_heard: bool, was_ended: bool = False) -> None:
-        self.last_words, self.was_heard, self.was_ended = last_words, was_heard, was_ended
+    def __init__(self, last_words: str, has_cause: bool, was_ended: bool = False) -> None:
+        self.last_words, self.has_cause, self.was_ended = last_words, has_cause, was_ended
         super().__init__(last_words)
 
     def error(self, llvm_ir: str) -> Exception:

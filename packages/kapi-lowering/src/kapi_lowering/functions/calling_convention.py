@@ -53,7 +53,7 @@ class KernelCallConv(MinimalCallConv):
         argtys: Sequence[Any],
         args: Sequence[ir.Value],
         details: ir.Value | None = None,
-        apart: Sequence[bool] = (),
+        noalias: Sequence[bool] = (),
     ) -> tuple[Any, ir.Value]:
         """Call a lowered function.
 
@@ -63,7 +63,7 @@ class KernelCallConv(MinimalCallConv):
             As Numba's own.
         details : llvmlite.ir.Value, optional
             The hidden argument where the caller has none itself.
-        apart : sequence of bool
+        noalias : sequence of bool
             For each pointer to global memory among the arguments, whether nothing writes to that memory meanwhile; left
             out, it is not known.
         """
@@ -75,8 +75,8 @@ class KernelCallConv(MinimalCallConv):
             hidden.append(builder.function.args[1] if details is None else details)
         values = self._get_arg_packer(argtys).as_arguments(builder, args)
         given = [result, *hidden, *values]
-        in_global = [place for place, value in enumerate(given) if is_global(value.type)] if apart else []
-        attributes = {place: ("noalias",) for place, is_apart in zip(in_global, apart, strict=bool(apart)) if is_apart}
+        in_global = [index for index, value in enumerate(given) if is_global(value.type)] if noalias else []
+        attributes = {index: ("noalias",) for index, holds in zip(in_global, noalias, strict=bool(noalias)) if holds}
         code = builder.call(callee, given, cconv=callee.calling_convention or None, arg_attrs=attributes)
         status = self._get_return_status(builder, code)
         return status, self.context.get_returned_value(builder, resty, builder.load(result))
@@ -114,8 +114,8 @@ class KernelCallConv(MinimalCallConv):
             builder.store(value, builder.gep(details, [I32(0), I32(position)], inbounds=True))
         self._fail(builder, Failure("OutOfBoundsError", (site.subject,), site.filename, site.line))
 
-    def return_place_failure(
-        self, builder: ir.IRBuilder, call: tuple[str, str, str], place: ir.Value, size: ir.Value
+    def return_member_failure(
+        self, builder: ir.IRBuilder, call: tuple[str, str, str], member: ir.Value, size: ir.Value
     ) -> None:
         """End the work-item for naming a member that its group does not have.
 
@@ -124,13 +124,13 @@ class KernelCallConv(MinimalCallConv):
         builder : llvmlite.ir.IRBuilder
             Where to end it.
         call : tuple of str
-            The group algorithm, its parameter, and what kind of group it is of.
-        place, size : llvmlite.ir.Value
-            What was asked for, and how many members there are, in 64 bits.
+            The group algorithm, its parameter, and the kind of its group.
+        member, size : llvmlite.ir.Value
+            The member that was asked for, and the number of members, in 64 bits.
         """
         site = self.context.site
         details = builder.function.args[1]
-        for position, value in enumerate((place, I64(0), size)):
+        for position, value in enumerate((member, I64(0), size)):
             builder.store(value, builder.gep(details, [I32(0), I32(position)], inbounds=True))
         self._fail(builder, Failure("CollectiveMismatchError", call, site.filename, site.line))
 

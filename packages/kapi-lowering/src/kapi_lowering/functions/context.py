@@ -15,7 +15,7 @@ from kapi_lowering.functions.codegen import KernelCodegen, KernelLibrary
 from kapi_lowering.functions.fast_math import allow_fast_math
 from kapi_lowering.functions.models import kernel_data_models
 from kapi_lowering.functions.registries import REGISTRIES
-from kapi_lowering.results.failures import FailureTable, SourcePlace
+from kapi_lowering.results.failures import FailureTable, SourceLocation
 from kapi_lowering.target import Target
 from kapi_sim.errors import KernelProblem
 from kapi_sim.language import KernelOptions
@@ -50,8 +50,8 @@ class KernelTargetContext(BaseContext):
         super().__init__(typing_context, TARGET_NAME)
         self.options = KernelOptions()
         self.failures = FailureTable()
-        self.site = SourcePlace("", 0)
-        self._private_memory: list[tuple[int, SourcePlace]] = []
+        self.site = SourceLocation("", 0)
+        self._private_memory: list[tuple[int, SourceLocation]] = []
         self._is_in_kernel = True
 
     @contextmanager
@@ -65,7 +65,7 @@ class KernelTargetContext(BaseContext):
             self.options = KernelOptions()
 
     @property
-    def private_memory(self) -> list[tuple[int, SourcePlace]]:
+    def private_memory(self) -> list[tuple[int, SourceLocation]]:
         """The private arrays of what was lowered: the bytes of each, and its place."""
         return self._private_memory
 

@@ -12,7 +12,7 @@ from kapi_lowering._numba_compat import Lower, NativeLowering, numba_ir, registe
 from kapi_lowering.functions.codegen import KernelLibrary
 from kapi_lowering.functions.context import KernelTargetContext
 from kapi_lowering.functions.line_info import FunctionLines, function_lines
-from kapi_lowering.results.failures import Failure, SourcePlace
+from kapi_lowering.results.failures import Failure, SourceLocation
 from kapi_lowering.target import Target
 from kapi_sim import environment
 from kapi_sim.errors import KernelCompilationError, KernelProblem, LimitError, MixedTypesWarning
@@ -188,7 +188,7 @@ def lower_function(
     return lowered, finished
 
 
-def _require_private_memory(function: FunctionType, arrays: list[tuple[int, SourcePlace]]) -> None:
+def _require_private_memory(function: FunctionType, arrays: list[tuple[int, SourceLocation]]) -> None:
     """Raise if a work-item would have more private memory than kernels may: drivers compile for minutes, or crash."""
     if (total := sum(nbytes for nbytes, _ in arrays)) > MAX_PRIVATE_BYTES:
         places = "".join(f"\n  {site.filename}:{site.line}: {nbytes} bytes" for nbytes, site in arrays)
@@ -227,7 +227,7 @@ class _KernelLower(Lower):
 
     def lower_inst(self, inst: Any) -> None:
         """Lower one statement."""
-        self.context.site = SourcePlace(self.loc.filename, self.loc.line, _subject(inst))
+        self.context.site = SourceLocation(self.loc.filename, self.loc.line, _subject(inst))
         if self._lines is not None:
             self.builder.debug_metadata = self._lines.at(self.loc.line)
         super().lower_inst(inst)

@@ -138,7 +138,7 @@ def build_entry_point(
     args: Sequence[types.Type],
     parameters: Sequence[Parameter],
     layout: PackedLayout,
-    place: tuple[str, int],
+    location: tuple[str, int],
 ) -> None:
     """Add to `library` the entry point `name`, which calls the lowered kernel for each work-item of the range.
 
@@ -156,7 +156,7 @@ def build_entry_point(
         Types of all its parameters, the index space's first.
     parameters, layout : sequence of Parameter, PackedLayout
         What the packed argument holds, and which arrays the kernel writes to.
-    place : tuple of str and int
+    location : tuple of str and int
         The file and the line in which the kernel begins.
     """
     module = context.create_module(f"{name}.entry")
@@ -171,8 +171,8 @@ def build_entry_point(
     for attribute in target.function_attributes:
         function.attributes.add(attribute)
     builder = ir.IRBuilder(function.append_basic_block("entry"))
-    if lines := function_lines(context, function, name, *place):
-        builder.debug_metadata = lines.at(place[1])
+    if lines := function_lines(context, function, name, *location):
+        builder.debug_metadata = lines.at(location[1])
 
     fields = _FieldReader(builder, packed, target.index_bits)
     index_value = context.get_dummy_value()
@@ -211,23 +211,23 @@ def build_entry_point(
             _record_failure(target, builder, fields.next(), status.code, args[0].ndim, details)
     builder.ret_void()
     if not context.options.checks_bounds:
-        _tell_arrays(context, module, parameters, layout)
+        _add_array_metadata(context, module, parameters, layout)
     target.finish_entry(function, args[0].ndim, context.options, is_linear)
     library.add_ir_module(module)
 
 
-def _tell_arrays(
+def _add_array_metadata(
     context: KernelTargetContext, module: ir.Module, parameters: Sequence[Parameter], layout: PackedLayout
 ) -> None:
-    """Note for the target where in the packed argument each array has its pointer and its extents.
+    """Add metadata for the target: the offsets of each array's pointer and extents in the packed argument.
 
-    ``!kapi.arrays`` has a node for each: the bytes of an element, whether the kernel writes the array, the place of the
-    pointer, and, of one without strides, the places of the extents.
+    ``!kapi.arrays`` has a node for each: the bytes of an element, whether the kernel writes the array, the offset of
+    the pointer, and, of one without strides, the offsets of the extents.
     """
     for each in parameters:
         if each.kind == "array":
             size = context.get_abi_sizeof(context.get_data_type(each.type.dtype))
-            pointer, *others = (place.offset for place in layout.places(each.name))
+            pointer, *others = (field.offset for field in layout.fields_of(each.name))
             numbers = (size, int(each.is_written), pointer, *(() if each.has_strides else others))
             module.add_named_metadata("kapi.arrays", module.add_metadata([I64(number) for number in numbers]))
 
@@ -268,15 +268,15 @@ def _local_memory(
     element = context.get_data_type(parameter.type.dtype)
     extents = parameter.type.extents
     shape = [
-        place for place, field in enumerate(layout.fields) if (field.owner, field.role) == (parameter.name, "shape")
+        index for index, field in enumerate(layout.fields) if (field.owner, field.role) == (parameter.name, "shape")
     ]
 
     def counted(builder: ir.IRBuilder) -> ir.Value:
         if extents is not None:
             return I64(prod(extents))
         count: ir.Value = I64(1)
-        for place in shape:
-            count = builder.mul(count, builder.load(builder.gep(packed, [I32(0), I32(place)], inbounds=True)))
+        for index in shape:
+            count = builder.mul(count, builder.load(builder.gep(packed, [I32(0), I32(index)], inbounds=True)))
         return count
 
     known = None if extents is None else prod(extents)

@@ -22,7 +22,7 @@ def build_exported_function(
     name: str,
     lowered: Any,
     names: Sequence[str],
-    place: tuple[str, int],
+    location: tuple[str, int],
 ) -> None:
     """Add to `library` a function `name` that calls the lowered one: plain arguments in, its value out.
 
@@ -38,7 +38,7 @@ def build_exported_function(
         The lowered function.
     names : sequence of str
         Its parameters.
-    place : tuple of str and int
+    location : tuple of str and int
         The file and the line in which it begins.
     """
     module = context.create_module(f"{name}.export")
@@ -50,8 +50,8 @@ def build_exported_function(
         function.attributes.add(attribute)
     packer.assign_names(function.args, list(names))
     builder = ir.IRBuilder(function.append_basic_block("entry"))
-    if lines := function_lines(context, function, name, *place):
-        builder.debug_metadata = lines.at(place[1])
+    if lines := function_lines(context, function, name, *location):
+        builder.debug_metadata = lines.at(location[1])
     callee = context.declare_function(module, lowered)
     values = packer.from_arguments(builder, function.args)
     _status, value = context.call_conv.call_function(builder, callee, lowered.restype, lowered.argtypes, values)

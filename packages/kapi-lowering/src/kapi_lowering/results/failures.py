@@ -10,7 +10,7 @@ import struct
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["FAILURE_RECORD_SIZE", "Failure", "FailureRecord", "FailureTable", "SourcePlace"]
+__all__ = ["FAILURE_RECORD_SIZE", "Failure", "FailureRecord", "FailureTable", "SourceLocation"]
 
 _RECORD = struct.Struct("<q3q3qq")
 
@@ -19,8 +19,8 @@ FAILURE_RECORD_SIZE = _RECORD.size
 
 
 @dataclass(frozen=True, slots=True)
-class SourcePlace:
-    """A place in a kernel's source.
+class SourceLocation:
+    """A location in a kernel's source.
 
     Attributes
     ----------

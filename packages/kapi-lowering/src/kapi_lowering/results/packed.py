@@ -114,7 +114,7 @@ class PackedLayout:
             end = each.offset + struct.calcsize("<" + each.code)
         return text + (f"{self.size - end}x" if self.size > end else "")
 
-    def places(self, parameter: str) -> tuple[Field, ...]:
+    def fields_of(self, parameter: str) -> tuple[Field, ...]:
         """The fields that an argument fills: pointer, extents and strides of an array, or the parts of a number.
 
         Those of one argument are next to each other, in the order in which their values are packed.

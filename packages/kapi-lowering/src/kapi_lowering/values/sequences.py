@@ -134,7 +134,7 @@ def _len(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Value:
 
 
 @registry.lower(operator.getitem, RangeType, types.Integer)
-def _place_in_range(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Value:
+def _element_of_range(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Value:
     value, index = args
     from_end = builder.add(index, _length(context, builder, sig.args[0], value))
     index = builder.select(builder.icmp_signed("<", index, I64(0)), from_end, index)

@@ -16,8 +16,8 @@ from typing import Literal
 from llvmlite import ir
 
 from kapi_lowering.llvm_calls import I32, I64, call_declared, call_intrinsic
-from kapi_lowering.target import Combination, GroupKind, ShuffleKind, Way
-from kapi_ptx.code.ordering import meet
+from kapi_lowering.target import Combination, CombineMode, GroupKind, ShuffleKind
+from kapi_ptx.code.ordering import synchronize
 from kapi_ptx.code.shared_memory import free_scratch, scratch
 from kapi_ptx.code.work_items import EVERY_LANE, lane, linear_id, sub_group_query, sub_group_size
 
@@ -100,15 +100,15 @@ def shuffle(builder: ir.IRBuilder, kind: ShuffleKind, value: ir.Value, operand: 
     return builder.or_(low, builder.shl(high, I64(32)))
 
 
-def broadcast(builder: ir.IRBuilder, group: GroupKind, value: ir.Value, place: ir.Value) -> ir.Value:
+def broadcast(builder: ir.IRBuilder, group: GroupKind, value: ir.Value, member: ir.Value) -> ir.Value:
     """The value of the work-item with that linear id."""
-    place = builder.trunc(place, I32)
+    member = builder.trunc(member, I32)
     if group == "sub_group":
-        return shuffle(builder, "from", value, place)
+        return shuffle(builder, "from", value, member)
     slot = scratch(builder, value.type)
-    with builder.if_then(builder.icmp_unsigned("==", linear_id(builder), place)):
+    with builder.if_then(builder.icmp_unsigned("==", linear_id(builder), member)):
         builder.store(value, slot)
-    meet(builder, "work_group")
+    synchronize(builder, "work_group")
     result = builder.load(slot)
     free_scratch(builder)
     return result
@@ -123,17 +123,22 @@ def vote(builder: ir.IRBuilder, group: GroupKind, kind: Literal["any", "all"], v
 
 
 def combine(
-    builder: ir.IRBuilder, group: GroupKind, way: Way, combination: Combination, value: ir.Value, has_redux: bool
+    builder: ir.IRBuilder,
+    group: GroupKind,
+    mode: CombineMode,
+    combination: Combination,
+    value: ir.Value,
+    has_redux: bool,
 ) -> ir.Value:
     """Reduce or scan one value of each work-item."""
-    if way == "reduce":
+    if mode == "reduce":
         total = _reduced(builder, combination, value, has_redux)
         if group == "sub_group":
             return total
         is_first = builder.icmp_unsigned("==", lane(builder), I32(0))
         return _over_slots(builder, combination, total, is_first, None)
     inclusive = _scanned(builder, combination, value)
-    own = inclusive if way == "inclusive_scan" else _shifted(builder, combination, inclusive)
+    own = inclusive if mode == "inclusive_scan" else _shifted(builder, combination, inclusive)
     if group == "sub_group":
         return own
     # The last work-item of a sub-group has the total of it; what comes after the last sub-group is asked by nobody.
@@ -184,7 +189,7 @@ def _over_slots(
     own = sub_group_query(builder, "sub_group_id")
     with builder.if_then(is_teller):
         builder.store(value, builder.gep(slots, [own], inbounds=True))
-    meet(builder, "work_group")
+    synchronize(builder, "work_group")
     if count is None:
         first, total = 1, builder.load(slots)
         count = sub_group_query(builder, "sub_group_count")

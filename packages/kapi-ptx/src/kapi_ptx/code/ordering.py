@@ -15,7 +15,7 @@ from kapi_ptx.code.memory_model import write_fence
 from kapi_ptx.code.work_items import EVERY_LANE
 from kapi_sim import MemoryOrder, MemoryScope
 
-__all__ = ["barrier", "fence", "meet"]
+__all__ = ["barrier", "fence", "synchronize"]
 
 _OF_THEIR_OWN = {
     "work_group": (MemoryScope.WORK_ITEM, MemoryScope.SUB_GROUP, MemoryScope.WORK_GROUP),
@@ -30,12 +30,12 @@ def barrier(builder: ir.IRBuilder, group: GroupKind, order: MemoryOrder, scope: 
     # A member releases what all others wrote before they met, and acquires for all: so a fence on either side.
     if is_wide:
         write_fence(builder, order, scope)
-    meet(builder, group)
+    synchronize(builder, group)
     if is_wide:
         write_fence(builder, order, scope)
 
 
-def meet(builder: ir.IRBuilder, group: GroupKind) -> None:
+def synchronize(builder: ir.IRBuilder, group: GroupKind) -> None:
     """Wait for all work-items of the group; what they wrote is seen by the others of it."""
     if group == "work_group":
         call_declared(builder, "llvm.nvvm.barrier.cta.sync.aligned.all", ir.VoidType(), [I32(0)])

@@ -26,7 +26,7 @@ _DYNAMIC, _SCRATCH = "kapi_dynamic_shared", "kapi_group_scratch"
 def local_memory(builder: ir.IRBuilder, wanted: Sequence[LocalMemory]) -> Sequence[ir.Value]:
     """A pointer for each parameter that is local memory."""
     if is_static([None if each.count is None else each.count * each.itemsize for each in wanted]):
-        return [_variable(builder, place, each) for place, each in enumerate(wanted)]
+        return [_variable(builder, index, each) for index, each in enumerate(wanted)]
     area = _global(builder.module, _DYNAMIC, ir.ArrayType(_BYTE, 0), "external")
     pointers, offset = [], I64(0)
     for each in wanted:
@@ -38,10 +38,10 @@ def local_memory(builder: ir.IRBuilder, wanted: Sequence[LocalMemory]) -> Sequen
     return pointers
 
 
-def _variable(builder: ir.IRBuilder, place: int, wanted: LocalMemory) -> ir.Value:
+def _variable(builder: ir.IRBuilder, index: int, wanted: LocalMemory) -> ir.Value:
     assert wanted.count is not None
     type_ = ir.ArrayType(wanted.element, wanted.count)
-    variable = _global(builder.module, f"kapi_local_{place}", type_, "internal")
+    variable = _global(builder.module, f"kapi_local_{index}", type_, "internal")
     return builder.gep(variable, [I32(0), I32(0)], inbounds=True)
 
 

@@ -15,7 +15,7 @@ from kapi_lowering.emission.passes.narrow_counters import narrow_counters
 from kapi_lowering.emission.pipeline import Pipeline
 
 from .legalize.merged_globals import internalize_merged_globals
-from .legalize.scratch_barriers import place_scratch_barriers
+from .legalize.scratch_barriers import insert_scratch_barriers
 from .legalize.shift_counts import mask_shift_counts
 from .legalize.validation import refuse_misspelled_names
 from .libdevice.linking import link_libdevice
@@ -63,7 +63,7 @@ def pipeline(request: dict[str, Any]) -> Pipeline:
             "legalize": [
                 internalize_merged_globals,
                 lower_to_libdevice,
-                place_scratch_barriers,
+                insert_scratch_barriers,
                 refuse_misspelled_names,
             ],
             "optimize": [

@@ -69,7 +69,7 @@ def packing_of(
     arrays: list[tuple[int, ArrayFields, bool]] = []
     places: list[int] = []
     libraries: set[str] = set()
-    offsets = {each.name: module.layout.places(each.name) for each in module.parameters}
+    offsets = {each.name: module.layout.fields_of(each.name) for each in module.parameters}
     for index, (parameter, value) in enumerate(zip(module.parameters, given, strict=True)):
         if parameter.kind == "array":
             read = _READ.get(library_of(value))

@@ -13,7 +13,7 @@ from typing import Literal
 from llvmlite import ir
 
 from kapi_lowering.llvm_calls import I32
-from kapi_lowering.target import Combination, GroupKind, ShuffleKind, Way
+from kapi_lowering.target import Combination, CombineMode, GroupKind, ShuffleKind
 from kapi_spirv.code.builtins import call_builtin
 from kapi_spirv.code.memory_model import execution_scope
 from kapi_spirv.code.work_items import work_item_query
@@ -44,7 +44,7 @@ EXTENDED_COMBINATIONS = {
 """What `EXTENSION` adds."""
 
 _CONVERGENT = ("nounwind", "readnone", "convergent")  # all work-items of a group come to it, and it orders no memory
-_WAYS = {"reduce": I32(0), "inclusive_scan": I32(1), "exclusive_scan": I32(2)}
+_MODES = {"reduce": I32(0), "inclusive_scan": I32(1), "exclusive_scan": I32(2)}
 _SHUFFLES = {"down": "ShuffleDown", "up": "ShuffleUp", "xor": "ShuffleXor", "from": "Shuffle"}
 
 
@@ -72,10 +72,12 @@ def shuffle(builder: ir.IRBuilder, kind: ShuffleKind, value: ir.Value, operand: 
     return call_builtin(builder, name, value.type, operands, unsigned=True, attributes=_CONVERGENT)
 
 
-def combine(builder: ir.IRBuilder, group: GroupKind, way: Way, combination: Combination, value: ir.Value) -> ir.Value:
+def combine(
+    builder: ir.IRBuilder, group: GroupKind, mode: CombineMode, combination: Combination, value: ir.Value
+) -> ir.Value:
     """Reduce or scan one value of each work-item."""
     name = (COMBINATIONS | EXTENDED_COMBINATIONS)[combination]
-    operands = [execution_scope(group), _WAYS[way], value]
+    operands = [execution_scope(group), _MODES[mode], value]
     return call_builtin(builder, f"__spirv_Group{name}", value.type, operands, unsigned=True, attributes=_CONVERGENT)
 
 

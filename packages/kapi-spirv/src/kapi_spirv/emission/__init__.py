@@ -101,7 +101,7 @@ def pipeline(request: dict[str, Any]) -> Pipeline:
                 obscure_complements,
             ],
             "finish": [
-                set_noalias_metadata.with_options(is_told=are_noalias and ALIASING in request["extensions"]),
+                set_noalias_metadata.with_options(is_enabled=are_noalias and ALIASING in request["extensions"]),
                 drop_unused_declarations,
             ],
         }

@@ -34,10 +34,10 @@ def action_text(action: str, name: str) -> tuple[str, list[str]]:
         ), []
     if kind != "combine":
         return "", []
-    way, combination, type_ = details
+    mode, combination, type_ = details
     step, declared = combined(combination, type_, "%total", "%value")
     declarations = [declared] if declared else []
-    if way == "reduce":
+    if mode == "reduce":
         first = f"  %first = load {type_}, ptr %slots\n"
         start, begin = "%first", "1"
     else:
@@ -46,8 +46,8 @@ def action_text(action: str, name: str) -> tuple[str, list[str]]:
         "reduce": "",
         "inclusive_scan": f"  store {type_} %following, ptr %slot\n",
         "exclusive_scan": f"  store {type_} %total, ptr %slot\n",
-    }[way]
-    if way == "inclusive_scan":
+    }[mode]
+    if mode == "inclusive_scan":
         # The first value stays as it is: combining it with an identity may change a zero's sign.
         first, start, begin = f"  %first = load {type_}, ptr %slots\n", "%first", "1"
     return (

@@ -49,33 +49,33 @@ def _vote(emitter: LaneEmitter, kind: str, value: IRValue) -> IRValue:
     return emitter.builder.emit(f"icmp eq i{emitter.lanes} ?, -1", bits)
 
 
-def _combine(emitter: LaneEmitter, way: str, combination: str, each: Instruction, value: IRValue) -> IRValue:
+def _combine(emitter: LaneEmitter, mode: str, combination: str, each: Instruction, value: IRValue) -> IRValue:
     """Lane after lane, in the order in which work-items are added up everywhere."""
     type_ = each.type
     builder, identity = emitter.builder, constant(type_, identity_of(combination, str(type_)))
     if emitter.lanes == 1:
-        return identity if way == "exclusive_scan" else value
+        return identity if mode == "exclusive_scan" else value
     mask = emitter.mask
-    if mask is not None and way == "reduce":
+    if mask is not None and mode == "reduce":
         # The first lane is on wherever one is: those that are off are the last ones.
         neutral = "-0.0" if combination == "fadd" else identity.ref
         splat = constant(value.type, f"splat ({type_} {neutral})")
         value = builder.emit(f"select {mask.type} ?, {value.type} ?, {value.type} ?", mask, value, splat)
     total: IRValue = builder.emit(f"extractelement {value.type} ?, i64 0", value)
     made: IRValue = constant(value.type, "poison")
-    first = identity if way == "exclusive_scan" else total
+    first = identity if mode == "exclusive_scan" else total
     made = builder.emit(f"insertelement {value.type} ?, {type_} ?, i64 0", made, first)
     for lane in range(1, emitter.lanes):
         one = builder.emit(f"extractelement {value.type} ?, i64 {lane}", value)
-        if way == "exclusive_scan":
+        if mode == "exclusive_scan":
             made = builder.emit(f"insertelement {value.type} ?, {type_} ?, i64 {lane}", made, total)
         text, declared = combined(combination, str(type_), "?", "?")
         if declared:
             declare(emitter.function, declared.removeprefix("declare "))
         total = builder.emit(text, total, one)
-        if way == "inclusive_scan":
+        if mode == "inclusive_scan":
             made = builder.emit(f"insertelement {value.type} ?, {type_} ?, i64 {lane}", made, total)
-    return total if way == "reduce" else made
+    return total if mode == "reduce" else made
 
 
 def _shuffle(emitter: LaneEmitter, kind: str, value: IRValue, operand: IRValue) -> IRValue:

@@ -78,8 +78,8 @@ class Builder:
         """Insert an instruction that has no place yet."""
         instruction.block = self.block
         instructions = self.block.instructions
-        place = len(instructions) if self._before is None else instructions.index(self._before)
-        instructions.insert(place, instruction)
+        index = len(instructions) if self._before is None else instructions.index(self._before)
+        instructions.insert(index, instruction)
 
     def phi(
         self, type_: IRType, incoming: Iterable[tuple[IRValue | int, Block]], *, name: str | None = None
@@ -95,5 +95,5 @@ class Builder:
         return self.emit(f"call {callee}({given})", *arguments, name=name)
 
 
-def _following(block: Block, place: int) -> Instruction | None:
-    return block.instructions[place] if place < len(block.instructions) else None
+def _following(block: Block, index: int) -> Instruction | None:
+    return block.instructions[index] if index < len(block.instructions) else None

@@ -166,20 +166,20 @@ class Instruction(LocalValue):
 
     # -- operands
 
-    def set_operand(self, place: int, value: IRValue) -> None:
+    def set_operand(self, index: int, value: IRValue) -> None:
         """Exchange one operand."""
-        old = self.operands[place]
+        old = self.operands[index]
         if isinstance(old, LocalValue):
             old.users.remove(self)
         if isinstance(value, LocalValue):
             value.users.append(self)
-        self.operands[place] = value
+        self.operands[index] = value
 
     def replace_operand(self, old: IRValue, new: IRValue) -> None:
         """Exchange an operand wherever it is one of this instruction's."""
-        for place, each in enumerate(self.operands):
+        for index, each in enumerate(self.operands):
             if each is old:
-                self.set_operand(place, new)
+                self.set_operand(index, new)
 
     # -- what the form says
 
@@ -223,9 +223,9 @@ class Instruction(LocalValue):
 
     def set_incoming(self, block: Block, value: IRValue) -> None:
         """Exchange the value that a phi has from a block, on each edge from there."""
-        for place in range(1, len(self.operands), 2):
-            if self.operands[place] is block:
-                self.set_operand(place - 1, value)
+        for index in range(1, len(self.operands), 2):
+            if self.operands[index] is block:
+                self.set_operand(index - 1, value)
 
     # -- place
 

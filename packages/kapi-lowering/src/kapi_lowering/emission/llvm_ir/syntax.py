@@ -294,9 +294,9 @@ class _Instruction(Scanner):
         return VOID
 
 
-def _element(type_: IRType, place: int) -> IRType:
+def _element(type_: IRType, index: int) -> IRType:
     if isinstance(type_, StructType):
-        return type_.elements[place]
+        return type_.elements[index]
     element = getattr(type_, "element", None)
     if not isinstance(element, IRType):  # a structure by name
         raise UnknownSyntaxError

@@ -8,7 +8,7 @@ from __future__ import annotations
 from kapi_lowering.emission.llvm_ir import I32, ControlFlow, Function, Instruction, Module, constant, declare, postorder
 from kapi_lowering.emission.pipeline import module_pass
 
-__all__ = ["place_scratch_barriers"]
+__all__ = ["insert_scratch_barriers"]
 
 _FREED = "kapi_scratch_is_free"
 _SCRATCH = "@kapi_group_scratch"
@@ -16,7 +16,7 @@ _BARRIER = "llvm.nvvm.barrier.cta.sync.aligned.all"
 
 
 @module_pass
-def place_scratch_barriers(module: Module) -> None:
+def insert_scratch_barriers(module: Module) -> None:
     """Put a barrier, or nothing, in the place of each note that an operation of a group is done."""
     if _FREED not in module.functions:
         return

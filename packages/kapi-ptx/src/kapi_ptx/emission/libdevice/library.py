@@ -46,35 +46,35 @@ class Library:
     ----------
     shared : str
         What stands in front of each cut: types and attributes.
-    places : dict
+    spans : dict
         Each function, declaration and variable by its name, to where its text is in `packed`.
     packed : bytes
         The texts, each of them compressed.
     """
 
-    def __init__(self, shared: str, places: dict[str, tuple[int, int]], packed: bytes) -> None:
-        self._shared, self._places, self._packed = shared, places, packed
+    def __init__(self, shared: str, spans: dict[str, tuple[int, int]], packed: bytes) -> None:
+        self._shared, self._spans, self._packed = shared, spans, packed
 
     @classmethod
     def of(cls, shared: str, parts: dict[str, str]) -> Library:
         """The library of these parts."""
-        places, packed = {}, b""
+        spans, packed = {}, b""
         for name, text in parts.items():
             compressed = zlib.compress(text.encode())
-            places[name] = (len(packed), len(packed) + len(compressed))
+            spans[name] = (len(packed), len(packed) + len(compressed))
             packed += compressed
-        return cls(shared, places, packed)
+        return cls(shared, spans, packed)
 
     @classmethod
     def unpacked(cls, data: bytes) -> Library:
         """The library that `to_bytes` made bytes of."""
         index, _, packed = data.partition(b"\n")
-        shared, places = json.loads(index)
-        return cls(shared, places, packed)
+        shared, spans = json.loads(index)
+        return cls(shared, spans, packed)
 
     def to_bytes(self) -> bytes:
         """The library as bytes, of which few are looked at when a function is asked for."""
-        return json.dumps([self._shared, self._places]).encode() + b"\n" + self._packed
+        return json.dumps([self._shared, self._spans]).encode() + b"\n" + self._packed
 
     def functions(self, names: list[str], sm: int) -> str:
         """LLVM IR text with these functions and all that they use.
@@ -84,7 +84,7 @@ class Library:
         LibraryError
             If there is no function of a name.
         """
-        missing = [name for name in names if name not in self._places]
+        missing = [name for name in names if name not in self._spans]
         if missing:
             raise LibraryError(f"{', '.join(missing)} (NVIDIA's libdevice has no function of that name)")
         found: dict[str, str] = {}
@@ -92,9 +92,9 @@ class Library:
         while waiting:
             name = waiting.pop()
             if name not in found:
-                start, end = self._places[name]
+                start, end = self._spans[name]
                 found[name] = zlib.decompress(self._packed[start:end]).decode()
-                waiting += [each for each in _USED.findall(found[name]) if each in self._places]
+                waiting += [each for each in _USED.findall(found[name]) if each in self._spans]
         return (self._shared + "".join(found.values())).replace(_ANSWERS["__CUDA_ARCH"], str(sm * 10))
 
 

@@ -247,8 +247,8 @@ class _Coarse:
                 builder.insert(clone_instruction(each, values))
 
     @staticmethod
-    def _block(builder: Builder, blocks: IRValue, place: IRValue | int) -> IRValue:
-        return builder.emit("add nuw nsw i32 ?, ?", blocks, place)
+    def _block(builder: Builder, blocks: IRValue, offset: IRValue | int) -> IRValue:
+        return builder.emit("add nuw nsw i32 ?, ?", blocks, offset)
 
     def _branch(self, builder: Builder, condition: IRValue, inside: Block, outside: Block) -> None:
         targets = (inside, outside) if self._kernel.goes_in else (outside, inside)

@@ -81,7 +81,7 @@ def pair_rows(module: SpirvModule, rows: Sequence[Row]) -> list[Pair]:
 
 def _row(module: SpirvModule, parameter: Parameter, value: Any) -> Row | None:
     """The row of one argument, or None if only the long way can read it."""
-    places = module.layout.places(parameter.name)
+    places = module.layout.fields_of(parameter.name)
     row = Row(type=id(type(value)), place=places[0].offset if places else 0)
     if parameter.kind == "array":
         row.strides_place = next((each.offset for each in places if each.role == "stride"), 0)

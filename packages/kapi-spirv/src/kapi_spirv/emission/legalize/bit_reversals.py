@@ -13,7 +13,7 @@ from kapi_lowering.emission.pipeline import function_pass
 __all__ = ["expand_bit_reversals"]
 
 _STEPS = (1, 2, 4, 8, 16, 32)
-_WHOLE = (8, 16, 32, 64)
+_FULL = (8, 16, 32, 64)
 # Of values whose upper bits are 0, the wider operation gives such a value too, and the same truth.
 _SAME_WIDER = ("and", "or", "xor", "uitofp", "phi", "select")
 _UNSIGNED = ("eq", "ne", "ult", "ule", "ugt", "uge")
@@ -29,15 +29,15 @@ def expand_bit_reversals(function: Function) -> None:
     calls = [each for each in function.instructions() if _is_reversal(each)]
     types = {each.type for each in calls if isinstance(each.type, IntType)}
     for narrow in sorted(types, key=lambda each: each.bits):
-        whole = next((int_type(bits) for bits in _WHOLE if bits >= narrow.bits), None)
-        if whole is None:
+        full = next((int_type(bits) for bits in _FULL if bits >= narrow.bits), None)
+        if full is None:
             continue
         involved = [each for each in function.instructions() if _involves(each, narrow)]
-        if narrow is whole:
+        if narrow is full:
             involved = [each for each in involved if _is_reversal(each)]
         if all(_is_known(each, narrow) for each in involved):
             for each in involved:
-                _widen(each, narrow, whole)
+                _widen(each, narrow, full)
 
 
 def _is_reversal(each: Instruction) -> bool:
@@ -64,24 +64,24 @@ def _is_known(each: Instruction, narrow: IntType) -> bool:
         return True
     if each.opcode in ("trunc", "zext"):
         other = each.form.operand_types[0] if each.opcode == "trunc" else each.type
-        return isinstance(other, IntType) and other.bits in _WHOLE
+        return isinstance(other, IntType) and other.bits in _FULL
     is_same = each.opcode in _SAME_WIDER or (each.opcode == "icmp" and each.predicate in _UNSIGNED)
     return is_same and all(type_ is narrow or not _involves_type(type_, narrow) for type_ in _types(each))
 
 
-def _widen(each: Instruction, narrow: IntType, whole: IntType) -> None:
+def _widen(each: Instruction, narrow: IntType, full: IntType) -> None:
     """Let an instruction work on whole bytes, whose upper bits are 0."""
     builder = Builder.before(each)
     value = each.operands[0]
     if _is_reversal(each):
-        new = _reversed(builder, each.arguments[0], whole, whole.bits - narrow.bits)
+        new = _reversed(builder, each.arguments[0], full, full.bits - narrow.bits)
     elif each.opcode == "trunc":
-        cut = value if value.type is whole else builder.emit(f"trunc {value.type} ? to {whole}", value)
-        new = builder.emit(f"and {whole} ?, {2**narrow.bits - 1}", cut)
+        cut = value if value.type is full else builder.emit(f"trunc {value.type} ? to {full}", value)
+        new = builder.emit(f"and {full} ?, {2**narrow.bits - 1}", cut)
     elif each.opcode == "zext":
-        new = value if each.type is whole else builder.emit(f"zext {whole} ? to {each.type}", value)
+        new = value if each.type is full else builder.emit(f"zext {full} ? to {each.type}", value)
     else:
-        each.retype(narrow, whole, is_unsigned=True)
+        each.retype(narrow, full, is_unsigned=True)
         return
     each.replace_all_uses_with(new)
     each.erase()

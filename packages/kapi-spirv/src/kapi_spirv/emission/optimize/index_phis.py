@@ -57,7 +57,7 @@ class _Indices:
         wide = self._made_of([each for each in self._small if self._is_chosen(each)])
         narrow: dict[IRValue, IRValue] = {each: self._narrowed(each) for each in wide}
         for each in wide:
-            for place, part in zip(_places(each), self._small[each], strict=True) if self._small[each] else ():
+            for place, part in zip(_operand_indices(each), self._small[each], strict=True) if self._small[each] else ():
                 user = narrow[each]
                 total = defined(user, "lshr")
                 user = total.operands[0] if total else user
@@ -140,7 +140,7 @@ def _accessed(access: Instruction, arrays: dict[int, Array]) -> tuple[IRValue, B
     return step.operands[1], access.block
 
 
-def _places(each: Instruction) -> range:
+def _operand_indices(each: Instruction) -> range:
     """The places of the parts among the operands of an instruction."""
     if each.opcode == "phi":
         return range(0, len(each.operands), 2)

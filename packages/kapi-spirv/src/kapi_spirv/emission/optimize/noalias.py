@@ -16,12 +16,12 @@ _SCOPE = "llvm.experimental.noalias.scope.decl"
 
 
 @module_pass
-def set_noalias_metadata(module: Module, is_told: bool) -> None:
+def set_noalias_metadata(module: Module, is_enabled: bool) -> None:
     """Tell that an access of an array that is only read aliases none of a written one.
 
     Each launch has proved it. Intel's OpenCL CPU compiler takes what does not depend on the work-item out of its loop
     over work-items; without this, a store to one array keeps the reads of all others in it. Accesses alone are marked:
-    LLVM marks calls as well, barriers among them. What it says is left out, as is all of it where nothing `is_told`.
+    LLVM marks calls as well, barriers among them. What it says is left out, as is all of it unless it `is_enabled`.
     """
     for each in module.instructions():
         if each.callee == _SCOPE:
@@ -32,7 +32,7 @@ def set_noalias_metadata(module: Module, is_told: bool) -> None:
     module.functions.pop(_SCOPE, None)
     arrays = arrays_of(module)
     module.named_metadata.pop(ARRAYS, None)
-    if not is_told or {each.is_written for each in arrays.values()} != {False, True}:
+    if not is_enabled or {each.is_written for each in arrays.values()} != {False, True}:
         return
     domain = module.add_metadata("distinct !{{}}")
     read, written = (module.add_metadata(f"distinct !{{{{}}, {domain}}}") for _ in range(2))

@@ -57,9 +57,9 @@ def prevent_loop_unswitching(function: Function) -> None:
     for loop in loops:
         for block in [each for each in function.blocks if each in loop.own_blocks]:
             for each in [*block.instructions]:
-                for place in _deciding(each):
-                    if _is_fixed(each.operands[place], loop, _DEPTH) and not _is_uniform(each.operands[place], _DEPTH):
-                        _vary(each, place, loop)
+                for index in _deciding(each):
+                    if _is_fixed(each.operands[index], loop, _DEPTH) and not _is_uniform(each.operands[index], _DEPTH):
+                        _vary(each, index, loop)
     if divergent:
         _vary_joined_values(paths, divergent)
 
@@ -75,7 +75,7 @@ def _deciding(each: Instruction) -> Iterator[int]:
     is_logic = each.type is I1 and each.opcode in ("and", "or", "xor", "select")
     if is_logic:
         yield from (
-            place for place in range(len(each.operands) - 1, -1, -1) if isinstance(each.operands[place], LocalValue)
+            index for index in range(len(each.operands) - 1, -1, -1) if isinstance(each.operands[index], LocalValue)
         )
     elif (
         each.opcode in ("select", "br")
@@ -85,13 +85,13 @@ def _deciding(each: Instruction) -> Iterator[int]:
         yield 0
 
 
-def _vary(each: Instruction, place: int, loop: NaturalLoop) -> None:
+def _vary(each: Instruction, index: int, loop: NaturalLoop) -> None:
     """Mix an operand with a value that changes in the loop, so that it is itself still."""
     assert loop.header is not None
     phi = next((each for each in loop.header.phis if integer_of(each.type)), None)
     if phi is None:
         return
-    condition, bits = each.operands[place], integer_of(phi.type)
+    condition, bits = each.operands[index], integer_of(phi.type)
     assert bits is not None
     assert isinstance(condition.type, IntType)
     builder = Builder.before(each)
@@ -100,7 +100,7 @@ def _vary(each: Instruction, place: int, loop: NaturalLoop) -> None:
     never = builder.emit(f"icmp ne {bits} ?, 0", none)
     if condition.type is not I1:
         never = builder.emit(f"sext i1 ? to {condition.type}", never)
-    each.set_operand(place, builder.emit(f"xor {condition.type} ?, ?", condition, never, name="kapi.kept"))
+    each.set_operand(index, builder.emit(f"xor {condition.type} ?, ?", condition, never, name="kapi.kept"))
 
 
 def _is_fixed(value: IRValue, loop: NaturalLoop, depth: int) -> bool:
@@ -128,7 +128,7 @@ class _Paths:
     def __init__(self, flow: ControlFlow) -> None:
         self.function = flow.function
         order = postorder([flow.function.entry], flow.successors)
-        number = {block: place for place, block in enumerate(order)}  # a block after those that it leads to
+        number = {block: index for index, block in enumerate(order)}  # a block after those that it leads to
         self._all = flow.successors
         self._next: dict[Block, list[Block]] = {block: [] for block in flow.successors}
         self._before: dict[Block, list[Block]] = {block: [] for block in flow.successors}
