@@ -74,7 +74,7 @@ def is_container(value: Any) -> bool:
 
 
 def is_untyped(value: Any) -> bool:
-    """Whether it is a container of which Numba cannot tell the type of an argument: empty, or of lists."""
+    """Whether it is a container that Numba cannot type as an argument: empty, or of lists."""
     if type(value).__module__ in ("numba.typed.typedlist", "numba.typed.typeddict"):
         return not value._typed
     return is_container(value) and (not value or any(map(is_container, value)))
@@ -107,7 +107,7 @@ def flags_of(dispatcher: Any) -> Flags:
 
 
 def constants_of(dispatcher: Any) -> Iterator[Any]:
-    """The objects that are constants of what a function was compiled to, for each list of argument types in turn."""
+    """The objects that are constants of what a function was compiled to, for each list of argument types."""
     for compiled in getattr(dispatcher, "overloads", {}).values():
         yield from getattr(compiled.environment, "consts", ())
 
@@ -143,7 +143,7 @@ def type_key(values: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[Any, ..
 
 
 def has_overloads(function: Any) -> bool:
-    """Whether a library told Numba what to do instead of a function of Python's."""
+    """Whether a library has an overload of a Python function for Numba."""
     typing_context = cpu_target.typing_context
     typing_context.refresh()
     return bool(_overloads_of(typing_context, function))

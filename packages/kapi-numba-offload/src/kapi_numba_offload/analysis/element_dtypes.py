@@ -44,7 +44,7 @@ def as_numpy_has_it(value: Any, dtype: np.dtype[Any], dtypes: Dtypes) -> Any:
         return dtype.type(value)
     if not dtypes:
         return value
-    # Python's floats take the type of a float that they meet, and of an integer make a float64.
+    # A Python float takes the type of a floating operand, and promotes an integer to float64.
     known = np.result_type(*(each if np.dtype(each).kind in "fc" or dtype.kind == "i" else "f8" for each in dtypes))
     if dtype.kind == "i":
         return np.int64(value) if known.kind in "biu" else value

@@ -147,7 +147,7 @@ class Kinds:
             self._statement(statement)
 
     def kind(self, node: ast.expr) -> Kind:
-        """The kind that `node` was found to have; `ANY` if it was not met."""
+        """The kind that `node` was found to have; `ANY` if it was not visited."""
         return self.of.get(id(node), ANY)
 
     def note(self, node: ast.expr, kind: Kind) -> None:
@@ -337,7 +337,7 @@ class Kinds:
         return SCALAR if all(kind == SCALAR for kind in kinds) else ANY
 
     def _note_mixture(self, node: ast.expr, usm: Sequence[ast.expr], host: Sequence[ast.expr]) -> None:
-        """Note that arrays meet; NumPy arrays from outside of the function are constants, as Numba has them."""
+        """Record USM and NumPy arrays in one expression; NumPy arrays from outside of the function are constants."""
         if not usm:
             return
         for each in host:
@@ -415,7 +415,7 @@ class Kinds:
         return ANY
 
     def _result_of(self, function: Any, node: ast.Call, kinds: Sequence[Kind]) -> Kind:
-        """The kind of what a user function returns, as far as its source tells."""
+        """The kind of the result of a user function, as far as its source shows."""
         key = (id(function), tuple(kinds), tuple(each.arg for each in node.keywords))
         if key not in self._results:
             self._results[key] = ANY  # for one that calls itself
@@ -489,7 +489,7 @@ class Kinds:
 def kinds_in_call(
     function: Any, call: ast.Call, given: Sequence[Kind], depth: int
 ) -> tuple[ast.FunctionDef, Kinds] | None:
-    """The syntax of a user function, and the kinds in it for one call; None if its source does not tell.
+    """The syntax of a user function, and the kinds in it for one call; None if its source does not show them.
 
     Parameters
     ----------

@@ -216,7 +216,7 @@ class _Taken(ast.NodeTransformer):
 
 
 def _before(value: ast.expr, others: list[ast.expr]) -> _Taken | None:
-    """The assignments of an expression and what is left of it; None if what stands before one could tell.
+    """The assignments of an expression and the rest of it; None if an operand before one could see the difference.
 
     Parameters
     ----------

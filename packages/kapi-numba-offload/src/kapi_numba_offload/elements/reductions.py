@@ -16,7 +16,7 @@ __all__ = ["COMBINATIONS", "FUSED_REDUCTIONS", "Combination", "combine"]
 
 @dataclass(frozen=True, slots=True)
 class Combination:
-    """One way to combine values.
+    """An operator that combines values.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ COMBINATIONS = {
     "any": _combination(np.logical_or, operators.logical_or),
     "all": _combination(np.logical_and, operators.logical_and),
 }
-"""The ways to combine values, by name."""
+"""The operators that combine values, by name."""
 
 FUSED_REDUCTIONS = {
     name: COMBINATIONS["sum" if name == "mean" else name] for name in REDUCTIONS if not name.startswith("arg")

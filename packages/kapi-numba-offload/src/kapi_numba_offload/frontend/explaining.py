@@ -1,4 +1,4 @@
-"""One call that tells what a function's call became: kernels, dpnp's functions, and what ran on the host and why."""
+"""Explanation of a call: its kernels, dpnp's functions, and what ran on the host and why."""
 
 from __future__ import annotations
 

@@ -167,7 +167,7 @@ class OffloadedFunction(OffloadedParts):
 
 
 def _reference(function: Callable[..., Any]) -> Any:
-    """Module and name of a function that can be found by them; else itself, for Numba's pickler to take apart."""
+    """Module and name of a function that can be found by them; else itself, for Numba's pickler to serialize."""
     found: Any = sys.modules.get(function.__module__)
     for part in function.__qualname__.split("."):
         found = getattr(found, part, None)

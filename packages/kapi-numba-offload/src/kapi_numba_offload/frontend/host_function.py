@@ -1,4 +1,4 @@
-"""A function that Numba runs on the host for USM arrays: nobody has its source, or a loop of it cannot run apart."""
+"""A function that Numba runs on the host for USM arrays: it has no source, or a loop of it cannot be outlined."""
 
 from __future__ import annotations
 

@@ -122,7 +122,7 @@ def _as_native(state: Any, offloaded: OffloadedFunction | HostFunction) -> Any:
     flags.force_pyobject = True
     flags.enable_pyobject = True
     pyobjects = (types.pyobject,) * len(state.args)
-    # The stub has no lines of which a debugger could tell.
+    # The stub has no lines that a debugger could show.
     context = state.typingctx, state.targetctx.subtarget(enable_debuginfo=False)
     return compile_extra(*context, namespace["stub"], pyobjects, None, flags, {}, pipeline_class=_StubCompiler)
 

@@ -173,7 +173,7 @@ class NumpyCall:
         return out
 
     def _mixture(self, args: Sequence[Any], keywords: Mapping[str, Any]) -> Exception | None:
-        """The error for NumPy arrays beside dpnp's."""
+        """The error for NumPy arrays among dpnp's."""
         texts = self._texts.spelled(len(args), keywords)
         return mixture_among(self.location, texts, [*args, *keywords.values()])
 
@@ -251,7 +251,7 @@ class HelperCall:
 
 
 class OverloadedCall:
-    """A function of Python's for which a library told Numba what to do, by `numba.extending.overload`.
+    """A Python function with an overload of a library, by `numba.extending.overload`.
 
     Parameters
     ----------

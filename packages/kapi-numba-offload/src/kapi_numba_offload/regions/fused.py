@@ -165,7 +165,7 @@ class FusedRegion:
 
     @timed
     def again(self, kept: list[_Kept], *leaves: Any) -> Any:
-        """Run the statements in a loop of which each turn has the same arrays, but for those at `varying`.
+        """Run the statements in a loop whose iterations all have the same arrays, but for those at `varying`.
 
         Parameters
         ----------
@@ -276,7 +276,7 @@ class FusedRegion:
         if queue is not None and (is_mixed or has_host):
             if len(self.statements) == 1:
                 one_queue(self.location, self.names, leaves)
-            # Statements whose arrays never meet each run where theirs are; one in which they do says so itself.
+            # Statements run on the device of their own arrays; one with arrays of several raises by itself.
             self._ran = "its arrays are in several places"
             queue = None
         return tuple(key), queue

@@ -12,7 +12,7 @@ _state = threading.local()
 
 
 class OffloadedParts:
-    """A function made for argument types, whose calls may tell of its parts.
+    """A function specialized for argument types, and the parts that reports name.
 
     Attributes
     ----------

@@ -233,7 +233,7 @@ _of_contexts: WeakKeyDictionary[Any, list[OffloadedParts]] = WeakKeyDictionary()
 
 
 def remember(function: Any, offloaded: OffloadedParts) -> None:
-    """Let reports of a function tell of what its calls in device contexts run, too."""
+    """Let reports of a function include what its calls in device contexts run."""
     _of_contexts.setdefault(function, []).append(offloaded)
 
 

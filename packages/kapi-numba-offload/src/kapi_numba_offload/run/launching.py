@@ -1,4 +1,4 @@
-"""The one way from this package to a device: each kernel launch, and who is told of it."""
+"""The one function that launches kernels of this package, and the observers of launches."""
 
 from __future__ import annotations
 

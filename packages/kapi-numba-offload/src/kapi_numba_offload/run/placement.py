@@ -18,7 +18,7 @@ __all__ = ["host_arrays_among", "mixed_error", "mixture_among", "not_on_device_e
 
 
 def mixed_error(location: Any, usm: str, host: str, *, is_stored: bool = False) -> Exception:
-    """The error for a NumPy array that meets a device array: one of placement, and a `TypeError` as dpnp's is.
+    """The error for NumPy and device arrays in one expression: one of placement, and a `TypeError` as dpnp's is.
 
     Parameters
     ----------

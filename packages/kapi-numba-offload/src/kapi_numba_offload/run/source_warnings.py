@@ -1,4 +1,4 @@
-"""Warnings that stand at the user's line, each once, whichever part of this package finds what they tell."""
+"""Warnings at the user's source line, each issued once."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ REQUIRED_PARAMETERS: dict[str, dict[str, Any]] = {"linspace": {"num": 50}}
 """By the names of functions, parameters that have a default in NumPy alone, with that."""
 
 MEANINGLESS_PARAMETERS = {"subok": (True, False), "like": (None,), "device": (None, "cpu"), "out": (None,)}
-"""Values of parameters that it need not be told."""
+"""Values of parameters that dpnp's functions need not be given."""
 
 _UsmNdarray = dpnp.tensor.usm_ndarray
 _BYTE = np.dtype(np.uint8)
@@ -250,7 +250,7 @@ def view_of(owner: Any, address: int, like: np.ndarray[Any, Any], *, writable: b
     """The dpnp array at an address of `owner`'s memory that lies there as the NumPy array `like` lies in its own."""
     memory = owner._array_obj.usm_data
     size = like.itemsize
-    # Offsets are told in elements, so where memory begins is told in bytes.
+    # Offsets are in elements, so the start of memory is in bytes.
     start = (address - memory._pointer) % size
     if start:
         memory = type(memory)(as_bytes(owner, memory._pointer + start, memory._pointer + memory.nbytes))
@@ -279,7 +279,7 @@ def may_share_memory(first: Any, second: Any) -> bool:
 
 
 def may_overlap(first: Any, second: Any) -> bool:
-    """Whether two dpnp arrays share memory in another way than being the same view of it.
+    """Whether two dpnp arrays share memory without being the same view of it.
 
     Views that lie between each other, as columns of one matrix do, share none. Where that is too hard to tell, they do.
     """

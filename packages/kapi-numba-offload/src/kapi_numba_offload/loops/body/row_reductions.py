@@ -68,10 +68,10 @@ class RowReductions:
     def _total(self, rows: Rows, node: ast.expr, *, is_product: bool = False, in_floats: bool = False) -> ast.expr:
         name = "prod" if is_product else "sum"
         dtypes = [known.dtype if (known := self._state.arrays.get(array)) else None for array, _ in rows.arrays]
-        full = rows.is_bool or all(each is not None and each.kind in "biu" for each in dtypes)
-        # A Python integer takes the type of the floats or integers that it meets.
+        is_integral = rows.is_bool or all(each is not None and each.kind in "biu" for each in dtypes)
+        # A Python integer takes the type of the floats or integers that it is added to.
         start: ast.expr = _identity(name, float if in_floats else int)
-        if full and not in_floats:
+        if is_integral and not in_floats:
             signed = rows.is_bool or any(each is not None and each.kind in "bi" for each in dtypes)
             start = ast.Call(attribute("kapi_np", "int64" if signed else "uint64"), [_identity(name, int)], [])
         return self._loop(rows, node, [start], lambda totals, element, at: [

@@ -242,7 +242,7 @@ def _statements(text: str, names: Mapping[str, str], holes: Mapping[str, ast.exp
     for statement in made:
         for each in ast.walk(statement):
             for field in ("lineno", "col_offset", "end_lineno", "end_col_offset"):
-                each.__dict__.pop(field, None)  # they are told at the line of the call
+                each.__dict__.pop(field, None)  # they are reported at the line of the call
     return made
 
 

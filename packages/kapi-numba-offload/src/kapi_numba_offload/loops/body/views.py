@@ -27,7 +27,7 @@ HELPERS: dict[str, Any] = {
     **{f"kapi_{name}": getattr(index_functions, name) for name in index_functions.__all__},
     **{f"kapi_array_{name}": number_functions.OPERATORS[name] for name in OPERATORS.values()},
 }
-"""What the rewritten body names beside what its author does."""
+"""Names in the lowered body besides those of the source."""
 
 
 class ArrayFacts:

@@ -101,7 +101,7 @@ def is_flaggable(name: str, loop: ast.stmt) -> bool:
 
 
 class _Leaving(ast.NodeTransformer):
-    """`return` gives back that it was met, and assignments of flagged variables are noted."""
+    """Returns that a `return` was executed, and records assignments of flagged variables."""
 
     def __init__(self, flagged: Sequence[str], count: int) -> None:
         self._flagged, self._count = flagged, count

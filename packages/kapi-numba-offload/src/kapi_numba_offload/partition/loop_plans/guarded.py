@@ -115,7 +115,7 @@ def _has_same_kind_on_host(facts: FunctionInfo, nodes: Sequence[ast.AST], name: 
             kinds += [facts.kinds.kind(each.value) for target in targets if _assigns(target, name)]
         elif isinstance(each, ast.AugAssign) and _assigns(each.target, name):
             before = facts.kinds.target(each)
-            # A number that becomes one on the device has no kind of its own: what it is assigned tells.
+            # A number that moves to the device has no kind of its own, but those of its assigned values.
             kinds += _assigned_kinds(facts, name) if before == ANY else [before]
             kinds.append(facts.kinds.kind(each.value))
         elif isinstance(each, ast.AnnAssign) and _assigns(each.target, name):

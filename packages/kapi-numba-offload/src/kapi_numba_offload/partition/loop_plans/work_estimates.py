@@ -108,7 +108,7 @@ def _axes(facts: FunctionInfo, node: ast.expr) -> int | None:
     if isinstance(kind, ArrayKind) and not is_operation:
         ranks.append(kind.ndim)
     if kind == ANY and not inner:
-        return 0  # a value that is no array, or one that its users tell of
+        return 0  # no array, or an array that is counted at its uses
     known = [each for each in ranks if each is not None]
     return max(known, default=0) if len(known) == len(ranks) else None
 

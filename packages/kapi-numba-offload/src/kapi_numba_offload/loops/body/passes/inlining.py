@@ -192,7 +192,7 @@ class Inliner:
         made = [*start, *self.block(body, depth + 1)]
         for statement in made:
             for each in ast.walk(statement):
-                if isinstance(each, (ast.stmt, ast.expr)):  # problems are told at the line of the call
+                if isinstance(each, (ast.stmt, ast.expr)):  # problems are reported at the line of the call
                     ast.copy_location(each, call)
         value: ast.expr = ast.Name(result, ast.Load()) if returns else ast.Constant(None)
         return [ast.fix_missing_locations(each) for each in made], ast.copy_location(value, call)

@@ -1,0 +1,272 @@
+"""Compilation of a parallel loop: a kernel for the types of its values, or why it cannot be one."""
+
+from __future__ import annotations
+
+import linecache
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import kapi_runtime
+from kapi_numba_offload._numba_compat import as_dtype
+from kapi_numba_offload.elements.array_integers import warn_of_integers
+from kapi_numba_offload.loops.body.pipeline import LoweredBody
+from kapi_numba_offload.loops.body.state import NotInKernelError
+from kapi_numba_offload.loops.body.views import ArrayFacts
+from kapi_numba_offload.loops.captured_values import (
+    lower_bound,
+    specialization_key,
+)
+from kapi_numba_offload.loops.coarsening import has_long_rows, traversed_rows
+from kapi_numba_offload.loops.loop_kernel import LoopFunctions
+from kapi_numba_offload.loops.loop_syntax import LoopSyntax
+from kapi_numba_offload.loops.privatization import (
+    PrivatizedBody,
+    privatize_reductions,
+)
+from kapi_numba_offload.loops.simulated_loop import identities
+from kapi_numba_offload.run.options import OffloadOptions
+from kapi_numba_offload.run.reasons import Refusal
+from kapi_numba_offload.run.usm import DpnpArray
+from kapi_sim.errors import DtypeError, KernelCompilationError
+from kapi_sim.forks import reinit_after_fork
+from kapi_types import is_weak, typeof_argument
+from kapi_types.kernel_typing import ProblemsFound, as_strong, describe_problems, return_type
+
+__all__ = ["BuiltLoop", "LoopBuilder"]
+
+_KernelAndTypes = tuple[kapi_runtime.Kernel, list[np.dtype[Any]], list[bool]]
+"""A kernel, the dtypes of its reductions, and which of them are Python's own numbers."""
+
+
+class BuiltLoop(NamedTuple):
+    """A loop as a kernel.
+
+    Attributes
+    ----------
+    kernel : Kernel
+        The kernel.
+    dtypes, weak : sequence
+        The dtypes of its reductions, and whether they are Python's own numbers.
+    disjoint : sequence of tuple
+        Pairs of captured arrays, by their positions, that must share no memory, and whether they may be one view.
+    is_coarsened : bool
+        Whether a work-item runs many iterations.
+    private : PrivatizedBody or None
+        The body with private rows of arrays, if it has some.
+    private_at : sequence of int
+        The positions of these arrays.
+    """
+
+    kernel: kapi_runtime.Kernel
+    dtypes: Sequence[np.dtype[Any]]
+    weak: Sequence[bool]
+    disjoint: Sequence[tuple[int, int, bool]]
+    is_coarsened: bool
+    private: PrivatizedBody | None
+    private_at: Sequence[int]
+
+
+class LoopBuilder:
+    """Builds the kernels of a parallel loop, and keeps them.
+
+    Parameters
+    ----------
+    functions : LoopFunctions
+        The loop as Python functions.
+    syntax : LoopSyntax
+        The loop.
+    location : SourceLocation
+        Its source location.
+    options : OffloadOptions
+        Those of the function.
+    has_asserts : bool
+        Whether the loop asserts something.
+    numba_types : bool
+        Whether numbers have the types that Numba gives them; else those of the kernel language.
+    """
+
+    def __init__(
+        self,
+        functions: LoopFunctions,
+        syntax: LoopSyntax,
+        location: Any,
+        options: OffloadOptions,
+        *,
+        has_asserts: bool,
+        numba_types: bool,
+    ) -> None:
+        self.functions, self.syntax, self.location, self.options = functions, syntax, location, options
+        self._has_asserts, self._numba_types = has_asserts, numba_types
+        self._lengths = functions.allocated_lengths
+        self._made: dict[tuple[Any, ...], BuiltLoop | Refusal] = {}
+        self._lock = reinit_after_fork(threading.Lock())
+
+    def prepared(
+        self,
+        bounds: Sequence[int],
+        captured: Sequence[Any],
+        initial: Sequence[Any],
+        coarsens: bool,
+        small: tuple[int, ...] = (),
+    ) -> BuiltLoop | Refusal:
+        """The kernel for such values, built when it is needed first; or why there is none.
+
+        Parameters
+        ----------
+        bounds, captured, initial : sequence
+            As the loop is given them.
+        coarsens : bool
+            Whether work-items may run many iterations.
+        small : tuple of int
+            Positions of arrays that are small enough to be privatized.
+        """
+        key = (
+            coarsens,
+            small,
+            tuple(specialization_key(each) for each in captured),
+            tuple(type(each) if not isinstance(each, np.generic) else each.dtype for each in initial),
+            tuple(lower_bound(bounds[at : at + 3]) for at in range(0, len(bounds), 3)),
+            tuple(self._constants(captured).items()),
+        )
+        made = self._made.get(key)
+        if made is None:
+            with self._lock:
+                made = self._made.get(key)
+                if made is None:
+                    made = self._make(bounds, captured, initial, coarsens, small)
+                    if isinstance(made, Refusal) and small:
+                        made = self._make(bounds, captured, initial, coarsens, ())
+                    self._made[key] = made
+        return made
+
+    def _constants(self, captured: Sequence[Any]) -> dict[str, int]:
+        """The lengths that arrays of an iteration have for these values."""
+        found: dict[str, int] = {}
+        values = dict(zip(self.syntax.captured, captured, strict=True)) if self._lengths else {}
+        for text in self._lengths:
+            name, _, rest = text.partition(".shape[")
+            value, axis = values.get(name), rest.rstrip("]")
+            if rest and axis.isdigit() and isinstance(value, DpnpArray) and int(axis) < value.ndim:
+                found[text] = value.shape[int(axis)]
+            elif not rest and isinstance(value, (int, np.integer)) and not isinstance(value, bool):
+                found[text] = int(value)
+        return found
+
+    def _make(
+        self,
+        bounds: Sequence[int],
+        captured: Sequence[Any],
+        initial: Sequence[Any],
+        coarsens: bool,
+        small: Sequence[int],
+    ) -> BuiltLoop | Refusal:
+        names = self.syntax.captured
+        arrays = self._arrays(captured)
+        try:
+            lowered = self.lowered(bounds, captured)
+            body = lowered.statements
+            pairs = {(one, other, False) for one in lowered.late_reads for other in lowered.stored_to}
+            disjoint = [
+                (names.index(one), names.index(other), may_be_one)
+                for one, other, may_be_one in sorted(pairs | lowered.row_reads)
+                if {one, other} <= arrays.keys()
+            ]
+            rows = traversed_rows(body, self.syntax.axes[-1].variable) & arrays.keys() if coarsens else ()
+            dtypes = {name: each.dtype.name for name, each in arrays.items()}
+            private = privatize_reductions(body, dtypes, [names[each] for each in small])
+            is_coarsened = private is not None or any(has_long_rows(arrays[each]) for each in rows)
+            private_at = [names.index(each.name) for each in private.arrays] if private else []
+            build = self._reducing if self.syntax.reductions else self._plain
+            found = build(body, captured, initial, len(bounds) // 3, is_coarsened, private)
+            made = BuiltLoop(*found, disjoint, is_coarsened, private, private_at)
+        except NotInKernelError as error:
+            return Refusal("not-in-kernel", error.line, self._first_variable(), self._with_line(error))
+        except ProblemsFound as error:
+            return Refusal(
+                "not-in-kernel", self.location.line, self._first_variable(), describe_problems(error.problems)
+            )
+        except (KernelCompilationError, DtypeError) as error:
+            return Refusal("not-in-kernel", self.location.line, self._first_variable(), str(error))
+        for line in sorted(lowered.integers_of_arrays):
+            warn_of_integers(self.location, "fewer bits", line)
+        return made
+
+    def _with_line(self, error: NotInKernelError) -> str:
+        """The error's text, with the source line."""
+        text = linecache.getline(self.location.filename, error.line).strip()
+        return f"{error}: `{text}`" if text else str(error)
+
+    def _arrays(self, captured: Sequence[Any]) -> dict[str, Any]:
+        return {
+            name: each for name, each in zip(self.syntax.captured, captured, strict=True) if isinstance(each, DpnpArray)
+        }
+
+    def lowered(self, bounds: Sequence[int], captured: Sequence[Any]) -> LoweredBody:
+        """The body with elements only, for such values."""
+        lower = {
+            axis.variable: low
+            for number, axis in enumerate(self.syntax.axes)
+            if (low := lower_bound(bounds[3 * number : 3 * number + 3])) is not None
+        }
+        lower |= {
+            name: 0
+            for name, each in zip(self.syntax.captured, captured, strict=True)
+            if isinstance(each, (int, np.integer)) and each >= 0
+        }
+        arrays = self._arrays(captured)
+        facts = {name: ArrayFacts(each.dtype, [length == 1 for length in each.shape]) for name, each in arrays.items()}
+        integers = [
+            name
+            for name, each in zip(self.syntax.captured, captured, strict=True)
+            if isinstance(each, (int, np.integer, np.bool_))
+        ]
+        constants = self._constants(captured)
+        return self.functions.lowered_body(facts, lower, constants, integers, has_numba_floats=self._numba_types)
+
+    def _first_variable(self) -> str:
+        return self.syntax.axes[0].variable
+
+    def _kernel(self, function: Callable[..., None]) -> kapi_runtime.Kernel:
+        return kapi_runtime.kernel(
+            debug=self._has_asserts, boundscheck=self.options.boundscheck, fastmath=self.options.fastmath
+        )(function)
+
+    def _plain(
+        self,
+        body: Sequence[Any],
+        captured: Sequence[Any],
+        initial: Sequence[Any],
+        axes: int,
+        is_coarsened: bool,
+        private: PrivatizedBody | None,
+    ) -> _KernelAndTypes:
+        functions = self.functions
+        kernel = self._kernel(functions.coarsened(body, {}, private) if is_coarsened else functions.kernel(body))
+        # A launch without work-items compiles, so that what it cannot be is known before it is used.
+        space = kapi_runtime.NdRange([0], [1]) if is_coarsened else kapi_runtime.Range(*[0] * axes)
+        rest = [0] * axes + [1] if is_coarsened else []
+        values = dict(zip(self.syntax.captured, captured, strict=True))
+        rows = [part for each in (private.arrays if private else ()) for part in each.sample(values[each.name])]
+        kapi_runtime.call_kernel_async(kernel, space, (), *rows, *captured, *[0, 1] * axes, *rest)
+        return kernel, [], []
+
+    def _reducing(
+        self,
+        body: Sequence[Any],
+        captured: Sequence[Any],
+        initial: Sequence[Any],
+        axes: int,
+        is_coarsened: bool,
+        private: PrivatizedBody | None,
+    ) -> _KernelAndTypes:
+        numbers = [0, 1] * axes + [1] * (axes - 1) + [1]
+        signature = [typeof_argument(each) for each in (*initial, *captured, *numbers)]
+        functions = self.functions
+        types = return_type(functions.typing(body), signature)
+        dtypes = [np.dtype(as_dtype(as_strong(each))) for each in types]
+        starts = identities(self.syntax, dtypes)
+        made = functions.coarsened(body, starts, private) if is_coarsened else functions.reduction(body, starts)
+        return self._kernel(made), dtypes, [is_weak(each) for each in types]
