@@ -102,7 +102,7 @@ def load(module: CpuModule) -> LoadedKernel:
 
 
 class GroupRange:
-    """What one thread runs of a launch: its record, and memory for one work-group at a time.
+    """One thread's part of a launch: its record, and memory for one work-group at a time.
 
     Parameters
     ----------

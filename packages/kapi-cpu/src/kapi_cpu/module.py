@@ -51,7 +51,7 @@ class CpuModule(KernelModule):
         return sum(-(-count * size // ALIGNMENT) * ALIGNMENT for count, size in zip(counts, sizes, strict=True))
 
     def group_memory(self, counts: Sequence[int], local_size: Sequence[int]) -> tuple[int, int, int, int]:
-        """How a thread lays out the memory of the work-group that it runs.
+        """The layout of a thread's memory for the work-group that it runs.
 
         Parameters
         ----------

@@ -36,7 +36,7 @@ class CompileKernel(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CodeGenerator:
-    """What a code generator adds.
+    """The parts that a code generator adds.
 
     Attributes
     ----------

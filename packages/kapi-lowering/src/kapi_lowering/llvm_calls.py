@@ -1,4 +1,4 @@
-"""What every lowering writes with: integers of 32 and 64 bits, LLVM's intrinsics, and functions of another module."""
+"""Parts of every lowering: integers of 32 and 64 bits, LLVM's intrinsics, and functions of another module."""
 
 from __future__ import annotations
 

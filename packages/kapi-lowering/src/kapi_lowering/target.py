@@ -138,7 +138,7 @@ class Target(ABC):
     @property
     @abstractmethod
     def name(self) -> str:
-        """What messages call it, such as "SPIR-V"."""
+        """The name in messages, such as "SPIR-V"."""
 
     @property
     @abstractmethod
@@ -161,7 +161,7 @@ class Target(ABC):
 
     @abstractmethod
     def emission_request(self) -> dict[str, Any]:
-        """What `emission` must know of this target, as JSON takes it."""
+        """Return the request to `emission` for this target, as JSON takes it."""
 
     @abstractmethod
     def is_sound(self, code: bytes) -> bool:
@@ -169,7 +169,7 @@ class Target(ABC):
 
     @abstractmethod
     def floats_of(self, code: bytes) -> Collection[str]:
-        """Which of "float16" and "float64" emitted code computes in."""
+        """Return those of "float16" and "float64" that emitted code computes in."""
 
     @property
     @abstractmethod
@@ -226,7 +226,7 @@ class Target(ABC):
         """
 
     def symbol(self, name: str) -> str:
-        """What code calls a kernel's entry point of this name, whose characters are those of Python's identifiers."""
+        """Return the symbol of a kernel's entry point of this name, a Python identifier."""
         return name
 
     @abstractmethod

@@ -1,4 +1,4 @@
-"""Where the local memory of a kernel lies: in the module, or in the piece that a launch asks for."""
+"""The layout of a kernel's local memory: in the module, or in the piece that a launch asks for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a work-item asks of its index space; the fastest axis is 0."""
+"""Queries of the index space; the fastest axis is 0."""
 
 from __future__ import annotations
 

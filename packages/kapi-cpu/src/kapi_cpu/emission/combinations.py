@@ -22,7 +22,7 @@ def combined(combination: str, type_: str, left: str, right: str) -> tuple[str, 
 
 
 def identity_of(combination: str, type_: str) -> str:
-    """What a combination leaves a value as it is with."""
+    """The identity of a combination."""
     if combination in ("fadd", "fmul"):
         return {"fadd": "0.0", "fmul": "1.0"}[combination]
     if combination in ("fmin", "fmax"):

@@ -15,7 +15,7 @@ _MOST_LANES, _MOST_CONTEXT = 64, 1 << 24
 
 
 class ObjectCode:
-    """What the bytes of a module hold.
+    """The contents of a module's bytes.
 
     Parameters
     ----------

@@ -25,7 +25,7 @@ _WIDTHS = {"half": 16, "float": 32, "double": 64}
 
 
 def _moved(builder: ir.IRBuilder, value: ir.Value, move: Callable[[ir.Value], ir.Value]) -> ir.Value:
-    """What `move`, which takes and gives integers of 32 or 64 bits, makes of the bits of `value`."""
+    """Apply `move`, which takes and gives integers of 32 or 64 bits, to the bits of `value`."""
     type_ = value.type
     if isinstance(type_, (ir.LiteralStructType, ir.ArrayType)):
         result: ir.Value = type_(ir.Undefined)
@@ -53,7 +53,7 @@ def broadcast(context: Any, builder: ir.IRBuilder, group: Any, value: ir.Value, 
 
 
 def kind_of(group: Any) -> GroupKind:
-    """What kind of group a type is of."""
+    """Return the kind of group that a type stands for."""
     return "sub_group" if isinstance(group, SubGroupType) else "work_group"
 
 
@@ -66,7 +66,7 @@ def _group_broadcast(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -
 
 
 def _size(context: Any, builder: ir.IRBuilder, group: Any) -> ir.Value:
-    """How many work-items a group has, in 64 bits."""
+    """The number of work-items in a group, in 64 bits."""
     target = context.kernel_target
     if isinstance(group, SubGroupType):
         return builder.zext(target.sub_group_query(builder, "size"), I64)

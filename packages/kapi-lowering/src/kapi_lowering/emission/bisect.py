@@ -1,4 +1,4 @@
-"""Which pass changed a result, or ended the back end: ``python -m kapi_lowering.emission.bisect -- COMMAND``.
+"""Search for the pass that changed a result: ``python -m kapi_lowering.emission.bisect -- COMMAND``.
 
 The command is run several times, each time with the first few of the passes that may be left out. It is wrong where it
 fails. What it compiles must come from the same source each time: the cache on disk is off.
@@ -80,7 +80,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _status(command: Sequence[str], *, limit: int | None = None, dump: str = "") -> int:
-    """How a command ends with the first so many passes."""
+    """Return how a command ends with the first `limit` passes."""
     changes = {environment.CACHE.name: "0", environment.DUMP_PASSES.name: dump}
     if limit is not None:
         changes[environment.PASS_LIMIT.name] = str(limit)

@@ -246,7 +246,7 @@ class _Helper:
         raise self._death()
 
     def _death(self) -> _HelperDied:
-        """What the helper said last."""
+        """The last lines that the helper wrote."""
         status = self._process.wait()
         assert self._process.stderr is not None
         said = self._process.stderr.read().decode(errors="replace").strip()

@@ -1,4 +1,4 @@
-"""How kernel code calls kernel code.
+"""The calling convention of kernel code.
 
 A status is returned, the value through a pointer. Where failures are recorded, the status is the failure's number,
 which callers pass on, and a hidden argument points to what else is to be known of it: three integers.

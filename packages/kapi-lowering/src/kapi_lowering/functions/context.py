@@ -98,7 +98,7 @@ class KernelTargetContext(BaseContext):
 
     @property
     def call_conv(self) -> Any:
-        """How kernel code calls kernel code."""
+        """The calling convention of kernel code."""
         return KernelCallConv(self)
 
     @property
@@ -127,7 +127,7 @@ class KernelTargetContext(BaseContext):
             llvm_func.attributes.add(attribute)
 
     def post_lowering(self, module: ir.Module, library: KernelLibrary) -> None:
-        """What holds for a whole function, once it is lowered."""
+        """Finish a function that has been lowered: attributes that hold for all of it."""
         allow_fast_math(module, self.options.fast_math_flags)
         if self.options.inline == "never" and not self._is_in_kernel:
             for function in module.functions:

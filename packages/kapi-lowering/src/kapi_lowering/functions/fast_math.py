@@ -1,4 +1,4 @@
-"""What `fastmath` allows: flags on each operation of floats.
+"""The option `fastmath`: flags on each operation of floats.
 
 References
 ----------

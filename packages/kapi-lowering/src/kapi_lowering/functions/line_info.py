@@ -76,7 +76,7 @@ _I32 = ir.IntType(32)
 
 
 def function_lines(context: Any, function: ir.Function, name: str, filename: str, line: int) -> FunctionLines | None:
-    """What gives the metadata of lines in a function, or None if the option or the target does without."""
+    """Return the source of line metadata for a function, or None if the option or the target does without."""
     if not context.options.lineinfo or not context.kernel_target.keeps_lines:
         return None
     return FunctionLines(function, name, filename, line)

@@ -89,7 +89,7 @@ class LoweredFunction:
 
     @property
     def failures(self) -> tuple[Failure, ...]:
-        """What the function may meet, while its compilation is the current one."""
+        """The failures of the function, while its compilation is the current one."""
         return self.context.failures.failures
 
 

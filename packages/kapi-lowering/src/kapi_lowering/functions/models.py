@@ -1,4 +1,4 @@
-"""How kernel values are held in LLVM: one data model for each Numba type that only kernels have."""
+"""Data models: the LLVM form of each Numba type that only kernels have."""
 
 from __future__ import annotations
 

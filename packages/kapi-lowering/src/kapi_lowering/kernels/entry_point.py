@@ -264,7 +264,7 @@ def _linear_groups(target: Target, builder: ir.IRBuilder, options: KernelOptions
 def _local_memory(
     context: KernelTargetContext, parameter: Parameter, packed: ir.Value, layout: PackedLayout
 ) -> LocalMemory:
-    """What the target is to know of a parameter that is local memory."""
+    """Describe a parameter that is local memory to the target."""
     element = context.get_data_type(parameter.type.dtype)
     extents = parameter.type.extents
     shape = [

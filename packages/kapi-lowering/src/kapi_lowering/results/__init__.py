@@ -1,1 +1,1 @@
-"""What compilation gives: a module, its packed argument, and what its work-items may meet."""
+"""Results of compilation: a module, its packed argument, and the failures of its work-items."""

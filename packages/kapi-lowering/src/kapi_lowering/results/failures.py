@@ -1,4 +1,4 @@
-"""What a work-item may meet and the launch raises afterwards: numbered at compile time, recorded on the device.
+"""Failures of work-items, which the launch raises afterwards: numbered at compile time, recorded on the device.
 
 The device knows an exception by its number only. The first work-item that fails claims the launch's record, 64 bytes of
 global memory that the host has zeroed, by compare-exchange; the host reads it when the kernel has run.

@@ -77,7 +77,7 @@ class KernelModule:
         return any(each.role in LINEAR_ROLES for each in self.layout.fields)
 
     def summary(self) -> str:
-        """What a reader wants to know first: the kernel's interface, what it needs, and how large it is.
+        """Summarize the module: the kernel's interface, its requirements, and its size.
 
         Returns
         -------
@@ -101,9 +101,9 @@ class KernelModule:
         return "\n".join(lines)
 
     def describe_code(self) -> str:
-        """What the code is, and its size, for `summary`."""
+        """Describe the code and its size, for `summary`."""
         return f"{len(self.code)} bytes"
 
     def describe_needs(self) -> list[str]:
-        """What a device must have to run it, a line for each kind, for `summary`."""
+        """Describe the requirements of a device, a line for each kind, for `summary`."""
         return []

@@ -44,7 +44,7 @@ def is_counted(builder: ir.IRBuilder, step: ir.Value) -> ir.Value:
 
 
 def length_of_range(builder: ir.IRBuilder, loop: Any) -> ir.Value:
-    """How many values a range has, an unsigned number; `loop` has its start, stop and step."""
+    """The number of values of a range, unsigned; `loop` has its start, stop and step."""
     is_down = builder.icmp_signed("<", loop.step, I64(0))
     span = builder.select(is_down, builder.sub(loop.start, loop.stop), builder.sub(loop.stop, loop.start))
     size = builder.select(is_down, builder.neg(loop.step), loop.step)

@@ -52,7 +52,7 @@ def _reversed(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Va
 
 
 def _length(context: Any, builder: ir.IRBuilder, type_: types.Type, value: ir.Value) -> ir.Value:
-    """How many values a sequence has."""
+    """The number of values of a sequence."""
     if isinstance(type_, RangeType):
         length: ir.Value = context.make_helper(builder, type_, value).length
         return length

@@ -1,1 +1,1 @@
-"""What kernels' code is made of in PTX: LLVM's intrinsics for it, and its own instructions where LLVM has none."""
+"""Code of kernels in PTX: LLVM's intrinsics for it, and its own instructions where LLVM has none."""

@@ -74,7 +74,7 @@ _OPERATIONS: dict[Combination, _Operation] = {
 
 
 def _identity(combination: Combination, type_: ir.Type) -> ir.Constant:
-    """What changes nothing."""
+    """The identity of a combination."""
     if combination in ("fadd", "fmul", "fmin", "fmax"):
         return type_({"fadd": 0.0, "fmul": 1.0, "fmin": float("inf"), "fmax": float("-inf")}[combination])
     highest = 1 << (type_.width - 1)

@@ -1,4 +1,4 @@
-"""What is done once, when all work-items of a group have come to a barrier, with the values that they have left."""
+"""Actions at barriers: done once, when all work-items of a group have arrived, on the values that they have left."""
 
 from __future__ import annotations
 

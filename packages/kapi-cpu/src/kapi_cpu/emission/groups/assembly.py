@@ -159,7 +159,7 @@ def _seeds(source: Function, lanes: int) -> dict[IRValue, Shape]:
 
 
 class _Prologue:
-    """What stands for the queries of a work-item, computed at the start of the vectorised function."""
+    """Values of a work-item's queries, computed at the start of the vectorised function."""
 
     def __init__(self, target: Function, emitter: LaneEmitter) -> None:
         self.target, self.emitter = target, emitter
@@ -177,7 +177,7 @@ class _Prologue:
         return self.emitter.builder
 
     def values(self, source: Function) -> dict[IRValue, IRValue]:
-        """What stands for the source's parameter and its queries."""
+        """Return what stands for the source's parameter and its queries."""
         found: dict[IRValue, IRValue] = {source.parameters[0]: self.parameter("packed")}
         for each in source.instructions():
             name = each.callee

@@ -80,7 +80,7 @@ def split_at_barriers(function: Function, order: list[str], private: set[IRValue
 
 
 class _Context:
-    """Where each value that lives across a barrier is kept.
+    """The context of a work-item: an offset for each value that lives across a barrier.
 
     Attributes
     ----------

@@ -12,7 +12,7 @@ __all__ = ["Part", "group_loop_text"]
 
 @dataclass(frozen=True)
 class Part:
-    """What work-items do from one barrier to the next.
+    """The code of work-items from one barrier to the next.
 
     Attributes
     ----------

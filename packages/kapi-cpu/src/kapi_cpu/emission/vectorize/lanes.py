@@ -119,7 +119,7 @@ class LaneEmitter:
         return self.vector_type(value.type) if self.shapes[value] is VARYING else value.type
 
     def fetch(self, value: IRValue) -> IRValue:
-        """What stands for a value in this block."""
+        """Return what stands for a value in this block."""
         return self.values.get(value, value)
 
     def scalar(self, value: IRValue) -> IRValue:
@@ -248,7 +248,7 @@ class LaneEmitter:
         return copy
 
     def _first_lane(self, each: Instruction) -> IRValue:
-        """What a uniform or strided value is in the first lane, which may be off: no flag holds of a strided one."""
+        """Compute a uniform or strided value for the first lane, which may be off: no flag holds of a strided one."""
         operands = [self.scalar(operand) for operand in each.operands]
         if each.opcode == "call" and not self.is_nonempty and not each.callee.startswith("llvm."):
             return self._guarded(each, operands)

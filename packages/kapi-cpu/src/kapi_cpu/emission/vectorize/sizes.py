@@ -46,7 +46,7 @@ def alignment_of(type_: IRType) -> int:
 
 
 def _offsets(type_: StructType) -> list[int]:
-    """Where each member begins, and the size of the whole."""
+    """The offset of each member, and the size of the structure."""
     packed = type_.text.startswith("<")
     offsets, at = [], 0
     for each in type_.elements:

@@ -148,7 +148,7 @@ class Vectorizer:
         return loop.header in self.shapes.divergent_loops
 
     def _find_modes(self) -> None:
-        """How each block gets its mask.
+        """Decide how each block gets its mask.
 
         "level": that of its loop or of the function; "same": that of another block; "edges": those of the edges that
         lead to it. The mask of a loop's header is the loop's own; what the loop begins with is kept under the loop.
@@ -354,7 +354,7 @@ class Vectorizer:
         self._end(level, block, deferred)
 
     def _past(self, block: Block) -> set[Block]:
-        """Where to go on from a block in which no lane is on: behind all that only its lanes come to."""
+        """The targets of a block in which no lane is on: behind all blocks that only its lanes come to."""
         post = self.flow.post_dominators.parent
         at = post.get(block)
         while at is not None and self._position[at] > self._position[block]:

@@ -62,12 +62,12 @@ class ControlFlow:
 
     @cached_property
     def dominators(self) -> DominatorTree:
-        """Which blocks every path from the entry to a block goes through."""
+        """The dominator tree, from the entry."""
         return DominatorTree([self.function.entry], self.successors, self.predecessors)
 
     @cached_property
     def post_dominators(self) -> DominatorTree:
-        """Which blocks every path from a block to an exit goes through."""
+        """The post-dominator tree, from the exits."""
         exits = [block for block, targets in self.successors.items() if not targets]
         return DominatorTree(exits, self.predecessors, self.successors)
 
@@ -213,7 +213,7 @@ class NaturalLoop:
 
     @property
     def depth(self) -> int:
-        """How many loops are around it, itself counted."""
+        """The nesting depth, 1 for an outermost loop."""
         return 1 if self.parent is None else self.parent.depth + 1
 
     @property

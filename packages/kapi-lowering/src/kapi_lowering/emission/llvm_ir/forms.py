@@ -90,7 +90,7 @@ class Form:
 
 
 class Filling:
-    """What a text of an instruction is: its form, and which operands are constants in the text."""
+    """A parsed text of an instruction: its form, and the operands that are constants in the text."""
 
     __slots__ = ("form", "slots")
 

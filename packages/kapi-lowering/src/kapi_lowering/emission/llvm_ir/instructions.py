@@ -1,4 +1,4 @@
-"""What a function defines, and who uses it: parameters, blocks and instructions."""
+"""Local values of a function and their users: parameters, blocks and instructions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _TERMINATORS = frozenset(
 
 
 class LocalValue(IRValue):
-    """What a function defines, with the instructions that use it.
+    """A value that a function defines, with the instructions that use it.
 
     Attributes
     ----------
@@ -190,7 +190,7 @@ class Instruction(LocalValue):
 
     @property
     def predicate(self) -> str:
-        """What a comparison asks; empty for others."""
+        """The predicate of a comparison; empty for others."""
         return self.form.predicate
 
     @property

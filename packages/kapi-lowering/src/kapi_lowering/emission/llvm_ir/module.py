@@ -162,7 +162,7 @@ def _named(parameter: Argument, is_declaration: bool) -> str:
 
 
 class Module:
-    """What LLVM compiles at once.
+    """A module of LLVM IR.
 
     Attributes
     ----------

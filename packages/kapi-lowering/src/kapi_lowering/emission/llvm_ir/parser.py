@@ -95,7 +95,7 @@ def parse_function_head(module: Module, text: str) -> Function:
 
 
 def _end_of_parameter(text: str, at: int) -> int:
-    """Where a parameter ends: at a comma or the end of the list, outside of parentheses."""
+    """Return the end of a parameter: a comma or the end of the list, outside of parentheses."""
     depth = 0
     while depth or text[at] not in ",)":
         if text[at] == '"':

@@ -11,7 +11,7 @@ __all__ = ["ConstantValue", "IRValue", "constant"]
 
 
 class IRValue:
-    """What an operand may be.
+    """A value: anything that an operand may be.
 
     Attributes
     ----------

@@ -1,1 +1,1 @@
-"""What PTX, or LLVM's back end for it, cannot express: written otherwise, or refused."""
+"""Legalization: IR that PTX, or LLVM's back end for it, cannot express is rewritten or refused."""

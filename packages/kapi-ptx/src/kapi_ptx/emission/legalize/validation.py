@@ -1,4 +1,4 @@
-"""What PTX cannot express, found before the back end writes it."""
+"""Validation: IR that PTX cannot express is refused before the back end writes it."""
 
 from __future__ import annotations
 

@@ -122,7 +122,7 @@ def library(needed: list[str], folder: str) -> Library:
 
 
 def libdevice_path() -> Path | None:
-    """Where NVIDIA's libdevice is: of its wheel, or of a CUDA toolkit; None if there is none."""
+    """Return the path of NVIDIA's libdevice: of its wheel, or of a CUDA toolkit; None if there is none."""
     try:
         # Here, where it is needed: most kernels do without, and its import takes as long as their compilation.
         from cuda.pathfinder import find_bitcode_lib

@@ -1,1 +1,1 @@
-"""What makes kernels faster: work that LLVM leaves to be done, and what only this target can know."""
+"""Optimizations: work that LLVM leaves to be done, and what only this target can know."""

@@ -208,7 +208,7 @@ class _Coarse:
         Builder(end).emit("ret void")
 
     def _inside(self, builder: Builder, copies: list[dict[IRValue, IRValue]], end: Block) -> None:
-        """What all of a thread's work-items do, in turn."""
+        """Write the work of all of a thread's work-items, one after the other."""
         for each in self._kernel.body:
             if each in self._varying or each.form.is_void:
                 for values in copies:

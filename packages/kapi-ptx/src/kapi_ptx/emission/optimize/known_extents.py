@@ -1,4 +1,4 @@
-"""What a kernel of fewer than three dimensions knows of the other axes: they have one work-item, the first."""
+"""Known extents: axes that a kernel of fewer than three dimensions does not have hold one work-item, the first."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ _MOST_STEPS = 20
 
 @dataclass(frozen=True)
 class Array:
-    """What `kapi_lowering` notes of an array.
+    """An array of the packed argument, as `kapi_lowering` notes it.
 
     Attributes
     ----------

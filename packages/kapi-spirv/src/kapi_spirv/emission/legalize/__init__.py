@@ -1,1 +1,1 @@
-"""What LLVM's SPIR-V back end cannot lower, or lowers wrongly: written otherwise, or refused."""
+"""Legalization: IR that LLVM's SPIR-V back end cannot lower, or lowers wrongly, is rewritten or refused."""

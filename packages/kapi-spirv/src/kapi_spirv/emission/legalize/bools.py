@@ -1,4 +1,4 @@
-"""What LLVM's SPIR-V back end does wrong with bools, which are integers of one bit to LLVM and none to SPIR-V."""
+"""Legalization of bools, which are integers of one bit to LLVM and none to SPIR-V."""
 
 from __future__ import annotations
 

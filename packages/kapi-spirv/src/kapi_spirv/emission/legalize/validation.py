@@ -1,4 +1,4 @@
-"""What LLVM's SPIR-V back end would end the process on, or make invalid code of, found before it is asked."""
+"""Validation: IR on which LLVM's SPIR-V back end would end the process, or write invalid code, is refused before."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def refuse_unsupported(module: Module) -> None:
 
 
 def _forbidden(each: Instruction) -> Iterator[str]:
-    """What the back end would end the process on."""
+    """Return the problems on which the back end would end the process."""
     callee = each.callee
     if callee.startswith("llvm."):
         if found := _OVERFLOW.match(callee):
@@ -59,7 +59,7 @@ def _forbidden(each: Instruction) -> Iterator[str]:
 
 
 def _misused_bools(each: Instruction) -> Iterator[str]:
-    """What the back end makes invalid SPIR-V of."""
+    """Return the problems of which the back end makes invalid SPIR-V."""
     types = each.form.operand_types
     if each.opcode in _NO_BOOLS and each.type.scalar is I1:
         yield f"{each.opcode} of bools"

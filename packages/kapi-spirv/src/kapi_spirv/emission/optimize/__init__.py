@@ -1,1 +1,1 @@
-"""What makes kernels faster: IR that drivers' compilers turn into better code."""
+"""Optimizations: IR that drivers' compilers turn into better code."""

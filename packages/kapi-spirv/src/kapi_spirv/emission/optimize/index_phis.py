@@ -104,7 +104,7 @@ class _Indices:
         return found
 
     def _parts(self, each: Instruction) -> list[IRValue] | None:
-        """What an integer is small by, if these are: None if it may be large, whatever they are."""
+        """Return the values whose smallness makes an integer small; None if it may be large, whatever they are."""
         if each.opcode == "phi":
             return [value for value, _ in each.incoming]
         if each.opcode == "select":

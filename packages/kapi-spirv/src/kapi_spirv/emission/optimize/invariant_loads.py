@@ -55,7 +55,7 @@ def hoist_invariant_loads(module: Module, are_noalias: bool) -> None:
 def _candidates(
     function: Function, sizes: dict[int, Array], are_noalias: bool
 ) -> Iterator[tuple[NaturalLoop, Block, Array, list[Instruction]]]:
-    """What can be read before loops: the loop, the block before it, the array, and the loads."""
+    """Yield loads that can be hoisted: the loop, the block before it, the array, and the loads."""
     for loop in ControlFlow(function).loops:  # what is read before an outer one need not be before inner ones
         before = loop.preheader
         if before is None or before is function.entry:
@@ -107,7 +107,7 @@ def _is_of_arrays(store: Instruction) -> bool:
 
 
 def _offsets(pointers: list[Instruction]) -> list[tuple[IRValue, int]] | None:
-    """What a pointer is beyond its array: values, each with the bytes that it counts."""
+    """Return the offset of a pointer in its array: values, each with the bytes that it counts."""
     found = []
     for step in pointers[:-1]:
         is_plain = len(step.operands) == 2 and step.operands[1].type is I64 and str(step.form.element) in SIZES
