@@ -19,6 +19,7 @@ import kapi_runtime as kapi
 import kapi_sim
 from kapi_runtime import cache
 from kapi_runtime.build import fingerprint
+from kapi_runtime.cache import entries as cache_entries
 from kapi_runtime.cache import folder as cache_folder
 from kapi_sim.testing.reports import raises
 from kapi_spirv import compiler, read_module, write_module
@@ -51,7 +52,7 @@ def run(text, dtype="int64"):
 def folder(tmp_path, monkeypatch):
     """A cache of the test's own."""
     monkeypatch.setenv("KAPI_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setattr(cache, "_trouble", "")
+    monkeypatch.setattr(cache_entries, "_trouble", "")
     return tmp_path / "cache"
 
 
@@ -227,8 +228,10 @@ OTHERS = [
     f"{'A' * 64}.spirv",
     f"{'0' * 64}.spirv.bak",
     f"x{'0' * 64}.spirv",
+    f"{'0' * 64}.txt",
     f"{'0' * 64}.part",
-    f"{'0' * 64}.1.x.part",
+    f"{'0' * 64}.1.1.part",
+    f"{'0' * 64}.spirv.1.x.part",
     f"{'0' * 64}",
 ]
 
@@ -280,7 +283,7 @@ def test_module_that_the_driver_refuses_is_compiled_anew(folder, compiled):
     """Its checksum and its key are right, as if a compiler with a fault had written it."""
     assert run(source()) == 2
     (file,) = folder.iterdir()
-    key = file.stem
+    key = file.name
     file.write_bytes(write_module(broken(read_module(file.read_bytes())), key))
     assert [run(source()), run(source())] == [2, 2]
     assert len(compiled) == 2
@@ -426,7 +429,7 @@ def test_full_disk_costs_the_file_only(folder, compiled, monkeypatch):
             raise OSError(errno.ENOSPC, "No space left on device")
         return real(path, *mode, **options)
 
-    monkeypatch.setattr(cache.os, "open", full)
+    monkeypatch.setattr(os, "open", full)
     assert [run(source()), run(source())] == [2, 2]
     assert len(compiled) == 2
     assert "kernel `kernel` could not be kept: [Errno 28] No space left on device" in cache.info().trouble
@@ -443,7 +446,7 @@ def test_disk_that_is_full_while_writing_leaves_nothing(folder, compiled, monkey
             descriptor = real("/dev/full", os.O_WRONLY)
         return descriptor
 
-    monkeypatch.setattr(cache.os, "open", opened)
+    monkeypatch.setattr(os, "open", opened)
     assert run(source()) == 2
     assert list(folder.iterdir()) == []
     assert "could not be kept" in cache.info().trouble
@@ -472,7 +475,7 @@ def test_size_is_bounded_and_the_longest_unused_go_first(folder, compiled, monke
 
 def test_unfinished_files_of_killed_writers_are_removed(folder):
     run(source())
-    old, new = (folder / f"{digit * 64}.1.1.part" for digit in "0f")
+    old, new = (folder / f"{digit * 64}.spirv.1.1.part" for digit in "0f")
     for file in (old, new):
         file.write_bytes(b"half")
     os.utime(old, (1, 1))
@@ -511,14 +514,14 @@ def test_processes_at_once_share_the_folder(folder):
 def test_killed_writer_leaves_a_cache_that_works(folder, compiled, run_python):
     """A writer that is killed before it has finished: what it wrote is never read."""
     dying = (
-        "import os, kapi_runtime.cache as cache\n"
+        "import os\n"
         "real = os.open\n"
         "def open_and_die(path, *mode, **options):\n"
         "    descriptor = real(path, *mode, **options)\n"
         "    if str(path).endswith('.part'):\n"
         "        os.write(descriptor, b'kapi SPIR-V'); os.kill(os.getpid(), 9)\n"
         "    return descriptor\n"
-        "cache.os.open = open_and_die\n"
+        "os.open = open_and_die\n"
     )
     assert run_python(dying + PROGRAM).returncode == -9
     (left,) = folder.iterdir()

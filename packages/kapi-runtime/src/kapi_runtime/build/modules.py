@@ -125,7 +125,7 @@ class Modules:
     ) -> KernelModule:
         name, start = self._function.__name__, time.perf_counter()
         try:
-            key = fingerprint(
+            digest = fingerprint(
                 self._function,
                 compiler_fingerprint(platform.compilers),
                 json.dumps([type(space).__name__, space.ndim, _plain(arguments.key)]),
@@ -138,6 +138,7 @@ class Modules:
             made = compile_module(platform, self._function, space, arguments, target, self._options)
             _log(f"compiled for {target.name}; not kept on disk, since it uses {error}", name, start)
             return made
+        key = f"{digest}.{platform.module_suffix}"
         module = cache.load(key, platform.read_module)
         if module is None:
             module = compile_module(platform, self._function, space, arguments, target, self._options)

@@ -17,10 +17,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["CacheFolder", "CachedFile", "NotPrivateError"]
+__all__ = ["SUFFIXES", "CacheFolder", "CachedFile", "NotPrivateError"]
 
-_ENTRY = re.compile(r"([0-9a-f]{64})\.spirv")
-_UNFINISHED = re.compile(r"[0-9a-f]{64}\.[0-9]+\.[0-9]+\.part")
+SUFFIXES = ("cubin", "module", "object", "ptx", "spirv")
+"""Kinds of compiled code.  A file of any other name is somebody else's."""
+
+_KEY = rf"[0-9a-f]{{64}}\.(?:{'|'.join(SUFFIXES)})"
+_ENTRY = re.compile(_KEY)
+_UNFINISHED = re.compile(rf"{_KEY}\.[0-9]+\.[0-9]+\.part")
 _ABANDONED = 3600.0  # seconds after which an unfinished file has no writer any more
 _LARGEST = 1 << 28  # bytes of an entry that is read
 _HAS_DESCRIPTORS = {os.open, os.unlink, os.rename, os.utime} <= os.supports_dir_fd
@@ -35,7 +39,7 @@ class NotPrivateError(OSError):
 
 
 class CachedFile(NamedTuple):
-    """One file of the cache: its key, its size in bytes, and when it was used last, in seconds."""
+    """One file of the cache: its key, which is its name, its size in bytes, and when it was used last, in seconds."""
 
     key: str
     nbytes: int
@@ -49,7 +53,7 @@ class CacheFolder:
     ----------
     path : Path
         Where it is.
-    is_shared_place : bool
+    is_shared : bool
         Whether others may have put something there, as in the system's folder for temporary files: no link is followed.
 
     Raises
@@ -62,14 +66,14 @@ class CacheFolder:
         If it cannot be opened.
     """
 
-    def __init__(self, path: Path, *, is_shared_place: bool = False) -> None:
+    def __init__(self, path: Path, *, is_shared: bool = False) -> None:
         self.path = path
         self._descriptor: int | None = None
         if not _HAS_DESCRIPTORS:  # Windows, where the folder is below the user's own
             path.stat()
             return
-        _require_own_link(path, is_shared_place)
-        self._descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | _PLAIN | (_NO_LINK if is_shared_place else 0))
+        _require_own_link(path, is_shared)
+        self._descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | _PLAIN | (_NO_LINK if is_shared else 0))
         try:
             status = os.fstat(self._descriptor)
             if status.st_uid != os.getuid() or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
@@ -94,19 +98,18 @@ class CacheFolder:
 
     def read(self, key: str) -> bytes:
         """Return the content of an entry; OSError if there is none, or no plain file is in its place."""
-        name = f"{key}.spirv"
         # A pipe would be waited for.
         waits_not = getattr(os, "O_NONBLOCK", 0)
-        with open(self._opened(name, os.O_RDONLY | _NO_LINK | waits_not), "rb") as file:
+        with open(self._opened(key, os.O_RDONLY | _NO_LINK | waits_not), "rb") as file:
             status = os.fstat(file.fileno())
             if not stat.S_ISREG(status.st_mode) or status.st_size > _LARGEST:
-                raise OSError(f"{self.path / name} must be a file of at most {_LARGEST} bytes")
+                raise OSError(f"{self.path / key} must be a file of at most {_LARGEST} bytes")
             data = file.read(_LARGEST)
         with contextlib.suppress(OSError):  # used last now
             if self._descriptor is None:
-                os.utime(self.path / name)
+                os.utime(self.path / key)
             else:
-                os.utime(name, dir_fd=self._descriptor, follow_symlinks=False)
+                os.utime(key, dir_fd=self._descriptor, follow_symlinks=False)
         return data
 
     def write(self, key: str, data: bytes) -> None:
@@ -116,10 +119,10 @@ class CacheFolder:
             with open(self._opened(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
                 file.write(data)
             if self._descriptor is None:
-                os.replace(self.path / unfinished, self.path / f"{key}.spirv")
+                os.replace(self.path / unfinished, self.path / key)
             else:
                 at = self._descriptor
-                os.replace(unfinished, f"{key}.spirv", src_dir_fd=at, dst_dir_fd=at)
+                os.replace(unfinished, key, src_dir_fd=at, dst_dir_fd=at)
         except OSError:
             with contextlib.suppress(OSError):
                 self._unlink(unfinished)
@@ -128,7 +131,7 @@ class CacheFolder:
     def remove(self, key: str) -> bool:
         """Remove an entry, and tell whether it was there and is gone."""
         try:
-            self._unlink(f"{key}.spirv")
+            self._unlink(key)
         except OSError:
             return False
         return True
@@ -137,9 +140,8 @@ class CacheFolder:
         """Return the entries; what killed writers left behind long ago is removed."""
         found = []
         for name, status in self._files():
-            match = _ENTRY.fullmatch(name)
-            if match is not None:
-                found.append(CachedFile(match[1], status.st_size, status.st_mtime))
+            if _ENTRY.fullmatch(name):
+                found.append(CachedFile(name, status.st_size, status.st_mtime))
             elif _UNFINISHED.fullmatch(name) and time.time() - status.st_mtime > _ABANDONED:
                 with contextlib.suppress(OSError):
                     self._unlink(name)
@@ -165,10 +167,10 @@ class CacheFolder:
             os.unlink(name, dir_fd=self._descriptor)
 
 
-def _require_own_link(path: Path, is_shared_place: bool) -> None:
-    """Raise for a link that somebody else made, or any in a shared place."""
+def _require_own_link(path: Path, is_shared: bool) -> None:
+    """Raise for a link that somebody else made, or any in a shared folder."""
     status = os.lstat(path)
-    if stat.S_ISLNK(status.st_mode) and (is_shared_place or status.st_uid not in (os.getuid(), 0)):
+    if stat.S_ISLNK(status.st_mode) and (is_shared or status.st_uid not in (os.getuid(), 0)):
         raise NotPrivateError(
             f"{path} must be a folder and no link there: remove it, or name another by KAPI_CACHE_DIR"
         )

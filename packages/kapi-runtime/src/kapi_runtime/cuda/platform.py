@@ -60,6 +60,7 @@ class CudaPlatform(Platform):
 
     name = "cuda"
     compilers = ("kapi_ptx",)
+    module_suffix = "ptx"
     packages = ("kapi-ptx", "cuda-bindings", "nvidia-nvvm", "cupy-cuda13x", "torch", "numba-cuda")
 
     # -- arrays

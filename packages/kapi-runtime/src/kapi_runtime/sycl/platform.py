@@ -87,6 +87,7 @@ class SyclPlatform(Platform):
 
     name = "sycl"
     compilers = ("kapi_spirv",)
+    module_suffix = "spirv"
     packages = ("kapi-spirv", "dpctl", "dpnp", "intel-sycl-rt", "intel-opencl-rt")
 
     # -- arrays

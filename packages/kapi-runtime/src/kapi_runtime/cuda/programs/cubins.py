@@ -40,8 +40,8 @@ def key_of(code: bytes, device: CudaDevice, max_registers: int | None) -> str:
     max_registers : int or None
         Most registers of a work-item; None for as many as it wants.
     """
-    told = (*device.compute_capability, *driver.version(), max_registers)
-    return hashlib.sha256(_FORM + repr(told).encode() + b"\n" + code).hexdigest()
+    facts = (*device.compute_capability, *driver.version(), max_registers)
+    return hashlib.sha256(_FORM + repr(facts).encode() + b"\n" + code).hexdigest() + ".cubin"
 
 
 def load(key: str) -> bytes | None:

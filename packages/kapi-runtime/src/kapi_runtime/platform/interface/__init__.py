@@ -58,12 +58,15 @@ class Platform(ArrayReader, DeviceManager, ProgramBuilder, Launcher, Profiler, M
         What ``kapi_runtime`` calls it, such as "sycl" or "cuda"; also the name of its sub-package.
     compilers : tuple of str
         Packages whose sources decide what `compile` makes, for the key of the disk cache.
+    module_suffix : str
+        What the names of its files in the disk cache end in, one of `kapi_runtime.cache.folder.SUFFIXES`.
     packages : tuple of str
         Distributions whose versions ``python -m kapi_runtime`` shows.
     """
 
     name: str
     compilers: tuple[str, ...]
+    module_suffix: str = "module"
     packages: tuple[str, ...]
 
     @property

@@ -1,0 +1,219 @@
+"""The cache as its users see it: modules are stored, loaded and dropped by key; faults are noted, never raised."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kapi_lowering import KernelModule
+from kapi_runtime.cache.eviction import evict_unused, size_limit
+from kapi_runtime.cache.folder import CacheFolder
+from kapi_sim import environment
+from kapi_sim.errors import ModuleFileError
+from kapi_sim.forks import reinit_after_fork
+
+__all__ = ["CacheInfo", "clear", "drop", "info", "is_on", "load", "note_unknown", "store"]
+
+_lock = reinit_after_fork(threading.Lock())
+_counts = {"hits": 0, "misses": 0, "unknown": 0}
+_trouble = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CacheInfo:
+    """Contents of the cache and its statistics for this process; `info` gives it.
+
+    Attributes
+    ----------
+    folder : str
+        Where the files are.
+    is_on : bool
+        Whether it is used.
+    entries : int
+        Compiled kernels in it.
+    nbytes, limit : int
+        Bytes that it holds, and most that it may hold.
+    hits, misses : int
+        Kernels that this process found there, and did not.
+    unknown : int
+        Kernels of this process that use something without a plain description, and are not kept.
+    trouble : str
+        The last thing that went wrong; empty if nothing did.
+    """
+
+    folder: str
+    is_on: bool
+    entries: int
+    nbytes: int
+    limit: int
+    hits: int
+    misses: int
+    unknown: int
+    trouble: str
+
+
+def info() -> CacheInfo:
+    """Return the contents of the cache and its statistics for this process.
+
+    Examples
+    --------
+    >>> import kapi_runtime as kapi
+    >>> kapi.cache.info().nbytes <= kapi.cache.info().limit
+    True
+    """
+    try:
+        with _opened() as folder:
+            entries = folder.entries()
+    except FileNotFoundError:
+        entries = []
+    except OSError as error:
+        entries = []
+        _note(str(error))
+    return CacheInfo(
+        folder=str(_folder()[0]),
+        is_on=is_on(),
+        entries=len(entries),
+        nbytes=sum(each.nbytes for each in entries),
+        limit=_limit(),
+        trouble=_trouble,
+        **_counts,
+    )
+
+
+def clear() -> int:
+    """Remove all compiled kernels from the disk, and return how many there were; those in memory stay.
+
+    Other files of the folder stay as they are.  It clears a cache that is switched off, too.
+    """
+    try:
+        with _opened() as folder:
+            return sum(folder.remove(each.key) for each in folder.entries())
+    except FileNotFoundError:
+        return 0
+    except OSError as error:
+        _note(str(error))
+        return 0
+
+
+def load(key: str, read_module: Callable[[bytes, str], KernelModule]) -> KernelModule | None:
+    """Return the module that is kept under a key, or None.
+
+    Parameters
+    ----------
+    key : str
+        A fingerprint, a dot, and one of `folder.SUFFIXES`: the name of the file.
+    read_module : callable
+        `Platform.read_module` of the platform that it is for.
+    """
+    if not is_on():
+        return None
+    module, data = None, _load_bytes(key)
+    if data is not None:
+        try:
+            module = read_module(data, key)
+        except ModuleFileError as error:
+            drop(key, str(error))
+    with _lock:
+        _counts["misses" if module is None else "hits"] += 1
+    return module
+
+
+def _load_bytes(key: str) -> bytes | None:
+    """The bytes that are kept under a key, unchecked, or None."""
+    try:
+        with _opened() as folder:
+            return folder.read(key)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        _note(f"{_folder()[0]} could not be read: {error}")
+        return None
+
+
+def store(key: str, module: KernelModule, write_module: Callable[[Any, str], bytes]) -> None:
+    """Keep a module under a key; a failure is noted, and not raised.
+
+    Parameters
+    ----------
+    key : str
+        A fingerprint, a dot, and one of `folder.SUFFIXES`: the name of the file.
+    module : KernelModule
+        The compiled kernel.
+    write_module : callable
+        `Platform.write_module` of the platform that it is for.
+    """
+    if not is_on():
+        return
+    try:
+        data = write_module(module, key)
+    except ModuleFileError as error:
+        _note(f"kernel `{module.name}` could not be kept: {error}")
+        return
+    try:
+        _folder()[0].mkdir(mode=0o700, parents=True, exist_ok=True)
+        with _opened() as folder:
+            folder.write(key, data)
+            evict_unused(folder, _limit())
+    except OSError as error:
+        _note(f"kernel `{module.name}` could not be kept: {error}")
+
+
+def drop(key: str, why: str) -> None:
+    """Remove the module that is kept under a key, since a driver refuses it though its file is whole.
+
+    Parameters
+    ----------
+    key : str
+        A fingerprint, a dot, and one of `folder.SUFFIXES`: the name of the file.
+    why : str
+        What `info` tells.
+    """
+    try:
+        with _opened() as folder:
+            folder.remove(key)
+            _note(f"{folder.path / key} was removed: {why}")
+    except OSError as error:
+        _note(str(error))
+
+
+def note_unknown(kernel: str, what: str) -> None:
+    """Note that a kernel is not kept, because it uses a value that has no plain description."""
+    with _lock:
+        _counts["unknown"] += 1
+    _note(f"kernel `{kernel}` is not kept: it uses {what}")
+
+
+def _note(trouble: str) -> None:
+    global _trouble
+    _trouble = trouble
+
+
+def is_on() -> bool:
+    """Whether compiled kernels are kept on disk and looked for there."""
+    return not environment.CACHE.is_off
+
+
+def _folder() -> tuple[Path, bool]:
+    """The path of the folder, and whether other users may put something there."""
+    own = environment.cache_folder()
+    if own:
+        return Path(own), False
+    # A user without a home, as in a container.
+    return Path(tempfile.gettempdir()) / f"kapi-{os.getuid() if hasattr(os, 'getuid') else 'cache'}", True
+
+
+def _opened() -> CacheFolder:
+    path, is_shared = _folder()
+    return CacheFolder(path, is_shared=is_shared)
+
+
+def _limit() -> int:
+    limit, problem = size_limit()
+    if problem:
+        _note(problem)
+    return limit
