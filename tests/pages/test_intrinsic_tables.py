@@ -14,7 +14,7 @@ from tools import code_blocks
 from kapi_runtime.cache import eviction
 from kapi_sim import environment
 from kapi_sim.language import COMMON_NAMES
-from kapi_sim.language.options import FAST_MATH_FLAGS, KernelOptions
+from kapi_sim.language.launchables.options import FAST_MATH_FLAGS, KernelOptions
 
 ROOT = Path(__file__).parents[2]
 MODEL = ROOT / "docs" / "model"

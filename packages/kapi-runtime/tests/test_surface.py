@@ -166,7 +166,7 @@ def test_trace_has_the_simulator_s_surface_and_says_what_it_is(monkeypatch, tmp_
         assert part in (tmp_path / name).read_text("utf-8")
     with raises(kapi.KernelLaunchError, "picture-format"):
         t.save(tmp_path / "a.png")
-    surface = {name for name in dir(kapi_sim.tracing.record.Trace) if not name.startswith("_")}
+    surface = {name for name in dir(kapi_sim.tracing.traces.Trace) if not name.startswith("_")}
     assert surface - {"limit", "start"} <= set(dir(t))
 
 

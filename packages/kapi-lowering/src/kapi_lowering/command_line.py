@@ -15,8 +15,8 @@ from kapi_lowering.results.kernel_module import KernelModule
 from kapi_lowering.target import Target
 from kapi_sim.errors import KapiError, KernelCompilationError
 from kapi_sim.language import KernelOptions
-from kapi_sim.language.device_function import DeviceFunction
-from kapi_sim.language.launchable import Launchable
+from kapi_sim.language.launchables.device_function import DeviceFunction
+from kapi_sim.language.launchables.launchable import Launchable
 from kapi_sim.tracebacks import from_program
 
 __all__ = ["CodeGenerator", "run"]

@@ -82,15 +82,15 @@ from kapi_sim.language import (
     shift_group_left,
     shift_group_right,
 )
-from kapi_sim.language.device_function import DeviceFunction, device_func
-from kapi_sim.language.launchable import DEFAULT_LOCAL_SIZE
+from kapi_sim.language.launchables.device_function import DeviceFunction, device_func
+from kapi_sim.language.launchables.launchable import DEFAULT_LOCAL_SIZE
 
 if TYPE_CHECKING:
     from kapi_sim.items.profile import PROFILES, Profile
     from kapi_sim.kernels import Kernel, call_kernel, call_kernel_async, kernel
+    from kapi_sim.settings.contexts import device_context
     from kapi_sim.settings.control import simulation
     from kapi_sim.settings.debugging import debug
-    from kapi_sim.settings.placement import device_context
     from kapi_sim.tracing import trace
 
 __version__ = "0.1.0"
@@ -187,7 +187,7 @@ _LAZY = {
     "call_kernel": "kernels",
     "call_kernel_async": "kernels",
     "debug": "settings.debugging",
-    "device_context": "settings.placement",
+    "device_context": "settings.contexts",
     "kernel": "kernels",
     "simulation": "settings.control",
     "trace": "tracing",

@@ -14,7 +14,7 @@ from kapi_sim.errors import KapiError, KernelLaunchError
 from kapi_sim.exercises import EXERCISES, PUZZLES, find
 from kapi_sim.settings.control import simulation
 from kapi_sim.tracebacks import from_program, shorten
-from kapi_sim.tracing.record import require_format
+from kapi_sim.tracing.traces import require_format
 
 __all__ = ["main"]
 

@@ -8,8 +8,8 @@ from typing import Any, Literal, overload
 from kapi_sim.errors import KapiError, KernelLaunchError
 from kapi_sim.instrument.rewrite import Instrumented
 from kapi_sim.language import KernelOptions, NdRange, Range
-from kapi_sim.language.launchable import Launchable, decorate, require_index_space, require_kernel
-from kapi_sim.language.pickling import reduced
+from kapi_sim.language.launchables.launchable import Launchable, decorate, require_index_space, require_kernel
+from kapi_sim.language.launchables.pickling import reduced
 from kapi_sim.language.source import remember_source
 from kapi_sim.launch import execute
 from kapi_sim.short_repr import short_repr

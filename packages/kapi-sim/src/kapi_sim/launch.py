@@ -36,7 +36,7 @@ from kapi_sim.items.misuse import describe_misuse
 from kapi_sim.items.operations import error_of_operation
 from kapi_sim.language.intrinsics.index_space import NdRange, Range
 from kapi_sim.language.intrinsics.outside import CARRIED_OUT
-from kapi_sim.language.options import KernelOptions
+from kapi_sim.language.launchables.options import KernelOptions
 from kapi_sim.language.source import Site
 from kapi_sim.log import log_launch
 from kapi_sim.memory.arguments import READ_ONLY, Bound, bind
@@ -56,7 +56,7 @@ from kapi_sim.tracing.switch import active_trace
 if TYPE_CHECKING:
     from kapi_sim.items.schedule_state import ScheduleState
     from kapi_sim.memory.recorder import TraceRecorder
-    from kapi_sim.tracing.record import Trace
+    from kapi_sim.tracing.traces import Trace
 
 __all__ = ["execute"]
 

@@ -16,7 +16,7 @@ import numpy as np
 from kapi_runtime.build.free_variables import EMPTY, FreeVariableVisitor, named_tuple_defaults
 from kapi_sim import DeviceFunction
 from kapi_sim.language.attributes import attribute_of
-from kapi_sim.language.launchable import Launchable
+from kapi_sim.language.launchables.launchable import Launchable
 from kapi_sim.language.outside_values import is_constant_array
 
 __all__ = ["Captures"]

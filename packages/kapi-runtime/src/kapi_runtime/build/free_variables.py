@@ -15,7 +15,7 @@ from typing import Any
 
 from kapi_sim import DeviceFunction
 from kapi_sim.language.attributes import MISSING, attribute_of, has_constants
-from kapi_sim.language.launchable import Launchable
+from kapi_sim.language.launchables.launchable import Launchable
 
 __all__ = ["EMPTY", "FreeVariableVisitor", "is_known_object", "named_tuple_defaults"]
 

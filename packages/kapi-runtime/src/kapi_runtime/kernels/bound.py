@@ -12,7 +12,7 @@ from kapi_runtime.platform.event_lists import listed_events
 from kapi_runtime.platform.handles import HostEvent
 from kapi_runtime.platform.interface import LaunchPlan
 from kapi_sim import NdRange, Range
-from kapi_sim.language.launchable import BoundLaunch as _BoundLaunch
+from kapi_sim.language.launchables.launchable import BoundLaunch as _BoundLaunch
 from kapi_sim.log import launches
 
 __all__ = ["BoundLaunch"]

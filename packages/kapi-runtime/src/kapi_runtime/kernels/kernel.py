@@ -23,13 +23,13 @@ from kapi_runtime.platform.interface import BuiltKernel, LaunchPlan, Platform
 from kapi_runtime.platform.reset import on_reset
 from kapi_sim import NdRange, Range
 from kapi_sim.language import KernelOptions
-from kapi_sim.language.launchable import (
+from kapi_sim.language.launchables.launchable import (
     decorate,
     parameters_for_launch,
     require_index_space,
     require_kernel,
 )
-from kapi_sim.language.pickling import reduced
+from kapi_sim.language.launchables.pickling import reduced
 from kapi_sim.log import launches
 
 __all__ = ["Kernel", "call_kernel", "call_kernel_async", "kernel"]

@@ -17,7 +17,7 @@ from kapi_runtime.platform.interface import BuiltKernel, KernelInformation, Plat
 from kapi_sim import KernelCompilationError, NdRange, Range
 from kapi_sim.forks import reinit_after_fork
 from kapi_sim.language import KernelOptions
-from kapi_sim.language.launchable import Launchable
+from kapi_sim.language.launchables.launchable import Launchable
 from kapi_sim.short_repr import short_repr
 
 __all__ = ["DeviceLaunchable", "stand_in"]

@@ -10,7 +10,7 @@ from kapi_sim.errors import DtypeError, LimitError
 from kapi_sim.items.profile import Profile
 from kapi_sim.items.schedule_state import ScheduleState
 from kapi_sim.language.intrinsics.index_space import NdRange, Range
-from kapi_sim.language.options import KernelOptions
+from kapi_sim.language.launchables.options import KernelOptions
 from kapi_sim.language.source import Site
 from kapi_sim.short_repr import short_repr
 

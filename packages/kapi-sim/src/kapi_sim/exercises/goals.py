@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from kapi_sim.tracing.record import Trace
+    from kapi_sim.tracing.traces import Trace
 
 __all__ = ["expect_at_most", "expect_equal"]
 

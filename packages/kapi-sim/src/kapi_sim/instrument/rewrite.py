@@ -34,8 +34,8 @@ from kapi_sim.language.attributes import (
     write_out_attributes,
     write_out_lists,
 )
-from kapi_sim.language.device_function import DeviceFunction
 from kapi_sim.language.intrinsics.atomics import AtomicRef, atomic_fence
+from kapi_sim.language.launchables.device_function import DeviceFunction
 from kapi_sim.language.outside_values import is_constant_array
 from kapi_sim.language.source import FUTURE_FLAGS, is_source_of, parse_function
 from kapi_sim.language.syntax import find_problems

@@ -56,8 +56,8 @@ from kapi_sim.language.intrinsics.operators import (
     operator_row,
     plus,
 )
+from kapi_sim.language.launchables.options import FAST_MATH_FLAGS, KernelOptions
 from kapi_sim.language.names import COMMON_NAMES
-from kapi_sim.language.options import FAST_MATH_FLAGS, KernelOptions
 from kapi_sim.language.table.intrinsics import INTRINSICS, Intrinsic, rows
 
 __all__ = [

@@ -6,15 +6,16 @@ import ast
 import builtins
 import enum
 import inspect
+import math
 import sys
 from collections.abc import Callable
+from fractions import Fraction
 from types import FunctionType, MemberDescriptorType, ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
 
-from kapi_sim.language.device_function import DeviceFunction
-from kapi_sim.language.intrinsics.backports import BACKPORTS
+from kapi_sim.language.launchables.device_function import DeviceFunction
 
 __all__ = [
     "MISSING",
@@ -30,6 +31,30 @@ __all__ = [
 
 MISSING: Any = type("Missing", (), {"__repr__": lambda self: "<not defined>"})()
 """Stands for an object that a name does not lead to."""
+
+
+def _fma(x: float, y: float, z: float) -> float:
+    """Return ``x * y + z``, rounded once, which Python has since 3.13.
+
+    Examples
+    --------
+    >>> _fma(0.1, 10, -1), 0.1 * 10 - 1
+    (5.551115123125783e-17, 0.0)
+    """
+    x, y, z = float(x), float(y), float(z)
+    if not (math.isfinite(x) and math.isfinite(y)) or x == 0 or y == 0:
+        return x * y + z
+    if not math.isfinite(z):
+        return z
+    exact = Fraction(x) * Fraction(y) + Fraction(z)
+    try:
+        return exact.numerator / exact.denominator
+    except OverflowError:
+        return math.inf if exact > 0 else -math.inf
+
+
+_BACKPORTS: dict[tuple[str, str], Callable[..., Any]] = {("math", "fma"): _fma}
+"""The functions that kernels have on every Python, by module and name, though an older one's module lacks them."""
 
 
 def called_function(value: object) -> Callable[..., Any] | None:
@@ -81,7 +106,7 @@ def attribute_of(owner: object, name: str) -> Any:
     No code of the user's runs: what a property or a method would give is no constant.
     """
     if isinstance(owner, ModuleType):
-        return getattr(owner, name, BACKPORTS.get((owner.__name__, name), MISSING))
+        return getattr(owner, name, _BACKPORTS.get((owner.__name__, name), MISSING))
     if isinstance(owner, type) and issubclass(owner, enum.Enum):
         return owner.__members__.get(name, MISSING)
     if isinstance(owner, enum.Enum) and not isinstance(owner, int) and name == "value":

@@ -12,8 +12,8 @@ import numpy as np
 
 from kapi_sim.errors import Finding
 from kapi_sim.language.attributes import bound_names, dotted_path, resolve
-from kapi_sim.language.device_function import DeviceFunction
 from kapi_sim.language.intrinsics.operators import OPERATORS
+from kapi_sim.language.launchables.device_function import DeviceFunction
 
 __all__ = ["FUNCTION_PASSED", "misplaced_functions"]
 

@@ -21,9 +21,9 @@ import numpy as np
 from kapi_sim.errors import Finding
 from kapi_sim.language import LocalAccessor, NdRange, Range
 from kapi_sim.language.attributes import attribute_of, has_constants
-from kapi_sim.language.device_function import DeviceFunction
 from kapi_sim.language.intrinsics.memory import MAX_CONSTANT_BYTES, MAX_RANK, is_kernel_dtype
-from kapi_sim.language.launchable import Launchable
+from kapi_sim.language.launchables.device_function import DeviceFunction
+from kapi_sim.language.launchables.launchable import Launchable
 from kapi_sim.language.table.intrinsics import rows
 from kapi_sim.language.table.other_names import numpy_names
 

@@ -12,7 +12,7 @@ from kapi_sim.items.schedule_state import ScheduleState
 from kapi_sim.language import is_kernel_dtype
 from kapi_sim.language.integers import as_plain
 from kapi_sim.language.intrinsics.index_space import NdRange, Range
-from kapi_sim.language.launchable import parameters_for_launch
+from kapi_sim.language.launchables.launchable import parameters_for_launch
 from kapi_sim.memory.views import View
 from kapi_sim.numbers.arithmetic import conversion
 

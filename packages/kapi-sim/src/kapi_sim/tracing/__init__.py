@@ -15,7 +15,7 @@ from kapi_sim.short_repr import short_repr
 from kapi_sim.tracing.switch import active_trace
 
 if TYPE_CHECKING:
-    from kapi_sim.tracing.record import Trace
+    from kapi_sim.tracing.traces import Trace
 
 __all__ = ["require_limit", "trace"]
 
@@ -56,7 +56,7 @@ def trace(limit: int = 100_000) -> Iterator[Trace]:
     [(0, 'a', 1), (1, 'a', 2), (2, 'a', 3), (3, 'a', 4)]
     """
     require_limit(limit)
-    from kapi_sim.tracing.record import Trace
+    from kapi_sim.tracing.traces import Trace
 
     made, outer = Trace(limit), active_trace.get()
     token = active_trace.set(made)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from functools import cache
 from pkgutil import get_data
 from typing import Any
 
 from kapi_sim.tracebacks import file_name
 from kapi_sim.tracing.figure import item_color
-from kapi_sim.tracing.record import Launch, Trace
+from kapi_sim.tracing.record import Launch
 from kapi_sim.tracing.statistics import line_statistics
 
 __all__ = ["html"]
@@ -34,12 +35,12 @@ MAX_SHOWN = 1024
 """Cells shown of one array."""
 
 
-def html(trace: Trace) -> str:
+def html(launches: Sequence[Launch]) -> str:
     """Return the page; see `Trace.html`."""
-    data = json.dumps([_launch(launch) for launch in trace.launches], separators=(",", ":"), default=str)
+    data = json.dumps([_launch(launch) for launch in launches], separators=(",", ":"), default=str)
     # Inside a script element only the end tag has a meaning, and comments have one in old parsers.
     safe = data.replace("<", "\\u003c")
-    names = ", ".join(dict.fromkeys(launch.kernel for launch in trace.launches)) or "nothing launched"
+    names = ", ".join(dict.fromkeys(launch.kernel for launch in launches)) or "nothing launched"
     title = names.replace("&", "&amp;").replace("<", "&lt;")
     page = _part("page.html").replace("{title}", title)
     for name, part in (("style", _part("page.css")), ("model", _part("model.js")), ("view", _part("view.js"))):

@@ -6,7 +6,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kapi_sim.tracing.record import Trace
+    from kapi_sim.tracing.traces import Trace
 
 __all__ = ["active_trace"]
 

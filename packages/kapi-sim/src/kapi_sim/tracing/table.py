@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from textwrap import wrap
 
 from kapi_sim import environment
-from kapi_sim.tracing.record import Launch, Trace
+from kapi_sim.tracing.record import Launch
 from kapi_sim.tracing.statistics import LineStatistics, line_statistics
 
 __all__ = ["text"]
@@ -17,10 +18,10 @@ _OF_ATOMICS = ("atomics", "contention")
 """Columns of kernels with atomics."""
 
 
-def text(trace: Trace, color: bool | None) -> str:
+def text(launches: Sequence[Launch], color: bool | None) -> str:
     """Return the table; see `Trace.text`."""
     is_colored = _is_terminal() if color is None else color
-    blocks = [_launch(launch, is_colored) for launch in trace.launches]
+    blocks = [_launch(launch, is_colored) for launch in launches]
     return "\n\n".join(blocks) or "nothing was launched"
 
 

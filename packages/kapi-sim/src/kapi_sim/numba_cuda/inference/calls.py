@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from kapi_sim.items.convergence import DialectIntrinsic
-from kapi_sim.language.device_function import DeviceFunction
+from kapi_sim.language.launchables.device_function import DeviceFunction
 from kapi_sim.numba_cuda.inference.device_calls import DeviceCalls
 from kapi_sim.numba_cuda.inference.outside import owner_of
 from kapi_sim.numba_cuda.inference.tables import BUILTINS, CMATH, INSTEAD, MATH, NUMPY, OPERATOR, REFUSED_BUILTINS

@@ -9,7 +9,7 @@ from types import FunctionType
 from typing import Any
 
 from kapi_sim.language.attributes import bound_names
-from kapi_sim.language.device_function import DeviceFunction
+from kapi_sim.language.launchables.device_function import DeviceFunction
 from kapi_sim.numba_cuda.inference.expressions import Expressions
 from kapi_sim.numba_cuda.inference.outside import kind_outside
 from kapi_sim.numba_cuda.inference.values import LocalFunction, is_known

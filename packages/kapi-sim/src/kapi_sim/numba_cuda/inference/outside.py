@@ -14,7 +14,7 @@ import numpy as np
 from kapi_sim.errors import Finding
 from kapi_sim.items.convergence import DialectIntrinsic
 from kapi_sim.language.attributes import MISSING
-from kapi_sim.language.device_function import DeviceFunction
+from kapi_sim.language.launchables.device_function import DeviceFunction
 from kapi_sim.numba_cuda.inference.values import BOOL, Dim3, DtypeOf, Enumeration, Member, Module, Named, TypeOf
 from kapi_sim.numba_cuda.kinds.kinds import UNKNOWN, Array, Kind, Number, Other, Text, Tuple, without_literal
 from kapi_sim.numba_cuda.kinds.of_values import array_kind, kind_of_value

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from kapi_sim.errors import Finding
-from kapi_sim.language.device_function import DeviceFunction
+from kapi_sim.language.launchables.device_function import DeviceFunction
 from kapi_sim.numba_cuda.inference.values import (
     INT,
     INT64,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from kapi_sim.errors import KernelCompilationError
-from kapi_sim.language.device_function import DeviceFunction
+from kapi_sim.language.launchables.device_function import DeviceFunction
 from kapi_sim.numba_cuda.kinds.kinds import Declared, SignatureError
 from kapi_sim.numba_cuda.launches.declared import declared_signature, is_signature
 from kapi_sim.numba_cuda.launches.dispatcher import Dispatcher, numba_function

@@ -16,8 +16,8 @@ import numpy as np
 from kapi_sim.checks.marking import Uninitialised
 from kapi_sim.errors import KapiError, KernelLaunchError, LimitError
 from kapi_sim.instrument.rewrite import Instrumented
-from kapi_sim.language.device_function import DeviceFunction
 from kapi_sim.language.intrinsics.index_space import NdRange
+from kapi_sim.language.launchables.device_function import DeviceFunction
 from kapi_sim.launch import execute
 from kapi_sim.numba_cuda.host.allocation import InOut, Out
 from kapi_sim.numba_cuda.host.device_arrays import DeviceArray

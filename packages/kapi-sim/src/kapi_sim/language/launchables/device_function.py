@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, Generic, ParamSpec, TypeVar
 
 from kapi_sim.errors import KernelCompilationError
-from kapi_sim.language.pickling import reduced
+from kapi_sim.language.launchables.pickling import reduced
 from kapi_sim.language.source import remember_source
 from kapi_sim.short_repr import short_repr
 

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from kapi_sim.errors import KapiError, KernelCompilationError, KernelLaunchError
 from kapi_sim.language import Item, KernelOptions, NdItem, NdRange, Range, as_range
-from kapi_sim.language.device_function import DeviceFunction
+from kapi_sim.language.launchables.device_function import DeviceFunction
 from kapi_sim.short_repr import short_repr
 from kapi_sim.tracebacks import shorten
 

@@ -1,0 +1,1 @@
+"""Kernels and device functions on the host: options, signatures, launches, and pickling."""
