@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from kapi_lowering.compiler import TargetCompiler
+from kapi_lowering.files.module_format import ModuleFormat
 from kapi_lowering.results.failures import FAILURE_RECORD_SIZE, Failure, FailureRecord
 from kapi_lowering.results.kernel_module import KernelModule
 from kapi_lowering.results.packed import Field, PackedLayout, Parameter
@@ -21,9 +23,11 @@ __all__ = [
     "FailureRecord",
     "Field",
     "KernelModule",
+    "ModuleFormat",
     "PackedLayout",
     "Parameter",
     "Target",
+    "TargetCompiler",
     "compiled_function",
     "compiled_kernel",
 ]

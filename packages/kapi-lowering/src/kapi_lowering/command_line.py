@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FunctionType
-from typing import Any, Protocol
+from typing import Any, Generic, TypeVar
 
-from kapi_lowering.results.kernel_module import KernelModule
+from kapi_lowering.compiler import TargetCompiler
 from kapi_lowering.target import Target
 from kapi_sim.errors import KapiError, KernelCompilationError
 from kapi_sim.language import KernelOptions
@@ -19,63 +19,55 @@ from kapi_sim.language.launchables.device_function import DeviceFunction
 from kapi_sim.language.launchables.launchable import Launchable
 from kapi_sim.tracebacks import from_program
 
-__all__ = ["CodeGenerator", "run"]
+__all__ = ["CommandLine", "run"]
 
+T = TypeVar("T", bound=Target)
 
 _NAME = "__kapi_file__"
 """Of the file's module, which may have the name of another one."""
 
 
-class CompileKernel(Protocol):
-    """`compile_kernel` of a code generator."""
-
-    def __call__(
-        self, function: Callable[..., None], signature: str, *, target: Any, options: KernelOptions
-    ) -> KernelModule: ...
-
-
 @dataclass(frozen=True, slots=True)
-class CodeGenerator:
-    """The parts that a code generator adds.
+class CommandLine(Generic[T]):
+    """The command line of a target's package.
 
     Attributes
     ----------
-    package : str
-        Its name, after ``python -m``.
-    language : str
-        What it writes, such as ``"SPIR-V"``.
+    compiler : TargetCompiler
+        The package's own.
     suffix : str
         The ending of its files.
     add_options : callable
-        Adds what is asked of a target to a parser.
+        Adds the options that choose a target to a parser.
     make_target : callable
         Makes a target of the options that were given; raises ValueError where they make none.
-    compile_kernel : callable
-        The package's own.
     """
 
-    package: str
-    language: str
+    compiler: TargetCompiler[T, Any]
     suffix: str
     add_options: Callable[[argparse.ArgumentParser], object]
-    make_target: Callable[[argparse.Namespace], Target]
-    compile_kernel: CompileKernel
+    make_target: Callable[[argparse.Namespace], T]
+
+    @property
+    def package(self) -> str:
+        """The package's name, after ``python -m``."""
+        return type(self.compiler).__module__.partition(".")[0]
 
 
-def run(generator: CodeGenerator, arguments: Sequence[str] | None = None) -> int:
+def run(command_line: CommandLine[Any], arguments: Sequence[str] | None = None) -> int:
     """Compile as the command line says, and return the exit status: 1 if the kernel cannot be compiled.
 
     Parameters
     ----------
-    generator : CodeGenerator
-        What compiles.
+    command_line : CommandLine
+        That of the package.
     arguments : sequence of str, optional
         As after ``python -m kapi_spirv``; those of the program if left out.
     """
-    parser = _parser(generator)
+    parser = _parser(command_line)
     given = parser.parse_args(arguments)
     try:
-        target = generator.make_target(given)
+        target = command_line.make_target(given)
     except ValueError as error:
         parser.error(str(error))
     file, _, name = given.kernel.rpartition(":")
@@ -92,11 +84,11 @@ def run(generator: CodeGenerator, arguments: Sequence[str] | None = None) -> int
         chosen = {name: getattr(given, name) for name in ("debug", "boundscheck", "fastmath") if getattr(given, name)}
         if chosen:
             options = replace(options, **chosen)
-        module = generator.compile_kernel(function, given.signature, target=target, options=options)
+        module = command_line.compiler.compile_kernel(function, given.signature, target=target, options=options)
     except KapiError as error:
         print(f"{type(error).__name__}: {error}", file=sys.stderr)
         return 1
-    output = given.output or Path(f"{module.name}{generator.suffix}")
+    output = given.output or Path(f"{module.name}{command_line.suffix}")
     try:
         output.write_bytes(module.code)
     except OSError as error:
@@ -105,10 +97,10 @@ def run(generator: CodeGenerator, arguments: Sequence[str] | None = None) -> int
     return 0
 
 
-def _parser(generator: CodeGenerator) -> argparse.ArgumentParser:
+def _parser(command_line: CommandLine[Any]) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog=f"python -m {generator.package}",
-        description=f"Compile a kernel to {generator.language}. Needs no device.",
+        prog=f"python -m {command_line.package}",
+        description=f"Compile a kernel to {command_line.compiler.format.name}. Needs no device.",
         epilog="The file is imported, so a program in it belongs under `if __name__ == '__main__':`.",
     )
     parser.add_argument("kernel", metavar="FILE.py:KERNEL", help="the file, and the name of a kernel or function in it")
@@ -119,11 +111,11 @@ def _parser(generator: CodeGenerator) -> argparse.ArgumentParser:
         help='a type for each parameter: "item1, float32, float32[:]"; nd_item2 for work-groups, "strided f8[:, :]" '
         'for an array with steps, "local float32[64]" for local memory',
     )
-    parser.add_argument("-o", "--output", type=Path, help=f"the file to write; KERNEL{generator.suffix} if left out")
+    parser.add_argument("-o", "--output", type=Path, help=f"the file to write; KERNEL{command_line.suffix} if left out")
     parser.add_argument("--debug", action="store_true", help="compile asserts, raises and checks of indices in")
     parser.add_argument("--boundscheck", action="store_true", help="compile checks of indices in")
     parser.add_argument("--fastmath", action="store_true", help="let floats be reassociated and contracted")
-    generator.add_options(parser)
+    command_line.add_options(parser)
     return parser
 
 

@@ -6,8 +6,8 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from kapi_lowering.command_line import CodeGenerator, run
-from kapi_spirv.compiler import compile_kernel
+from kapi_lowering.command_line import CommandLine, run
+from kapi_spirv.compiler import COMPILER
 from kapi_spirv.target import KAPI_DEFAULT_TARGET, SpirvTarget
 
 __all__ = ["main"]
@@ -21,7 +21,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     arguments : sequence of str, optional
         As after ``python -m kapi_spirv``; those of the program if left out.
     """
-    return run(CodeGenerator("kapi_spirv", "SPIR-V", ".spv", _add_options, _target, compile_kernel), arguments)
+    return run(CommandLine(COMPILER, ".spv", _add_options, _target), arguments)
 
 
 def _add_options(parser: argparse.ArgumentParser) -> None:

@@ -12,7 +12,7 @@ import hashlib
 import json
 import zlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from kapi_lowering.files import header_checks as check
@@ -64,7 +64,10 @@ class ModuleFormat(Generic[M]):
     entry_points : callable
         The names of the kernels in its code; a ValueError or KapiError where the bytes are none.
     own : mapping of str to callable
-        What its modules have beside those of all: each field, and what checks its value in a header and gives it.
+        The fields that its modules have beyond those of all, each with the function that checks its value in a header
+        and returns it.
+    check_module : callable, optional
+        Raises ModuleFileError for a module whose own fields do not suit the others.
     """
 
     name: str
@@ -72,7 +75,8 @@ class ModuleFormat(Generic[M]):
     module: type[M]
     target: type[Target]
     entry_points: Callable[[bytes], tuple[str, ...]]
-    own: Mapping[str, Callable[[Any, str], Any]]
+    own: Mapping[str, Callable[[Any, str], Any]] = field(default_factory=dict)
+    check_module: Callable[[M], object] | None = None
 
     @property
     def _start(self) -> bytes:
@@ -197,7 +201,7 @@ class ModuleFormat(Generic[M]):
         texts = _spelled_texts(_unpacked(body[end + sizes[0] :]).decode())
         target = check.settings(header["target"], "target", self.target)
         options = check.settings(header["options"], "options", KernelOptions)
-        return self.module(
+        module = self.module(
             name=check.text(header["name"], "name"),
             code=code,
             entry_point=entry_point,
@@ -212,6 +216,9 @@ class ModuleFormat(Generic[M]):
             **dict(zip(_TEXTS, texts, strict=True)),
             **{name: checked(header[name], name) for name, checked in self.own.items()},
         )
+        if self.check_module is not None:
+            self.check_module(module)
+        return module
 
 
 def _unpacked(packed: bytes) -> bytes:

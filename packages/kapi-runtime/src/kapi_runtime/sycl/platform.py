@@ -176,11 +176,10 @@ class SyclPlatform(Platform):
     def compile(
         self, function: Callable[..., Any], signature: tuple[Any, ...], target: Target, options: KernelOptions
     ) -> KernelModule:
-        from kapi_spirv import SpirvTarget
-        from kapi_spirv.compiler import compile_kernel
+        import kapi_spirv
 
-        assert isinstance(target, SpirvTarget)
-        return compile_kernel(function, signature, target=target, options=options)
+        assert isinstance(target, kapi_spirv.SpirvTarget)
+        return kapi_spirv.compile_kernel(function, signature, target=target, options=options)
 
     def compile_function(
         self, function: Callable[..., Any], signature: Any, device_function: bool, target: Target, **options: Any
