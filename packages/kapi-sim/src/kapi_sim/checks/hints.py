@@ -164,8 +164,8 @@ def _in_one_function(clock: ScheduleState, code: CodeType, low: int, high: int) 
         return Hint(f"{both}{'' if needs_one else f', and {turn}'}, or give each element one writer", inside)
     barrier = Barrier(code.co_filename, code.co_firstlineno, around.line)
     if needs_one:
-        return Hint(f"{around.place()} would order them{around.condition()}", barrier)
-    return Hint(f"{around.place()}, and {turn}, would order them{around.condition()}", barrier)
+        return Hint(f"{around.describe_location()} would order them{around.condition()}", barrier)
+    return Hint(f"{around.describe_location()}, and {turn}, would order them{around.condition()}", barrier)
 
 
 class _Around:
@@ -214,7 +214,7 @@ class _Around:
         low, high = self._lines
         return high if self.high is None or self.high is self.low else max(self.high.lineno, low)
 
-    def place(self) -> str:
+    def describe_location(self) -> str:
         """Say where a barrier goes that is to stand between the lines."""
         low, high = self._lines
         before, after = self.low, self.high

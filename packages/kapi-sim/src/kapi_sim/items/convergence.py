@@ -112,8 +112,8 @@ class Converging(DialectIntrinsic, ABC):
     is_barrier: ClassVar[bool] = False
 
     @abstractmethod
-    def arrive(self, place: tuple[Any, ...], *args: Any, **named: Any) -> Yielded:
-        """Return what a work-item yields that calls the word at `place`."""
+    def arrive(self, site: tuple[Any, ...], *args: Any, **named: Any) -> Yielded:
+        """Return what a work-item yields that calls the intrinsic at `site`."""
 
     @abstractmethod
     def outcome(

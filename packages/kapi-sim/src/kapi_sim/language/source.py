@@ -227,14 +227,14 @@ class Site:
         return linecache.getline(self.file, self.line).strip()
 
     @property
-    def place(self) -> str:
+    def location(self) -> str:
         """File and line as they are spelled: ``kernels.py:12``, in a notebook ``Cell In[3], line 12``."""
         name = file_name(self.file)
         return f"{name}, line {self.line}" if name.startswith("Cell ") else f"{name}:{self.line}"
 
     def __str__(self) -> str:
-        place = self.place
-        return f"{place}: `{self.text}`" if self.text else place
+        location = self.location
+        return f"{location}: `{self.text}`" if self.text else location
 
 
 def line_of(code: CodeType, instruction: int) -> int:
@@ -250,20 +250,20 @@ def location_of(code: CodeType, instruction: int) -> object:
     return next(islice(code.co_positions(), instruction // 2, None), instruction)
 
 
-def located_source(code: CodeType, place: tuple[int | None, int | None, int | None, int | None] | None) -> str:
+def located_source(code: CodeType, span: tuple[int | None, int | None, int | None, int | None] | None) -> str:
     """Return the text of an expression; empty where it is not on one line, or the source cannot be had.
 
     Parameters
     ----------
     code : CodeType
         Of the function.
-    place : tuple or None
+    span : tuple or None
         First and last line, first and last column, as `co_positions` has them.
     """
-    if place is None or place[0] is None or place[0] != place[1]:
+    if span is None or span[0] is None or span[0] != span[1]:
         return ""
     # Columns are counted in bytes.
-    return _line_of_source(code, place[0]).encode()[place[2] : place[3]].decode()
+    return _line_of_source(code, span[0]).encode()[span[2] : span[3]].decode()
 
 
 def _line_of_source(code: CodeType, line: int) -> str:

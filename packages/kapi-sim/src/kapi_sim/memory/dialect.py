@@ -98,7 +98,7 @@ class Dialect:
         """Return what a kernel calls for a function whose source is not had, and of which `made` was made."""
         return made
 
-    def convergent_method(self, place: tuple[Any, ...], method: Any, *args: Any) -> tuple[Any, ...]:
+    def convergent_method(self, site: tuple[Any, ...], method: Any, *args: Any) -> tuple[Any, ...]:
         """Return what a work-item yields that calls one of `converging_methods`."""
         raise NotImplementedError
 

@@ -46,9 +46,9 @@ class PrivateArrays:
         frame: Any = _getframe(1)
         while str(frame.f_globals.get("__name__")).startswith("kapi_sim.language."):  # called by way of a variable
             frame = frame.f_back
-        place = (frame.f_code, frame.f_lasti)
-        if place not in self._sizes:
-            self._note(place, prod(extents) * kind.itemsize, name)
+        site = (frame.f_code, frame.f_lasti)
+        if site not in self._sizes:
+            self._note(site, prod(extents) * kind.itemsize, name)
         array: np.ndarray[Any, Any]
         if fill_zeros:
             array = np.zeros(extents, kind)
@@ -65,14 +65,14 @@ class PrivateArrays:
             return View(*places)
         return array.view(SaturatingArray) if kind.kind in "iu" else array
 
-    def _note(self, place: tuple[CodeType, int], nbytes: int, name: str) -> None:
-        """Raise if the arrays of all places that came by have too many bytes for one work-item."""
-        self._sizes[place] = nbytes
+    def _note(self, site: tuple[CodeType, int], nbytes: int, name: str) -> None:
+        """Raise if the arrays of all sites so far have too many bytes for one work-item."""
+        self._sizes[site] = nbytes
         total = sum(self._sizes.values())
         if total > MAX_PRIVATE_BYTES:
             raise LimitError(
                 f"private arrays of a kernel must have at most {MAX_PRIVATE_BYTES} bytes in all for a work-item, got "
-                f"{total}, {nbytes} of them in `{name}` at {site_of(*place)}; make them smaller, or pass an array that "
+                f"{total}, {nbytes} of them in `{name}` at {site_of(*site)}; make them smaller, or pass an array that "
                 "has a row for each work-item",
                 code="private-memory-too-large",
             )

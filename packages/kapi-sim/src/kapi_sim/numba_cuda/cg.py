@@ -16,8 +16,8 @@ __all__ = ["GridGroup", "grid_sync", "this_grid"]
 class GridSync(CudaConverging):
     """``this_grid().sync()``."""
 
-    def arrive(self, place: tuple[Any, ...], *args: Any, **named: Any) -> Yielded:
-        return place, GRID, int(MemoryScope.DEVICE), self
+    def arrive(self, site: tuple[Any, ...], *args: Any, **named: Any) -> Yielded:
+        return site, GRID, int(MemoryScope.DEVICE), self
 
 
 grid_sync = GridSync("cg.this_grid().sync")

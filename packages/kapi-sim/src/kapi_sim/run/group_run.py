@@ -231,7 +231,7 @@ class GroupRun:
             if self._checks_convergence:
                 left = [member for member in members if member in self._left]
                 check_arrivals(self._clock, self._base, len(members), arrivals, left)
-            released += self._meet({m: arrival for m, arrival in arrivals.items() if arrival.is_sub_group})
+            released += self._converge({m: arrival for m, arrival in arrivals.items() if arrival.is_sub_group})
         if released:
             self._count_round()
         return released
@@ -250,7 +250,7 @@ class GroupRun:
         arrival, members = self._arrivals[local], self._lanes(local)
         if any(self._arrivals.get(member) != arrival for member in members):
             return []
-        return self._meet(dict.fromkeys(members, arrival))
+        return self._converge(dict.fromkeys(members, arrival))
 
     def _stop_at_grid(self) -> None:
         """End a phase after which the work-items of all groups go on."""
@@ -296,9 +296,9 @@ class GroupRun:
             missing = self._missing(arrivals)
             check_arrivals(self._clock, self._base, len(arrivals) + len(missing), arrivals, missing)
         self._count_round()
-        return self._meet(arrivals)
+        return self._converge(arrivals)
 
-    def _meet(self, arrivals: dict[int, Arrival]) -> list[int]:
+    def _converge(self, arrivals: dict[int, Arrival]) -> list[int]:
         """Carry out one meeting, or without checks several, and return who goes on."""
         first = next(iter(arrivals.values()))
         places = {first.site: list(arrivals)}

@@ -150,9 +150,9 @@ class ThreadedItem:
 
     def _carry_out(self, word: Any, arguments: tuple[Any, ...]) -> object:
         """Carry out a word of the language; called in the work-item's thread."""
-        return self._meet(word, arguments) if is_convergent(word) else self._words(word, arguments)
+        return self._converge(word, arguments) if is_convergent(word) else self._words(word, arguments)
 
-    def _meet(self, word: Any, arguments: tuple[Any, ...]) -> object:
+    def _converge(self, word: Any, arguments: tuple[Any, ...]) -> object:
         """Wait until the scheduler comes back, and return what it has for the work-item."""
         frame = sys._getframe(4)
         own = self._convergence_site(frame)

@@ -103,11 +103,11 @@ class CudaDialect(Dialect):
     def without_source(self, function: Callable[..., Any], made: Callable[..., Any]) -> Callable[..., Any]:
         return converting(function, made)
 
-    def convergent_method(self, place: tuple[Any, ...], method: Any, *args: Any) -> tuple[Any, ...]:
+    def convergent_method(self, site: tuple[Any, ...], method: Any, *args: Any) -> tuple[Any, ...]:
         owner = getattr(method, "__self__", None)
         if not isinstance(owner, GridGroup):
             raise DtypeError(f"sync() must be a method of cuda.cg.this_grid(), got one of {owner!r}", code="no-group")
-        return grid_sync.arrive(place)
+        return grid_sync.arrive(site)
 
     def start(self, bound: Bound) -> None:
         begin(bound)

@@ -65,9 +65,9 @@ class SyncThreads(CudaConverging):
 
     is_barrier: ClassVar[bool] = True
 
-    def arrive(self, place: tuple[Any, ...], *args: Any, **named: Any) -> Yielded:
+    def arrive(self, site: tuple[Any, ...], *args: Any, **named: Any) -> Yielded:
         _no_arguments(self, args, named)
-        return place, GROUP, int(MemoryScope.WORK_GROUP), self
+        return site, GROUP, int(MemoryScope.WORK_GROUP), self
 
 
 def _no_arguments(word: DialectIntrinsic, args: tuple[Any, ...], named: dict[str, Any]) -> None:
@@ -94,9 +94,9 @@ class SyncThreadsWith(CudaConverging):
         super().__init__(name)
         self._combine = combine
 
-    def arrive(self, place: tuple[Any, ...], predicate: Any, /) -> Yielded:
+    def arrive(self, site: tuple[Any, ...], predicate: Any, /) -> Yielded:
         require_defined(predicate, self.__name__)
-        return place, GROUP, ALGORITHM, self, predicate, None
+        return site, GROUP, ALGORITHM, self, predicate, None
 
     def outcome(
         self,
@@ -113,8 +113,8 @@ class SyncWarp(CudaConverging):
 
     orders_memory: ClassVar[bool] = True
 
-    def arrive(self, place: tuple[Any, ...], mask: Any = FULL_MASK) -> Yielded:
-        return place, Lanes("warp", mask_of(mask, "syncwarp")), int(MemoryScope.SUB_GROUP), self
+    def arrive(self, site: tuple[Any, ...], mask: Any = FULL_MASK) -> Yielded:
+        return site, Lanes("warp", mask_of(mask, "syncwarp")), int(MemoryScope.SUB_GROUP), self
 
 
 class ThreadFence(DialectIntrinsic):

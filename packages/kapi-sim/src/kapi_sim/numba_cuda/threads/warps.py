@@ -47,12 +47,12 @@ class Shuffle(CudaConverging):
         self._source = source
         self._keeps = keeps
 
-    def arrive(self, place: tuple[Any, ...], mask: Any, value: Any, lane: Any, /) -> Yielded:
+    def arrive(self, site: tuple[Any, ...], mask: Any, value: Any, lane: Any, /) -> Yielded:
         if isinstance(lane, bool) or not hasattr(lane, "__index__"):
             raise KernelLaunchError(
                 f"third argument of cuda.{self.__name__} must be an integer, got {lane!r}", code="group-integer"
             )
-        return place, Lanes("warp", mask_of(mask, self.__name__)), ALGORITHM, self, value, int(lane)
+        return site, Lanes("warp", mask_of(mask, self.__name__)), ALGORITHM, self, value, int(lane)
 
     def outcome(
         self,
@@ -89,9 +89,9 @@ class Vote(CudaConverging):
         super().__init__(name)
         self._combine = combine
 
-    def arrive(self, place: tuple[Any, ...], mask: Any, value: Any, /) -> Yielded:
+    def arrive(self, site: tuple[Any, ...], mask: Any, value: Any, /) -> Yielded:
         require_defined(value, self.__name__)
-        return place, Lanes("warp", mask_of(mask, self.__name__)), ALGORITHM, self, value, None
+        return site, Lanes("warp", mask_of(mask, self.__name__)), ALGORITHM, self, value, None
 
     def outcome(
         self,
@@ -106,8 +106,8 @@ class Vote(CudaConverging):
 class ActiveMask(CudaConverging):
     """``cuda.activemask``."""
 
-    def arrive(self, place: tuple[Any, ...]) -> Yielded:
-        return place, ACTIVE, ALGORITHM, self, None, None
+    def arrive(self, site: tuple[Any, ...]) -> Yielded:
+        return site, ACTIVE, ALGORITHM, self, None, None
 
     def outcome(
         self,

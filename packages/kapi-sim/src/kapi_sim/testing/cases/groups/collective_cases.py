@@ -290,8 +290,8 @@ def _at_ends_with_choices(kapi: Any) -> Any:
         return kapi.group_broadcast(group, 100 * x if is_chosen else x, 0)
 
     @kapi.device_func
-    def store_total(group, out, place, x, is_chosen):
-        out[place] = total(group, x if is_chosen else 0.5)
+    def store_total(group, out, index, x, is_chosen):
+        out[index] = total(group, x if is_chosen else 0.5)
 
     @kapi.kernel
     def at_ends_with_choices(nd_item: kapi.NdItem, a, out):

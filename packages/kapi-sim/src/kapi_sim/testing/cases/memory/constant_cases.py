@@ -38,9 +38,9 @@ def _of_dtype(dtype: str) -> Case:
 
     def make(kapi: Any) -> Any:
         @kapi.kernel
-        def gather(item: kapi.Item, places, out):
+        def gather(item: kapi.Item, indices, out):
             i = item.get_id(0)
-            out[i] = table[places[i]]
+            out[i] = table[indices[i]]
 
         return gather
 
@@ -53,7 +53,7 @@ def _of_dtype(dtype: str) -> Case:
 _CURVE = np.array([0.5, 2.5, 7.0, 1.25], np.float32)
 _GRID = np.arange(24, dtype=np.int16).reshape(4, 3, 2).transpose(1, 0, 2)[::-1]
 _ONE = np.array(9, np.uint8)
-_PLACE = SimpleNamespace(weights=np.array([1, 10, 100]))
+_NAMESPACE = SimpleNamespace(weights=np.array([1, 10, 100]))
 
 
 def _sums(kapi: Any) -> Any:
@@ -73,8 +73,8 @@ def _sums(kapi: Any) -> Any:
         row = _GRID[i % 3]
         out[1, i] = row[i % 4, 1] + _ONE[()] + len(row)
         out[2, i] = total(_CURVE) + total(steps[1:])
-        for j in range(_PLACE.weights.shape[0]):
-            out[3, i] += _PLACE.weights[j] * (i % 3)
+        for j in range(_NAMESPACE.weights.shape[0]):
+            out[3, i] += _NAMESPACE.weights[j] * (i % 3)
         for x in _CURVE:
             out[4, i] += x * x
         chosen = _CURVE if i % 2 else np_curve

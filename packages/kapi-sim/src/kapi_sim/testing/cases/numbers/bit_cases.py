@@ -21,12 +21,12 @@ _COUNT = 64
 
 def _strong(kapi: Any) -> Any:
     @kapi.kernel
-    def strong(item: kapi.Item, x, y, places, out):
+    def strong(item: kapi.Item, x, y, amounts, out):
         i = item.get_id(0)
         out[0, i] = kapi.clz(x[i])
         out[1, i] = kapi.ctz(x[i])
         out[2, i] = kapi.popcount(x[i])
-        out[3, i] = kapi.rotate(x[i], places[i])
+        out[3, i] = kapi.rotate(x[i], amounts[i])
         out[4, i] = kapi.rotate(x[i], -3)
         out[5, i] = kapi.mul_hi(x[i], y[i])
         out[6, i] = kapi.mul_hi(x[i], 3)
@@ -36,13 +36,13 @@ def _strong(kapi: Any) -> Any:
 
 def _weak(kapi: Any) -> Any:
     @kapi.kernel
-    def weak(item: kapi.Item, n, m, places, out):
+    def weak(item: kapi.Item, n, m, amounts, out):
         i = item.get_id(0)
         x, y = int(n[i]), int(m[i])
         out[0, i] = kapi.clz(x)
         out[1, i] = kapi.ctz(x)
         out[2, i] = kapi.popcount(x)
-        out[3, i] = kapi.rotate(x, places[i])
+        out[3, i] = kapi.rotate(x, amounts[i])
         out[4, i] = kapi.rotate(n=-3, x=x)
         out[5, i] = kapi.mul_hi(x, y)
         out[6, i] = kapi.mul_hi(y=3, x=x)
@@ -68,12 +68,12 @@ def _reversed(kapi: Any) -> Any:
         out[3, i] = turned(words[i], 10)
         out[4, i] = turned(longs[i], 64)
         out[5, i] = turned(longs[i], 33)
-        # As a Fourier transform takes its places.
-        place = turned(i, 6)
-        few[0, i] = place
-        few[1, i] = place / 2
-        few[2, i] = 1 if place in (3, 60, 61) else -1 if place < 40 else 0
-        few[3, i] = place ^ 21 if place != 62 else place
+        # As a Fourier transform permutes its elements.
+        index = turned(i, 6)
+        few[0, i] = index
+        few[1, i] = index / 2
+        few[2, i] = 1 if index in (3, 60, 61) else -1 if index < 40 else 0
+        few[3, i] = index ^ 21 if index != 62 else index
 
     return reversed_
 
@@ -81,12 +81,12 @@ def _reversed(kapi: Any) -> Any:
 def _of_reversed(given: list[Any]) -> dict[int, Any]:
     rows = [(given[column], count) for column, count in ((0, 8), (0, 5), (1, 32), (1, 10), (2, 64), (2, 33))]
     out = [[int(f"{int(n) % 2**count:0{count}b}"[::-1], 2) for n in column] for column, count in rows]
-    places = [int(f"{i:06b}"[::-1], 2) for i in range(_COUNT)]
+    indices = [int(f"{i:06b}"[::-1], 2) for i in range(_COUNT)]
     few = [
-        places,
-        [place / 2 for place in places],
-        [1 if place in (3, 60, 61) else -1 if place < 40 else 0 for place in places],
-        [place ^ 21 if place != 62 else place for place in places],
+        indices,
+        [index / 2 for index in indices],
+        [1 if index in (3, 60, 61) else -1 if index < 40 else 0 for index in indices],
+        [index ^ 21 if index != 62 else index for index in indices],
     ]
     return {3: np.array(out, np.uint64), 4: np.array(few)}
 
@@ -97,15 +97,15 @@ def _to_reverse() -> list[Any]:
     return [*columns, np.zeros((6, _COUNT), np.uint64), np.zeros((4, _COUNT))]
 
 
-def _by_digits(x: int, places: int, width: int) -> list[int]:
+def _by_digits(x: int, amounts: int, width: int) -> list[int]:
     digits = f"{x % 2**width:0{width}b}"
-    places %= width
+    amounts %= width
     down = 3 % width
     return [
         width - len(digits.lstrip("0")),
         width - len(digits.rstrip("0")),
         digits.count("1"),
-        int(digits[places:] + digits[:places], 2),
+        int(digits[amounts:] + digits[:amounts], 2),
         int(digits[width - down :] + digits[: width - down], 2),
     ]
 
@@ -121,9 +121,9 @@ def _case(name: str, dtype: str, kernel: Any) -> Case:
         x[: len(special)] = special
         y[: len(special)] = special[::-1]
         x[8 : 8 + width] = np.left_shift(np.ones(width, dtype), np.arange(width).astype(dtype))[: _COUNT - 8]
-        places = rng.integers(-200, 200, _COUNT)
-        places[:4] = [0, width, -width, 1]
-        return [x, y, places, np.zeros((7, _COUNT), dtype)]
+        amounts = rng.integers(-200, 200, _COUNT)
+        amounts[:4] = [0, width, -width, 1]
+        return [x, y, amounts, np.zeros((7, _COUNT), dtype)]
 
     def expected(given: list[Any]) -> dict[int, Any]:
         x, y = [int(each) for each in given[0]], [int(each) for each in given[1]]

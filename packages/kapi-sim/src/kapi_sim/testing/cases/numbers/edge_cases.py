@@ -84,9 +84,9 @@ def _powers(kapi: Any) -> Any:
     return powers
 
 
-def _beside(kapi: Any) -> Any:
+def _with_literals(kapi: Any) -> Any:
     @kapi.kernel
-    def beside(item: kapi.Item, a, out):
+    def with_literals(item: kapi.Item, a, out):
         i = item.get_id(0)
         out[0, i] = min(a[i], 100) + np.uint8(200)
         out[1, i] = a[i] and 7
@@ -94,7 +94,7 @@ def _beside(kapi: Any) -> Any:
         out[3, i] = np.where(i > 1, a[i], 255)
         out[4, i] = a[i] > -1
 
-    return beside
+    return with_literals
 
 
 def _ends(kapi: Any) -> Any:
@@ -262,9 +262,9 @@ def _complex_ends(kapi: Any) -> Any:
     return complex_ends
 
 
-def _complex_beside_double(kapi: Any) -> Any:
+def _complex_with_double(kapi: Any) -> Any:
     @kapi.kernel
-    def complex_beside_double(item: kapi.Item, z, x, narrow, out):
+    def complex_with_double(item: kapi.Item, z, x, narrow, out):
         i = item.get_id(0)
         out[0, i] = (1j * x[i]) * narrow[i]
         out[1, i] = (z - x[i]) * narrow[i]
@@ -275,10 +275,10 @@ def _complex_beside_double(kapi: Any) -> Any:
         out[4, i] = changed * narrow[i]
         out[5, i] = (z ** x[i]) * narrow[i]
 
-    return complex_beside_double
+    return complex_with_double
 
 
-def _of_complex_beside_double(given: list[Any]) -> dict[int, Any]:
+def _of_complex_with_double(given: list[Any]) -> dict[int, Any]:
     z, x, narrow = np.complex128(given[0]), given[1], given[2].astype(np.complex128)
     with np.errstate(all="ignore"):
         results = [1j * x * narrow, (z - x) * narrow, (z + x) * narrow, z / x, z * x * narrow, z**x * narrow]
@@ -400,7 +400,7 @@ CASES: tuple[Case, ...] = (
     ),
     Case(
         "edges/literals-beside-narrow-integers",
-        _beside,
+        _with_literals,
         ((4,),),
         lambda: [np.array([0, 50, 120, 255], np.uint8), np.zeros((5, 4), np.int64)],
         lambda given: {

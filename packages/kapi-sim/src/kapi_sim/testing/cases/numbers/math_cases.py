@@ -138,18 +138,18 @@ def _two(kapi: Any) -> Any:
 _TWO = ("atan2", "pow", "hypot", "copysign", "fmod")
 
 
-def _whole(kapi: Any) -> Any:
+def _integral(kapi: Any) -> Any:
     @kapi.kernel
-    def whole(item: kapi.Item, x, out):
+    def integral(item: kapi.Item, x, out):
         i = item.get_id(0)
         out[0, i] = math.floor(x[i])
         out[1, i] = math.ceil(x[i])
         out[2, i] = math.trunc(x[i])
 
-    return whole
+    return integral
 
 
-_WHOLE = ("floor", "ceil", "trunc")
+_INTEGRAL = ("floor", "ceil", "trunc")
 
 
 def _weak_result(kapi: Any) -> Any:
@@ -270,7 +270,7 @@ def _cases(dtype: str) -> list[Case]:
         _case("unit-interval", _unit, _UNIT, dtype, [-0.9, -0.3, 0.125, 0.5, 0.99]),
         _case("above-two", _above_two, _ABOVE_TWO, dtype, [2.5, 3.0, 4.75, 6.5, 9.0]),
         _case("two-arguments", _two, _TWO, dtype, [1.5, -2.25, 7.0, -0.3, 100.0], [2.0, 3.5, -1.25, 0.7, 2.5]),
-        _case("whole-numbers", _whole, _WHOLE, dtype, [2.5, -2.5, 0.0, -0.25, 7.0, -1e6 - 0.5], fixed=True),
+        _case("whole-numbers", _integral, _INTEGRAL, dtype, [2.5, -2.5, 0.0, -0.25, 7.0, -1e6 - 0.5], fixed=True),
         _case(
             "predicates",
             _predicates,
