@@ -222,7 +222,7 @@ def test_required_context_stays_current(sub_device):
     with sub_device:
         assert inner(1, second=3) == (1, 3, sub_device)
     assert inner(1) == (1, 2, kapi.default_device())
-    assert inner.__doc__ == "What it does."
+    assert inner.__doc__ == "Text of the docstring."
 
 
 def test_required_context_that_is_not_there_is_an_error(run_python):

@@ -281,7 +281,7 @@ def test_plan_lets_native_code_look_at_its_arrays(gpu, arrays, monkeypatch, spie
 
         return pack
 
-    monkeypatch.setattr("kapi_runtime.cuda.packing.cupy_reader", reader)
+    monkeypatch.setattr("kapi_runtime.cuda.plan_packing.cupy_reader", reader)
     kernel, others = fresh(), [type(each)(each.host.copy()) for each in arrays]
     for given in (arrays, arrays, others):
         kapi.call_kernel_async(kernel, kapi.Range(SIZE), (), *given, 2.0)
@@ -476,7 +476,7 @@ def test_plan_lets_native_code_look_at_tensors_and_arrays_of_one_launch(gpu, lib
         return make
 
     for library in ("cupy", "torch"):
-        monkeypatch.setattr(f"kapi_runtime.cuda.packing.{library}_reader", reader(library))
+        monkeypatch.setattr(f"kapi_runtime.cuda.plan_packing.{library}_reader", reader(library))
     kernel = fresh()
     given = lib.array(np.ones(SIZE, np.float32)), lib.tensor(np.ones(SIZE, np.float32))
     for _ in range(3):

@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 from kapi_lowering import PackedLayout, Parameter
-from kapi_runtime.launch.arguments import packed_arguments, read_arguments
-from kapi_runtime.launch.assumptions import is_small, require_assumptions
+from kapi_runtime.launch.arguments import read_arguments
 from kapi_runtime.launch.overlaps import check_no_overlap
+from kapi_runtime.launch.packing import packed_arguments
+from kapi_runtime.launch.preparation import is_small, require_assumptions
 from kapi_runtime.sycl.plan import make_plan
 from kapi_sim import KapiError, Range
 from kapi_sim.language.array_memory import ArrayFields

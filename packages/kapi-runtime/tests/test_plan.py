@@ -12,7 +12,7 @@ import pytest
 
 import kapi_runtime as kapi
 from kapi_runtime.kernels import kernel as kernels_module
-from kapi_runtime.launch import arguments
+from kapi_runtime.launch import packing
 from kapi_runtime.sycl.native import submission as _submission
 from kapi_runtime.sycl.native.structures import MAX_EVENTS
 from kapi_sim.testing.reports import raises
@@ -163,7 +163,7 @@ def test_plan_that_packs_otherwise_than_the_slow_path_is_not_used(monkeypatch, s
     from kapi_runtime.launch import preparation as launch
 
     again = kapi.kernel(axpy.py_func)
-    real = arguments.packed_arguments
+    real = packing.packed_arguments
     monkeypatch.setattr(launch, "packed_arguments", lambda *given: real(*given)[:-8] + b"another.")
     x, y = dpnp.ones(4), dpnp.ones(4)
     again.prepare(kapi.Range(4), (1.0, x, y))

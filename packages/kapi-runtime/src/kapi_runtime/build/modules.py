@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from kapi_lowering import KernelModule, Target
 from kapi_runtime import cache
 from kapi_runtime.build.fingerprint import NoFingerprintError, compiler_fingerprint, fingerprint
+from kapi_runtime.build.uninterrupted import run_uninterrupted
 from kapi_runtime.platform.interface import Platform
-from kapi_runtime.platform.uninterrupted import run_uninterrupted
 from kapi_sim import DtypeError, MixedTypesWarning, NdRange, Range
 from kapi_sim.errors import code_of, message_of
 from kapi_sim.forks import reinit_after_fork

@@ -9,7 +9,7 @@ from typing import Any
 from kapi_runtime.host.devices import current_device
 from kapi_runtime.platform.installed import named, platform_of_device
 from kapi_runtime.platform.interface import Platform
-from kapi_runtime.platform.numba_cuda import lacking
+from kapi_runtime.platform.interface.numba_cuda import lacking
 
 __all__ = ["compile", "compile_for_current_device", "compile_ptx", "compile_ptx_for_current_device"]
 

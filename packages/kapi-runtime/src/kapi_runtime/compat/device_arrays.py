@@ -16,7 +16,7 @@ from kapi_runtime.host.devices import current_device
 from kapi_runtime.host.queues import require_queue
 from kapi_runtime.platform.installed import platform_of_array, platform_of_device
 from kapi_runtime.platform.interface import Platform
-from kapi_runtime.platform.numba_cuda import lacking
+from kapi_runtime.platform.interface.numba_cuda import lacking
 from kapi_runtime.platform.numba_cuda_arrays import wait_for_stream
 from kapi_sim.errors import DtypeError
 

@@ -20,7 +20,7 @@ from kapi_runtime.cuda.queues import queue as queues
 from kapi_runtime.cuda.queues.queue import CudaQueue
 from kapi_runtime.cuda.queues.streams import PER_THREAD, stream_of
 from kapi_runtime.platform.interface import MemoryKind
-from kapi_runtime.platform.numba_cuda import NumbaCudaHost
+from kapi_runtime.platform.interface.numba_cuda import NumbaCudaHost
 from kapi_runtime.platform.numba_cuda_arrays import HostReadableArray
 from kapi_sim.errors import DtypeError, LimitError
 from kapi_sim.language.array_memory import ArrayFields

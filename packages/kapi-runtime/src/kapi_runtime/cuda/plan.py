@@ -23,7 +23,7 @@ from kapi_runtime.cuda.devices.device import CudaDevice
 from kapi_runtime.cuda.memory.arrays import cuda_fields
 from kapi_runtime.cuda.native.structures import CudaLaunch
 from kapi_runtime.cuda.native.submission import NativeFunctions, cu_launch_kernel, native_functions
-from kapi_runtime.cuda.packing import packing_of
+from kapi_runtime.cuda.plan_packing import packing_of
 from kapi_runtime.cuda.programs.program import CudaFunction, CudaKernel
 from kapi_runtime.cuda.queues.events import wait_on_stream
 from kapi_runtime.cuda.queues.keep_alive import LOOK_AFTER, PlannedLaunch, timeline_of

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from kapi_runtime.host.events import listed_events
 from kapi_runtime.platform import recorder
-from kapi_runtime.platform.event_lists import listed_events
 from kapi_runtime.platform.handles import HostEvent
 from kapi_runtime.platform.interface import Platform
 from kapi_runtime.platform.placement_errors import placement_error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from kapi_runtime.host.queues import default_queue, require_queue
@@ -9,7 +10,7 @@ from kapi_runtime.platform.interface import Platform
 from kapi_sim.errors import KernelLaunchError
 from kapi_sim.short_repr import short_repr
 
-__all__ = ["Event"]
+__all__ = ["Event", "listed_events"]
 
 
 class Event:
@@ -149,3 +150,30 @@ def _timed_of(event: Any) -> Any:
             code="event-without-times",
         )
     return event._timed
+
+
+_NONE: list[Any] = []  # no events; never changed
+
+
+def listed_events(events: Iterable[Any]) -> list[Any]:
+    """Return the events of an iterable; KernelLaunchError if it holds something else, or is none."""
+    if isinstance(events, (tuple, list)) and not events:
+        return _NONE
+    try:
+        listed = list(events)
+    except TypeError:
+        wrong = f"got {short_repr(events)}: pass [] if the launch depends on none"
+        if hasattr(events, "wait"):
+            wrong = f"got one event: pass [{type(events).__name__}]"
+        raise KernelLaunchError(
+            f"dependent_events must be an iterable of events, {wrong}", code="dependent-events"
+        ) from None
+    for event in listed:
+        # Whose event it is, its platform knows.
+        if not hasattr(event, "wait") and not hasattr(event, "synchronize"):
+            raise KernelLaunchError(
+                f"dependent_events must be an iterable of events, got {short_repr(event)}: pass [] if the launch "
+                "depends on none",
+                code="dependent-events",
+            )
+    return listed

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from kapi_runtime.host.events import listed_events
 from kapi_runtime.kernels.controls import note_launch, open_reports
 from kapi_runtime.launch.preparation import Prepared
 from kapi_runtime.platform import recorder
-from kapi_runtime.platform.event_lists import listed_events
 from kapi_runtime.platform.handles import HostEvent
 from kapi_runtime.platform.interface import LaunchPlan
 from kapi_sim import NdRange, Range

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable
 from typing import Any, Literal, overload
 from weakref import WeakSet
@@ -9,19 +10,19 @@ from weakref import WeakSet
 from kapi_lowering import KernelModule, Target
 from kapi_runtime.build.captures import Captures
 from kapi_runtime.build.modules import Modules
+from kapi_runtime.host.events import listed_events
 from kapi_runtime.kernels.bound import BoundLaunch
 from kapi_runtime.kernels.controls import note_launch, open_reports
 from kapi_runtime.kernels.launchables import DeviceLaunchable
 from kapi_runtime.launch.arguments import read_arguments
-from kapi_runtime.launch.plans import PlanTable
 from kapi_runtime.launch.preparation import Prepared, compiled, prepare
 from kapi_runtime.platform import recorder
-from kapi_runtime.platform.event_lists import listed_events
 from kapi_runtime.platform.handles import HostEvent
 from kapi_runtime.platform.host_array_target import host_array_target
 from kapi_runtime.platform.interface import BuiltKernel, LaunchPlan, Platform
 from kapi_runtime.platform.reset import on_reset
 from kapi_sim import NdRange, Range
+from kapi_sim.forks import reinit_after_fork
 from kapi_sim.language import KernelOptions
 from kapi_sim.language.launchables.launchable import (
     decorate,
@@ -32,7 +33,7 @@ from kapi_sim.language.launchables.launchable import (
 from kapi_sim.language.launchables.pickling import reduced
 from kapi_sim.log import launches
 
-__all__ = ["Kernel", "call_kernel", "call_kernel_async", "kernel"]
+__all__ = ["Kernel", "PlanTable", "call_kernel", "call_kernel_async", "kernel"]
 
 
 class Kernel(DeviceLaunchable):
@@ -303,3 +304,45 @@ def _pickled_by_value(arguments: tuple[Any, ...]) -> bytes:
 
     data: bytes = cloudpickle.dumps(arguments)
     return data
+
+
+_SPACES, _PLANS = 64, 8  # index spaces of which a kernel remembers plans, and plans for each
+
+
+class PlanTable(dict["Range | NdRange", "tuple[LaunchPlan, ...]"]):
+    """The plans of one kernel by index space, the latest first; those of old index spaces are forgotten."""
+
+    __slots__ = ("_lock",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._lock = reinit_after_fork(threading.Lock())
+
+    def add(self, space: Range | NdRange, prepared: Prepared, tried: tuple[LaunchPlan, ...]) -> None:
+        """Put a plan for launches like this one before the others of its index space.
+
+        Parameters
+        ----------
+        space : Range or NdRange
+            The index space.
+        prepared : Prepared
+            The launch.
+        tried : tuple of LaunchPlan
+            The plans of the index space, which the launch is none of.  If they are others by now, another thread has
+            made one, and the next launch tells whether that one serves.
+        """
+        plan = prepared.plan() if self.get(space, ()) == tried else None
+        if plan is None:
+            return
+        with self._lock:
+            if self.get(space, ()) == tried:
+                self.pop(space, None)
+                self[space] = (plan, *tried[: _PLANS - 1])
+                while len(self) > _SPACES:
+                    del self[next(iter(self))]
+
+    def forget(self, device: Any) -> None:
+        """Drop the plans of launches on a device."""
+        with self._lock:
+            for space, plans in list(self.items()):
+                self[space] = tuple(plan for plan in plans if plan.device != device)

@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from kapi_lowering import KernelModule
+from kapi_runtime.build.uninterrupted import run_uninterrupted
+from kapi_runtime.host.events import listed_events
 from kapi_runtime.kernels.launchables import DeviceLaunchable, stand_in
 from kapi_runtime.launch.arguments import Arguments, read_arguments
 from kapi_runtime.launch.preparation import compiled, prepare
-from kapi_runtime.platform.event_lists import listed_events
 from kapi_runtime.platform.handles import HostEvent
 from kapi_runtime.platform.host_array_target import host_array_target
 from kapi_runtime.platform.interface import BuiltKernel, Platform
-from kapi_runtime.platform.uninterrupted import run_uninterrupted
 from kapi_sim import DtypeError, KernelLaunchError, NdRange, Range
 from kapi_sim.errors import code_of, message_of
 from kapi_sim.language.array_memory import ArrayFields

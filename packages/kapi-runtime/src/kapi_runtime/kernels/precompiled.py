@@ -11,6 +11,7 @@ from weakref import WeakSet
 import numpy as np
 
 from kapi_lowering import KernelModule
+from kapi_runtime.host.events import listed_events
 from kapi_runtime.kernels.launchables import DeviceLaunchable, stand_in
 from kapi_runtime.kernels.module_kernels import ModuleKernel
 from kapi_runtime.kernels.parameters import (
@@ -24,7 +25,6 @@ from kapi_runtime.kernels.parameters import (
 from kapi_runtime.launch.arguments import Arguments, read_arguments
 from kapi_runtime.launch.preparation import BuiltLaunch, prepare
 from kapi_runtime.platform import installed, reset
-from kapi_runtime.platform.event_lists import listed_events
 from kapi_runtime.platform.handles import HostEvent
 from kapi_runtime.platform.host_array_target import host_array_target
 from kapi_runtime.platform.interface import BuiltKernel, ForeignCode, NativeArgument, Platform

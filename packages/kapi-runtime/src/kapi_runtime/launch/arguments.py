@@ -1,9 +1,8 @@
-"""The arguments of one launch: read once, told apart by type, and packed for the compiled kernel."""
+"""The arguments of one launch: read once, and distinguished by type."""
 
 from __future__ import annotations
 
 import math
-import struct
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -11,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from kapi_lowering import KernelModule
 from kapi_runtime.launch.host_arrays import HostArrays
 from kapi_runtime.platform.host_array_target import HostArrayTarget
 from kapi_runtime.platform.installed import nothing_installed, platform_of_array, platforms
@@ -21,7 +19,7 @@ from kapi_sim import DtypeError, LocalAccessor
 from kapi_sim.language.array_memory import ArrayFields, is_masked
 from kapi_sim.language.integers import require_64_bits
 
-__all__ = ["Arguments", "packed_arguments", "launch_queue", "read_arguments", "with_address"]
+__all__ = ["Arguments", "launch_queue", "read_arguments"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,53 +191,6 @@ def _leaves(names: Sequence[str], given: Sequence[Any], key: list[Any]) -> Itera
             yield from _leaves([f"{name}[{position}]" for position in range(len(value))], value, key)
         else:
             yield name, value
-
-
-def packed_arguments(module: KernelModule, extents: Sequence[int], arguments: Arguments) -> bytes:
-    """Return the packed argument that is submitted with a kernel; where it has a record, its address is 0.
-
-    Parameters
-    ----------
-    module : KernelModule
-        The compiled kernel.
-    extents : sequence of int
-        What it says of the index space.
-    arguments : Arguments
-        What it was given.
-
-    Raises
-    ------
-    DtypeError
-        If a number does not fit its type in the kernel.
-    """
-    values: list[Any] = list(extents)
-    for parameter, value in zip(module.parameters, arguments.read, strict=True):
-        if parameter.kind == "array":
-            values.append(value.pointer)
-            values += value.shape
-            if parameter.has_strides:
-                values += value.strides
-        elif parameter.kind == "local":
-            values += value.shape
-        else:
-            number = value.item() if isinstance(value, np.generic) else value
-            values += (number.real, number.imag) if isinstance(number, complex) else (number,)
-    if module.failures:
-        values.append(0)
-    try:
-        return module.layout.pack(values)
-    except (struct.error, OverflowError) as error:
-        raise DtypeError(
-            f"arguments of kernel `{module.name}` must fit their types, got {arguments.describe()}: {error}",
-            code="number-unfit",
-        ) from error
-
-
-def with_address(packed: bytes, module: KernelModule, address: int) -> bytes:
-    """Return the packed argument with the address of the launch's record, the last field, in its place."""
-    changed = bytearray(packed)
-    struct.pack_into("<Q", changed, module.layout.fields[-1].offset, address)
-    return bytes(changed)
 
 
 def _nested(value: Any, leaves: Iterator[Any]) -> Any:

@@ -11,21 +11,23 @@ from dataclasses import dataclass
 from typing import Any
 
 from kapi_lowering import KernelModule, Target
-from kapi_runtime.launch.arguments import Arguments, launch_queue, packed_arguments, with_address
-from kapi_runtime.launch.assumptions import is_small, require_assumptions
+from kapi_lowering.target import SMALL_EXTENT
+from kapi_runtime.launch.arguments import Arguments, launch_queue
 from kapi_runtime.launch.failures import FailureWatch
 from kapi_runtime.launch.index_space import packed_extents, submitted_range
 from kapi_runtime.launch.overlaps import check_no_overlap
+from kapi_runtime.launch.packing import packed_arguments, with_address
 from kapi_runtime.platform import recorder
 from kapi_runtime.platform.handles import HostEvent
 from kapi_runtime.platform.host_array_target import HostArrayTarget
 from kapi_runtime.platform.interface import BuiltKernel, LaunchPlan, NativeArgument, Platform
 from kapi_runtime.platform.log import log_device
-from kapi_sim import DriverError, KernelLaunchError, NdRange, Range
+from kapi_sim import DriverError, KernelLaunchError, LimitError, LocalAccessor, NdRange, Range
+from kapi_sim.language.array_memory import ArrayFields
 from kapi_sim.log import launches
 from kapi_sim.short_repr import short_repr
 
-__all__ = ["CompileFor", "BuiltLaunch", "Prepared", "compiled", "prepare"]
+__all__ = ["BuiltLaunch", "CompileFor", "Prepared", "compiled", "is_small", "prepare", "require_assumptions"]
 
 CompileFor = Callable[["Platform", "Target", "KernelModule | None"], "KernelModule"]
 """From a platform, a target, and a module that a driver refused, to a module."""
@@ -242,3 +244,45 @@ def compiled(
         return BuiltLaunch(kernel, (packed, *arguments.accessors), module)
 
     return make
+
+
+def is_small(space: Range | NdRange, arguments: Arguments) -> bool:
+    """Whether the index space, and all arrays, have extents that 31 bits hold."""
+    whole = space if isinstance(space, Range) else space.global_range
+    if any(extent >= SMALL_EXTENT for extent in whole):
+        return False
+    shapes = [value.shape for value in arguments.read if isinstance(value, (ArrayFields, LocalAccessor))]
+    return all(extent < SMALL_EXTENT for shape in shapes for extent in shape)
+
+
+def require_assumptions(module: KernelModule, small: bool, are_reads_apart: bool) -> None:
+    """Raise if a launch does not keep what a module takes for granted, which its target says.
+
+    Parameters
+    ----------
+    module : KernelModule
+        The compiled kernel.
+    small : bool
+        What `is_small` says of the launch.
+    are_reads_apart : bool
+        What `check_no_overlap` says of it.
+
+    Raises
+    ------
+    LimitError
+        If an extent is too large.
+    KernelLaunchError
+        If an array that is read shares memory with one that is written.
+    """
+    if module.target.is_small and not small:
+        raise LimitError(
+            f"index space and arrays of kernel `{module.name}` must have extents below {SMALL_EXTENT}, which its "
+            "target was told, got a larger one: compile it for a target without `is_small`",
+            code="range-too-large",
+        )
+    if module.target.reads_apart and not are_reads_apart:
+        raise KernelLaunchError(
+            f"arrays that kernel `{module.name}` reads must share no memory with those that it writes, which its "
+            "target was told, got some that do: compile it for a target without `reads_apart`",
+            code="arguments-overlap",
+        )

@@ -12,7 +12,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from kapi_runtime.platform import callbacks, current, reset
-from kapi_runtime.platform.device_summary import DeviceSummary
+from kapi_runtime.platform.installed import platform_of_device, platforms
+from kapi_runtime.platform.interface.devices import DeviceSummary
 from kapi_sim.errors import KernelLaunchError, LimitError
 from kapi_sim.short_repr import short_repr
 
@@ -92,8 +93,6 @@ class Device:
         LimitError
             If it is a sub-device, which is not in the list.
         """
-        from kapi_runtime.platform.installed import platforms
-
         every = [device for platform in platforms() for device in platform.devices()]
         if self not in every:
             raise LimitError(
@@ -117,8 +116,6 @@ class Device:
 
         Arrays and queues stay.
         """
-        from kapi_runtime.platform.installed import platform_of_device
-
         platform = platform_of_device(self)
         platform.finish(self)
         platform.default_queue(self).synchronize()

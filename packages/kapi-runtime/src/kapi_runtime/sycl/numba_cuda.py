@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from kapi_runtime.platform.interface import MemoryKind
-from kapi_runtime.platform.numba_cuda import NumbaCudaHost, lacking
+from kapi_runtime.platform.interface.numba_cuda import NumbaCudaHost, lacking
 from kapi_runtime.platform.numba_cuda_arrays import HostReadableArray, NumbaCudaArray
 from kapi_runtime.sycl.memory.host_api import dpnp_array_of
 from kapi_runtime.sycl.memory.usm_array import has_dpnp, new_usm_array

@@ -19,9 +19,9 @@ from kapi_runtime.platform.interface.devices import DeviceLimits, DeviceManager
 from kapi_runtime.platform.interface.diagnosis import Diagnosis, Findings
 from kapi_runtime.platform.interface.launches import Launcher, LaunchPlan, NativeArgument
 from kapi_runtime.platform.interface.memory import Allocation, MemoryKind, MemoryManager
+from kapi_runtime.platform.interface.numba_cuda import NumbaCudaHost
 from kapi_runtime.platform.interface.profiling import Profiler, Times
 from kapi_runtime.platform.interface.programs import BuiltKernel, ForeignCode, KernelInformation, ProgramBuilder
-from kapi_runtime.platform.numba_cuda import NumbaCudaHost
 
 __all__ = [
     "Allocation",

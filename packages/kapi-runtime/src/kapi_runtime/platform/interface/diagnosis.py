@@ -7,7 +7,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
-from kapi_runtime.platform.handles import DeviceSummary
+from kapi_runtime.platform.interface.devices import DeviceSummary
 
 __all__ = ["Diagnosis", "Findings"]
 

@@ -6,13 +6,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from kapi_runtime.platform.handles import HostEvent
 from kapi_runtime.platform.interface.programs import BuiltKernel
 from kapi_sim import LocalAccessor
 from kapi_sim.language.array_memory import ArrayFields
 
 if TYPE_CHECKING:
     from kapi_lowering import KernelModule
+    from kapi_runtime.platform.handles import HostEvent
 
 __all__ = ["LaunchPlan", "Launcher", "NativeArgument"]
 
