@@ -74,23 +74,23 @@ class NumpyCall:
         self._function, self._options, self._texts = function, options, texts
         self._status = status(name)
         self._spelled = name if function_named(name, on_device=False) is None else f"numpy.{name}"
-        self._is_dpnps = (getattr(function, "__module__", None) or type(function).__module__).startswith("dpnp")
-        self._on_device: Any = function if self._is_dpnps else function_named(name, on_device=True)
+        self._is_dpnp = (getattr(function, "__module__", None) or type(function).__module__).startswith("dpnp")
+        self._on_device: Any = function if self._is_dpnp else function_named(name, on_device=True)
 
     @timed
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         if not any(_has_usm(each) for each in (*args, *keywords.values())):
             return self._without_arrays(args, keywords)
-        if self._status == "refused" and not self._is_dpnps:
+        if self._status == "refused" and not self._is_dpnp:
             raise KernelCompilationError(
                 f"function with USM arrays must not call numpy.{self.name} with one of them, got it at "
                 f"{self.location}: copy to the host first, with `asnumpy()`\n  {self.location}: {self.location.text}",
                 code="offload-host-call",
             )
-        if self._status == "host" and not self._is_dpnps:
+        if self._status == "host" and not self._is_dpnp:
             return self._on_host(args, keywords, "")
         own = _OWN.get(self.name)
-        if own is not None and (not self._is_dpnps or self.name in MENDED):
+        if own is not None and (not self._is_dpnp or self.name in MENDED):
             result = own[0](self.location, args, keywords)
             if result is not None:
                 self.latest = own[1]
@@ -110,7 +110,7 @@ class NumpyCall:
 
     def _by_dpnp(self, args: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
         given, words = as_dpnp_takes_it(self.name, args, keywords)
-        if self._is_dpnps:  # its author may have written it for dpnp
+        if self._is_dpnp:  # its author may have written it for dpnp
             try:
                 return self._on_device(*args, **keywords)
             except TypeError:
@@ -124,9 +124,9 @@ class NumpyCall:
     def _without_arrays(self, args: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
         # dpnp refuses NumPy's numbers, which elements are here, and NumPy has the same function for them.
         numbers = (
-            self._is_dpnps and args and all(isinstance(each, (bool, int, float, complex, np.generic)) for each in args)
+            self._is_dpnp and args and all(isinstance(each, (bool, int, float, complex, np.generic)) for each in args)
         )
-        if self._is_dpnps and any(map(_has_host, args)):
+        if self._is_dpnp and any(map(_has_host, args)):
             raise not_on_device_error(
                 self.location, self.name, *host_arrays_among(self._texts.spelled(len(args)), args)[:1]
             )

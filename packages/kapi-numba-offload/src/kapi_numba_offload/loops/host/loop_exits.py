@@ -15,7 +15,6 @@ from kapi_numba_offload.analysis.control_flow import leaves_by_return
 __all__ = ["exit_statements", "function_body", "is_flaggable"]
 
 _FLAG = "kapi_has_"
-_ASSIGNMENTS = (ast.Assign, ast.AugAssign, ast.AnnAssign)
 
 
 def function_body(loop: ast.stmt, returned: Sequence[str], flagged: Sequence[str]) -> list[ast.stmt]:
