@@ -1,4 +1,4 @@
-"""Variables of two types where ways meet are told; those whose readings see one type are not."""
+"""The simulator notes variables and choices to which control-flow paths give numbers of different types."""
 
 from __future__ import annotations
 
@@ -127,16 +127,6 @@ def weak_choice(item: kapi.Item, source, other, target):
     target[i] = -(2 if i > 3 else source[i]) * other[i]
 
 
-@kapi.kernel
-def weak_counter(item: kapi.Item, source, other, target):
-    i = item.get_id(0)
-    s = 0
-    for k in range(i):
-        s += source[k]
-    t = s + 1
-    target[i] = max(other[i], t)
-
-
 def weak_or_strong(one, is_first):
     if is_first:
         return one
@@ -158,20 +148,9 @@ def weak_integer_and_float(item: kapi.Item, source, other, target):
     target[i] = s * other[i]
 
 
-@kapi.kernel
-def weak_in_place(item: kapi.Item, source, other, target):
-    i = item.get_id(0)
-    s = 2
-    if i > 3:
-        s = source[i]
-    other[i] *= s
-
-
 WEAK = [
-    (weak_in_place, "variable `s`", "int32 on one way and int8"),
     (weak_then_strong, "variable `s`", "int32 on one way and int8"),
     (weak_choice, "what `if` and `else` give", "int32 on one way and int8"),
-    (weak_counter, "variable `t`", "int32 on one way and int8"),
     (weak_result, "what the function returns", "int32 on one way and int8"),
     (weak_integer_and_float, "variable `s`", "float64 on one way and int8"),
 ]
@@ -260,6 +239,36 @@ def test_one_type_is_not_reported():
     assert not notes(again, np.ones(8), np.zeros(8))
 
 
+def test_accumulators_that_start_from_a_literal_are_not_reported():
+    @kapi.kernel
+    def summed(item: kapi.Item, source, target):
+        i = item.get_id(0)
+        s = 0.1
+        t = 2
+        for k in range(i):
+            s += source[k]
+            if k % 2:
+                s = s * source[k]
+            t = max(t, source[k]) + 1
+        target[i] = s + t
+
+    for kind in (np.float32, np.float64):
+        assert not notes(summed, np.ones(8, kind), np.zeros(8))
+
+
+def test_literal_float_and_integer_are_reported():
+    @kapi.kernel
+    def started(item: kapi.Item, source, target):
+        i = item.get_id(0)
+        x = 0.5
+        if i > 3:
+            x = source[i]
+        target[i] = x
+
+    with pytest.warns(kapi.MixedTypesWarning, match="variable `x` is float on one way and int8 on another"):
+        kapi.call_kernel(started, kapi.Range(8), np.ones(8, np.int8), np.zeros(8))
+
+
 def test_launches_of_one_kernel_are_separate():
     for kind in (np.float32, np.float64):
         assert not notes(started, np.ones(8, kind), np.zeros(8))
@@ -284,7 +293,7 @@ def one_of(value, is_first):
     return 7
 
 
-# What follows `s = 7` on one way and `s = a[0]`, a float32, on another, with float64 in `b`.
+# The lines after `s = 7` on one path and `s = a[0]`, a float32, on another, with float64 in `b`.
 COMPUTED = {
     "b[i] = s / 3": True,
     "b[i] = s / 7": False,
@@ -391,7 +400,7 @@ def late(x):
         return x
 
 
-# A number on one way, and None on another.
+# A number on one path, and None on another.
 NONES = [
     "n = None; n = 1.5 if i < 3 else n; b[i] = 1 if n else 2",
     "n = 1 if i > 3 else None; b[i] = 1 if n else 2",

@@ -317,7 +317,7 @@ class LimitWarning(KapiWarning):
 
 
 class MixedTypesWarning(KapiWarning):
-    """A kernel's variable has numbers of different types on ways that meet: a device gives it one type."""
+    """Control-flow paths give a kernel's variable numbers of different types, and a device has one type for all."""
 
 
 class ScheduleDependenceWarning(KapiWarning):

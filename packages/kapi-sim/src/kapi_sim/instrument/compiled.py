@@ -22,7 +22,7 @@ HOOKS = (
     "_kapi_constant",
     "_kapi_fence",
     "_kapi_line",
-    "_kapi_meets",
+    "_kapi_check_join",
     "_kapi_print",
     "_kapi_private_array",
     "_kapi_range",

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from kapi_sim.errors import KernelCompilationError
-from kapi_sim.instrument.meeting_types import MEETS, MeetingTypes
+from kapi_sim.instrument.mixed_types import CHECK_JOIN, MixedTypeChecker
 from kapi_sim.language.intrinsics.atomics import AtomicRef, atomic_fence
 from kapi_sim.language.intrinsics.memory import MemoryOrder, MemoryScope, PrivateArray
 from kapi_sim.language.intrinsics.outside import fail_outside
@@ -52,7 +52,7 @@ def hooks_of(bound: Bound) -> dict[str, object]:
         "_kapi_constant": BoundConstants(bound),
         "_kapi_fence": _Fences(bound),
         "_kapi_line": None if recorder is None else recorder.note_line,
-        MEETS: MeetingTypes(),
+        CHECK_JOIN: MixedTypeChecker(),
         "_kapi_print": _print_nothing if bound.is_second_look else print,
         "_kapi_private_array": PrivateArrays(bound),
         "_kapi_range": partial(counted, bound),

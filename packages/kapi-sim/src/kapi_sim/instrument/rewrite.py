@@ -23,7 +23,7 @@ from kapi_sim.errors import KernelCompilationError, KernelProblem
 from kapi_sim.forks import block_forks, reinit_after_fork
 from kapi_sim.instrument.compiled import Compiled, Dependency, FunctionState, with_code
 from kapi_sim.instrument.floats import may_make_complex, may_make_floats
-from kapi_sim.instrument.meeting_types import GIVEN, types_given
+from kapi_sim.instrument.mixed_types import ARGUMENT_TYPES, argument_types
 from kapi_sim.instrument.rewriter import Rewriter
 from kapi_sim.items.convergence import Converging, DialectIntrinsic, is_algorithm, is_convergent
 from kapi_sim.language.attributes import (
@@ -267,7 +267,7 @@ class _Compilation:
             **{name: CellType(function) for name, function in OF_COMPLEX.items()},
             "_kapi_ring": CellType(checked_ring if self._is_checked else wrapped_ring),
             "_kapi_inner": CellType(inner_ring if self._is_checked else wrapped_ring),
-            GIVEN: CellType(types_given),
+            ARGUMENT_TYPES: CellType(argument_types),
             **rewriter.cells,
         }
         return self._made(function, _build(function, body, injected), is_generator)

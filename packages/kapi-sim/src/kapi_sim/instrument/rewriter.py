@@ -13,8 +13,8 @@ import numpy as np
 from kapi_sim.checks.calls import DEVICE
 from kapi_sim.errors import KernelProblem
 from kapi_sim.instrument.arithmetic_rewriter import ArithmeticRewriter, names_of_truths
-from kapi_sim.instrument.loose_variables import LooseVariables
-from kapi_sim.instrument.meeting_types import MEETS
+from kapi_sim.instrument.join_points import JoinPoints
+from kapi_sim.instrument.mixed_types import CHECK_JOIN
 from kapi_sim.instrument.statements import ITERATION, counted_loop, holds_convergent_call, mark_lines, numbered_loop
 from kapi_sim.instrument.wait_loops import (
     Callee,
@@ -24,7 +24,6 @@ from kapi_sim.instrument.wait_loops import (
     private_names,
     waiting_of,
 )
-from kapi_sim.instrument.watched_places import choices_in, watch_meetings
 from kapi_sim.items.convergence import (
     ALGORITHM,
     Converging,
@@ -156,12 +155,11 @@ class Rewriter(ArithmeticRewriter):
             # Who runs a kernel gives it the work-item.
             self.has_changed = True
             (arguments.posonlyargs or arguments.args).insert(0, ast.arg(ADDED_ITEM))
-        choices = choices_in(tree)
-        loose = LooseVariables(tree) if self._is_checked and self._callees.dialect.is_strict else None
+        joins = JoinPoints(tree) if self._is_checked and self._callees.dialect.is_strict else None
         tree.body = [statement for old in tree.body for statement in self._statements(old)]
-        if loose is not None and watch_meetings(tree, choices, loose, self._is_kernel):
+        if joins is not None and joins.instrument(tree, self._is_kernel):
             self.has_changed = True
-            self.cells[MEETS] = CellType()
+            self.cells[CHECK_JOIN] = CellType()
         if self._marks_lines:
             self.has_changed = True
             self.cells["_kapi_line"] = CellType()

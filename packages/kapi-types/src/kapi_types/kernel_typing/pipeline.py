@@ -24,7 +24,7 @@ from kapi_types.kernel_typing.passes.bytecode import TranslateKernel
 from kapi_types.kernel_typing.passes.constant_arguments import FindConstantArguments
 from kapi_types.kernel_typing.passes.inference import InferTypes
 from kapi_types.kernel_typing.passes.local_functions import InlineLocalFunctions
-from kapi_types.kernel_typing.passes.meeting_types import FindMixedTypes
+from kapi_types.kernel_typing.passes.mixed_types import FindMixedTypes
 from kapi_types.kernel_typing.passes.names import CheckNames
 from kapi_types.kernel_typing.passes.outside_constants import FoldOutsideConstants
 from kapi_types.kernel_typing.passes.raises import SettleRaises
@@ -78,7 +78,7 @@ class KernelCompiler(CompilerBase):
         passes.add_pass(CheckAssignments, "variables that may have no value")
         passes.add_pass(FindConstantArguments, "arguments that must be constants")
         passes.add_pass(InferTypes, "types, weak and strong")
-        passes.add_pass(FindMixedTypes, "types that meet")
+        passes.add_pass(FindMixedTypes, "mixed types")
         passes.add_pass(PreLowerStripPhis, "phi nodes to assignments")
         self.add_lowering(passes)
         passes.finalize()

@@ -1,21 +1,22 @@
-"""Which numbers a kernel's variables always hold, known from its source: constants, and what is made of them."""
+"""Constant propagation: the values that variables of a kernel always hold, and their definitions."""
 
 from __future__ import annotations
 
 import operator
+from types import ModuleType
 from typing import Any
 
 from kapi_types._numba_compat import ir
 from kapi_types.kernel_typing.rules.operators import BINARY, IN_PLACE, UNARY
 
-__all__ = ["constant_of", "definitions_of", "is_negative_literal", "made_of", "members_of"]
+__all__ = ["constant_of", "definitions_of", "is_negative_literal", "known_value", "made_of", "members_of"]
 
-_DEEP = 6  # operations; each looks at two
-_FAR = 64  # bits by which a power or a shift may take a number beyond those of an integer
+_MAX_DEPTH = 6  # operations; each has two operands
+_MAX_EXPONENT = 64  # bits that a power or a shift may add
 
 
 def definitions_of(func_ir: Any) -> dict[str, Any]:
-    """What each variable is assigned, for those assigned once."""
+    """The value assigned to each variable that is assigned once."""
     found: dict[str, Any] = {}
     for block in func_ir.blocks.values():
         for statement in block.find_insts(ir.Assign):
@@ -25,31 +26,31 @@ def definitions_of(func_ir: Any) -> dict[str, Any]:
 
 
 def made_of(definitions: dict[str, Any], variable: Any) -> Any:
-    """What makes the value of a variable, or of the one that it is a copy of; None where that is not known."""
-    value = definitions.get(getattr(variable, "name", ""))
+    """The definition of a variable, or of the one that it is a copy of; None if that is not known."""
+    value = definitions.get(variable if isinstance(variable, str) else getattr(variable, "name", ""))
     while isinstance(value, ir.Var):
         value = definitions.get(value.name)
     return value
 
 
-def constant_of(definitions: dict[str, Any], variable: Any, depth: int = _DEEP) -> int | None:
+def constant_of(definitions: dict[str, Any], variable: Any, depth: int = _MAX_DEPTH) -> int | None:
     """The Python int that a variable always holds, or that a constant is; None of anything else.
 
     Parameters
     ----------
     definitions : dict
-        What each variable is assigned, for those assigned once.
+        The value assigned to each variable that is assigned once.
     variable : numba.core.ir.Var or numba.core.ir.Const
         The variable.
     depth : int
-        How many operations on constants are worked out one after the other.
+        How many operations on constants are folded one after the other.
     """
-    value = variable.value if isinstance(variable, ir.Const) else _known(definitions, variable, depth)
+    value = variable.value if isinstance(variable, ir.Const) else known_value(definitions, variable, depth)
     return value if type(value) is int else None
 
 
-def _known(definitions: dict[str, Any], variable: Any, depth: int = _DEEP) -> Any:
-    """The value that a variable always holds, or None: a constant, or what Python's operators make of constants."""
+def known_value(definitions: dict[str, Any], variable: Any, depth: int = _MAX_DEPTH) -> Any:
+    """The value that a variable always holds, a constant or the result of operators on constants; else None."""
     value = made_of(definitions, variable)
     if isinstance(value, (ir.Const, ir.Global, ir.FreeVar)):
         return value.value
@@ -60,23 +61,28 @@ def _known(definitions: dict[str, Any], variable: Any, depth: int = _DEEP) -> An
         index = value.index if op == "static_getitem" else constant_of(definitions, value.index)
         return _member(definitions, value.value, index)
     if op == "exhaust_iter":
-        return _known(definitions, value.value)
+        return known_value(definitions, value.value)
     if op in ("unary", "binop", "inplace_binop") and depth:
         operands = (value.value,) if op == "unary" else (value.lhs, value.rhs)
-        return _worked_out(value.fn, *(constant_of(definitions, each, depth - 1) for each in operands))
+        return _folded(value.fn, *(known_value(definitions, each, depth - 1) for each in operands))
+    if op == "call" and depth and not value.kws and value.vararg is None:
+        function = known_value(definitions, value.func)
+        if getattr(function, "__module__", "") == "math":
+            return _folded(function, *(known_value(definitions, each, depth - 1) for each in value.args))
     return None
 
 
-def _worked_out(function: Any, *numbers: int | None) -> Any:
-    """What an operator gives, or None if a number is not known, or the result too far from 64 bits."""
+def _folded(function: Any, *numbers: Any) -> Any:
+    """The result of an operator or function of `math`; None if a number is not known, or it is far beyond 64 bits."""
     operation = IN_PLACE.get(function, function)
-    if None in numbers or operation not in (BINARY if len(numbers) == 2 else UNARY):
-        return None
-    if operation in (operator.pow, operator.lshift) and not 0 <= numbers[1] <= _FAR:  # type: ignore[operator]  # no None
+    is_known = operation in (BINARY if len(numbers) == 2 else UNARY) or operation.__module__ == "math"
+    if not is_known or not all(type(each) in (int, float, complex) for each in numbers):
         return None
     try:
+        if operation in (operator.pow, operator.lshift) and not 0 <= numbers[1] <= _MAX_EXPONENT:
+            return None
         return operation(*numbers)
-    except (ArithmeticError, ValueError):
+    except (ArithmeticError, TypeError, ValueError):
         return None
 
 
@@ -88,24 +94,26 @@ def members_of(definitions: dict[str, Any], variable: Any) -> list[Any]:
         return list(made.items)
     if op == "exhaust_iter":
         return members_of(definitions, made.value)
-    if op == "call" and hasattr(_known(definitions, made.func), "_fields"):
+    if op == "call" and hasattr(known_value(definitions, made.func), "_fields"):
         return list(made.args) if not made.kws and made.vararg is None else []
-    container = _known(definitions, variable)
+    container = known_value(definitions, variable)
     return [ir.Const(each, variable.loc) for each in container] if isinstance(container, tuple) else []
 
 
-def _member(definitions: dict[str, Any], container: Any, place: Any) -> Any:
-    """The value of a tuple's member, by its position or by its name; None if it is not known."""
-    if isinstance(place, str):
+def _member(definitions: dict[str, Any], container: Any, index: Any) -> Any:
+    """The value of a tuple's or a module's member, by its position or by its name; None if it is not known."""
+    if isinstance(index, str):
         made = made_of(definitions, container)
-        owner = _known(definitions, made.func if getattr(made, "op", None) == "call" else container)
+        owner = known_value(definitions, made.func if getattr(made, "op", None) == "call" else container)
+        if isinstance(owner, ModuleType):
+            return getattr(owner, index, None)
         fields = getattr(owner, "_fields", ())
-        place = fields.index(place) if place in fields else None
+        index = fields.index(index) if index in fields else None
     members = members_of(definitions, container)
-    if type(place) is not int or not -len(members) <= place < len(members):
+    if type(index) is not int or not -len(members) <= index < len(members):
         return None
-    member = members[place]
-    return member.value if isinstance(member, ir.Const) else _known(definitions, member)
+    member = members[index]
+    return member.value if isinstance(member, ir.Const) else known_value(definitions, member)
 
 
 def is_negative_literal(func_ir: Any, variable: Any) -> bool:
