@@ -22,7 +22,8 @@ from kapi_runtime.build import fingerprint
 from kapi_runtime.cache import entries as cache_entries
 from kapi_runtime.cache import folder as cache_folder
 from kapi_sim.testing.reports import raises
-from kapi_spirv import compiler, read_module, write_module
+from kapi_spirv import read_module, write_module
+from kapi_spirv.compiler import COMPILER
 
 
 def source(name="kernel", factor="2", unused="0"):
@@ -60,13 +61,13 @@ def folder(tmp_path, monkeypatch):
 def compiled(monkeypatch):
     """The names of the kernels that were compiled."""
     names = []
-    real = compiler.compile_kernel
+    real = COMPILER.compile_kernel
 
     def counting(function, *args, **options):
         names.append(function.__name__)
         return real(function, *args, **options)
 
-    monkeypatch.setattr(compiler, "compile_kernel", counting)
+    monkeypatch.setattr(COMPILER, "compile_kernel", counting)
     return names
 
 
@@ -291,8 +292,8 @@ def test_module_that_the_driver_refuses_is_compiled_anew(folder, compiled):
 
 
 def test_kernel_that_the_driver_refuses_is_compiled_once(folder, compiled, monkeypatch):
-    real = compiler.compile_kernel
-    monkeypatch.setattr(compiler, "compile_kernel", lambda *args, **options: broken(real(*args, **options)))
+    real = COMPILER.compile_kernel
+    monkeypatch.setattr(COMPILER, "compile_kernel", lambda *args, **options: broken(real(*args, **options)))
     for _ in range(2):
         with raises(kapi.DriverError, "build-refused", words=False):
             run(source())

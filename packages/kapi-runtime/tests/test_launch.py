@@ -224,7 +224,7 @@ def test_views_are_written_through(view):
 
 
 def test_equal_types_are_compiled_once(monkeypatch):
-    from kapi_spirv import compiler
+    from kapi_spirv.compiler import COMPILER
 
     compiled = []
 
@@ -232,8 +232,8 @@ def test_equal_types_are_compiled_once(monkeypatch):
         compiled.append(signature)
         return real(function, signature, **options)
 
-    real = compiler.compile_kernel
-    monkeypatch.setattr(compiler, "compile_kernel", counting)
+    real = COMPILER.compile_kernel
+    monkeypatch.setattr(COMPILER, "compile_kernel", counting)
 
     @kapi.kernel
     def touch(item: kapi.Item, target, value):

@@ -14,7 +14,7 @@ import pytest
 
 import kapi_runtime as kapi
 from kapi_runtime.sycl.queues import keep_alive
-from kapi_spirv import compiler
+from kapi_spirv.compiler import COMPILER
 
 THREADS = 16
 
@@ -92,13 +92,13 @@ def test_threads_launch_kernels_of_their_own_on_queues_of_their_own():
 
 def test_storm_of_first_launches_compiles_once(monkeypatch):
     compiled = []
-    real = compiler.compile_kernel
+    real = COMPILER.compile_kernel
 
     def counting(function, *args, **options):
         compiled.append(function.__name__)
         return real(function, *args, **options)
 
-    monkeypatch.setattr(compiler, "compile_kernel", counting)
+    monkeypatch.setattr(COMPILER, "compile_kernel", counting)
 
     @kapi.kernel
     def fresh(item: kapi.Item, a):

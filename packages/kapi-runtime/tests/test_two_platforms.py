@@ -10,7 +10,7 @@ import pytest
 
 import kapi_runtime as kapi
 from kapi_runtime.platform import installed
-from kapi_runtime.platform.entry import PlatformEntry
+from kapi_runtime.platform.entry import PlatformEntry, installed_entry_points
 from kapi_sim.language.array_memory import ArrayFields
 from kapi_sim.testing.reports import raises
 
@@ -53,8 +53,10 @@ def pretended(monkeypatch, tmp_path):
     monkeypatch.setattr(importlib.import_module("pretended_platform"), "ENTRY", PRETENDED)
     monkeypatch.setitem(installed._made, "pretended", Pretended())
     installed.known_platforms.cache_clear()
+    installed_entry_points.cache_clear()
     yield
     installed.known_platforms.cache_clear()
+    installed_entry_points.cache_clear()
     sys.modules.pop("pretended_platform")
 
 

@@ -28,7 +28,7 @@ from kapi_sim.language.launchables.launchable import Launchable
 
 __all__ = ["NoFingerprintError", "compiler_fingerprint", "fingerprint"]
 
-_COMPILER = ("kapi_sim", "kapi_types", "kapi_lowering")  # and those of the platform
+_COMPILER = ("kapi_sim", "kapi_types", "kapi_lowering")  # and the target's
 _VERSIONED = ("numba", "llvmlite", "numpy")
 _LARGEST_ARRAY = 1 << 20  # bytes
 
@@ -79,16 +79,16 @@ def fingerprint(function: types.FunctionType, *more: str, has_source_locations: 
 
 
 @lru_cache(maxsize=8)
-def compiler_fingerprint(compilers: tuple[str, ...]) -> str:
+def compiler_fingerprint(target_package: str) -> str:
     """Return a digest of what compiles: Python, the sources of the compiler, and the versions of what it needs.
 
     Parameters
     ----------
-    compilers : tuple of str
-        Packages of the platform's own, `Platform.compilers`.
+    target_package : str
+        The package of the target.
     """
     digest = hashlib.sha256(f"{sys.implementation.cache_tag} {sys.version_info}".encode())
-    for package in (*_COMPILER, *compilers):
+    for package in (*_COMPILER, target_package):
         try:
             for source in sorted(_sources(_folder(package))):
                 digest.update(source.encode())

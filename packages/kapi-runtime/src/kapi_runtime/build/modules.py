@@ -18,6 +18,7 @@ from kapi_runtime import cache
 from kapi_runtime.build.fingerprint import NoFingerprintError, compiler_fingerprint, fingerprint
 from kapi_runtime.build.uninterrupted import run_uninterrupted
 from kapi_runtime.platform.interface import Platform
+from kapi_runtime.platform.targets import package_of
 from kapi_sim import DtypeError, MixedTypesWarning, NdRange, Range
 from kapi_sim.errors import code_of, message_of
 from kapi_sim.forks import reinit_after_fork
@@ -127,7 +128,7 @@ class Modules:
         try:
             digest = fingerprint(
                 self._function,
-                compiler_fingerprint(platform.compilers),
+                compiler_fingerprint(package_of(platform.target)),
                 json.dumps([type(space).__name__, space.ndim, _plain(arguments.key)]),
                 repr(self._options),
                 repr(target),

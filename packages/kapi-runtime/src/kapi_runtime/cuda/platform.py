@@ -49,8 +49,7 @@ from kapi_sim.language.array_memory import ArrayFields
 from kapi_sim.short_repr import short_repr
 
 if TYPE_CHECKING:
-    from kapi_lowering import KernelModule, Target
-    from kapi_sim.language import KernelOptions
+    from kapi_lowering import KernelModule
 
 __all__ = ["CudaPlatform"]
 
@@ -59,9 +58,9 @@ class CudaPlatform(Platform):
     """GPUs of NVIDIA's; arrays carry no queue, and a launch follows the stream that their library uses at present."""
 
     name = "cuda"
-    compilers = ("kapi_ptx",)
+    target = "ptx"
     module_suffix = "ptx"
-    packages = ("kapi-ptx", "cuda-bindings", "nvidia-nvvm", "cupy-cuda13x", "torch", "numba-cuda")
+    packages = ("cuda-bindings", "nvidia-nvvm", "cupy-cuda13x", "torch", "numba-cuda")
 
     # -- arrays
 
@@ -153,25 +152,6 @@ class CudaPlatform(Platform):
 
     def launch_target(self, device: Any, is_small: bool, reads_apart: bool) -> kapi_ptx.PtxTarget:
         return dataclasses.replace(self.target_of(device), is_small=is_small, reads_apart=reads_apart)
-
-    def compile(
-        self, function: Callable[..., Any], signature: tuple[Any, ...], target: Target, options: KernelOptions
-    ) -> KernelModule:
-        assert isinstance(target, kapi_ptx.PtxTarget)
-        return kapi_ptx.compile_kernel(function, signature, target=target, options=options)
-
-    def compile_function(
-        self, function: Callable[..., Any], signature: Any, device_function: bool, target: Target, **options: Any
-    ) -> tuple[bytes, Any]:
-        assert isinstance(target, kapi_ptx.PtxTarget)
-        return kapi_ptx.compile_ptx(function, signature, device_function, target=target, **options)
-
-    def write_module(self, module: KernelModule, key: str) -> bytes:
-        assert isinstance(module, kapi_ptx.PtxModule)
-        return kapi_ptx.write_module(module, key)
-
-    def read_module(self, data: bytes, key: str) -> KernelModule:
-        return kapi_ptx.read_module(data, key)
 
     def built(self, module: KernelModule, queue: Any) -> CudaKernel:
         if not isinstance(module, kapi_ptx.PtxModule):

@@ -10,6 +10,7 @@ from typing import Any
 
 from kapi_runtime.host.devices import devices, missing_device_error
 from kapi_runtime.platform import installed
+from kapi_runtime.platform.targets import distribution_of
 
 __all__ = ["Diagnosis", "detect", "diagnose", "doctor"]
 
@@ -68,7 +69,11 @@ def diagnose() -> Diagnosis:
     """
     there = installed.platforms()
     found = [each.findings() for each in there]
-    ours = [*_PACKAGES, *(name for each in there for name in each.packages), *_LIBRARIES]
+    ours = [
+        *_PACKAGES,
+        *(name for each in there for name in (distribution_of(each.target), *each.packages)),
+        *_LIBRARIES,
+    ]
     return Diagnosis(
         devices=tuple(device for each in found for device in each.devices),
         left_out=tuple(reason for each in found for reason in each.left_out),

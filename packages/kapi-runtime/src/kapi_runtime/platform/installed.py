@@ -7,7 +7,6 @@ platform that is missing is named then, with what installs it.
 from __future__ import annotations
 
 import importlib
-import importlib.metadata
 import importlib.util
 import re
 import threading
@@ -17,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from kapi_runtime.platform.entry import PlatformEntry
+from kapi_runtime.platform.entry import PlatformEntry, installed_entry_points
 from kapi_runtime.platform.interface import Platform
 from kapi_runtime.platform.placement_errors import placement_error
 from kapi_sim.errors import DeviceNotFoundError, DriverError
@@ -57,7 +56,7 @@ def known_platforms() -> tuple[PlatformEntry, ...]:
         file.parent.name for folder in folders for file in folder.glob("*/entry.py") if file.parent.name != "platform"
     )
     found = [importlib.import_module(f"{package}.{name}.entry").ENTRY for name in own]
-    found += [each.load() for each in importlib.metadata.entry_points(group=_GROUP)]
+    found += [each.load() for each in installed_entry_points() if each.group == _GROUP]
     return tuple(sorted(found, key=lambda each: (each.rank, each.name)))
 
 

@@ -52,11 +52,10 @@ from kapi_sim.language.usm_protocol import is_usm_array
 from kapi_types.usm.structures import array_fields, structure_fields
 
 if TYPE_CHECKING:
-    from kapi_lowering import KernelModule, Target
+    from kapi_lowering import KernelModule
     from kapi_runtime.sycl.programs.foreign import ForeignKernel
     from kapi_runtime.sycl.programs.program import DeviceKernel
     from kapi_sim import LocalAccessor
-    from kapi_sim.language import KernelOptions
     from kapi_spirv import SpirvTarget
 
 __all__ = ["SyclPlatform"]
@@ -86,9 +85,9 @@ class SyclPlatform(Platform):
     """Devices with unified shared memory, which dpctl and dpnp know; arrays carry a queue."""
 
     name = "sycl"
-    compilers = ("kapi_spirv",)
+    target = "spirv"
     module_suffix = "spirv"
-    packages = ("kapi-spirv", "dpctl", "dpnp", "intel-sycl-rt", "intel-opencl-rt")
+    packages = ("dpctl", "dpnp", "intel-sycl-rt", "intel-opencl-rt")
 
     # -- arrays
 
@@ -172,33 +171,6 @@ class SyclPlatform(Platform):
 
     def launch_target(self, device: Any, is_small: bool, reads_apart: bool) -> SpirvTarget:
         return dataclasses.replace(self.target_of(device), is_small=is_small, reads_apart=reads_apart)
-
-    def compile(
-        self, function: Callable[..., Any], signature: tuple[Any, ...], target: Target, options: KernelOptions
-    ) -> KernelModule:
-        import kapi_spirv
-
-        assert isinstance(target, kapi_spirv.SpirvTarget)
-        return kapi_spirv.compile_kernel(function, signature, target=target, options=options)
-
-    def compile_function(
-        self, function: Callable[..., Any], signature: Any, device_function: bool, target: Target, **options: Any
-    ) -> tuple[bytes, Any]:
-        import kapi_spirv
-
-        assert isinstance(target, kapi_spirv.SpirvTarget)
-        return kapi_spirv.compile_spirv(function, signature, device_function, target=target, **options)
-
-    def write_module(self, module: KernelModule, key: str) -> bytes:
-        import kapi_spirv
-
-        assert isinstance(module, kapi_spirv.SpirvModule)
-        return kapi_spirv.write_module(module, key)
-
-    def read_module(self, data: bytes, key: str) -> KernelModule:
-        import kapi_spirv
-
-        return kapi_spirv.read_module(data, key)
 
     def built(self, module: KernelModule, queue: Any) -> DeviceKernel:
         from kapi_runtime.sycl.programs.program import device_kernel

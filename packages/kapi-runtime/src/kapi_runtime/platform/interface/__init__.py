@@ -56,16 +56,15 @@ class Platform(ArrayReader, DeviceManager, ProgramBuilder, Launcher, Profiler, M
     ----------
     name : str
         What ``kapi_runtime`` calls it, such as "sycl" or "cuda"; also the name of its sub-package.
-    compilers : tuple of str
-        Packages whose sources decide what `compile` makes, for the key of the disk cache.
+    target : str
+        Name of the target that its kernels are compiled for: an entry point of the group ``kapi.targets``.
     module_suffix : str
         What the names of its files in the disk cache end in, one of `kapi_runtime.cache.folder.SUFFIXES`.
     packages : tuple of str
-        Distributions whose versions ``python -m kapi_runtime`` shows.
+        Distributions whose versions ``python -m kapi_runtime`` shows, after that of the target.
     """
 
     name: str
-    compilers: tuple[str, ...]
     module_suffix: str = "module"
     packages: tuple[str, ...]
 

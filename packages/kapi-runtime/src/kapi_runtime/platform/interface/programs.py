@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
+from kapi_runtime.platform.targets import compiler_of
+
 if TYPE_CHECKING:
     from kapi_lowering import KernelModule, Target
     from kapi_sim.language import KernelOptions
@@ -125,6 +127,8 @@ class KernelInformation:
 class ProgramBuilder(ABC):
     """Compiles kernels and gives them to the driver."""
 
+    target: str
+
     @abstractmethod
     def target_of(self, device: Any) -> Target:
         """Return what to compile for; equal for devices of equal abilities, so that they share what is compiled."""
@@ -143,7 +147,6 @@ class ProgramBuilder(ABC):
         """
         return self.target_of(device)
 
-    @abstractmethod
     def compile(
         self, function: Callable[..., Any], signature: tuple[Any, ...], target: Target, options: KernelOptions
     ) -> KernelModule:
@@ -165,8 +168,11 @@ class ProgramBuilder(ABC):
         KernelCompilationError
             If it cannot be compiled.
         """
+        module: KernelModule = compiler_of(self.target).compile_kernel(
+            function, signature, target=target, options=options
+        )
+        return module
 
-    @abstractmethod
     def compile_function(
         self, function: Callable[..., Any], signature: Any, device_function: bool, target: Target, **options: Any
     ) -> tuple[bytes, Any]:
@@ -190,14 +196,16 @@ class ProgramBuilder(ABC):
         KernelCompilationError
             If it cannot be compiled.
         """
+        return compiler_of(self.target).compile_code(function, signature, device_function, target=target, **options)
 
-    @abstractmethod
     def write_module(self, module: KernelModule, key: str) -> bytes:
         """Return the bytes of a file of the disk cache; ModuleFileError if the module cannot be kept."""
+        return compiler_of(self.target).write_module(module, key)
 
-    @abstractmethod
     def read_module(self, data: bytes, key: str) -> KernelModule:
         """Return the module of such a file; ModuleFileError for any other bytes, which are never run."""
+        module: KernelModule = compiler_of(self.target).read_module(data, key)
+        return module
 
     @abstractmethod
     def built(self, module: KernelModule, queue: Any) -> BuiltKernel:
