@@ -26,9 +26,9 @@ from kapi_types.kernel_typing import (
     describe_problems,
     float_introductions,
     kernel_flags,
-    problems_as_told,
     problems_of_form,
     problems_of_source,
+    reported_problems,
     typed_ir_text,
     written_arrays,
 )
@@ -143,7 +143,7 @@ def lower_function(
         except KernelCompilationError:
             raise
         except ProblemsFound as found:
-            raise ProblemsFound(problems_as_told(python_function, found.problems)) from found.__cause__
+            raise ProblemsFound(reported_problems(python_function, found.problems)) from found.__cause__
         except Exception as error:
             if isinstance(error.__context__, ProblemsFound):  # raised in lowering, and wrapped by Numba
                 raise error.__context__ from error

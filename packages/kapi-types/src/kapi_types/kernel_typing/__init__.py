@@ -13,7 +13,7 @@ from kapi_types.kernel_typing.problems.problems import (
     first_words,
     spell_type,
 )
-from kapi_types.kernel_typing.problems.source_problems import problems_as_told, problems_of_form, problems_of_source
+from kapi_types.kernel_typing.problems.source_problems import problems_of_form, problems_of_source, reported_problems
 from kapi_types.kernel_typing.results.annotation import typed_ir_text
 from kapi_types.kernel_typing.results.float_widths import float_introductions
 from kapi_types.kernel_typing.results.results import return_type
@@ -34,7 +34,7 @@ __all__ = [
     "kernel_flags",
     "numba_integers",
     "numba_loop",
-    "problems_as_told",
+    "reported_problems",
     "problems_of_form",
     "problems_of_source",
     "return_type",

@@ -47,12 +47,12 @@ class Call(NamedTuple):
 
 
 def problem_with(
-    call: Call, code: str, name: str, requirement: str, given: types.Type, way_out: str = ""
+    call: Call, code: str, name: str, requirement: str, given: types.Type, remedy: str = ""
 ) -> KernelTypeProblem:
     """The problem that the argument `name` must be something else than it is."""
     subject = f"{name} of {call.row.key}()"
     return KernelTypeProblem(
-        code, f"{subject} must be {requirement}, got {spell_type(given)}{way_out and '; ' + way_out}"
+        code, f"{subject} must be {requirement}, got {spell_type(given)}{remedy and '; ' + remedy}"
     )
 
 
@@ -198,9 +198,9 @@ def _array_of_element(call: Call, name: str, given: types.Type) -> types.Type:
 
 
 def _shape(call: Call, name: str, given: types.Type) -> types.Type:
-    way_out = "write literals, or globals that are integers"
+    remedy = "write literals, or globals that are integers"
     if not isinstance(given, ConstantType):
-        raise problem_with(call, "shape-unknown", name, "known when the kernel is compiled", given, way_out)
+        raise problem_with(call, "shape-unknown", name, "known when the kernel is compiled", given, remedy)
     extents = given.value if isinstance(given.value, tuple) else (given.value,)
     if 1 <= len(extents) <= MAX_RANK and all(type(each) is int and each >= 1 for each in extents):
         return given

@@ -20,7 +20,7 @@ __all__ = [
     "bit_length",
     "round_float",
     "round_weak_float",
-    "round_whole",
+    "round_integer",
 ]
 
 
@@ -328,7 +328,7 @@ def smaller(x, y):
     return x if x <= y else y
 
 
-def whole_sign(x):
+def integer_sign(x):
     """-1, 0 or 1."""
     if x > 0:
         return 1
@@ -337,19 +337,19 @@ def whole_sign(x):
     return x
 
 
-def whole_reciprocal(x):
+def integer_reciprocal(x):
     """1 / x, cut off: 0 but for 1 and -1; of 0 it is a division by zero like others."""
     if x == 0:
         return 1 // x
     return x if x == 1 or x == -1 else 0
 
 
-def whole_clip(x, low, high):
+def integer_clip(x, low, high):
     """`x` held between two bounds."""
     return smaller(larger(x, low), high)
 
 
-def whole_fmod(x, y):
+def integer_fmod(x, y):
     """Remainder with the sign of x."""
     remainder = x % y
     return remainder - y if remainder != 0 and (x < 0) != (y < 0) else remainder
@@ -421,7 +421,7 @@ def bit_length(x):
     return count
 
 
-def round_whole(x, ndigits):
+def round_integer(x, ndigits):
     """To a multiple of a power of ten if there are fewer than no digits, else the same."""
     digits = -max(ndigits, -20)  # which 64 bits may have
     quotient, last, has_rest = x, x - x, False
@@ -527,8 +527,8 @@ INTEGERS = {
     function.__name__: function
     for function in (gcd, lcm, gcd_of_ints, lcm_of_ints, isqrt, factorial, comb, perm, bitwise_count)
 } | {
-    "maximum": larger, "fmax": larger, "minimum": smaller, "fmin": smaller, "clip": whole_clip, "sign": whole_sign,
-    "reciprocal": whole_reciprocal, "fmod": whole_fmod,
+    "maximum": larger, "fmax": larger, "minimum": smaller, "fmin": smaller, "clip": integer_clip, "sign": integer_sign,
+    "reciprocal": integer_reciprocal, "fmod": integer_fmod,
     "isfinite": always, "isnan": never, "isinf": never,
 }  # fmt: skip
 """Functions of integers and bools."""

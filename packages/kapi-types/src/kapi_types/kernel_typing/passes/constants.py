@@ -30,14 +30,14 @@ def constant_problems(state: Any) -> list[KernelProblem]:
         A compilation after type inference.
     """
     definitions = definitions_of(state.func_ir)
-    problems: list[KernelProblem] = [*_taken_apart(state), *_chosen_out_of_range(definitions, state)]
+    problems: list[KernelProblem] = [*_unpacked_unequally(state), *_chosen_out_of_range(definitions, state)]
     for expression, signature in state.calltypes.items():
         if signature is None:
             continue
         kind = getattr(expression, "op", None)
         if kind in ("binop", "inplace_binop"):
             problems += _operands_out_of_range(definitions, expression, signature)
-            problems += _wide_beside_signed(definitions, expression, signature)
+            problems += _wide_with_signed(definitions, expression, signature)
         elif kind == "unary":
             problems += _wide_alone(expression, signature)
         elif kind == "call" and isinstance(signature.recvr, KernelApiType):
@@ -100,7 +100,7 @@ def _unfit_wide(statement: Any, value: int | None) -> KernelProblem:
     return problem_at(statement.loc, "number-unfit", text)
 
 
-def _wide_beside_signed(definitions: dict[str, Any], expression: Any, signature: Any) -> Iterator[KernelProblem]:
+def _wide_with_signed(definitions: dict[str, Any], expression: Any, signature: Any) -> Iterator[KernelProblem]:
     """`i + 2**63`: weak integers have 64 bits with a sign."""
     if signature.return_type != wide_int:
         return
@@ -357,7 +357,7 @@ def _members_that_do_not_fit(
             yield problem_at(expression.loc, "number-unfit", text)
 
 
-def _taken_apart(state: Any) -> Iterator[KernelProblem]:
+def _unpacked_unequally(state: Any) -> Iterator[KernelProblem]:
     """Assignments to several names of what is no tuple."""
     for block in state.func_ir.blocks.values():
         for expression in block.find_exprs(op="exhaust_iter"):

@@ -117,9 +117,9 @@ def _take_out_asserts(func_ir: Any) -> None:
         if position is None:
             continue
         branches = [block for block in blocks.values() if key in block.terminator.get_targets()]
-        if position == 0 and branches and all(_other_way(block, key) is not None for block in branches):
+        if position == 0 and branches and all(_other_path(block, key) is not None for block in branches):
             for block in branches:
-                block.body[-1] = ir.Jump(_other_way(block, key), block.terminator.loc)
+                block.body[-1] = ir.Jump(_other_path(block, key), block.terminator.loc)
         else:
             # No condition leads there (`assert False`): the work-item ends where its author saw no way on.
             _return_at(blocks[key], position)
@@ -134,7 +134,7 @@ def _assert_position(block: Any) -> int | None:
     return None
 
 
-def _other_way(block: Any, key: Any) -> Any:
+def _other_path(block: Any, key: Any) -> Any:
     """Where a block's branch goes if not to `key`; None if it has no other way."""
     last = block.terminator
     if not isinstance(last, ir.Branch) or last.truebr == last.falsebr:

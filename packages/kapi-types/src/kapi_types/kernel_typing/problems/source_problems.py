@@ -13,7 +13,7 @@ from kapi_sim.language.source import parse_function
 from kapi_sim.language.syntax import PARAMETERS_OF_FUNCTION, PARAMETERS_OF_KERNEL, PATTERN_OF_MATCH, find_problems
 from kapi_types.kernel_typing.problems.problems import FORMAT_IN_TEXT, first_words, without_value
 
-__all__ = ["problems_as_told", "problems_of_form", "problems_of_source"]
+__all__ = ["reported_problems", "problems_of_form", "problems_of_source"]
 
 _OPCODES = {
     "IMPORT_NAME": Finding("import-in-kernel", "a kernel cannot import: move the import out of the kernel"),
@@ -114,7 +114,7 @@ def problems_of_source(function: FunctionType, error: Exception) -> list[KernelP
     return [problem, *(each for each in found if each.line != line)]
 
 
-def problems_as_told(function: FunctionType, problems: Sequence[KernelProblem]) -> list[KernelProblem]:
+def reported_problems(function: FunctionType, problems: Sequence[KernelProblem]) -> list[KernelProblem]:
     """The problems of a function, each line's in the words of the simulator where it has any.
 
     Parameters

@@ -57,14 +57,14 @@ class _WrittenFunction:
         """The places that are written to."""
         for statement in self._statements:
             if isinstance(statement, (ir.SetItem, ir.StaticSetItem)):
-                yield from self._places(statement.target)
+                yield from self._paths(statement.target)
             elif isinstance(statement, ir.SetAttr):
-                yield from self._places(statement.target)
+                yield from self._paths(statement.target)
             elif isinstance(statement, ir.Assign) and isinstance(statement.value, ir.Expr):
                 if statement.value.op == "call":
                     yield from self._written_in_call(statement.value)
                 elif statement.value.op in ("inplace_binop", "inplace_binop_scalar"):
-                    yield from self._places(statement.value.lhs)
+                    yield from self._paths(statement.value.lhs)
 
     def _follow(self) -> None:
         """Find what each variable may hold; assignments are gone through until none adds anything."""
@@ -88,7 +88,7 @@ class _WrittenFunction:
         if member is not None:
             return [self._within(*each, member) for each in self._held.get(value.value.name, ())]
         # A view, a tuple of several, a method: what is written there is written to each of them.
-        return [(place, False) for variable in value.list_vars() for place in self._places(variable)]
+        return [(path, False) for variable in value.list_vars() for path in self._paths(variable)]
 
     def _member(self, value: Any) -> int | None:
         """Which member of a tuple an expression takes, if that is known."""
@@ -102,12 +102,12 @@ class _WrittenFunction:
             return fields.index(value.attr) if value.attr in fields else None
         return value.index % len(container) if isinstance(value.index, int) else None
 
-    def _within(self, place: Place, is_all: bool, member: int) -> tuple[Place, bool]:
-        """A member of what is held of a place."""
-        return ((*place, member), True) if is_all else (place, False)
+    def _within(self, path: Place, is_all: bool, member: int) -> tuple[Place, bool]:
+        """The path of a member."""
+        return ((*path, member), True) if is_all else (path, False)
 
-    def _places(self, variable: Any) -> set[Place]:
-        return {place for place, _ in self._held.get(variable.name, ())} if isinstance(variable, ir.Var) else set()
+    def _paths(self, variable: Any) -> set[Place]:
+        return {path for path, _ in self._held.get(variable.name, ())} if isinstance(variable, ir.Var) else set()
 
     def _type(self, variable: Any) -> Any:
         return self._state.typemap.get(variable.name)
@@ -118,14 +118,14 @@ class _WrittenFunction:
             yield from self._written_in_function(function, call)
         elif isinstance(function, LanguageMethodType):
             if isinstance(function.this, AtomicRefType) and function.row.name != "load":
-                yield from self._places(call.func)
+                yield from self._paths(call.func)
                 yield from self._given(call)
         elif not isinstance(function, (types.Function, LanguageFunctionType, NamedTupleClassType)):
             yield from self._given(call)
 
     def _given(self, call: Any) -> Iterator[Place]:
         for each in (*call.args, *(value for _, value in call.kws)):
-            yield from self._places(each)
+            yield from self._paths(each)
 
     def _written_in_function(self, function: DeviceFunctionType, call: Any) -> Iterator[Place]:
         signature = self._state.calltypes.get(call)

@@ -13,8 +13,8 @@ from kapi_types.kernel_typing.library.number_functions import (
     bit_count,
     bit_length,
     round_float,
+    round_integer,
     round_weak_float,
-    round_whole,
 )
 from kapi_types.kernel_typing.library.parts import make_complex
 from kapi_types.kernel_typing.rules.promotion import (
@@ -274,7 +274,7 @@ class RoundType(types.Callable, types.Opaque):
 def _rounding(number: types.Type) -> Any:
     if isinstance(number, types.Float):
         return round_weak_float if is_weak(number) else round_float
-    return round_whole
+    return round_integer
 
 
 registry.register_global(round, RoundType())

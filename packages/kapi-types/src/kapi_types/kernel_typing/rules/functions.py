@@ -29,10 +29,10 @@ from kapi_types.kernel_typing.rules.promotion import (
     as_operand,
     as_strong,
     from_operand,
+    integer_type,
     is_real,
     is_scalar,
     resolve_loop,
-    whole_number,
 )
 from kapi_types.weak import is_weak, weak_bool, weak_int, wide_int
 
@@ -176,7 +176,7 @@ def _python_loop(row: Intrinsic, args: tuple[types.Type, ...]) -> Loop | None:
         if not floats or (isinstance(floats[0], (types.Integer, types.Boolean)) and row.returns == "weak int"):
             # Of numbers that weak ints cannot hold, divisors may be ones that they can, and roots are.
             is_exact = row.name in ("gcd", "lcm", "isqrt")
-            return Loop(tuple(whole_number(arg) if is_exact else weak_int for arg in args), weak_int)
+            return Loop(tuple(integer_type(arg) if is_exact else weak_int for arg in args), weak_int)
     is_complex = "complex" in words
     if not is_complex and not all(map(is_real, floats)):
         return None
@@ -184,7 +184,7 @@ def _python_loop(row: Intrinsic, args: tuple[types.Type, ...]) -> Loop | None:
     operand = complex_of(real) if is_complex else real
     part = operand.underlying_float if isinstance(operand, types.Complex) else operand
     # An exponent that a weak int cannot hold is a large one, and no negative one.
-    operands = tuple(whole_number(arg) if word == "integer" else operand for arg, word in zip(args, words, strict=True))
+    operands = tuple(integer_type(arg) if word == "integer" else operand for arg, word in zip(args, words, strict=True))
     result = {
         "argument float": part,
         "argument complex": complex_of(part),

@@ -13,7 +13,7 @@ from typing import Any
 from kapi_types._numba_compat import templates, types
 from kapi_types.arrays import ArrayType
 from kapi_types.kernel_typing.problems.problems import spell_type
-from kapi_types.kernel_typing.rules.promotion import is_scalar, whole_number
+from kapi_types.kernel_typing.rules.promotion import integer_type, is_scalar
 from kapi_types.weak import weak_bool, weak_int
 
 __all__ = [
@@ -154,7 +154,7 @@ class _Range(templates.AbstractTemplate):
         # Python's bools are ints, NumPy's are not.
         if not 1 <= len(args) <= 3 or kws or not all(isinstance(a, types.Integer) or a == weak_bool for a in args):
             return None
-        return templates.signature(RangeType(), *map(whole_number, args))
+        return templates.signature(RangeType(), *map(integer_type, args))
 
 
 @registry.register_attr
@@ -249,7 +249,7 @@ class _LengthOfRange(templates.AbstractTemplate):
 
 
 @registry.register_global(operator.getitem)
-class _PlaceInRange(templates.AbstractTemplate):
+class _ElementOfRange(templates.AbstractTemplate):
     key = operator.getitem
 
     def generic(self, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:

@@ -49,7 +49,7 @@ def numba_loop(function: Callable[..., Any], operands: Sequence[types.Type]) -> 
     operands : sequence of numba.types.Type
         The types of its operands.
     """
-    if not _are_whole(operands) or all(map(is_weak, operands)):
+    if not _are_integers(operands) or all(map(is_weak, operands)):
         return None
     are_bools = all(isinstance(each, types.Boolean) for each in operands)
     if len(operands) == 1:
@@ -65,7 +65,7 @@ def numba_loop(function: Callable[..., Any], operands: Sequence[types.Type]) -> 
 
 def numba_operands(operands: tuple[types.Type, ...]) -> tuple[types.Type, ...]:
     """The operands of a function of NumPy's: a Python integer among NumPy's integers has 64 bits of its own."""
-    return tuple(map(as_strong, operands)) if _are_whole(operands) and not all(map(is_weak, operands)) else operands
+    return tuple(map(as_strong, operands)) if _are_integers(operands) and not all(map(is_weak, operands)) else operands
 
 
 def numba_unified(first: types.Type, second: types.Type) -> types.Type | None:
@@ -74,7 +74,7 @@ def numba_unified(first: types.Type, second: types.Type) -> types.Type | None:
     return unify_scalars(first, second)
 
 
-def _are_whole(operands: Sequence[types.Type]) -> bool:
+def _are_integers(operands: Sequence[types.Type]) -> bool:
     return all(isinstance(each, (types.Integer, types.Boolean)) for each in operands)
 
 

@@ -40,7 +40,7 @@ __all__ = [
     "resolve_loop",
     "resolve_weak",
     "unify_scalars",
-    "whole_number",
+    "integer_type",
 ]
 
 _PYTHON_TYPE = {WeakInt: int, WideInt: int, WeakFloat: float, WeakComplex: complex, WeakBool: bool}
@@ -59,7 +59,7 @@ def is_scalar(type_: types.Type) -> bool:
     return isinstance(type_, (types.Number, types.Boolean)) and not isinstance(type_, types.Literal)
 
 
-def whole_number(type_: types.Type) -> types.Type:
+def integer_type(type_: types.Type) -> types.Type:
     """The type of 64 bits that holds an integer or a bool: a Python integer, or uint64 where this holds more."""
     return types.uint64 if type_ in (types.uint64, wide_int) else weak_int
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from kapi_types._numba_compat import templates, types
 from kapi_types.arrays import ArrayType
-from kapi_types.kernel_typing.rules.promotion import whole_number
+from kapi_types.kernel_typing.rules.promotion import integer_type
 from kapi_types.weak import weak_int
 
 __all__ = ["SliceType", "index_parts", "registry", "view_type"]
@@ -58,7 +58,7 @@ class _Slice(templates.AbstractTemplate):
             return None
         start, stop, step = (types.none, *args, types.none) if len(args) == 1 else (*args, types.none)[:3]
         given = [isinstance(arg, types.Integer) for arg in (start, stop, step)]
-        operands = [whole_number(arg) if isinstance(arg, types.Integer) else types.none for arg in args]
+        operands = [integer_type(arg) if isinstance(arg, types.Integer) else types.none for arg in args]
         return templates.signature(SliceType(*given), *operands)
 
 
@@ -73,7 +73,7 @@ class _Part(templates.AbstractTemplate):
 
 
 @registry.register_attr
-class _WholeArrays(templates.AttributeTemplate):
+class _ArrayAttributes(templates.AttributeTemplate):
     key = ArrayType
 
     def resolve_T(self, array: ArrayType) -> types.Type:
