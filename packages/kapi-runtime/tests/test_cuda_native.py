@@ -264,8 +264,8 @@ def test_layout_is_not_guessed(gpu, lib):
 
 def test_layout_of_a_class_that_keeps_something_elsewhere_is_unknown():
     probes = [array_of(4096), array_of(8192)]
-    assert cupy_arrays._place(probes, lambda probe, at: False) is None
-    assert cupy_arrays._place(probes, lambda probe, at: True) is None
+    assert cupy_arrays._offset(probes, lambda probe, at: False) is None
+    assert cupy_arrays._offset(probes, lambda probe, at: True) is None
 
 
 def test_plan_lets_native_code_look_at_its_arrays(gpu, arrays, monkeypatch, spied):
@@ -375,7 +375,7 @@ class Tensor(InMemory):
 def reading_tensors(gpu, monkeypatch):
     """The native reader of tensors like these, and the offsets of their addresses."""
     monkeypatch.setitem(sys.modules, "torch", None)
-    monkeypatch.setattr(torch_tensors, "_tells_the_truth", lambda *_: True)
+    monkeypatch.setattr(torch_tensors, "_is_truthful", lambda *_: True)
     layout = {"implementation_at": 16, "keys_at": 16, "gradient_at": 24}
     monkeypatch.setattr(torch_tensors, "learned_layout", lambda _: layout)
     functions = submission.native_functions()
@@ -449,7 +449,7 @@ def test_native_code_refuses_tensors_that_interlock(reading_tensors):
 
 
 def test_exchange_of_another_version_or_without_a_function_is_not_used(monkeypatch):
-    monkeypatch.setattr(torch_tensors, "_tells_the_truth", lambda *_: True)
+    monkeypatch.setattr(torch_tensors, "_is_truthful", lambda *_: True)
     monkeypatch.setitem(sys.modules, "torch", None)
     places = address_of(tensor_of_object), address_of(current_stream)
     for version, one, other, is_used in ((1, *places, True), (2, *places, False), (1, 0, 5, False), (1, 5, 0, False)):

@@ -31,7 +31,7 @@ def vendors(tmp_path, monkeypatch):
 @pytest.fixture
 def no_wheel(monkeypatch):
     """As if no wheel had brought a driver."""
-    monkeypatch.setattr(drivers, "_wheel_places", lambda: iter(["/nowhere/lib/libintelocl.so"]))
+    monkeypatch.setattr(drivers, "_wheel_paths", lambda: iter(["/nowhere/lib/libintelocl.so"]))
 
 
 @pytest.fixture

@@ -19,8 +19,8 @@ def prefix(tmp_path, monkeypatch):
     vendors.mkdir(parents=True)
     (vendors / "intel-cpu.icd").write_text(PLACEHOLDER)
     (tmp_path / "site").mkdir()
-    library = next(place for place in drivers._wheel_places() if Path(place).exists())
-    monkeypatch.setattr(drivers, "_wheel_places", lambda: iter([library]))
+    library = next(place for place in drivers._wheel_paths() if Path(place).exists())
+    monkeypatch.setattr(drivers, "_wheel_paths", lambda: iter([library]))
     monkeypatch.setattr(drivers, "SYSTEM_VENDORS", "/nowhere")
     monkeypatch.setattr(sys, "prefix", str(tmp_path))
     monkeypatch.setattr(environment.sysconfig, "get_path", lambda name: str(tmp_path / "site"))
@@ -73,13 +73,13 @@ def test_setup_is_undone_without_a_trace(prefix):
 
 
 def test_setup_without_a_driver_says_what_to_install(prefix, monkeypatch):
-    monkeypatch.setattr(drivers, "_wheel_places", lambda: iter(["/nowhere/libintelocl.so"]))
+    monkeypatch.setattr(drivers, "_wheel_paths", lambda: iter(["/nowhere/libintelocl.so"]))
     with raises(kapi.DriverError, "driver-absent"):
         environment.install()
 
 
 def test_setup_with_a_system_driver_has_nothing_to_do(prefix, monkeypatch, tmp_path):
-    library = next(drivers._wheel_places())
+    library = next(drivers._wheel_paths())
     (tmp_path / "intel.icd").write_text(library)
     monkeypatch.setattr(drivers, "SYSTEM_VENDORS", str(tmp_path))
     assert environment.install() == [f"nothing to do: the driver {library} is registered with the system"]

@@ -353,7 +353,7 @@ def test_record_of_failures_that_cannot_be_is_reported(monkeypatch):
 @pytest.mark.parametrize("name", ["/dev/zero", "/dev/stdin", "//host/share/a.py", "a.txt", "no\0name.py", ""])
 def test_no_line_is_read_of_what_is_no_source(name):
     """A module from a file names its source; a device has no end, and a share tells who asks."""
-    assert failures._place(Failure("ValueError", (), name, 1)) == f"{name}:1"
+    assert failures._source_location(Failure("ValueError", (), name, 1)) == f"{name}:1"
 
 
 def test_module_takes_tuples():

@@ -32,10 +32,10 @@ class NativeCompiler(CompilerBase):
         return [DefaultPassBuilder.define_nopython_pipeline(self.state)]
 
 
-def call_pointer(context: Any, builder: Any, place: Any, given: list[Any], result: Any, parameters: Any) -> Any:
+def call_pointer(context: Any, builder: Any, address: Any, given: list[Any], result: Any, parameters: Any) -> Any:
     """Call the C function at an address, of this type, and return its result."""
     kind = ir.FunctionType(context.get_value_type(result), [context.get_value_type(each) for each in parameters])
-    return builder.call(builder.inttoptr(place, kind.as_pointer()), given)
+    return builder.call(builder.inttoptr(address, kind.as_pointer()), given)
 
 
 def code_settings() -> dict[str, str]:

@@ -148,11 +148,11 @@ class Modules:
             _log(f"compiled for {target.name}; {where}", name, start)
         else:
             self._from_disk[id(module)] = key
-            self._tell_notes(module)
+            self._warn_of_notes(module)
             _log("found in the disk cache", name, start)
         return module
 
-    def _tell_notes(self, module: KernelModule) -> None:
+    def _warn_of_notes(self, module: KernelModule) -> None:
         """Warn as the compiler did, at the kernel's first line: since then, lines may have moved."""
         code = self._function.__code__
         for text in module.notes:

@@ -67,9 +67,9 @@ def packing_of(
     words = memoryview(buffer).cast("B").cast("Q")
     source.names["words"] = words
     arrays: list[tuple[int, ArrayFields, bool]] = []
-    places: list[int] = []
+    offsets: list[int] = []
     libraries: set[str] = set()
-    offsets = {each.name: module.layout.fields_of(each.name) for each in module.parameters}
+    packed_fields = {each.name: module.layout.fields_of(each.name) for each in module.parameters}
     for index, (parameter, value) in enumerate(zip(module.parameters, given, strict=True)):
         if parameter.kind == "array":
             read = _READ.get(library_of(value))
@@ -79,22 +79,22 @@ def packing_of(
             assert fields is not None  # it was launched with
             libraries.add(library_of(value))
             arrays.append((index, fields, parameter.is_written))
-            places.append(offsets[parameter.name][0].offset)
+            offsets.append(packed_fields[parameter.name][0].offset)
             if readers is None:
                 read(source, index, value, fields)
-                source.stores.append(f"words[{places[-1] // 8}] = p{index}")
+                source.stores.append(f"words[{offsets[-1] // 8}] = p{index}")
         elif parameter.kind == "local":
             source.tests.append(f"a{index} == {source.name(value)}")
-        elif not _number(source, index, value, offsets[parameter.name], buffer):
+        elif not _number(source, index, value, packed_fields[parameter.name], buffer):
             return None
     if not arrays:
         return None  # where it goes is asked of the `device_context`
     pairs = list(_pairs(arrays, module.target.reads_apart))
     if readers is not None:
-        return _packing_natively(source, readers, queue, given, arrays, places, pairs, buffer)
+        return _packing_natively(source, readers, queue, given, arrays, offsets, pairs, buffer)
     for library in libraries:
         source.tests.append(_is_current(source, library, queue))
-    _apart(source, pairs)
+    _require_disjoint(source, pairs)
     return _function(source, len(given))
 
 
@@ -104,28 +104,28 @@ def _packing_natively(
     queue: CudaQueue,
     given: tuple[Any, ...],
     arrays: Sequence[tuple[int, ArrayFields, bool]],
-    places: Sequence[int],
+    offsets: Sequence[int],
     pairs: Sequence[Pair],
     buffer: Any,
 ) -> Callable[[tuple[Any, ...]], bool] | None:
     """The function that lets native code read the arrays, one library's after another's; None if it cannot."""
     start, ordinal = ctypes.addressof(buffer), queue.device.ordinal
-    place_of = {index: start + place for (index, _, _), place in zip(arrays, places, strict=True)}
+    address_of = {index: start + offset for (index, _, _), offset in zip(arrays, offsets, strict=True)}
     libraries: dict[str, list[int]] = {}
     for index, _, _ in arrays:
         libraries.setdefault(library_of(given[index]), []).append(index)
     unread = len(libraries)
     for library, its in libraries.items():
         unread -= 1
-        values, its_places = [given[index] for index in its], [place_of[index] for index in its]
+        values, addresses = [given[index] for index in its], [address_of[index] for index in its]
         # The last reader finds all addresses packed.
-        apart = [] if unread else [(place_of[i], place_of[j], one, other, may) for i, j, one, other, may in pairs]
+        checked = [] if unread else [(address_of[i], address_of[j], one, other, may) for i, j, one, other, may in pairs]
         reader: Reader | None
         if library == "cupy":
-            reader = cupy_reader(readers.read_cupy, values, its_places, apart, ordinal)
+            reader = cupy_reader(readers.read_cupy, values, addresses, checked, ordinal)
             source.tests.append(_is_current(source, library, queue))
         else:
-            reader = torch_reader(readers.read_torch, values, its_places, apart, ordinal, queue.handle)
+            reader = torch_reader(readers.read_torch, values, addresses, checked, ordinal, queue.handle)
             if learned_layout(type(values[0])) is None:  # type: ignore[arg-type]  # classes are hashable
                 complex_ones = {index for index, fields, _ in arrays if fields.dtype.kind == "c"}
                 source.tests += [_holds_its_values(index, index in complex_ones) for index in its]
@@ -203,17 +203,17 @@ def _stream(source: _Source, library: str, ordinal: int) -> str:
     return f"({source.name(torch.cuda.current_stream)}({ordinal}).cuda_stream or 1)"
 
 
-def _number(source: _Source, index: int, value: Any, places: Sequence[Any], buffer: Any) -> bool:
+def _number(source: _Source, index: int, value: Any, fields: Sequence[Any], buffer: Any) -> bool:
     """Let a number be stored; False if it is none that is known."""
     is_own = type(value) in _NUMBERS
     if not is_own and not type(value).__module__ == "numpy":
         return False
     source.tests.append(f"type(a{index}) is {source.name(type(value))}")
     number = f"a{index}" if is_own else f"a{index}.item()"
-    parts = [f"({number}).real", f"({number}).imag"] if len(places) == 2 else [number]
-    for part, place in zip(parts, places, strict=True):
-        store = source.name(struct.Struct("<" + place.code).pack_into)
-        source.stores.append(f"{store}({source.name(buffer)}, {place.offset}, {part})")
+    parts = [f"({number}).real", f"({number}).imag"] if len(fields) == 2 else [number]
+    for part, field in zip(parts, fields, strict=True):
+        store = source.name(struct.Struct("<" + field.code).pack_into)
+        source.stores.append(f"{store}({source.name(buffer)}, {field.offset}, {part})")
     return True
 
 
@@ -223,8 +223,8 @@ def _pairs(arrays: Sequence[tuple[int, ArrayFields, bool]], reads_apart: bool) -
     Of each pair, the two arguments, from where to where each reaches beyond its own address, and whether they may be
     one view. With `reads_apart`, the module takes for granted that what is only read is no view of what is written.
     """
-    for place, (i, one, writes_one) in enumerate(arrays):
-        for j, other, writes_other in arrays[place + 1 :]:
+    for position, (i, one, writes_one) in enumerate(arrays):
+        for j, other, writes_other in arrays[position + 1 :]:
             if not (writes_one or writes_other) or 0 in one.shape or 0 in other.shape:
                 continue
             reach, other_reach = (
@@ -238,7 +238,7 @@ def _pairs(arrays: Sequence[tuple[int, ArrayFields, bool]], reads_apart: bool) -
             yield i, j, reach, other_reach, is_alike and (writes_one == writes_other or not reads_apart)
 
 
-def _apart(source: _Source, pairs: Sequence[Pair]) -> None:
+def _require_disjoint(source: _Source, pairs: Sequence[Pair]) -> None:
     """Let the arrays of each pair be as `_pairs` says."""
     for i, j, (low, high), (low_other, high_other), may_be_one in pairs:
         tests = [f"p{i} + {high} <= p{j} + {low_other}", f"p{j} + {high_other} <= p{i} + {low}"]

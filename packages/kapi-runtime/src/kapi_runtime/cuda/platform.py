@@ -70,10 +70,8 @@ class CudaPlatform(Platform):
     def queue_of(self, kernel: str, arrays: Sequence[tuple[str, ArrayFields]]) -> CudaQueue:
         return execution_queue(kernel, arrays, self._current_device())
 
-    def copy_call(self, name: str, beside: str = "") -> str:
-        return (
-            f"kapi.memory.asarray({name}, queue=kapi.default_queue('cuda'))" if not beside else f"cupy.asarray({name})"
-        )
+    def copy_call(self, name: str, like: str = "") -> str:
+        return f"kapi.memory.asarray({name}, queue=kapi.default_queue('cuda'))" if not like else f"cupy.asarray({name})"
 
     # -- devices and queues
 
@@ -134,7 +132,7 @@ class CudaPlatform(Platform):
     def describe_queue(self, queue: Any) -> str:
         return queues.describe_queue(queue)
 
-    def place_key(self, queue: Any) -> tuple[Any, ...]:
+    def build_key(self, queue: Any) -> tuple[Any, ...]:
         return (queue.device,)
 
     def queue_id(self, queue: Any) -> int:

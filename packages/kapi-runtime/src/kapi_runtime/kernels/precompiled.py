@@ -147,7 +147,7 @@ class PrecompiledKernel(DeviceLaunchable):
         return bytes(scalar_argument(where, parameter.dtype, value).tobytes())
 
     def _build_for(self, platform: Platform, queue: Any) -> BuiltKernel:
-        key = platform.place_key(queue)
+        key = platform.build_key(queue)
         built = self._built.get(key)
         if built is None:
             with self._lock:

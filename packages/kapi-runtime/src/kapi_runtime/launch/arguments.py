@@ -112,8 +112,8 @@ def read_arguments(
         fields = arrays.get(position)
         if fields is None and isinstance(value, np.ndarray):
             if moved is None:
-                beside = next((leaves[each][0] for each in arrays), "")
-                raise placement_error(_no_device(kernel, name, value, platform, beside), code="array-on-host")
+                like = next((leaves[each][0] for each in arrays), "")
+                raise placement_error(_no_device(kernel, name, value, platform, like), code="array-on-host")
             fields = moved.fields(name, value)
         if fields is None:
             read.append(value)
@@ -229,8 +229,8 @@ def _described(value: Any) -> str:
     """What an argument is that no kernel takes, and what to do."""
     if value is None or isinstance(value, str):
         return repr(value)
-    cure = ": pass its value" if isinstance(value, Enum) else ""
-    return f"an object of class {type(value).__name__}{cure}"
+    hint = ": pass its value" if isinstance(value, Enum) else ""
+    return f"an object of class {type(value).__name__}{hint}"
 
 
 def _array_key(fields: ArrayFields) -> tuple[Hashable, ...]:
@@ -261,22 +261,22 @@ def _require_host_target(
             )
 
 
-def _no_device(kernel: str, name: str, value: Any, platform: Platform | None, beside: str) -> str:
-    other = f", while `{beside}` is one on its device" if beside else ""
+def _no_device(kernel: str, name: str, value: Any, platform: Platform | None, like: str) -> str:
+    other = f", while `{like}` is one on its device" if like else ""
     return (
         f"argument `{name}` of kernel `{kernel}` must be an array of a device, got a numpy.ndarray of {value.dtype} "
         f"{value.shape}, which lives on no device{other}.\n"
-        f"Copy it there: `{name} = {_copy_call(platform, name, beside)}`; or let each launch copy: "
+        f"Copy it there: `{name} = {_copy_call(platform, name, like)}`; or let each launch copy: "
         "`with kapi.device_context(device): ...`"
     )
 
 
-def _copy_call(platform: Platform | None, name: str, beside: str = "") -> str:
+def _copy_call(platform: Platform | None, name: str, like: str = "") -> str:
     """The call that copies an array to a device, for messages; DeviceNotFoundError where no platform is installed."""
     platform = platform or next(iter(platforms()), None)
     if platform is None:
         raise nothing_installed()
-    return platform.copy_call(name, beside)
+    return platform.copy_call(name, like)
 
 
 def _type_name(value: Any) -> str:

@@ -97,7 +97,7 @@ class FailureWatch:
                 code="failure-record",
             )
         failure = self._module.failures[record.number]
-        where = f"{self._work_item(record)} of kernel `{self._module.name}`, at {_place(failure)}"
+        where = f"{self._work_item(record)} of kernel `{self._module.name}`, at {_source_location(failure)}"
         if failure.error == "OutOfBoundsError":
             raise OutOfBoundsError(
                 f"{_describe_index(failure, record)}\n  in {where}",
@@ -155,7 +155,7 @@ def _describe_index(failure: Failure, record: FailureRecord) -> str:
     return describe_index(name, axis, index, extent)
 
 
-def _place(failure: Failure) -> str:
+def _source_location(failure: Failure) -> str:
     source = linecache.getline(failure.filename, failure.line).strip() if _is_source(failure.filename) else ""
     return f"{failure.filename}:{failure.line}" + (f"\n    {source}" if source else "")
 

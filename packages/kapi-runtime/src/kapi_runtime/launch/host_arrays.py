@@ -74,11 +74,11 @@ def device_context(device: Any, *, warn: bool = False) -> Iterator[Any]:
     platform, queue = found
     token = host_array_target.set(HostArrayTarget(platform, queue, warn))
     current.enter(platform.device_of(queue))
-    _tell(True)
+    _notify(True)
     try:
         yield queue
     finally:
-        _tell(False)
+        _notify(False)
         current.leave()
         host_array_target.reset(token)
 
@@ -107,7 +107,7 @@ def _load_listeners() -> None:
         each.load()()
 
 
-def _tell(begins: bool) -> None:
+def _notify(begins: bool) -> None:
     _load_listeners()
     for listener in _listeners:
         listener(begins)

@@ -54,11 +54,11 @@ def check_no_overlap(module: KernelModule, arguments: Arguments) -> bool:
             raise KernelLaunchError(
                 f"argument `{name}` of kernel `{module.name}` must be {OVERLAPPING}", code="argument-overlaps-itself"
             )
-    are_reads_apart = True
+    are_inputs_disjoint = True
     for (first, a, writes_first, a_span), (second, b, writes_second, b_span) in combinations(arrays, 2):
         if not ((writes_first or writes_second) and may_share(*a_span, *b_span)):
             continue
-        are_reads_apart = are_reads_apart and writes_first and writes_second
+        are_inputs_disjoint = are_inputs_disjoint and writes_first and writes_second
         if _is_same_view(a, b) or not shares_memory(a, b):
             continue
         names = [f"`{name}`" for name, is_written in ((first, writes_first), (second, writes_second)) if is_written]
@@ -72,7 +72,7 @@ def check_no_overlap(module: KernelModule, arguments: Arguments) -> bool:
             f"Give the kernel a copy of one: `{copy} = {copy}.copy()`",
             code="arguments-overlap",
         )
-    return are_reads_apart
+    return are_inputs_disjoint
 
 
 def _is_same_view(a: ArrayFields, b: ArrayFields) -> bool:

@@ -236,10 +236,10 @@ def compiled(
     def make(platform: Platform, queue: Any) -> BuiltLaunch:
         device, small = platform.device_of(queue), is_small(space, arguments)
         module, kernel = built(platform, queue, platform.launch_target(device, small, True))
-        are_reads_apart = check_no_overlap(module, arguments)
-        if module.target.reads_apart and not are_reads_apart:
+        are_inputs_disjoint = check_no_overlap(module, arguments)
+        if module.target.reads_apart and not are_inputs_disjoint:
             module, kernel = built(platform, queue, platform.launch_target(device, small, False))
-        require_assumptions(module, small, are_reads_apart)
+        require_assumptions(module, small, are_inputs_disjoint)
         packed = packed_arguments(module, packed_extents(space, module), arguments)
         return BuiltLaunch(kernel, (packed, *arguments.accessors), module)
 
@@ -255,7 +255,7 @@ def is_small(space: Range | NdRange, arguments: Arguments) -> bool:
     return all(extent < SMALL_EXTENT for shape in shapes for extent in shape)
 
 
-def require_assumptions(module: KernelModule, small: bool, are_reads_apart: bool) -> None:
+def require_assumptions(module: KernelModule, small: bool, are_inputs_disjoint: bool) -> None:
     """Raise if a launch does not keep what a module takes for granted, which its target says.
 
     Parameters
@@ -264,7 +264,7 @@ def require_assumptions(module: KernelModule, small: bool, are_reads_apart: bool
         The compiled kernel.
     small : bool
         What `is_small` says of the launch.
-    are_reads_apart : bool
+    are_inputs_disjoint : bool
         What `check_no_overlap` says of it.
 
     Raises
@@ -280,7 +280,7 @@ def require_assumptions(module: KernelModule, small: bool, are_reads_apart: bool
             "target was told, got a larger one: compile it for a target without `is_small`",
             code="range-too-large",
         )
-    if module.target.reads_apart and not are_reads_apart:
+    if module.target.reads_apart and not are_inputs_disjoint:
         raise KernelLaunchError(
             f"arrays that kernel `{module.name}` reads must share no memory with those that it writes, which its "
             "target was told, got some that do: compile it for a target without `reads_apart`",

@@ -109,11 +109,11 @@ def shared(self: Any) -> Any:
 
 
 def c_pointer(result: Any, *parameters: Any) -> Any:
-    """Return the function that calls a C function by its address: ``it(place, *arguments)``."""
+    """Return the function that calls a C function by its address: ``it(pointer, *arguments)``."""
     signature = result(address, types.StarArgTuple(parameters))
 
     @intrinsic
-    def call_at(_: Any, place: Any, *arguments: Any) -> Any:
+    def call_at(_: Any, pointer: Any, *arguments: Any) -> Any:
         def generate(context: Any, builder: Any, its: Any, values: Any) -> Any:
             given = [builder.extract_value(values[1], index) for index in range(len(parameters))]
             return call_pointer(context, builder, values[0], given, result, parameters)

@@ -98,8 +98,8 @@ def load(
         raise UnlikeError(f"a bytes object must have its contents at byte {TABLE}, got them elsewhere")
     blocks = [base64.b64decode("".join(file[sys.platform][name])) for name in names]
     padded = [block + b"\xcc" * (-len(block) % _ALIGNMENT) for block in blocks]
-    places = itertools.accumulate(map(len, padded[:-1]), initial=_executable(b"".join(padded)))
-    return [_builtin(name, place, table) for name, place in zip(names, places, strict=True)]
+    starts = itertools.accumulate(map(len, padded[:-1]), initial=_executable(b"".join(padded)))
+    return [_builtin(name, start, table) for name, start in zip(names, starts, strict=True)]
 
 
 def file_of(module: str) -> bytes:
@@ -139,8 +139,8 @@ def capsule_address(capsule: Any) -> int:
     return int(_python("PyCapsule_GetPointer", ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(capsule, name) or 0)
 
 
-def _builtin(name: str, place: int, table: bytes) -> Callable[..., Any]:
-    definition = _MethodDefinition(name.encode(), place, _FASTCALL, None)
+def _builtin(name: str, address: int, table: bytes) -> Callable[..., Any]:
+    definition = _MethodDefinition(name.encode(), address, _FASTCALL, None)
     _kept.append(definition)
     make = _python("PyCFunction_NewEx", ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)
     made: Callable[..., Any] = make(ctypes.addressof(definition), table, None)
@@ -154,14 +154,14 @@ def _executable(code: bytes) -> int:
         kernel.VirtualAlloc.restype = ctypes.c_void_p
         kernel.VirtualAlloc.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_uint32, ctypes.c_uint32)
         commit_and_reserve, read_write, execute_read = 0x3000, 0x04, 0x20
-        place = kernel.VirtualAlloc(None, len(code), commit_and_reserve, read_write)
-        if not place:
+        address = kernel.VirtualAlloc(None, len(code), commit_and_reserve, read_write)
+        if not address:
             raise ctypes.WinError(ctypes.get_last_error())
-        ctypes.memmove(place, code, len(code))
+        ctypes.memmove(address, code, len(code))
         kernel.VirtualProtect.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_uint32, ctypes.c_void_p)
-        if not kernel.VirtualProtect(place, len(code), execute_read, ctypes.byref(ctypes.c_uint32())):
+        if not kernel.VirtualProtect(address, len(code), execute_read, ctypes.byref(ctypes.c_uint32())):
             raise ctypes.WinError(ctypes.get_last_error())
-        return int(place)
+        return int(address)
     import mmap
     import os
 
@@ -169,15 +169,15 @@ def _executable(code: bytes) -> int:
     library.mmap.restype = ctypes.c_void_p
     library.mmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long)
     library.mprotect.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
-    place = library.mmap(
+    address = library.mmap(
         None, len(code), mmap.PROT_READ | mmap.PROT_WRITE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, -1, 0
     )
-    if place == ctypes.c_void_p(-1).value:
+    if address == ctypes.c_void_p(-1).value:
         raise OSError(ctypes.get_errno(), f"{os.strerror(ctypes.get_errno())}: no memory for native code")
-    ctypes.memmove(place, code, len(code))
-    if library.mprotect(place, len(code), mmap.PROT_READ | mmap.PROT_EXEC) != 0:
+    ctypes.memmove(address, code, len(code))
+    if library.mprotect(address, len(code), mmap.PROT_READ | mmap.PROT_EXEC) != 0:
         raise OSError(ctypes.get_errno(), f"{os.strerror(ctypes.get_errno())}: memory must be executable")
-    return int(place)
+    return int(address)
 
 
 def _python(name: str, result: Any, *parameters: Any) -> Any:

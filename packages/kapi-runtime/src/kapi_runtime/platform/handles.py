@@ -345,5 +345,5 @@ class HostEvent:
         return f"<HostEvent: {self.status.name}>"
 
 
-def _not_made_so(name: str, way: str) -> KernelLaunchError:
-    return KernelLaunchError(f"a {name} must come from a platform, got a call of the class: {way}", code="handle-made")
+def _not_made_so(name: str, hint: str) -> KernelLaunchError:
+    return KernelLaunchError(f"a {name} must come from a platform, got a call of the class: {hint}", code="handle-made")

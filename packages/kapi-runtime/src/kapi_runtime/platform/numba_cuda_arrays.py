@@ -182,7 +182,7 @@ class HostReadableArray(np.ndarray[Any, Any]):
 
     def __array_finalize__(self, parent: Any) -> None:
         memory = getattr(parent, "kapi_memory", None)
-        self.kapi_memory = memory if memory is not None and _is_within(self, memory) else None
+        self.kapi_memory = memory if memory is not None and _is_inside(self, memory) else None
 
     def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
         if array is self:  # what was computed is in place
@@ -240,7 +240,7 @@ class _OwnedBytes:
     owner: Any
 
 
-def _is_within(array: np.ndarray[Any, Any], memory: Any) -> bool:
+def _is_inside(array: np.ndarray[Any, Any], memory: Any) -> bool:
     """Whether the elements of an array are in memory of kapi's."""
     if not array.size:
         return True

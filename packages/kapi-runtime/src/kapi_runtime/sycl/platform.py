@@ -111,8 +111,8 @@ class SyclPlatform(Platform):
     def queue_of(self, kernel: str, arrays: Sequence[tuple[str, ArrayFields]]) -> Any:
         return execution_queue(kernel, [(name, fields.owner) for name, fields in arrays])
 
-    def copy_call(self, name: str, beside: str = "") -> str:
-        return copy_call(name, f"{beside}.sycl_queue" if beside else "")
+    def copy_call(self, name: str, like: str = "") -> str:
+        return copy_call(name, f"{like}.sycl_queue" if like else "")
 
     # -- devices and queues
 
@@ -152,7 +152,7 @@ class SyclPlatform(Platform):
     def describe_queue(self, queue: Any) -> str:
         return queues.describe_queue(queue)
 
-    def place_key(self, queue: Any) -> tuple[Any, ...]:
+    def build_key(self, queue: Any) -> tuple[Any, ...]:
         return queue.sycl_device, queue.sycl_context
 
     def queue_id(self, queue: Any) -> int:

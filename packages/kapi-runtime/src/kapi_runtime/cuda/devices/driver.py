@@ -171,7 +171,7 @@ def error_of(name: str, code: int, what: str = "") -> KapiError:
 
 def name_of(code: int) -> str:
     """Return the driver's name for a code, such as "CUDA_ERROR_INVALID_VALUE"."""
-    return _asked("cuGetErrorName", code) or f"CUDA error {code}"
+    return _error_text("cuGetErrorName", code) or f"CUDA error {code}"
 
 
 def version() -> tuple[int, int]:
@@ -230,11 +230,11 @@ def _no_device() -> str:
 
 
 def _text_of(code: int) -> str:
-    text = _asked("cuGetErrorString", code)
+    text = _error_text("cuGetErrorString", code)
     return f" ({text})" if text else ""
 
 
-def _asked(name: str, code: int) -> str:
+def _error_text(name: str, code: int) -> str:
     module = bindings()
     try:
         failed, text = getattr(module, name)(module.CUresult(code))

@@ -19,7 +19,7 @@ __all__ = [
     "CudaMemory",
     "copy_from_device",
     "copy_to_device",
-    "copy_within_device",
+    "copy_on_device",
     "deferred_frees",
     "submit_copy",
 ]
@@ -132,7 +132,7 @@ def copy_from_device(queue: CudaQueue, target: np.ndarray[Any, Any], pointer: in
     _copied(queue, "cuMemcpyDtoHAsync", target.ctypes.data, pointer, target.nbytes)
 
 
-def copy_within_device(queue: CudaQueue, target: int, source: int, nbytes: int) -> None:
+def copy_on_device(queue: CudaQueue, target: int, source: int, nbytes: int) -> None:
     """Copy between addresses of devices, which may be two, after the queue's earlier work, and wait."""
     _copied(queue, "cuMemcpyAsync", target, source, nbytes)
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from kapi_runtime.cuda.devices.device import CudaDevice, device_at
-from kapi_runtime.cuda.memory.allocations import CudaMemory, Kind, copy_from_device, copy_to_device, copy_within_device
+from kapi_runtime.cuda.memory.allocations import CudaMemory, Kind, copy_from_device, copy_on_device, copy_to_device
 from kapi_runtime.cuda.memory.arrays import Owner, cuda_fields
 from kapi_runtime.cuda.queues.events import recorded_event, wait_on_stream
 from kapi_runtime.cuda.queues.queue import CudaQueue
@@ -95,7 +95,7 @@ class CudaArray(KapiArray):
         if self.queue != source.queue:  # the work that fills the source comes first
             filled = recorded_event(source.device, source.queue.handle)
             wait_on_stream(self.queue.device, self.queue.handle, filled)
-        copy_within_device(self.queue, self._fields.pointer, source._fields.pointer, self.nbytes)
+        copy_on_device(self.queue, self._fields.pointer, source._fields.pointer, self.nbytes)
 
     def _store(self, values: np.ndarray[Any, Any]) -> None:
         copy_to_device(self.queue, self._fields.pointer, values)

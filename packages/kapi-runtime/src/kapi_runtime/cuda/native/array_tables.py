@@ -9,7 +9,7 @@ from typing import Any
 
 from kapi_runtime.cuda.native.structures import ArrayPair, ArrayRow, ArrayTable
 
-__all__ = ["HEAD", "LOWEST", "WORD", "Pair", "Reader", "place_of", "reader_by_table", "word_at"]
+__all__ = ["HEAD", "LOWEST", "WORD", "Pair", "Reader", "offset_of", "reader_by_table", "word_at"]
 
 WORD = 8
 HEAD = 2 * WORD  # what each object begins with
@@ -69,7 +69,7 @@ def word_at(address: int) -> int:
     return int(ctypes.c_size_t.from_address(address).value)
 
 
-def place_of(probes: Sequence[Any], end: int, is_there: Callable[[Any, int], bool], start: int = HEAD) -> int | None:
+def offset_of(probes: Sequence[Any], end: int, is_there: Callable[[Any, int], bool], start: int = HEAD) -> int | None:
     """Return the only offset before an end at which all probes have something; None if there is none, or are several.
 
     Parameters

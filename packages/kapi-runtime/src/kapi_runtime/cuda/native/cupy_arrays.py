@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from typing import Any
 
-from kapi_runtime.cuda.native.array_tables import LOWEST, WORD, Pair, Reader, place_of, reader_by_table, word_at
+from kapi_runtime.cuda.native.array_tables import LOWEST, WORD, Pair, Reader, offset_of, reader_by_table, word_at
 from kapi_runtime.cuda.native.structures import CupyTable
 
 __all__ = ["cupy_reader", "learned_layout"]
@@ -22,7 +22,7 @@ _DEVICE = 0x5A5A  # of memory that is never used
 
 
 def cupy_reader(
-    read: Callable[..., bool], values: Sequence[Any], places: Sequence[int], pairs: Iterable[Pair], ordinal: int
+    read: Callable[..., bool], values: Sequence[Any], addresses: Sequence[int], pairs: Iterable[Pair], ordinal: int
 ) -> Reader | None:
     """Return what tells whether arrays are like these, and packs their addresses; None if CuPy cannot be read so.
 
@@ -32,7 +32,7 @@ def cupy_reader(
         The native function.
     values : sequence of cupy.ndarray
         Arrays of a launch.
-    places : sequence of int
+    addresses : sequence of int
         Where the address of each is packed.
     pairs : iterable of Pair
         What must be apart, or one view.
@@ -45,9 +45,9 @@ def cupy_reader(
     rows = [
         {
             "element": id(value.dtype), "rank": value.ndim, "shape": value.shape, "strides": value.strides,
-            "itemsize": value.itemsize, "place": place,
+            "itemsize": value.itemsize, "place": address,
         }
-        for value, place in zip(values, places, strict=True)
+        for value, address in zip(values, addresses, strict=True)
     ]  # fmt: skip
     pointer_type = type(values[0].data)
     table = CupyTable(array_type=id(type(values[0])), pointer_type=id(pointer_type), device=ordinal, **layout)
@@ -82,20 +82,20 @@ def _learned(cupy: Any) -> dict[str, int] | None:
         cupy.ndarray((4,), "complex128", memptr=whole, strides=(-16,)),
     ]
     layout = {
-        "shape_at": _place(probes, lambda probe, at: _vector(probe, at) == probe.shape),
-        "strides_at": _place(probes, lambda probe, at: _vector(probe, at) == probe.strides),
-        "dtype_at": _place(probes, lambda probe, at: _word(probe, at) == id(probe.dtype)),
-        "data_at": _place(probes, lambda probe, at: _word(probe, at) == id(probe.data)),
-        "address_at": _place([whole, later], lambda probe, at: _word(probe, at) == probe.ptr),
-        "device_at": _place([whole, later], lambda probe, at: _word(probe, at) & 0xFFFFFFFF == _DEVICE),
+        "shape_at": _offset(probes, lambda probe, at: _vector(probe, at) == probe.shape),
+        "strides_at": _offset(probes, lambda probe, at: _vector(probe, at) == probe.strides),
+        "dtype_at": _offset(probes, lambda probe, at: _word(probe, at) == id(probe.dtype)),
+        "data_at": _offset(probes, lambda probe, at: _word(probe, at) == id(probe.data)),
+        "address_at": _offset([whole, later], lambda probe, at: _word(probe, at) == probe.ptr),
+        "device_at": _offset([whole, later], lambda probe, at: _word(probe, at) & 0xFFFFFFFF == _DEVICE),
     }
     found = {name: at for name, at in layout.items() if at is not None}
     return found if len(found) == len(layout) else None
 
 
-def _place(probes: Sequence[Any], is_there: Callable[[Any, int], bool]) -> int | None:
+def _offset(probes: Sequence[Any], is_there: Callable[[Any, int], bool]) -> int | None:
     """The only offset at which all objects of a class have something."""
-    return place_of(probes, type(probes[0]).__basicsize__, is_there)
+    return offset_of(probes, type(probes[0]).__basicsize__, is_there)
 
 
 def _word(value: Any, at: int) -> int:
@@ -106,7 +106,7 @@ def _vector(value: Any, at: int) -> tuple[int, ...] | None:
     """The elements of a vector of C++ at an offset, if it can be one of as many words as the array has axes."""
     if at + 3 * WORD > type(value).__basicsize__:
         return None
-    start, end, room = (_word(value, at + place * WORD) for place in range(3))
+    start, end, room = (_word(value, at + address * WORD) for address in range(3))
     if not (start > LOWEST and start % WORD == 0 and end - start == value.ndim * WORD and room >= end):
         return None
     return tuple((ctypes.c_ssize_t * value.ndim).from_address(start))

@@ -68,7 +68,7 @@ def read_cupy(_: Any, arguments: Any, count: Any) -> Any:
     for index in range(table.count):
         if not pack_cupy(table, row_at(table.rows + index * ROW), words(arguments)[1 + index]):
             return PyBool_FromLong(0)
-    return PyBool_FromLong(are_all_apart(table_at(start)))
+    return PyBool_FromLong(are_all_disjoint(table_at(start)))
 
 
 @native
@@ -104,7 +104,7 @@ def read_torch(_: Any, arguments: Any, count: Any) -> Any:
     stream = words(table.told_stream)[0]
     if stream != table.stream and not (stream == 0 and table.stream == 1):  # two names of one stream
         return PyBool_FromLong(0)
-    return PyBool_FromLong(are_all_apart(table_at(start)))
+    return PyBool_FromLong(are_all_disjoint(table_at(start)))
 
 
 @native
@@ -162,16 +162,16 @@ def are_equal(found: Any, expected: Any, count: Any) -> Any:
 
 
 @native
-def are_all_apart(table: Any) -> Any:
+def are_all_disjoint(table: Any) -> Any:
     """Whether the arrays of each pair are apart, or one view where they may be."""
     for index in range(table.pair_count):
-        if not are_apart(pair_at(table.pairs + index * PAIR)):
+        if not are_disjoint(pair_at(table.pairs + index * PAIR)):
             return False
     return True
 
 
 @native
-def are_apart(pair: Any) -> Any:
+def are_disjoint(pair: Any) -> Any:
     """Whether two arrays that are packed share nothing, or may be one view and are."""
     first, second = words(pair.first)[0], words(pair.second)[0]
     if first + pair.first_high <= second + pair.second_low or second + pair.second_high <= first + pair.first_low:

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kapi_runtime.cuda.native.array_tables import LOWEST, WORD, Pair, Reader, place_of, reader_by_table, word_at
+from kapi_runtime.cuda.native.array_tables import LOWEST, WORD, Pair, Reader, offset_of, reader_by_table, word_at
 from kapi_runtime.cuda.native.structures import TorchTable
 from kapi_runtime.native.loading import capsule_address
 from kapi_runtime.platform.dlpack import CPU, DlpackTensor
@@ -60,10 +60,10 @@ def exchange_of(tensor_type: type) -> Exchange | None:
     capsule = getattr(tensor_type, "__dlpack_c_exchange_api__", None)
     try:
         structure = capsule_address(capsule)
-        words = [word_at(structure + WORD * place) for place in range(_CURRENT_STREAM + 1)]
+        words = [word_at(structure + WORD * address) for address in range(_CURRENT_STREAM + 1)]
         made = Exchange(words[_TENSOR_OF_OBJECT], words[_CURRENT_STREAM])
         known = words[_IS_VERSION] & 0xFFFFFFFF == _VERSION and all(made)
-        return made if known and _tells_the_truth(made, sys.modules["torch"]) else None
+        return made if known and _is_truthful(made, sys.modules["torch"]) else None
     except Exception:  # whatever a version has changed, attributes serve
         return None
 
@@ -86,7 +86,7 @@ def learned_layout(tensor_type: type) -> dict[str, int] | None:
 def torch_reader(
     read: Callable[..., bool],
     values: Sequence[Any],
-    places: Sequence[int],
+    addresses: Sequence[int],
     pairs: Iterable[Pair],
     ordinal: int,
     stream: int,
@@ -99,7 +99,7 @@ def torch_reader(
         The native function.
     values : sequence of torch.Tensor
         Tensors of a launch.
-    places : sequence of int
+    addresses : sequence of int
         Where the address of each is packed.
     pairs : iterable of Pair
         What must be apart, or one view.
@@ -115,11 +115,11 @@ def torch_reader(
     layout = learned_layout(tensor_type) or {}  # type: ignore[arg-type]
     tensor, told = DlpackTensor(), ctypes.c_void_p()
     rows = []
-    for value, place in zip(values, places, strict=True):
+    for value, address in zip(values, addresses, strict=True):
         seen = _seen(exchange, value, tensor)
         rows.append({
             "element": _element(seen), "rank": seen.rank, "shape": tuple(value.shape), "strides": value.stride(),
-            "itemsize": value.element_size(), "place": place,
+            "itemsize": value.element_size(), "place": address,
             "keys": word_at(value._cdata + layout["keys_at"]) if layout else 0,
         })  # fmt: skip
     table = TorchTable(
@@ -147,7 +147,7 @@ def _element(seen: DlpackTensor) -> int:
     return int(seen.code | seen.bits << 8 | seen.lanes << 16)
 
 
-def _tells_the_truth(exchange: Exchange, torch: Any) -> bool:
+def _is_truthful(exchange: Exchange, torch: Any) -> bool:
     """Whether a tensor is, by the exchange, what it is by its attributes."""
     whole = torch.zeros((4, 6), dtype=torch.int16, device="cpu")
     for value in (whole, whole[1:, ::2].T):
@@ -175,9 +175,9 @@ def _learned(torch: Any) -> dict[str, int] | None:
         return None
     size = type(plain[0]).__basicsize__
     layout = {
-        "implementation_at": place_of(probes, size, lambda probe, at: word_at(id(probe) + at) == probe._cdata),
-        "keys_at": place_of(probes, _SIZE, lambda probe, at: word_at(probe._cdata + at) == keys[id(probe)], WORD),
-        "gradient_at": place_of(
+        "implementation_at": offset_of(probes, size, lambda probe, at: word_at(id(probe) + at) == probe._cdata),
+        "keys_at": offset_of(probes, _SIZE, lambda probe, at: word_at(probe._cdata + at) == keys[id(probe)], WORD),
+        "gradient_at": offset_of(
             [*plain, *recorded],
             _SIZE,
             lambda probe, at: (

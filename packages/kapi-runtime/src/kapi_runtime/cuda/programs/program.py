@@ -283,10 +283,10 @@ def _function(name: str, entry: str, library: _Library, device: CudaDevice) -> C
     function = CudaFunction(
         native=native,
         library=library,
-        max_threads=_asked(native, "MAX_THREADS_PER_BLOCK"),
-        registers=_asked(native, "NUM_REGS"),
-        local_bytes=_asked(native, "LOCAL_SIZE_BYTES"),
-        shared_bytes=_asked(native, "SHARED_SIZE_BYTES"),
+        max_threads=_function_attribute(native, "MAX_THREADS_PER_BLOCK"),
+        registers=_function_attribute(native, "NUM_REGS"),
+        local_bytes=_function_attribute(native, "LOCAL_SIZE_BYTES"),
+        shared_bytes=_function_attribute(native, "SHARED_SIZE_BYTES"),
     )
     most = device.local_mem_size - function.shared_bytes
     if most > _STATIC_SHARED - function.shared_bytes:
@@ -294,7 +294,7 @@ def _function(name: str, entry: str, library: _Library, device: CudaDevice) -> C
     return function
 
 
-def _asked(native: Any, name: str) -> int:
+def _function_attribute(native: Any, name: str) -> int:
     return int(driver.call("cuFuncGetAttribute", _attribute(name), native))
 
 

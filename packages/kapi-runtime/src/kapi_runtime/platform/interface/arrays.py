@@ -54,13 +54,13 @@ class ArrayReader(ABC):
         """
 
     @abstractmethod
-    def copy_call(self, name: str, beside: str = "") -> str:
+    def copy_call(self, name: str, like: str = "") -> str:
         """Return the call that copies the host's array `name` to a device, as source text for messages.
 
         Parameters
         ----------
         name : str
             A name in the user's program.
-        beside : str
-            Name of an array that it is to be beside; "" for the default device.
+        like : str
+            Name of an array whose device it is copied to; "" for the default device.
         """

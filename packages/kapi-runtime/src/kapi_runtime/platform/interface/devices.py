@@ -93,7 +93,7 @@ class DeviceManager(ABC):
     def describe_queue(self, queue: Any) -> str:
         """Name a queue and its device in a few words, for messages."""
 
-    def place_key(self, queue: Any) -> tuple[Any, ...]:
+    def build_key(self, queue: Any) -> tuple[Any, ...]:
         """Return what a kernel is built for: the device of a queue first, then what else tells builds apart."""
         return (self.device_of(queue),)
 

@@ -21,22 +21,22 @@ if TYPE_CHECKING:
 __all__ = ["NumbaCudaHost", "lacking"]
 
 
-def lacking(what: str, cure: str, title: str = "") -> LimitError:
+def lacking(what: str, hint: str, title: str = "") -> LimitError:
     """Make the error for a thing of numba.cuda's that a platform lacks.
 
     Parameters
     ----------
     what : str
         Its name there.
-    cure : str
+    hint : str
         What to do instead.
     title : str
         What messages call the platform; empty if all lack it.
     """
     if not title:
-        return LimitError(f"a call must ask for what kapi has, got `{what}`: {cure}", code="device-lacks")
+        return LimitError(f"a call must ask for what kapi has, got `{what}`: {hint}", code="device-lacks")
     return LimitError(
-        f"the device must be of a platform that has `{what}`, got one of {title}: {cure}", code="device-lacks"
+        f"the device must be of a platform that has `{what}`, got one of {title}: {hint}", code="device-lacks"
     )
 
 

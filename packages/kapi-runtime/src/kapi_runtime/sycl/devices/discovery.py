@@ -74,11 +74,11 @@ def missing_device_message() -> str:
     if any(variable == drivers.SELECTOR for variable, _ in found.changed):
         hidden = ", ".join(found.without_usm)
         lines.append(f"  hid {hidden}: without unified shared memory, it ends the process that allocates there")
-    lines += [f"  driver: {found.summary}", f"  {_way_out(found)}"]
+    lines += [f"  driver: {found.summary}", f"  {_hint(found)}"]
     return "\n".join(lines)
 
 
-def _way_out(found: drivers.DriverSearch) -> str:
+def _hint(found: drivers.DriverSearch) -> str:
     selector = environment.ONEAPI_DEVICE_SELECTOR.value
     if selector and (drivers.SELECTOR, selector) not in found.changed:
         return (

@@ -133,7 +133,7 @@ def search(environment: Mapping[str, str]) -> DriverSearch:
     if not sys.platform.startswith("linux"):
         return DriverSearch("unsupported", None, f"drivers are not searched for on {sys.platform}")
     named = environment.get(FILENAMES)
-    places = list(_wheel_places())
+    places = list(_wheel_paths())
     if named:
         if any(os.path.exists(place) and place in named.split(os.pathsep) for place in places):
             return DriverSearch("wheel", named, f"in the environment's wheels; {FILENAMES} names it")
@@ -200,7 +200,7 @@ def _apply(found: DriverSearch, environment: MutableMapping[str, str]) -> None:
         environment[variable] = value
 
 
-def _wheel_places() -> Iterator[str]:
+def _wheel_paths() -> Iterator[str]:
     """Where a wheel may have put the driver, the surest place first."""
     seen = set()
     for path in (*_from_metadata(), *_from_prefixes()):

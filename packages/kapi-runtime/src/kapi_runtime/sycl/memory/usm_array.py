@@ -133,7 +133,7 @@ class UsmArray(KapiArray):
         return copied
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        return ONEAPI, self._whole_device().get_device_id()
+        return ONEAPI, self._root_device().get_device_id()
 
     def _with(self, fields: ArrayFields) -> UsmArray:
         return UsmArray(fields, self.usm_type, self._owner)
@@ -156,14 +156,14 @@ class UsmArray(KapiArray):
         copy_array(values, self, "device to host")
 
     def _order_for(self, stream: Any) -> None:
-        if self.sycl_context != default_queue(self._whole_device()).sycl_context:
+        if self.sycl_context != default_queue(self._root_device()).sycl_context:
             raise BufferError(
                 "array must be in the default context of its device to be handed on by DLPack, got another context: "
                 "hand on a copy that `to_device(kapi_runtime.default_queue())` makes"
             )
         wait_for(self.sycl_queue)  # the consumer's queue may be another, and knows nothing of this one's work
 
-    def _whole_device(self) -> Any:
+    def _root_device(self) -> Any:
         """The device of which this array's is a part: DLPack numbers those alone."""
         device = self.sycl_device
         while device.parent_device is not None:

@@ -69,7 +69,7 @@ def match_and_pack(plan: Any, given: Any) -> Any:
                 return False
         elif not pack_number(plan, row, value):
             return False
-    return are_apart(plan)
+    return are_disjoint(plan)
 
 
 @native
@@ -80,15 +80,15 @@ def pack_array(plan: Any, row: Any, array: Any) -> Any:
     queue = Memory_GetQueueRef(array.base)
     if queue != plan.queue and not DPCTLQueue_AreEq(queue, plan.queue):  # two references may be of one queue
         return False
-    packed, shape, strides = words(plan.packed + row.place), words(array.shape), words(row.strides)
+    packed, shape, strides = words(plan.packed + row.offset), words(array.shape), words(row.strides)
     find_strides(array, strides)
     packed[0] = array.data
     for axis in range(array.rank):
         if shape[axis] >= row.below:
             return False
         packed[1 + axis] = shape[axis]
-    if row.strides_place != 0:
-        packed_strides = words(plan.packed + row.strides_place)
+    if row.strides_offset != 0:
+        packed_strides = words(plan.packed + row.strides_offset)
         for axis in range(array.rank):
             packed_strides[axis] = strides[axis]
     low, high = span(array.data, shape, strides, array.rank, row.size)
@@ -102,8 +102,8 @@ def find_strides(array: Any, strides: Any) -> Any:
     """Write the strides of an array, in elements: those that it has, or those that its flags imply."""
     shape, own = words(array.shape), words(array.strides)
     step = 1
-    for place in range(array.rank):
-        axis = array.rank - 1 - place if array.flags & C_CONTIGUOUS else place
+    for position in range(array.rank):
+        axis = array.rank - 1 - position if array.flags & C_CONTIGUOUS else position
         strides[axis] = step if array.strides == 0 else own[axis]
         step *= shape[axis]
 
@@ -111,7 +111,7 @@ def find_strides(array: Any, strides: Any) -> Any:
 @native
 def pack_number(plan: Any, row: Any, value: Any) -> Any:
     """Pack a number; False for an integer of more than 64 bits."""
-    target = plan.packed + row.place
+    target = plan.packed + row.offset
     if row.kind == INT:
         world = world_at(plan.world)
         overflow = words(world.overflow)
@@ -123,13 +123,13 @@ def pack_number(plan: Any, row: Any, value: Any) -> Any:
     elif row.kind == BOOL:
         octets(target)[0] = PyLong_AsLong(value)
     elif row.kind == NUMBER:
-        for place in range(row.size):
-            octets(target)[place] = octets(value + VALUE)[place]
+        for index in range(row.size):
+            octets(target)[index] = octets(value + VALUE)[index]
     return True
 
 
 @native
-def are_apart(plan: Any) -> Any:
+def are_disjoint(plan: Any) -> Any:
     """Whether each array that the kernel writes lies between other addresses, or may be another one's view and is."""
     for index in range(plan.pair_count):
         pair = pair_at(plan.pairs + index * PAIR)
@@ -153,12 +153,12 @@ def are_interlocking(plan: Any, one: Any, other: Any) -> Any:
     return is_between(
         one.low,
         one.high,
-        words(plan.packed + one.place + WORD),
+        words(plan.packed + one.offset + WORD),
         words(one.strides),
         one.size,
         other.low,
         other.high,
-        words(plan.packed + other.place + WORD),
+        words(plan.packed + other.offset + WORD),
         words(other.strides),
         other.size,
         one.rank,
@@ -170,7 +170,7 @@ def is_one_view(plan: Any, one: Any, other: Any) -> Any:
     """Whether two arrays that are packed are the same view."""
     if one.rank != other.rank or one.size != other.size:
         return False
-    mine, its = plan.packed + one.place, plan.packed + other.place
+    mine, its = plan.packed + one.offset, plan.packed + other.offset
     return is_same_view(
         words(mine)[0],
         words(mine + WORD),

@@ -81,10 +81,10 @@ def pair_rows(module: SpirvModule, rows: Sequence[Row]) -> list[Pair]:
 
 def _row(module: SpirvModule, parameter: Parameter, value: Any) -> Row | None:
     """The row of one argument, or None if only the long way can read it."""
-    places = module.layout.fields_of(parameter.name)
-    row = Row(type=id(type(value)), place=places[0].offset if places else 0)
+    fields = module.layout.fields_of(parameter.name)
+    row = Row(type=id(type(value)), offset=fields[0].offset if fields else 0)
     if parameter.kind == "array":
-        row.strides_place = next((each.offset for each in places if each.role == "stride"), 0)
+        row.strides_offset = next((each.offset for each in fields if each.role == "stride"), 0)
         row.below = SMALL_EXTENT if module.target.is_small else _ANY_EXTENT
         return _array_row(row, value)
     if parameter.kind == "local":
@@ -105,10 +105,10 @@ def _row(module: SpirvModule, parameter: Parameter, value: Any) -> Row | None:
 
 def _holds(value: Any, expected: bytes) -> bool:
     """Whether a number has its bytes where `Scalar` says."""
-    place = Scalar.value.offset
-    if type(value).__basicsize__ < place + len(expected):
+    offset = Scalar.value.offset
+    if type(value).__basicsize__ < offset + len(expected):
         return False
-    return ctypes.string_at(id(value) + place, len(expected)) == expected
+    return ctypes.string_at(id(value) + offset, len(expected)) == expected
 
 
 def _array_row(row: Row, value: Any) -> Row | None:

@@ -94,7 +94,7 @@ class Row(ctypes.Structure):
         ("kind", ctypes.c_ssize_t),
         ("type", ctypes.c_void_p),  # the Python type, which must be this very one
         ("size", ctypes.c_ssize_t),  # bytes of a number or of an array's element; members of a tuple
-        ("place", ctypes.c_ssize_t),  # where it is in the packed argument, in bytes
+        ("offset", ctypes.c_ssize_t),  # where it is in the packed argument, in bytes
         # of an array
         ("inner_type", ctypes.c_void_p),
         ("element", ctypes.c_int),
@@ -102,7 +102,7 @@ class Row(ctypes.Structure):
         ("flags_mask", ctypes.c_int),
         ("flags", ctypes.c_int),
         ("below", ctypes.c_ssize_t),  # what its extents must be below
-        ("strides_place", ctypes.c_ssize_t),  # 0 where strides are not passed
+        ("strides_offset", ctypes.c_ssize_t),  # 0 where strides are not passed
         ("strides", ctypes.c_void_p),  # room for them
         ("low", ctypes.c_ssize_t),  # room for where its memory begins and ends
         ("high", ctypes.c_ssize_t),
