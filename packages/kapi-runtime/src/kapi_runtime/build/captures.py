@@ -1,4 +1,4 @@
-"""What a kernel takes from outside: globals, closures, attributes of modules, and whether they are what they were.
+"""Captured values of a kernel (globals, closures, attributes of modules), and whether they are what they were.
 
 They are constants of a compiled kernel.  Python reads them anew at each call, and so does the simulator: a kernel one
 of whose constants is another by now must be compiled again.
@@ -116,12 +116,12 @@ def _is_equal(now: Any, value: Any) -> bool:
 
 
 def _contents(array: np.ndarray[Any, Any], _name: str) -> bytes:
-    """What an array holds, which may be changed in place."""
+    """The contents of an array, which may be changed in place."""
     return b"%r %r " % (array.dtype.str, array.shape) + array.tobytes()
 
 
 class _Collection(FreeVariableVisitor):
-    """What is found, as what is to be compared: where it is read, and what was read there."""
+    """Collects what is to be compared: where each value is read, and the value."""
 
     def __init__(self) -> None:
         super().__init__()

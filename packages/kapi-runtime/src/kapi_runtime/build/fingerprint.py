@@ -1,4 +1,4 @@
-"""What a compiled kernel depends on, as one digest: the key of the disk cache.
+"""A digest of all that a compiled kernel depends on: the key of the disk cache.
 
 A function is known by its bytecode and by all that it takes from outside: defaults, closures, the globals that it uses
 and the functions that it calls, and theirs.  A value that has no plain description, such as an object of a user's own
@@ -114,7 +114,7 @@ def _sources(folder: str | Path) -> Iterator[str]:
 
 
 def _folder(package: str) -> Path:
-    """Where a package is, without importing it."""
+    """The folder of a package, without importing it."""
     spec = importlib.util.find_spec(package)
     if spec is None or spec.origin is None:
         raise NoFingerprintError(f"the package {package} has no file")

@@ -35,7 +35,7 @@ _CAPACITY = 256
 
 
 class TypedArguments(Protocol):
-    """What a compilation asks of the arguments of a launch."""
+    """Arguments of a launch, as far as a compilation needs them."""
 
     @property
     def parameters(self) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 class _Outcome(Generic[T]):
-    """What came of the work."""
+    """Result or exception of the work."""
 
     __slots__ = ("done", "error", "value")
 

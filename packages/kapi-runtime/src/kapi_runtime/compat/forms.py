@@ -18,7 +18,7 @@ __all__ = ["Form", "form_like", "form_of"]
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """What a new array is to be.
+    """Shape, dtype and layout of a new array.
 
     Attributes
     ----------

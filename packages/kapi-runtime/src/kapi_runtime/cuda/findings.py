@@ -1,4 +1,4 @@
-"""What CUDA's platform says of itself in ``python -m kapi_runtime``."""
+"""Findings of CUDA's platform for ``python -m kapi_runtime``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a repeated launch needs, worked out by the first: function, grid, packed argument, and what its arrays must be.
+"""Plan of repeated launches, worked out by the first: function, grid, packed argument, requirements on its arrays.
 
 A plan is for arrays of the same classes, types, shapes and strides on the same stream: a launch then writes their
 addresses, and the numbers, into the packed argument of the first launch.  Whatever is not as it was goes the long way,
@@ -198,7 +198,7 @@ def _packing(
     packed: bytes,
     readers: NativeFunctions | None,
 ) -> Callable[[tuple[Any, ...]], bool] | None:
-    """What packs arguments like these into the buffer, if there is a function that packs these to the right bytes."""
+    """The function that packs arguments like these into the buffer, if it packs these to the right bytes."""
     pack = packing_of(module, queue, given, buffer, readers)
     if pack is None:
         return None

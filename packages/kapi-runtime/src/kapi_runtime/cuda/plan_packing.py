@@ -193,7 +193,7 @@ def _is_current(source: _Source, library: str, queue: CudaQueue) -> str:
 
 
 def _stream(source: _Source, library: str, ordinal: int) -> str:
-    """What gives the handle of a library's current stream; 0 is 1 by its other name."""
+    """The expression of a library's current stream handle; 0 is 1 by its other name."""
     if library == "cupy":
         return f"({source.name(sys.modules['cupy'].cuda.get_current_stream)}({ordinal}).ptr or 1)"
     torch = sys.modules["torch"]

@@ -29,7 +29,7 @@ _ALIGNMENT = 16  # of each accessor's part of the shared memory of code that kap
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NativeArguments:
-    """What a launch is given, as the driver takes it.
+    """Arguments of a launch as the driver takes them.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class NativeArguments:
 
     @property
     def address(self) -> int:
-        """Where `pointers` is."""
+        """Address of `pointers`."""
         return ctypes.addressof(self.pointers)
 
 

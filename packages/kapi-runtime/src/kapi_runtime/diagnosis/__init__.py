@@ -1,1 +1,1 @@
-"""What is there, in which version, and what is wrong with it."""
+"""Diagnosis of an installation: versions, devices, problems."""

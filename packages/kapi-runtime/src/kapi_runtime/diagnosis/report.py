@@ -1,4 +1,4 @@
-"""What is there, in which version, and what is wrong with it: the text of ``python -m kapi_runtime``."""
+"""The text of ``python -m kapi_runtime``: what is installed, in which version, and what is wrong with it."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What programs do on the host, on every platform: devices, queues, marks, contexts and copies."""
+"""The host's API on every platform: devices, queues, marks, contexts and copies."""

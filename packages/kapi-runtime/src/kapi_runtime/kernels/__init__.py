@@ -1,1 +1,1 @@
-"""What `call_kernel` takes: kernels of every origin."""
+"""Kernels of every origin, as `call_kernel` takes them."""

@@ -35,7 +35,7 @@ _R = TypeVar("_R", bound="DeviceReport")
 
 @dataclass(slots=True)
 class DeviceReport:
-    """What a ``with simulation()`` block on a device has to tell: what ran, and that nothing was checked.
+    """Report of a ``with simulation()`` block on a device: what ran, and that nothing was checked.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class DeviceReport:
 
 
 class DeviceTrace(DeviceReport):
-    """What a ``with trace()`` block on a device has to tell: what ran, and that nothing was recorded.
+    """Report of a ``with trace()`` block on a device: what ran, and that nothing was recorded.
 
     It has the surface of the simulator's trace, so that a program runs in both worlds.
     """

@@ -1,4 +1,4 @@
-"""What a device says of a built kernel, and the work-group that suits it."""
+"""Properties of a built kernel on a device, and the work-group that suits it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `call_kernel` takes on devices: kernels of every origin, and what can be asked of them."""
+"""Base class of all that `call_kernel` takes on devices, and the queries that it answers."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class DeviceLaunchable(Launchable):
 
     @property
     def statistics(self) -> Statistics:
-        """How often it was launched, and how many modules are compiled."""
+        """Numbers of launches and of compiled modules."""
         with self._reading:
             launches = self.count_launch() - self._reads  # to read it is to count
             self._reads += 1
@@ -147,7 +147,7 @@ class DeviceLaunchable(Launchable):
 
     @abstractmethod
     def _module_count(self) -> int:
-        """How many modules are compiled."""
+        """Number of compiled modules."""
 
 
 def stand_in(name: str, parameters: Sequence[str]) -> Callable[..., None]:

@@ -96,7 +96,7 @@ class ModuleKernel(DeviceLaunchable):
 
 
 def _typing() -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
-    """What gives the types of arguments; it brings Numba, which making the kernel does without."""
+    """Import the functions that type arguments; they bring Numba, which making the kernel does without."""
     from kapi_types import typeof_argument
     from kapi_types.arrays import array_type
 

@@ -115,7 +115,7 @@ class PrecompiledKernel(DeviceLaunchable):
         return 1
 
     def _values(self, arguments: Arguments) -> list[NativeArgument]:
-        """What is submitted with the kernel, one value for each parameter."""
+        """The values that are submitted with the kernel, one for each parameter."""
         values = iter(arguments.read)
         found = []
         for parameter, given in zip(self._parameters, arguments.given, strict=True):

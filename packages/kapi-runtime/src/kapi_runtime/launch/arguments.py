@@ -24,7 +24,7 @@ __all__ = ["Arguments", "launch_queue", "read_arguments"]
 
 @dataclass(frozen=True, slots=True)
 class Arguments:
-    """What a launch was given.
+    """The arguments of a launch.
 
     Attributes
     ----------
@@ -226,7 +226,7 @@ def _no_argument(kernel: str, name: str, got: str) -> DtypeError:
 
 
 def _described(value: Any) -> str:
-    """What an argument is that no kernel takes, and what to do."""
+    """Describe an argument that no kernel takes, and what to do."""
     if value is None or isinstance(value, str):
         return repr(value)
     hint = ": pass its value" if isinstance(value, Enum) else ""

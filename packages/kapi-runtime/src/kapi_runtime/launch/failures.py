@@ -1,4 +1,4 @@
-"""What a work-item met on the device, raised on the host once the kernel has run.
+"""Failures of work-items on the device, raised on the host once the kernel has run.
 
 A kernel compiled with `debug` or `boundscheck` has a record in its device's memory for each launch.  The first
 work-item that fails fills it; whoever waits for the launch reads it, and raises.

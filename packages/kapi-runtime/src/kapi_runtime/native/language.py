@@ -1,4 +1,4 @@
-"""What native functions are written in beside Python: structures at addresses, words, and C functions.
+"""The language of native functions, beyond Python: structures at addresses, words, and C functions.
 
 All values are integers of 64 bits, addresses too.  A module of native functions imports this one, and is itself
 imported by nobody but `compilation`, for it brings Numba.  It names what it is made of:

@@ -1,1 +1,1 @@
-"""What all kinds of devices have alike."""
+"""Code shared by all platforms, and the interface that each implements."""

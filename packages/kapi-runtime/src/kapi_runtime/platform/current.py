@@ -1,4 +1,4 @@
-"""Which device is current: a stack for each thread and asyncio task, empty at first.
+"""The current device: a stack for each thread and asyncio task, empty at first.
 
 What a ``with`` block puts there is told apart from what `push` does: the end of the block takes away what was pushed
 inside of it and not popped, and a pop never takes what belongs to a block.

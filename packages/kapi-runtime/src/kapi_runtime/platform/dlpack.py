@@ -103,7 +103,7 @@ for _function in (_delete, _destroy):
 
 @dataclass(frozen=True, slots=True)
 class DlpackArray:
-    """What a capsule tells of an array.
+    """The description of an array in a capsule.
 
     Attributes
     ----------

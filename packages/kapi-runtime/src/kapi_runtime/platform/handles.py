@@ -1,4 +1,4 @@
-"""What users hold of a platform: devices, queues and events of launches, as one class each for all platforms.
+"""Devices, queues and events of launches as users hold them: one class each for all platforms.
 
 A platform's own classes derive from these.  On SYCL they derive from dpctl's as well.
 """
@@ -24,7 +24,7 @@ __all__ = ["Device", "DeviceSummary", "EventStatus", "HostEvent", "Queue"]
 
 
 class EventStatus(enum.Enum):
-    """How far the work of an event is.
+    """Progress of an event's work.
 
     References
     ----------
@@ -339,7 +339,7 @@ class HostEvent:
     @property
     @abstractmethod
     def status(self) -> EventStatus:
-        """How far the kernel is; waits for nothing."""
+        """Progress of the kernel; waits for nothing."""
 
     def __repr__(self) -> str:
         return f"<HostEvent: {self.status.name}>"

@@ -28,7 +28,7 @@ _CPU = 1  # kDLCPU of DLPack
 
 @dataclass(frozen=True, slots=True)
 class ArrayFlags:
-    """What is asked of an array before it is copied; ``flags["W"]`` is NumPy's way to write it."""
+    """Flags that callers ask for before they copy an array; ``flags["W"]`` is NumPy's way to write it."""
 
     c_contiguous: bool
     f_contiguous: bool
@@ -150,7 +150,7 @@ class KapiArray(NumbaCudaArray, ABC):
 
     @property
     def fields(self) -> ArrayFields:
-        """Where the elements are, and of what type."""
+        """Address, layout and type of the elements."""
         return self._fields
 
     @property

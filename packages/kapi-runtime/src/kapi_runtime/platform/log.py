@@ -1,4 +1,4 @@
-"""What the log has of a launch that is the first of its kind: its device, and how long the driver built the kernel."""
+"""Log lines of a launch that is the first of its kind: its device, and how long the driver built the kernel."""
 
 from __future__ import annotations
 

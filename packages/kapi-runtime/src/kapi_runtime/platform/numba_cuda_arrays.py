@@ -1,4 +1,4 @@
-"""What numba.cuda's device arrays have beyond kapi's own and dpnp's: methods by its names, for ported programs.
+"""Methods of numba.cuda's device arrays that kapi's own and dpnp's lack, for ported programs.
 
 References
 ----------

@@ -1,4 +1,4 @@
-"""Where launches and copies are told of while a record is kept: what keeps it stands here, and is asked for no more."""
+"""The recorder of launches and copies, while one is active."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["Recorder", "submit"]
 
 
 class Recorder(Protocol):
-    """What keeps a record."""
+    """A keeper of records of submitted work."""
 
     def add(self, platform: Platform, event: Any, fields: dict[str, Any]) -> None:
         """Note work that was submitted by `Platform.submit_timed`, with what is known of it."""

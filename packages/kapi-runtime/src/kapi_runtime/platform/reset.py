@@ -1,4 +1,4 @@
-"""What is to be forgotten when a device is reset: each module with a cache of native objects says so here."""
+"""Functions that drop what is cached for a device when it is reset; modules with such caches register them here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What SYCL says of itself in ``python -m kapi_runtime`` and `runtime.get_version`: devices, drivers, problems."""
+"""Findings of SYCL for ``python -m kapi_runtime`` and `runtime.get_version`: devices, drivers, problems."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def _trial() -> list[str]:
 
 
 def _launches() -> str:
-    """Which way repeated launches go: the checks of the native one, in the order in which a launch meets them."""
+    """The path of repeated launches: the checks of the native one, in the order in which a launch makes them."""
     reasons = [submission.why_not() or ordering_problem(default_queue()), *_array_problems()]
     told = "; ".join(filter(None, reasons))
     return f"plain, the slow way: {told}" if told else "native"

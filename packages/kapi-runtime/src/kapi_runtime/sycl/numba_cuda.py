@@ -25,7 +25,7 @@ _TITLE = "SYCL"
 
 
 class SyclNumbaCuda(NumbaCudaHost):
-    """What SYCL has of CUDA's host API."""
+    """SYCL's part of CUDA's host API."""
 
     def __init__(self) -> None:
         self._of_thread = threading.local()

@@ -1,4 +1,4 @@
-"""What a repeated launch needs, worked out by the first: one kernel, index space, queue and list of argument types.
+"""Plan of repeated launches, worked out by the first: one kernel, index space, queue and list of argument types.
 
 A plan is memory as `native.structures` says: where each argument goes in the packed one, and what it must be.  Other
 values, shapes and arrays of the same types are packed by the same plan.  Whatever differs otherwise, or is not known
@@ -189,7 +189,7 @@ class SyclPlan:
 
     @property
     def device(self) -> Any:
-        """Where it launches."""
+        """The device that it launches on."""
         return self.queue.sycl_device
 
     @property
@@ -262,7 +262,7 @@ def _native(before: list[Any]) -> list[Any] | None:
 
 @cache
 def _slots() -> dict[str, int] | None:
-    """Where a host event holds what it is made of, or None if it holds it elsewhere."""
+    """Offset at which a host event holds its event, or None if it holds it elsewhere."""
     held = {"event": dpctl.SyclEvent(), "release": object(), "pace": object()}
     event = DpctlHostEvent(*held.values())
     slots = {f"{name}_offset": _where(event, id(value)) for name, value in held.items()}
@@ -280,7 +280,7 @@ def _where(value: Any, word: int) -> int:
 
 
 def _words(value: Any) -> list[int]:
-    """What an object holds after its head."""
+    """The words of an object after its head."""
     return [ctypes.c_size_t.from_address(id(value) + at).value for at in range(16, type(value).__basicsize__, 8)]
 
 

@@ -24,7 +24,7 @@ LOWEST_CAPABILITY = (7, 5)
 
 @dataclass(frozen=True, slots=True)
 class CudaDeviceSummary(DeviceSummary):
-    """What is worth knowing of one CUDA device.
+    """The properties of one CUDA device.
 
     Attributes
     ----------
@@ -89,7 +89,7 @@ class CudaDevice(Device):
 
     @cached_property
     def target(self) -> PtxTarget:
-        """What to compile for: the newest architecture that it has and LLVM knows, and the lowest PTX version of it.
+        """Compilation target: the newest architecture that it has and LLVM knows, and the lowest PTX version of it.
 
         Raises
         ------

@@ -30,7 +30,7 @@ __all__ = ["Owner", "cuda_fields", "library_of", "ordinal_of_pointer"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Owner:
-    """Where an array is, for placement.
+    """Device and library of an array, which decide the queue of a launch.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What native launches look like in memory, for the Python that fills it in and the native code that reads it."""
+"""Memory layout of native launches, for the Python that fills it in and the native code that reads it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Fields = tuple[tuple[str, Any], ...]
 
 
 class CudaLaunch(ctypes.Structure):
-    """What the driver's ``cuLaunchKernel`` is called with, and where it is."""
+    """Arguments of the driver's ``cuLaunchKernel``, and its address."""
 
     _fields_: ClassVar[Fields] = (
         ("cu_launch_kernel", ctypes.c_void_p),
@@ -29,7 +29,7 @@ class CudaLaunch(ctypes.Structure):
 
 
 class ArrayTable(ctypes.Structure):
-    """What those arrays of a plan must be that are one library's."""
+    """Requirements on the arrays of one library in a plan."""
 
     _fields_: ClassVar[Fields] = (
         ("count", ctypes.c_ssize_t),
@@ -70,7 +70,7 @@ class ArrayPair(ctypes.Structure):
 
 
 class CupyTable(ArrayTable):
-    """What arrays of CuPy must be, and where CuPy keeps what."""
+    """Requirements on arrays of CuPy, and offsets in CuPy's objects."""
 
     _fields_: ClassVar[Fields] = (
         ("pointer_type", ctypes.c_void_p),  # the class of what an array has as `data`
@@ -86,7 +86,7 @@ class CupyTable(ArrayTable):
 
 
 class TorchTable(ArrayTable):
-    """What tensors of PyTorch must be, and how they are asked."""
+    """Requirements on tensors of PyTorch, and the functions that read them."""
 
     _fields_: ClassVar[Fields] = (
         # addresses of C functions of DLPack's exchange, and of where they write

@@ -104,7 +104,7 @@ class CudaKernel:
 
     @property
     def native(self) -> Any:
-        """What the driver launches."""
+        """The function that the driver launches."""
         return self.function.native
 
     @property

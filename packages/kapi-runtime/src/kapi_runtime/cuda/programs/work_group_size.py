@@ -23,7 +23,7 @@ _ROW = 32  # work-items along the last dimension, of more than one: what one acc
 
 
 class GridLimits(Protocol):
-    """What decides which grids are taken; three extents each, the fastest last."""
+    """Limits of a grid; three extents each, the fastest last."""
 
     @property
     def name(self) -> str:

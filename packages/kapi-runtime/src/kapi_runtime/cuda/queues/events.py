@@ -50,7 +50,7 @@ class CudaEvent:
 
     @property
     def execution_status(self) -> EventStatus:
-        """How far the work before the mark is, as far as the driver says; waits for nothing."""
+        """Progress of the work before the mark, as far as the driver says; waits for nothing."""
         return EventStatus.complete if self.is_done else EventStatus.running
 
     def _is_passed(self) -> bool:

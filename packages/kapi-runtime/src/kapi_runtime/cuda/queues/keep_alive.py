@@ -1,4 +1,4 @@
-"""What launches in flight use stays alive until the device is done with it.
+"""Keep alive what launches in flight use, until the device is done with it.
 
 Memory that is freed while a kernel uses it is given to the next allocation, which the kernel then overwrites.  The
 owners of a launch's arguments are therefore held with its event, and let go by a later launch, by a wait, or at exit.
@@ -128,12 +128,12 @@ class PlannedLaunch(CudaEvent, HostEvent):
 
     @property
     def status(self) -> EventStatus:
-        """How far the kernel is, as far as the driver says."""
+        """Progress of the kernel, as far as the driver says."""
         return self.execution_status
 
     @property
     def queue(self) -> CudaQueue:
-        """Where it was submitted."""
+        """The queue that it was submitted to."""
         return self._timeline.queue
 
     @property

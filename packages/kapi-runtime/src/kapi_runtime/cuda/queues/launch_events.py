@@ -1,4 +1,4 @@
-"""What a launch returns, and what launches wait for."""
+"""Events that launches return and wait for."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class CudaHostEvent(HostEvent):
 
     @property
     def status(self) -> EventStatus:
-        """How far the kernel is, as far as the driver says."""
+        """Progress of the kernel, as far as the driver says."""
         event: CudaEvent = self.device_event
         return event.execution_status
 

@@ -71,4 +71,4 @@ class Platform(ArrayReader, DeviceManager, ProgramBuilder, Launcher, Profiler, M
     @property
     @abstractmethod
     def numba_cuda(self) -> NumbaCudaHost:
-        """What the platform has of numba.cuda's host API beyond this class."""
+        """The platform's part of numba.cuda's host API."""

@@ -15,7 +15,7 @@ __all__ = ["DeviceLimits", "DeviceManager", "DeviceSummary"]
 
 @dataclass(frozen=True, slots=True)
 class DeviceLimits:
-    """What decides how large work-groups are best made on a device.
+    """Limits that decide how large work-groups are best made on a device.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What `python -m kapi_runtime` says of a platform."""
+"""Findings of a platform for `python -m kapi_runtime`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Diagnosis", "Findings"]
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What a platform says of itself in ``python -m kapi_runtime``.
+    """Findings of a platform about itself, for ``python -m kapi_runtime``.
 
     Attributes
     ----------

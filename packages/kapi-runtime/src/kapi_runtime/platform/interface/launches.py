@@ -18,7 +18,7 @@ __all__ = ["LaunchPlan", "Launcher", "NativeArgument"]
 
 
 class LaunchPlan(Protocol):
-    """What a repeated launch needs, worked out by the first: the fast path.  `Platform.make_plan` makes it.
+    """Plan of repeated launches, worked out by the first: the fast path.  `Platform.make_plan` makes it.
 
     It belongs to one kernel, one index space, one queue and one list of argument types.  Whatever differs, or is not
     known to it, goes the long way, which raises the errors.

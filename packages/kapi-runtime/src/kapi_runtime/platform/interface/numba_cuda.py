@@ -1,4 +1,4 @@
-"""What a platform answers beyond `Platform` for programs with numba.cuda's names: `kapi_runtime.compat`.
+"""Interface of a platform, beyond `Platform`, for programs with numba.cuda's names: `kapi_runtime.compat`.
 
 Each method is a thing of CUDA's that other platforms may have, or lack: then it raises, by its name.
 """
@@ -41,7 +41,7 @@ def lacking(what: str, hint: str, title: str = "") -> LimitError:
 
 
 class NumbaCudaHost(ABC):
-    """What `kapi_runtime.compat` asks a platform."""
+    """Host API of numba.cuda, as `kapi_runtime.compat` asks it of a platform."""
 
     @abstractmethod
     def array(self, array: Any) -> Any:

@@ -28,7 +28,7 @@ class BuiltKernel(Protocol):
 
     @property
     def native(self) -> Any:
-        """What the platform's library calls a kernel: users get it from `information` and the like."""
+        """The kernel object of the platform's library: users get it from `information` and the like."""
 
     @property
     def max_work_group_size(self) -> int:

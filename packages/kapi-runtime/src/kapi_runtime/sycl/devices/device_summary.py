@@ -1,4 +1,4 @@
-"""What is worth knowing of a device, as a value and as text."""
+"""The properties of a device, as a value and as text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ASPECT = "has_aspect_"
 
 
 class DpctlDeviceSummary(DeviceSummary):
-    """What is worth knowing of a device that dpctl knows."""
+    """The properties of a device that dpctl knows."""
 
     __slots__ = ()
 

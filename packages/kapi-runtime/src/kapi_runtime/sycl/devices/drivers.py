@@ -55,7 +55,7 @@ How = Literal["wheel", "system", "user", "off", "none", "unsupported"]
 
 @dataclass(frozen=True, slots=True)
 class DriverSearch:
-    """What the search for an OpenCL CPU driver came to.
+    """Result of the search for an OpenCL CPU driver.
 
     Attributes
     ----------
@@ -201,7 +201,7 @@ def _apply(found: DriverSearch, environment: MutableMapping[str, str]) -> None:
 
 
 def _wheel_paths() -> Iterator[str]:
-    """Where a wheel may have put the driver, the surest place first."""
+    """Paths where a wheel may have put the driver, the surest first."""
     seen = set()
     for path in (*_from_metadata(), *_from_prefixes()):
         place = os.path.normpath(path)

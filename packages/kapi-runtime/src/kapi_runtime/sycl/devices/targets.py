@@ -1,4 +1,4 @@
-"""What kernels are compiled for: the abilities of a device, as the compiler needs to know them."""
+"""Compilation targets: the abilities of a device, as the compiler needs to know them."""
 
 from __future__ import annotations
 

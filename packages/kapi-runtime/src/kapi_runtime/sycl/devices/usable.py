@@ -1,4 +1,4 @@
-"""Which devices arrays can live on, and which of them is used where nothing says otherwise."""
+"""Devices that arrays can live on, and the default one among them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `kapi_runtime.memory` does on SYCL: dpnp's arrays where dpnp is installed, otherwise our own; and copies."""
+"""`kapi_runtime.memory` on SYCL: dpnp's arrays where dpnp is installed, otherwise our own; and copies."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ SyclEvent_GetEventRef = c_function("SyclEvent_GetEventRef", address, address)
 
 @native
 def dependencies(world: Any, chain: Any) -> Any:
-    """What a launch must wait for: how many references were stored, and a list that keeps the events alive, or 0.
+    """Store the events that a launch must wait for; return their number and a list that keeps them alive, or 0.
 
     The last launch of the chain waited for all before it.  If dpctl does not know of it, nobody has added anything
     since.  Both are -1 and 0 after an exception.
@@ -52,7 +52,7 @@ def collect(world: Any, count: Any, events: Any, start: Any) -> Any:
 
 @native
 def first_that_counts(events: Any, last: Any) -> Any:
-    """Where the event of the last launch stands in a list of events, or 0: that launch waited for all before it."""
+    """Index of the last launch's event in a list of events, or 0: that launch waited for all before it."""
     index = PyList_Size(events) - 1
     while index > 0 and identity(PyList_GetItem(events, index)) != identity(last):
         index -= 1
@@ -61,7 +61,7 @@ def first_that_counts(events: Any, last: Any) -> Any:
 
 @native
 def identity(event: Any) -> Any:
-    """What copies of one event of SYCL's have in common: the address of what they share, their first word."""
+    """Identity of an event, equal for copies of it: the address of what they share, their first word."""
     return words(SyclEvent_GetEventRef(event))[0]
 
 

@@ -1,4 +1,4 @@
-"""What a plan says of each argument: its rows, and the pairs of arrays that must be apart or one view."""
+"""Rows of a plan, one for each argument, and the pairs of arrays that must be disjoint or one view."""
 
 from __future__ import annotations
 

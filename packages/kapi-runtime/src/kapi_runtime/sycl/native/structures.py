@@ -1,4 +1,4 @@
-"""What a plan looks like in memory, said once for the Python that fills it in and the native code that reads it."""
+"""Memory layout of a plan, for the Python that fills it in and the native code that reads it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ ARRAY, WRAPPED_ARRAY, INT, FLOAT, BOOL, NUMBER, OTHER, TUPLE = range(8)
 
 
 class World(ctypes.Structure):
-    """What all launches of a process share."""
+    """State that all launches of a process share."""
 
     _fields_ = (
         ("none", ctypes.c_void_p),  # the object None

@@ -1,4 +1,4 @@
-"""What the OpenCL driver says of a SPIR-V module, or OpenCL C source, that it refuses.
+"""The OpenCL driver's build log of a SPIR-V module, or OpenCL C source, that it refuses.
 
 dpctl tells that a build failed, but not why.  So the module is built once more, through the OpenCL library
 that SYCL itself has loaded, in a context of its own, only to read the log.

@@ -48,7 +48,7 @@ class DpctlHostEvent(HostEvent, dpctl.SyclEvent):  # type: ignore[misc]  # dpctl
 
     @property
     def status(self) -> EventStatus:
-        """How far the kernel is."""
+        """Progress of the kernel."""
         return EventStatus[self.device_event.execution_status.name]
 
 

@@ -1,4 +1,4 @@
-"""What launches in flight use stays alive until the device is done with it.
+"""Keep alive what launches in flight use, until the device is done with it.
 
 Memory that is freed while a kernel uses it is given to the next allocation, which the kernel then
 overwrites.  The owners of a launch's arguments are therefore held with its event, and let go by a later

@@ -33,7 +33,7 @@ _SHORT = 0.02  # seconds that Ctrl-C may be late
 
 
 class Pace:
-    """How long the host waited for a launch of one kind the last time; at first, nobody knows."""
+    """Duration of the host's last wait for a launch of one kind; unknown at first."""
 
     __slots__ = ("seconds",)
 
