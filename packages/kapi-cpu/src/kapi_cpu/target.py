@@ -6,28 +6,19 @@ turns a kernel of one work-item with such calls into code of whole work-groups.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from kapi_lowering.target import (
     AtomicUpdate,
     Combination,
-    CombineMode,
-    GroupKind,
-    LocalMemory,
-    ShuffleKind,
-    SubGroupQuery,
     Target,
-    WorkItemQuery,
 )
 
 if TYPE_CHECKING:
-    from llvmlite import ir
-
-    from kapi_sim import MemoryOrder, MemoryScope
-    from kapi_sim.language import KernelOptions
+    pass
 
 __all__ = ["CpuTarget", "host_target"]
 
@@ -85,6 +76,10 @@ class CpuTarget(Target):
         return self.layout
 
     @property
+    def code(self) -> str:
+        return "kapi_cpu.code"
+
+    @property
     def emission(self) -> str:
         return "kapi_cpu.emission"
 
@@ -115,100 +110,14 @@ class CpuTarget(Target):
     def function_attributes(self) -> tuple[str, ...]:
         return ("nounwind",)
 
-    def begin_entry(
-        self, module: ir.Module, name: str, packed: ir.Type, local: Sequence[ir.Type]
-    ) -> tuple[ir.Function, ir.Value]:
-        from kapi_cpu.code import entry
-
-        return entry.begin(module, name, packed)
-
-    def local_memory(self, builder: ir.IRBuilder, wanted: Sequence[LocalMemory]) -> Sequence[ir.Value]:
-        from kapi_cpu.code import local_memory
-
-        return local_memory.pointers(builder, wanted)
-
-    def finish_entry(self, function: ir.Function, ndim: int, options: KernelOptions, is_linear: bool) -> None:
-        from kapi_cpu.code import entry
-
-        entry.finish(function, options)
-
     @property
     def needs_linear_groups(self) -> bool:
         return True
-
-    def linear_groups(
-        self, builder: ir.IRBuilder, local_size: Sequence[ir.Value], group_count: Sequence[ir.Value]
-    ) -> None:
-        from kapi_cpu.code import work_items
-
-        work_items.linear_groups(builder, local_size, group_count)
-
-    # -- work-items
-
-    def work_item_query(self, builder: ir.IRBuilder, query: WorkItemQuery, axis: ir.Value) -> ir.Value:
-        from kapi_cpu.code import work_items
-
-        return work_items.work_item_query(builder, query, axis)
-
-    def sub_group_query(self, builder: ir.IRBuilder, query: SubGroupQuery) -> ir.Value:
-        from kapi_cpu.code import work_items
-
-        return work_items.sub_group_query(builder, query)
-
-    # -- order
-
-    def barrier(self, builder: ir.IRBuilder, group: GroupKind, order: MemoryOrder, scope: MemoryScope) -> None:
-        from kapi_cpu.code import group_operations
-
-        group_operations.barrier(builder, group)
-
-    def fence(self, builder: ir.IRBuilder, order: MemoryOrder, scope: MemoryScope) -> None:
-        from kapi_cpu.code import atomic_operations
-
-        atomic_operations.fence(builder, order)
 
     # -- atomics
 
     def has_float_atomic(self, update: AtomicUpdate, width: int) -> bool:
         return True
-
-    def atomic_load(self, builder: ir.IRBuilder, pointer: ir.Value, order: MemoryOrder, scope: MemoryScope) -> ir.Value:
-        from kapi_cpu.code import atomic_operations
-
-        return atomic_operations.load(builder, pointer, order)
-
-    def atomic_store(
-        self, builder: ir.IRBuilder, pointer: ir.Value, value: ir.Value, order: MemoryOrder, scope: MemoryScope
-    ) -> None:
-        from kapi_cpu.code import atomic_operations
-
-        atomic_operations.store(builder, pointer, value, order)
-
-    def atomic_update(
-        self,
-        builder: ir.IRBuilder,
-        update: AtomicUpdate,
-        pointer: ir.Value,
-        value: ir.Value,
-        order: MemoryOrder,
-        scope: MemoryScope,
-    ) -> ir.Value:
-        from kapi_cpu.code import atomic_operations
-
-        return atomic_operations.update(builder, update, pointer, value, order)
-
-    def compare_exchange(
-        self,
-        builder: ir.IRBuilder,
-        pointer: ir.Value,
-        expected: ir.Value,
-        desired: ir.Value,
-        orders: tuple[MemoryOrder, MemoryOrder],
-        scope: MemoryScope,
-    ) -> ir.Value:
-        from kapi_cpu.code import atomic_operations
-
-        return atomic_operations.compare_exchange(builder, pointer, expected, desired, orders)
 
     # -- groups
 
@@ -216,51 +125,8 @@ class CpuTarget(Target):
     def has_shuffles(self) -> bool:
         return True
 
-    def broadcast(
-        self, builder: ir.IRBuilder, group: GroupKind, ndim: int, value: ir.Value, linear_id: ir.Value
-    ) -> ir.Value:
-        from kapi_cpu.code import group_operations
-
-        return group_operations.broadcast(builder, group, value, linear_id)
-
-    def shuffle(self, builder: ir.IRBuilder, kind: ShuffleKind, value: ir.Value, operand: ir.Value) -> ir.Value:
-        from kapi_cpu.code import group_operations
-
-        return group_operations.shuffle(builder, kind, value, operand)
-
     def has_combination(self, combination: Combination) -> bool:
         return True
-
-    def combine(
-        self, builder: ir.IRBuilder, group: GroupKind, mode: CombineMode, combination: Combination, value: ir.Value
-    ) -> ir.Value:
-        from kapi_cpu.code import group_operations
-
-        return group_operations.combine(builder, group, mode, combination, value)
-
-    def vote(self, builder: ir.IRBuilder, group: GroupKind, kind: Literal["any", "all"], value: ir.Value) -> ir.Value:
-        from kapi_cpu.code import group_operations
-
-        return group_operations.vote(builder, group, kind, value)
-
-    # -- functions of numbers, and print
-
-    def library_call(self, builder: ir.IRBuilder, name: str, result: ir.Type, args: Sequence[ir.Value]) -> ir.Value:
-        from kapi_cpu.code import library
-
-        return library.library_call(builder, name, result, args)
-
-    def text(self, builder: ir.IRBuilder, text: str) -> ir.Value:
-        from kapi_cpu.code import printing
-
-        return printing.text(builder, text)
-
-    def print_formatted(
-        self, builder: ir.IRBuilder, format_: str, values: Sequence[ir.Value], codes: Sequence[str]
-    ) -> None:
-        from kapi_cpu.code import printing
-
-        printing.print_formatted(builder, format_, values, codes)
 
 
 @cache

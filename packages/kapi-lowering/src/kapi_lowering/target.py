@@ -11,6 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 if TYPE_CHECKING:
@@ -152,6 +153,19 @@ class Target(ABC):
 
     @property
     @abstractmethod
+    def code(self) -> str:
+        """The sub-package that writes instructions, imported when the first is written.
+
+        It has a function for each method below that takes a builder, or begins or finishes an entry point, with the
+        method's name and parameters. A target overrides the methods whose code depends on its abilities.
+        """
+
+    @property
+    def _instructions(self) -> Any:
+        return import_module(self.code)
+
+    @property
+    @abstractmethod
     def emission(self) -> str:
         """The sub-package that the helper process loads: LLVM's options, repairs of IR, validation, and the back end.
 
@@ -188,7 +202,6 @@ class Target(ABC):
     def function_attributes(self) -> tuple[str, ...]:
         """LLVM's attributes that each function has, beside those that say what it does."""
 
-    @abstractmethod
     def begin_entry(
         self, module: ir.Module, name: str, packed: ir.Type, local: Sequence[ir.Type]
     ) -> tuple[ir.Function, ir.Value]:
@@ -212,8 +225,9 @@ class Target(ABC):
         packed : llvmlite.ir.Value
             Pointer to the structure.
         """
+        written: tuple[ir.Function, ir.Value] = self._instructions.begin_entry(module, name, packed, local)
+        return written
 
-    @abstractmethod
     def local_memory(self, builder: ir.IRBuilder, wanted: Sequence[LocalMemory]) -> Sequence[ir.Value]:
         """The pointers to the local memory that an entry point was given, at its start.
 
@@ -224,12 +238,13 @@ class Target(ABC):
         wanted : sequence of LocalMemory
             All of it, in the order of the parameters.
         """
+        written: Sequence[ir.Value] = self._instructions.local_memory(builder, wanted)
+        return written
 
     def symbol(self, name: str) -> str:
         """Return the symbol of a kernel's entry point of this name, a Python identifier."""
         return name
 
-    @abstractmethod
     def finish_entry(self, function: ir.Function, ndim: int, options: KernelOptions, is_linear: bool) -> None:
         """Add what the driver is to know of a finished entry point: fixed sizes of groups, metadata of the module.
 
@@ -244,6 +259,7 @@ class Target(ABC):
         is_linear : bool
             Whether work-groups are launched as linear ones.
         """
+        self._instructions.finish_entry(function, ndim, options, is_linear)
 
     @property
     @abstractmethod
@@ -253,31 +269,31 @@ class Target(ABC):
         Work-groups of more dimensions, in kernels that use sub-groups, are then launched as linear ones.
         """
 
-    @abstractmethod
     def linear_groups(
         self, builder: ir.IRBuilder, local_size: Sequence[ir.Value], group_count: Sequence[ir.Value]
     ) -> None:
         """Say, at the start of an entry point, which extents linear work-groups stand for, the fastest axis first."""
+        self._instructions.linear_groups(builder, local_size, group_count)
 
     # -- work-items
 
-    @abstractmethod
     def work_item_query(self, builder: ir.IRBuilder, query: WorkItemQuery, axis: ir.Value) -> ir.Value:
         """The answer in 64 bits; `axis`, of 32 bits, counts from the fastest one, and need not be constant."""
+        return self._instructions.work_item_query(builder, query, axis)
 
-    @abstractmethod
     def sub_group_query(self, builder: ir.IRBuilder, query: SubGroupQuery) -> ir.Value:
         """The answer in 32 bits."""
+        return self._instructions.sub_group_query(builder, query)
 
     # -- order
 
-    @abstractmethod
     def barrier(self, builder: ir.IRBuilder, group: GroupKind, order: MemoryOrder, scope: MemoryScope) -> None:
         """Wait for all work-items of the group, and order memory for `scope`."""
+        self._instructions.barrier(builder, group, order, scope)
 
-    @abstractmethod
     def fence(self, builder: ir.IRBuilder, order: MemoryOrder, scope: MemoryScope) -> None:
         """Order memory; `order` is not RELAXED."""
+        self._instructions.fence(builder, order, scope)
 
     # -- atomics, on elements of 32 and 64 bits
 
@@ -285,17 +301,16 @@ class Target(ABC):
     def has_float_atomic(self, update: AtomicUpdate, width: int) -> bool:
         """Whether there is one operation for floats of this width, in bits; others are made by compare-exchange."""
 
-    @abstractmethod
     def atomic_load(self, builder: ir.IRBuilder, pointer: ir.Value, order: MemoryOrder, scope: MemoryScope) -> ir.Value:
         """Read; `order` is RELAXED, ACQUIRE or SEQ_CST."""
+        return self._instructions.atomic_load(builder, pointer, order, scope)
 
-    @abstractmethod
     def atomic_store(
         self, builder: ir.IRBuilder, pointer: ir.Value, value: ir.Value, order: MemoryOrder, scope: MemoryScope
     ) -> None:
         """Write an integer; `order` is RELAXED, RELEASE or SEQ_CST."""
+        self._instructions.atomic_store(builder, pointer, value, order, scope)
 
-    @abstractmethod
     def atomic_update(
         self,
         builder: ir.IRBuilder,
@@ -306,8 +321,8 @@ class Target(ABC):
         scope: MemoryScope,
     ) -> ir.Value:
         """Read and write at once; returns what was read."""
+        return self._instructions.atomic_update(builder, update, pointer, value, order, scope)
 
-    @abstractmethod
     def compare_exchange(
         self,
         builder: ir.IRBuilder,
@@ -321,6 +336,7 @@ class Target(ABC):
 
         `orders` are those of a success and of a failure.
         """
+        return self._instructions.compare_exchange(builder, pointer, expected, desired, orders, scope)
 
     # -- groups; values are integers of 32 and 64 bits, or floats where an operation says so
 
@@ -329,7 +345,6 @@ class Target(ABC):
     def has_shuffles(self) -> bool:
         """Whether `shuffle` may be called; if not, values move by broadcasts."""
 
-    @abstractmethod
     def broadcast(
         self, builder: ir.IRBuilder, group: GroupKind, ndim: int, value: ir.Value, linear_id: ir.Value
     ) -> ir.Value:
@@ -348,41 +363,42 @@ class Target(ABC):
         linear_id : llvmlite.ir.Value
             The work-item's linear id in the group, in 64 bits.
         """
+        return self._instructions.broadcast(builder, group, ndim, value, linear_id)
 
-    @abstractmethod
     def shuffle(self, builder: ir.IRBuilder, kind: ShuffleKind, value: ir.Value, operand: ir.Value) -> ir.Value:
         """The value of another work-item of the sub-group; `operand` is a distance, a mask or a place, in 32 bits."""
+        return self._instructions.shuffle(builder, kind, value, operand)
 
     @abstractmethod
     def has_combination(self, combination: Combination) -> bool:
         """Whether `combine` knows it; if not, it is made of broadcasts."""
 
-    @abstractmethod
     def combine(
         self, builder: ir.IRBuilder, group: GroupKind, mode: CombineMode, combination: Combination, value: ir.Value
     ) -> ir.Value:
         """Reduce or scan one value of each work-item."""
+        return self._instructions.combine(builder, group, mode, combination, value)
 
-    @abstractmethod
     def vote(self, builder: ir.IRBuilder, group: GroupKind, kind: Literal["any", "all"], value: ir.Value) -> ir.Value:
         """Whether a bit is set for any or for all work-items."""
+        return self._instructions.vote(builder, group, kind, value)
 
     # -- functions of numbers, and print
 
-    @abstractmethod
     def library_call(self, builder: ir.IRBuilder, name: str, result: ir.Type, args: Sequence[ir.Value]) -> ir.Value:
         """Call the function of mathematics that OpenCL C calls `name`, for floats of 32 or 64 bits.
 
         LLVM's intrinsics (``llvm.exp`` and the like) do not come here: passes fold them, and `emission` lowers what
         is left of them.
         """
+        return self._instructions.library_call(builder, name, result, args)
 
-    @abstractmethod
     def text(self, builder: ir.IRBuilder, text: str) -> ir.Value:
         """A pointer to a constant text, for `print_formatted`."""
+        return self._instructions.text(builder, text)
 
-    @abstractmethod
     def print_formatted(
         self, builder: ir.IRBuilder, format_: str, values: Sequence[ir.Value], codes: Sequence[str]
     ) -> None:
         """Print as C's `printf`; `codes` has for each value "text", "int64", "uint64", "float32" or "float64"."""
+        self._instructions.print_formatted(builder, format_, values, codes)

@@ -85,6 +85,10 @@ class HostTarget(Target):
         return _host_names()[1]
 
     @property
+    def code(self) -> str:
+        return "host_target.code"
+
+    @property
     def emission(self) -> str:
         return "host_target.emission"
 

@@ -9,16 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from kapi_lowering.target import (
     AtomicUpdate,
     Combination,
     CombineMode,
     GroupKind,
-    LocalMemory,
-    ShuffleKind,
-    SubGroupQuery,
     Target,
     WorkItemQuery,
 )
@@ -27,8 +24,6 @@ from kapi_sim import environment
 if TYPE_CHECKING:
     from llvmlite import ir
 
-    from kapi_sim import MemoryOrder, MemoryScope
-    from kapi_sim.language import KernelOptions
 
 __all__ = ["ARCHITECTURES", "KAPI_DEFAULT_TARGET", "WARP_SIZE", "PtxTarget"]
 
@@ -155,6 +150,10 @@ class PtxTarget(Target):
         return _DATA_LAYOUT
 
     @property
+    def code(self) -> str:
+        return "kapi_ptx.code"
+
+    @property
     def emission(self) -> str:
         return "kapi_ptx.emission"
 
@@ -190,23 +189,6 @@ class PtxTarget(Target):
         # PTX has the letters of ASCII only.
         return "".join(each if each.isascii() else f"_u{ord(each):x}" for each in name)
 
-    def begin_entry(
-        self, module: ir.Module, name: str, packed: ir.Type, local: Sequence[ir.Type]
-    ) -> tuple[ir.Function, ir.Value]:
-        from kapi_ptx.code import entry
-
-        return entry.begin_entry(module, name, packed)
-
-    def local_memory(self, builder: ir.IRBuilder, wanted: Sequence[LocalMemory]) -> Sequence[ir.Value]:
-        from kapi_ptx.code import shared_memory
-
-        return shared_memory.local_memory(builder, wanted)
-
-    def finish_entry(self, function: ir.Function, ndim: int, options: KernelOptions, is_linear: bool) -> None:
-        from kapi_ptx.code import entry
-
-        entry.finish_entry(function, ndim, options)
-
     @property
     def needs_linear_groups(self) -> bool:
         return False
@@ -223,83 +205,16 @@ class PtxTarget(Target):
 
         return work_items.work_item_query(builder, query, axis, self.is_small)
 
-    def sub_group_query(self, builder: ir.IRBuilder, query: SubGroupQuery) -> ir.Value:
-        from kapi_ptx.code import work_items
-
-        return work_items.sub_group_query(builder, query)
-
-    # -- order
-
-    def barrier(self, builder: ir.IRBuilder, group: GroupKind, order: MemoryOrder, scope: MemoryScope) -> None:
-        from kapi_ptx.code import ordering
-
-        ordering.barrier(builder, group, order, scope)
-
-    def fence(self, builder: ir.IRBuilder, order: MemoryOrder, scope: MemoryScope) -> None:
-        from kapi_ptx.code import ordering
-
-        ordering.fence(builder, order, scope)
-
     # -- atomics
 
     def has_float_atomic(self, update: AtomicUpdate, width: int) -> bool:
         return update == "fadd" and width in (32, 64)
-
-    def atomic_load(self, builder: ir.IRBuilder, pointer: ir.Value, order: MemoryOrder, scope: MemoryScope) -> ir.Value:
-        from kapi_ptx.code import atomic_operations
-
-        return atomic_operations.atomic_load(builder, pointer, order, scope)
-
-    def atomic_store(
-        self, builder: ir.IRBuilder, pointer: ir.Value, value: ir.Value, order: MemoryOrder, scope: MemoryScope
-    ) -> None:
-        from kapi_ptx.code import atomic_operations
-
-        atomic_operations.atomic_store(builder, pointer, value, order, scope)
-
-    def atomic_update(
-        self,
-        builder: ir.IRBuilder,
-        update: AtomicUpdate,
-        pointer: ir.Value,
-        value: ir.Value,
-        order: MemoryOrder,
-        scope: MemoryScope,
-    ) -> ir.Value:
-        from kapi_ptx.code import atomic_operations
-
-        return atomic_operations.atomic_update(builder, update, pointer, value, order, scope)
-
-    def compare_exchange(
-        self,
-        builder: ir.IRBuilder,
-        pointer: ir.Value,
-        expected: ir.Value,
-        desired: ir.Value,
-        orders: tuple[MemoryOrder, MemoryOrder],
-        scope: MemoryScope,
-    ) -> ir.Value:
-        from kapi_ptx.code import atomic_operations
-
-        return atomic_operations.compare_exchange(builder, pointer, expected, desired, orders, scope)
 
     # -- groups
 
     @property
     def has_shuffles(self) -> bool:
         return True
-
-    def broadcast(
-        self, builder: ir.IRBuilder, group: GroupKind, ndim: int, value: ir.Value, linear_id: ir.Value
-    ) -> ir.Value:
-        from kapi_ptx.code import group_operations
-
-        return group_operations.broadcast(builder, group, value, linear_id)
-
-    def shuffle(self, builder: ir.IRBuilder, kind: ShuffleKind, value: ir.Value, operand: ir.Value) -> ir.Value:
-        from kapi_ptx.code import group_operations
-
-        return group_operations.shuffle(builder, kind, value, operand)
 
     def has_combination(self, combination: Combination) -> bool:
         return True
@@ -310,30 +225,6 @@ class PtxTarget(Target):
         from kapi_ptx.code import group_operations
 
         return group_operations.combine(builder, group, mode, combination, value, self.has_redux)
-
-    def vote(self, builder: ir.IRBuilder, group: GroupKind, kind: Literal["any", "all"], value: ir.Value) -> ir.Value:
-        from kapi_ptx.code import group_operations
-
-        return group_operations.vote(builder, group, kind, value)
-
-    # -- functions of numbers, and print
-
-    def library_call(self, builder: ir.IRBuilder, name: str, result: ir.Type, args: Sequence[ir.Value]) -> ir.Value:
-        from kapi_ptx.code import library
-
-        return library.library_call(builder, name, result, args)
-
-    def text(self, builder: ir.IRBuilder, text: str) -> ir.Value:
-        from kapi_ptx.code import printing
-
-        return printing.text(builder, text)
-
-    def print_formatted(
-        self, builder: ir.IRBuilder, format_: str, values: Sequence[ir.Value], codes: Sequence[str]
-    ) -> None:
-        from kapi_ptx.code import printing
-
-        printing.print_formatted(builder, format_, values, codes)
 
 
 KAPI_DEFAULT_TARGET = PtxTarget()

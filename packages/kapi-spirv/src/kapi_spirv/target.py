@@ -8,18 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from kapi_lowering.target import (
     AtomicUpdate,
     Combination,
-    CombineMode,
-    GroupKind,
     LocalMemory,
-    ShuffleKind,
-    SubGroupQuery,
     Target,
-    WorkItemQuery,
 )
 from kapi_spirv import contraction
 from kapi_spirv.binary import has_duplicate_ids, read_header
@@ -27,8 +22,6 @@ from kapi_spirv.binary import has_duplicate_ids, read_header
 if TYPE_CHECKING:
     from llvmlite import ir
 
-    from kapi_sim import MemoryOrder, MemoryScope
-    from kapi_sim.language import KernelOptions
 
 __all__ = ["KAPI_DEFAULT_TARGET", "SpirvTarget"]
 
@@ -141,6 +134,10 @@ class SpirvTarget(Target):
         return _DATA_LAYOUT
 
     @property
+    def code(self) -> str:
+        return "kapi_spirv.code"
+
+    @property
     def emission(self) -> str:
         return "kapi_spirv.emission"
 
@@ -169,98 +166,17 @@ class SpirvTarget(Target):
     def function_attributes(self) -> tuple[str, ...]:
         return ()
 
-    def begin_entry(
-        self, module: ir.Module, name: str, packed: ir.Type, local: Sequence[ir.Type]
-    ) -> tuple[ir.Function, ir.Value]:
-        from kapi_spirv.code import entry
-
-        return entry.begin_entry(module, name, packed, local)
-
     def local_memory(self, builder: ir.IRBuilder, wanted: Sequence[LocalMemory]) -> Sequence[ir.Value]:
         return builder.function.args[1:]  # type: ignore[no-any-return]  # the launch gives each as an argument
-
-    def finish_entry(self, function: ir.Function, ndim: int, options: KernelOptions, is_linear: bool) -> None:
-        from kapi_spirv.code import entry
-
-        entry.finish_entry(function, options, is_linear)
 
     @property
     def needs_linear_groups(self) -> bool:
         return True
 
-    def linear_groups(
-        self, builder: ir.IRBuilder, local_size: Sequence[ir.Value], group_count: Sequence[ir.Value]
-    ) -> None:
-        from kapi_spirv.code import entry
-
-        entry.linear_groups(builder, local_size, group_count)
-
-    # -- work-items
-
-    def work_item_query(self, builder: ir.IRBuilder, query: WorkItemQuery, axis: ir.Value) -> ir.Value:
-        from kapi_spirv.code import work_items
-
-        return work_items.work_item_query(builder, query, axis)
-
-    def sub_group_query(self, builder: ir.IRBuilder, query: SubGroupQuery) -> ir.Value:
-        from kapi_spirv.code import work_items
-
-        return work_items.sub_group_query(builder, query)
-
-    # -- order
-
-    def barrier(self, builder: ir.IRBuilder, group: GroupKind, order: MemoryOrder, scope: MemoryScope) -> None:
-        from kapi_spirv.code import ordering
-
-        ordering.barrier(builder, group, order, scope)
-
-    def fence(self, builder: ir.IRBuilder, order: MemoryOrder, scope: MemoryScope) -> None:
-        from kapi_spirv.code import ordering
-
-        ordering.fence(builder, order, scope)
-
     # -- atomics
 
     def has_float_atomic(self, update: AtomicUpdate, width: int) -> bool:
         return width in (self.float_atomic_add if update == "fadd" else self.float_atomic_min_max)
-
-    def atomic_load(self, builder: ir.IRBuilder, pointer: ir.Value, order: MemoryOrder, scope: MemoryScope) -> ir.Value:
-        from kapi_spirv.code import atomic_operations
-
-        return atomic_operations.atomic_load(builder, pointer, order, scope)
-
-    def atomic_store(
-        self, builder: ir.IRBuilder, pointer: ir.Value, value: ir.Value, order: MemoryOrder, scope: MemoryScope
-    ) -> None:
-        from kapi_spirv.code import atomic_operations
-
-        atomic_operations.atomic_store(builder, pointer, value, order, scope)
-
-    def atomic_update(
-        self,
-        builder: ir.IRBuilder,
-        update: AtomicUpdate,
-        pointer: ir.Value,
-        value: ir.Value,
-        order: MemoryOrder,
-        scope: MemoryScope,
-    ) -> ir.Value:
-        from kapi_spirv.code import atomic_operations
-
-        return atomic_operations.atomic_update(builder, update, pointer, value, order, scope)
-
-    def compare_exchange(
-        self,
-        builder: ir.IRBuilder,
-        pointer: ir.Value,
-        expected: ir.Value,
-        desired: ir.Value,
-        orders: tuple[MemoryOrder, MemoryOrder],
-        scope: MemoryScope,
-    ) -> ir.Value:
-        from kapi_spirv.code import atomic_operations
-
-        return atomic_operations.compare_exchange(builder, pointer, expected, desired, orders, scope)
 
     # -- groups
 
@@ -268,53 +184,10 @@ class SpirvTarget(Target):
     def has_shuffles(self) -> bool:
         return self.version >= "1.3"
 
-    def broadcast(
-        self, builder: ir.IRBuilder, group: GroupKind, ndim: int, value: ir.Value, linear_id: ir.Value
-    ) -> ir.Value:
-        from kapi_spirv.code import group_operations
-
-        return group_operations.broadcast(builder, group, ndim, value, linear_id)
-
-    def shuffle(self, builder: ir.IRBuilder, kind: ShuffleKind, value: ir.Value, operand: ir.Value) -> ir.Value:
-        from kapi_spirv.code import group_operations
-
-        return group_operations.shuffle(builder, kind, value, operand)
-
     def has_combination(self, combination: Combination) -> bool:
         from kapi_spirv.code import group_operations
 
         return combination in group_operations.COMBINATIONS or group_operations.EXTENSION in self.all_extensions
-
-    def combine(
-        self, builder: ir.IRBuilder, group: GroupKind, mode: CombineMode, combination: Combination, value: ir.Value
-    ) -> ir.Value:
-        from kapi_spirv.code import group_operations
-
-        return group_operations.combine(builder, group, mode, combination, value)
-
-    def vote(self, builder: ir.IRBuilder, group: GroupKind, kind: Literal["any", "all"], value: ir.Value) -> ir.Value:
-        from kapi_spirv.code import group_operations
-
-        return group_operations.vote(builder, group, kind, value)
-
-    # -- functions of numbers, and print
-
-    def library_call(self, builder: ir.IRBuilder, name: str, result: ir.Type, args: Sequence[ir.Value]) -> ir.Value:
-        from kapi_spirv.code import builtins
-
-        return builtins.call_builtin(builder, name, result, args)
-
-    def text(self, builder: ir.IRBuilder, text: str) -> ir.Value:
-        from kapi_spirv.code import printing
-
-        return printing.text(builder, text)
-
-    def print_formatted(
-        self, builder: ir.IRBuilder, format_: str, values: Sequence[ir.Value], codes: Sequence[str]
-    ) -> None:
-        from kapi_spirv.code import printing
-
-        printing.print_formatted(builder, format_, values, codes)
 
 
 def _widths(name: str, given: Iterable[int]) -> tuple[int, ...]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from llvmlite import ir
 
 from kapi_lowering.target import AtomicUpdate
-from kapi_sim import MemoryOrder
+from kapi_sim import MemoryOrder, MemoryScope
 
-__all__ = ["compare_exchange", "fence", "load", "store", "update"]
+__all__ = ["atomic_load", "atomic_store", "atomic_update", "compare_exchange", "fence"]
 
 _ORDERS = {
     MemoryOrder.RELAXED: "monotonic",
@@ -19,23 +19,30 @@ _ORDERS = {
 _BYTES = {"i32": 4, "float": 4, "i64": 8, "double": 8}
 
 
-def fence(builder: ir.IRBuilder, order: MemoryOrder) -> None:
+def fence(builder: ir.IRBuilder, order: MemoryOrder, scope: MemoryScope) -> None:
     """Order memory."""
     builder.fence(_ORDERS[order])
 
 
-def load(builder: ir.IRBuilder, pointer: ir.Value, order: MemoryOrder) -> ir.Value:
+def atomic_load(builder: ir.IRBuilder, pointer: ir.Value, order: MemoryOrder, scope: MemoryScope) -> ir.Value:
     """Read."""
     return builder.load_atomic(pointer, _ORDERS[order], _BYTES[str(pointer.type.pointee)])
 
 
-def store(builder: ir.IRBuilder, pointer: ir.Value, value: ir.Value, order: MemoryOrder) -> None:
+def atomic_store(
+    builder: ir.IRBuilder, pointer: ir.Value, value: ir.Value, order: MemoryOrder, scope: MemoryScope
+) -> None:
     """Write."""
     builder.store_atomic(value, pointer, _ORDERS[order], _BYTES[str(value.type)])
 
 
-def update(
-    builder: ir.IRBuilder, operation: AtomicUpdate, pointer: ir.Value, value: ir.Value, order: MemoryOrder
+def atomic_update(
+    builder: ir.IRBuilder,
+    operation: AtomicUpdate,
+    pointer: ir.Value,
+    value: ir.Value,
+    order: MemoryOrder,
+    scope: MemoryScope,
 ) -> ir.Value:
     """Read and write at once; returns what was read."""
     return builder.atomic_rmw("xchg" if operation == "exchange" else operation, pointer, value, _ORDERS[order])
@@ -47,6 +54,7 @@ def compare_exchange(
     expected: ir.Value,
     desired: ir.Value,
     orders: tuple[MemoryOrder, MemoryOrder],
+    scope: MemoryScope,
 ) -> ir.Value:
     """Write where `expected` is read; returns what was read."""
     success, failure = (_ORDERS[each] for each in orders)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from llvmlite import ir
 
 from kapi_lowering.llvm_calls import I64
 from kapi_sim.language import KernelOptions
 
-__all__ = ["begin", "finish"]
+__all__ = ["begin_entry", "finish_entry"]
 
 
-def begin(module: ir.Module, name: str, packed: ir.Type) -> tuple[ir.Function, ir.Value]:
+def begin_entry(
+    module: ir.Module, name: str, packed: ir.Type, local: Sequence[ir.Type]
+) -> tuple[ir.Function, ir.Value]:
     """Declare the entry point, which takes a pointer to the packed arguments."""
     function = ir.Function(module, ir.FunctionType(ir.VoidType(), [packed.as_pointer()]), name)
     argument = function.args[0]
@@ -18,7 +22,7 @@ def begin(module: ir.Module, name: str, packed: ir.Type) -> tuple[ir.Function, i
     return function, argument
 
 
-def finish(function: ir.Function, options: KernelOptions) -> None:
+def finish_entry(function: ir.Function, ndim: int, options: KernelOptions, is_linear: bool) -> None:
     """Note how the kernel is compiled: the lanes that it demands, 0 for any, and whether it checks."""
     numbers = (options.sub_group_size or 0, int(options.checks_bounds))
     module = function.module

@@ -8,6 +8,7 @@ from llvmlite import ir
 
 from kapi_lowering.llvm_calls import call_declared
 from kapi_lowering.target import Combination, CombineMode, GroupKind, ShuffleKind
+from kapi_sim import MemoryOrder, MemoryScope
 
 __all__ = ["barrier", "broadcast", "combine", "shuffle", "vote"]
 
@@ -19,12 +20,12 @@ def _call(builder: ir.IRBuilder, name: str, result: ir.Type, *args: ir.Value) ->
     return call_declared(builder, f"kapi.{name}{kind}", result, args, ("convergent", "nounwind"))
 
 
-def barrier(builder: ir.IRBuilder, group: GroupKind) -> None:
+def barrier(builder: ir.IRBuilder, group: GroupKind, order: MemoryOrder, scope: MemoryScope) -> None:
     """Wait for all work-items of the group."""
     _call(builder, f"barrier.{group}", ir.VoidType())
 
 
-def broadcast(builder: ir.IRBuilder, group: GroupKind, value: ir.Value, linear_id: ir.Value) -> ir.Value:
+def broadcast(builder: ir.IRBuilder, group: GroupKind, ndim: int, value: ir.Value, linear_id: ir.Value) -> ir.Value:
     """The value of the work-item with that linear id."""
     return _call(builder, f"broadcast.{group}", value.type, value, linear_id)
 

@@ -10,13 +10,13 @@ from kapi_cpu.code.work_items import query
 from kapi_lowering.llvm_calls import I64
 from kapi_lowering.target import LocalMemory
 
-__all__ = ["ALIGNMENT", "pointers"]
+__all__ = ["ALIGNMENT", "local_memory"]
 
 ALIGNMENT = 64
 """Bytes; each parameter begins at a multiple."""
 
 
-def pointers(builder: ir.IRBuilder, wanted: Sequence[LocalMemory]) -> Sequence[ir.Value]:
+def local_memory(builder: ir.IRBuilder, wanted: Sequence[LocalMemory]) -> Sequence[ir.Value]:
     """A pointer for each parameter that is local memory."""
     area = query(builder, "local_memory", ir.IntType(8).as_pointer(3))
     found, offset = [], I64(0)

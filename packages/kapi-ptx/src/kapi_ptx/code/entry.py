@@ -7,6 +7,8 @@ LLVM, "User Guide for NVPTX Back-end", section "Kernel function attributes".
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from llvmlite import ir
 
 from kapi_sim.language import KernelOptions
@@ -22,8 +24,10 @@ class _Attributes(ir.values.FunctionAttributes):
         set.add(self, f'"{name}"="{value}"')
 
 
-def begin_entry(module: ir.Module, name: str, packed: ir.Type) -> tuple[ir.Function, ir.Value]:
-    """Declare it; the structure is its only argument."""
+def begin_entry(
+    module: ir.Module, name: str, packed: ir.Type, local: Sequence[ir.Type]
+) -> tuple[ir.Function, ir.Value]:
+    """Declare it; the structure is its only argument, and local memory is shared memory of the module."""
     function = ir.Function(module, ir.FunctionType(ir.VoidType(), [packed.as_pointer()]), name)
     function.calling_convention = "ptx_kernel"
     function.attributes = _Attributes()
@@ -34,7 +38,7 @@ def begin_entry(module: ir.Module, name: str, packed: ir.Type) -> tuple[ir.Funct
     return function, structure
 
 
-def finish_entry(function: ir.Function, ndim: int, options: KernelOptions) -> None:
+def finish_entry(function: ir.Function, ndim: int, options: KernelOptions, is_linear: bool) -> None:
     """Add the dimensions, for emission, and the sizes of work-groups that every launch has, or has at most."""
     function.attributes.add_text("kapi.dimensions", str(ndim))
     if options.local_range is not None:

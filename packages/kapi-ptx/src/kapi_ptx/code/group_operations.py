@@ -100,7 +100,7 @@ def shuffle(builder: ir.IRBuilder, kind: ShuffleKind, value: ir.Value, operand: 
     return builder.or_(low, builder.shl(high, I64(32)))
 
 
-def broadcast(builder: ir.IRBuilder, group: GroupKind, value: ir.Value, member: ir.Value) -> ir.Value:
+def broadcast(builder: ir.IRBuilder, group: GroupKind, ndim: int, value: ir.Value, member: ir.Value) -> ir.Value:
     """The value of the work-item with that linear id."""
     member = builder.trunc(member, I32)
     if group == "sub_group":

@@ -39,7 +39,7 @@ def linear_groups(builder: ir.IRBuilder, local_size: Sequence[ir.Value], group_c
     call_declared(builder, f"kapi.linear_groups.{len(local_size)}", ir.VoidType(), named, ("nounwind",))
 
 
-def finish_entry(function: ir.Function, options: KernelOptions, is_linear: bool) -> None:
+def finish_entry(function: ir.Function, ndim: int, options: KernelOptions, is_linear: bool) -> None:
     """Add the sizes that every launch has, and what the driver goes by."""
     module = function.module
     if options.local_range is not None:
