@@ -20,7 +20,7 @@ from kapi_types import (
 )
 from kapi_types.kernel_api import ConstantType
 from kapi_types.kernel_typing.calls.callables import parameters_of
-from kapi_types.kernel_typing.calls.words import ACCEPTED, CONSTANT_WORDS, RETURNED
+from kapi_types.kernel_typing.calls.intrinsic_types import ACCEPTED, CONSTANT_WORDS, RETURNED
 
 OWNERS = {"Item": ItemType, "NdItem": NdItemType, "Group": GroupType, "SubGroup": SubGroupType}
 RETURNS = {"weak int": weak_int, "bool": weak_bool, "weak bool": weak_bool, "none": types.none}

@@ -13,7 +13,7 @@ from numba import from_dtype, types
 
 from kapi_types import is_weak, weak_bool, weak_float, weak_int
 from kapi_types.kernel_typing.problems.problems import KernelTypeProblem
-from kapi_types.kernel_typing.rules.operators import BINARY, COMPARISONS, IN_PLACE, UNARY
+from kapi_types.kernel_typing.rules.operators import BINARY, COMPARISONS, INPLACE, UNARY
 from kapi_types.kernel_typing.rules.promotion import as_strong, is_number, unify_scalars
 
 STRONG = {
@@ -68,11 +68,11 @@ def test_unary_operator_has_numpy_types(typing_context, function):
     assert wrong == {}
 
 
-@pytest.mark.parametrize("in_place", IN_PLACE, ids=lambda function: function.__name__)
+@pytest.mark.parametrize("in_place", INPLACE, ids=lambda function: function.__name__)
 def test_in_place_operator_is_the_operator(typing_context, in_place):
     """Numbers do not change in place: `x += y` is `x = x + y`."""
     for pair in itertools.product(VALUES, VALUES):
-        assert kapis(typing_context, in_place, *pair) == kapis(typing_context, IN_PLACE[in_place], *pair)
+        assert kapis(typing_context, in_place, *pair) == kapis(typing_context, INPLACE[in_place], *pair)
 
 
 @pytest.mark.parametrize("convert", [int, float, bool], ids=lambda convert: convert.__name__)

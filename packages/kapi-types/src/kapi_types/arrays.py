@@ -10,7 +10,7 @@ from kapi_types._numba_compat import from_dtype, types
 
 __all__ = ["ArrayType", "array_type"]
 
-_PLACES = {AddressSpace.GLOBAL: "array", AddressSpace.LOCAL: "local_array", AddressSpace.PRIVATE: "private_array"}
+_NAMES = {AddressSpace.GLOBAL: "array", AddressSpace.LOCAL: "local_array", AddressSpace.PRIVATE: "private_array"}
 
 _Self = TypeVar("_Self", bound="ArrayType")
 
@@ -61,13 +61,13 @@ class ArrayType(types.Array):
             ndim,
             layout,
             readonly=readonly,
-            name=name or f"{_PLACES[address_space]}({dtype}, {rank}, {layout}{access})",
+            name=name or f"{_NAMES[address_space]}({dtype}, {rank}, {layout}{access})",
             aligned=aligned,
         )
 
     @property
     def key(self) -> tuple[Any, ...]:
-        """What makes two of these types equal."""
+        """The fields that make two of these types equal."""
         return (*super().key, self.address_space, self.extents)
 
     @property
@@ -77,7 +77,7 @@ class ArrayType(types.Array):
 
     @property
     def mangling_args(self) -> tuple[str, list[Any]]:
-        """What tells compiled functions apart in their names."""
+        """The arguments that distinguish compiled functions in their mangled names."""
         name, arguments = super().mangling_args
         return name, [*arguments, self.address_space.name, str(self.extents)]
 

@@ -1,8 +1,8 @@
 """Weak scalar types: what Python's own numbers are in a kernel.
 
-NumPy 2 lets a Python number take the type of the array element it meets (NEP 50): `a[i] * 2` keeps `a`'s type.
+NumPy 2 lets a Python number take the type of the array element in an operation (NEP 50): `a[i] * 2` keeps `a`'s type.
 Numba has no such types, so literals, ids, ranges, shapes and Python arguments get these. A weak value is held in
-64 bits until it meets a strong one.
+64 bits until an operation has a strong operand.
 
 References
 ----------
@@ -53,7 +53,7 @@ class WideInt(types.Integer):
 
 
 class WeakFloat(types.Float):
-    """A Python `float`: computed in the first strong float type it meets, otherwise in float64."""
+    """A Python `float`: computed in the type of the first strong float operand, otherwise in float64."""
 
     def __init__(self) -> None:
         types.Number.__init__(self, "weak_float")
@@ -65,7 +65,7 @@ class WeakFloat(types.Float):
 
 
 class WeakComplex(types.Complex):
-    """A Python `complex`: computed in the first strong complex type it meets, otherwise in complex128."""
+    """A Python `complex`: computed in the type of the first strong complex operand, otherwise in complex128."""
 
     def __init__(self) -> None:
         types.Number.__init__(self, "weak_complex")

@@ -18,7 +18,7 @@ from kapi_lowering.target import Combination, CombineMode, Target
 from kapi_sim.language.intrinsics.operators import Operator, identity
 from kapi_sim.language.table.intrinsics import rows
 from kapi_types import SubGroupType
-from kapi_types.kernel_typing.calls.words import operator_of
+from kapi_types.kernel_typing.calls.intrinsic_types import operator_of
 from kapi_types.kernel_typing.rules.promotion import as_strong
 
 __all__ = ["LOWERED", "registry"]

@@ -19,9 +19,9 @@ from kapi_sim.errors import KernelCompilationError, KernelProblem, LimitError, M
 from kapi_sim.language import MAX_PRIVATE_BYTES, KernelOptions
 from kapi_types import SubGroupType
 from kapi_types.kernel_typing import (
+    ArgumentPath,
     KernelCompiler,
     KernelTypingContext,
-    Place,
     ProblemsFound,
     describe_problems,
     float_introductions,
@@ -70,7 +70,7 @@ class LoweredFunction:
         context: KernelTargetContext,
         state: Any,
         lacking: dict[str, list[KernelProblem]],
-        writes: frozenset[Place],
+        writes: frozenset[ArgumentPath],
         uses_sub_groups: bool,
     ) -> None:
         self.context = context
@@ -163,7 +163,7 @@ def lower_function(
     registered: list[tuple[FunctionType, tuple[types.Type, ...]]] = []
     sub_groups: list[SubGroupType] = []
     mixed_types: list[tuple[str, str, int]] = []
-    writes: dict[tuple[FunctionType, tuple[types.Type, ...]], frozenset[Place]] = {}
+    writes: dict[tuple[FunctionType, tuple[types.Type, ...]], frozenset[ArgumentPath]] = {}
     try:
         with typing_context.compiling(compile_device_function, function), context.compiling(target, options):
             state = _compile(function, args, returns)

@@ -22,7 +22,7 @@ from kapi_lowering.target import LocalMemory, Target
 from kapi_sim import AddressSpace, LimitError
 from kapi_sim.language import MAX_RANK, KernelOptions
 from kapi_types import ArrayType, ItemType
-from kapi_types.kernel_typing import Place
+from kapi_types.kernel_typing import ArgumentPath
 from kapi_types.weak import weak_int
 
 __all__ = ["build_entry_point", "describe_parameters", "packed_layout", "with_writes"]
@@ -56,7 +56,7 @@ def describe_parameters(names: Sequence[str], args: Sequence[types.Type]) -> tup
 
 
 def with_writes(
-    parameters: Sequence[Parameter], names: Sequence[str], writes: Collection[Place]
+    parameters: Sequence[Parameter], names: Sequence[str], writes: Collection[ArgumentPath]
 ) -> tuple[Parameter, ...]:
     """The parameters of a kernel, each array with whether the kernel may write to it.
 

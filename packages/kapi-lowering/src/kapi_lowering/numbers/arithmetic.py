@@ -14,7 +14,7 @@ from llvmlite import ir
 
 from kapi_lowering._numba_compat import LoweringRegistry, cgutils, types
 from kapi_lowering.llvm_calls import I32, call_declared, call_intrinsic, is_constant
-from kapi_types.kernel_typing.rules.operators import IN_PLACE
+from kapi_types.kernel_typing.rules.operators import INPLACE
 
 __all__ = ["registry"]
 
@@ -23,7 +23,7 @@ registry = LoweringRegistry("kapi arithmetic")
 Emit = Callable[[ir.IRBuilder, types.Type, ir.Value, ir.Value], ir.Value]
 
 _DIVISIONS = {operator.floordiv: "//", operator.mod: "%"}
-_IN_PLACE_OF = {function: in_place for in_place, function in IN_PLACE.items()}
+_IN_PLACE_OF = {function: in_place for in_place, function in INPLACE.items()}
 
 
 def _binary(function: Any, kind: type) -> Callable[[Emit], Emit]:

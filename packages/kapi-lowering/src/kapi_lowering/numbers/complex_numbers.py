@@ -20,7 +20,7 @@ from kapi_lowering.numbers.conversion import convert
 from kapi_types.kernel_typing.library.complex_functions import complex_power
 from kapi_types.kernel_typing.library.parts import make_complex
 from kapi_types.kernel_typing.rules.conversions import part_of
-from kapi_types.kernel_typing.rules.operators import COMPARISONS, IN_PLACE
+from kapi_types.kernel_typing.rules.operators import COMPARISONS, INPLACE
 from kapi_types.weak import is_weak
 
 __all__ = ["compare_complex", "registry"]
@@ -72,7 +72,7 @@ def _divide(builder: ir.IRBuilder, left: ir.Value, right: ir.Value, is_python: b
 
 
 def _in_place(function: Any) -> Any:
-    return next(key for key, plain in IN_PLACE.items() if plain is function)
+    return next(key for key, plain in INPLACE.items() if plain is function)
 
 
 def _register_binary(function: Any, emit: Emit) -> None:

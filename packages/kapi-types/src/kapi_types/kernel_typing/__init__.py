@@ -14,10 +14,9 @@ from kapi_types.kernel_typing.problems.problems import (
     spell_type,
 )
 from kapi_types.kernel_typing.problems.source_problems import problems_of_form, problems_of_source, reported_problems
-from kapi_types.kernel_typing.results.annotation import typed_ir_text
 from kapi_types.kernel_typing.results.float_widths import float_introductions
-from kapi_types.kernel_typing.results.results import return_type
-from kapi_types.kernel_typing.results.writes import Place, written_arrays
+from kapi_types.kernel_typing.results.results import return_type, typed_ir_text
+from kapi_types.kernel_typing.results.writes import ArgumentPath, written_arrays
 from kapi_types.kernel_typing.rules.numba_integers import numba_integers, numba_loop
 from kapi_types.kernel_typing.rules.promotion import as_strong
 
@@ -25,7 +24,7 @@ __all__ = [
     "TARGET_NAME",
     "KernelCompiler",
     "KernelTypingContext",
-    "Place",
+    "ArgumentPath",
     "ProblemsFound",
     "as_strong",
     "describe_problems",

@@ -17,7 +17,7 @@ from kapi_sim.language.outside_values import describe_value, is_constant_array, 
 from kapi_types._numba_compat import GPU, TypingContext, errors, from_dtype, target_override, target_registry, types
 from kapi_types.arrays import ArrayType
 from kapi_types.kernel_api import ConstantType, EnumerationType, tuple_of
-from kapi_types.kernel_typing.calls import atomics, functions, random_numbers
+from kapi_types.kernel_typing.calls import atomics, callables, random_numbers
 from kapi_types.kernel_typing.calls import queries as language
 from kapi_types.kernel_typing.calls.device_functions import DeviceFunctionType, is_of_library, python_function
 from kapi_types.kernel_typing.calls.prints import PRINT, PrintType, Text
@@ -80,7 +80,7 @@ class KernelTypingContext(TypingContext):
 
     def _load_builtins(self) -> None:
         modules = (
-            operators, conversions, arrays, views, tuples, enumerations, iteration, language, functions, atomics,
+            operators, conversions, arrays, views, tuples, enumerations, iteration, language, callables, atomics,
             reductions, random_numbers,
         )  # fmt: skip
         for module in modules:

@@ -1,4 +1,4 @@
-"""What a call, an operator, an index or a value must be in a kernel, said where it is not."""
+"""Texts of type errors: the requirement on a call, an operator, an index or a value in a kernel."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kapi_types._numba_compat import types
 from kapi_types.arrays import ArrayType
 from kapi_types.kernel_api import EnumerationType
 from kapi_types.kernel_typing.problems.problems import CONSEQUENCE, spell_type
-from kapi_types.kernel_typing.rules.operators import BINARY, COMPARISONS, IN_PLACE, UNARY, negative_power
+from kapi_types.kernel_typing.rules.operators import BINARY, COMPARISONS, INPLACE, UNARY, negative_power
 from kapi_types.kernel_typing.rules.views import SliceType
 
 __all__ = ["describe_call", "describe_missing_attribute", "is_consequence"]
@@ -28,7 +28,7 @@ _SYMBOLS = {
 _CALLABLE = (types.Callable, types.FunctionType, types.MakeFunctionLiteral, EnumerationType)
 _CONTAINERS = (types.List, types.LiteralList, types.DictType, types.LiteralStrKeyDict, types.Set, types.Generator)
 _FORMS = {row.key: f"{row.key}({', '.join(name for name, *_ in row.parameters)})" for row in INTRINSICS}
-_WHOLE_ARRAYS = "write a loop over its elements, or use dpnp outside of the kernel"
+_ARRAY_HINT = "write a loop over its elements, or use dpnp outside of the kernel"
 _OTHER_FORM = "make that of it outside of the kernel, and pass it as an argument"
 _FORMS_OF_ARRAYS = frozenset("flat flatten ravel reshape swapaxes transpose view".split())
 _METHODS_OF_ARRAYS = frozenset(
@@ -38,12 +38,12 @@ _METHODS_OF_ARRAYS = frozenset(
 
 
 def is_consequence(*operands: Any) -> bool:
-    """Whether an operand is one that a problem told elsewhere has made: a list, a dict, nothing at all."""
+    """Whether an operand has no type for another problem, reported elsewhere: a list, a dict, nothing at all."""
     return any(each is types.undefined or isinstance(each, _CONTAINERS) for each in operands)
 
 
 def describe_missing_attribute(type_: types.Type, name: str) -> Finding:
-    """What is said of `value.name` where kernels have none."""
+    """The problem with `value.name` where kernels have no such attribute."""
     if is_consequence(type_):
         return CONSEQUENCE
     if isinstance(type_, types.Module):
@@ -54,12 +54,12 @@ def describe_missing_attribute(type_: types.Type, name: str) -> Finding:
     if isinstance(type_, ArrayType) and name in _FORMS_OF_ARRAYS:
         return Finding("array-attribute", f"{said}: {_OTHER_FORM}")
     if isinstance(type_, ArrayType) and name in _METHODS_OF_ARRAYS:
-        return Finding("array-attribute", f"{said}: {_WHOLE_ARRAYS}")
+        return Finding("array-attribute", f"{said}: {_ARRAY_HINT}")
     return Finding("attribute-unknown", said + other_work_item(spell_type(type_), name))
 
 
 def describe_call(func: Any, args: tuple[Any, ...], kws: dict[str, types.Type]) -> Finding:
-    """What a call or an operator must be, and what it is."""
+    """The requirement on a call or an operator, and the types that it got."""
     if is_consequence(func, *args, *kws.values()):
         return CONSEQUENCE
     spelled = [spell_type(arg) for arg in args] + [f"{name}={spell_type(arg)}" for name, arg in kws.items()]
@@ -83,28 +83,30 @@ def describe_call(func: Any, args: tuple[Any, ...], kws: dict[str, types.Type]) 
             "negative-exponent",
             f"exponent of ** must not be negative with a base of {spelled[0]}: convert the base, as in `float(...)`",
         )
-    key = IN_PLACE.get(key, key) if callable(key) else key
+    key = INPLACE.get(key, key) if callable(key) else key
     if key is operator.not_ or (key is bool and args):
         return Finding("array-as-condition", f"a condition must be a number or bool, got {spelled[0]}")
     if key in (operator.matmul, operator.imatmul):
         return Finding("operator-unknown", f"kernels do not have operator @; write {INSTEAD_OF_OPERATORS['@']}")
     symbol = _SYMBOLS.get(getattr(key, "__name__", "")) if key in (*BINARY, *UNARY, *COMPARISONS) else None
-    cure = f": {_WHOLE_ARRAYS}" if any(isinstance(arg, ArrayType) for arg in args) else ""
+    hint_text = f": {_ARRAY_HINT}" if any(isinstance(arg, ArrayType) for arg in args) else ""
     if symbol and len(args) == 2:
-        cure = cure or atomic_operator(spelled[0], symbol)
-        shown = f"{spelled[0]} {symbol} {spelled[1]}"
-        return Finding("operator-operands", f"operator {symbol} does not have these operands: {shown}{cure}")
+        hint_text = hint_text or atomic_operator(spelled[0], symbol)
+        spelled_operation = f"{spelled[0]} {symbol} {spelled[1]}"
+        return Finding(
+            "operator-operands", f"operator {symbol} does not have these operands: {spelled_operation}{hint_text}"
+        )
     if symbol and len(args) == 1:
         return Finding(
             "operator-operands",
-            f"operator {symbol} does not have this operand: {symbol}{spelled[0]}{cure}",
+            f"operator {symbol} does not have this operand: {symbol}{spelled[0]}{hint_text}",
         )
     name = _function_name(func, key)
-    cure = "" if hasattr(func, "this") else cure
+    hint_text = "" if hasattr(func, "this") else hint_text
     form = f"; it is {_FORMS[name]}" if name in _FORMS else ""
     return Finding(
         "call-arguments",
-        f"{name}() does not take these arguments in a kernel: ({', '.join(spelled)}){form}{cure}",
+        f"{name}() does not take these arguments in a kernel: ({', '.join(spelled)}){form}{hint_text}",
     )
 
 
@@ -142,9 +144,9 @@ def _describe_indexing(args: tuple[types.Type, ...]) -> Finding:
             return Finding("too-many-indices", f"index must have {count}, one for each axis, got {len(indices)}")
         if not all(isinstance(each, types.Integer) for each in indices):
             kinds = [spell_type(each) for each in indices]
-            cure = next(filter(None, map(index_hint, kinds)), "")
+            hint_text = next(filter(None, map(index_hint, kinds)), "")
             said = f"index must be made of integers, got {', '.join(kinds)}"
-            return Finding("index-type", f"{said}: {cure}" if cure else said)
+            return Finding("index-type", f"{said}: {hint_text}" if hint_text else said)
         if isinstance(args[2], types.Complex):
             return Finding(
                 "imaginary-part",
@@ -163,7 +165,7 @@ def _describe_indexing(args: tuple[types.Type, ...]) -> Finding:
             "tuple-index",
             f"index of a {spell_type(container)}, whose members differ in type, must be a constant in its range",
         )
-    cure = ": pass an array" if isinstance(container, types.Number) else ""
+    hint_text = ": pass an array" if isinstance(container, types.Number) else ""
     return Finding(
-        "indexed-value", f"{spell_type(container)} cannot be indexed, got an index of {spell_type(index)}{cure}"
+        "indexed-value", f"{spell_type(container)} cannot be indexed, got an index of {spell_type(index)}{hint_text}"
     )

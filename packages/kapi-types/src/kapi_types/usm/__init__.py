@@ -1,1 +1,1 @@
-"""What Numba knows of arrays in unified shared memory and of queues on the host."""
+"""Numba types of arrays in unified shared memory and of queues, on the host."""

@@ -1,4 +1,4 @@
-"""What compiled host functions can ask of USM arrays, queues and events beyond what Numba has for all arrays."""
+"""Attributes and methods of USM arrays, queues and events in compiled host functions."""
 
 from __future__ import annotations
 

@@ -24,12 +24,12 @@ __all__ = ["python_function"]
 
 
 class _ClassAddresses(int):
-    """Where `class_addresses` is in this process: pickled with compiled code, by name."""
+    """The address of `class_addresses` in this process: pickled with compiled code, by name."""
 
     def __reduce__(self) -> tuple[Callable[[], Any], tuple[()]]:
         return _class_addresses, ()
 
-    # Numba keeps what it pickles by value, where this must not be taken for a number.
+    # Numba caches pickled values by equality, and this must not equal a number.
     __hash__ = object.__hash__
 
     def __eq__(self, other: object) -> bool:

@@ -27,7 +27,7 @@ def refuse_access(array: UsmArrayType) -> NoReturn:
         else "memory of unknown USM kind (arrays tell theirs by `usm_type`; the result of an expression has none)"
     )
     raise KernelCompilationError(
-        f"{_where()}array that a function on the host touches must be in memory that the host reaches "
+        f"{_location()}array that a function on the host touches must be in memory that the host reaches "
         f"(USM kind shared or host), got {array} in {kind}; "
         'make it with usm_type="shared", copy it to the host with its `asnumpy`, or let the device do it: '
         "in a kernel, or with kapi-numba-offload installed",
@@ -44,7 +44,7 @@ def refuse_elements(array: UsmArrayType) -> NoReturn:
         Always.
     """
     raise KernelCompilationError(
-        f"{_where()}array that a function on the host touches must have elements that Numba knows on the host, "
+        f"{_location()}array that a function on the host touches must have elements that Numba knows on the host, "
         f"got {array}; convert it with its `astype`, or let the device do it: in a kernel, or with "
         "kapi-numba-offload installed",
         code="host-elements",
@@ -60,17 +60,17 @@ def refuse_allocation() -> NoReturn:
         Always.
     """
     raise KernelCompilationError(
-        f"{_where()}result must be stored in an array that exists, got an expression that makes a new USM array, for "
-        "which a function on the host has no queue; pass an array for it and assign to its elements, "
+        f"{_location()}result must be stored in an array that exists, got an expression that makes a new USM array, "
+        "for which a function on the host has no queue; pass an array for it and assign to its elements, "
         "or install kapi-numba-offload",
         code="host-allocation",
     )
 
 
-def _where() -> str:
+def _location() -> str:
     """File, line and source of what is being compiled, of the innermost function that is not Numba's own."""
     for frame, _ in walk_stack(None):
-        # Type inference and lowering keep their location as `loc`; their frames show who compiles what.
+        # Type inference and lowering keep the current source location as `loc`.
         loc = getattr(frame.f_locals.get("self"), "__dict__", {}).get("loc")
         if loc is not None and not loc.filename.startswith(NUMBA_FOLDER):
             source = linecache.getline(loc.filename, loc.line).strip()

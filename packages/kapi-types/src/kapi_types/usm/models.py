@@ -1,4 +1,4 @@
-"""What compiled host functions hold of a USM array, a queue and an event: Numba's data models, field by field."""
+"""Numba's data models of a USM array, a queue and an event in compiled host functions."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""The Numba type of an array in USM memory, and what its protocol says of one array in hand.
-
-References
-----------
-The protocol is `__sycl_usm_array_interface__`, version 1, as dpctl documents it.
-"""
+"""The Numba type of an array in USM memory."""
 
 from __future__ import annotations
 
@@ -66,22 +61,22 @@ class UsmArrayType(ArrayType):
 
     @property
     def key(self) -> tuple[Any, ...]:
-        """What makes two of these types equal."""
+        """The fields that make two of these types equal."""
         return (*super().key, self.usm_type)
 
     @property
     def mangling_args(self) -> tuple[str, list[Any]]:
-        """What tells compiled functions apart in their names."""
+        """The arguments that distinguish compiled functions in their mangled names."""
         name, arguments = super().mangling_args
         return name, [*arguments, self.usm_type or "unknown"]
 
     @property
     def is_host_accessible(self) -> bool:
-        """Whether a function that runs on the host may touch the memory, as far as the USM kind tells."""
+        """Whether a function that runs on the host may touch the memory, as far as the USM kind is known."""
         return self.usm_type in _HOST_ACCESSIBLE
 
     def __array_ufunc__(self, *args: Any, **kwargs: Any) -> type[UsmArrayType]:
-        """What Numba asks for the type of an array expression: a USM array, not one of NumPy's."""
+        """The type that Numba gives an array expression: a USM array, not one of NumPy's."""
         return UsmArrayType
 
     def copy(

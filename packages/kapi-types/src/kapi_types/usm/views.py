@@ -109,7 +109,7 @@ def _view_of_dpnp(
 
 
 def host_fields(array: Any, rank: int) -> tuple[int, ...]:
-    """What compiled code holds of an array that is read by its protocol.
+    """The fields of an array that compiled code reads by its protocol.
 
     Returns
     -------

@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 
 import kapi_sim
-from kapi_sim.language.table.intrinsics import Intrinsic
+from kapi_sim.language.table.intrinsics import Intrinsic, rows
 from kapi_types._numba_compat import from_dtype, templates, types
 from kapi_types.kernel_api import ConstantType
-from kapi_types.kernel_typing.calls.words import ACCEPTED, RETURNED, Call
+from kapi_types.kernel_typing.calls.intrinsic_types import ACCEPTED, RETURNED, Call
 from kapi_types.kernel_typing.problems.problems import KernelTypeProblem
 from kapi_types.weak import weak_int
 
-__all__ = ["Demand", "LanguageFunctionType", "LanguageMethodType", "parameters_of"]
+__all__ = ["Demand", "LanguageFunctionType", "LanguageMethodType", "parameters_of", "registry"]
 
 Demand = Callable[[Call], None]
 """Raises a `KernelTypeProblem` where a call asks for what the words of its parameters do not rule out."""
@@ -72,7 +72,7 @@ class LanguageFunctionType(types.Callable, types.Opaque):
     row : Intrinsic
         Its row of the table.
     demand : callable, optional
-        What a call must fulfil beside its parameters' words.
+        A requirement on calls in addition to the types of their parameters.
     """
 
     def __init__(self, row: Intrinsic, demand: Demand | None = None) -> None:
@@ -102,7 +102,7 @@ class LanguageMethodType(types.BoundFunction):
     this : numba.types.Type
         Type of the value.
     demand : callable, optional
-        What a call must fulfil beside its parameters' words.
+        A requirement on calls in addition to the types of their parameters.
     """
 
     def __init__(self, row: Intrinsic, this: types.Type, demand: Demand | None = None) -> None:
@@ -116,3 +116,11 @@ class LanguageMethodType(types.BoundFunction):
     def get_call_type(self, context: Any, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
         """The signature of a call."""
         return _call(self.row, self.parameters, self.this, self.demand, args, kws)
+
+
+registry = templates.Registry()
+"""Functions whose rows say all: barriers, group algorithms, bits, and a work-item's own arrays."""
+
+for _family in ("convergence", "group", "bits", "memory"):
+    for _row in rows(family=_family):
+        registry.register_global(getattr(kapi_sim, _row.name), LanguageFunctionType(_row))

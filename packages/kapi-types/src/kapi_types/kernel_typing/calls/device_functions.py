@@ -110,7 +110,7 @@ class DeviceFunctionType(types.Callable, types.Opaque):
         return (), True
 
     def get_impl_key(self, sig: Any) -> tuple[FunctionType, tuple[types.Type, ...]]:
-        """What the compiled function is registered under."""
+        """The key of the compiled function in the registry."""
         return self.function, sig.args
 
     def __repr__(self) -> str:

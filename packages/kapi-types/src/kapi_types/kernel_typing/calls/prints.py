@@ -58,7 +58,7 @@ class PrintType(types.Callable, types.Opaque):
         return (), True
 
     def get_impl_key(self, sig: Any) -> Any:
-        """What the lowering is registered under."""
+        """The key of the lowering in the registry."""
         return PRINT
 
 
@@ -130,7 +130,7 @@ class _PrintCall:
         return definition.value if isinstance(definition, (ir.Const, ir.Global, ir.FreeVar)) else variable
 
     def _values(self, args: Any, words: list[Any]) -> list[Any]:
-        """What is printed: each argument, or the pieces of one that is a text made of several."""
+        """The printed values: each argument, or the pieces of a formatted text."""
         pieces = [_pieces_of(self._state.func_ir, each) or [each] for each in args]
         found = [[self._constant(Text(each)) if isinstance(each, str) else each for each in group] for group in pieces]
         if all(len(group) == 1 for group in found):

@@ -27,10 +27,10 @@ def slice_bound_down(bound, length):
 
 
 def slice_length(start, stop, step):
-    """How many elements a slice of positive step has."""
+    """The number of elements of a slice of positive step."""
     return max(0, (stop - start + step - 1) // step)
 
 
 def slice_length_down(start, stop, step):
-    """How many elements a slice has that goes down by `step`."""
+    """The number of elements of a slice that goes down by `step`."""
     return max(0, (start - stop + step - 1) // step)

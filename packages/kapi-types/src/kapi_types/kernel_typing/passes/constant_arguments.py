@@ -2,7 +2,7 @@
 
 References
 ----------
-The words for such parameters stand in `kapi_types.kernel_typing.calls.words.CONSTANT_WORDS`.
+The words for such parameters stand in `kapi_types.kernel_typing.calls.intrinsic_types.CONSTANT_WORDS`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 from kapi_types._numba_compat import FunctionPass, ir, register_pass
 from kapi_types.kernel_api import ConstantType
 from kapi_types.kernel_typing.calls.callables import LanguageFunctionType
-from kapi_types.kernel_typing.calls.words import CONSTANT_WORDS
+from kapi_types.kernel_typing.calls.intrinsic_types import CONSTANT_WORDS
 
 __all__ = ["FindConstantArguments"]
 
@@ -89,7 +89,7 @@ class FindConstantArguments(FunctionPass):
 
 
 class _Values:
-    """What the variables of a function hold, as far as its source alone says."""
+    """Values of the variables of a function, known from its source alone."""
 
     def __init__(self, func_ir: Any) -> None:
         self._ir = func_ir

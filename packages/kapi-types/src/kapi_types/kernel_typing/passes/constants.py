@@ -1,4 +1,4 @@
-"""What is wrong with the constants of a kernel, known once every variable has a type."""
+"""Checks of the constants of a kernel, once every variable has a type."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kapi_types.kernel_typing.library.number_functions import divmod_
 from kapi_types.kernel_typing.passes.known_values import constant_of, definitions_of, made_of, members_of
 from kapi_types.kernel_typing.problems.problems import problem_at, spell_type
 from kapi_types.kernel_typing.rules.iteration import RangeType
-from kapi_types.kernel_typing.rules.operators import BINARY, COMPARISONS, IN_PLACE, operator_loop
+from kapi_types.kernel_typing.rules.operators import BINARY, COMPARISONS, INPLACE, operator_loop
 from kapi_types.kernel_typing.rules.views import SliceType
 from kapi_types.weak import is_weak, weak_int, wide_int
 
@@ -22,7 +22,7 @@ __all__ = ["constant_problems"]
 
 
 def constant_problems(state: Any) -> list[KernelProblem]:
-    """Constants that do not fit what they meet: a strong integer, an axis, a dimension.
+    """Constants out of range: of a strong integer, an axis, a dimension.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ def constant_problems(state: Any) -> list[KernelProblem]:
         A compilation after type inference.
     """
     definitions = definitions_of(state.func_ir)
-    problems: list[KernelProblem] = [*_unpacked_unequally(state), *_chosen_out_of_range(definitions, state)]
+    problems: list[KernelProblem] = [*_unpacked_non_tuples(state), *_chosen_out_of_range(definitions, state)]
     for expression, signature in state.calltypes.items():
         if signature is None:
             continue
@@ -69,7 +69,7 @@ def constant_problems(state: Any) -> list[KernelProblem]:
 
 def _operands_out_of_range(definitions: dict[str, Any], expression: Any, signature: Any) -> Iterator[KernelProblem]:
     """NumPy raises OverflowError for these."""
-    operation = IN_PLACE.get(expression.fn, expression.fn)
+    operation = INPLACE.get(expression.fn, expression.fn)
     if operation in COMPARISONS or operation not in BINARY:
         return
     left, right = (constant_of(definitions, operand) for operand in (expression.lhs, expression.rhs))
@@ -90,7 +90,7 @@ def _is_wide(value: int | None) -> bool:
 
 
 def _holds_wide(type_: types.Type) -> bool:
-    """Whether a number of this type, met by such a constant, is as wide or no integer at all."""
+    """Whether a number of this type can be combined with such a constant: it is as wide, or no integer."""
     return type_ in (types.uint64, wide_int) if isinstance(type_, (types.Integer, types.Boolean)) else True
 
 
@@ -201,7 +201,7 @@ def _is_unfit(value: Any, type_: Any) -> bool:
 def _arguments_out_of_range(
     definitions: dict[str, Any], function: Any, expression: Any, signature: Any
 ) -> Iterator[KernelProblem]:
-    """What a function takes as another type: `min(uint8_array[i], -1)`, `divmod(uint8_array[i], 300)`."""
+    """Arguments that a function converts: `min(uint8_array[i], -1)`, `divmod(uint8_array[i], 300)`."""
     if expression.kws or len(expression.args) != len(signature.args):
         return
     taken = signature.args
@@ -232,7 +232,7 @@ def _bounds_beyond(
 def _of_members_out_of_range(
     definitions: dict[str, Any], function: Any, expression: Any, signature: Any
 ) -> Iterator[KernelProblem]:
-    """What a function takes in a tuple, or begins with: `max((int8_array[i], 300))`, `sum(int8_array, 300)`."""
+    """Members of a tuple that a function converts, or a start: `max((int8_array[i], 300))`, `sum(int8_array, 300)`."""
     called = getattr(function, "typing_key", None)
     if called not in (min, max, sum) or not 1 <= len(expression.args) <= 2 or expression.kws:
         return
@@ -273,7 +273,7 @@ def _unfit_in_sum(start: tuple[Any, Any], members: list[tuple[Any, Any]]) -> Ite
 
 
 def _chosen_out_of_range(definitions: dict[str, Any], state: Any) -> Iterator[KernelProblem]:
-    """What a variable is assigned on one of several ways: `x = a[i] if c else -3`."""
+    """Values of a variable on one of several control-flow paths: `x = a[i] if c else -3`."""
     for block in state.func_ir.blocks.values():
         for statement in block.find_insts(ir.Assign):
             value = statement.value
@@ -334,7 +334,7 @@ def _members_out_of_range(definitions: dict[str, Any], expression: Any, containe
 
 
 def _taken_as(expression: Any, kind: str | None, signature: Any) -> list[tuple[Any, Any]]:
-    """What an expression takes, and as which types: a tuple that a loop goes over has members of one type there."""
+    """The operands of an expression with the types it converts them to: a loop gives a tuple's members one type."""
     if kind in ("getitem", "getiter"):
         return [(expression.value, signature.args[0])]
     return list(zip(expression.args, signature.args, strict=False)) if kind == "call" else []
@@ -343,7 +343,7 @@ def _taken_as(expression: Any, kind: str | None, signature: Any) -> list[tuple[A
 def _members_that_do_not_fit(
     definitions: dict[str, Any], typemap: Any, expression: Any, variable: Any, taken: Any
 ) -> Iterator[KernelProblem]:
-    """`(int8_array[i], 300)[k]`: whichever member it is, it goes to a variable, which has one type."""
+    """`(int8_array[i], 300)[k]`: the variable that gets the member has one type."""
     made = made_of(definitions, variable)
     if not isinstance(taken, types.UniTuple) or not isinstance(made, ir.Expr) or made.op != "build_tuple":
         return
@@ -357,7 +357,7 @@ def _members_that_do_not_fit(
             yield problem_at(expression.loc, "number-unfit", text)
 
 
-def _unpacked_unequally(state: Any) -> Iterator[KernelProblem]:
+def _unpacked_non_tuples(state: Any) -> Iterator[KernelProblem]:
     """Assignments to several names of what is no tuple."""
     for block in state.func_ir.blocks.values():
         for expression in block.find_exprs(op="exhaust_iter"):

@@ -33,7 +33,7 @@ from kapi_types.kernel_typing.problems.problems import (
     problem_at,
     spell_type,
 )
-from kapi_types.kernel_typing.rules.operators import BINARY, COMPARISONS, IN_PLACE, UNARY, negative_power
+from kapi_types.kernel_typing.rules.operators import BINARY, COMPARISONS, INPLACE, UNARY, negative_power
 from kapi_types.kernel_typing.rules.promotion import is_scalar
 from kapi_types.weak import is_weak
 
@@ -137,7 +137,7 @@ class _Constraints(typeinfer.ConstraintNetwork):
 class _AssumingInferer(typeinfer.TypeInferer):
     """Numba's type inference, in which some variables have an assumed type, whatever is assigned to them.
 
-    What is assigned to these is collected beside it, the last type from each source counting.
+    The types assigned to them are collected apart from it; the last type from each source counts.
     """
 
     def __init__(
@@ -202,7 +202,7 @@ class _AssumingInferer(typeinfer.TypeInferer):
     def resolve_value_type(self, inst: Any, val: Any) -> types.Type:
         if isinstance(val, Unknown):
             return types.undefined
-        if inst is None and val not in (*BINARY, *UNARY, *COMPARISONS, *IN_PLACE, *_OTHER_OPERATORS):
+        if inst is None and val not in (*BINARY, *UNARY, *COMPARISONS, *INPLACE, *_OTHER_OPERATORS):
             sign = _LACKING.get(val.__name__, val.__name__)
             cure = f"; write {INSTEAD_OF_OPERATORS[sign]}" if sign in INSTEAD_OF_OPERATORS else ""
             raise KernelTypeProblem("operator-unknown", f"kernels do not have operator {sign}{cure}")

@@ -7,7 +7,7 @@ from types import ModuleType
 from typing import Any
 
 from kapi_types._numba_compat import ir
-from kapi_types.kernel_typing.rules.operators import BINARY, IN_PLACE, UNARY
+from kapi_types.kernel_typing.rules.operators import BINARY, INPLACE, UNARY
 
 __all__ = ["constant_of", "definitions_of", "is_negative_literal", "known_value", "made_of", "members_of"]
 
@@ -74,7 +74,7 @@ def known_value(definitions: dict[str, Any], variable: Any, depth: int = _MAX_DE
 
 def _folded(function: Any, *numbers: Any) -> Any:
     """The result of an operator or function of `math`; None if a number is not known, or it is far beyond 64 bits."""
-    operation = IN_PLACE.get(function, function)
+    operation = INPLACE.get(function, function)
     is_known = operation in (BINARY if len(numbers) == 2 else UNARY) or operation.__module__ == "math"
     if not is_known or not all(type(each) in (int, float, complex) for each in numbers):
         return None

@@ -40,7 +40,7 @@ class InlineLocalFunctions(InlineClosureLikes):
             for statement in list(block.find_insts(ir.Assign)):
                 if getattr(statement.value, "op", None) == "call":
                     made = _made_function(state.func_ir, statement.value.func)
-                    if made is None and _is_of_several_paths(state.func_ir, statement.value.func):
+                    if made is None and _is_one_of_several(state.func_ir, statement.value.func):
                         problems.append(problem_at(statement.loc, *FUNCTION_PASSED))
                     if made is not None:
                         problems += _settle_call(state.func_ir, block, statement, made)
@@ -95,8 +95,8 @@ def _made_function(func_ir: Any, variable: Any) -> Any:
     return definition if getattr(definition, "op", None) == "make_function" else None
 
 
-def _is_of_several_paths(func_ir: Any, variable: Any) -> bool:
-    """Whether what is called is a local function on one way, and another one on another."""
+def _is_one_of_several(func_ir: Any, variable: Any) -> bool:
+    """Whether the control-flow path decides which local function is called."""
     names, seen = [variable.name], set[str]()
     while names:
         name = names.pop()

@@ -109,7 +109,7 @@ class _Folding:
         self.has_folded = True
 
     def _value_of(self, variable: Any) -> Any:
-        """What a variable always holds, `MISSING` if that is not known."""
+        """The value that a variable always holds, `MISSING` if that is not known."""
         try:
             made = self._ir.get_definition(variable)
         except KeyError:

@@ -1,4 +1,4 @@
-"""What `raise` and `assert` are in a kernel: compiled in debug mode; otherwise an assert holds, and a raise is refused.
+"""`raise` and `assert` in a kernel: compiled in debug mode; otherwise asserts are assumed, and a raise is refused.
 
 An exception in a kernel has a class of Python's own and constant arguments: the launch raises it, on the host, and only
 its number comes back from the device.
@@ -56,7 +56,7 @@ class SettleRaises(FunctionPass):
 
 
 def _raised(func_ir: Any, statement: Any) -> tuple[type[BaseException], tuple[Any, ...] | None, Finding | None]:
-    """The class and arguments of what is raised, and what is wrong with them."""
+    """The class and arguments of the exception, and the problem with them."""
     if statement.exception is None:
         said = "a kernel cannot raise without an exception: name one"
         return RuntimeError, None, Finding("raise-class", said)
@@ -110,32 +110,32 @@ def _is_exception(value: Any) -> TypeGuard[type[BaseException]]:
 
 
 def _take_out_asserts(func_ir: Any) -> None:
-    """Remove what an assert does when it fails: who would go there goes the other way."""
+    """Remove the failure paths of asserts: branches to them become jumps to their other target."""
     blocks = func_ir.blocks
     for key in list(blocks):
         position = _assert_position(blocks[key])
         if position is None:
             continue
         branches = [block for block in blocks.values() if key in block.terminator.get_targets()]
-        if position == 0 and branches and all(_other_path(block, key) is not None for block in branches):
+        if position == 0 and branches and all(_other_target(block, key) is not None for block in branches):
             for block in branches:
-                block.body[-1] = ir.Jump(_other_path(block, key), block.terminator.loc)
+                block.body[-1] = ir.Jump(_other_target(block, key), block.terminator.loc)
         else:
-            # No condition leads there (`assert False`): the work-item ends where its author saw no way on.
+            # No condition leads there (`assert False`): the work-item ends.
             _return_at(blocks[key], position)
     _drop_unreachable(blocks)
 
 
 def _assert_position(block: Any) -> int | None:
-    """Where in a block the failure of an assert begins; Python's bytecode has a name of its own for its exception."""
+    """The index in a block at which the failure of an assert begins: Python's bytecode names its exception."""
     for position, statement in enumerate(block.body):
         if isinstance(statement, ir.Assign) and statement.target.name.startswith("$assertion_error"):
             return position
     return None
 
 
-def _other_path(block: Any, key: Any) -> Any:
-    """Where a block's branch goes if not to `key`; None if it has no other way."""
+def _other_target(block: Any, key: Any) -> Any:
+    """The other target of a block's branch to `key`; None if it has none."""
     last = block.terminator
     if not isinstance(last, ir.Branch) or last.truebr == last.falsebr:
         return None
@@ -143,7 +143,7 @@ def _other_path(block: Any, key: Any) -> Any:
 
 
 def _return_at(block: Any, position: int) -> None:
-    """End a block with a return in the place of what begins at `position`."""
+    """End a block with a return at `position`."""
     loc = block.body[position].loc
     constant = block.scope.redefine("$kapi_none", loc)
     value = block.scope.redefine("$kapi_returned", loc)
@@ -166,7 +166,7 @@ def _drop_unreachable(blocks: dict[Any, Any]) -> None:
 
 
 def _drop_exception(block: Any) -> None:
-    """Remove the temporaries of which a block's exception is made; nothing else uses them."""
+    """Remove the temporaries that compute a block's exception; nothing else uses them."""
     wanted = {each.name for each in block.terminator.list_vars()}
     kept: list[Any] = []
     for statement in reversed(block.body[:-1]):

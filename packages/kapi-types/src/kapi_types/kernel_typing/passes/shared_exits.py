@@ -51,7 +51,7 @@ def with_shared_exits(code: CodeType) -> CodeType:
 
 
 def _common(instructions: list[dis.Instruction], one: int, other: int) -> int:
-    """How many instructions, up to two exits, are copies of each other and are entered at their beginning alone."""
+    """The number of instructions before two exits that are copies of each other and have one entry."""
     length = 0
     while length <= one and one < other - length:
         a, b = instructions[one - length], instructions[other - length]

@@ -1,4 +1,4 @@
-"""What a variable of Numba's IR holds, where it is known before there are types; and calls Numba takes as given."""
+"""Values of variables of Numba's IR that are known before type inference; and calls of `len` on constants."""
 
 from __future__ import annotations
 

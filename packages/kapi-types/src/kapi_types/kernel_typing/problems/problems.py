@@ -1,4 +1,4 @@
-"""What is wrong with a kernel, in words for its author: one problem a line, each with its place in the source.
+"""Problems of a kernel, as messages for its author: one a line, each with its source location.
 
 Type errors are made as problems from the start: Numba's own texts change from version to version, so they are not
 reworded afterwards.
@@ -23,7 +23,7 @@ from kapi_types.weak import WeakBool, WeakComplex, WeakFloat, WeakInt, WideInt
 __all__ = [
     "FORMAT_IN_TEXT",
     "CONSEQUENCE",
-    "NUMBA_SAYS",
+    "NUMBA_PREFIX",
     "KernelTypeProblem",
     "NoKernelValueError",
     "ProblemsFound",
@@ -35,15 +35,15 @@ __all__ = [
 ]
 
 
-_PLACES = {AddressSpace.LOCAL: "local array", AddressSpace.PRIVATE: "private array"}
+_ARRAY_NAMES = {AddressSpace.LOCAL: "local array", AddressSpace.PRIVATE: "private array"}
 
 FORMAT_IN_TEXT = Finding("print-format", "an f-string in a kernel cannot have a format: give print() plain values")
 
 CONSEQUENCE = Finding("", "")
-"""What is found of a problem that only follows from another one, and is not told."""
+"""The finding of a problem that only follows from another one, and is not reported."""
 
-NUMBA_SAYS = "Numba has no way to compile this: "
-"""The beginning of a text that has no better words than Numba's."""
+NUMBA_PREFIX = "Numba has no way to compile this: "
+"""The prefix of a message that quotes Numba's."""
 
 _WORDS = (
     (r"Illegal IR, del found", Finding("del-in-kernel", "kernels have no del: leave it out")),
@@ -82,11 +82,11 @@ _WORDS = (
         Finding("unpacking", "a kernel can unpack tuples only"),
     ),
 )
-"""What Numba says, and what it is about."""
+"""Patterns of Numba's messages, and the findings that replace them."""
 
 
 def problem_at(loc: Any, code: str, text: str) -> KernelProblem:
-    """A problem at a place of Numba's, which has `filename` and `line`."""
+    """A problem at a source location of Numba's, which has `filename` and `line`."""
     return KernelProblem(code, loc.filename, loc.line, text)
 
 
@@ -121,17 +121,17 @@ class ProblemsFound(Exception):
 
 
 def describe_problems(problems: Iterable[KernelProblem]) -> str:
-    """The problems as text: `file:line`, the source line, and what is wrong, in the order of the lines."""
+    """The problems as text: `file:line`, the source line, and what is wrong, sorted by line."""
     paragraphs = []
     for problem in sorted(problems, key=lambda each: (each.filename, each.line)):
         source = linecache.getline(problem.filename, problem.line).strip()
-        shown = f"\n    {source}" if source else ""
-        paragraphs.append(f"{problem}{shown}")
+        line = f"\n    {source}" if source else ""
+        paragraphs.append(f"{problem}{line}")
     return "\n".join(paragraphs)
 
 
 def without_value(name: str) -> Finding:
-    """What is said of a variable that is read where it may have no value."""
+    """The problem of a variable that is read where it may have no value."""
     return Finding(
         "variable-unset",
         f"variable {name!r} may be unset here: assign it on every path before",
@@ -139,18 +139,18 @@ def without_value(name: str) -> Finding:
 
 
 def first_words(error: BaseException) -> Finding:
-    """What an error of Numba's is about; its own first words, without the stage and the advice, where it is unknown."""
+    """The finding for an error of Numba's; if it is unknown, its first words without the stage and the advice."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     said = [line for line in lines if not line.startswith("Failed in ")]
     first = (said or lines or [type(error).__name__])[0].removesuffix(". Raised from None")
     known = next((words for pattern, words in _WORDS if re.search(pattern, str(error))), None)
-    return known or Finding("numba-cannot", f"{NUMBA_SAYS}{first}")
+    return known or Finding("numba-cannot", f"{NUMBA_PREFIX}{first}")
 
 
 def spell_type(type_: Any) -> str:
     """A type as the author of a kernel would call it."""
     if isinstance(type_, ArrayType):
-        place = _PLACES.get(type_.address_space, "array")
+        place = _ARRAY_NAMES.get(type_.address_space, "array")
         if not type_.mutable and type_.address_space is AddressSpace.PRIVATE:
             return f"constant {type_.dtype} array of rank {type_.ndim}"
         access = "read-only " if not type_.mutable else ""

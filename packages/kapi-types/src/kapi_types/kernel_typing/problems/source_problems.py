@@ -1,4 +1,4 @@
-"""What stands in the way before there are types: constructs of Python that Numba's front end stops at, or overlooks."""
+"""Constructs of Python that Numba's front end refuses, or overlooks, before type inference."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _OPCODES = {
     "MATCH_MAPPING": PATTERN_OF_MATCH,
     "MATCH_CLASS": PATTERN_OF_MATCH,
 }
-"""Instructions of Python that Numba refuses, and what their author wrote."""
+"""Instructions of Python that Numba refuses, and the findings for them."""
 
 
 _COROUTINE = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
@@ -43,12 +43,12 @@ _REWRITTEN = Finding(
 
 
 def problems_of_form(function: FunctionType, is_kernel: bool = False) -> list[KernelProblem]:
-    """What a function may not be, and Numba would overlook: starred parameters, coroutines, `nonlocal`.
+    """Unsupported forms of functions that Numba overlooks: starred parameters, coroutines, `nonlocal`.
 
     Parameters
     ----------
     function : function
-        A kernel, or what one calls.
+        A kernel, or a function that it calls.
     is_kernel : bool
         Whether it is launched, which gives its arguments by position.
     """
@@ -90,14 +90,14 @@ def _line_of(instruction: dis.Instruction) -> int | None:
 
 
 def problems_of_source(function: FunctionType, error: Exception) -> list[KernelProblem]:
-    """What an error of Numba's is about, in the author's words.
+    """The problems that an error of Numba's stands for.
 
     Parameters
     ----------
     function : function
-        What could not be compiled.
+        The function that could not be compiled.
     error : Exception
-        What Numba raised.
+        The exception that Numba raised.
     """
     code = function.__code__
     said = first_words(error)
@@ -115,22 +115,22 @@ def problems_of_source(function: FunctionType, error: Exception) -> list[KernelP
 
 
 def reported_problems(function: FunctionType, problems: Sequence[KernelProblem]) -> list[KernelProblem]:
-    """The problems of a function, each line's in the words of the simulator where it has any.
+    """The problems of a function, with the simulator's message for each line that has one.
 
     Parameters
     ----------
     function : function
-        What could not be compiled.
+        The function that could not be compiled.
     problems : sequence of KernelProblem
-        What was found, some of it perhaps in functions that it calls.
+        Problems, some perhaps of functions that it calls.
     """
     code = function.__code__
     tree = parse_function(function)
     found = [] if tree is None else find_problems(tree, function, False)
     lines = {each.line for each in problems if each.filename == code.co_filename}
-    told = [each for each in found if each.line in lines]
-    covered = {(each.filename, each.line) for each in told}
-    return [*told, *(each for each in problems if (each.filename, each.line) not in covered)]
+    reported = [each for each in found if each.line in lines]
+    covered = {(each.filename, each.line) for each in reported}
+    return [*reported, *(each for each in problems if (each.filename, each.line) not in covered)]
 
 
 def _line(error: Exception, code: CodeType) -> int:

@@ -1,1 +1,1 @@
-"""What is read off typed IR: the result, its text, the widths of its floats, the arguments it writes."""
+"""Analyses of typed IR: its result and text, the widths of its floats, the arguments that it writes."""

@@ -1,4 +1,4 @@
-"""Where a kernel takes up floats of a width that a device may lack: the lines to change."""
+"""Operations that introduce floats of a width that a device may lack: the lines to change."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from kapi_types.weak import WeakFloat
 
 __all__ = ["float_introductions"]
 
-_CURE = {64: "convert to numpy.float32 first", 16: "use numpy.float32"}
+_HINTS = {64: "convert to numpy.float32 first", 16: "use numpy.float32"}
 
 
 def float_introductions(state: Any, bits: int) -> list[KernelProblem]:
-    """Each parameter and operation that has floats of `bits` bits where what it is made of has none.
+    """Each parameter, and each operation on operands without floats of `bits` bits, that has such floats.
 
     Parameters
     ----------
     state : numba.core.compiler.StateDict
         A compilation after type inference.
     bits : int
-        64 or 16. A Python float counts as one of 64 bits, for that is how it is computed.
+        64 or 16. A Python float is computed in 64 bits, and counts as such.
     """
     found = [*_parameters(state, bits), *_operations(state, bits)]
     return list(dict.fromkeys(found))
@@ -55,7 +55,7 @@ def _operations(state: Any, bits: int) -> Iterator[KernelProblem]:
                 continue
             given = ", ".join(spell_type(each) for each in scalars)
             made = f"made of {given}" if given else "made here"
-            yield problem_at(statement.loc, f"needs-fp{bits}", f"{spell_type(result)} is {made}: {_CURE[bits]}")
+            yield problem_at(statement.loc, f"needs-fp{bits}", f"{spell_type(result)} is {made}: {_HINTS[bits]}")
 
 
 def _has_width(type_: Any, bits: int) -> bool:

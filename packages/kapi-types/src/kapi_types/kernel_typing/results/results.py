@@ -1,7 +1,8 @@
-"""The type that a function of the kernel language returns, found without generating code."""
+"""Results of type inference: the type that a function returns, found without generating code, and typed IR as text."""
 
 from __future__ import annotations
 
+import io
 import threading
 from collections.abc import Sequence
 from functools import lru_cache
@@ -9,11 +10,11 @@ from types import FunctionType
 from typing import Any
 
 from kapi_sim.forks import block_forks, reinit_after_fork
-from kapi_types._numba_compat import FunctionPass, register_pass, target_registry, types
+from kapi_types._numba_compat import FunctionPass, ir, register_pass, target_registry, types
 from kapi_types.kernel_typing.context import TARGET_NAME, KernelTypingContext
 from kapi_types.kernel_typing.pipeline import KernelCompiler, kernel_flags
 
-__all__ = ["return_type"]
+__all__ = ["return_type", "typed_ir_text"]
 
 _lock = reinit_after_fork(threading.Lock())
 
@@ -61,8 +62,29 @@ def _compile(
     return compiler.state.return_type
 
 
+def typed_ir_text(state: Any) -> str:
+    """Numba's IR of one function, each assignment with its source line and the type of its variable.
+
+    Parameters
+    ----------
+    state : numba.core.compiler.StateDict
+        A compilation after type inference.
+    """
+    text = io.StringIO()
+    print(f"{state.func_id.func_qualname}({', '.join(map(str, state.args))}) -> {state.return_type}", file=text)
+    for label, block in sorted(state.func_ir.blocks.items()):
+        print(f"block {label}:", file=text)
+        for statement in block.body:
+            if isinstance(statement, ir.Del):
+                continue
+            type_ = state.typemap.get(statement.target.name) if isinstance(statement, ir.Assign) else None
+            spelled = f"  # line {statement.loc.line}" + (f": {type_}" if type_ is not None else "")
+            print(f"    {statement}{spelled}", file=text)
+    return text.getvalue()
+
+
 class _Target:
-    """What of a target context type inference asks for."""
+    """The part of a target context that type inference needs."""
 
     target = target_registry[TARGET_NAME]
     call_conv = None

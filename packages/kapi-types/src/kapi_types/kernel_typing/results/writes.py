@@ -1,7 +1,7 @@
-"""Which arrays that a function is given it may write to, itself or in what it calls.
+"""Arrays among the arguments of a function that it may write to, itself or in functions that it calls.
 
-Nothing is run and no branch is weighed: what a variable may hold is put together over all assignments, and what is not
-known to leave an array as it is counts as writing to it.
+The analysis is flow-insensitive: a variable may hold the values of all its assignments. An operation that is not known
+to leave an array unchanged counts as a write.
 """
 
 from __future__ import annotations
@@ -17,44 +17,44 @@ from kapi_types.kernel_typing.calls.callables import LanguageFunctionType, Langu
 from kapi_types.kernel_typing.calls.device_functions import DeviceFunctionType
 from kapi_types.kernel_typing.rules.tuples import NamedTupleClassType
 
-__all__ = ["Place", "written_arrays"]
+__all__ = ["ArgumentPath", "written_arrays"]
 
-_SAME = ("cast", "exhaust_iter", "phi")  # operations that give what they are given
+_SAME = ("cast", "exhaust_iter", "phi")  # operations that return their operand
 
-Place = tuple[int, ...]
-"""A parameter by its position and, within a tuple, the position of each member on the way."""
+ArgumentPath = tuple[int, ...]
+"""The position of a parameter and, within tuples, the position of each member."""
 
 
 def written_arrays(
-    state: Any, written_by: Callable[[FunctionType, tuple[types.Type, ...]], Iterable[Place]]
-) -> frozenset[Place]:
-    """Return the places of the arrays, or of tuples that hold them, that a function may write to.
+    state: Any, written_by: Callable[[FunctionType, tuple[types.Type, ...]], Iterable[ArgumentPath]]
+) -> frozenset[ArgumentPath]:
+    """Return the paths of the arrays, or of tuples that hold them, that a function may write to.
 
     Parameters
     ----------
     state : numba.core.compiler.StateDict
         A compilation after type inference.
     written_by : callable
-        Gives the same of a device function that it calls, for the types of its arguments.
+        The same for a device function that it calls, with the types of its arguments.
     """
     return frozenset(_WrittenFunction(state, written_by).written())
 
 
 class _WrittenFunction:
-    """One function, and what its variables may hold."""
+    """A function, and the arguments that its variables may hold."""
 
     def __init__(
-        self, state: Any, written_by: Callable[[FunctionType, tuple[types.Type, ...]], Iterable[Place]]
+        self, state: Any, written_by: Callable[[FunctionType, tuple[types.Type, ...]], Iterable[ArgumentPath]]
     ) -> None:
         self._state = state
         self._written_by = written_by
-        # By variable, the places that it may hold a part of, and whether it then holds just what is there.
-        self._held: dict[str, set[tuple[Place, bool]]] = {}
+        # By variable, the paths that it may hold a part of, and whether it holds exactly that argument.
+        self._held: dict[str, set[tuple[ArgumentPath, bool]]] = {}
         self._statements = [each for block in state.func_ir.blocks.values() for each in block.body]
         self._follow()
 
-    def written(self) -> Iterator[Place]:
-        """The places that are written to."""
+    def written(self) -> Iterator[ArgumentPath]:
+        """The paths that are written to."""
         for statement in self._statements:
             if isinstance(statement, (ir.SetItem, ir.StaticSetItem)):
                 yield from self._paths(statement.target)
@@ -67,7 +67,7 @@ class _WrittenFunction:
                     yield from self._paths(statement.value.lhs)
 
     def _follow(self) -> None:
-        """Find what each variable may hold; assignments are gone through until none adds anything."""
+        """Run to the fixpoint of what each variable may hold."""
         assignments = [each for each in self._statements if isinstance(each, ir.Assign)]
         assignments = [each for each in assignments if _may_hold_array(self._type(each.target))]
         size = -1
@@ -75,7 +75,7 @@ class _WrittenFunction:
             for each in assignments:
                 self._held.setdefault(each.target.name, set()).update(self._value(each.value))
 
-    def _value(self, value: Any) -> Iterable[tuple[Place, bool]]:
+    def _value(self, value: Any) -> Iterable[tuple[ArgumentPath, bool]]:
         if isinstance(value, ir.Arg):
             return [((value.index,), True)]
         if isinstance(value, ir.Var):
@@ -86,12 +86,12 @@ class _WrittenFunction:
             return [each for variable in value.list_vars() for each in self._held.get(variable.name, ())]
         member = self._member(value)
         if member is not None:
-            return [self._within(*each, member) for each in self._held.get(value.value.name, ())]
-        # A view, a tuple of several, a method: what is written there is written to each of them.
+            return [self._member_path(*each, member) for each in self._held.get(value.value.name, ())]
+        # A view, a tuple or a method: a write to it may write to each operand.
         return [(path, False) for variable in value.list_vars() for path in self._paths(variable)]
 
     def _member(self, value: Any) -> int | None:
-        """Which member of a tuple an expression takes, if that is known."""
+        """The index of the tuple member that an expression takes, if that is known."""
         if value.op not in ("static_getitem", "getattr"):
             return None
         container = self._type(value.value)
@@ -102,17 +102,17 @@ class _WrittenFunction:
             return fields.index(value.attr) if value.attr in fields else None
         return value.index % len(container) if isinstance(value.index, int) else None
 
-    def _within(self, path: Place, is_all: bool, member: int) -> tuple[Place, bool]:
+    def _member_path(self, path: ArgumentPath, is_all: bool, member: int) -> tuple[ArgumentPath, bool]:
         """The path of a member."""
         return ((*path, member), True) if is_all else (path, False)
 
-    def _paths(self, variable: Any) -> set[Place]:
+    def _paths(self, variable: Any) -> set[ArgumentPath]:
         return {path for path, _ in self._held.get(variable.name, ())} if isinstance(variable, ir.Var) else set()
 
     def _type(self, variable: Any) -> Any:
         return self._state.typemap.get(variable.name)
 
-    def _written_in_call(self, call: Any) -> Iterator[Place]:
+    def _written_in_call(self, call: Any) -> Iterator[ArgumentPath]:
         function = self._type(call.func)
         if isinstance(function, DeviceFunctionType):
             yield from self._written_in_function(function, call)
@@ -123,11 +123,11 @@ class _WrittenFunction:
         elif not isinstance(function, (types.Function, LanguageFunctionType, NamedTupleClassType)):
             yield from self._given(call)
 
-    def _given(self, call: Any) -> Iterator[Place]:
+    def _given(self, call: Any) -> Iterator[ArgumentPath]:
         for each in (*call.args, *(value for _, value in call.kws)):
             yield from self._paths(each)
 
-    def _written_in_function(self, function: DeviceFunctionType, call: Any) -> Iterator[Place]:
+    def _written_in_function(self, function: DeviceFunctionType, call: Any) -> Iterator[ArgumentPath]:
         signature = self._state.calltypes.get(call)
         if signature is None or call.vararg is not None:
             yield from self._given(call)
@@ -137,7 +137,7 @@ class _WrittenFunction:
         for parameter, *members in self._written_by(function.function, signature.args):
             for held in self._held.get(given[parameter].name, ()):
                 for member in members:
-                    held = self._within(*held, member)
+                    held = self._member_path(*held, member)
                 yield held[0]
 
 

@@ -98,12 +98,12 @@ class _BitMethodType(types.BoundFunction):
         return templates.signature(context.type_device_function(self._function, (self.this,)), recvr=self.this)
 
     def get_impl_key(self, sig: Any) -> Any:
-        """What the compiled function is registered under."""
+        """The key of the compiled function in the registry."""
         return self._function, sig.args
 
 
 class _IntegerMethods(templates.AttributeTemplate):
-    """What Python's and NumPy's integers count of their bits."""
+    """Methods of Python's and NumPy's integers that count bits."""
 
     key = types.Integer
 
@@ -204,7 +204,7 @@ class _DTypeAttributes(templates.AttributeTemplate):
 
 
 class _SameDType(templates.AbstractTemplate):
-    """A dtype beside another, or beside a type of NumPy's: known when the kernel is compiled."""
+    """Equality of a dtype with another, or with a type of NumPy's: known when the kernel is compiled."""
 
     def generic(self, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
         are_types = all(isinstance(each, (types.DType, types.NumberClass)) for each in args)
@@ -232,7 +232,7 @@ class RoundType(types.Callable, types.Opaque):
 
     @property
     def typing_key(self) -> Any:
-        """What it is called by in messages."""
+        """The function that messages name."""
         return round
 
     @property
@@ -266,7 +266,7 @@ class RoundType(types.Callable, types.Opaque):
         return (), True
 
     def get_impl_key(self, sig: Any) -> Any:
-        """What the back end has the code under."""
+        """The key of the code in the back end."""
         to_digits = len(sig.args) == 2 and isinstance(sig.args[1], types.Integer)
         return (_rounding(sig.args[0]), sig.args) if to_digits else round
 

@@ -62,7 +62,7 @@ def primitive_key(operation: str) -> str:
 
 
 class _Plan(NamedTuple):
-    """How a call is compiled: its loop, and a primitive's name or a function of the kernel language."""
+    """The implementation of a call: its loop, and a primitive's name or a function of the kernel language."""
 
     loop: Loop
     implementation: str | FunctionType
@@ -106,7 +106,7 @@ class TableFunctionType(types.Callable, types.Opaque):
         return (), True
 
     def get_impl_key(self, sig: Any) -> Any:
-        """What the back end has the code under."""
+        """The key of the code in the back end."""
         plan = _plan(self.row, sig.args)
         if plan is None or not isinstance(plan.implementation, FunctionType):
             return primitive_key(str(plan.implementation) if plan else self.row.name)
@@ -220,7 +220,7 @@ def _implementation(row: Intrinsic, loop: Loop) -> str | FunctionType | None:
         if operation in PRIMITIVES:
             return name
         found = number_functions.FLOATS.get(name)
-    elif name in _WHOLE:
+    elif name in _INTEGER_IDENTITIES:
         return "same"
     else:
         found = number_functions.INTEGERS.get(name)
@@ -240,7 +240,7 @@ def _as_function(found: Any) -> FunctionType:
 
 _COMPARISONS = ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
 
-_WHOLE = ("floor", "ceil", "trunc", "rint")
+_INTEGER_IDENTITIES = ("floor", "ceil", "trunc", "rint")
 """Functions that leave an integer as it is."""
 
 _ROUNDING = ("logaddexp", "logaddexp2", "log_of_base")

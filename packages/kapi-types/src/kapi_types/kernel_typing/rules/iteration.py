@@ -46,7 +46,7 @@ class RangeType(types.SimpleIterableType):
 
 
 class _OverType(types.Type):
-    """What goes over sequences; its name says which exactly, `spelled` is for the author."""
+    """An iterator over sequences; its name identifies the type, `spelled` is for messages."""
 
     word: str
 
@@ -249,7 +249,7 @@ class _LengthOfRange(templates.AbstractTemplate):
 
 
 @registry.register_global(operator.getitem)
-class _ElementOfRange(templates.AbstractTemplate):
+class _RangeIndexing(templates.AbstractTemplate):
     key = operator.getitem
 
     def generic(self, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:

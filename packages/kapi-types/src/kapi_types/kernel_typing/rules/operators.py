@@ -22,7 +22,7 @@ from kapi_types.weak import is_weak, weak_bool, weak_complex, weak_float, weak_i
 __all__ = [
     "BINARY",
     "COMPARISONS",
-    "IN_PLACE",
+    "INPLACE",
     "UNARY",
     "comparison_loop",
     "negative_power",
@@ -46,7 +46,7 @@ BINARY = {
 }
 """Operator to the ufunc that NumPy applies for it."""
 
-IN_PLACE = {
+INPLACE = {
     operator.iadd: operator.add,
     operator.isub: operator.sub,
     operator.imul: operator.mul,
@@ -197,7 +197,7 @@ class _Extremum(templates.AbstractTemplate):
 def _register() -> None:
     for function in (*BINARY, *UNARY):
         registry.register_global(function)(_template(_OperatorTemplate, function, function))
-    for in_place, function in IN_PLACE.items():
+    for in_place, function in INPLACE.items():
         registry.register_global(in_place)(_template(_OperatorTemplate, in_place, function))
     for function in COMPARISONS:
         registry.register_global(function)(_template(_ComparisonTemplate, function, function))

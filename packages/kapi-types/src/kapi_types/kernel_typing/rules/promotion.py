@@ -1,4 +1,4 @@
-"""Which type an operation has: NumPy's own answer for strong operands, Python's for weak ones.
+"""Type promotion: NumPy's own answer for strong operands, Python's for weak ones.
 
 For strong operands NumPy itself is asked (`ufunc.resolve_dtypes`), so its promotion tables stand nowhere else.
 
@@ -60,7 +60,7 @@ def is_scalar(type_: types.Type) -> bool:
 
 
 def integer_type(type_: types.Type) -> types.Type:
-    """The type of 64 bits that holds an integer or a bool: a Python integer, or uint64 where this holds more."""
+    """The type of 64 bits that holds an integer or a bool: a Python integer, or uint64 if only that holds it."""
     return types.uint64 if type_ in (types.uint64, wide_int) else weak_int
 
 
@@ -75,7 +75,7 @@ def is_real(type_: types.Type) -> bool:
 
 
 def as_strong(type_: types.Type) -> types.Type:
-    """The NumPy type that holds a weak value which never met a strong one; strong types stay as they are."""
+    """The NumPy type of a weak value that no strong one has converted; strong types stay as they are."""
     if isinstance(type_, WeakInt):
         return types.int64
     if isinstance(type_, WideInt):

@@ -73,7 +73,7 @@ class _Part(templates.AbstractTemplate):
 
 
 @registry.register_attr
-class _ArrayAttributes(templates.AttributeTemplate):
+class _ArrayViews(templates.AttributeTemplate):
     key = ArrayType
 
     def resolve_T(self, array: ArrayType) -> types.Type:

@@ -1,4 +1,4 @@
-"""What the intrinsic table's words for parameters and results mean, as Numba types.
+"""Numba types of the intrinsic table's names of types, for parameters and results.
 
 Each check raises a `KernelTypeProblem` that says what to write.
 """
@@ -34,11 +34,11 @@ class Call(NamedTuple):
     Attributes
     ----------
     row : Intrinsic
-        What is called.
+        The function or method.
     receiver : numba.types.Type or None
-        What it is a method of.
+        Type of the object of a method.
     arguments : mapping of str to numba.types.Type
-        By parameter; what is left out has the type of its default.
+        By parameter; an omitted one has the type of its default.
     """
 
     row: Intrinsic
@@ -47,13 +47,11 @@ class Call(NamedTuple):
 
 
 def problem_with(
-    call: Call, code: str, name: str, requirement: str, given: types.Type, remedy: str = ""
+    call: Call, code: str, name: str, requirement: str, given: types.Type, hint: str = ""
 ) -> KernelTypeProblem:
     """The problem that the argument `name` must be something else than it is."""
     subject = f"{name} of {call.row.key}()"
-    return KernelTypeProblem(
-        code, f"{subject} must be {requirement}, got {spell_type(given)}{remedy and '; ' + remedy}"
-    )
+    return KernelTypeProblem(code, f"{subject} must be {requirement}, got {spell_type(given)}{hint and '; ' + hint}")
 
 
 # -- parameters: from the type of an argument to the type that it is converted to ------------------------
@@ -198,9 +196,9 @@ def _array_of_element(call: Call, name: str, given: types.Type) -> types.Type:
 
 
 def _shape(call: Call, name: str, given: types.Type) -> types.Type:
-    remedy = "write literals, or globals that are integers"
+    hint = "write literals, or globals that are integers"
     if not isinstance(given, ConstantType):
-        raise problem_with(call, "shape-unknown", name, "known when the kernel is compiled", given, remedy)
+        raise problem_with(call, "shape-unknown", name, "known when the kernel is compiled", given, hint)
     extents = given.value if isinstance(given.value, tuple) else (given.value,)
     if 1 <= len(extents) <= MAX_RANK and all(type(each) is int and each >= 1 for each in extents):
         return given
