@@ -150,6 +150,7 @@ def test_simulation_has_the_simulator_s_controls():
 
 def test_trace_has_the_simulator_s_surface_and_says_what_it_is(monkeypatch, tmp_path):
     from kapi_runtime.kernels import controls
+    from kapi_sim.tracing.traces import Trace
 
     monkeypatch.setattr(controls, "_warned", {"simulation"})
     said = "fill over Range(4): ran on device, nothing checked"
@@ -166,7 +167,7 @@ def test_trace_has_the_simulator_s_surface_and_says_what_it_is(monkeypatch, tmp_
         assert part in (tmp_path / name).read_text("utf-8")
     with raises(kapi.KernelLaunchError, "picture-format"):
         t.save(tmp_path / "a.png")
-    surface = {name for name in dir(kapi_sim.tracing.traces.Trace) if not name.startswith("_")}
+    surface = {name for name in dir(Trace) if not name.startswith("_")}
     assert surface - {"limit", "start"} <= set(dir(t))
 
 
