@@ -134,9 +134,11 @@ class JoinPoints:
         if isinstance(node, (ast.IfExp, ast.BoolOp)):
             return self._all_kinds(_arms(node))
         operands = list(map(self._kinds_of, _operands(node)))
-        kinds = frozenset[str]().union(*operands) if operands else _ANY
         if _STRONG in operands:
             return _STRONG
+        if not all(operands):  # of a variable that the fixpoint iteration has not reached yet
+            return frozenset()
+        kinds = frozenset[str]().union(*operands) if operands else _ANY
         return kinds | _FLOAT if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div) else kinds
 
     def _first(self, nodes: Iterable[ast.expr]) -> str:
