@@ -219,6 +219,10 @@ USES = {
     "s = s if n > 3 else 2 * math.pi; b[0] = s": True,
     "s = s if n > 3 else 0.5 * math.sqrt(16); b[0] = s": False,
     "s = 0.1; s += a[n]; b[0] = s": False,
+    "w = 0.5 if n > 3 else 1.0; s = s if n > 5 else w * 2; b[0] = s": False,
+    "w = 0.1 if n > 3 else 1.0; s = s if n > 5 else w * 2; b[0] = s": True,
+    "s = s if n > 5 else (0.5, 2.0)[n % 2]; b[0] = s": False,
+    "s = s if n > 5 else n * 0.5; b[0] = s": True,
 }
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from kapi_types._numba_compat import ir
 from kapi_types.kernel_typing.rules.operators import BINARY, INPLACE, UNARY
 
-__all__ = ["constant_of", "definitions_of", "is_negative_literal", "known_value", "made_of", "members_of"]
+__all__ = ["constant_of", "definitions_of", "folded", "is_negative_literal", "known_value", "made_of", "members_of"]
 
 _MAX_DEPTH = 6  # operations; each has two operands
 _MAX_EXPONENT = 64  # bits that a power or a shift may add
@@ -64,15 +64,15 @@ def known_value(definitions: dict[str, Any], variable: Any, depth: int = _MAX_DE
         return known_value(definitions, value.value)
     if op in ("unary", "binop", "inplace_binop") and depth:
         operands = (value.value,) if op == "unary" else (value.lhs, value.rhs)
-        return _folded(value.fn, *(known_value(definitions, each, depth - 1) for each in operands))
+        return folded(value.fn, *(known_value(definitions, each, depth - 1) for each in operands))
     if op == "call" and depth and not value.kws and value.vararg is None:
         function = known_value(definitions, value.func)
         if getattr(function, "__module__", "") == "math":
-            return _folded(function, *(known_value(definitions, each, depth - 1) for each in value.args))
+            return folded(function, *(known_value(definitions, each, depth - 1) for each in value.args))
     return None
 
 
-def _folded(function: Any, *numbers: Any) -> Any:
+def folded(function: Any, *numbers: Any) -> Any:
     """The result of an operator or function of `math`; None if a number is not known, or it is far beyond 64 bits."""
     operation = INPLACE.get(function, function)
     is_known = operation in (BINARY if len(numbers) == 2 else UNARY) or operation.__module__ == "math"

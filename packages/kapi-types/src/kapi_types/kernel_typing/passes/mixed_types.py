@@ -16,7 +16,7 @@ import numpy as np
 
 from kapi_types._numba_compat import FunctionPass, as_dtype, ir, register_pass, types
 from kapi_types.kernel_typing.calls.device_functions import DeviceFunctionType, is_of_library
-from kapi_types.kernel_typing.passes.known_values import definitions_of, known_value, made_of
+from kapi_types.kernel_typing.passes.known_values import definitions_of, folded, known_value, made_of
 from kapi_types.kernel_typing.problems.problems import KernelTypeProblem, spell_type
 from kapi_types.kernel_typing.rules.operators import COMPARISONS
 from kapi_types.kernel_typing.rules.promotion import is_scalar
@@ -113,19 +113,25 @@ class ReachingTypes:
         return frozenset(found)
 
     def numbers_of(self, name: str, depth: int = _MAX_DEPTH) -> _Numbers:
-        """The Python numbers among the values that join at a variable; followed through no operation or function."""
+        """The Python numbers among the values that join at a variable, as far as they are noted if they are rounded."""
         value = made_of(self.definitions, name)
-        is_cast = isinstance(value, ir.Expr) and value.op == "cast"
-        if is_phi(value) or is_cast:
-            sources = [value.value.name] if is_cast else incoming(value)
+        op = getattr(value, "op", "")
+        if op in ("phi", "cast"):
+            sources = [value.value.name] if op == "cast" else incoming(value)
             weak = [each for each in sources if any(map(is_weak, self.of(each)))]
             return _union(self.numbers_of(each, depth - 1) for each in weak) if depth else None
         number = known_value(self.definitions, name)
         if isinstance(number, (int, float, complex)):
             return frozenset((number,))
-        is_call = isinstance(value, ir.Expr) and value.op == "call"
-        is_query = is_call and getattr(self.definitions.get(value.func.name), "op", "") == "getattr"
-        return frozenset() if self.has_several_types(name) or (is_call and not is_query) else None
+        if self.has_several_types(name):
+            return frozenset()
+        if op in ("binop", "inplace_binop", "unary"):
+            known = [self.numbers_of(each, depth - 1) if depth else None for each in operands_of(value)]
+            combinations = itertools.product(*(each or () for each in known))
+            return None if None in known else frozenset(folded(value.fn, *each) for each in combinations) - {None}
+        is_method = op == "call" and getattr(self.definitions.get(value.func.name), "op", "") == "getattr"
+        is_query = is_method and known_value(self.definitions, value.func) is None  # of an item, not of a module
+        return None if is_query or isinstance(value, ir.Arg) else frozenset()
 
     def _joins_types(self, statement: Any) -> bool:
         """Whether a statement joins values of several types."""
