@@ -6,7 +6,6 @@ import sys
 
 import pytest
 
-import kapi_ptx
 import kapi_runtime as kapi
 import kapi_spirv
 from kapi_runtime.platform import installed, targets
@@ -58,8 +57,7 @@ def double(item: kapi.Item, x):
 
 def test_targets_of_kapi_are_found():
     assert targets.compiler_of("spirv").compile_kernel == kapi_spirv.compile_kernel
-    assert targets.compiler_of("ptx").compile_kernel == kapi_ptx.compile_kernel
-    assert (targets.package_of("ptx"), targets.distribution_of("ptx")) == ("kapi_ptx", "kapi-ptx")
+    assert (targets.package_of("spirv"), targets.distribution_of("spirv")) == ("kapi_spirv", "kapi-spirv")
 
 
 def test_platforms_name_their_targets():
