@@ -73,7 +73,7 @@ BUDGETS = {
     "house": 50,
     "types": 40,
     "integration": 580,
-    "isolated(kapi-numba-offload)": 620,
+    "isolated(kapi-numba-offload)": 680,
     "isolated(kapi-runtime)": 300,
     "isolated(kapi-spirv)": 140,
     "isolated(kapi-cpu)": 240,

@@ -97,8 +97,8 @@ def test_conformance_on_the_host_without_optimisation(case):
         pass
 
 
-OF_LAUNCHES = {"for_any_launch", "is_small"}
-"""What is asked where compiled kernels are looked up, above this package, or by a target's own passes."""
+OF_LAUNCHES = {"code", "for_any_launch", "is_small"}
+"""Properties that compilation does not ask for: those of launches, and of targets themselves."""
 
 
 def methods():
