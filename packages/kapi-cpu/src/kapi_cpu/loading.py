@@ -12,9 +12,9 @@ from typing import Any
 import llvmlite.binding as llvm
 import numpy as np
 
-from kapi_cpu.emission.launch_record import WORDS
+from kapi_cpu.emission.launch_record import ALIGNMENT, WORDS, aligned
 from kapi_cpu.emission.object_code import ObjectCode
-from kapi_cpu.module import ALIGNMENT, CpuModule
+from kapi_cpu.module import CpuModule
 
 __all__ = ["GroupRange", "LoadedKernel", "load"]
 
@@ -119,7 +119,7 @@ class GroupRange:
         groups = [-(-whole // part) for whole, part in zip(global_size, local_size, strict=True)]
         local, scratch, context, total = kernel.module.group_memory(counts, local_size)
         self._memory = np.empty(total + ALIGNMENT, np.uint8)
-        base = -(-self._memory.ctypes.data // ALIGNMENT) * ALIGNMENT
+        base = aligned(self._memory.ctypes.data)
         self.count = groups[0] * groups[1] * groups[2]
         words = (*global_size, *local_size, *groups, 0, self.count, base + local, base + scratch, base + context)
         self._record = (ctypes.c_int64 * len(WORDS))(*words)

@@ -6,14 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
+from kapi_cpu.emission.launch_record import ALIGNMENT, aligned
 from kapi_cpu.emission.object_code import ObjectCode
 from kapi_cpu.target import CpuTarget
 from kapi_lowering.results.kernel_module import KernelModule
 
 __all__ = ["CpuModule"]
-
-ALIGNMENT = 64
-"""Bytes; each piece of a thread's memory begins at a multiple."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +46,7 @@ class CpuModule(KernelModule):
         if len(counts) != len(local):
             raise ValueError(f"counts must have a number for each of {len(local)} local parameters, got {len(counts)}")
         sizes = (max(8, each.type.dtype.bitwidth) // 8 for each in local)
-        return sum(-(-count * size // ALIGNMENT) * ALIGNMENT for count, size in zip(counts, sizes, strict=True))
+        return sum(aligned(count * size) for count, size in zip(counts, sizes, strict=True))
 
     def group_memory(self, counts: Sequence[int], local_size: Sequence[int]) -> tuple[int, int, int, int]:
         """The layout of a thread's memory for the work-group that it runs.
@@ -69,7 +67,7 @@ class CpuModule(KernelModule):
         scratch = self.local_bytes(counts)
         # A vector may write the slots of lanes that are off.
         slots = 8 * (prod(local_size) + code.lanes) + ALIGNMENT
-        context = scratch + (-(-slots // ALIGNMENT) * ALIGNMENT if code.context_bytes else 0)
+        context = scratch + (aligned(slots) if code.context_bytes else 0)
         vectors = -(-local_size[0] // code.lanes) * prod(local_size[1:])
         return 0, scratch, context, context + vectors * code.context_bytes
 

@@ -9,16 +9,13 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from kapi_lowering.target import (
     AtomicUpdate,
     Combination,
     Target,
 )
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["CpuTarget", "host_target"]
 

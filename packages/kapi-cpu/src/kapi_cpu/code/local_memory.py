@@ -7,13 +7,11 @@ from collections.abc import Sequence
 from llvmlite import ir
 
 from kapi_cpu.code.work_items import query
+from kapi_cpu.emission.launch_record import ALIGNMENT
 from kapi_lowering.llvm_calls import I64
 from kapi_lowering.target import LocalMemory
 
-__all__ = ["ALIGNMENT", "local_memory"]
-
-ALIGNMENT = 64
-"""Bytes; each parameter begins at a multiple."""
+__all__ = ["local_memory"]
 
 
 def local_memory(builder: ir.IRBuilder, wanted: Sequence[LocalMemory]) -> Sequence[ir.Value]:

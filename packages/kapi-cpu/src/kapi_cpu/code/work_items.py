@@ -11,13 +11,12 @@ from kapi_lowering.target import SubGroupQuery, WorkItemQuery
 
 __all__ = ["linear_groups", "query", "sub_group_query", "work_item_query"]
 
-_PURE = ("nounwind", "readnone", "willreturn")
-_LINEAR = "kapi.linear"
+_PURE = ("nounwind", "readnone")
 
 
 def query(builder: ir.IRBuilder, name: str, result: ir.Type, args: Sequence[ir.Value] = ()) -> ir.Value:
     """Call ``kapi.<name>``, which only depends on the work-item."""
-    return call_declared(builder, f"kapi.{name}", result, args, [each for each in _PURE if each != "willreturn"])
+    return call_declared(builder, f"kapi.{name}", result, args, _PURE)
 
 
 def work_item_query(builder: ir.IRBuilder, name: WorkItemQuery, axis: ir.Value) -> ir.Value:
@@ -33,4 +32,4 @@ def sub_group_query(builder: ir.IRBuilder, name: SubGroupQuery) -> ir.Value:
 def linear_groups(builder: ir.IRBuilder, local_size: Sequence[ir.Value], group_count: Sequence[ir.Value]) -> None:
     """Tell which extents linear work-groups stand for."""
     args = [*local_size, *group_count]
-    call_declared(builder, f"{_LINEAR}.{len(local_size)}", ir.VoidType(), args, ("nounwind",))
+    call_declared(builder, f"kapi.linear.{len(local_size)}", ir.VoidType(), args, ("nounwind",))

@@ -5,7 +5,10 @@ A caller fills one for each thread. Axis 0 is the fastest.
 
 from __future__ import annotations
 
-__all__ = ["WORDS", "word"]
+__all__ = ["ALIGNMENT", "WORDS", "aligned", "word"]
+
+ALIGNMENT = 64
+"""Bytes; each piece of a work-group's memory begins at a multiple."""
 
 WORDS = (
     "global_size.0", "global_size.1", "global_size.2",
@@ -21,3 +24,8 @@ barriers."""
 def word(name: str) -> int:
     """The offset of a word, in bytes."""
     return 8 * WORDS.index(name)
+
+
+def aligned(nbytes: int) -> int:
+    """The next multiple of `ALIGNMENT`."""
+    return -(-nbytes // ALIGNMENT) * ALIGNMENT

@@ -44,16 +44,16 @@ def assemble_groups(module: Module, entry_point: str, vector_bits: int, lanes: i
     source = module.functions[entry_point]
     demanded, checks = _options(module)
     lanes = demanded or lanes or _lanes_for(source, vector_bits, checks)
+    order = [each.callee for each in barriers_of(source)]
     try:
-        parts, context = _parts(source, lanes)
+        parts, context = _parts(source, lanes, order)
     except NotVectorizableError:
         if demanded > 1:
             raise
         for name in [each for each in module.functions if each.startswith(f"{entry_point}.")]:
             del module.functions[name]
         lanes = 1
-        parts, context = _parts(source, 1)
-    order = [each.callee for each in barriers_of(source)]
+        parts, context = _parts(source, 1, order)
     texts, declarations = [], {}
     whole = []
     for number, (full, rest) in enumerate(parts):
@@ -106,17 +106,15 @@ def _is_packed(load: Instruction, source: Function) -> bool:
     return address in source.parameters
 
 
-def _parts(source: Function, lanes: int) -> tuple[list[tuple[str, str]], int]:
+def _parts(source: Function, lanes: int, order: list[str]) -> tuple[list[tuple[str, str]], int]:
     """The functions of each part, for full vectors and for those with lanes off, and the bytes of a context."""
-    order = [each.callee for each in barriers_of(source)]
-    found = [_built(source, lanes, False, order)]
-    if lanes > 1:
-        found.append(_built(source, lanes, True, order))
+    shapes = Shapes(source, ControlFlow(source), _seeds(source, lanes))
+    found = [_built(source, lanes, shapes, is_rest, order) for is_rest in ((False, True) if lanes > 1 else (False,))]
     size = max(each.context_bytes for each in found)
     return [*zip(found[0].names, found[-1].names, strict=True)], size
 
 
-def _built(source: Function, lanes: int, is_rest: bool, order: list[str]) -> Steps:
+def _built(source: Function, lanes: int, shapes: Shapes, is_rest: bool, order: list[str]) -> Steps:
     """Vectorise once, and split at barriers."""
     module = source.module
     name = f"{source.name}.{'rest' if is_rest else 'full'}"
@@ -124,17 +122,14 @@ def _built(source: Function, lanes: int, is_rest: bool, order: list[str]) -> Ste
     module.functions[name] = target
     target.add_block("entry")  # what is allocated; what work-items ask is computed behind it
     target.add_block("begin")
-    flow = ControlFlow(source)
-    shapes = Shapes(source, flow, _seeds(source, lanes))
     emitter = LaneEmitter(target, lanes, shapes)
     prologue = _Prologue(target, emitter)
     emitter.values = prologue.values(source)
     mask = None
     if is_rest:
-        lane_ids = constant(emitter.vector_type(I64), "<" + ", ".join(f"i64 {lane}" for lane in range(lanes)) + ">")
         active = emitter.splat(prologue.parameter("active"))
-        mask = emitter.builder.emit(f"icmp ult {active.type} ?, ?", lane_ids, active)
-    Vectorizer(source, target, lanes, shapes, emitter, mask).run()
+        mask = emitter.builder.emit(f"icmp ult {active.type} ?, ?", emitter.steps(I64), active)
+    Vectorizer(source, target, shapes, emitter, mask).run()
     return split_at_barriers(target, order, emitter.private)
 
 

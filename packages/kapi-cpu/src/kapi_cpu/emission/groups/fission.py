@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from kapi_cpu.emission.launch_record import aligned
 from kapi_cpu.emission.legalize.group_operations import BARRIER
 from kapi_cpu.emission.vectorize.sizes import size_of
 from kapi_lowering.emission.llvm_ir import (
@@ -103,7 +104,7 @@ class _Context:
             if each in private or any(each in found for found in live.values()):
                 assert each.form.element is not None
                 self.offsets[each] = self.size
-                self.size += -(-size_of(each.form.element) // 64) * 64
+                self.size += aligned(size_of(each.form.element))
         self.live = {barrier: [each for each in slots if each in found] for barrier, found in live.items()}
 
 
@@ -168,15 +169,16 @@ def _step(
     values: dict[IRValue, IRValue] = dict(zip(function.parameters, step.parameters, strict=True))
     clone_blocks(function.blocks, values, into=step)
     context = step.parameters[-1]
-    if kept.offsets:
-        for each in kept.offsets:
-            if each not in {slot for found in kept.live.values() for slot in found}:
-                allocation = values[each]
-                assert isinstance(allocation, Instruction)
-                builder = Builder.before(allocation)
-                address = builder.emit(f"getelementptr i8, ptr ?, i64 {kept.offsets[each]}", context)
-                allocation.replace_all_uses_with(address)
-                allocation.erase()
+    slots = {slot for found in kept.live.values() for slot in found}
+    for each in kept.offsets:
+        if each in slots:
+            continue
+        allocation = values[each]
+        assert isinstance(allocation, Instruction)
+        builder = Builder.before(allocation)
+        address = builder.emit(f"getelementptr i8, ptr ?, i64 {kept.offsets[each]}", context)
+        allocation.replace_all_uses_with(address)
+        allocation.erase()
     if mark:
         original = barriers[mark]
         copy = values[original]

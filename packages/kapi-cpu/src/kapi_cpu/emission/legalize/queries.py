@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from kapi_lowering.emission.llvm_ir import I64, Builder, Function, Instruction, IRValue, Module, constant, declare
 from kapi_lowering.emission.pipeline import module_pass
 
@@ -20,25 +22,14 @@ def lower_queries(module: Module) -> None:
             _lower_linear(function, linear)
         for each in function.instructions():
             if each.callee.startswith(QUERY) and each.arguments[0].integer is None:
-                _choose_axis(each)
+                builder = Builder.before(each)
+                _choose(each, [query(builder, each.callee[len(QUERY) :], axis) for axis in range(3)])
 
 
 def query(builder: Builder, name: str, axis: int) -> Instruction:
     """Ask for one axis, the fastest being 0."""
     declare(builder.block.function, f"i64 @{QUERY}{name}(i32) memory(none)")
     return builder.emit(f"call i64 @{QUERY}{name}(i32 {axis})")
-
-
-def _choose_axis(each: Instruction) -> None:
-    builder = Builder.before(each)
-    axis = each.arguments[0]
-    name = each.callee[len(QUERY) :]
-    found: IRValue = query(builder, name, 2)
-    for number in (1, 0):
-        is_it = builder.emit(f"icmp eq i32 ?, {number}", axis)
-        found = builder.emit("select i1 ?, i64 ?, i64 ?", is_it, query(builder, name, number), found)
-    each.replace_all_uses_with(found)
-    each.erase()
 
 
 def _lower_linear(function: Function, linear: Instruction) -> None:
@@ -65,7 +56,7 @@ def _lower_linear(function: Function, linear: Instruction) -> None:
             axis = each.arguments[0].integer
             name = each.callee[len(QUERY) :]
             if axis is None:
-                _choose_of(each, answers[name])
+                _choose(each, answers[name])
                 continue
             last = constant(I64, 0 if name.endswith("_id") else 1)
             each.replace_all_uses_with(answers[name][axis] if axis < count else last)
@@ -73,7 +64,8 @@ def _lower_linear(function: Function, linear: Instruction) -> None:
     linear.erase()
 
 
-def _choose_of(each: Instruction, answers: list[IRValue]) -> None:
+def _choose(each: Instruction, answers: Sequence[IRValue]) -> None:
+    """Answer for an axis that is known at run time."""
     builder, axis = Builder.before(each), each.arguments[0]
     found = answers[-1]
     for number in reversed(range(len(answers) - 1)):

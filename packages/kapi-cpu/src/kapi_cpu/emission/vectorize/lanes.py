@@ -139,13 +139,15 @@ class LaneEmitter:
     def _strided(self, base: IRValue, splat: IRValue, stride: int) -> IRValue:
         type_ = base.type
         if isinstance(type_, PointerType):
-            steps = constant(parse_type(f"<{self.lanes} x i64>"), self._steps(I64, stride))
+            steps = self.steps(I64, stride)
             return self.builder.emit(f"getelementptr i8, ptr ?, <{self.lanes} x i64> ?", base, steps)
         vector = self.vector_type(type_)
-        return self.builder.emit(f"add {vector} ?, ?", splat, constant(vector, self._steps(type_, stride)))
+        return self.builder.emit(f"add {vector} ?, ?", splat, self.steps(type_, stride))
 
-    def _steps(self, type_: IRType, stride: int) -> str:
-        return "<" + ", ".join(f"{type_} {lane * stride}" for lane in range(self.lanes)) + ">"
+    def steps(self, type_: IRType, stride: int = 1) -> IRValue:
+        """The number of each lane, times a stride."""
+        numbers = ", ".join(f"{type_} {lane * stride}" for lane in range(self.lanes))
+        return constant(self.vector_type(type_), f"<{numbers}>")
 
     def splat(self, value: IRValue) -> IRValue:
         """A vector of one value."""
@@ -489,9 +491,7 @@ class LaneEmitter:
         """The instruction as it is, once for each lane that is on, in their order."""
         mask = self.mask_value()
         operands = [
-            self.vector(operand)
-            if not isinstance(operand, Block) and self.shapes[operand] is VARYING
-            else self.fetch(operand)
+            self.vector(operand) if self.shapes[operand] is VARYING else self.fetch(operand)
             for operand in each.operands
         ]
         parts: tuple[IRType, ...] = () if each.type is VOID else (each.type,)
@@ -513,7 +513,7 @@ class LaneEmitter:
         self._move(body)
         taken = []
         for operand, held in zip(each.operands, operands, strict=True):
-            shape = 0 if isinstance(operand, Block) else self.shapes[operand]
+            shape = self.shapes[operand]
             if shape is VARYING:
                 if isinstance(operand.type, StructType):
                     raise NotVectorizableError("an argument that is a structure")

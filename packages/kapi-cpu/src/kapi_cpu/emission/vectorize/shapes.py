@@ -32,8 +32,6 @@ __all__ = ["VARYING", "Shape", "Shapes"]
 Shape = int | None
 VARYING: Shape = None
 
-_SAME_STRIDE = ("freeze",)
-
 
 class Shapes:
     """The shapes of all values of a function, and where lanes part.
@@ -53,8 +51,6 @@ class Shapes:
         Blocks at whose ends lanes part.
     divergent_loops : set of Block
         Headers of loops that lanes leave in different iterations.
-    masked : set of Block
-        Blocks in which lanes may be off.
     """
 
     def __init__(self, function: Function, flow: ControlFlow, seeds: Mapping[IRValue, Shape]) -> None:
@@ -63,7 +59,6 @@ class Shapes:
         self._seeds = seeds
         self.divergent_branches: set[Block] = set()
         self.divergent_loops: set[Block] = set()
-        self.masked: set[Block] = set()
         self._joins: set[Block] = set()
         self._influences: dict[Block, set[Block]] = {}
         self._loop_of: dict[Block, NaturalLoop] = {}
@@ -71,6 +66,7 @@ class Shapes:
             for block in loop.blocks:
                 self._loop_of[block] = loop
         self._order = flow.reverse_postorder
+        self._position = {block: number for number, block in enumerate(self._order)}
         self._run_to_fixpoint()
 
     def __getitem__(self, value: IRValue) -> Shape:
@@ -125,7 +121,7 @@ class Shapes:
             end = block.terminator
             if end.opcode == "br" and len(block.successors) > 1 and not self.is_uniform(end.operands[0]):
                 self.divergent_branches.add(block)
-                self._follow(block, self.flow.successors[block])
+                self._join(self.flow.successors[block])
                 changed = True
         for loop in self.flow.loops:
             if loop.header is None or loop.header in self.divergent_loops:
@@ -133,7 +129,6 @@ class Shapes:
             exiting = loop.exiting
             if any(block in self.divergent_branches or self.parts_within(block, loop.blocks) for block in exiting):
                 self.divergent_loops.add(loop.header)
-                self.masked |= loop.blocks
                 self._follow_loop(loop)
                 changed = True
         return changed
@@ -154,10 +149,6 @@ class Shapes:
             pending += self.flow.successors[block]
         return found
 
-    def _follow(self, branch: Block, targets: list[Block]) -> None:
-        self.masked |= self._influence(branch)
-        self._join(branch, targets)
-
     def _follow_loop(self, loop: NaturalLoop) -> None:
         """Values that leave the loop vary, and so do joins of its exits."""
         exits = loop.exits
@@ -166,22 +157,19 @@ class Shapes:
                 inside = [value for value, source in phi.incoming if source in loop.blocks]
                 if any(isinstance(value, Instruction) and value.block in loop.blocks for value in inside):
                     self._shapes[phi] = VARYING
-        for block in loop.exiting:
-            self.masked |= self._influence(block) if len(exits) > 1 else set()
         if len(exits) > 1:
-            assert loop.header is not None
-            self._join(loop.header, exits)
+            self._join(exits)
 
-    def _join(self, origin: Block, targets: list[Block]) -> None:
+    def _join(self, targets: list[Block]) -> None:
         """Mark the blocks that paths from different targets come to first together.
 
-        Labels are handed along edges, but not back to a loop's header that the origin is in: lanes that come there
-        again are all those that stayed.
+        Labels are handed along edges, but not back to a loop's header: lanes that come there again are all those that
+        stayed.
         """
         labels: dict[Block, Block] = {}
         joins: set[Block] = set()
-        position = {block: number for number, block in enumerate(self._order)}
         pending: set[Block] = set()
+        position = self._position
         for target in targets:
             self._label(target, target, labels, joins, pending)
         while pending:
@@ -243,7 +231,7 @@ class Shapes:
         return each.opcode != "load" or each.form.is_plain
 
     def _of_operands(self, each: Instruction, operands: list[IRValue], shapes: list[Shape]) -> Shape:
-        if each.opcode in _SAME_STRIDE:
+        if each.opcode == "freeze":
             return shapes[0]
         if VARYING in shapes or not isinstance(each.type, (IntType, PointerType)):
             return VARYING

@@ -84,7 +84,7 @@ def _shuffle(emitter: LaneEmitter, kind: str, value: IRValue, operand: IRValue) 
     if lanes == 1:
         return value
     vector = parse_type(f"<{lanes} x i32>")
-    own = constant(vector, "<" + ", ".join(f"i32 {lane}" for lane in range(lanes)) + ">")
+    own = emitter.steps(I32)
     if kind == "from":
         source = operand
     else:

@@ -38,8 +38,6 @@ class Vectorizer:
     target : Function
         Gets the blocks. It has an entry, for what is allocated, and a second block, which has been begun; both are
         ended here.
-    lanes : int
-        How many.
     shapes : Shapes
         Of the source.
     emitter : LaneEmitter
@@ -49,12 +47,13 @@ class Vectorizer:
     """
 
     def __init__(
-        self, source: Function, target: Function, lanes: int, shapes: Shapes, emitter: LaneEmitter, mask: IRValue | None
+        self, source: Function, target: Function, shapes: Shapes, emitter: LaneEmitter, mask: IRValue | None
     ) -> None:
-        self.source, self.target, self.lanes, self.shapes, self.lane = source, target, lanes, shapes, emitter
+        self.source, self.target, self.shapes, self.lane = source, target, shapes, emitter
         self.flow, self._entry_mask = shapes.flow, mask
         self._given = dict(emitter.values)
         self._position: dict[Block, int] = {}
+        self._ordered: dict[_Level, list[_Node]] = {}
         self._entries: dict[_Node, Block] = {}
         self._deferred: dict[_Node, set[Block]] = {}
         self._outer: dict[NaturalLoop, set[Block]] = {}
@@ -65,7 +64,6 @@ class Vectorizer:
         self._edges: dict[tuple[Block, Block], IRValue] = {}
         self._live: dict[NaturalLoop, IRValue] = {}
         self._nonempty: set[Block] = set()
-        self._direct: set[Block] = set()
         self._modes: dict[Block, tuple[str, Block | None]] = {}
         self._number_blocks(None, source.entry)
         self._find_modes()
@@ -81,7 +79,8 @@ class Vectorizer:
     # -- the order of blocks: topological but for back edges, those of a loop next to each other
 
     def _number_blocks(self, level: _Level, first: Block) -> None:
-        for node in self._nodes(level, first):
+        self._ordered[level] = self._nodes(level, first)
+        for node in self._ordered[level]:
             if isinstance(node, NaturalLoop):
                 assert node.header is not None
                 self._number_blocks(node, node.header)
@@ -153,14 +152,14 @@ class Vectorizer:
         "level": that of its loop or of the function; "same": that of another block; "edges": those of the edges that
         lead to it. The mask of a loop's header is the loop's own; what the loop begins with is kept under the loop.
         """
-        dominators, post = self.flow.dominators, self.flow.post_dominators
+        dominators, post, everywhere = self.flow.dominators, self.flow.post_dominators, set(self._position)
         for block in self._position:
             loop = self.shapes.loop_of(block)
             inner: set[Block] = set()
             level = loop
             if loop is not None and loop.header is block:
                 level, inner = loop.parent, loop.blocks
-            region = (level.blocks if level is not None else set(self._position)) - inner
+            region = (level.blocks if level is not None else everywhere) - inner
             if not self.shapes.parts_within(block, region):
                 self._modes[block] = ("level", None)
                 continue
@@ -258,7 +257,8 @@ class Vectorizer:
             else:
                 return self._mask_of(same, level)
             return mask, same in self._nonempty or mask is None
-        masks = [self._loaded(slot) for (_, target), slot in self._edges.items() if target is block]
+        edges = ((source, block) for source in self.flow.predecessors[block])
+        masks = [self._loaded(self._edges[each]) for each in edges if each in self._edges]
         mask = masks[0]
         for other in masks[1:]:
             mask = self.lane.builder.emit(f"or {mask.type} ?, ?", mask, other)
@@ -291,9 +291,7 @@ class Vectorizer:
         return self._resolve(level.parent, wanted | self._outer[level])
 
     def _process(self, level: _Level) -> None:
-        header = self.source.entry if level is None else level.header
-        assert header is not None
-        for node in self._nodes(level, header):
+        for node in self._ordered[level]:
             if isinstance(node, NaturalLoop):
                 self._loop(level, node)
             else:
@@ -410,16 +408,13 @@ class Vectorizer:
         if end.opcode != "br":
             raise NotVectorizableError(f"the instruction {end.opcode}")
         targets = block.successors
-        if len(targets) == 1:
-            self._edge(level, block, targets[0], self.lane.mask)
-            self._leave(level, block, {*targets}, deferred, self.lane.mask)
+        if len({*targets}) == 1:
+            self._edge(block, targets[0], self.lane.mask)
+            self._leave(level, {*targets}, deferred, self.lane.mask)
             return
         condition = end.operands[0]
         self._fetch(condition)
-        if targets[0] is targets[1]:
-            self._edge(level, block, targets[0], self.lane.mask)
-            self._leave(level, block, {*targets}, deferred, self.lane.mask)
-        elif self.shapes.is_uniform(condition):
+        if self.shapes.is_uniform(condition):
             mask, values = self.lane.mask, self.lane.values
             is_nonempty = self.lane.is_nonempty
             blocks = [self.lane.block("edge") for _ in targets]
@@ -427,8 +422,8 @@ class Vectorizer:
             for target, edge in zip(targets, blocks, strict=True):
                 self.lane.begin(edge, mask, is_nonempty)
                 self.lane.values = dict(values)
-                self._edge(level, block, target, mask)
-                self._leave(level, block, {target}, deferred, mask)
+                self._edge(block, target, mask)
+                self._leave(level, {target}, deferred, mask)
         else:
             chosen = self.lane.vector(condition)
             masks = [self.lane.both(self.lane.mask, chosen), self.lane.both(self.lane.mask, self.lane.negated(chosen))]
@@ -436,13 +431,11 @@ class Vectorizer:
             # What a loop hands back must not be overwritten before what leaves it is kept.
             pairs.sort(key=lambda pair: self._is_back_edge(block, pair[0]))
             for target, mask in pairs:
-                self._edge(level, block, target, mask, is_part=True)
+                self._edge(block, target, mask, is_part=True)
             back = next((mask for target, mask in pairs if self._is_back_edge(block, target)), None)
-            self._leave(level, block, {*targets}, deferred, back)
+            self._leave(level, {*targets}, deferred, back)
 
-    def _leave(
-        self, level: _Level, block: Block, targets: set[Block], deferred: set[Block], back: IRValue | None
-    ) -> None:
+    def _leave(self, level: _Level, targets: set[Block], deferred: set[Block], back: IRValue | None) -> None:
         """Jump to what comes next."""
         if level is not None and level.header in targets:
             header = self._entry_of(level.header)
@@ -454,7 +447,7 @@ class Vectorizer:
             return
         self.lane.jump(self._resolve(level, targets | deferred))
 
-    def _edge(self, level: _Level, block: Block, target: Block, mask: IRValue | None, is_part: bool = False) -> None:
+    def _edge(self, block: Block, target: Block, mask: IRValue | None, is_part: bool = False) -> None:
         """Hand on along an edge: the mask, and the values of phis."""
         is_back = self._is_back_edge(block, target)
         held = self.lane.all_on() if mask is None else mask
