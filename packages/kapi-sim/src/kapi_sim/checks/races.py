@@ -84,6 +84,7 @@ WORK_ITEM: Final = 0
 _EPOCH: Final = 1
 _ARRAY: Final = 4
 _SAME_GROUP: Final = 6
+_OTHER_GROUP: Final = 7
 VALUE: Final = 9
 
 
@@ -397,7 +398,6 @@ class ShadowMemory:
 
 def _alone(write: Record) -> Record:
     """A write without those that it was recorded with."""
-    access = Access(*write)
-    if access.same_group is None and access.other_group is None:
+    if write[_SAME_GROUP] is None and write[_OTHER_GROUP] is None:
         return write
-    return (*write[:6], None, None, access.release, access.value)
+    return (*write[:_SAME_GROUP], None, None, *write[_OTHER_GROUP + 1 :])
