@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from llvmlite import ir
 
-__all__ = ["I32", "I64", "call_declared", "call_intrinsic", "is_constant"]
+__all__ = ["I32", "I64", "call_declared", "call_intrinsic", "constant_text", "is_constant"]
 
 I32 = ir.IntType(32)
 I64 = ir.IntType(64)
@@ -52,6 +52,27 @@ def call_declared(
         for attribute in attributes:
             function.attributes.add(attribute)
     return builder.call(function, args, cconv=convention or None)
+
+
+def constant_text(builder: ir.IRBuilder, content: str, name: str = "kapi.text", space: int = 0) -> ir.Value:
+    """A pointer to a constant text of the module, which ends with a zero.
+
+    Parameters
+    ----------
+    builder : llvmlite.ir.IRBuilder
+        Where the pointer is needed.
+    content : str
+        The text.
+    name : str
+        What the variable's name begins with.
+    space : int
+        The address space of constants.
+    """
+    encoded = bytearray(content.encode() + b"\0")
+    module, type_ = builder.module, ir.ArrayType(ir.IntType(8), len(encoded))
+    variable = ir.GlobalVariable(module, type_, module.get_unique_name(name), space)
+    variable.linkage, variable.global_constant, variable.initializer = "internal", True, ir.Constant(type_, encoded)
+    return builder.gep(variable, [I32(0), I32(0)], inbounds=True)
 
 
 def is_constant(builder: ir.IRBuilder, value: ir.Value) -> ir.Value:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from llvmlite import ir
 
-from kapi_lowering.llvm_calls import I32, I64, call_declared
+from kapi_lowering.llvm_calls import I32, I64, call_declared, constant_text
 
 __all__ = ["LACKING", "POSITIONS", "call_lacking", "library_call", "position", "print_formatted", "text"]
 
@@ -61,11 +61,7 @@ def library_call(builder: ir.IRBuilder, name: str, result: ir.Type, args: Sequen
 
 def text(builder: ir.IRBuilder, content: str) -> ir.Value:
     """A pointer to a constant text."""
-    encoded = bytearray(content.encode() + b"\0")
-    module, type_ = builder.module, ir.ArrayType(ir.IntType(8), len(encoded))
-    variable = ir.GlobalVariable(module, type_, module.get_unique_name("kapi.text"))
-    variable.linkage, variable.global_constant, variable.initializer = "internal", True, ir.Constant(type_, encoded)
-    return builder.gep(variable, [I32(0), I32(0)], inbounds=True)
+    return constant_text(builder, content)
 
 
 def print_formatted(builder: ir.IRBuilder, format_: str, values: Sequence[ir.Value], codes: Sequence[str]) -> None:

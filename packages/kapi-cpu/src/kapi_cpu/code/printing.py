@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from llvmlite import ir
 
-from kapi_lowering.llvm_calls import I32
+from kapi_lowering.llvm_calls import I32, constant_text
 
 __all__ = ["print_formatted", "text"]
 
@@ -15,11 +15,7 @@ _CHARACTER = ir.IntType(8)
 
 def text(builder: ir.IRBuilder, content: str) -> ir.Value:
     """A pointer to a constant text."""
-    encoded = bytearray(content.encode() + b"\0")
-    module, type_ = builder.module, ir.ArrayType(_CHARACTER, len(encoded))
-    variable = ir.GlobalVariable(module, type_, module.get_unique_name("kapi.text"))
-    variable.linkage, variable.global_constant, variable.initializer = "internal", True, ir.Constant(type_, encoded)
-    return builder.gep(variable, [I32(0), I32(0)], inbounds=True)
+    return constant_text(builder, content)
 
 
 def print_formatted(builder: ir.IRBuilder, format_: str, values: Sequence[ir.Value], codes: Sequence[str]) -> None:

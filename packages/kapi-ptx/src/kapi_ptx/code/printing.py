@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from llvmlite import ir
 
-from kapi_lowering.llvm_calls import I32, call_declared
+from kapi_lowering.llvm_calls import I32, call_declared, constant_text
 from kapi_sim import AddressSpace
 
 __all__ = ["print_formatted", "text"]
@@ -23,13 +23,7 @@ _OF_CODES = {"text": _POINTER, "int64": ir.IntType(64), "uint64": ir.IntType(64)
 
 def text(builder: ir.IRBuilder, content: str) -> ir.Value:
     """A generic pointer to a constant text."""
-    encoded = bytearray(content.encode() + b"\0")
-    module = builder.module
-    type_ = ir.ArrayType(_BYTE, len(encoded))
-    name = module.get_unique_name("kapi_text")
-    variable = ir.GlobalVariable(module, type_, name, int(AddressSpace.GLOBAL))
-    variable.linkage, variable.global_constant, variable.initializer = "internal", True, ir.Constant(type_, encoded)
-    start = builder.gep(variable, [I32(0), I32(0)], inbounds=True)
+    start = constant_text(builder, content, "kapi_text", int(AddressSpace.GLOBAL))
     return builder.addrspacecast(start, _POINTER)
 
 

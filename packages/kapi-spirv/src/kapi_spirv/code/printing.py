@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from llvmlite import ir
 
-from kapi_lowering.llvm_calls import I32, call_declared
+from kapi_lowering.llvm_calls import I32, call_declared, constant_text
 
 __all__ = ["print_formatted", "text"]
 
@@ -21,12 +21,7 @@ _MANGLED = {"text": "S0_", "int64": "l", "uint64": "m", "float32": "f", "float64
 
 def text(builder: ir.IRBuilder, content: str) -> ir.Value:
     """A pointer to a constant text."""
-    encoded = bytearray(content.encode() + b"\0")
-    module = builder.module
-    type_ = ir.ArrayType(ir.IntType(8), len(encoded))
-    variable = ir.GlobalVariable(module, type_, module.get_unique_name("kapi.text"), _CONSTANT_SPACE)
-    variable.linkage, variable.global_constant, variable.initializer = "internal", True, ir.Constant(type_, encoded)
-    return builder.gep(variable, [I32(0), I32(0)], inbounds=True)
+    return constant_text(builder, content, space=_CONSTANT_SPACE)
 
 
 def print_formatted(builder: ir.IRBuilder, format_: str, values: Sequence[ir.Value], codes: Sequence[str]) -> None:
