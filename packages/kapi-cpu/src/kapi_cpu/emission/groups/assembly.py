@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 
 from kapi_cpu.emission.groups.actions import action_text
 from kapi_cpu.emission.groups.fission import Steps, barriers_of, split_at_barriers
@@ -12,6 +13,7 @@ from kapi_cpu.emission.legalize.group_operations import BARRIER
 from kapi_cpu.emission.legalize.queries import QUERY
 from kapi_cpu.emission.vectorize.lanes import LaneEmitter, NotVectorizableError
 from kapi_cpu.emission.vectorize.shapes import VARYING, Shape, Shapes
+from kapi_cpu.emission.vectorize.sizes import size_of
 from kapi_cpu.emission.vectorize.vectorizer import Vectorizer
 from kapi_lowering.emission.llvm_ir import (
     I32,
@@ -21,6 +23,7 @@ from kapi_lowering.emission.llvm_ir import (
     Function,
     Instruction,
     IRValue,
+    LocalValue,
     Module,
     constant,
     declare,
@@ -32,7 +35,7 @@ from kapi_lowering.emission.pipeline import module_pass
 __all__ = ["assemble_groups"]
 
 _PARAMETERS = (
-    "ptr noalias nocapture readonly %packed, ptr noalias nocapture readonly %launch, i64 %group.0, i64 %group.1, "
+    "ptr %packed, ptr %launch, i64 %group.0, i64 %group.1, "
     "i64 %group.2, i64 %local.0, i64 %local.1, i64 %local.2, i64 %active, ptr noalias nocapture %context"
 )
 _OF_SUB_GROUPS = re.compile(r"kapi\.(sub_group\.|shuffle\.|\w+\.sub_group)")
@@ -66,13 +69,34 @@ def assemble_groups(module: Module, entry_point: str, vector_bits: int, lanes: i
                 texts.append(text)
                 declarations.update(dict.fromkeys(needed))
         whole.append(Part(full, rest, action))
-    texts.append(group_loop_text(entry_point, whole, lanes, context))
+    texts.append(
+        group_loop_text(entry_point, whole, lanes, context, _packed_bytes(source), partial(_loop_node, module))
+    )
     del module.functions[entry_point]
     added = parse_module("\n".join([*declarations, *texts]))
     for name, function in added.functions.items():
         function.module = module
         module.functions.setdefault(name, function)
     module.globals[f"@{entry_point}.info"] = f"constant [2 x i64] [i64 {lanes}, i64 {context}], align 8"
+
+
+def _loop_node(module: Module) -> str:
+    option = module.add_metadata('!{!"llvm.loop.unroll.disable"}')
+    return module.add_metadata(f"distinct !{{{{}}, {option}}}")
+
+
+def _packed_bytes(source: Function) -> int:
+    """Bytes of the packed arguments that the kernel looks at; a launch has them all."""
+    end = 0
+    pending: list[tuple[LocalValue, int]] = [(source.parameters[0], 0)]
+    while pending:
+        address, offset = pending.pop()
+        for user in address.users:
+            if user.opcode == "load":
+                end = max(end, offset + size_of(user.type))
+            elif user.opcode == "getelementptr" and str(user.form.element) == "i8" and user.operands[1].integer:
+                pending.append((user, offset + user.operands[1].integer))
+    return end
 
 
 def _options(module: Module) -> tuple[int, bool]:

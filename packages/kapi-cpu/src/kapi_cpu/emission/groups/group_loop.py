@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from kapi_cpu.emission.launch_record import word
+from kapi_cpu.emission.launch_record import WORDS, word
 
 __all__ = ["Part", "group_loop_text"]
 
@@ -27,7 +27,9 @@ class Part:
     action: str
 
 
-def group_loop_text(name: str, parts: Sequence[Part], lanes: int, context_bytes: int) -> str:
+def group_loop_text(
+    name: str, parts: Sequence[Part], lanes: int, context_bytes: int, packed_bytes: int, loop_node: Callable[[], str]
+) -> str:
     """The text of the function `name`.
 
     Parameters
@@ -40,11 +42,15 @@ def group_loop_text(name: str, parts: Sequence[Part], lanes: int, context_bytes:
         Work-items that a part does at once.
     context_bytes : int
         Bytes that each vector of work-items keeps at barriers.
+    packed_bytes : int
+        Bytes of the packed arguments that there are at least.
+    loop_node : callable
+        Makes the metadata of a loop that is not to be unrolled.
     """
-    lines = [
-        f"define void @{name}(ptr noalias readonly %packed, ptr noalias readonly %launch) nounwind {{",
-        "entry:",
-    ]
+    # Loads of what may be read at any time leave the loops.
+    packed = f"ptr noalias readonly align 8 dereferenceable({packed_bytes}) %packed"
+    launch = f"ptr noalias readonly align 8 dereferenceable({8 * len(WORDS)}) %launch"
+    lines = [f"define void @{name}({packed}, {launch}) nounwind {{", "entry:"]
     for label in ("global_size", "local_size", "group_count"):
         for axis in range(3):
             lines += _loaded(f"{label}.{axis}")
@@ -70,17 +76,20 @@ def group_loop_text(name: str, parts: Sequence[Part], lanes: int, context_bytes:
             f"  %extent.{axis} = select i1 %short.{axis}, i64 %left.{axis}, i64 %local_size.{axis}",
         ]
     lines += [
-        "  %plane = mul i64 %extent.0, %extent.1",
-        "  %count = mul i64 %plane, %extent.2",
+        "  %rows = mul i64 %extent.1, %extent.2",
+        "  %count = mul i64 %rows, %extent.0",
+        f"  %whole = and i64 %extent.0, {-lanes}",
+        "  %rest = sub i64 %extent.0, %whole",
+        "  %has_whole = icmp ne i64 %whole, 0",
         "  br label %part.0",
     ]
     for number, part in enumerate(parts):
-        lines += _part_lines(number, part, lanes, context_bytes, len(parts))
+        lines += _part_lines(number, part, lanes, context_bytes, len(parts), loop_node)
     lines += [
         "group.end:",
         "  %linear.next = add i64 %linear, 1",
         "  %more = icmp ult i64 %linear.next, %end_group",
-        "  br i1 %more, label %group, label %done",
+        f"  br i1 %more, label %group, label %done, !llvm.loop {loop_node()}",
         "done:",
         "  ret void",
         "}",
@@ -95,85 +104,101 @@ def _loaded(label: str, type_: str = "i64") -> list[str]:
     ]
 
 
-def _part_lines(number: int, part: Part, lanes: int, context_bytes: int, count: int) -> list[str]:
-    """All work-items of the group go through a part."""
+def _part_lines(
+    number: int, part: Part, lanes: int, context_bytes: int, count: int, loop_node: Callable[[], str]
+) -> list[str]:
+    """All work-items of the group go through a part: in each row the full vectors, then one with lanes off."""
     p = f"p{number}"
     lines = [f"part.{number}:"]
     if part.action:
         lines.append(f"  call void @{part.action}(ptr %scratch, i64 %count)")
     lines += [
-        f"  br label %{p}.plane",
-        f"{p}.plane:",
-        f"  %{p}.2 = phi i64 [ 0, %part.{number} ], [ %{p}.2.next, %{p}.plane.end ]",
-        f"  %{p}.item.2 = phi i64 [ 0, %part.{number} ], [ %{p}.item.row, %{p}.plane.end ]",
-        f"  %{p}.next.2 = phi i32 [ 0, %part.{number} ], [ %{p}.next.row, %{p}.plane.end ]",
         f"  br label %{p}.row",
         f"{p}.row:",
-        f"  %{p}.1 = phi i64 [ 0, %{p}.plane ], [ %{p}.1.next, %{p}.row.end ]",
-        f"  %{p}.item.1 = phi i64 [ %{p}.item.2, %{p}.plane ], [ %{p}.item.row, %{p}.row.end ]",
-        f"  %{p}.next.1 = phi i32 [ %{p}.next.2, %{p}.plane ], [ %{p}.next.row, %{p}.row.end ]",
-        f"  br label %{p}.item",
-        f"{p}.item:",
-        f"  %{p}.0 = phi i64 [ 0, %{p}.row ], [ %{p}.0.next, %{p}.item.end ]",
-        f"  %{p}.item.0 = phi i64 [ %{p}.item.1, %{p}.row ], [ %{p}.item.next, %{p}.item.end ]",
-        f"  %{p}.next.0 = phi i32 [ %{p}.next.1, %{p}.row ], [ %{p}.next.item, %{p}.item.end ]",
-        f"  %{p}.offset = mul i64 %{p}.item.0, {context_bytes}",
-        f"  %{p}.context = getelementptr i8, ptr %context, i64 %{p}.offset",
-        f"  %{p}.active = sub i64 %extent.0, %{p}.0",
+        f"  %{p}.row.number = phi i64 [ 0, %part.{number} ], [ %{p}.row.following, %{p}.row.end ]",
+        f"  %{p}.1 = phi i64 [ 0, %part.{number} ], [ %{p}.1.next, %{p}.row.end ]",
+        f"  %{p}.2 = phi i64 [ 0, %part.{number} ], [ %{p}.2.next, %{p}.row.end ]",
+        f"  %{p}.item.1 = phi i64 [ 0, %part.{number} ], [ %{p}.item.row, %{p}.row.end ]",
+        f"  %{p}.next.1 = phi i32 [ 0, %part.{number} ], [ %{p}.next.row, %{p}.row.end ]",
+        f"  br i1 %has_whole, label %{p}.full, label %{p}.left",
+        f"{p}.full:",
+        f"  %{p}.0 = phi i64 [ 0, %{p}.row ], [ %{p}.0.next, %{p}.full.end ]",
+        f"  %{p}.full.item = phi i64 [ %{p}.item.1, %{p}.row ], [ %{p}.full.item.next, %{p}.full.end ]",
+        f"  %{p}.full.next = phi i32 [ %{p}.next.1, %{p}.row ], [ %{p}.full.later, %{p}.full.end ]",
+        *_vector_lines(number, part.full, f"{p}.full", f"%{p}.0", str(lanes), context_bytes, count),
+        f"  %{p}.0.next = add nuw i64 %{p}.0, {lanes}",
+        f"  %{p}.0.more = icmp ult i64 %{p}.0.next, %whole",
+        f"  br i1 %{p}.0.more, label %{p}.full, label %{p}.left",
+        f"{p}.left:",
+        f"  %{p}.end.0 = phi i64 [ 0, %{p}.row ], [ %{p}.0.next, %{p}.full.end ]",
+        f"  %{p}.rest.item = phi i64 [ %{p}.item.1, %{p}.row ], [ %{p}.full.item.next, %{p}.full.end ]",
+        f"  %{p}.rest.next = phi i32 [ %{p}.next.1, %{p}.row ], [ %{p}.full.later, %{p}.full.end ]",
     ]
-    if number:
-        lines += [
-            f"  %{p}.state = load i32, ptr %{p}.context, align 64",
-            f"  %{p}.is_here = icmp eq i32 %{p}.state, {number}",
-            f"  br i1 %{p}.is_here, label %{p}.begin, label %{p}.skip",
-            f"{p}.skip:",
-            f"  br label %{p}.item.end",
-            f"{p}.begin:",
-        ]
-    arguments = (
-        "ptr %packed, ptr %launch, i64 %group.0, i64 %group.1, i64 %group.2, "
-        f"i64 %{p}.0, i64 %{p}.1, i64 %{p}.2, i64 %{p}.active, ptr %{p}.context"
-    )
     if lanes == 1:
-        lines += [f"  %{p}.result = call i32 @{part.full}({arguments})", f"  br label %{p}.done", f"{p}.done:"]
+        lines += [f"  br label %{p}.row.end", f"{p}.row.end:"]
+        item, following = f"%{p}.rest.item", f"%{p}.rest.next"
     else:
         lines += [
-            f"  %{p}.is_full = icmp uge i64 %{p}.active, {lanes}",
-            f"  br i1 %{p}.is_full, label %{p}.full, label %{p}.rest",
-            f"{p}.full:",
-            f"  %{p}.result.full = call i32 @{part.full}({arguments})",
-            f"  br label %{p}.done",
+            # Not a comparison of what no row changes: LLVM would make a copy of the loops for each answer.
+            f"  %{p}.has_rest = icmp ult i64 %{p}.end.0, %extent.0",
+            f"  br i1 %{p}.has_rest, label %{p}.rest, label %{p}.row.end",
             f"{p}.rest:",
-            f"  %{p}.result.rest = call i32 @{part.rest}({arguments})",
-            f"  br label %{p}.done",
-            f"{p}.done:",
-            f"  %{p}.result = phi i32 [ %{p}.result.full, %{p}.full ], [ %{p}.result.rest, %{p}.rest ]",
+            *_vector_lines(number, part.rest, f"{p}.rest", "%whole", "%rest", context_bytes, count),
+            f"  br label %{p}.row.end",
+            f"{p}.row.end:",
         ]
-    if count > 1:
-        lines.append(f"  store i32 %{p}.result, ptr %{p}.context, align 64")
+        item = f"[ %{p}.rest.item, %{p}.left ], [ %{p}.rest.item.next, %{p}.rest.end ]"
+        following = f"[ %{p}.rest.next, %{p}.left ], [ %{p}.rest.later, %{p}.rest.end ]"
+    if lanes == 1:
+        item, following = f"[ {item}, %{p}.left ]", f"[ {following}, %{p}.left ]"
     lines += [
-        f"  %{p}.is_later = icmp ugt i32 %{p}.result, %{p}.next.0",
-        f"  %{p}.later = select i1 %{p}.is_later, i32 %{p}.result, i32 %{p}.next.0",
-        f"  br label %{p}.item.end",
-        f"{p}.item.end:",
-        f"  %{p}.next.item = phi i32 [ %{p}.later, %{p}.done ]" + (f", [ %{p}.next.0, %{p}.skip ]" if number else ""),
-        f"  %{p}.item.next = add i64 %{p}.item.0, 1",
-        f"  %{p}.0.next = add i64 %{p}.0, {lanes}",
-        f"  %{p}.0.more = icmp ult i64 %{p}.0.next, %extent.0",
-        f"  br i1 %{p}.0.more, label %{p}.item, label %{p}.row.end",
-        f"{p}.row.end:",
-        f"  %{p}.item.row = phi i64 [ %{p}.item.next, %{p}.item.end ]",
-        f"  %{p}.next.row = phi i32 [ %{p}.next.item, %{p}.item.end ]",
-        f"  %{p}.1.next = add i64 %{p}.1, 1",
-        f"  %{p}.1.more = icmp ult i64 %{p}.1.next, %extent.1",
-        f"  br i1 %{p}.1.more, label %{p}.row, label %{p}.plane.end",
-        f"{p}.plane.end:",
-        f"  %{p}.2.next = add i64 %{p}.2, 1",
-        f"  %{p}.2.more = icmp ult i64 %{p}.2.next, %extent.2",
-        f"  br i1 %{p}.2.more, label %{p}.plane, label %{p}.end",
+        f"  %{p}.item.row = phi i64 {item}",
+        f"  %{p}.next.row = phi i32 {following}",
+        f"  %{p}.1.following = add i64 %{p}.1, 1",
+        f"  %{p}.is_last = icmp eq i64 %{p}.1.following, %extent.1",
+        f"  %{p}.1.next = select i1 %{p}.is_last, i64 0, i64 %{p}.1.following",
+        f"  %{p}.carry = zext i1 %{p}.is_last to i64",
+        f"  %{p}.2.next = add i64 %{p}.2, %{p}.carry",
+        f"  %{p}.row.following = add nuw i64 %{p}.row.number, 1",
+        f"  %{p}.more = icmp ult i64 %{p}.row.following, %rows",
+        f"  br i1 %{p}.more, label %{p}.row, label %{p}.end, !llvm.loop {loop_node()}",
         f"{p}.end:",
     ]
     if count == 1:
         return [*lines, "  br label %group.end"]
     targets = " ".join(f"i32 {each}, label %part.{each}" for each in range(1, count))
     return [*lines, f"  switch i32 %{p}.next.row, label %group.end [ {targets} ]"]
+
+
+def _vector_lines(
+    number: int, function: str, at: str, first: str, active: str, context_bytes: int, count: int
+) -> list[str]:
+    """One vector goes through a part, if it is there: from the block `at`, which is begun, to its end."""
+    p = f"p{number}"
+    lines = [
+        f"  %{at}.offset = mul i64 %{at}.item, {context_bytes}",
+        f"  %{at}.context = getelementptr i8, ptr %context, i64 %{at}.offset",
+    ]
+    if number:
+        lines += [
+            f"  %{at}.state = load i32, ptr %{at}.context, align 64",
+            f"  %{at}.is_here = icmp eq i32 %{at}.state, {number}",
+            f"  br i1 %{at}.is_here, label %{at}.begin, label %{at}.end",
+            f"{at}.begin:",
+        ]
+    lines.append(
+        f"  %{at}.result = call i32 @{function}(ptr %packed, ptr %launch, i64 %group.0, i64 %group.1, i64 %group.2, "
+        f"i64 {first}, i64 %{p}.1, i64 %{p}.2, i64 {active}, ptr %{at}.context)"
+    )
+    if count > 1:
+        lines.append(f"  store i32 %{at}.result, ptr %{at}.context, align 64")
+    skipped = f", [ %{at}.next, %{at} ]" if number else ""
+    return [
+        *lines,
+        f"  %{at}.is_later = icmp ugt i32 %{at}.result, %{at}.next",
+        f"  %{at}.latest = select i1 %{at}.is_later, i32 %{at}.result, i32 %{at}.next",
+        f"  br label %{at}.end",
+        f"{at}.end:",
+        f"  %{at}.later = phi i32 [ %{at}.latest, %{at}{'.begin' if number else ''} ]{skipped}",
+        f"  %{at}.item.next = add i64 %{at}.item, 1",
+    ]
