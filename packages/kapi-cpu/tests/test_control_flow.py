@@ -123,3 +123,13 @@ def test_lanes_follow_the_widest_type():
         cpu.call(kapi.kernel(kernel), kapi.Range(3), np.ones(3, dtype))
         found[dtype] = cpu.lanes[0]
     assert found[np.float32] == 2 * found[np.float64] == host_target().vector_bits // 32
+
+
+def test_kernel_that_looks_at_no_argument_does_nothing():
+    def nothing(item: kapi.Item, a):
+        if item.get_id(0) < 0:
+            a[0] = 1
+
+    a = np.arange(5)
+    Cpu().kapi.call_kernel(kapi.kernel(nothing), kapi.Range(5), a)
+    np.testing.assert_array_equal(a, np.arange(5))

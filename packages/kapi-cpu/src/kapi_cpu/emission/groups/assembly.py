@@ -87,7 +87,7 @@ def _loop_node(module: Module) -> str:
 
 def _packed_bytes(source: Function) -> int:
     """Bytes of the packed arguments that the kernel looks at; a launch has them all."""
-    end = 0
+    end = 1  # a launch has arguments
     pending: list[tuple[LocalValue, int]] = [(source.parameters[0], 0)]
     while pending:
         address, offset = pending.pop()
