@@ -83,7 +83,7 @@ def in_context():
     """Call a function in a device context, whatever part of it may run on the host."""
 
     def call(function, *args):
-        with kapi_runtime.device_context("cpu"), warnings.catch_warnings():
+        with kapi_runtime.device_context("opencl:cpu"), warnings.catch_warnings():
             warnings.simplefilter("ignore", kapi_numba_offload.OffloadFallbackWarning)
             return function(*args)
 

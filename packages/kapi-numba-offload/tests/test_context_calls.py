@@ -104,7 +104,7 @@ def test_arrays_between_contexts_match_numpy():
     """A result of one context is an argument of the next, and its memory is the same."""
     a = np.zeros(4)
     for step in range(3):
-        with kapi_runtime.device_context("cpu"):
+        with kapi_runtime.device_context("opencl:cpu"):
             _, a = shifted(a, step + 1)
     assert a.tolist() == [6]
     assert a.base is not None
@@ -231,7 +231,7 @@ def test_arguments_that_stay_on_the_host_are_named(function, make, why, launches
     compiled, b = numba.njit(function), np.arange(3.0)
     expected, given = make(), make()
     own = results(compiled(expected, b))
-    with kapi_runtime.device_context("cpu"), pytest.warns(OffloadFallbackWarning, match=re.escape(why)):
+    with kapi_runtime.device_context("opencl:cpu"), pytest.warns(OffloadFallbackWarning, match=re.escape(why)):
         found = results(compiled(given, b))
     np.testing.assert_array_equal(found, own)
     np.testing.assert_array_equal(elements(given), elements(expected))
@@ -260,13 +260,13 @@ def test_arguments_that_numba_refuses_are_refused_by_numba(make):
         return type(error.value), str(error.value).replace(" <lambda>", "")
 
     outside = message()
-    with kapi_runtime.device_context("cpu"):
+    with kapi_runtime.device_context("opencl:cpu"):
         assert message() == outside
 
 
 def test_containers_of_numba_are_used_in_a_context():
     """Numba's own functions, which their methods call, are no author's to be warned of."""
-    with kapi_runtime.device_context("cpu"):
+    with kapi_runtime.device_context("opencl:cpu"):
         items = List([np.zeros(2)])
         items.append(np.ones(2))
         assert [each.tolist() for each in items] == [[0, 0], [1, 1]]

@@ -154,7 +154,7 @@ def test_stores_into_read_only_arguments_raise(function, layouts, in_context):
 def test_refusal_of_a_store_matches_numba(make):
     """It has Numba's class and words, and comes without a warning."""
     for function in (by_slice, by_parallel_loop, by_element):
-        with kapi_runtime.device_context("cpu"), pytest.raises(TypingError, match="readonly"):
+        with kapi_runtime.device_context("opencl:cpu"), pytest.raises(TypingError, match="readonly"):
             numba.njit(function)(make())
 
 

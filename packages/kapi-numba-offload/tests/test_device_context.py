@@ -39,7 +39,7 @@ def in_place(a, b):
 def test_context_offloads_numpy_arrays(launches):
     """Inside the context the kernel runs on the device; outside Numba's own code does."""
     a, b = np.arange(4.0), np.ones(4)
-    with kapi_runtime.device_context("cpu"):
+    with kapi_runtime.device_context("opencl:cpu"):
         inside = add(a, b)
     assert len(launches) == 1
     outside = add(a, b)
@@ -54,7 +54,7 @@ def test_results_have_numba_types(dtype, factor, launches):
     """Dtypes and types of results are what Numba gives outside of the context."""
     a = np.arange(1, 200).astype(dtype)
     expected = scaled_sum(a, factor)
-    with kapi_runtime.device_context("cpu"):
+    with kapi_runtime.device_context("opencl:cpu"):
         found = scaled_sum(a, factor)
     assert len(launches) == 2
     assert found[0].dtype == expected[0].dtype
@@ -66,7 +66,7 @@ def test_results_have_numba_types(dtype, factor, launches):
 def test_arrays_changed_in_place_are_copied_back():
     """Arguments have their new values, and a returned argument is the argument."""
     a, b = np.zeros(5, dtype=np.float32), np.arange(5, dtype=np.float32)
-    with kapi_runtime.device_context("cpu"):
+    with kapi_runtime.device_context("opencl:cpu"):
         result = in_place(a, b)
     assert result is b
     assert a.tolist() == [0, 2, 4, 6, 8]
@@ -84,7 +84,7 @@ def test_int32_sums_do_not_wrap():
         return s
 
     a = np.full(7, 2**30, dtype=np.int32)
-    with kapi_runtime.device_context("cpu"):
+    with kapi_runtime.device_context("opencl:cpu"):
         assert f(a) == 7 * 2**60
 
 
@@ -97,7 +97,7 @@ def test_functions_without_kernels_stay_with_numba(launches, monkeypatch):
             a[i] += a[i - 1]
         return a
 
-    with kapi_runtime.device_context("cpu"):
+    with kapi_runtime.device_context("opencl:cpu"):
         with pytest.warns(OffloadFallbackWarning, match=r"variable `running`: .*\[host-call\]"):
             assert running(np.ones(4)).tolist() == [1, 2, 3, 4]
         for switch in ("0", "false", "No", "OFF"):
@@ -118,7 +118,7 @@ def test_what_runs_on_the_host_of_an_offloaded_function_gives_numba_results(laun
         return b
 
     a = np.arange(5.0)
-    with kapi_runtime.device_context("cpu"), pytest.warns(OffloadFallbackWarning, match="sequential-loop"):
+    with kapi_runtime.device_context("opencl:cpu"), pytest.warns(OffloadFallbackWarning, match="sequential-loop"):
         found = f(a)
     np.testing.assert_allclose(found, np.cumsum(np.sin(a) + 1))
     assert len(launches) == 1
@@ -128,7 +128,7 @@ def test_functions_without_source_are_offloaded_or_reported(launches):
     scope = {"np": np, "numba": numba}
     exec("@numba.njit\ndef f(a):\n    return np.sin(a) + 1\n", scope)
     exec("@numba.njit\ndef g(a):\n    s = 0.0\n    for x in a:\n        s += x\n    return s\n", scope)
-    with kapi_runtime.device_context("cpu"):
+    with kapi_runtime.device_context("opencl:cpu"):
         np.testing.assert_allclose(scope["f"](np.ones(3)), np.sin(np.ones(3)) + 1)
         with pytest.warns(OffloadFallbackWarning, match="source in a file"):
             assert scope["g"](np.ones(3)) == 3
@@ -145,7 +145,7 @@ def test_defaults_keywords_and_tuples_are_offloaded(launches):
         return pair[0] + pair[1]
 
     a = np.arange(4.0)
-    with kapi_runtime.device_context("cpu"):
+    with kapi_runtime.device_context("opencl:cpu"):
         found = [scaled(a), scaled(a, offset=1.0), scaled(a=a, factor=3.0), summed((a, a))]
     assert len(launches) == 4
     for one, other in zip(found, [a * 2, a * 2 + 1, a * 3, a + a], strict=True):
@@ -163,7 +163,7 @@ def test_functions_that_make_their_arrays_are_offloaded(launches):
             s += a[i] * 2
         return s, a
 
-    with kapi_runtime.device_context("cpu"):
+    with kapi_runtime.device_context("opencl:cpu"):
         total, made = f(100)
     assert (total, type(made), made.sum()) == (200.0, np.ndarray, 100.0)
     assert len(launches) >= 1
@@ -172,7 +172,7 @@ def test_functions_that_make_their_arrays_are_offloaded(launches):
 def test_other_threads_are_outside(launches):
     """The context is the thread's own."""
     found = []
-    with kapi_runtime.device_context("cpu"):
+    with kapi_runtime.device_context("opencl:cpu"):
         thread = threading.Thread(target=lambda: found.append(add(np.ones(2), np.ones(2))))
         thread.start()
         thread.join()
@@ -182,6 +182,6 @@ def test_other_threads_are_outside(launches):
 
 def test_dispatchers_are_left_to_numba_outside():
     """Numba's class is as it was."""
-    with kapi_runtime.device_context("cpu"):
+    with kapi_runtime.device_context("opencl:cpu"):
         assert "__call__" in vars(CPUDispatcher)
     assert "__call__" not in vars(CPUDispatcher)

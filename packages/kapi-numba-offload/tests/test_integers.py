@@ -37,7 +37,7 @@ def test_random_functions_have_one_answer(seed, integer_functions):
         variant: outcome(integer_functions.compiled(text, variant), on_device(arrays), on_device(stored), numbers)
         for variant in integer_functions.VARIANTS
     }
-    with kapi_runtime.device_context("cpu"):
+    with kapi_runtime.device_context("opencl:cpu"):
         found["context"] = outcome(integer_functions.compiled(text, "kernel"), arrays, stored, numbers)
     for where, (value, others) in found.items():
         assert value == expected, f"{where}:\n{text}"
@@ -67,7 +67,7 @@ def test_numbers_between_loops_match_numba(dtype, small, monkeypatch):
     expected = function(a, np.ones(3), c)
     found = function(dpnp.asarray(a), dpnp.ones(3), dpnp.asarray(c))
     assert [int(each) for each in found] == list(expected)
-    with kapi_runtime.device_context("cpu"):
+    with kapi_runtime.device_context("opencl:cpu"):
         assert function(a, np.ones(3), c) == expected
 
 

@@ -151,7 +151,7 @@ def test_loops_over_rows_are_compiled_in_a_context(launches):
 
     a = np.arange(300).reshape(100, 3).astype("int16")
     dispatcher = numba.njit(f)
-    with kapi_runtime.device_context("cpu"):
+    with kapi_runtime.device_context("opencl:cpu"):
         found = dispatcher(a, a)
     assert found == f(a.astype(int), a.astype(int))
     assert len(launches) == 1

@@ -24,6 +24,10 @@ def _machine_descriptions():
         import dpctl
 
         found += [(re.escape(device.name.strip()) + r"(?: \([\w:]+\))?", "DEVICE") for device in dpctl.get_devices()]
+    if importlib.util.find_spec("kapi_cpu"):
+        from kapi_runtime.cpu.devices.device import cpu_device
+
+        found.append((re.escape(cpu_device().name) + r" \(cpu:0\)", "DEVICE"))
     return [
         *found,
         (r"\d+ of \d+ compute units", "N of N compute units"),

@@ -34,7 +34,7 @@ def test_default_queue_is_the_one_that_dpnp_uses():
 
 
 def test_default_queue_of_a_named_device_is_its_own():
-    assert default_queue("cpu").sycl_device.is_cpu
+    assert default_queue("opencl:cpu").sycl_device.is_cpu
 
 
 def test_default_queue_of_an_unknown_device_is_an_error():
@@ -51,6 +51,7 @@ def test_default_device_leaves_out_devices_without_usm(monkeypatch):
 
 def test_default_device_message_names_devices_without_usm(monkeypatch):
     monkeypatch.setattr(dpctl, "get_devices", lambda: [pretended("0", 1300, has_usm=False)])
+    monkeypatch.setattr(devices.installed, "platforms", lambda: [devices.installed.named("sycl", "a test")])
     with raises(kapi.DeviceNotFoundError, "no-device"):
         devices.default_device()
 

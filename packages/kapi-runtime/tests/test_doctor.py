@@ -7,6 +7,7 @@ from kapi_runtime.diagnosis import report as diagnosis
 from kapi_runtime.sycl import findings
 from kapi_runtime.sycl.devices import drivers
 from kapi_runtime.sycl.native import submission
+from kapi_runtime.sycl.platform import SyclPlatform
 
 
 def test_doctor_prints_devices_and_versions_and_finds_nothing_wrong(run_python):
@@ -41,10 +42,10 @@ def test_doctor_says_why_launches_take_the_slow_path(monkeypatch):
     assert "order; dpnp's arrays must be laid out in memory as its headers say, got" in findings._launches()
 
 
-def test_doctor_without_a_device_says_why_with_exit_status_1(run_python):
+def test_doctor_without_a_sycl_device_says_why_with_exit_status_1(run_python):
     done = run_python("", "-m", "kapi_runtime", KAPI_FIND_DRIVER="0", OCL_ICD_VENDORS="/nowhere")
     assert done.returncode == 1
-    assert "devices\n  none" in done.stdout
+    assert "devices\n  cpu:0: " in done.stdout
     assert "KAPI_FIND_DRIVER=0 turns the search for a driver off" in done.stdout
 
 
@@ -98,10 +99,19 @@ def test_detect_prints_a_table_and_reports_whether_there_is_a_device(capsys):
     assert rows[0].endswith("default")
 
 
-def test_detect_without_a_device_says_why(run_python):
+def test_detect_without_another_device_shows_the_cpu(run_python):
     done = run_python("import kapi_runtime; print(kapi_runtime.compat.detect())", OCL_ICD_VENDORS="/nowhere")
-    assert "a device with unified shared memory must be present, got none" in done.stdout
-    assert done.stdout.endswith("False\n")
+    _, row, last = done.stdout.splitlines()
+    assert row.startswith("cpu:0 ")
+    assert row.endswith("default")
+    assert last == "True"
+
+
+def test_detect_without_a_device_says_why(capsys, monkeypatch):
+    monkeypatch.setattr("kapi_runtime.host.devices.installed.platforms", lambda: [SyclPlatform()])
+    monkeypatch.setattr(SyclPlatform, "devices", lambda self: [])
+    assert kapi.compat.detect() is False
+    assert "a device with unified shared memory must be present, got" in capsys.readouterr().out
 
 
 def test_doctor_prints_the_diagnosis_and_reports_whether_all_is_well(capsys):

@@ -83,9 +83,9 @@ def test_numpy_array_is_refused_with_the_call_that_copies_it():
     assert "or let each launch copy: `with kapi.device_context(device): ...`" in str(caught.value)
 
 
-def test_numpy_arrays_alone_are_refused():
-    with raises(kapi.ExecutionPlacementError, "array-on-host"):
-        launch(np.ones(4), np.ones(4), np.ones(4))
+def test_numpy_arrays_alone_are_the_cpu_s():
+    launch(np.ones(4), np.ones(4), total := np.ones(4))
+    assert set(total) == {2}
 
 
 def test_placement_error_is_dpnp_s_own_too():

@@ -318,7 +318,7 @@ def with_all_kinds(nd_item: kapi.NdItem, y, pair, scratch):
 
 
 OTHERS = {
-    "host array": lambda y, pair, scratch: (np.ones(4), pair, scratch),
+    "read-only host array": lambda y, pair, scratch: (np.broadcast_to(1.0, 4), pair, scratch),
     "no array": lambda y, pair, scratch: (2.0, pair, scratch),
     "fewer arguments": lambda y, pair, scratch: (y, pair),
     "more arguments": lambda y, pair, scratch: (y, pair, scratch, y),

@@ -61,7 +61,7 @@ def pretended(monkeypatch, tmp_path):
 
 
 def test_platforms_of_other_distributions_are_found():
-    assert [each.name for each in installed.known_platforms()] == ["sycl", "cuda", "pretended"]
+    assert [each.name for each in installed.known_platforms()] == ["sycl", "cuda", "cpu", "pretended"]
     assert installed.is_installed("pretended")
 
 

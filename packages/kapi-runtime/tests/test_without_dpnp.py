@@ -410,7 +410,7 @@ def test_simulator_takes_arrays():
 
 def test_numpy_arrays_are_moved_in_a_device_context():
     left, total = np.arange(3.0), np.zeros(3)
-    with kapi.device_context("cpu"):
+    with kapi.device_context("opencl:cpu"):
         add[3](left, left, total)
     assert total.tolist() == [0, 2, 4]
 

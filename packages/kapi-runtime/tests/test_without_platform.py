@@ -1,6 +1,6 @@
-"""kapi-runtime without any extra: it can be imported, and whatever needs a device says what to install.
+"""kapi-runtime without any platform: it can be imported, and whatever needs a device says what to install.
 
-The session `without_platform` runs these where no platform is installed; elsewhere their libraries are hidden.
+The session `without_platform` runs these where only the CPU's is installed; the libraries of all are hidden.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import sys
 
 class Hidden:
     def find_spec(self, name, path=None, target=None):
-        if name.partition('.')[0] in ('cuda', 'dpctl', 'dpnp', 'kapi_ptx', 'kapi_spirv'):
+        if name.partition('.')[0] in ('cuda', 'dpctl', 'dpnp', 'kapi_cpu', 'kapi_ptx', 'kapi_spirv'):
             raise ModuleNotFoundError(f'No module named {name!r}', name=name)
 
 sys.meta_path.insert(0, Hidden())

@@ -132,13 +132,14 @@ def like(*arrays: Any, shape: int | tuple[int, ...] | None = None, dtype: Any = 
     >>> result.usm_type, result.shape, result.dtype
     ('shared', (2, 3), dtype('float64'))
     """
-    for array in arrays:
+    platform = _host_platform() if arrays and all(isinstance(array, np.ndarray) for array in arrays) else None
+    for array in arrays if platform is None else ():
         if isinstance(array, np.ndarray) or _platform_of(array) is None:
             raise ExecutionPlacementError(
                 f"arrays must be USM arrays, got {type(array).__name__}: copy it to the device by `asarray(array)`",
                 code="array-on-host",
             )
-    platform = _common(arrays)
+    platform = platform or _common(arrays)
     if platform is None:
         raise ExecutionPlacementError(
             "arrays must be on one queue, got none: copy them to one by `asarray(array, queue=queue)`",
@@ -296,6 +297,9 @@ def copy(source: Any, target: Any, *, depends: Iterable[Any] | None = None) -> H
         )
     on_devices = [each for each in (source, target) if not isinstance(each, np.ndarray)]
     if not on_devices:
+        host = _host_platform()
+        if depends is not None and host is not None:
+            return copies.submit_copy(host, source, target, depends)
         if depends is not None:
             raise ExecutionPlacementError(
                 "source or target of a copy with `depends` must be on a device, got two arrays of the host: leave "
@@ -411,6 +415,12 @@ def _platform_for(queue: Any) -> Platform:
     if queue is None:
         return platform_of_device(current_device())
     return require_queue(queue)[0]
+
+
+def _host_platform() -> Platform | None:
+    """The platform of the current device, if its arrays are those of the host's memory."""
+    platform = platform_of_device(current_device())
+    return platform if platform.is_host else None
 
 
 def _common(arrays: Iterable[Any]) -> Platform | None:

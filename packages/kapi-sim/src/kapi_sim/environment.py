@@ -188,10 +188,14 @@ LOCALAPPDATA = Variable("LOCALAPPDATA", "kapi-runtime", "the same on Windows")
 LD_LIBRARY_PATH = Variable(
     "LD_LIBRARY_PATH", "kapi-runtime", "folders to search for a driver that is named without its folder"
 )
+NUMBA_NUM_THREADS = Variable(
+    "NUMBA_NUM_THREADS", "kapi-runtime, Numba", "how many threads a launch on the CPU is split over"
+)
 NO_COLOR = Variable("NO_COLOR", "kapi-sim", "set to anything: tables have no colours on a terminal")
 
 FOREIGN = (
     OCL_ICD_FILENAMES, OCL_ICD_VENDORS, ONEAPI_DEVICE_SELECTOR, CUDA_VISIBLE_DEVICES, CUDA_DEVICE_ORDER,
-    CUDA_CACHE_DISABLE, CUDA_HOME, CUDA_PATH, XDG_CACHE_HOME, LOCALAPPDATA, LD_LIBRARY_PATH, NO_COLOR,
+    CUDA_CACHE_DISABLE, CUDA_HOME, CUDA_PATH, XDG_CACHE_HOME, LOCALAPPDATA, LD_LIBRARY_PATH, NUMBA_NUM_THREADS,
+    NO_COLOR,
 )  # fmt: skip
 """Variables of other programs that kapi reads as well."""

@@ -215,7 +215,8 @@ def settings(value: Any, what: str, class_: type[Any]) -> dict[str, Any]:
             found[name] = tuple(each)
         elif each is not None and type(each) not in (str, int, bool):
             raise unfit(f"{name} of {what}", "a text, a number, a truth value or a list of these", each)
-        default = next(field.default for field in dataclasses.fields(class_) if field.name == name)
+        field = next(field for field in dataclasses.fields(class_) if field.name == name)
+        default = _KINDS[str(field.type)]() if field.default is dataclasses.MISSING else field.default
         is_right = type(found[name]) is type(default) or (default is None and type(found[name]) in (int, tuple))
         if not is_right:
             raise unfit(f"{name} of {what}", f"of the kind of {default!r}", each)

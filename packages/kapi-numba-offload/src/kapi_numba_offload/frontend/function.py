@@ -32,7 +32,7 @@ from kapi_numba_offload.run.diagnostics import report_of
 from kapi_numba_offload.run.options import OffloadOptions, options_of
 from kapi_numba_offload.run.placement import mixed_error
 from kapi_numba_offload.run.usm import DpnpArray, as_dpnp, like
-from kapi_runtime.launch.host_arrays import host_array_target
+from kapi_runtime.launch.host_arrays import device_array_target
 from kapi_sim.errors import KernelCompilationError
 from kapi_types import UsmArrayType, is_usm_array
 
@@ -318,5 +318,5 @@ def queue_of(*args: Any) -> Any:
         found = each.sycl_queue if is_usm_array(each) else queue_of(*each) if isinstance(each, tuple) else None
         if found is not None:
             return found
-    target = host_array_target.get()  # in a device context, arrays that are made are of its queue
-    return None if target is None else target.queue
+    host_target = device_array_target()  # in a device context, arrays that are made are of its queue
+    return None if host_target is None else host_target.queue

@@ -29,7 +29,7 @@ from kapi_numba_offload.loops.parallel_loop import ParallelLoop
 from kapi_numba_offload.run.diagnostics import remember
 from kapi_numba_offload.run.options import options_of
 from kapi_numba_offload.run.reasons import Refusal, fall_back
-from kapi_runtime.launch.host_arrays import host_array_target, on_device_context
+from kapi_runtime.launch.host_arrays import device_array_target, on_device_context
 from kapi_sim.errors import ExecutionPlacementError, KernelCompilationError
 from kapi_sim.forks import reinit_after_fork
 from kapi_types import UsmArrayType, is_usm_array
@@ -95,16 +95,16 @@ class _BoundArguments:
 
 
 def _call(dispatcher: Any, *args: Any, **keywords: Any) -> Any:
-    target = None if _is_of_numba(dispatcher) else host_array_target.get()
-    given = None if target is None else _bound(dispatcher, args, keywords)
-    if target is None or given is None:
+    host_target = None if _is_of_numba(dispatcher) else device_array_target()
+    given = None if host_target is None else _bound(dispatcher, args, keywords)
+    if host_target is None or given is None:
         return numba_call(dispatcher, *args, **keywords)
     if any(map(_has_usm, given.values)):
         within = _inner_function(dispatcher, given.values) if getattr(_state, "is_within", False) else None
         return numba_call(dispatcher, *args, **keywords) if within is None else within(*given.args, **given.keywords)
     found = _unlike_the_devices(dispatcher, given.values) or _offloaded(dispatcher, given.values)
     if isinstance(found, _HostCall):
-        return found(target.queue, given)
+        return found(host_target.queue, given)
     if found != _NUMBA_REFUSES:
         _warn(dispatcher, found)
     return numba_call(dispatcher, *args, **keywords)

@@ -8,15 +8,12 @@ import numpy as np
 
 from kapi_runtime.platform import dlpack
 from kapi_runtime.platform.entry import PlatformEntry
-from kapi_runtime.platform.installed import is_installed
 
 __all__ = ["ENTRY"]
 
 
 def _is_array(value: Any) -> bool:
     kind = dlpack.known_device_kind(value)
-    if kind == dlpack.CPU and type(value).__module__.partition(".")[0] == "torch":
-        return is_installed("cuda")  # which says how a tensor of the host comes to a device
     if kind == dlpack.CPU and isinstance(value, np.ndarray):
         return _has_cuda_interface(value)  # numba-cuda's mapped and managed arrays are NumPy's, too
     # The interface is a property that some arrays of the host have, too, and that raises for some of a device.

@@ -54,6 +54,7 @@ def submit_copy(platform: Platform, source: Any, target: Any, depends: Iterable[
         for name, (array, fields) in zip(("source", "target"), places, strict=True)
         if not isinstance(array, np.ndarray)
     ]
+    queues = queues or [platform.queue_of("copy", ())]
     queue, other = queues[-1], queues[0]  # the target's, if it has one
     nbytes = math.prod(places[0][1].shape) * places[0][1].dtype.itemsize
     before = platform.native_events(listed_events(depends))

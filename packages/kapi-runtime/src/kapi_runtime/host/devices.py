@@ -12,6 +12,7 @@ from typing import Any, SupportsIndex
 
 from kapi_runtime.platform import current, installed
 from kapi_runtime.platform.installed import platform_of_device
+from kapi_runtime.platform.interface import Platform
 from kapi_sim.errors import DeviceNotFoundError
 from kapi_sim.log import LOGGER
 from kapi_sim.short_repr import short_repr
@@ -32,8 +33,8 @@ __all__ = [
 class DeviceList(Sequence[Any]):
     """The devices that kernels can run on, best first: `kapi_runtime.devices`.
 
-    Each use asks the platforms that are installed anew, SYCL before CUDA.  Devices that no array can live on are left
-    out; `python -m kapi_runtime` names them.
+    Each use asks the platforms that are installed anew, SYCL before CUDA, and the CPU itself last.  Devices that no
+    array can live on are left out; `python -m kapi_runtime` names them.
 
     Examples
     --------
@@ -180,7 +181,7 @@ def find_device(device: Any) -> Any:
     """
     if device is None:
         return current_device()
-    for platform in installed.platforms():
+    for platform in _asked(device):
         found = platform.device(device)
         if found is not None:
             return found
@@ -225,6 +226,15 @@ def missing_device_error(missing: str = "") -> DeviceNotFoundError:
         return installed.nothing_installed()
     told = "\n".join(platform.missing_device_message() for platform in platforms)
     return DeviceNotFoundError(told + missing, code="no-device")
+
+
+def _asked(device: Any) -> list[Platform]:
+    """The platforms in the order in which they are asked for a device: first the one whose name a text begins with."""
+    there = installed.platforms()
+    if isinstance(device, str):
+        word = device.strip().lower().partition(":")[0]
+        there.sort(key=lambda each: each.name != word)
+    return there
 
 
 def _described() -> list[str]:

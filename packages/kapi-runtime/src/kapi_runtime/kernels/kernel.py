@@ -134,7 +134,7 @@ class Kernel(DeviceLaunchable):
         def compile_for(platform: Platform, target: Target, refused: KernelModule | None) -> KernelModule:
             return self.modules.get(platform, space, arguments, self.target or target, refused)
 
-        return prepare(self.__name__, space, arguments, host_target, compiled(space, arguments, compile_for))
+        return prepare(self.__name__, space, arguments, compiled(space, arguments, compile_for))
 
     def _launched(
         self, space: Range | NdRange, given: tuple[Any, ...], before: list[Any], tried: tuple[LaunchPlan, ...] | None

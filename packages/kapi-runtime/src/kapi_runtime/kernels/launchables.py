@@ -13,6 +13,7 @@ from typing import Any
 from kapi_runtime.host.devices import find_device, platform_of_device
 from kapi_runtime.host.queues import require_queue
 from kapi_runtime.kernels.kernel_information import Statistics, suggested_local_range
+from kapi_runtime.platform.calling import caller
 from kapi_runtime.platform.interface import BuiltKernel, KernelInformation, Platform
 from kapi_sim import KernelCompilationError, NdRange, Range
 from kapi_sim.forks import reinit_after_fork
@@ -35,7 +36,11 @@ class DeviceLaunchable(Launchable):
 
     def run(self, index_space: Range | NdRange, args: tuple[Any, ...]) -> None:
         """Launch on the device of the arrays, and wait."""
-        host_event, _ = self.submit(index_space, (), args)
+        caller.waits = True
+        try:
+            host_event, _ = self.submit(index_space, (), args)
+        finally:
+            caller.waits = False
         host_event.wait()
 
     @abstractmethod

@@ -56,7 +56,7 @@ class ModuleKernel(DeviceLaunchable):
         arguments = read_arguments(self.__name__, names, given, host_target)
         self._check(arguments)
         make = compiled(space, arguments, lambda platform, target, refused: module)
-        events = prepare(self.__name__, space, arguments, host_target, make).submit(listed_events(dependent_events))
+        events = prepare(self.__name__, space, arguments, make).submit(listed_events(dependent_events))
         self.count_launch()
         return events
 

@@ -96,7 +96,7 @@ class PrecompiledKernel(DeviceLaunchable):
                 )
             return BuiltLaunch(self._build_for(platform, queue), self._values(arguments))
 
-        events = prepare(self.__name__, space, arguments, host_target, make).submit(listed_events(dependent_events))
+        events = prepare(self.__name__, space, arguments, make).submit(listed_events(dependent_events))
         self.count_launch()
         if launches.are_logged:
             log_launch(self.__name__, space)

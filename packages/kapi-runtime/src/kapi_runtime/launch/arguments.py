@@ -12,7 +12,7 @@ import numpy as np
 
 from kapi_runtime.launch.host_arrays import HostArrays
 from kapi_runtime.platform.host_array_target import HostArrayTarget
-from kapi_runtime.platform.installed import nothing_installed, platform_of_array, platforms
+from kapi_runtime.platform.installed import nothing_installed, platform_of_array, platform_of_host_array, platforms
 from kapi_runtime.platform.interface import Platform
 from kapi_runtime.platform.placement_errors import placement_error
 from kapi_sim import DtypeError, LocalAccessor
@@ -44,6 +44,8 @@ class Arguments:
         What a compiled kernel depends on: equal for arguments of equal types.
     copied : HostArrays or None
         The NumPy arrays that were copied to the device, to be copied back.
+    host_target : HostArrayTarget or None
+        Where a launch goes whose arrays are on no device; None if nothing says so.
     """
 
     parameters: tuple[str, ...]
@@ -54,6 +56,7 @@ class Arguments:
     platform: Platform | None
     key: tuple[Hashable, ...]
     copied: HostArrays | None = None
+    host_target: HostArrayTarget | None = None
 
     @property
     def accessors(self) -> tuple[LocalAccessor, ...]:
@@ -92,28 +95,35 @@ def read_arguments(
     given : sequence
         As many arguments.
     host_target : HostArrayTarget, optional
-        Where NumPy arrays are moved to.
+        Where NumPy arrays are moved to; by default they stay where they are, and the CPU runs the launch.
 
     Raises
     ------
     ExecutionPlacementError
-        If one is a NumPy array, which lives on no device, outside of `device_context`; or the arrays of devices are
-        elsewhere; or two of them are of two platforms, or of one that is not installed.
+        If one is a NumPy array, like arrays of devices that are elsewhere; or two of them are of two platforms, or of
+        one that is not installed.
     """
     read: list[Any] = []
     key: list[Any] = []
     leaves = list(_leaves(names, given, key))
     platform, arrays = _arrays_of_devices(kernel, leaves)
     moved = None
-    if host_target is not None and any(isinstance(value, np.ndarray) for _, value in leaves):
-        _require_host_target(kernel, leaves, platform, arrays, host_target)
+    hosts = [position for position, (_, value) in enumerate(leaves) if position not in arrays and _is_on_host(value)]
+    if hosts:
+        name, value = leaves[hosts[0]]
+        host = platform_of_host_array(value) if host_target is None and not arrays else None
+        if host is not None:
+            host_target = HostArrayTarget(host, host.queue_of(kernel, ()), warn=False)
+        if host_target is None:
+            like = next((leaves[each][0] for each in arrays), "")
+            raise placement_error(_no_device(kernel, name, value, platform, like), code="array-on-host")
+        _require_host_target(kernel, name, value, leaves, platform, arrays, host_target)
         moved = HostArrays(kernel, host_target)
     for position, (name, value) in enumerate(leaves):
         fields = arrays.get(position)
-        if fields is None and isinstance(value, np.ndarray):
-            if moved is None:
-                like = next((leaves[each][0] for each in arrays), "")
-                raise placement_error(_no_device(kernel, name, value, platform, like), code="array-on-host")
+        if fields is None and moved is not None and position in hosts:
+            if not isinstance(value, np.ndarray) and platform_of_host_array(value) is not moved.host_target.platform:
+                raise _no_argument(kernel, name, _described(value))
             fields = moved.fields(name, value)
         if fields is None:
             read.append(value)
@@ -130,10 +140,11 @@ def read_arguments(
         platform=platform,
         key=tuple(key),
         copied=moved if moved is not None and moved.copies else None,
+        host_target=host_target,
     )
 
 
-def launch_queue(kernel: str, arguments: Arguments, host_target: HostArrayTarget | None) -> tuple[Platform, Any]:
+def launch_queue(kernel: str, arguments: Arguments) -> tuple[Platform, Any]:
     """Return the platform and the queue of a launch: those of its arrays, or of the `device_context` without any.
 
     Raises
@@ -143,8 +154,8 @@ def launch_queue(kernel: str, arguments: Arguments, host_target: HostArrayTarget
     """
     if arguments.platform is not None:
         return arguments.platform, arguments.platform.queue_of(kernel, arguments.arrays)
-    if host_target is not None:
-        return host_target.platform, host_target.queue
+    if arguments.host_target is not None:
+        return arguments.host_target.platform, arguments.host_target.queue
     raise placement_error(
         f"arguments of kernel `{kernel}` must hold an array of a device, whose queue runs the kernel, got none: "
         f"pass one, such as `{_copy_call(None, 'values')}`",
@@ -161,7 +172,7 @@ def _arrays_of_devices(
     for position, (name, value) in enumerate(leaves):
         _require_plain(kernel, name, value)
         platform = platform_of_array(value, f"argument `{name}` of kernel `{kernel}`")
-        if platform is None and not isinstance(value, _NO_ARRAYS):
+        if platform is None and not isinstance(value, _NO_ARRAYS) and not _is_on_host(value):
             raise _no_argument(kernel, name, _described(value))
         try:
             fields = None if platform is None else platform.fields(value)
@@ -203,6 +214,13 @@ def _nested(value: Any, leaves: Iterator[Any]) -> Any:
 _NO_ARRAYS = (bool, int, float, complex, np.generic, np.ndarray, LocalAccessor)
 
 
+def _is_on_host(value: Any) -> bool:
+    """Whether a value is an array in the host's memory: NumPy's, or another one that the CPU's platform knows."""
+    if isinstance(value, np.ndarray):
+        return True
+    return not isinstance(value, _NO_ARRAYS) and platform_of_host_array(value) is not None
+
+
 def _require_plain(kernel: str, name: str, value: Any) -> None:
     """Raise for arrays and integers that no device takes, whatever else there is."""
     if is_masked(value):
@@ -239,13 +257,14 @@ def _array_key(fields: ArrayFields) -> tuple[Hashable, ...]:
 
 def _require_host_target(
     kernel: str,
+    host: str,
+    array: Any,
     leaves: Sequence[tuple[str, Any]],
     platform: Platform | None,
     arrays: dict[int, ArrayFields],
     host_target: HostArrayTarget,
 ) -> None:
-    """Raise unless the arrays of devices are where the NumPy arrays are moved to."""
-    host = next(name for name, value in leaves if isinstance(value, np.ndarray))
+    """Raise unless the arrays of devices are where the NumPy arrays are moved to, of which `host` is the first."""
     for position, fields in arrays.items():
         assert platform is not None  # that of the arrays
         name = leaves[position][0]
@@ -254,7 +273,7 @@ def _require_host_target(
             raise placement_error(
                 f"arguments `{name}` and `{host}` of kernel `{kernel}` must share one queue, got\n"
                 f"  `{name}` on {platform.describe_queue(queue)}\n"
-                f"  `{host}`, a numpy.ndarray, moved by device_context to "
+                f"  `{host}`, {_array_name(array)}, moved by device_context to "
                 f"{host_target.platform.describe_queue(host_target.queue)}\n"
                 f"Copy it to the other: `{host} = {platform.copy_call(host, name)}`",
                 code="different-queues",
@@ -264,11 +283,22 @@ def _require_host_target(
 def _no_device(kernel: str, name: str, value: Any, platform: Platform | None, like: str) -> str:
     other = f", while `{like}` is one on its device" if like else ""
     return (
-        f"argument `{name}` of kernel `{kernel}` must be an array of a device, got a numpy.ndarray of {value.dtype} "
-        f"{value.shape}, which lives on no device{other}.\n"
+        f"argument `{name}` of kernel `{kernel}` must be an array of a device, got {_array_name(value)}"
+        f"{_form(value)}, which lives on no device{other}.\n"
         f"Copy it there: `{name} = {_copy_call(platform, name, like)}`; or let each launch copy: "
         "`with kapi.device_context(device): ...`"
     )
+
+
+def _array_name(array: Any) -> str:
+    """The class of an array in the host's memory, for messages."""
+    return "a numpy.ndarray" if isinstance(array, np.ndarray) else f"a {type(array).__name__}"
+
+
+def _form(array: Any) -> str:
+    """Type and shape of an array, as far as it has such attributes, for messages."""
+    has_form = hasattr(array, "dtype") and hasattr(array, "shape")
+    return f" of {array.dtype} {tuple(array.shape)}" if has_form else ""
 
 
 def _copy_call(platform: Platform | None, name: str, like: str = "") -> str:

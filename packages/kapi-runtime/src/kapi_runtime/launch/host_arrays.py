@@ -19,12 +19,19 @@ import numpy as np
 from kapi_runtime.host.devices import find_device, platform_of_device
 from kapi_runtime.host.queues import known_queue
 from kapi_runtime.platform import current
-from kapi_runtime.platform.host_array_target import HostArrayTarget, host_array_target
+from kapi_runtime.platform.host_array_target import HostArrayTarget, device_array_target, host_array_target
 from kapi_runtime.platform.interface import Allocation
-from kapi_sim.errors import ExecutionPlacementError, ImplicitCopyWarning
+from kapi_sim.errors import DtypeError, ExecutionPlacementError, ImplicitCopyWarning
 from kapi_sim.language.array_memory import ArrayFields, overlaps_itself
 
-__all__ = ["HostArrays", "bits", "device_context", "on_device_context", "host_array_target"]
+__all__ = [
+    "HostArrays",
+    "bits",
+    "device_context",
+    "device_array_target",
+    "on_device_context",
+    "host_array_target",
+]
 
 
 @contextmanager
@@ -144,9 +151,13 @@ class HostArrays:
         ------
         ExecutionPlacementError
             If it shares memory with another array that is copied, and one of them can be written.
+        DtypeError
+            If kernels use it in place, and cannot use it as it is.
         """
-        readonly = not array.flags.writeable
         queue = self.host_target.queue
+        if self.host_target.platform.is_host:
+            return self._in_place(name, array)
+        readonly = not array.flags.writeable
         size = array.itemsize
         if self.host_target.in_place and self.host_target.platform.reads_host_memory(queue) and _is_regular(array):
             pointer = array.__array_interface__["data"][0]
@@ -161,6 +172,17 @@ class HostArrays:
         memory = self.copies[key][2]
         dense = np.empty(array.shape, np.uint8).strides
         return ArrayFields(memory.pointer, array.shape, dense, array.dtype, readonly, queue)
+
+    def _in_place(self, name: str, array: Any) -> ArrayFields:
+        """Where an array is that the platform's kernels use as it is."""
+        try:
+            fields = self.host_target.platform.fields(array)
+        except DtypeError as error:
+            raise DtypeError(
+                f"argument `{name}` of kernel `{self.kernel}`: {error.message}", code=error.code
+            ) from error
+        assert fields is not None  # it is an array of the platform
+        return fields
 
     def copy_out(self) -> None:
         """Write what the kernel changed in the copies back; the kernel has run."""

@@ -19,7 +19,6 @@ from kapi_runtime.launch.overlaps import check_no_overlap
 from kapi_runtime.launch.packing import packed_arguments, with_address
 from kapi_runtime.platform import recorder
 from kapi_runtime.platform.handles import HostEvent
-from kapi_runtime.platform.host_array_target import HostArrayTarget
 from kapi_runtime.platform.interface import BuiltKernel, LaunchPlan, NativeArgument, Platform
 from kapi_runtime.platform.log import log_device
 from kapi_sim import DriverError, KernelLaunchError, LimitError, LocalAccessor, NdRange, Range
@@ -163,7 +162,6 @@ def prepare(
     name: str,
     space: Range | NdRange,
     arguments: Arguments,
-    host_target: HostArrayTarget | None,
     make: Callable[[Platform, Any], BuiltLaunch],
 ) -> Prepared:
     """Find the queue, build the kernel if it is not yet, and validate a launch.
@@ -176,8 +174,6 @@ def prepare(
         Its index space.
     arguments : Arguments
         What it is given.
-    host_target : HostArrayTarget or None
-        Where a launch without arrays of devices goes.
     make : callable
         Gives, for a platform and a queue, what is submitted there.
 
@@ -195,7 +191,7 @@ def prepare(
         In a process that was forked after a device was used.
     """
     launches.refresh()
-    platform, queue = launch_queue(name, arguments, host_target)
+    platform, queue = launch_queue(name, arguments)
     platform.require_usable()
     log_device(platform, queue)
     made = make(platform, queue)

@@ -51,6 +51,8 @@ class PlatformEntry:
         Attribute of other libraries' queues of its kind.
     at_import : str
         Module whose `activate` is called when kapi_runtime is imported and it is installed; "" for none.
+    is_host : bool
+        Whether its arrays are those of the host's memory, which are on no device until they are launched with.
     """
 
     name: str
@@ -64,3 +66,4 @@ class PlatformEntry:
     libraries: frozenset[str] = frozenset()
     queue_protocol: str = ""
     at_import: str = ""
+    is_host: bool = False

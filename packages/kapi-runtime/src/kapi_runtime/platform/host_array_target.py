@@ -8,7 +8,7 @@ from typing import Any
 
 from kapi_runtime.platform.interface import Platform
 
-__all__ = ["HostArrayTarget", "host_array_target"]
+__all__ = ["HostArrayTarget", "device_array_target", "host_array_target"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,3 +35,9 @@ class HostArrayTarget:
 
 host_array_target: ContextVar[HostArrayTarget | None] = ContextVar("kapi_host_array_target", default=None)
 """The target of this thread or task, None outside of every `device_context`, which sets it."""
+
+
+def device_array_target() -> HostArrayTarget | None:
+    """Return the target; None also in the context of a platform whose kernels use NumPy arrays in place."""
+    target = host_array_target.get()
+    return None if target is None or target.platform.is_host else target

@@ -30,6 +30,7 @@ __all__ = [
     "nothing_installed",
     "platform_of_array",
     "platform_of_device",
+    "platform_of_host_array",
     "platforms",
     "what_is_missing",
 ]
@@ -104,6 +105,8 @@ def named(name: str, for_what: str) -> Platform:
 def platform_of_array(value: Any, what: str) -> Platform | None:
     """Return the platform whose array a value is, or None if it is no array of a device.
 
+    Arrays in the host's memory are on no device: `platform_of_host_array`.
+
     Parameters
     ----------
     value : object
@@ -119,7 +122,7 @@ def platform_of_array(value: Any, what: str) -> Platform | None:
     if type(value) in _NO_ARRAYS:
         return None
     for known in known_platforms():
-        if known.is_array(value):
+        if not known.is_host and known.is_array(value):
             if not _is_there(known):
                 raise placement_error(
                     f"{what} must be an array of a platform that is installed, got a {type(value).__name__} of "
@@ -130,13 +133,23 @@ def platform_of_array(value: Any, what: str) -> Platform | None:
     return None
 
 
+def platform_of_host_array(value: Any) -> Platform | None:
+    """Return the platform that runs launches of an array in the host's memory; None if it is none, or there is none."""
+    for known in known_platforms():
+        if known.is_host and known.is_array(value) and _is_there(known):
+            return _get(known)
+    return None
+
+
 def platform_of_device(device: Any) -> Platform:
     """Return the platform of a device of one that is installed."""
     return next(platform for platform in platforms() if platform.device(device) is not None)
 
 
 def what_is_missing(source: Any) -> str:
-    """Return what a device or a queue needs that is not installed, to end a message with; empty if nothing is.
+    """Return what a device or a queue needs that is not there, to end a message with; empty if nothing is missing.
+
+    That is a platform which is not installed, or one without devices: it says what was looked for in vain.
 
     Parameters
     ----------
@@ -148,6 +161,8 @@ def what_is_missing(source: Any) -> str:
     word = next((word for word in words if any(word in known.extras for known in known_platforms())), "")
     for known in known_platforms():
         if _is_there(known):
+            if isinstance(source, str) and word in known.extras and not _get(known).devices():
+                missing.append(_get(known).missing_device_message())
             continue
         if isinstance(source, str):
             extra = known.extras.get(word, "")

@@ -61,12 +61,15 @@ class Platform(ArrayReader, DeviceManager, ProgramBuilder, Launcher, Profiler, M
     module_suffix : str
         What the names of its files in the disk cache end in, one of `kapi_runtime.cache.folder.SUFFIXES`.
     packages : tuple of str
-        Distributions whose versions ``python -m kapi_runtime`` shows, after that of the target.
+        Distributions whose versions ``python -m kapi_runtime`` shows.
+    is_host : bool
+        Whether its arrays are those of the host's memory, which launches use in host_target.
     """
 
     name: str
     module_suffix: str = "module"
     packages: tuple[str, ...]
+    is_host: bool = False
 
     @property
     @abstractmethod

@@ -1,0 +1,1 @@
+"""The execution of a launch: its work-groups split over threads."""

@@ -1,0 +1,377 @@
+"""The native functions of launches: what checks and packs arrays, and the loop by which threads share work-groups.
+
+They are LLVM IR, compiled when the first of them is needed.  Arrays are read from NumPy's own structure, which is part
+of its binary interface: attributes that tell the same take ten times as long.  The loop is native since Ctrl-C must not
+come between taking work-groups and running them, and since threads need no GIL to take more.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import re
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from kapi_cpu.emission.launch_record import word
+
+__all__ = ["SHORT_NS", "ArrayTable", "NativeFunctions", "Pair", "can_read_arrays", "native_functions"]
+
+SHORT_NS = 60_000
+"""Nanoseconds for which a launch stays on its thread: waking another one takes a third of that."""
+
+Pair = tuple[int, int, tuple[int, int], tuple[int, int], bool]
+"""Two arrays of which one is written: where their addresses are packed, in bytes; from where to where each reaches
+beyond its own address; and whether they may be one view."""
+
+_ASKED = 0x500  # NPY_ARRAY_ALIGNED and NPY_ARRAY_WRITEABLE
+_ITEMS = tuple.__basicsize__
+_TYPE, _DATA, _RANK, _SHAPE, _STRIDES, _DTYPE, _FLAGS = 8, 16, 24, 32, 40, 56, 64
+"""Offsets in a PyArrayObject."""
+
+_NOW = """
+declare i32 @clock_gettime(i32, ptr)
+
+define i64 @now() {
+  %time = alloca [2 x i64]
+  %code = call i32 @clock_gettime(i32 CLOCK, ptr %time)
+  %seconds = load i64, ptr %time
+  %ns.at = getelementptr i64, ptr %time, i64 1
+  %ns = load i64, ptr %ns.at
+  %whole = mul i64 %seconds, 1000000000
+  %sum = add i64 %whole, %ns
+  ret i64 %sum
+}
+"""
+_NO_CLOCK = "define i64 @now() {\n  ret i64 0\n}\n"  # on Windows: a launch stays on its thread the first time
+
+_SOURCE = """
+; Whether the arrays in a tuple are as a table says; packs their addresses, and begins to run a kernel if there is one.
+define i64 @launch(ptr %given, ptr %packed, ptr %table, ptr %run, ptr %record, i64 %groups) {
+entry:
+  %has.record = icmp ne ptr %record, null
+  br i1 %has.record, label %begin, label %look
+begin:
+  %progress.at = getelementptr i8, ptr %record, i64 END
+  store i64 0, ptr %progress.at
+  br label %look
+look:
+  %count = load i64, ptr %table
+  %first = getelementptr i64, ptr %table, i64 1
+  br label %arrays
+arrays:
+  %i = phi i64 [0, %look], [%i.next, %stored]
+  %row = phi ptr [%first, %look], [%row.next, %stored]
+  %is.array = icmp slt i64 %i, %count
+  br i1 %is.array, label %array, label %pairs.begin
+array:
+  %item.offset = load i64, ptr %row
+  %item.at = getelementptr i8, ptr %given, i64 %item.offset
+  %object = load ptr, ptr %item.at
+  %type.at = getelementptr i8, ptr %object, i64 TYPE
+  %type = load i64, ptr %type.at
+  %type.row = getelementptr i64, ptr %row, i64 1
+  %type.wanted = load i64, ptr %type.row
+  %is.type = icmp eq i64 %type, %type.wanted
+  br i1 %is.type, label %structure, label %no
+structure:
+  %dtype.at = getelementptr i8, ptr %object, i64 DTYPE
+  %dtype = load i64, ptr %dtype.at
+  %dtype.row = getelementptr i64, ptr %row, i64 2
+  %dtype.wanted = load i64, ptr %dtype.row
+  %is.dtype = icmp eq i64 %dtype, %dtype.wanted
+  %flags.at = getelementptr i8, ptr %object, i64 FLAGS
+  %flags = load i32, ptr %flags.at
+  %flags.asked = and i32 %flags, ASKED
+  %flags.row = getelementptr i64, ptr %row, i64 3
+  %flags.wanted = load i32, ptr %flags.row
+  %is.flags = icmp eq i32 %flags.asked, %flags.wanted
+  %rank.at = getelementptr i8, ptr %object, i64 RANK
+  %rank = load i32, ptr %rank.at
+  %rank.row = getelementptr i64, ptr %row, i64 4
+  %rank.wanted = load i32, ptr %rank.row
+  %is.rank = icmp eq i32 %rank, %rank.wanted
+  %is.two = and i1 %is.dtype, %is.flags
+  %is.three = and i1 %is.two, %is.rank
+  br i1 %is.three, label %axes.begin, label %no
+axes.begin:
+  %axes = zext i32 %rank to i64
+  %shape.at = getelementptr i8, ptr %object, i64 SHAPE
+  %shape = load ptr, ptr %shape.at
+  %strides.at = getelementptr i8, ptr %object, i64 STRIDES
+  %strides = load ptr, ptr %strides.at
+  %shape.row = getelementptr i64, ptr %row, i64 6
+  %strides.row = getelementptr i64, ptr %shape.row, i64 %axes
+  %row.next = getelementptr i64, ptr %strides.row, i64 %axes
+  br label %axis.head
+axis.head:
+  %axis = phi i64 [0, %axes.begin], [%axis.next, %axis.body]
+  %is.axis = icmp slt i64 %axis, %axes
+  br i1 %is.axis, label %axis.body, label %stored
+axis.body:
+  %extent.at = getelementptr i64, ptr %shape, i64 %axis
+  %extent = load i64, ptr %extent.at
+  %extent.row = getelementptr i64, ptr %shape.row, i64 %axis
+  %extent.wanted = load i64, ptr %extent.row
+  %is.extent = icmp eq i64 %extent, %extent.wanted
+  %stride.at = getelementptr i64, ptr %strides, i64 %axis
+  %stride = load i64, ptr %stride.at
+  %stride.row = getelementptr i64, ptr %strides.row, i64 %axis
+  %stride.wanted = load i64, ptr %stride.row
+  %is.stride = icmp eq i64 %stride, %stride.wanted
+  %is.both = and i1 %is.extent, %is.stride
+  %axis.next = add i64 %axis, 1
+  br i1 %is.both, label %axis.head, label %no
+stored:
+  %data.at = getelementptr i8, ptr %object, i64 DATA
+  %data = load i64, ptr %data.at
+  %target.row = getelementptr i64, ptr %row, i64 5
+  %target.offset = load i64, ptr %target.row
+  %target = getelementptr i8, ptr %packed, i64 %target.offset
+  store i64 %data, ptr %target
+  %i.next = add i64 %i, 1
+  br label %arrays
+pairs.begin:
+  %pairs = load i64, ptr %row
+  %pair.first = getelementptr i64, ptr %row, i64 1
+  br label %pair.head
+pair.head:
+  %j = phi i64 [0, %pairs.begin], [%j.next, %pair.next]
+  %pair = phi ptr [%pair.first, %pairs.begin], [%pair.row.next, %pair.next]
+  %is.pair = icmp slt i64 %j, %pairs
+  br i1 %is.pair, label %pair.body, label %yes
+pair.body:
+  %one.offset = load i64, ptr %pair
+  %one.at = getelementptr i8, ptr %packed, i64 %one.offset
+  %one = load i64, ptr %one.at
+  %other.row = getelementptr i64, ptr %pair, i64 1
+  %other.offset = load i64, ptr %other.row
+  %other.at = getelementptr i8, ptr %packed, i64 %other.offset
+  %other = load i64, ptr %other.at
+  %low.row = getelementptr i64, ptr %pair, i64 2
+  %low.reach = load i64, ptr %low.row
+  %high.row = getelementptr i64, ptr %pair, i64 3
+  %high.reach = load i64, ptr %high.row
+  %low.other.row = getelementptr i64, ptr %pair, i64 4
+  %low.other.reach = load i64, ptr %low.other.row
+  %high.other.row = getelementptr i64, ptr %pair, i64 5
+  %high.other.reach = load i64, ptr %high.other.row
+  %alike.row = getelementptr i64, ptr %pair, i64 6
+  %alike = load i64, ptr %alike.row
+  %low = add i64 %one, %low.reach
+  %high = add i64 %one, %high.reach
+  %low.other = add i64 %other, %low.other.reach
+  %high.other = add i64 %other, %high.other.reach
+  %is.below = icmp ule i64 %high, %low.other
+  %is.above = icmp ule i64 %high.other, %low
+  %is.apart = or i1 %is.below, %is.above
+  %is.one = icmp eq i64 %one, %other
+  %may.be.one = icmp ne i64 %alike, 0
+  %is.view = and i1 %is.one, %may.be.one
+  %is.right = or i1 %is.apart, %is.view
+  %pair.row.next = getelementptr i64, ptr %pair, i64 7
+  br i1 %is.right, label %pair.next, label %no
+pair.next:
+  %j.next = add i64 %j, 1
+  br label %pair.head
+yes:
+  %is.run = icmp ne ptr %run, null
+  br i1 %is.run, label %call, label %out
+call:
+  %next = call i64 @advance(ptr %run, ptr %packed, ptr %record, i64 0, i64 %groups, i64 SHORT)
+  ret i64 %next
+out:
+  ret i64 0
+no:
+  ret i64 -1
+}
+
+; Runs work-groups until none is left or some time is over, and returns the first that is left.
+define i64 @advance(ptr %run, ptr %packed, ptr %record, i64 %begin, i64 %groups, i64 %time) {
+entry:
+  %first.at = getelementptr i8, ptr %record, i64 FIRST
+  %end.at = getelementptr i8, ptr %record, i64 END
+  %start = call i64 @now()
+  br label %head
+head:
+  %first = phi i64 [%begin, %entry], [%end, %late]
+  %step = phi i64 [1, %entry], [%step.next, %late]
+  %is.any = icmp slt i64 %first, %groups
+  br i1 %is.any, label %do, label %out
+do:
+  %far = add i64 %first, %step
+  %is.whole = icmp slt i64 %far, %groups
+  %end = select i1 %is.whole, i64 %far, i64 %groups
+  store i64 %first, ptr %first.at
+  store i64 %end, ptr %end.at
+  call void %run(ptr %packed, ptr %record)
+  br i1 %is.whole, label %late, label %all
+late:
+  %clock = call i64 @now()
+  %elapsed = sub i64 %clock, %start
+  %is.late = icmp sgt i64 %elapsed, %time
+  %step.next = shl i64 %step, 1
+  br i1 %is.late, label %some, label %head
+some:
+  ret i64 %end
+all:
+  ret i64 %groups
+out:
+  ret i64 %first
+}
+
+; Takes work-groups that no other thread has taken, and runs them, until none is left or some time is over.
+define void @share(ptr %run, ptr %packed, ptr %record, ptr %shared, i64 %time) {
+entry:
+  %start = call i64 @now()
+  %left = getelementptr i64, ptr %shared, i64 1
+  %count.at = getelementptr i64, ptr %shared, i64 2
+  %count = load i64, ptr %count.at
+  %chunk.at = getelementptr i64, ptr %shared, i64 3
+  %chunk = load i64, ptr %chunk.at
+  %first.at = getelementptr i8, ptr %record, i64 FIRST
+  %end.at = getelementptr i8, ptr %record, i64 END
+  br label %take
+take:
+  %first = atomicrmw add ptr %shared, i64 %chunk monotonic
+  %is.any = icmp slt i64 %first, %count
+  br i1 %is.any, label %do, label %out
+do:
+  %far = add i64 %first, %chunk
+  %is.whole = icmp slt i64 %far, %count
+  %end = select i1 %is.whole, i64 %far, i64 %count
+  store i64 %first, ptr %first.at
+  store i64 %end, ptr %end.at
+  call void %run(ptr %packed, ptr %record)
+  %done = sub i64 %end, %first
+  %before = atomicrmw sub ptr %left, i64 %done acq_rel
+  %clock = call i64 @now()
+  %elapsed = sub i64 %clock, %start
+  %is.late = icmp sgt i64 %elapsed, %time
+  br i1 %is.late, label %out, label %take
+out:
+  ret void
+}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class NativeFunctions:
+    """The native functions.
+
+    Attributes
+    ----------
+    launch : callable
+        Takes a tuple of arguments, the addresses of packed arguments, of an `ArrayTable`, of compiled code or 0, and of
+        a thread's record or 0, and the number of work-groups.  -1 if the arrays are not as the table says.  Else their
+        addresses are packed, and `advance` has run the code for a short time: it returns what that does.
+    advance : callable
+        Takes the addresses of compiled code, of packed arguments and of a thread's record; the first work-group to run,
+        the number of all, and a time in nanoseconds.  Runs them one after the other until the time is over, and returns
+        the first that is left.
+    share : callable
+        Takes the addresses of compiled code, of packed arguments, of a thread's record, and of four words: the first
+        work-group that nobody has taken, how many are not done yet, how many there are, and how many are taken at once;
+        and a time in nanoseconds.  Runs groups until none is left to be taken, or the time is over.
+
+
+    Other Python threads run meanwhile.
+    """
+
+    launch: Callable[[tuple[Any, ...], int, int, int, int, int], int]
+    advance: Callable[[int, int, int, int, int, int], int]
+    share: Callable[[int, int, int, int, int], None]
+
+
+@cache
+def native_functions() -> NativeFunctions:
+    """Return the native functions, compiled at the first call."""
+    import llvmlite.binding as llvm
+
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    clock = getattr(time, "CLOCK_MONOTONIC", None)
+    source = _SOURCE + (_NO_CLOCK if clock is None else _NOW.replace("CLOCK", str(clock)))
+    numbers = {"FIRST": word("first_group"), "END": word("end_group"), "ASKED": _ASKED, "TYPE": _TYPE, "DATA": _DATA}
+    numbers |= {
+        "SHORT": SHORT_NS,
+        "RANK": _RANK,
+        "SHAPE": _SHAPE,
+        "STRIDES": _STRIDES,
+        "DTYPE": _DTYPE,
+        "FLAGS": _FLAGS,
+    }
+    for name, number in numbers.items():
+        source = re.sub(rf"\b{name}\b", str(number), source)
+    machine = llvm.Target.from_default_triple().create_target_machine(reloc="static", codemodel="large", jit=True)
+    linker = llvm.create_lljit_compiler(machine, use_jit_link=False, suppress_errors=False)
+    builder = llvm.JITLibraryBuilder().add_current_process().add_ir(source)
+    for name in ("launch", "advance", "share"):
+        builder = builder.export_symbol(name)
+    library = builder.link(linker, "kapi.launches")
+    _held.extend((linker, library))
+    address, word_ = ctypes.c_void_p, ctypes.c_int64
+    launch = ctypes.CFUNCTYPE(word_, ctypes.py_object, address, address, address, address, word_)
+    advance = ctypes.CFUNCTYPE(word_, address, address, address, word_, word_, word_)
+    share = ctypes.CFUNCTYPE(None, address, address, address, address, word_)
+    return NativeFunctions(launch(library["launch"]), advance(library["advance"]), share(library["share"]))
+
+
+_held: list[object] = []
+
+
+class ArrayTable:
+    """The form that the arrays of a launch must have, for `NativeFunctions.launch`.
+
+    Parameters
+    ----------
+    arrays : sequence of (int, numpy.ndarray, int)
+        The index of each array among the arguments, an array like it, and where its address is packed, in bytes.
+    pairs : sequence of Pair
+        What must share nothing, or be one view.
+    """
+
+    __slots__ = ("_held", "_words", "address")
+
+    def __init__(self, arrays: Sequence[tuple[int, np.ndarray[Any, Any], int]], pairs: Sequence[Pair]) -> None:
+        words = [len(arrays)]
+        for index, array, offset in arrays:
+            words += (_ITEMS + 8 * index, id(type(array)), id(array.dtype), _flags_of(array), array.ndim, offset)
+            words += (*array.shape, *array.strides)
+        words.append(len(pairs))
+        for one, other, reach, other_reach, may_be_one in pairs:
+            words += (one, other, *reach, *other_reach, int(may_be_one))
+        # They stay where they are, and nothing else comes there.
+        self._held = [(type(array), array.dtype) for _, array, _ in arrays]
+        self._words = (ctypes.c_int64 * len(words))(*words)
+        self.address = ctypes.addressof(self._words)
+
+
+def _flags_of(array: np.ndarray[Any, Any]) -> int:
+    return 0x100 * array.flags.aligned | 0x400 * array.flags.writeable
+
+
+@cache
+def can_read_arrays() -> bool:
+    """Whether NumPy's arrays, and tuples, are laid out as the native functions read them."""
+    if sys.implementation.name != "cpython" or not getattr(sys, "_is_gil_enabled", lambda: True)():
+        return False
+    array = np.arange(24, dtype=np.float32).reshape(4, 6)[1:, ::2]
+    given = (None, array)
+    if ctypes.c_uint64.from_address(id(given) + _ITEMS + 8).value != id(array):
+        return False
+    words = {at: ctypes.c_uint64.from_address(id(array) + at).value for at in (_TYPE, _DATA, _SHAPE, _STRIDES, _DTYPE)}
+    found = (*(words[at] for at in (_TYPE, _DATA, _DTYPE)), ctypes.c_int.from_address(id(array) + _RANK).value)
+    if found != (id(np.ndarray), array.__array_interface__["data"][0], id(array.dtype), 2):
+        return False
+    extents = [tuple((ctypes.c_int64 * 2).from_address(words[at])) for at in (_SHAPE, _STRIDES)]
+    flags = []
+    for is_writable in (True, False):
+        array.flags.writeable = is_writable
+        flags.append((ctypes.c_int.from_address(id(array) + _FLAGS).value & _ASKED, _flags_of(array)))
+    return extents == [array.shape, array.strides] and all(one == other for one, other in flags)

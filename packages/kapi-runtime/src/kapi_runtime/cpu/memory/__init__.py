@@ -1,0 +1,1 @@
+"""Arrays in the host's memory, and `kapi_runtime.memory` for them."""

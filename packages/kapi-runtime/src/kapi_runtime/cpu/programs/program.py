@@ -1,0 +1,139 @@
+"""From a CPU module to a kernel that this process can run: linked once, and kept."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from kapi_cpu import CpuModule
+from kapi_runtime.cpu.devices.device import LOCAL_MEMORY, MAX_WORK_GROUP_SIZE, CpuDevice, cpu_device, describe_device
+from kapi_runtime.platform.log import building
+from kapi_runtime.platform.reset import on_reset
+from kapi_sim.errors import DriverError, KapiError
+from kapi_sim.forks import block_forks, reinit_after_fork
+
+if TYPE_CHECKING:
+    from kapi_cpu.loading import LoadedKernel
+
+__all__ = ["CpuKernel", "built_kernel", "forget"]
+
+_CAPACITY = 512
+
+_lock = reinit_after_fork(threading.RLock())
+_kernels: OrderedDict[int, CpuKernel] = OrderedDict()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CpuKernel:
+    """A kernel in this process, and the limits that its launches keep.
+
+    Attributes
+    ----------
+    module : CpuModule
+        What it was built from.
+    loaded : LoadedKernel
+        Its code in memory.
+    shapes : dict
+        The shapes of its launches, by their extents.
+    """
+
+    module: CpuModule
+    loaded: LoadedKernel
+    shapes: dict[tuple[int, ...], object] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """The kernel's name, for messages."""
+        return self.module.name
+
+    @property
+    def native(self) -> LoadedKernel:
+        """Its code in memory."""
+        return self.loaded
+
+    @property
+    def prints(self) -> bool:
+        """Whether it writes to C's standard output."""
+        return b"printf" in self.module.code
+
+    @property
+    def max_work_group_size(self) -> int:
+        """Largest work-group, in work-items."""
+        return MAX_WORK_GROUP_SIZE
+
+    @property
+    def max_work_item_sizes(self) -> tuple[int, ...]:
+        """Largest work-group along each of three dimensions, in work-items, the fastest last."""
+        return (MAX_WORK_GROUP_SIZE,) * 3
+
+    @property
+    def max_work_items(self) -> int:
+        """Most work-items of one launch: ids have 64 bits."""
+        return 2**63 - 1
+
+    @property
+    def local_mem_size(self) -> int:
+        """Local memory that a work-group may ask for in a launch, in bytes."""
+        return LOCAL_MEMORY
+
+
+def built_kernel(module: CpuModule) -> CpuKernel:
+    """Return a module's kernel, linked at the first call.
+
+    Raises
+    ------
+    DriverError
+        If it was compiled for another processor, or its code cannot be linked.
+    """
+    # The kernel kept in the cache keeps the module alive, so its id stays its own.
+    key = id(module)
+    with _lock:
+        kernel = _kernels.get(key)
+        if kernel is not None:
+            _kernels.move_to_end(key)
+            return kernel
+    from kapi_cpu.loading import load  # which brings LLVM
+
+    _require_processor(module)
+    device = cpu_device()
+    with building(module.name, device, describe_device), block_forks(), _lock:
+        kernel = _kernels.get(key)
+        if kernel is None:
+            try:
+                kernel = _kernels[key] = CpuKernel(module, load(module))
+            except KapiError:
+                raise
+            except Exception as error:
+                raise DriverError(
+                    f"code of kernel `{module.name}` must be linked for {describe_device(device)}, got {error}",
+                    code="build-refused",
+                ) from error
+        while len(_kernels) > _CAPACITY:
+            _kernels.popitem(last=False)
+    return kernel
+
+
+def _require_processor(module: CpuModule) -> None:
+    """Raise unless this processor has all that a module was compiled for."""
+    here, there = cpu_device().target, module.target
+    if here == there:
+        return
+    has = set(here.features.split(","))
+    lacking = [each[1:] for each in there.features.split(",") if each.startswith("+") and each not in has]
+    if lacking or here.triple != there.triple:
+        got = f"code that needs {', '.join(lacking)}" if lacking else f"code for {there.triple}"
+        raise DriverError(
+            f"kernel `{module.name}` must be compiled for a processor like {describe_device(cpu_device())}, got {got}: "
+            "compile it here",
+            code="build-refused",
+        )
+
+
+@on_reset
+def forget(device: Any) -> None:
+    """Drop what is built; nothing for a device of another platform."""
+    if isinstance(device, CpuDevice):
+        with _lock:
+            _kernels.clear()

@@ -1,0 +1,35 @@
+"""From an index space to work-groups of the CPU.
+
+A work-group is what one thread runs at once, so it is as long along the last dimension, the fastest, as it may be: its
+neighbours are lanes of one vector.  Groups at the end may be cut off, so that no range is rounded up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+__all__ = ["GROUP_SIZE", "chosen_group"]
+
+GROUP_SIZE = 1024
+"""Work-items of a group that nobody has chosen: as few as make the cost of beginning a group small."""
+
+
+def chosen_group(extents: Sequence[int]) -> list[int]:
+    """Return the work-group for a range.
+
+    Parameters
+    ----------
+    extents : sequence of int
+        One to three, the fastest last.
+
+    Examples
+    --------
+    >>> chosen_group([1000003]), chosen_group([1000, 1000]), chosen_group([100, 3])
+    ([1024], [1, 1000], [100, 3])
+    """
+    group, left = [], GROUP_SIZE
+    for extent in reversed(extents):
+        size = max(1, min(extent, left))
+        group.append(size)
+        left //= size
+    return group[::-1]
