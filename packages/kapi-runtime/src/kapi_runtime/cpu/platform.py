@@ -63,7 +63,7 @@ class CpuPlatform(Platform):
     def queue_of(self, kernel: str, arrays: Sequence[tuple[str, ArrayFields]]) -> CpuQueue:
         return queues.default_queue()
 
-    def copy_call(self, name: str, beside: str = "") -> str:
+    def copy_call(self, name: str, like: str = "") -> str:
         return f"numpy.asarray({name})"
 
     # -- devices and queues

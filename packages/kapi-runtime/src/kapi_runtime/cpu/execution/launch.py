@@ -15,8 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from kapi_cpu.emission.launch_record import WORDS
-from kapi_cpu.module import ALIGNMENT
+from kapi_cpu.emission.launch_record import ALIGNMENT, WORDS
 from kapi_runtime.cpu.devices.threads import thread_count
 from kapi_runtime.cpu.execution import pool
 from kapi_runtime.cpu.execution.native import SHORT_NS, native_functions
