@@ -20,9 +20,15 @@ class CpuModule(KernelModule):
 
     Its entry point takes the addresses of the packed arguments and of a launch's record, whose words
     `kapi_cpu.emission.launch_record` names, and runs the work-groups that the record says, one after the other.
+
+    Attributes
+    ----------
+    local_itemsizes : tuple of int
+        Bytes of an element of each parameter of kind "local", in their order.
     """
 
     target: CpuTarget
+    local_itemsizes: tuple[int, ...]
 
     @property
     def lanes(self) -> int:
@@ -42,10 +48,9 @@ class CpuModule(KernelModule):
         counts : sequence of int
             The number of elements of each parameter of kind "local", in their order.
         """
-        local = [each for each in self.parameters if each.kind == "local"]
-        if len(counts) != len(local):
-            raise ValueError(f"counts must have a number for each of {len(local)} local parameters, got {len(counts)}")
-        sizes = (max(8, each.type.dtype.bitwidth) // 8 for each in local)
+        sizes = self.local_itemsizes
+        if len(counts) != len(sizes):
+            raise ValueError(f"counts must have a number for each of {len(sizes)} local parameters, got {len(counts)}")
         return sum(aligned(count * size) for count, size in zip(counts, sizes, strict=True))
 
     def group_memory(self, counts: Sequence[int], local_size: Sequence[int]) -> tuple[int, int, int, int]:
