@@ -17,7 +17,7 @@ from kapi_lowering import FAILURE_RECORD_SIZE, Failure, FailureRecord
 from kapi_types import ArrayType, ItemType, NdItemType, typeof_argument
 from kapi_types.kernel_api import tuple_of
 
-__all__ = ["Cpu"]
+__all__ = ["Cpu", "run"]
 
 LONGEST_GROUP = 1024
 
@@ -59,12 +59,13 @@ class Cpu:
         loaded = load(compile_kernel(kernel.py_func, types, options=kernel.options, target=self.target))
         self.lanes.append(loaded.lanes)
         local = tuple(space.local_range) if has_groups else (*(1 for _ in extents[1:]), min(extents[-1], LONGEST_GROUP))
-        return _run(loaded, extents, tuple(max(1, extent) for extent in local), args)
+        return run(loaded, extents, tuple(max(1, extent) for extent in local), args)
 
 
-def _run(
+def run(
     loaded: LoadedKernel, extents: Sequence[int], local: Sequence[int], args: Any
 ) -> tuple[Failure, FailureRecord] | None:
+    """Run a kernel over an index space; returns what went wrong first in debug mode."""
     module = loaded.module
     groups = [-(-whole // part) for whole, part in zip(extents, local, strict=True)]
     record = ctypes.create_string_buffer(FAILURE_RECORD_SIZE)

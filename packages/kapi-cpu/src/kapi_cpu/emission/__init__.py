@@ -44,10 +44,14 @@ def _in_one_space(text: str) -> str:
     return re.sub(r"\bnoinline\b", "", text)
 
 
-def before_pipeline(module: Any, machine: Any) -> None:
-    """Loops of one entry and one latch, values that leave them by phis, one return, and no switches."""
+def before_pipeline(module: Any, machine: Any, request: dict[str, Any]) -> None:
+    """Mathematics inlined; loops of one entry and latch, values that leave them by phis, one return, no switches."""
     import llvmlite.binding as llvm
 
+    from kapi_cpu.emission.mathematics.library import link_mathematics
+
+    features = request["features"].split(",")
+    link_mathematics(module, machine, has_fma="+fma" in features or "+neon" in features)
     builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=0))
     passes = llvm.create_new_function_pass_manager()
     passes.add_lower_switch_pass()

@@ -18,7 +18,7 @@ An `emission` package defines:
 
 It may define:
 
-``before_pipeline(module, machine)``
+``before_pipeline(module, machine, request)``
     Brings optimised IR into the form that the passes of the pipeline expect.
 ``unrolls``
     Whether LLVM's passes unroll loops; they do if it is left out.
@@ -112,7 +112,7 @@ def answer(emission: ModuleType, request: dict[str, Any], body: bytes) -> tuple[
         if request["assembly"]:
             return {"problems": [], "code": 0}, machine.emit_assembly(module).encode()
         if hasattr(emission, "before_pipeline"):
-            emission.before_pipeline(module, machine)
+            emission.before_pipeline(module, machine, request)
         text = repaired(emission, request, str(module))
     except RuntimeError as error:
         return {"problems": [f"LLVM IR that LLVM refuses: {error}"]}, b""

@@ -1,0 +1,71 @@
+"""Exponential functions: the nearest power of two, and a polynomial of the rest."""
+
+from __future__ import annotations
+
+from .writer import Value, Writer
+
+__all__ = ["exp", "exp2", "exp10", "exponential", "expm1", "nearest_integer", "scaled"]
+
+
+def nearest_integer(w: Writer, x: Value) -> Value:
+    """The integer next to a number of some twenty bits."""
+    magic = w.shift(x.type)
+    return (x + magic) - magic
+
+
+def scaled(w: Writer, y: Value, k: Value) -> Value:
+    """A number times 2**k, rounded once, for an integer k of up to twice the range of exponents."""
+    half = nearest_integer(w, k * 0.5)
+    return y * w.power_of_two(half) * w.power_of_two(k - half)
+
+
+def _clamped(w: Writer, x: Value, low: float, high: float) -> Value:
+    x = w.select(x > high, high, x)
+    return w.select(x < low, low, x)
+
+
+def _reduced(w: Writer, x: Value) -> tuple[Value, Value, Value]:
+    """Cody and Waite's k, r and c with x = k * log(2) + r + c, where |r| is at most log(2) / 2."""
+    k = nearest_integer(w, x * w.constant("1/log(2)"))
+    high = x - k * w.constant("log(2) high")
+    low = k * w.constant("log(2) low")
+    r = high - low
+    return k, r, (high - r) - low
+
+
+def exponential(w: Writer, x: Value, doublings: int = 0) -> Value:
+    """exp(x) * 2**doublings, without overflow on its way."""
+    limit = w.pick(720.0, 95.0)
+    k, r, c = _reduced(w, _clamped(w, x, w.pick(-760.0, -110.0), limit))
+    y = (r + (r * r * w.polynomial("exp", r) + c)) + 1.0
+    return scaled(w, y, k + float(doublings) if doublings else k)
+
+
+def exp(w: Writer, x: Value) -> Value:
+    """Natural exponential."""
+    return exponential(w, x)
+
+
+def expm1(w: Writer, x: Value) -> Value:
+    """exp(x) - 1."""
+    k, r, c = _reduced(w, _clamped(w, x, w.pick(-40.0, -20.0), w.pick(720.0, 95.0)))
+    e = r + (r * r * w.polynomial("exp", r) + c)
+    y = e + (1.0 - w.power_of_two(w.select(k > w.pick(60.0, 30.0), -w.pick(60.0, 30.0), -k)))
+    return scaled(w, y, k).with_sign_of(x)
+
+
+def exp2(w: Writer, x: Value) -> Value:
+    """2 to the power x."""
+    x = _clamped(w, x, w.pick(-1080.0, -155.0), w.pick(1030.0, 130.0))
+    k = nearest_integer(w, x)
+    r = x - k
+    return scaled(w, (r * w.constant("log(2)") + r * r * w.polynomial("exp2", r)) + 1.0, k)
+
+
+def exp10(w: Writer, x: Value) -> Value:
+    """10 to the power x."""
+    x = _clamped(w, x, w.pick(-330.0, -50.0), w.pick(310.0, 40.0))
+    k = nearest_integer(w, x * w.constant("log2(10)"))
+    t = (x - k * w.constant("log10(2) high")) - k * w.constant("log10(2) low")
+    r = t * w.constant("log(10)")
+    return scaled(w, (r + r * r * w.polynomial("exp", r)) + 1.0, k)

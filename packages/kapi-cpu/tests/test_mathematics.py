@@ -1,0 +1,77 @@
+"""Functions of mathematics on the processor: within the bounds of the table, and the same on every processor."""
+
+import os
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from cpu_backend.mathematics import (
+    BINARY,
+    BOUNDS,
+    EXACT,
+    NUMPY,
+    UNARY,
+    edges,
+    exact_errors,
+    points,
+    single_errors,
+    vectorized,
+)
+
+from kapi_cpu import host_target
+
+SEED = int(os.environ.get("KAPI_TEST_SEED", "0"))
+SSE = {"cpu": "x86-64-v2", "features": "+sse4.2,+ssse3,+popcnt,+cx16"}
+BLOCK = 1 << 22
+
+
+def worst(name, given, got):
+    errors = exact_errors(name, given, got)
+    at = int(np.argmax(errors))
+    return errors[at], f"{name}({', '.join(str(each[at]) for each in given)}) = {got[at]}: {errors[at]:.2f} ulp"
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("name", UNARY)
+def test_function_of_every_binade_is_within_its_bound(name, dtype):
+    x = np.concatenate([edges(dtype), points(dtype, SEED)])
+    error, text = worst(name, [x], vectorized(name, dtype)(x))
+    assert error <= BOUNDS[name], text
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("name", BINARY)
+def test_function_of_two_is_within_its_bound(name, dtype):
+    x, y = pairs(dtype)
+    error, text = worst(name, [x, y], vectorized(name, dtype)(x, y))
+    assert error <= BOUNDS[name], text
+
+
+def pairs(dtype):
+    """All pairs of edges, and random ones."""
+    one, other = np.meshgrid(edges(dtype), edges(dtype))
+    random = np.random.default_rng(SEED)
+    drawn = points(dtype, SEED)
+    return (
+        np.concatenate([one.ravel(), random.permutation(drawn)]),
+        np.concatenate([other.ravel(), random.permutation(drawn)]),
+    )
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("name", EXACT)
+def test_results_are_the_same_for_processors_without_a_fused_multiplication(name, dtype):
+    given = pairs(dtype)[: 2 if name in BINARY else 1]
+    found = [vectorized(name, dtype, replace(host_target(), **each))(*given) for each in ({}, {"lanes": 1}, SSE)]
+    for other in found[1:]:
+        np.testing.assert_array_equal(other, found[0])
+        np.testing.assert_array_equal(np.signbit(other) & ~np.isnan(other), np.signbit(found[0]) & ~np.isnan(found[0]))
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", [name for name in UNARY if name in NUMPY])
+def test_function_of_every_float32_is_within_its_bound(name):
+    function = vectorized(name, "f4")
+    for start in range(0, 1 << 32, BLOCK):
+        x = np.arange(start, start + BLOCK, dtype=np.uint32).view(np.float32)
+        assert single_errors(name, [x], function(x)).max() <= BOUNDS[name], f"from the bits {start:#x}"

@@ -1,0 +1,181 @@
+"""Write the coefficients and constants of kapi-cpu's mathematics: `python tools/mathematics.py`.
+
+A polynomial is that of Chebyshev's points, which is within a few per cent of the best one; what must be exact, such as
+the terms in front of it, is not in it. Needs mpmath.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mpmath import mp
+
+TARGET = Path(__file__).parents[1] / "packages/kapi-cpu/src/kapi_cpu/emission/mathematics/coefficients.py"
+BITS = {"double": 53, "float": 24}
+
+mp.prec = 320
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A function for which polynomials are fitted.
+
+    Attributes
+    ----------
+    function : callable
+        Of mpmath's numbers.
+    low, high : str or float
+        The interval, as mpmath reads it.
+    counts : dict of str to int
+        The number of coefficients for results of each type; "short" is float64 in the computation of float32.
+    """
+
+    function: Callable[[Any], Any]
+    low: Any
+    high: Any
+    counts: dict[str, int]
+
+
+def _series(function: Callable[[Any], Any], value: Any) -> Callable[[Any], Any]:
+    """The function, and its value at 0 where it cannot be computed."""
+    return lambda z: function(z) if abs(z) > mp.mpf(2) ** -60 else mp.mpf(value)
+
+
+def _root(function: Callable[[Any], Any], sign: int = 1) -> Callable[[Any], Any]:
+    """(f(x) / x - 1) / x**2 as a function of z = x**2, for odd functions with f'(0) = 1."""
+
+    def of(z: Any) -> Any:
+        x = mp.sqrt(z)
+        return (function(x) / x - 1) / z
+
+    return of
+
+
+FITS = {
+    "exp": Fit(_series(lambda r: (mp.expm1(r) - r) / r**2, "0.5"), -0.3475, 0.3475, {"double": 11, "float": 5}),
+    "exp2": Fit(
+        _series(lambda r: (mp.expm1(r * mp.ln2) - r * mp.ln2) / r**2, mp.ln2**2 / 2),
+        -0.5, 0.5, {"double": 11, "float": 6, "short": 6},
+    ),
+    "log": Fit(
+        _series(lambda z: (2 * mp.atanh(mp.sqrt(z)) / mp.sqrt(z) - 2) / z, mp.mpf(2) / 3),
+        0, 0.0295, {"double": 7, "float": 3, "short": 4},
+    ),
+    "sin": Fit(_series(_root(mp.sin), -mp.mpf(1) / 6), 0, 0.6175, {"double": 6, "float": 3}),
+    "cos": Fit(
+        _series(lambda z: (mp.cos(mp.sqrt(z)) - 1 + z / 2) / z**2, mp.mpf(1) / 24),
+        0, 0.6175, {"double": 6, "float": 3},
+    ),
+    "atan": Fit(_series(_root(mp.atan), -mp.mpf(1) / 3), 0, 0.1717, {"double": 12, "float": 5}),
+    "asin": Fit(_series(_root(mp.asin), mp.mpf(1) / 6), 0, 0.25, {"double": 13, "float": 6}),
+    "sinh": Fit(_series(_root(mp.sinh), mp.mpf(1) / 6), 0, 1, {"double": 8, "float": 4}),
+}  # fmt: skip
+
+
+def cut(value: Any, bits: int) -> Any:
+    """The number without what is behind so many bits."""
+    _, exponent = mp.frexp(value)
+    scale = mp.mpf(2) ** (bits - exponent)
+    return mp.floor(value * scale) / scale
+
+
+def rounded(value: Any, type_: str) -> float:
+    """The nearest number of a type."""
+    with mp.workprec(BITS[type_]):
+        return float(+value)
+
+
+def split(name: str, value: Any, bits: dict[str, int]) -> dict[tuple[str, str], float]:
+    """The first bits of a number for each type, and the rest."""
+    found = {}
+    for type_, count in bits.items():
+        high = cut(value, count)
+        found[f"{name} high", type_], found[f"{name} low", type_] = float(high), rounded(value - high, type_)
+    return found
+
+
+def constants() -> dict[tuple[str, str], float]:
+    """All constants."""
+    found: dict[tuple[str, str], float] = {}
+    values = {
+        "log(2)": mp.ln2, "1/log(2)": 1 / mp.ln2, "log(10)": mp.ln(10), "log2(10)": mp.ln(10) / mp.ln2,
+        "2/pi": 2 / mp.pi, "sqrt(1/2)": mp.sqrt(0.5),
+    }  # fmt: skip
+    for name, value in values.items():
+        found |= {(name, type_): rounded(value, type_) for type_ in BITS}
+    for name, value in {"pi": mp.pi, "pi/2": mp.pi / 2, "pi/4": mp.pi / 4}.items():
+        for type_ in BITS:
+            found[name, type_] = rounded(value, type_)
+            found[f"{name} low", type_] = rounded(value - found[name, type_], type_)
+    found |= split("log(2)", mp.ln2, {"double": 42, "float": 16})
+    found |= split("log10(2)", mp.ln2 / mp.ln(10), {"double": 42, "float": 16})
+    found |= split("1/log(2)", 1 / mp.ln2, {"double": 32, "float": 12})
+    found |= split("1/log(10)", 1 / mp.ln(10), {"double": 32, "float": 12})
+    rest = mp.pi / 2
+    for number in (1, 2, 3):
+        part = cut(rest, 33)
+        found[f"pi/2 {number}", "double"] = float(part)
+        rest -= part
+        if number == 1:
+            found["pi/2 rest", "double"] = rounded(rest, "double")
+    found["pi/2 4", "double"] = rounded(rest, "double")
+    return found
+
+
+def two_over_pi() -> list[int]:
+    """The bits of 2/pi in words of 32, behind 64 zeros."""
+    words = 40
+    with mp.workprec(32 * words + 64):
+        bits = int(mp.floor(2 / mp.pi * mp.mpf(2) ** (32 * (words - 2))))
+    return [(bits >> (32 * (words - 1 - at))) & 0xFFFFFFFF for at in range(words)]
+
+
+def coefficients(name: str, type_: str) -> tuple[list[float], float]:
+    """The coefficients of a fit, the constant first, and the largest error."""
+    fit = FITS[name]
+    found, error = mp.chebyfit(
+        fit.function, [mp.mpf(fit.low), mp.mpf(fit.high)], fit.counts[type_], error=True, asc=True
+    )
+    return [rounded(each, "float" if type_ == "float" else "double") for each in found], float(error)
+
+
+def _lines(numbers: Iterable[str]) -> list[str]:
+    lines = ["       "]
+    for each in numbers:
+        if len(lines[-1]) + len(each) > 116:
+            lines.append("       ")
+        lines[-1] += f" {each},"
+    return lines
+
+
+def text() -> str:
+    """The module."""
+    lines = [
+        '"""Coefficients and constants of the functions, which `tools/mathematics.py` writes."""',
+        "",
+        "from __future__ import annotations",
+        "",
+        '__all__ = ["COEFFICIENTS", "CONSTANTS", "TABLES"]',
+        "",
+        "# fmt: off",
+        "COEFFICIENTS: dict[tuple[str, str], tuple[float, ...]] = {",
+    ]
+    for name, fit in FITS.items():
+        for type_ in fit.counts:
+            numbers, error = coefficients(name, type_)
+            lines += [f'    ("{name}", "{type_}"): (  # to {error:.1e}', *_lines(map(repr, numbers)), "    ),"]
+    lines += ["}", "CONSTANTS: dict[tuple[str, str], float] = {"]
+    lines += [f'    ("{name}", "{type_}"): {value!r},' for (name, type_), value in constants().items()]
+    words = _lines(f"0x{word:08X}" for word in two_over_pi())
+    lines += ["}", "TABLES: dict[str, tuple[int, ...]] = {", '    "kapi_math.two_over_pi": (', *words, "    ),", "}"]
+    return "\n".join([*lines, "# fmt: on", ""])
+
+
+if __name__ == "__main__":
+    if "--check" in sys.argv:
+        sys.exit(TARGET.read_text("utf-8") != text())
+    TARGET.write_text(text(), "utf-8")
