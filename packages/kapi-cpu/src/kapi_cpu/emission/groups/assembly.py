@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import partial
 
 from kapi_cpu.emission.groups.actions import action_text
-from kapi_cpu.emission.groups.fission import Steps, barriers_of, split_at_barriers
-from kapi_cpu.emission.groups.group_loop import Part, group_loop_text
+from kapi_cpu.emission.groups.fission import Fission, barriers_of
+from kapi_cpu.emission.groups.group_loop import Context, Part, group_loop_text
 from kapi_cpu.emission.launch_record import word
 from kapi_cpu.emission.legalize.group_operations import BARRIER
 from kapi_cpu.emission.legalize.queries import QUERY
@@ -38,6 +39,7 @@ _PARAMETERS = (
     "ptr %packed, ptr %launch, i64 %group.0, i64 %group.1, "
     "i64 %group.2, i64 %local.0, i64 %local.1, i64 %local.2, i64 %active, ptr noalias nocapture %context"
 )
+_UMAX = "declare i32 @llvm.umax.i32(i32, i32)"
 _OF_SUB_GROUPS = re.compile(r"kapi\.(sub_group\.|shuffle\.|\w+\.sub_group)")
 
 
@@ -48,16 +50,18 @@ def assemble_groups(module: Module, entry_point: str, vector_bits: int, lanes: i
     demanded, checks = _options(module)
     lanes = demanded or lanes or _lanes_for(source, vector_bits, checks)
     order = [each.callee for each in barriers_of(source)]
+    packed_bytes = max(_packed_loads(source).values(), default=1)  # a launch has arguments
     try:
-        parts, context = _parts(source, lanes, order)
+        parts, context = _parts(source, lanes, order, checks)
     except NotVectorizableError:
         if demanded > 1:
             raise
         for name in [each for each in module.functions if each.startswith(f"{entry_point}.")]:
             del module.functions[name]
         lanes = 1
-        parts, context = _parts(source, 1, order)
-    texts, declarations = [], {}
+        parts, context = _parts(source, 1, order, checks)
+    texts: list[str] = []
+    declarations: dict[str, None] = dict.fromkeys([_UMAX] if context.keeps_state else [])
     whole = []
     for number, (full, rest) in enumerate(parts):
         action = ""
@@ -69,15 +73,13 @@ def assemble_groups(module: Module, entry_point: str, vector_bits: int, lanes: i
                 texts.append(text)
                 declarations.update(dict.fromkeys(needed))
         whole.append(Part(full, rest, action))
-    texts.append(
-        group_loop_text(entry_point, whole, lanes, context, _packed_bytes(source), partial(_loop_node, module))
-    )
+    texts.append(group_loop_text(entry_point, whole, lanes, context, packed_bytes, partial(_loop_node, module)))
     del module.functions[entry_point]
     added = parse_module("\n".join([*declarations, *texts]))
     for name, function in added.functions.items():
         function.module = module
         module.functions.setdefault(name, function)
-    module.globals[f"@{entry_point}.info"] = f"constant [2 x i64] [i64 {lanes}, i64 {context}], align 8"
+    module.globals[f"@{entry_point}.info"] = f"constant [2 x i64] [i64 {lanes}, i64 {context.nbytes}], align 8"
 
 
 def _loop_node(module: Module) -> str:
@@ -85,18 +87,18 @@ def _loop_node(module: Module) -> str:
     return module.add_metadata(f"distinct !{{{{}}, {option}}}")
 
 
-def _packed_bytes(source: Function) -> int:
-    """Bytes of the packed arguments that the kernel looks at; a launch has them all."""
-    end = 1  # a launch has arguments
+def _packed_loads(source: Function) -> dict[IRValue, int]:
+    """The loads of packed arguments at known offsets, and where each ends."""
+    found: dict[IRValue, int] = {}
     pending: list[tuple[LocalValue, int]] = [(source.parameters[0], 0)]
     while pending:
         address, offset = pending.pop()
         for user in address.users:
             if user.opcode == "load":
-                end = max(end, offset + size_of(user.type))
+                found[user] = offset + size_of(user.type)
             elif user.opcode == "getelementptr" and str(user.form.element) == "i8" and user.operands[1].integer:
                 pending.append((user, offset + user.operands[1].integer))
-    return end
+    return found
 
 
 def _options(module: Module) -> tuple[int, bool]:
@@ -130,16 +132,34 @@ def _is_packed(load: Instruction, source: Function) -> bool:
     return address in source.parameters
 
 
-def _parts(source: Function, lanes: int, order: list[str]) -> tuple[list[tuple[str, str]], int]:
-    """The functions of each part, for full vectors and for those with lanes off, and the bytes of a context."""
-    shapes = Shapes(source, ControlFlow(source), _seeds(source, lanes))
-    found = [_built(source, lanes, shapes, is_rest, order) for is_rest in ((False, True) if lanes > 1 else (False,))]
+def _parts(source: Function, lanes: int, order: list[str], checks: bool) -> tuple[list[tuple[str, str]], Context]:
+    """The functions of each part, for full vectors and for those with lanes off, and what is kept at barriers."""
+    flow = ControlFlow(source)
+    shapes = Shapes(source, flow, _seeds(source, lanes))
+    barriers = barriers_of(source)
+    of_group = Shapes(source, flow, _group_seeds(source)) if barriers else shapes
+    everywhere = {*source.blocks}
+    # A work-item that fails leaves its group.
+    keeps_state = checks or any(of_group.parts_within(each.block, everywhere) for each in barriers if each.block)
+    is_shared = (lambda value: of_group[value] == 0) if barriers and not keeps_state else (lambda value: False)
+    variants = (False, True) if lanes > 1 else (False,)
+    found = [_built(source, lanes, shapes, is_rest, is_shared, keeps_state) for is_rest in variants]
+    shared = {key: type_ for each in found for key, type_ in each.shared.items()}
+    names = [each.split(order, shared) for each in found]
     size = max(each.context_bytes for each in found)
-    return [*zip(found[0].names, found[-1].names, strict=True)], size
+    context = Context(size, bool(barriers) and keeps_state, [*map(str, shared.values())])
+    return [*zip(names[0], names[-1], strict=True)], context
 
 
-def _built(source: Function, lanes: int, shapes: Shapes, is_rest: bool, order: list[str]) -> Steps:
-    """Vectorise once, and split at barriers."""
+def _built(
+    source: Function,
+    lanes: int,
+    shapes: Shapes,
+    is_rest: bool,
+    is_shared: Callable[[IRValue], bool],
+    keeps_state: bool,
+) -> Fission:
+    """Vectorise once, and look at what is kept at barriers."""
     module = source.module
     name = f"{source.name}.{'rest' if is_rest else 'full'}"
     target = parse_function_head(module, f"internal void @{name}({_PARAMETERS})")
@@ -147,14 +167,29 @@ def _built(source: Function, lanes: int, shapes: Shapes, is_rest: bool, order: l
     target.add_block("entry")  # what is allocated; what work-items ask is computed behind it
     target.add_block("begin")
     emitter = LaneEmitter(target, lanes, shapes)
+    emitter.invariant = {*_packed_loads(source)}
     prologue = _Prologue(target, emitter)
     emitter.values = prologue.values(source)
     mask = None
     if is_rest:
         active = emitter.splat(prologue.parameter("active"))
         mask = emitter.builder.emit(f"icmp ult {active.type} ?, ?", emitter.steps(I64), active)
-    Vectorizer(source, target, shapes, emitter, mask).run()
-    return split_at_barriers(target, order, emitter.private)
+    vectorizer = Vectorizer(source, target, shapes, emitter, mask)
+    vectorizer.run()
+    shared = {slot: key for slot, key in vectorizer.slot_keys.items() if is_shared(key[1])}
+    return Fission(target, emitter.private, shared, keeps_state)
+
+
+def _group_seeds(source: Function) -> dict[IRValue, Shape]:
+    """Seeds of the shapes of a whole group: what may differ between its work-items varies."""
+    seeds: dict[IRValue, Shape] = {}
+    for each in source.instructions():
+        name = each.callee
+        if name.startswith(QUERY):
+            seeds[each] = VARYING if name[len(QUERY) :] in ("global_id", "local_id") else 0
+        elif name.startswith("kapi."):
+            seeds[each] = 0 if name in ("kapi.local_memory", "kapi.scratch") or name.startswith(BARRIER) else VARYING
+    return seeds
 
 
 def _seeds(source: Function, lanes: int) -> dict[IRValue, Shape]:

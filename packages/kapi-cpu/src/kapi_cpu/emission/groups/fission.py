@@ -1,7 +1,9 @@
 """Barriers by fission: one function for what lies between barriers, for the start and for each barrier.
 
 Each goes on behind its barrier until the next one, keeps what is needed there, and returns which it is, from 1 on; 0 is
-the end. So any control flow may lie between barriers. Values that live across one are kept in the work-item's context.
+the end. So any control flow may lie between barriers. Values that live across one are kept in the context of the vector
+of work-items. Where all work-items of a group come to the same barriers, values that all of them have are arguments and
+results instead, and stay in registers.
 
 References
 ----------
@@ -10,7 +12,7 @@ R. Karrenberg, S. Hack, "Improving Performance of OpenCL on CPUs", 2012.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Hashable, Mapping
 
 from kapi_cpu.emission.launch_record import aligned
 from kapi_cpu.emission.legalize.group_operations import BARRIER
@@ -24,29 +26,15 @@ from kapi_lowering.emission.llvm_ir import (
     IRType,
     IRValue,
     clone_blocks,
+    parse_type,
 )
+from kapi_lowering.emission.llvm_ir.cfg import postorder
 from kapi_lowering.emission.llvm_ir.parser import parse_function_head
 
-__all__ = ["Steps", "barriers_of", "split_at_barriers"]
+__all__ = ["Fission", "barriers_of"]
 
 STATE_BYTES = 64
-"""Bytes at the start of a context: the barrier that the work-item waits at."""
-
-
-@dataclass(frozen=True)
-class Steps:
-    """Functions from barrier to barrier.
-
-    Attributes
-    ----------
-    names : list of str
-        That of the start, and those behind each barrier.
-    context_bytes : int
-        Bytes of a context; 0 without barriers.
-    """
-
-    names: list[str]
-    context_bytes: int
+"""Bytes at the start of a context, where work-items may wait at different barriers: the barrier that they wait at."""
 
 
 def barriers_of(function: Function) -> list[Instruction]:
@@ -54,58 +42,182 @@ def barriers_of(function: Function) -> list[Instruction]:
     return [each for each in function.instructions() if each.callee.startswith(BARRIER)]
 
 
-def split_at_barriers(function: Function, order: list[str], private: set[IRValue]) -> Steps:
-    """Add a function for each part of one; the whole one is erased.
+class Fission:
+    """What a function keeps at its barriers, and its division into functions from barrier to barrier.
 
     Parameters
     ----------
     function : Function
         Returns nothing. Its last parameter is the context. All values that live across a barrier are in memory that its
         entry allocates.
-    order : list of str
-        The names that barriers call, in the order of their numbers.
     private : set of IRValue
         Allocations that programs use by address.
-    """
-    barriers = {each.callee: each for each in barriers_of(function)}
-    kept = _Context(function, [*barriers.values()], private)
-    names = []
-    for number, mark in enumerate(["", *order]):
-        if number and mark not in barriers:
-            names.append("")
-            continue
-        names.append(_step(function, number, barriers, order, kept, mark))
-    module = function.module
-    del module.functions[function.name]
-    return Steps(names, kept.size if barriers else 0)
-
-
-class _Context:
-    """The context of a work-item: an offset for each value that lives across a barrier.
+    shared : mapping of IRValue to object
+        Allocations of values that all work-items of the group have, with what identifies each of them in all variants
+        of the kernel.
+    keeps_state : bool
+        Whether work-items may wait at different barriers.
 
     Attributes
     ----------
-    offsets : dict of IRValue to int
-        By the allocation.
-    live : dict of Instruction to list of IRValue
-        The allocations whose values are needed behind a barrier.
+    context_bytes : int
+        Bytes of a context; 0 without barriers.
+    shared : dict of object to IRType
+        What all work-items have and need behind a barrier, and its type.
     """
 
-    def __init__(self, function: Function, barriers: list[Instruction], private: set[IRValue]) -> None:
-        self.offsets: dict[IRValue, int] = {}
-        self.live: dict[Instruction, list[IRValue]] = {}
-        self.size = STATE_BYTES
-        if not barriers:
+    def __init__(
+        self, function: Function, private: set[IRValue], shared: Mapping[IRValue, Hashable], keeps_state: bool
+    ) -> None:
+        self.function = function
+        self.barriers = {each.callee: each for each in barriers_of(function)}
+        self.shared: dict[Hashable, IRType] = {}
+        self._offsets: dict[IRValue, int] = {}
+        self._live: dict[Instruction, list[IRValue]] = {}
+        self._keys = shared
+        self.context_bytes = 0
+        if not self.barriers:
             return
+        size = STATE_BYTES * keeps_state
         allocations = [each for each in function.entry.instructions if each.opcode == "alloca"]
         slots = [each for each in allocations if each not in private and _is_slot(each)]
-        live = _live_at(function, barriers, slots)
+        live = _live_at(function, [*self.barriers.values()], slots)
+        needed = set().union(*live.values())
         for each in allocations:
-            if each in private or any(each in found for found in live.values()):
-                assert each.form.element is not None
-                self.offsets[each] = self.size
-                self.size += aligned(size_of(each.form.element))
-        self.live = {barrier: [each for each in slots if each in found] for barrier, found in live.items()}
+            if each in private or each in needed:
+                type_ = _element(each)
+                if each in shared:
+                    self.shared[shared[each]] = type_
+                    continue
+                step = max(_alignment(type_), each.form.alignment or 1)
+                self._offsets[each] = -(-size // step) * step
+                size = self._offsets[each] + size_of(type_)
+        self.context_bytes = aligned(max(size, 1))
+        self._live = {barrier: [each for each in slots if each in found] for barrier, found in live.items()}
+
+    def split(self, order: list[str], shared: Mapping[Hashable, IRType]) -> list[str]:
+        """Add a function for the start and for each barrier, and erase the whole one.
+
+        Parameters
+        ----------
+        order : list of str
+            The names that barriers call, in the order of their numbers.
+        shared : mapping of object to IRType
+            What functions take behind the parameters of the whole one, and return behind the number of a barrier.
+
+        Returns
+        -------
+        list of str
+            The names of the functions, empty for a barrier that is not there.
+        """
+        names = []
+        for number, mark in enumerate(["", *order]):
+            is_there = not number or mark in self.barriers
+            names.append(self._step(number, order, mark, shared) if is_there else "")
+        del self.function.module.functions[self.function.name]
+        return names
+
+    def _step(self, number: int, order: list[str], mark: str, shared: Mapping[Hashable, IRType]) -> str:
+        function, module = self.function, self.function.module
+        name = f"{function.name}.{number}"
+        parameters = [f"{each.type}{each.attributes} %{each.name}" for each in function.parameters]
+        parameters += [f"{type_} %shared.{place}" for place, type_ in enumerate(shared.values())]
+        result = parse_type("{ " + ", ".join(["i32", *map(str, shared.values())]) + " }")
+        head = f"internal {result} @{name}({', '.join(parameters)}) alwaysinline nounwind"
+        step = parse_function_head(module, head)
+        module.functions[name] = step
+        count = len(function.parameters)
+        values: dict[IRValue, IRValue] = dict(zip(function.parameters, step.parameters[:count], strict=True))
+        given = dict(zip(shared, step.parameters[count:], strict=True))
+        original = self.barriers[mark] if mark else None
+        clone_blocks(self._blocks_from(original), values, into=step)
+        context = step.parameters[count - 1]
+        in_slots = {slot for found in self._live.values() for slot in found}
+        for each, offset in self._offsets.items():
+            if each not in in_slots:
+                allocation = values[each]
+                assert isinstance(allocation, Instruction)
+                address = Builder.before(allocation).emit(f"getelementptr i8, ptr ?, i64 {offset}", context)
+                allocation.replace_all_uses_with(address)
+                allocation.erase()
+        if original is not None:
+            resume = step.add_block("resume")
+            builder = Builder(resume)
+            for slot in self._live[original]:
+                value: IRValue
+                if slot in self._keys:
+                    value = given[self._keys[slot]]
+                else:
+                    type_ = _element(slot)
+                    address = builder.emit(f"getelementptr i8, ptr ?, i64 {self._offsets[slot]}", context)
+                    value = builder.emit(f"load {type_}, ptr ?, align {_alignment(type_)}", address)
+                builder.emit(f"store {value.type} ?, ptr ?", value, values[slot])
+            builder.emit("br label ?", values[_following(original)])
+            begin = values[function.entry.successors[0]]
+            assert isinstance(begin, Block)
+            begin.terminator.erase()
+            Builder(begin).emit("br label ?", resume)
+        for each in self.barriers.values():
+            copy = values.get(each)
+            if isinstance(copy, Instruction):
+                self._leave(each, copy, order.index(each.callee) + 1, values, context, shared, result)
+        for instruction in [*step.instructions()]:
+            if instruction.opcode == "ret" and instruction.form.text == "ret void":
+                block = instruction.block
+                assert block is not None
+                instruction.erase()
+                builder = Builder(block)
+                end = builder.emit(f"insertvalue {result} poison, i32 0, 0")
+                builder.emit(f"ret {result} ?", end)
+        return name
+
+    def _blocks_from(self, barrier: Instruction | None) -> list[Block]:
+        """The blocks that are reached from the start or behind a barrier before another one, in their order."""
+        function = self.function
+        ends = {each.block for each in self.barriers.values()}
+        edges = {block: [] if block in ends else block.successors for block in function.blocks}
+        begin = function.entry.successors[0]
+        first = begin
+        if barrier is not None:
+            edges[begin], first = [], _following(barrier)
+        reached = {function.entry, begin, *postorder([first], edges)}
+        return [block for block in function.blocks if block in reached]
+
+    def _leave(
+        self,
+        barrier: Instruction,
+        copy: Instruction,
+        number: int,
+        values: Mapping[IRValue, IRValue],
+        context: IRValue,
+        shared: Mapping[Hashable, IRType],
+        result: IRType,
+    ) -> None:
+        """Return at a barrier, with what is needed behind it."""
+        block = copy.block
+        assert block is not None
+        for other in [*block.instructions[block.instructions.index(copy) :]]:
+            other.erase()
+        builder = Builder(block)
+        held: IRValue = builder.emit(f"insertvalue {result} poison, i32 {number}, 0")
+        numbers = {key: place for place, key in enumerate(shared, 1)}
+        for slot in self._live[barrier]:
+            type_ = _element(slot)
+            value = builder.emit(f"load {type_}, ptr ?", values[slot])
+            if slot in self._keys:
+                text = f"insertvalue {result} ?, {type_} ?, {numbers[self._keys[slot]]}"
+                held = builder.emit(text, held, value)
+            else:
+                address = builder.emit(f"getelementptr i8, ptr ?, i64 {self._offsets[slot]}", context)
+                builder.emit(f"store {type_} ?, ptr ?, align {_alignment(type_)}", value, address)
+        builder.emit(f"ret {result} ?", held)
+
+
+def _following(barrier: Instruction) -> Block:
+    """The block that a barrier's block jumps to."""
+    assert barrier.block is not None
+    (target,) = barrier.block.successors
+    return target
 
 
 def _is_slot(allocation: Instruction) -> bool:
@@ -155,76 +267,6 @@ def _accessed(instructions: list[Instruction], known: set[IRValue]) -> tuple[set
         elif each.opcode == "store" and each.operands[-1] in known:
             writes.add(each.operands[-1])
     return reads, writes
-
-
-def _step(
-    function: Function, number: int, barriers: dict[str, Instruction], order: list[str], kept: _Context, mark: str
-) -> str:
-    module = function.module
-    name = f"{function.name}.{number}"
-    parameters = ", ".join(f"{each.type}{each.attributes} %{each.name}" for each in function.parameters)
-    head = f"internal i32 @{name}({parameters}) alwaysinline nounwind"
-    step = parse_function_head(module, head)
-    module.functions[name] = step
-    values: dict[IRValue, IRValue] = dict(zip(function.parameters, step.parameters, strict=True))
-    clone_blocks(function.blocks, values, into=step)
-    context = step.parameters[-1]
-    slots = {slot for found in kept.live.values() for slot in found}
-    for each in kept.offsets:
-        if each in slots:
-            continue
-        allocation = values[each]
-        assert isinstance(allocation, Instruction)
-        builder = Builder.before(allocation)
-        address = builder.emit(f"getelementptr i8, ptr ?, i64 {kept.offsets[each]}", context)
-        allocation.replace_all_uses_with(address)
-        allocation.erase()
-    if mark:
-        original = barriers[mark]
-        copy = values[original]
-        assert isinstance(copy, Instruction)
-        block = copy.block
-        assert block is not None
-        following = block.instructions[block.instructions.index(copy) + 1]
-        resume = step.add_block("resume")
-        builder = Builder(resume)
-        for slot in kept.live[original]:
-            type_ = _element(slot)
-            address = builder.emit(f"getelementptr i8, ptr ?, i64 {kept.offsets[slot]}", context)
-            value = builder.emit(f"load {type_}, ptr ?, align {_alignment(type_)}", address)
-            builder.emit(f"store {type_} ?, ptr ?", value, values[slot])
-        # What follows a barrier in its block is the jump to what comes next.
-        rest = following.operands[-1]
-        if following.opcode == "br" and len(following.operands) == 1:
-            builder.emit("br label ?", rest)
-        else:
-            raise AssertionError("a barrier must end its block")
-        (begin,) = step.entry.successors
-        begin.terminator.erase()
-        Builder(begin).emit("br label ?", resume)
-    for each in barriers.values():
-        copy = values[each]
-        assert isinstance(copy, Instruction)
-        block = copy.block
-        assert block is not None
-        at = block.instructions.index(copy)
-        for other in [*block.instructions[at + 1 :]]:
-            other.erase()
-        builder = Builder(block)
-        for slot in kept.live[each]:
-            type_ = _element(slot)
-            value = builder.emit(f"load {type_}, ptr ?", values[slot])
-            address = builder.emit(f"getelementptr i8, ptr ?, i64 {kept.offsets[slot]}", context)
-            builder.emit(f"store {type_} ?, ptr ?, align {_alignment(type_)}", value, address)
-        builder.emit(f"ret i32 {order.index(each.callee) + 1}")
-        copy.erase()
-    for instruction in [*step.instructions()]:
-        if instruction.opcode == "ret" and instruction.form.text == "ret void":
-            block = instruction.block
-            assert block is not None
-            instruction.erase()
-            Builder(block).emit("ret i32 0")
-    return name
 
 
 def _element(slot: IRValue) -> IRType:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from kapi_cpu.emission.launch_record import WORDS, word
 
-__all__ = ["Part", "group_loop_text"]
+__all__ = ["Context", "Part", "group_loop_text"]
 
 
 @dataclass(frozen=True)
@@ -27,8 +27,32 @@ class Part:
     action: str
 
 
+@dataclass(frozen=True)
+class Context:
+    """What is kept at barriers.
+
+    Attributes
+    ----------
+    nbytes : int
+        Bytes for each vector of work-items.
+    keeps_state : bool
+        Whether a vector notes there the barrier that it waits at: not all need wait at the same one.
+    shared : sequence of str
+        Types of the values that all work-items have, which parts take and return.
+    """
+
+    nbytes: int
+    keeps_state: bool
+    shared: Sequence[str]
+
+
 def group_loop_text(
-    name: str, parts: Sequence[Part], lanes: int, context_bytes: int, packed_bytes: int, loop_node: Callable[[], str]
+    name: str,
+    parts: Sequence[Part],
+    lanes: int,
+    context: Context,
+    packed_bytes: int,
+    loop_node: Callable[[], str],
 ) -> str:
     """The text of the function `name`.
 
@@ -40,8 +64,8 @@ def group_loop_text(
         The first begins a work-item; the others go on behind barriers.
     lanes : int
         Work-items that a part does at once.
-    context_bytes : int
-        Bytes that each vector of work-items keeps at barriers.
+    context : Context
+        What is kept at barriers.
     packed_bytes : int
         Bytes of the packed arguments that there are at least.
     loop_node : callable
@@ -58,6 +82,8 @@ def group_loop_text(
         lines += _loaded(label)
     for label in ("scratch", "context"):
         lines += _loaded(label, "ptr")
+    lines += ["  %item = alloca i64", "  %next = alloca i32"]
+    lines += [f"  %shared.{place} = alloca {type_}" for place, type_ in enumerate(context.shared)]
     lines += [
         "  %some = icmp ult i64 %first_group, %end_group",
         "  br i1 %some, label %group, label %done",
@@ -84,7 +110,7 @@ def group_loop_text(
         "  br label %part.0",
     ]
     for number, part in enumerate(parts):
-        lines += _part_lines(number, part, lanes, context_bytes, len(parts), loop_node)
+        lines += _part_lines(number, part, lanes, context, len(parts), loop_node)
     lines += [
         "group.end:",
         "  %linear.next = add i64 %linear, 1",
@@ -105,100 +131,108 @@ def _loaded(label: str, type_: str = "i64") -> list[str]:
 
 
 def _part_lines(
-    number: int, part: Part, lanes: int, context_bytes: int, count: int, loop_node: Callable[[], str]
+    number: int, part: Part, lanes: int, context: Context, count: int, loop_node: Callable[[], str]
 ) -> list[str]:
     """All work-items of the group go through a part: in each row the full vectors, then one with lanes off."""
     p = f"p{number}"
     lines = [f"part.{number}:"]
     if part.action:
         lines.append(f"  call void @{part.action}(ptr %scratch, i64 %count)")
+    if number:
+        lines += [
+            f"  %{p}.shared.{place} = load {type_}, ptr %shared.{place}" for place, type_ in enumerate(context.shared)
+        ]
     lines += [
+        "  store i64 0, ptr %item",
+        "  store i32 0, ptr %next",
         f"  br label %{p}.row",
         f"{p}.row:",
-        f"  %{p}.row.number = phi i64 [ 0, %part.{number} ], [ %{p}.row.following, %{p}.row.end ]",
+        f"  %{p}.number = phi i64 [ 0, %part.{number} ], [ %{p}.number.next, %{p}.row.end ]",
         f"  %{p}.1 = phi i64 [ 0, %part.{number} ], [ %{p}.1.next, %{p}.row.end ]",
         f"  %{p}.2 = phi i64 [ 0, %part.{number} ], [ %{p}.2.next, %{p}.row.end ]",
-        f"  %{p}.item.1 = phi i64 [ 0, %part.{number} ], [ %{p}.item.row, %{p}.row.end ]",
-        f"  %{p}.next.1 = phi i32 [ 0, %part.{number} ], [ %{p}.next.row, %{p}.row.end ]",
         f"  br i1 %has_whole, label %{p}.full, label %{p}.left",
         f"{p}.full:",
         f"  %{p}.0 = phi i64 [ 0, %{p}.row ], [ %{p}.0.next, %{p}.full.end ]",
-        f"  %{p}.full.item = phi i64 [ %{p}.item.1, %{p}.row ], [ %{p}.full.item.next, %{p}.full.end ]",
-        f"  %{p}.full.next = phi i32 [ %{p}.next.1, %{p}.row ], [ %{p}.full.later, %{p}.full.end ]",
-        *_vector_lines(number, part.full, f"{p}.full", f"%{p}.0", str(lanes), context_bytes, count),
+        *_vector_lines(number, part.full, f"{p}.full", f"%{p}.0", str(lanes), context),
         f"  %{p}.0.next = add nuw i64 %{p}.0, {lanes}",
         f"  %{p}.0.more = icmp ult i64 %{p}.0.next, %whole",
         f"  br i1 %{p}.0.more, label %{p}.full, label %{p}.left",
         f"{p}.left:",
         f"  %{p}.end.0 = phi i64 [ 0, %{p}.row ], [ %{p}.0.next, %{p}.full.end ]",
-        f"  %{p}.rest.item = phi i64 [ %{p}.item.1, %{p}.row ], [ %{p}.full.item.next, %{p}.full.end ]",
-        f"  %{p}.rest.next = phi i32 [ %{p}.next.1, %{p}.row ], [ %{p}.full.later, %{p}.full.end ]",
     ]
-    if lanes == 1:
-        lines += [f"  br label %{p}.row.end", f"{p}.row.end:"]
-        item, following = f"%{p}.rest.item", f"%{p}.rest.next"
-    else:
+    if lanes > 1:
         lines += [
             # Not a comparison of what no row changes: LLVM would make a copy of the loops for each answer.
             f"  %{p}.has_rest = icmp ult i64 %{p}.end.0, %extent.0",
             f"  br i1 %{p}.has_rest, label %{p}.rest, label %{p}.row.end",
             f"{p}.rest:",
-            *_vector_lines(number, part.rest, f"{p}.rest", "%whole", "%rest", context_bytes, count),
-            f"  br label %{p}.row.end",
-            f"{p}.row.end:",
+            *_vector_lines(number, part.rest, f"{p}.rest", "%whole", "%rest", context),
         ]
-        item = f"[ %{p}.rest.item, %{p}.left ], [ %{p}.rest.item.next, %{p}.rest.end ]"
-        following = f"[ %{p}.rest.next, %{p}.left ], [ %{p}.rest.later, %{p}.rest.end ]"
-    if lanes == 1:
-        item, following = f"[ {item}, %{p}.left ]", f"[ {following}, %{p}.left ]"
     lines += [
-        f"  %{p}.item.row = phi i64 {item}",
-        f"  %{p}.next.row = phi i32 {following}",
+        f"  br label %{p}.row.end",
+        f"{p}.row.end:",
         f"  %{p}.1.following = add i64 %{p}.1, 1",
         f"  %{p}.is_last = icmp eq i64 %{p}.1.following, %extent.1",
         f"  %{p}.1.next = select i1 %{p}.is_last, i64 0, i64 %{p}.1.following",
         f"  %{p}.carry = zext i1 %{p}.is_last to i64",
         f"  %{p}.2.next = add i64 %{p}.2, %{p}.carry",
-        f"  %{p}.row.following = add nuw i64 %{p}.row.number, 1",
-        f"  %{p}.more = icmp ult i64 %{p}.row.following, %rows",
+        f"  %{p}.number.next = add nuw i64 %{p}.number, 1",
+        f"  %{p}.more = icmp ult i64 %{p}.number.next, %rows",
         f"  br i1 %{p}.more, label %{p}.row, label %{p}.end, !llvm.loop {loop_node()}",
         f"{p}.end:",
     ]
     if count == 1:
         return [*lines, "  br label %group.end"]
     targets = " ".join(f"i32 {each}, label %part.{each}" for each in range(1, count))
-    return [*lines, f"  switch i32 %{p}.next.row, label %group.end [ {targets} ]"]
+    return [
+        *lines,
+        f"  %{p}.next = load i32, ptr %next",
+        f"  switch i32 %{p}.next, label %group.end [ {targets} ]",
+    ]
 
 
-def _vector_lines(
-    number: int, function: str, at: str, first: str, active: str, context_bytes: int, count: int
-) -> list[str]:
+def _vector_lines(number: int, function: str, at: str, first: str, active: str, context: Context) -> list[str]:
     """One vector goes through a part, if it is there: from the block `at`, which is begun, to its end."""
     p = f"p{number}"
     lines = [
-        f"  %{at}.offset = mul i64 %{at}.item, {context_bytes}",
+        f"  %{at}.item = load i64, ptr %item",
+        f"  %{at}.offset = mul i64 %{at}.item, {context.nbytes}",
         f"  %{at}.context = getelementptr i8, ptr %context, i64 %{at}.offset",
     ]
-    if number:
+    if number and context.keeps_state:
         lines += [
             f"  %{at}.state = load i32, ptr %{at}.context, align 64",
             f"  %{at}.is_here = icmp eq i32 %{at}.state, {number}",
             f"  br i1 %{at}.is_here, label %{at}.begin, label %{at}.end",
             f"{at}.begin:",
         ]
-    lines.append(
-        f"  %{at}.result = call i32 @{function}(ptr %packed, ptr %launch, i64 %group.0, i64 %group.1, i64 %group.2, "
-        f"i64 {first}, i64 %{p}.1, i64 %{p}.2, i64 {active}, ptr %{at}.context)"
+    result = "{ " + ", ".join(["i32", *context.shared]) + " }"
+    shared = "".join(
+        f", {type_} {f'%{p}.shared.{place}' if number else 'poison'}" for place, type_ in enumerate(context.shared)
     )
-    if count > 1:
-        lines.append(f"  store i32 %{at}.result, ptr %{at}.context, align 64")
-    skipped = f", [ %{at}.next, %{at} ]" if number else ""
+    lines += [
+        f"  %{at}.result = call {result} @{function}(ptr %packed, ptr %launch, i64 %group.0, i64 %group.1, "
+        f"i64 %group.2, i64 {first}, i64 %{p}.1, i64 %{p}.2, i64 {active}, ptr %{at}.context{shared})",
+        f"  %{at}.next = extractvalue {result} %{at}.result, 0",
+    ]
+    latest = f"%{at}.next"
+    if context.keeps_state:
+        lines += [
+            f"  store i32 %{at}.next, ptr %{at}.context, align 64",
+            f"  %{at}.known = load i32, ptr %next",
+            f"  %{at}.latest = call i32 @llvm.umax.i32(i32 %{at}.next, i32 %{at}.known)",
+        ]
+        latest = f"%{at}.latest"
+    lines.append(f"  store i32 {latest}, ptr %next")
+    for place, type_ in enumerate(context.shared):
+        lines += [
+            f"  %{at}.shared.{place} = extractvalue {result} %{at}.result, {place + 1}",
+            f"  store {type_} %{at}.shared.{place}, ptr %shared.{place}",
+        ]
     return [
         *lines,
-        f"  %{at}.is_later = icmp ugt i32 %{at}.result, %{at}.next",
-        f"  %{at}.latest = select i1 %{at}.is_later, i32 %{at}.result, i32 %{at}.next",
         f"  br label %{at}.end",
         f"{at}.end:",
-        f"  %{at}.later = phi i32 [ %{at}.latest, %{at}{'.begin' if number else ''} ]{skipped}",
         f"  %{at}.item.next = add i64 %{at}.item, 1",
+        f"  store i64 %{at}.item.next, ptr %item",
     ]

@@ -67,6 +67,10 @@ class LaneEmitter:
         The lanes that are on, None for all.
     is_nonempty : bool
         Whether a lane is on whenever the block is executed.
+    is_full : IRValue or None
+        Whether all lanes are on, if that is known without a look at the mask.
+    invariant : set of IRValue
+        Loads of what no kernel writes, which may be executed at any time.
     private : set of IRValue
         The memory that stands for private arrays.
     """
@@ -77,6 +81,8 @@ class LaneEmitter:
         self.values: dict[IRValue, IRValue] = {}
         self.mask: IRValue | None = None
         self.is_nonempty = True
+        self.is_full: IRValue | None = None
+        self.invariant: set[IRValue] = set()
         self._any: dict[IRValue, IRValue] = {}
         self._dummies: dict[IRType, IRValue] = {}
         self.allocas = Builder(function.entry)
@@ -87,7 +93,7 @@ class LaneEmitter:
     def begin(self, block: Block, mask: IRValue | None, is_nonempty: bool) -> None:
         """Go on at the end of a block, under a mask."""
         self.builder = Builder(block)
-        self.mask, self.is_nonempty = mask, is_nonempty
+        self.mask, self.is_nonempty, self.is_full = mask, is_nonempty, None
         self._any = {}
 
     def block(self, name: str) -> Block:
@@ -198,6 +204,10 @@ class LaneEmitter:
             bits = self.builder.emit(f"bitcast {mask.type} ? to i{self.lanes}", mask)
             self._any[mask] = self.builder.emit(f"icmp ne i{self.lanes} ?, 0", bits)
         return self._any[mask]
+
+    def know_any(self, mask: IRValue, is_any: IRValue) -> None:
+        """Note in this block whether a lane of a mask is on."""
+        self._any[mask] = is_any
 
     def both(self, mask: IRValue | None, condition: IRValue) -> IRValue:
         """The lanes of a mask for which a condition holds."""
@@ -355,7 +365,7 @@ class LaneEmitter:
         shape, align = self.shapes[pointer], self._align(each, each.type)
         if shape == 0:
             address = self.scalar(pointer)
-            if not self.is_nonempty:
+            if not self.is_nonempty and each not in self.invariant:
                 address = self._address_or_dummy(self.any(self.mask_value()), address, type_)
             return self.builder.emit(f"load {type_}, ptr ?, align {align}", address)
         vector = self.vector_type(type_)
@@ -444,10 +454,22 @@ class LaneEmitter:
         if self.mask is None:
             self.builder.emit(f"store {vector.type} ?, ptr ?, align {align}", vector, address)
             return
+        after = None
+        if self.is_full is not None:
+            # A load of the next part of a kernel waits for a store under a mask, but not for a plain one.
+            plain, masked, after = (self.block(f"store.{name}") for name in ("all", "some", "end"))
+            self.branch(self.is_full, plain, masked)
+            self._move(plain)
+            self.builder.emit(f"store {vector.type} ?, ptr ?, align {align}", vector, address)
+            self.jump(after)
+            self._move(masked)
         name = f"llvm.masked.store.{self._suffix(vector.type)}.p0"
         declare(self.function, f"void @{name}({vector.type}, ptr, {self.mask.type})")
         text = f"call void @{name}({vector.type} ?, ptr align {align} ?, {self.mask.type} ?)"
         self.builder.emit(text, vector, address, self.mask)
+        if after is not None:
+            self.jump(after)
+            self._move(after)
 
     def _scatter(self, vector: IRValue, addresses: IRValue, align: int) -> None:
         type_ = vector.type.scalar

@@ -14,9 +14,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from kapi_cpu.emission.legalize.group_operations import BARRIER
 from kapi_cpu.emission.vectorize.lanes import LaneEmitter, NotVectorizableError
+from kapi_cpu.emission.vectorize.scalars import bound_of, recomputed_values
 from kapi_cpu.emission.vectorize.shapes import VARYING, Shapes
-from kapi_lowering.emission.llvm_ir import Block, Function, Instruction, IRValue, NaturalLoop
+from kapi_lowering.emission.llvm_ir import I1, Block, Function, Instruction, IRValue, NaturalLoop
 
 __all__ = ["Vectorizer"]
 
@@ -44,6 +46,11 @@ class Vectorizer:
         For the target; its `values` has what stands for parameters and for what asks for the work-item.
     mask : IRValue or None
         The lanes that are on at the beginning, of which there is one at least; None for all.
+
+    Attributes
+    ----------
+    slot_keys : dict of IRValue to tuple of str and IRValue
+        The memory of values that are used in other blocks: what it is for, and the value of the source.
     """
 
     def __init__(
@@ -63,11 +70,19 @@ class Vectorizer:
         self._masks: dict[Block, IRValue] = {}
         self._edges: dict[tuple[Block, Block], IRValue] = {}
         self._live: dict[NaturalLoop, IRValue] = {}
+        self._bounds: dict[tuple[Block, Block], tuple[IRValue, IRValue]] = {}
+        self._recomputed: set[IRValue] = set()
         self._nonempty: set[Block] = set()
         self._modes: dict[Block, tuple[str, Block | None]] = {}
+        self._has_barriers = any(each.callee.startswith(BARRIER) for each in source.instructions())
         self._number_blocks(None, source.entry)
         self._find_modes()
         self._make_slots()
+
+    @property
+    def slot_keys(self) -> dict[IRValue, tuple[str, IRValue]]:
+        found: dict[IRValue, tuple[str, IRValue]] = {slot: ("value", each) for each, slot in self._slots.items()}
+        return found | {slot: ("phi", each) for each, slot in self._phis.items()}
 
     def run(self) -> None:
         """Write all blocks."""
@@ -170,6 +185,8 @@ class Vectorizer:
 
     def _make_slots(self) -> None:
         mask_type = self.lane.mask_type()
+        if self._has_barriers:
+            self._recomputed = recomputed_values(self._position, self.shapes, self.lane.invariant, self._given)
         for loop in self.flow.loops:
             self._live[loop] = self.lane.alloca(mask_type, "live")
         for block in self._position:
@@ -178,12 +195,22 @@ class Vectorizer:
                 for source in self.flow.predecessors[block]:
                     if not self._is_back_edge(source, block):
                         self._edges[source, block] = self.lane.alloca(mask_type, "edge")
+                        if self._is_bound(source):
+                            slots = self.lane.alloca(I1, "some"), self.lane.alloca(I1, "all")
+                            self._bounds[source, block] = slots
             for each in block.instructions:
                 if each.opcode == "phi":
                     self._phis[each] = self.lane.alloca(self.lane.stored_type(each), "phi")
                 if each not in self._given and not each.form.is_void and self._is_used_elsewhere(each, block):
-                    if each.opcode != "alloca":
+                    if each.opcode != "alloca" and each not in self._recomputed:
                         self._slots[each] = self.lane.alloca(self.lane.stored_type(each), "value")
+
+    def _is_bound(self, source: Block) -> bool:
+        """Whether lanes that come to a block part there by a bound of their numbers: the first ones go one way."""
+        end = source.terminator
+        if self.lane.lanes == 1 or len(end.operands) < 2 or self._is_block_masked(source):
+            return False
+        return bound_of(end.operands[0], self.shapes) is not None
 
     def _is_used_elsewhere(self, each: Instruction, block: Block) -> bool:
         for user in each.users:
@@ -204,9 +231,11 @@ class Vectorizer:
         return loop.parent if loop is not None and loop.header is block else loop
 
     def _zero_edges(self, level: _Level) -> None:
-        for (_, target), slot in self._edges.items():
+        for (source, target), slot in self._edges.items():
             if self._level_of(target) is level:
                 self.lane.builder.emit(f"store {self.lane.mask_type()} zeroinitializer, ptr ?", slot)
+                for bound in self._bounds.get((source, target), ()):
+                    self.lane.builder.emit("store i1 false, ptr ?", bound)
 
     def _level_mask(self, level: _Level) -> IRValue | None:
         if level is None:
@@ -257,9 +286,13 @@ class Vectorizer:
             else:
                 return self._mask_of(same, level)
             return mask, same in self._nonempty or mask is None
-        edges = ((source, block) for source in self.flow.predecessors[block])
-        masks = [self._loaded(self._edges[each]) for each in edges if each in self._edges]
+        edges = [(source, block) for source in self.flow.predecessors[block] if (source, block) in self._edges]
+        masks = [self._loaded(self._edges[each]) for each in edges]
         mask = masks[0]
+        if len(edges) == 1 and edges[0] in self._bounds:
+            some, whole = (self.lane.builder.emit("load i1, ptr ?", slot) for slot in self._bounds[edges[0]])
+            self.lane.know_any(mask, some)
+            self.lane.is_full = whole
         for other in masks[1:]:
             mask = self.lane.builder.emit(f"or {mask.type} ?, ?", mask, other)
         return mask, False
@@ -340,9 +373,10 @@ class Vectorizer:
             self.lane.builder.emit(f"store {mask.type} ?, ptr ?", mask, self._masks[block])
         is_nonempty = is_nonempty or mask is None
         if mask is not None and not is_nonempty and self._is_worth_a_check(block):
-            body = self.lane.block(block.quoted("on") or "on")
+            body, is_full = self.lane.block(block.quoted("on") or "on"), self.lane.is_full
             self.lane.branch(self.lane.any(mask), body, self._resolve(level, deferred | self._past(block)))
             self.lane.begin(body, None, True)
+            self.lane.is_full = is_full
             is_nonempty = True
         if is_nonempty:
             self._nonempty.add(block)
@@ -394,6 +428,10 @@ class Vectorizer:
             self._fetch(operand)
 
     def _fetch(self, value: IRValue) -> None:
+        if value in self._recomputed and value not in self.lane.values:
+            assert isinstance(value, Instruction)
+            self._fetch_operands(value)
+            self.lane.emit(value)
         if value in self._slots and value not in self.lane.values:
             type_ = self.lane.stored_type(value)
             self.lane.values[value] = self.lane.builder.emit(f"load {type_}, ptr ?", self._slots[value])
@@ -427,6 +465,14 @@ class Vectorizer:
         else:
             chosen = self.lane.vector(condition)
             masks = [self.lane.both(self.lane.mask, chosen), self.lane.both(self.lane.mask, self.lane.negated(chosen))]
+            if any((block, target) in self._bounds for target in targets):
+                some, whole = self._emit_bound(condition)
+                for target, bounds in zip(targets, ((some, whole), (whole, some)), strict=True):
+                    for number, slot in enumerate(self._bounds.get((block, target), ())):
+                        value = bounds[number]
+                        if target is targets[1]:
+                            value = self.lane.builder.emit("xor i1 ?, true", value)
+                        self.lane.builder.emit("store i1 ?, ptr ?", value, slot)
             pairs = [*zip(targets, masks, strict=True)]
             # What a loop hands back must not be overwritten before what leaves it is kept.
             pairs.sort(key=lambda pair: self._is_back_edge(block, pair[0]))
@@ -434,6 +480,21 @@ class Vectorizer:
                 self._edge(block, target, mask, is_part=True)
             back = next((mask for target, mask in pairs if self._is_back_edge(block, target)), None)
             self._leave(level, {*targets}, deferred, back)
+
+    def _emit_bound(self, condition: IRValue) -> tuple[IRValue, IRValue]:
+        """Whether a bound holds for one lane, and for all, by the first lane and the last one."""
+        found = bound_of(condition, self.shapes)
+        assert found is not None
+        strided, uniform, predicate = found
+        self._fetch(strided)
+        self._fetch(uniform)
+        first, limit = self.lane.scalar(strided), self.lane.scalar(uniform)
+        stride = self.shapes[strided]
+        assert stride is not None
+        last = self.lane.builder.emit(f"add {first.type} ?, {stride * (self.lane.lanes - 1)}", first)
+        answers = [self.lane.builder.emit(f"icmp {predicate} {first.type} ?, ?", end, limit) for end in (first, last)]
+        some, whole = answers if predicate[1] == "l" else answers[::-1]
+        return some, whole
 
     def _leave(self, level: _Level, targets: set[Block], deferred: set[Block], back: IRValue | None) -> None:
         """Jump to what comes next."""
