@@ -5,19 +5,54 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
+from pkgutil import get_data
 
 from kapi_sim.language.names import COMMON_NAMES
-from kapi_sim.language.other_systems.blocks import CUTILE, JAX, TRITON
-from kapi_sim.language.other_systems.cuda import CUDA, CUPY, NUMBA_CUDA
-from kapi_sim.language.other_systems.graphics import METAL, SHADERS, TAICHI, WARP
-from kapi_sim.language.other_systems.opencl import OPENCL, SYCL
-from kapi_sim.language.other_systems.system import CLAMP
 from kapi_sim.language.table.intrinsics import rows
 
-__all__ = ["SYSTEMS", "hint", "missing_name"]
+__all__ = ["SYSTEMS", "System", "hint", "missing_name"]
 
-SYSTEMS = (NUMBA_CUDA, CUDA, TRITON, OPENCL, WARP, SYCL, TAICHI, JAX, CUPY, METAL, SHADERS, CUTILE)
-"""The other languages; a word that two of them have is the first one's."""
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """One other kernel language.
+
+    Attributes
+    ----------
+    name : str
+        As a message calls it.
+    modules : tuple of str
+        Modules, and their usual short names, that hold its words.
+    words : dict of str to str
+        Words that nobody takes for another language's, each with kapi's own.
+    common_words : dict of str to str
+        Words that are known by their module alone, such as ``load`` of ``tl.load``.
+    """
+
+    name: str
+    modules: tuple[str, ...]
+    words: dict[str, str]
+    common_words: dict[str, str]
+
+
+_PALLAS = ("jax.experimental.pallas.tpu", "jax.experimental.pallas.triton", "jax.experimental.pallas")
+
+_MODULES = {
+    "numba.cuda": ("numba.cuda", "kapi_sim.numba_cuda", "cuda"),
+    "CUDA": ("cooperative_groups", "cg", "cub", "wmma"),
+    "Triton": ("triton.language", "triton", "tl"),
+    "OpenCL": ("numba_dpex", "numba_dppy", "dpex", "dppy", "pyopencl", "cl"),
+    "Warp": ("warp", "wp"),
+    "SYCL C++": ("sycl",),
+    "Taichi": ("taichi", "ti"),
+    "JAX": (*_PALLAS, "jax.numpy", "jax.lax", "jax", "pltpu", "plgpu", "pl", "jnp", "lax"),
+    "CuPy": ("cupyx.jit", "jit"),
+    "Metal": ("metal", "mx.fast"),
+    "shaders": (),
+    "cuTile": ("cuda.tile", "ct"),
+}
+"""Modules of each language; a word that two of them have is the first one's."""
 
 _OURS = ("kapi_sim", "kapi_runtime", "kapi")
 """Where all their words are looked for: kapi's own modules."""
@@ -32,7 +67,7 @@ _FUNCTIONS = {
     "pown": "`x ** n`",
     "powr": "`x ** y`",
     "mad": "`a * b + c`, or `math.fma(a, b, c)`",
-    "clamp": CLAMP,
+    "clamp": "`min(max(x, low), high)`",
 }
 """Functions of numbers, by the name that other languages and libraries have for them."""
 
@@ -124,3 +159,23 @@ def _word(words: dict[str, str], path: Sequence[str]) -> str:
             return ".".join(path[:length])
     start = f"{'.'.join(path)}." if path else "\0"
     return next((word for word in words if word.startswith(start)), "")
+
+
+def _systems() -> tuple[System, ...]:
+    """Return the languages with the words of the table."""
+    table = get_data(__name__, "other_systems.txt")
+    assert table is not None  # as this module was imported, so can its neighbour be read
+    systems = {name: System(name, modules, {}, {}) for name, modules in _MODULES.items()}
+    for line in table.decode().splitlines():
+        if not line.startswith(" "):
+            ours = line
+            continue
+        for part in line.strip().split("; "):
+            name, _, words = part.partition(": ")
+            for word in words.split():
+                known = systems[name].common_words if word.startswith(".") else systems[name].words
+                known[word.removeprefix(".")] = ours
+    return tuple(systems.values())
+
+
+SYSTEMS = _systems()
