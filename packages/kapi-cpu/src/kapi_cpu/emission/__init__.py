@@ -86,10 +86,11 @@ def emit(machine: Any, text: str) -> bytes:
     module = llvm.parse_assembly(text)
     module.verify()
     options = llvm.create_pipeline_tuning_options(speed_level=3)
-    options.loop_vectorization = options.slp_vectorization = options.loop_interleaving = False
-    builder = llvm.create_pass_builder(machine, options)
-    builder.getModulePassManager().run(module, builder)
     found = _INFORMATION.search(text)
     assert found
     lanes, context_bytes = map(int, found.groups())
+    # Loops of scalar work-items may have vectors of their own; sums keep their order all the same.
+    options.loop_vectorization = options.slp_vectorization = options.loop_interleaving = lanes == 1
+    builder = llvm.create_pass_builder(machine, options)
+    builder.getModulePassManager().run(module, builder)
     return bytes(ObjectCode(lanes, context_bytes, machine.emit_object(module)))

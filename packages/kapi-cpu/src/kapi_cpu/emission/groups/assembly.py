@@ -12,6 +12,7 @@ from kapi_cpu.emission.groups.group_loop import Context, Part, group_loop_text
 from kapi_cpu.emission.launch_record import word
 from kapi_cpu.emission.legalize.group_operations import BARRIER
 from kapi_cpu.emission.legalize.queries import QUERY
+from kapi_cpu.emission.vectorize.cost_model import costs_of
 from kapi_cpu.emission.vectorize.lanes import LaneEmitter, NotVectorizableError
 from kapi_cpu.emission.vectorize.shapes import VARYING, Shape, Shapes
 from kapi_cpu.emission.vectorize.sizes import size_of
@@ -48,18 +49,24 @@ def assemble_groups(module: Module, entry_point: str, vector_bits: int, lanes: i
     """Vectorise the kernel, split it at barriers, and put the loops over work-items and groups around it."""
     source = module.functions[entry_point]
     demanded, checks = _options(module)
-    lanes = demanded or lanes or _lanes_for(source, vector_bits, checks)
     order = [each.callee for each in barriers_of(source)]
     packed_bytes = max(_packed_loads(source).values(), default=1)  # a launch has arguments
+    flow = ControlFlow(source)
+    is_free = not demanded and not lanes
+    lanes = demanded or lanes or _lanes_for(source, vector_bits, checks)
+    shapes = Shapes(source, flow, _seeds(source, lanes))
+    if is_free and lanes > 1 and not order and not _uses_sub_groups(source):
+        if costs_of(shapes, lanes, vector_bits).prefers_scalar:
+            lanes, shapes = 1, Shapes(source, flow, _seeds(source, 1))
     try:
-        parts, context = _parts(source, lanes, order, checks)
+        parts, context = _parts(source, lanes, shapes, order, checks)
     except NotVectorizableError:
         if demanded > 1:
             raise
         for name in [each for each in module.functions if each.startswith(f"{entry_point}.")]:
             del module.functions[name]
         lanes = 1
-        parts, context = _parts(source, 1, order, checks)
+        parts, context = _parts(source, 1, Shapes(source, flow, _seeds(source, 1)), order, checks)
     texts: list[str] = []
     declarations: dict[str, None] = dict.fromkeys([_UMAX] if context.keeps_state else [])
     whole = []
@@ -111,10 +118,13 @@ def _options(module: Module) -> tuple[int, bool]:
     return lanes, bool(checks)
 
 
+def _uses_sub_groups(source: Function) -> bool:
+    return any(_OF_SUB_GROUPS.match(each.callee) for each in source.instructions())
+
+
 def _lanes_for(source: Function, vector_bits: int, checks: bool) -> int:
     """As many as the widest type that is computed in fills a register with."""
-    uses_sub_groups = any(_OF_SUB_GROUPS.match(each.callee) for each in source.instructions())
-    if checks and not uses_sub_groups:
+    if checks and not _uses_sub_groups(source):
         return 1
     is_wide = any(
         each.type.scalar.text == "double"
@@ -132,12 +142,12 @@ def _is_packed(load: Instruction, source: Function) -> bool:
     return address in source.parameters
 
 
-def _parts(source: Function, lanes: int, order: list[str], checks: bool) -> tuple[list[tuple[str, str]], Context]:
+def _parts(
+    source: Function, lanes: int, shapes: Shapes, order: list[str], checks: bool
+) -> tuple[list[tuple[str, str]], Context]:
     """The functions of each part, for full vectors and for those with lanes off, and what is kept at barriers."""
-    flow = ControlFlow(source)
-    shapes = Shapes(source, flow, _seeds(source, lanes))
     barriers = barriers_of(source)
-    of_group = Shapes(source, flow, _group_seeds(source)) if barriers else shapes
+    of_group = Shapes(source, shapes.flow, _group_seeds(source)) if barriers else shapes
     everywhere = {*source.blocks}
     # A work-item that fails leaves its group.
     keeps_state = checks or any(of_group.parts_within(each.block, everywhere) for each in barriers if each.block)

@@ -29,6 +29,7 @@ def bound_of(condition: IRValue, shapes: Shapes) -> tuple[IRValue, IRValue, str]
     """Take apart a comparison of a number that rises from lane to lane with one that all lanes share.
 
     Where all lanes are on, it holds for one of them if it holds for the first or the last one, and for all if for both.
+    That they are equal holds for one lane of those that count by one, or for none.
 
     Returns
     -------
@@ -37,10 +38,14 @@ def bound_of(condition: IRValue, shapes: Shapes) -> tuple[IRValue, IRValue, str]
     predicate : str
         With the strided number on the left.
     """
-    if not isinstance(condition, Instruction) or condition.opcode != "icmp" or condition.predicate not in _SWAPPED:
+    if not isinstance(condition, Instruction) or condition.opcode != "icmp":
         return None
     strided, uniform = condition.operands
     predicate = condition.predicate
+    if predicate in ("eq", "ne"):
+        if shapes[strided] == 0:
+            strided, uniform = uniform, strided
+        return (strided, uniform, predicate) if shapes[uniform] == 0 and shapes[strided] == 1 else None
     if shapes[strided] == 0:
         strided, uniform, predicate = uniform, strided, _SWAPPED[predicate]
     if shapes[uniform] != 0 or (shapes[strided] or 0) <= 0 or not _rises(strided, shapes, f"n{predicate[0]}w"):

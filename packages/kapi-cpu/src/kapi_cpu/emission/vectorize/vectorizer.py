@@ -18,7 +18,7 @@ from kapi_cpu.emission.legalize.group_operations import BARRIER
 from kapi_cpu.emission.vectorize.lanes import LaneEmitter, NotVectorizableError
 from kapi_cpu.emission.vectorize.scalars import bound_of, recomputed_values
 from kapi_cpu.emission.vectorize.shapes import VARYING, Shapes
-from kapi_lowering.emission.llvm_ir import I1, Block, Function, Instruction, IRValue, NaturalLoop
+from kapi_lowering.emission.llvm_ir import I1, Block, Function, Instruction, IRValue, NaturalLoop, constant
 
 __all__ = ["Vectorizer"]
 
@@ -491,6 +491,12 @@ class Vectorizer:
         first, limit = self.lane.scalar(strided), self.lane.scalar(uniform)
         stride = self.shapes[strided]
         assert stride is not None
+        if predicate in ("eq", "ne"):
+            distance = self.lane.builder.emit(f"sub {first.type} ?, ?", limit, first)
+            is_one = self.lane.builder.emit(f"icmp ult {first.type} ?, {self.lane.lanes}", distance)
+            if predicate == "eq":
+                return is_one, constant(I1, "false")
+            return constant(I1, "true"), self.lane.builder.emit("xor i1 ?, true", is_one)
         last = self.lane.builder.emit(f"add {first.type} ?, {stride * (self.lane.lanes - 1)}", first)
         answers = [self.lane.builder.emit(f"icmp {predicate} {first.type} ?, ?", end, limit) for end in (first, last)]
         some, whole = answers if predicate[1] == "l" else answers[::-1]

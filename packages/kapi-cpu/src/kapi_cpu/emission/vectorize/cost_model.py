@@ -1,0 +1,137 @@
+"""Cost model: whether a kernel is faster as scalar code of one work-item, or as code of a vector of them.
+
+Each instruction costs as much as it keeps a processor busy, in units of an addition, and counts eight times for each
+loop around it. A vector pays for each register that it fills, and for each lane of what no vector instruction does: a
+gather is a load, and two moves between registers. Lanes of a loop that they leave in different iterations wait for the
+last one. Scalar code pays for branches that a processor cannot foresee, which are those on which lanes part.
+
+So kernels are vectorised but for those that spend their time in loops of few operations on elements that are far from
+each other, such as the rows of a sparse matrix. The model looks at the IR and at the features of the processor alone:
+the same kernel is always compiled in the same way.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kapi_cpu.emission.vectorize.shapes import VARYING, Shapes
+from kapi_cpu.emission.vectorize.sizes import size_of
+from kapi_lowering.emission.llvm_ir import Block, Instruction, IRType
+
+__all__ = ["Costs", "costs_of"]
+
+_ITERATIONS = 8
+_DEEPEST = 3
+_IMBALANCE = 1.5
+"""What lanes wait for the last one of a loop."""
+
+_MISPREDICTED = 15.0
+_FORESEEN = 0.7
+"""The share of branches on data that a processor foresees."""
+
+_GATHERED, _SCATTERED, _LOOPED = 3.0, 3.0, 6.0
+"""An element that is loaded, stored, or worked on by a loop over lanes."""
+
+_FREE = ("phi", "br", "ret", "alloca", "extractvalue", "insertvalue", "freeze", "bitcast", "ptrtoint", "inttoptr")
+_SLOW = {"fdiv": 4.0, "frem": 40.0, "sdiv": 10.0, "udiv": 10.0, "srem": 10.0, "urem": 10.0}
+_BY_LANE = ("sdiv", "udiv", "srem", "urem", "frem", "atomicrmw", "cmpxchg")
+_FUNCTIONS = {"sqrt": 5.0, "exp": 20.0, "log": 20.0, "sin": 25.0, "cos": 25.0, "pow": 50.0}
+
+
+@dataclass(frozen=True)
+class Costs:
+    """Costs of a work-item.
+
+    Attributes
+    ----------
+    scalar, vector : float
+        As scalar code, and as one lane of a vector.
+    """
+
+    scalar: float
+    vector: float
+
+    @property
+    def prefers_scalar(self) -> bool:
+        """Whether scalar code is faster by more than the model errs."""
+        return self.scalar < 0.9 * self.vector
+
+
+def costs_of(shapes: Shapes, lanes: int, vector_bits: int) -> Costs:
+    """Estimate what a work-item costs.
+
+    Parameters
+    ----------
+    shapes : Shapes
+        Of the kernel, for vectors.
+    lanes : int
+        Those of a vector.
+    vector_bits : int
+        Bits of a register.
+    """
+    everywhere = {*shapes.flow.reverse_postorder}
+    scalar = vector = 0.0
+    for block in shapes.flow.reverse_postorder:
+        weight, waiting = _weights(block, shapes)
+        loop = shapes.loop_of(block)
+        is_part = shapes.parts_within(block, loop.blocks if loop is not None else everywhere)
+        taken = weight / 2 if is_part else weight
+        for each in block.instructions:
+            cost = _cost(each)
+            scalar += taken * cost
+            vector += waiting * _cost_of_lane(each, cost, shapes, lanes, vector_bits)
+        if block in shapes.divergent_branches:
+            is_exit = loop is not None and any(target not in loop.blocks for target in block.successors)
+            scalar += taken * _MISPREDICTED * (1 / _ITERATIONS if is_exit else 1 - _FORESEEN)
+            vector += waiting * 4 / lanes
+    return Costs(scalar, vector)
+
+
+def _weights(block: Block, shapes: Shapes) -> tuple[float, float]:
+    """How often a block is executed, for one work-item, and for the vector that it is of."""
+    weight, waiting, depth = 1.0, 1.0, 0
+    loop = shapes.loop_of(block)
+    while loop is not None:
+        if depth < _DEEPEST:
+            weight, waiting = weight * _ITERATIONS, waiting * _ITERATIONS
+        if loop.header in shapes.divergent_loops:
+            waiting *= _IMBALANCE
+        loop, depth = loop.parent, depth + 1
+    return weight, waiting
+
+
+def _cost(each: Instruction) -> float:
+    """The cost as scalar code; addresses are a part of the accesses."""
+    if each.opcode in _FREE or each.opcode == "getelementptr" or each.callee.startswith(("kapi.", "llvm.assume")):
+        return 0.0
+    if each.opcode == "call":
+        known = next((cost for name, cost in _FUNCTIONS.items() if each.callee.startswith(f"llvm.{name}")), None)
+        return known if known is not None else 1.0 if each.callee.startswith("llvm.") else 30.0
+    if each.opcode == "select":
+        return 2.0  # waits for its condition
+    return 20.0 if each.opcode in ("atomicrmw", "cmpxchg") else _SLOW.get(each.opcode, 1.0)
+
+
+def _cost_of_lane(each: Instruction, cost: float, shapes: Shapes, lanes: int, vector_bits: int) -> float:
+    """The cost of one lane of an instruction for all."""
+    if not cost:
+        return 0.0
+    if each.opcode in ("load", "store"):
+        stride = shapes[each.operands[-1]]
+        type_ = each.type if each.opcode == "load" else each.operands[0].type
+        if stride == 0:
+            return cost / lanes
+        if stride is not None and abs(stride) <= 2 * size_of(type_):
+            return cost * _registers(type_, lanes, vector_bits) * (abs(stride) // size_of(type_)) / lanes
+        return _GATHERED if each.opcode == "load" else _SCATTERED
+    if not each.form.is_void and shapes[each] is not VARYING:
+        return cost / lanes
+    if each.opcode in _BY_LANE or (each.opcode == "call" and not each.callee.startswith("llvm.")):
+        return cost + _LOOPED
+    return cost * _registers(each.type, lanes, vector_bits) / lanes
+
+
+def _registers(type_: IRType, lanes: int, vector_bits: int) -> float:
+    """The registers that a vector of a type fills."""
+    bits = 8 * size_of(type_) if type_.text != "void" else 32
+    return max(1.0, bits * lanes / vector_bits)

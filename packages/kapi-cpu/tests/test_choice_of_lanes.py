@@ -1,0 +1,48 @@
+"""Whether kernels become code of vectors or of one work-item."""
+
+import numpy as np
+import pytest
+from cpu_backend import Cpu
+
+import kapi_sim as kapi
+
+
+def rows(item: kapi.Item, data, indices, starts, x, out):
+    row = item.get_id(0)
+    total = x.dtype.type(0)
+    for k in range(starts[row], starts[row + 1]):
+        total += data[k] * x[indices[k]]
+    out[row] = total
+
+
+def search(item: kapi.Item, data, indices, starts, x, out):
+    i = item.get_id(0)
+    low, high = 0, data.shape[0]
+    while low < high:
+        middle = (low + high) // 2
+        if data[middle] < x[i]:
+            low = middle + 1
+        else:
+            high = middle
+    out[i] = low
+
+
+def lookup(item: kapi.Item, data, indices, starts, x, out):
+    i = item.get_id(0)
+    out[i] = x[starts[i] % 7] * 2
+
+
+@pytest.mark.parametrize(("function", "is_scalar"), [(rows, True), (search, False), (lookup, False)])
+def test_loops_over_far_elements_stay_scalar(function, is_scalar):
+    random = np.random.default_rng(0)
+    starts = np.concatenate(([0], np.cumsum(random.integers(0, 9, 40)))).astype(np.int32)
+    indices = random.integers(0, 40, starts[-1], dtype=np.int32)
+    data = np.sort(random.random(starts[-1], dtype=np.float32))
+    x = random.random(40, dtype=np.float32)
+    results = []
+    cpu = Cpu()
+    for world in (kapi, cpu.kapi):
+        results.append(np.zeros(40, np.float32))
+        world.call_kernel(kapi.kernel(function), kapi.Range(40), data, indices, starts, x, results[-1])
+    np.testing.assert_array_equal(results[1], results[0])
+    assert (cpu.lanes == [1]) == is_scalar
