@@ -206,7 +206,7 @@ def isolated(session: nox.Session, dist: str) -> None:
 
 @nox.session
 def without_dpnp(session: nox.Session) -> None:
-    """kapi-runtime[cpu] alone: kernels over arrays of its own and of others by DLPack, without dpnp."""
+    """kapi-runtime[opencl-cpu] alone: kernels over arrays of its own and of others by DLPack, without dpnp."""
     install(session, "--group", "without-dpnp")
     session.run("python", "tools/isolation.py", "kapi-runtime", "--without", "dpnp")
     run_tests(session, ROOT / "packages" / "kapi-runtime" / "tests" / "test_without_dpnp.py", *session.posargs)
@@ -454,7 +454,7 @@ def run_with_lowest_versions(session: nox.Session) -> None:
     """Run the tests of what versions decide, all packages with the lowest versions that they declare."""
     # As requirements files the projects' dependencies count as direct, which is what "lowest-direct" lowers.
     projects = [part for dist in PACKAGES for part in ("--requirements", f"packages/{dist}/pyproject.toml")]
-    extras = [part for extra in ("cpu", "dpnp", "libdevice", "pytest") for part in ("--extra", extra)]
+    extras = [part for extra in ("opencl-cpu", "dpnp", "libdevice", "pytest") for part in ("--extra", extra)]
     # Without --no-build, a version with no wheel for this Python would be compiled.
     install(session, *PACKAGES, *projects, "--resolution", "lowest-direct", *extras, *TEST_GROUPS, "--no-build")
     for dist, files in DECIDED_BY_VERSIONS.items():

@@ -3,7 +3,7 @@
 ``python tools/install_lines.py --uv UV --constraints FILE`` installs each line from the wheels that the constraints
 name, prints its size as a row of the README's table, and runs the programs of `PROGRAMS` that what it installs must be
 able to run; ``python3 noxfile.py -s "nightly(install-lines)"`` runs it.  Lines may be named after it:
-``"kapi-runtime[cpu]"``.
+``"kapi-runtime[opencl-cpu]"``.
 """
 
 from __future__ import annotations
@@ -58,8 +58,9 @@ PROGRAMS: dict[str, str] = {
     "kapi-spirv": _COMPILED.format("kapi_spirv", "math.exp"),
     "kapi-ptx": _COMPILED.format("kapi_ptx", "math.sqrt"),
     "kapi-ptx[libdevice]": _COMPILED.format("kapi_ptx", "math.exp"),
-    "kapi-runtime[cpu]": _REVERSE.format("kapi_runtime", "kapi.memory.asarray(np.arange(8.0))", "a.asnumpy()"),
-    "kapi-runtime[cpu,dpnp]": "import dpnp\n" + _REVERSE.format("kapi_runtime", "dpnp.arange(8.0)", "a.asnumpy()"),
+    "kapi-runtime": _REVERSE.format("kapi_runtime", "np.arange(8.0)", "a"),
+    "kapi-runtime[opencl-cpu]": _REVERSE.format("kapi_runtime", "kapi.memory.asarray(np.arange(8.0))", "a.asnumpy()"),
+    "kapi-runtime[opencl-cpu,dpnp]": "import dpnp\n" + _REVERSE.format("kapi_runtime", "dpnp.arange(8.0)", "a.asnumpy()"),
     "kapi-runtime[cuda]": (
         "import kapi_runtime as kapi\n"
         "try:\n"

@@ -6,7 +6,6 @@ The program compares a short sequence with every place of a long one, and report
 Each work-item takes one place. Work-items that find something draw a ticket from an atomic counter.
 """
 
-import dpnp
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -41,18 +40,18 @@ for mutations, place in enumerate(planted):
     genome[place : place + len(gene)] = copy
 
 places = len(genome) - len(gene) + 1
-differences = dpnp.empty(places, dtype=dpnp.int32)
-found, count = dpnp.zeros(64, dtype=dpnp.int64), dpnp.zeros(1, dtype=dpnp.int32)
-arguments = dpnp.asarray(genome), dpnp.asarray(gene), 8, differences, found, count
+differences = np.empty(places, np.int32)
+found, count = np.zeros(64, np.int64), np.zeros(1, np.int32)
+arguments = genome, gene, 8, differences, found, count
 kapi.call_kernel(search, kapi.Range(places), *arguments)
 
 # %%
 # The order of the tickets is not fixed, so the results are sorted before they are compared.
 
-hits = np.sort(found.asnumpy()[: int(count[0])])
+hits = np.sort(found[: int(count[0])])
 windows = np.lib.stride_tricks.sliding_window_view(genome, len(gene))
 expected = (windows != gene).sum(axis=1)
-np.testing.assert_array_equal(differences.asnumpy(), expected)
+np.testing.assert_array_equal(differences, expected)
 np.testing.assert_array_equal(hits, np.flatnonzero(expected <= 8))
 np.testing.assert_array_equal(hits, planted)
 print("found at", *hits)

@@ -7,7 +7,6 @@ needs three neighbours above and to the left, so the cells of one *diagonal* are
 of words. Its work-items walk the diagonals together, with a barrier after each.
 """
 
-import dpnp
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -50,10 +49,10 @@ for row, word in zip(letters, words, strict=True):
 assert lengths.max() < WIDTH
 
 n = len(words)
-distance = dpnp.empty((n, n), dtype=dpnp.int32)
-arguments = dpnp.asarray(letters), dpnp.asarray(lengths), distance, kapi.LocalAccessor((WIDTH, WIDTH), dpnp.int32)
+distance = np.empty((n, n), np.int32)
+arguments = letters, lengths, distance, kapi.LocalAccessor((WIDTH, WIDTH), np.int32)
 kapi.call_kernel(edit_distance, kapi.NdRange(n * n * WIDTH, WIDTH), *arguments)
-found = distance.asnumpy()
+found = distance
 
 # %%
 # The reference is the table, filled in by rows, in plain Python.

@@ -6,7 +6,6 @@ Cells of a closed world live and die by their eight neighbours. ``%`` has Python
 world wraps around without a special case: ``-1 % n`` is ``n - 1``.
 """
 
-import dpnp
 import matplotlib.pyplot as plt
 import numpy as np
 import scipy.signal
@@ -46,12 +45,12 @@ rows = gun.split()
 world = np.zeros((64, 96), np.uint8)
 world[4 : 4 + len(rows), 4 : 4 + len(rows[0])] = [[cell == "#" for cell in row] for row in rows]
 
-now, then = dpnp.asarray(world), dpnp.empty(world.shape, dtype=dpnp.uint8)
+now, then = world.copy(), np.empty(world.shape, np.uint8)
 pictures = []
 for step in range(181):
     if step % 60 == 0:
-        pictures.append(now.asnumpy())
-    kapi.call_kernel_async(live, kapi.Range(*world.shape), (), now, then)
+        pictures.append(now.copy())
+    kapi.call_kernel(live, kapi.Range(*world.shape), now, then)
     now, then = then, now
 
 # %%

@@ -6,7 +6,6 @@ The temperature of a plate with two hot edges and one hot spot evens out. Each s
 another, because work-items must not read what others write in the same launch. Then the two arrays change places.
 """
 
-import dpnp
 import matplotlib.animation as animation
 import matplotlib.pyplot as plt
 import numpy as np
@@ -30,13 +29,13 @@ plate[80:100, 70:100] = 1.0
 # %%
 # The range covers the inner cells only. The edges keep their temperature, and no work-item reads past them.
 
-now, then = dpnp.asarray(plate), dpnp.asarray(plate)
+now, then = plate.copy(), plate.copy()
 pictures = [plate]
 for _ in range(frames):
     for _ in range(steps):
-        kapi.call_kernel_async(diffuse, kapi.Range(n - 2, n - 2), (), now, then, rate)
+        kapi.call_kernel(diffuse, kapi.Range(n - 2, n - 2), now, then, rate)
         now, then = then, now
-    pictures.append(now.asnumpy())
+    pictures.append(now.copy())
 
 # %%
 # NumPy takes the first few steps, too.

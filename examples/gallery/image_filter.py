@@ -8,7 +8,6 @@ into local memory once. After a barrier, each work-item reads nine pixels from t
 
 import math
 
-import dpnp
 import matplotlib.pyplot as plt
 import numpy as np
 import scipy.ndimage
@@ -50,21 +49,21 @@ def edges(item: kapi.NdItem, image, result, tile):
 
 photograph = load_sample_image("china.jpg").mean(axis=2).astype(np.float32)
 height, width = photograph.shape
-image = dpnp.asarray(photograph)
-result = dpnp.empty_like(image)
+
+result = np.empty_like(photograph)
 space = kapi.NdRange((-(-height // TILE) * TILE, -(-width // TILE) * TILE), (TILE, TILE))
-kapi.call_kernel(edges, space, image, result, kapi.LocalAccessor((TILE + 2, TILE + 2), np.float32))
+kapi.call_kernel(edges, space, photograph, result, kapi.LocalAccessor((TILE + 2, TILE + 2), np.float32))
 
 # %%
 # SciPy computes the same.
 
 across = scipy.ndimage.sobel(photograph, axis=1, mode="nearest")
 down = scipy.ndimage.sobel(photograph, axis=0, mode="nearest")
-np.testing.assert_allclose(result.asnumpy(), np.hypot(across, down), atol=0.05)
+np.testing.assert_allclose(result, np.hypot(across, down), atol=0.05)
 
 figure, panels = plt.subplots(1, 2, figsize=(9, 3.2))
 panels[0].imshow(photograph, cmap="gray")
-panels[1].imshow(result.asnumpy(), cmap="magma", vmax=400)
+panels[1].imshow(result, cmap="magma", vmax=400)
 for axes in panels:
     axes.set_axis_off()
 figure.tight_layout()

@@ -8,7 +8,6 @@ repeat. The second kernel runs one work-group for each colour, and sums over the
 
 import math
 
-import dpnp
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.cluster import KMeans
@@ -66,21 +65,20 @@ photograph = (load_sample_image("flower.jpg")[::3, ::3] / 255.0).astype(np.float
 pixels = photograph.reshape(-1, 3)
 start = pixels[np.random.default_rng(3).choice(len(pixels), COLOURS, replace=False)]
 
-on_device, colours = dpnp.asarray(pixels), dpnp.asarray(start)
-owner = dpnp.empty(len(pixels), dtype=dpnp.int64)
+colours, owner = start.copy(), np.empty(len(pixels), np.int64)
 for _ in range(ROUNDS):
-    kapi.call_kernel_async(assign, kapi.Range(len(pixels)), (), on_device, colours, owner)
-    kapi.call_kernel_async(mean, kapi.NdRange(COLOURS * WIDTH, WIDTH), (), on_device, owner, colours)
+    kapi.call_kernel(assign, kapi.Range(len(pixels)), pixels, colours, owner)
+    kapi.call_kernel(mean, kapi.NdRange(COLOURS * WIDTH, WIDTH), pixels, owner, colours)
 
 # %%
 # scikit-learn, from the same start and for as many rounds, finds the same colours.
 
 reference = KMeans(COLOURS, init=start, n_init=1, max_iter=ROUNDS, tol=0.0, algorithm="lloyd").fit(pixels)
-np.testing.assert_allclose(colours.asnumpy(), reference.cluster_centers_, atol=2e-3)
+np.testing.assert_allclose(colours, reference.cluster_centers_, atol=2e-3)
 
 figure, panels = plt.subplots(1, 2, figsize=(9, 3.2))
 panels[0].imshow(photograph)
-panels[1].imshow(colours.asnumpy()[owner.asnumpy()].reshape(photograph.shape))
+panels[1].imshow(colours[owner].reshape(photograph.shape))
 for axes in panels:
     axes.set_axis_off()
 figure.tight_layout()

@@ -9,7 +9,6 @@ results, and one of its work-items writes them.
 
 import math
 
-import dpnp
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -48,7 +47,7 @@ def value(item: kapi.NdItem, sums, squares):
         squares[group.get_group_id(0)] = square
 
 
-sums, squares = dpnp.empty(GROUPS), dpnp.empty(GROUPS)
+sums, squares = np.empty(GROUPS), np.empty(GROUPS)
 kapi.call_kernel(value, kapi.NdRange(WIDTH * GROUPS, WIDTH), sums, squares)
 count = WIDTH * GROUPS * PATHS
 estimate = float(sums.sum()) / count
@@ -75,7 +74,7 @@ means = (SPOT * np.exp(np.cumsum(steps, axis=1))).mean(axis=1)
 worths = math.exp(-RATE) * np.maximum(means - STRIKE, 0.0)
 assert abs(estimate - worths.mean()) < 4 * math.hypot(error, worths.std() / math.sqrt(len(worths)))
 
-running = np.cumsum(sums.asnumpy()) / (np.arange(1, GROUPS + 1) * WIDTH * PATHS)
+running = np.cumsum(sums) / (np.arange(1, GROUPS + 1) * WIDTH * PATHS)
 figure, axes = plt.subplots(figsize=(6.4, 3.2))
 axes.plot(np.arange(1, GROUPS + 1) * WIDTH * PATHS, running, color="#33658a")
 axes.axhspan(estimate - error, estimate + error, color="#86bbd8", alpha=0.4)

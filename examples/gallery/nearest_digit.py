@@ -6,7 +6,6 @@ Which digit does an image show? The program takes the most similar image of a kn
 unknown digit with all known ones, and keeps the best.
 """
 
-import dpnp
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_digits
@@ -38,26 +37,22 @@ def classify(item: kapi.Item, known, classes, unknown, predicted):
 digits = load_digits()
 pixels, classes = digits.data.astype(np.float32), digits.target
 known, unknown = slice(0, 1200), slice(1200, None)
-arguments = (
-    dpnp.asarray(pixels[known]),
-    dpnp.asarray(classes[known]),
-    dpnp.asarray(np.ascontiguousarray(pixels[unknown].T)),
-)
-predicted = dpnp.empty(len(classes) - 1200, dtype=arguments[1].dtype)
-kapi.call_kernel(classify, kapi.Range(predicted.size), *arguments, predicted)
+transposed = np.ascontiguousarray(pixels[unknown].T)
+predicted = np.empty(len(classes) - 1200, classes.dtype)
+kapi.call_kernel(classify, kapi.Range(predicted.size), pixels[known], classes[known], transposed, predicted)
 
 # %%
 # scikit-learn finds the same, with the same mistakes.
 
 reference = KNeighborsClassifier(n_neighbors=1).fit(pixels[known], classes[known])
-np.testing.assert_array_equal(predicted.asnumpy(), reference.predict(pixels[unknown]))
-wrong = np.flatnonzero(predicted.asnumpy() != classes[unknown])
+np.testing.assert_array_equal(predicted, reference.predict(pixels[unknown]))
+wrong = np.flatnonzero(predicted != classes[unknown])
 print(f"{1 - len(wrong) / predicted.size:.1%} right; these are wrong:")
 
 figure, panels = plt.subplots(2, 8, figsize=(9, 2.6))
 for axes, k in zip(panels.flat, wrong, strict=False):
     axes.imshow(pixels[1200 + k].reshape(8, 8), cmap="gray_r")
-    axes.set_title(f"{classes[1200 + k]}, not {predicted.asnumpy()[k]}", fontsize=8)
+    axes.set_title(f"{classes[1200 + k]}, not {predicted[k]}", fontsize=8)
 for axes in panels.flat:
     axes.set_axis_off()
 figure.tight_layout()

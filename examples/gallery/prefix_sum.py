@@ -7,7 +7,6 @@ takes three launches. Each group sums its own flags, one group sums the groups' 
 two.
 """
 
-import dpnp
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -59,28 +58,27 @@ def pack(item: kapi.Item, values, flags, places, totals, packed):
 
 n = 100_000
 numbers = np.random.default_rng(2).integers(0, 1000, n)
-values = dpnp.asarray(numbers)
-flags = values % 2 == 1
+flags = numbers % 2 == 1
 groups = -(-n // WIDTH)
-places, totals = dpnp.empty(n, dtype=dpnp.int32), dpnp.empty(groups, dtype=dpnp.int32)
-kapi.call_kernel_async(scan_groups, kapi.NdRange(groups * WIDTH, WIDTH), (), flags, places, totals)
-kapi.call_kernel_async(scan_totals, kapi.NdRange(WIDTH, WIDTH), (), totals)
-packed = dpnp.zeros(int(flags.sum()), dtype=values.dtype)
-kapi.call_kernel(pack, kapi.Range(n), values, flags, places, totals, packed)
+places, totals = np.empty(n, np.int32), np.empty(groups, np.int32)
+kapi.call_kernel(scan_groups, kapi.NdRange(groups * WIDTH, WIDTH), flags, places, totals)
+kapi.call_kernel(scan_totals, kapi.NdRange(WIDTH, WIDTH), totals)
+packed = np.zeros(int(flags.sum()), dtype=numbers.dtype)
+kapi.call_kernel(pack, kapi.Range(n), numbers, flags, places, totals, packed)
 
 # %%
 # NumPy sums the flags before each element, and picks the same numbers.
 
 kept = numbers % 2 == 1
 before = np.cumsum(kept) - kept
-np.testing.assert_array_equal(places.asnumpy() + totals.asnumpy()[np.arange(n) // WIDTH], before)
-np.testing.assert_array_equal(packed.asnumpy(), numbers[kept])
+np.testing.assert_array_equal(places + totals[np.arange(n) // WIDTH], before)
+np.testing.assert_array_equal(packed, numbers[kept])
 print(packed.size, "of", n, "numbers are odd:", packed[:8], "...")
 
 # %%
 # The picture shows the first 20. The sum of the flags before an element is its place, if it is kept.
 
-shown, there = 20, packed.asnumpy()
+shown, there = 20, packed
 figure, axes = plt.subplots(figsize=(8, 3))
 boxes = {"boxstyle": "round,pad=0.3", "lw": 0}
 for i in range(shown):

@@ -6,7 +6,6 @@ PageRank multiplies a vector by the same sparse matrix over and over. The matrix
 work-item sums one row. So the lengths of the rows decide how evenly the work is spread.
 """
 
-import dpnp
 import matplotlib.pyplot as plt
 import numpy as np
 import scipy.sparse
@@ -32,10 +31,10 @@ targets = (n * random.power(0.3, (n, links))).astype(np.int64) % n
 sources = np.repeat(np.arange(n), links)
 web = scipy.sparse.coo_array((np.full(n * links, 1.0 / links), (targets.ravel(), sources)), shape=(n, n)).tocsr()
 
-matrix = [dpnp.asarray(each) for each in (web.data, web.indices, web.indptr)]
-ranks, following = dpnp.full(n, 1.0 / n), dpnp.empty(n)
+matrix = web.data, web.indices, web.indptr
+ranks, following = np.full(n, 1.0 / n), np.empty(n)
 for _ in range(60):
-    kapi.call_kernel_async(damped_product, kapi.Range(n), (), *matrix, ranks, 0.85, following)
+    kapi.call_kernel(damped_product, kapi.Range(n), *matrix, ranks, 0.85, following)
     ranks, following = following, ranks
 
 # %%
@@ -44,9 +43,9 @@ for _ in range(60):
 expected = np.full(n, 1.0 / n)
 for _ in range(60):
     expected = 0.85 * (web @ expected) + 0.15 / n
-np.testing.assert_allclose(ranks.asnumpy(), expected, rtol=1e-10)
+np.testing.assert_allclose(ranks, expected, rtol=1e-10)
 
-found = ranks.asnumpy()
+found = ranks
 figure, axes = plt.subplots(figsize=(6, 3.6))
 axes.loglog(np.bincount(targets.ravel(), minlength=n) + 1, found, ".", markersize=3, color="#33658a")
 axes.set(xlabel="links to the page, and one", ylabel="its rank")

@@ -143,7 +143,7 @@ def test_message_without_any_driver_says_where_was_looked_and_what_to_install(ru
     assert "a device with unified shared memory must be present, got none" in done.stderr
     assert "looked in /etc/OpenCL/vendors/*.icd" in done.stderr
     assert "looked in /nowhere/lib/libintelocl.so" in done.stderr
-    assert 'pip install "kapi-runtime[cpu]"' in done.stderr
+    assert 'pip install "kapi-runtime[opencl-cpu]"' in done.stderr
 
 
 def test_system_driver_is_not_listed_a_second_time(vendors):

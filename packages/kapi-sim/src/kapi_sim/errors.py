@@ -272,7 +272,7 @@ class KernelAssertionError(KapiError, AssertionError):
 class DeviceNotFoundError(KapiError, RuntimeError):
     """No usable device was found; the message names the places of the search.
 
-    Cure: install a driver, for instance ``pip install "kapi-runtime[cpu]"``.
+    Cure: install a driver, for instance ``pip install "kapi-runtime[opencl-cpu]"``.
     """
 
 

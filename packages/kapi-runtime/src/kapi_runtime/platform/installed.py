@@ -185,9 +185,8 @@ def _library_of(value: Any) -> str:
 def nothing_installed() -> DeviceNotFoundError:
     """Make the error for an environment in which kernels can run nowhere."""
     return DeviceNotFoundError(
-        "a platform must be installed for kernels to run on, got none: "
-        '`pip install "kapi-runtime[cpu]"` brings SYCL with Intel\'s runtime for CPUs, "kapi-runtime[sycl]" SYCL for '
-        'devices whose driver is there, and "kapi-runtime[cuda]" NVIDIA\'s GPUs',
+        "a platform must be installed for kernels to run on, got none: `pip install kapi-cpu` brings the CPU, "
+        '`pip install "kapi-runtime[sycl]"` SYCL devices, and `pip install "kapi-runtime[cuda]"` NVIDIA\'s GPUs',
         code="platform-absent",
     )
 

@@ -23,7 +23,7 @@ ENTRY = PlatformEntry(
     ("dpctl", "kapi_spirv"),
     _is_array,
     rank=10,
-    extras={"cpu": "cpu", "gpu": "sycl", "intel": "cpu", "level_zero": "sycl", "opencl": "cpu", "sycl": "sycl"},
+    extras={"gpu": "sycl", "intel": "opencl-cpu", "level_zero": "sycl", "opencl": "opencl-cpu", "sycl": "sycl"},
     libraries=frozenset(("dpctl", "dpnp")),
     queue_protocol="_get_capsule",
     at_import="kapi_runtime.sycl.devices.drivers",

@@ -16,7 +16,7 @@ from kapi_sim.errors import DeviceNotFoundError
 
 __all__ = ["current_device", "default_device", "device_of", "missing_device_message"]
 
-_INSTALL = 'pip install "kapi-runtime[cpu]"'
+_INSTALL = 'pip install "kapi-runtime[opencl-cpu]"'
 
 
 def default_device() -> DpctlDevice | None:

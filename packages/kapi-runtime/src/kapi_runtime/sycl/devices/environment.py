@@ -58,7 +58,7 @@ def install() -> list[str]:
     if found.library is None:
         raise DriverError(
             "an OpenCL CPU driver must be installed in this environment, got none in "
-            f'{", ".join(found.searched) or "any place"}: `pip install "kapi-runtime[cpu]"` brings one',
+            f'{", ".join(found.searched) or "any place"}: `pip install "kapi-runtime[opencl-cpu]"` brings one',
             code="driver-absent",
         )
     done = [_write(pth_file(), _start_line(found.library))]
