@@ -118,7 +118,7 @@ BUILT = "KAPI_BUILT_WHEELS"  # tells a session run by another which constraints 
 
 @nox.session
 def demo(session: nox.Session) -> None:
-    """The main job: digits compared and classified, simulated and on the device; a table, a picture."""
+    """The main job: digits compared and classified, simulated and compiled; a table, a picture."""
     install(session, "--group", "demo")
     session.run("python", "examples/digits.py", *session.posargs)
 

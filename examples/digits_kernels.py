@@ -1,7 +1,7 @@
 """The kernels of the digits demo, as they run in the simulator.
 
-Write ``kapi_runtime`` for ``kapi_sim`` in the one import below, and the same kernels are compiled for the
-device that holds their arrays.  `digits.py` does exactly that, and runs both.
+Write ``kapi_runtime`` for ``kapi_sim`` in the one import below, and the same kernels are compiled, for the
+processor if the arrays are NumPy's.  `digits.py` does exactly that, and runs both.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The digits demo's distances computed by others: NumPy, Numba and dpnp, and how all are timed."""
+"""The digits demo's distances computed by others: NumPy and Numba, and how all are timed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import dpnp
 import numba
 import numpy as np
 from tqdm import tqdm
@@ -33,7 +32,7 @@ class Timing:
     result: np.ndarray[Any, Any]
 
 
-def by_matrix_product(namespace: Any, x: Any) -> Any:
+def by_matrix_product(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """|a|^2 + |b|^2 - 2ab: all the work in one matrix product, and in place after it.
 
     It cancels where points are close, which is why SciPy does not do it.  Pixels are small whole numbers, so
@@ -44,8 +43,8 @@ def by_matrix_product(namespace: Any, x: Any) -> Any:
     distance *= -2
     distance += squares[:, None]
     distance += squares
-    distance = namespace.clip(distance, 0, None, out=distance)
-    return namespace.sqrt(distance, out=distance)
+    distance = np.clip(distance, 0, None, out=distance)
+    return np.sqrt(distance, out=distance)
 
 
 def same_loops(x, distance):
@@ -66,7 +65,6 @@ def rivals(digits: np.ndarray[Any, Any]) -> dict[str, Callable[[], np.ndarray[An
     digits : numpy.ndarray, shape (n, 64), float32
         One digit a row; a layout that suits sums along rows.
     """
-    on_device = dpnp.asarray(digits)
     out = np.empty((len(digits), len(digits)), np.float32)
     plain = numba.njit(parallel=True)(same_loops)
     reordering = numba.njit(parallel=True, fastmath=True)(same_loops)
@@ -78,16 +76,10 @@ def rivals(digits: np.ndarray[Any, Any]) -> dict[str, Callable[[], np.ndarray[An
 
         return call
 
-    def by_dpnp() -> Any:
-        distance = by_matrix_product(dpnp, on_device)
-        distance.sycl_queue.wait()
-        return distance
-
     return {
         "Numba parallel=True, the same loops": compiled(plain),
         "Numba parallel=True and fastmath": compiled(reordering),
-        "NumPy, one matrix product (BLAS)": lambda: by_matrix_product(np, digits),
-        "dpnp, one matrix product": by_dpnp,
+        "NumPy, one matrix product (BLAS)": lambda: by_matrix_product(digits),
     }
 
 
@@ -97,7 +89,7 @@ def interleaved(candidates: Mapping[str, Callable[[], Any]], rounds: int) -> dic
     Parameters
     ----------
     candidates : mapping of str to function
-        What to time; a result on a device is copied to the host outside the time taken.
+        What to time.
     rounds : int
         How many of the calls count.
     """
@@ -112,7 +104,7 @@ def interleaved(candidates: Mapping[str, Callable[[], Any]], rounds: int) -> dic
                 elapsed = time.perf_counter() - start
                 if turn == -2:
                     first[name] = elapsed
-                    results[name] = result.asnumpy() if hasattr(result, "asnumpy") else result.copy()
+                    results[name] = result.copy()
                 elif turn >= 0:
                     times[name].append(elapsed)
                 bar.update()

@@ -8,9 +8,6 @@ from pathlib import Path
 
 import pytest
 
-# dpnp 0.20 does it in `int(array)`; NumPy 2.5, which Python 3.12 and later get, tells of it.
-OF_DPNP = ["-W", "ignore:Setting the shape on a NumPy array:DeprecationWarning"]
-
 DEMO = Path(__file__).parents[2] / "examples" / "digits.py"
 
 
@@ -18,7 +15,7 @@ DEMO = Path(__file__).parents[2] / "examples" / "digits.py"
 def outcome(tmp_path_factory):
     """The quick demo's folder and what it printed: to a pipe, with warnings as errors."""
     folder = tmp_path_factory.mktemp("demo")
-    command = [sys.executable, "-W", "error", *OF_DPNP, str(DEMO), "--quick", "--output", "picture.png"]
+    command = [sys.executable, "-W", "error", str(DEMO), "--quick", "--output", "picture.png"]
     result = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300, check=False)
     assert result.returncode == 0, result.stderr
     return folder, result
@@ -44,11 +41,8 @@ def test_demo_exchanges_one_line(outcome):
     assert "- import kapi_sim as kapi\n   + import kapi_runtime as kapi\n" in outcome[1].stdout
 
 
-def test_demo_names_the_device_and_how_it_was_found(outcome):
-    text = outcome[1].stdout
-    assert re.search(r"^   device +\S.*compute units", text, re.MULTILINE)
-    assert re.search(r"^   driver +\S.*version \d", text, re.MULTILINE)
-    assert re.search(r"^   found +\S", text, re.MULTILINE)
+def test_demo_names_the_device(outcome):
+    assert re.search(r"^   device +\S.*, \d+ threads", outcome[1].stdout, re.MULTILINE)
 
 
 def test_demo_classifies_as_the_references_do(outcome):
@@ -61,8 +55,8 @@ def test_demo_classifies_as_the_references_do(outcome):
 
 def test_demo_table_has_a_row_for_each_rival(outcome):
     numbers = r" +(\d+\.\d) +(\d+\.\d\d) +(\d+)$"
-    rows = re.findall(rf"^   (kapi|NumPy|Numba|dpnp)\b.*?{numbers}", outcome[1].stdout, re.MULTILINE)
-    assert [row[0] for row in rows] == ["kapi", "Numba", "Numba", "NumPy", "dpnp"]
+    rows = re.findall(rf"^   (kapi|NumPy|Numba)\b.*?{numbers}", outcome[1].stdout, re.MULTILINE)
+    assert [row[0] for row in rows] == ["kapi", "Numba", "Numba", "NumPy"]
     assert rows[0][2] == "1.00"
 
 
