@@ -35,7 +35,7 @@ class Timing:
 def by_matrix_product(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """|a|^2 + |b|^2 - 2ab: all the work in one matrix product, and in place after it.
 
-    It cancels where points are close, which is why SciPy does not do it.  Pixels are small whole numbers, so
+    It cancels where points are close, so libraries do not do it.  Pixels are small whole numbers, so
     here it is exact.
     """
     squares = (x * x).sum(axis=1)

@@ -59,8 +59,10 @@ PROGRAMS: dict[str, str] = {
     "kapi-ptx": _COMPILED.format("kapi_ptx", "math.sqrt"),
     "kapi-ptx[libdevice]": _COMPILED.format("kapi_ptx", "math.exp"),
     "kapi-runtime": _REVERSE.format("kapi_runtime", "np.arange(8.0)", "a"),
+    "kapi-runtime[dpnp]": "import dpnp\n" + _REVERSE.format("kapi_runtime", "np.arange(8.0)", "a"),  # no driver
     "kapi-runtime[opencl-cpu]": _REVERSE.format("kapi_runtime", "kapi.memory.asarray(np.arange(8.0))", "a.asnumpy()"),
-    "kapi-runtime[opencl-cpu,dpnp]": "import dpnp\n" + _REVERSE.format("kapi_runtime", "dpnp.arange(8.0)", "a.asnumpy()"),
+    "kapi-runtime[opencl-cpu,dpnp]": "import dpnp\n"
+    + _REVERSE.format("kapi_runtime", "dpnp.arange(8.0)", "a.asnumpy()"),
     "kapi-runtime[cuda]": (
         "import kapi_runtime as kapi\n"
         "try:\n"

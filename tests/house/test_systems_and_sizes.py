@@ -10,7 +10,7 @@ from tools import code_blocks, install_lines
 
 ROOT = Path(__file__).parents[2]
 BEGIN, END = "<!-- the tables of systems and sizes -->", "<!-- until here: systems and sizes -->"
-OTHERS = {"kapi-runtime[dpnp]", "kapi-sim[pytest]"}  # added to an environment that has the package
+OTHERS = {"kapi-sim[pytest]"}  # added to an environment that has the package
 
 
 @pytest.fixture(scope="module")

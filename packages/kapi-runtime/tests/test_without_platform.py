@@ -29,7 +29,7 @@ def message(function, *arguments):
 def double(item: kapi.Item, a):
     a[item.get_id(0)] *= 2
 """
-ANY = 'pip install "kapi-runtime[opencl-cpu]"'
+ANY = "pip install kapi-cpu"
 
 
 @pytest.fixture

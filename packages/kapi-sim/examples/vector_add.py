@@ -1,7 +1,6 @@
 """Add two vectors: a kernel, its launch, and what the simulator looked at.
 
-Replace the import by ``import kapi_runtime as kapi``, the NumPy arrays by dpnp's, and the same kernel
-runs on a device.
+Replace the import by ``import kapi_runtime as kapi``, and the same kernel runs compiled, on the same arrays.
 """
 
 from __future__ import annotations

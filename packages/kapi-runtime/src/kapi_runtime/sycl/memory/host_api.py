@@ -96,7 +96,7 @@ def _dpnp() -> ModuleType:
     except ImportError as error:
         raise DriverError(
             f"dpnp is installed and cannot be imported, though kapi_runtime.memory returns its arrays: {error}; "
-            '`pip install "kapi-runtime[opencl-cpu,dpnp]"` mends it, and `pip uninstall dpnp` leaves the arrays to kapi',
+            '`pip install "kapi-runtime[dpnp]"` mends it, and `pip uninstall dpnp` leaves the arrays to kapi',
             code="dpnp-broken",
         ) from error
     return dpnp  # type: ignore[no-any-return]  # dpnp is Any for mypy
