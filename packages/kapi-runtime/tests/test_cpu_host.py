@@ -267,3 +267,15 @@ def test_kernel_travels_to_another_process():
         [sys.executable, "-c", program], input=cloudpickle.dumps(double), capture_output=True, timeout=120, check=False
     )
     assert done.stdout.decode().strip() == "[2.0, 2.0, 2.0]", done.stderr.decode()
+
+
+def test_explain_says_how_a_kernel_became_vector_code():
+    @kapi.kernel(lineinfo=True)
+    def lookup(item: kapi.Item, table, indices, found):
+        found[item.get_id(0)] = table[indices[item.get_id(0)]]
+
+    assert lookup.explain() == {}
+    lookup[5](np.arange(5.0), np.arange(5), np.zeros(5))
+    (explanation,) = lookup.explain().values()
+    line = lookup.py_func.__code__.co_firstlineno + 2
+    assert [each.line for each in explanation.decisions if each.kind == "gather"] == [line]

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
+from kapi_cpu.emission.decision import Explanation
 from kapi_cpu.emission.launch_record import ALIGNMENT, aligned
 from kapi_cpu.emission.object_code import ObjectCode
 from kapi_cpu.target import CpuTarget
@@ -34,6 +35,11 @@ class CpuModule(KernelModule):
     def lanes(self) -> int:
         """Work-items that are computed at once: the size of sub-groups."""
         return ObjectCode.of(self.code).lanes
+
+    @property
+    def explanation(self) -> Explanation:
+        """The decisions of the vectoriser; with ``lineinfo=True`` they have the lines of the source."""
+        return Explanation.from_json(ObjectCode.of(self.code).decisions)
 
     @property
     def context_bytes(self) -> int:

@@ -50,7 +50,7 @@ class CpuTarget(Target):
     has_fp16: bool = True
     has_atomic64: bool = True
     sub_group_sizes: tuple[int, ...] = LANE_COUNTS
-    keeps_lines: ClassVar[bool] = False
+    keeps_lines: ClassVar[bool] = True
 
     @property
     def vector_bits(self) -> int:

@@ -19,6 +19,7 @@ unrolls = False
 
 _SPACE = re.compile(r" addrspace\(\d+\)")
 _INFORMATION = re.compile(r"^@[\w.]+\.info = constant \[2 x i64\] \[i64 (\d+), i64 (\d+)\]", re.MULTILINE)
+_DECISIONS = re.compile(r'^!\d+ = !\{!"kapi\.decisions", !"(\w+)"\}', re.MULTILINE)
 
 
 def start() -> None:
@@ -93,4 +94,6 @@ def emit(machine: Any, text: str) -> bytes:
     options.loop_vectorization = options.slp_vectorization = options.loop_interleaving = lanes == 1
     builder = llvm.create_pass_builder(machine, options)
     builder.getModulePassManager().run(module, builder)
-    return bytes(ObjectCode(lanes, context_bytes, machine.emit_object(module)))
+    decisions = _DECISIONS.search(text)
+    assert decisions
+    return bytes(ObjectCode(lanes, context_bytes, machine.emit_object(module), bytes.fromhex(decisions[1])))

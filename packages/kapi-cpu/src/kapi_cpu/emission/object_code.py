@@ -7,7 +7,7 @@ import struct
 
 __all__ = ["ObjectCode"]
 
-_HEADER = struct.Struct("<8sQQ")
+_HEADER = struct.Struct("<8sQQQ")
 _MAGIC = b"kapi-cpu"
 _FORMATS = (b"\x7fELF", b"\xcf\xfa\xed\xfe", b"\x64\x86", b"\x64\xaa")  # ELF, Mach-O, and COFF of two machines
 _ENTRY = re.compile(rb"\0(kapi_\w+)(?=\0)")
@@ -25,15 +25,18 @@ class ObjectCode:
         Bytes that each vector of work-items keeps at barriers; 0 for a kernel without barriers.
     image : bytes
         The object file.
+    decisions : bytes
+        Those of the vectoriser, as `kapi_cpu.emission.decision` writes them.
     """
 
-    __slots__ = ("context_bytes", "image", "lanes")
+    __slots__ = ("context_bytes", "decisions", "image", "lanes")
 
-    def __init__(self, lanes: int, context_bytes: int, image: bytes) -> None:
-        self.lanes, self.context_bytes, self.image = lanes, context_bytes, image
+    def __init__(self, lanes: int, context_bytes: int, image: bytes, decisions: bytes = b"[]") -> None:
+        self.lanes, self.context_bytes, self.image, self.decisions = lanes, context_bytes, image, decisions
 
     def __bytes__(self) -> bytes:
-        return _HEADER.pack(_MAGIC, self.lanes, self.context_bytes) + self.image
+        header = _HEADER.pack(_MAGIC, self.lanes, self.context_bytes, len(self.decisions))
+        return header + self.decisions + self.image
 
     @classmethod
     def of(cls, code: bytes) -> ObjectCode:
@@ -46,15 +49,15 @@ class ObjectCode:
         """
         if len(code) < _HEADER.size:
             raise ValueError("code must be that of a CPU module, got too few bytes")
-        magic, lanes, context_bytes = _HEADER.unpack_from(code)
-        image = code[_HEADER.size :]
+        magic, lanes, context_bytes, length = _HEADER.unpack_from(code)
+        decisions, image = code[_HEADER.size : _HEADER.size + length], code[_HEADER.size + length :]
         if magic != _MAGIC or not image.startswith(_FORMATS):
             raise ValueError("code must be that of a CPU module, got other bytes")
         if not 1 <= lanes <= _MOST_LANES or context_bytes > _MOST_CONTEXT or context_bytes % 64:
             raise ValueError(
                 f"code must be that of a CPU module, got {lanes} lanes and a context of {context_bytes} bytes"
             )
-        return cls(lanes, context_bytes, image)
+        return cls(lanes, context_bytes, image, decisions)
 
     @property
     def entry_points(self) -> tuple[str, ...]:

@@ -162,6 +162,18 @@ class Kernel(DeviceLaunchable):
             if module.target.name == "SPIR-V"
         }
 
+    def explain(self) -> dict[str, Any]:
+        """Return the decisions about vectors of each module that was compiled for the CPU, by its signature.
+
+        Each is a `kapi_cpu.Explanation`: printed, it has a line for each decision. With ``lineinfo=True`` they name the
+        lines of the source.
+        """
+        return {
+            signature: module.explanation  # type: ignore[attr-defined]  # that of the CPU has it
+            for signature, module in self._inspected()
+            if module.target.name == "a CPU"
+        }
+
     def built(self, platform: Platform, queue: Any) -> dict[str, BuiltKernel]:
         """Return each module's kernel for a queue's device, by the module's signature."""
         target = self.target or platform.target_of(platform.device_of(queue))

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from functools import partial
 
+from kapi_cpu.emission.decision import Explanation
 from kapi_cpu.emission.groups.actions import action_text
 from kapi_cpu.emission.groups.fission import Fission, barriers_of
 from kapi_cpu.emission.groups.group_loop import Context, Part, group_loop_text
@@ -13,6 +14,7 @@ from kapi_cpu.emission.launch_record import word
 from kapi_cpu.emission.legalize.group_operations import BARRIER
 from kapi_cpu.emission.legalize.queries import QUERY
 from kapi_cpu.emission.vectorize.cost_model import costs_of
+from kapi_cpu.emission.vectorize.decisions import decisions_of
 from kapi_cpu.emission.vectorize.lanes import LaneEmitter, NotVectorizableError
 from kapi_cpu.emission.vectorize.shapes import VARYING, Shape, Shapes
 from kapi_cpu.emission.vectorize.sizes import size_of
@@ -55,18 +57,28 @@ def assemble_groups(module: Module, entry_point: str, vector_bits: int, lanes: i
     is_free = not demanded and not lanes
     lanes = demanded or lanes or _lanes_for(source, vector_bits, checks)
     shapes = Shapes(source, flow, _seeds(source, lanes))
+    why = "the kernel demands it" if demanded else "the target demands it"
+    if is_free:
+        why = f"the types that it computes in fill registers of {vector_bits} bits" if lanes > 1 else "it is checked"
     if is_free and lanes > 1 and not order and not _uses_sub_groups(source):
-        if costs_of(shapes, lanes, vector_bits).prefers_scalar:
+        costs = costs_of(shapes, lanes, vector_bits)
+        why += f"; a work-item costs {costs.vector:.0f} in a vector, and {costs.scalar:.0f} as scalar code"
+        if costs.prefers_scalar:
+            why = f"a work-item costs {costs.scalar:.0f}, and {costs.vector:.0f} in a vector"
             lanes, shapes = 1, Shapes(source, flow, _seeds(source, 1))
     try:
         parts, context = _parts(source, lanes, shapes, order, checks)
-    except NotVectorizableError:
+    except NotVectorizableError as error:
         if demanded > 1:
             raise
+        why = f"no vectors have {error}"
         for name in [each for each in module.functions if each.startswith(f"{entry_point}.")]:
             del module.functions[name]
-        lanes = 1
-        parts, context = _parts(source, 1, Shapes(source, flow, _seeds(source, 1)), order, checks)
+        lanes, shapes = 1, Shapes(source, flow, _seeds(source, 1))
+        parts, context = _parts(source, 1, shapes, order, checks)
+    decisions = decisions_of(shapes, lanes, why, _kept_text(context))
+    text = Explanation.of(decisions).to_json().encode().hex()
+    module.add_metadata(f'!{{!"kapi.decisions", !"{text}"}}')
     texts: list[str] = []
     declarations: dict[str, None] = dict.fromkeys([_UMAX] if context.keeps_state else [])
     whole = []
@@ -87,6 +99,13 @@ def assemble_groups(module: Module, entry_point: str, vector_bits: int, lanes: i
         function.module = module
         module.functions.setdefault(name, function)
     module.globals[f"@{entry_point}.info"] = f"constant [2 x i64] [i64 {lanes}, i64 {context.nbytes}], align 8"
+
+
+def _kept_text(context: Context) -> str:
+    kept = f"{context.nbytes} bytes are kept for each vector"
+    if context.keeps_state:
+        return f"{kept}, which note the barrier that they wait at: not all need come to the same"
+    return f"{kept}, and {len(context.shared)} values for the group"
 
 
 def _loop_node(module: Module) -> str:

@@ -18,7 +18,7 @@ from kapi_cpu.emission.vectorize.shapes import VARYING, Shapes
 from kapi_cpu.emission.vectorize.sizes import size_of
 from kapi_lowering.emission.llvm_ir import Block, Instruction, IRType
 
-__all__ = ["Costs", "costs_of"]
+__all__ = ["Costs", "costs_of", "needs_lane_loop"]
 
 _ITERATIONS = 8
 _DEEPEST = 3
@@ -126,9 +126,16 @@ def _cost_of_lane(each: Instruction, cost: float, shapes: Shapes, lanes: int, ve
         return _GATHERED if each.opcode == "load" else _SCATTERED
     if not each.form.is_void and shapes[each] is not VARYING:
         return cost / lanes
-    if each.opcode in _BY_LANE or (each.opcode == "call" and not each.callee.startswith("llvm.")):
+    if needs_lane_loop(each):
         return cost + _LOOPED
     return cost * _registers(each.type, lanes, vector_bits) / lanes
+
+
+def needs_lane_loop(each: Instruction) -> bool:
+    """Whether no vector instruction does the same for varying operands."""
+    if each.opcode == "call":
+        return not each.callee.startswith(("llvm.", "kapi."))
+    return each.opcode in _BY_LANE
 
 
 def _registers(type_: IRType, lanes: int, vector_bits: int) -> float:
