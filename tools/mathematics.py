@@ -55,6 +55,16 @@ def _root(function: Callable[[Any], Any], sign: int = 1) -> Callable[[Any], Any]
     return of
 
 
+def _scaled_tail(x: Any) -> Any:
+    """(1 + 2x) exp(x**2) erfc(x)."""
+    return (1 + 2 * x) * mp.exp(x * x) * mp.erfc(x)
+
+
+def _stirling(x: Any) -> Any:
+    """The rest of the logarithm of the gamma function behind Stirling's formula, times x."""
+    return x * (mp.loggamma(x) - (x - 0.5) * mp.log(x) + x - mp.log(2 * mp.pi) / 2)
+
+
 FITS = {
     "exp": Fit(_series(lambda r: (mp.expm1(r) - r) / r**2, "0.5"), -0.3475, 0.3475, {"double": 11, "float": 5}),
     "exp2": Fit(
@@ -63,7 +73,7 @@ FITS = {
     ),
     "log": Fit(
         _series(lambda z: (2 * mp.atanh(mp.sqrt(z)) / mp.sqrt(z) - 2) / z, mp.mpf(2) / 3),
-        0, 0.0295, {"double": 7, "float": 3, "short": 4},
+        0, 0.0295, {"double": 7, "float": 3, "short": 5},
     ),
     "sin": Fit(_series(_root(mp.sin), -mp.mpf(1) / 6), 0, 0.6175, {"double": 6, "float": 3}),
     "cos": Fit(
@@ -73,6 +83,22 @@ FITS = {
     "atan": Fit(_series(_root(mp.atan), -mp.mpf(1) / 3), 0, 0.1717, {"double": 12, "float": 5}),
     "asin": Fit(_series(_root(mp.asin), mp.mpf(1) / 6), 0, 0.25, {"double": 13, "float": 6}),
     "sinh": Fit(_series(_root(mp.sinh), mp.mpf(1) / 6), 0, 1, {"double": 8, "float": 4}),
+    "atanh": Fit(
+        _series(lambda z: (mp.atanh(mp.sqrt(z)) / mp.sqrt(z) - 1 - z / 3) / z**2, mp.mpf(1) / 5),
+        0, 0.0295, {"double": 9},
+    ),
+    "cbrt": Fit(lambda t: mp.cbrt(1 + t), -0.2929, 0.4143, {"double": 8, "float": 5}),
+    "erf": Fit(
+        _series(lambda z: mp.erf(mp.sqrt(z)) / mp.sqrt(z) - 1, 2 / mp.sqrt(mp.pi) - 1), 0, 1, {"double": 13, "float": 6}
+    ),
+    "erfc": Fit(lambda q: _scaled_tail(4 * (1 + q) / (1 - q)), -1, 0.751, {"double": 23, "float": 11}),
+    "stirling": Fit(_series(lambda z: _stirling(1 / mp.sqrt(z)), mp.mpf(1) / 12), 0, 1 / 64, {"double": 8}),
+    "lgamma 1": Fit(_series(lambda t: mp.loggamma(1 + t) / t, -mp.euler), -0.251, 0.251, {"double": 19}),
+    "lgamma 2": Fit(_series(lambda t: mp.loggamma(2 + t) / t, 1 - mp.euler), -0.251, 0.251, {"double": 15}),
+    "sine of pi": Fit(
+        _series(lambda z: (mp.sinpi(mp.sqrt(z)) / (mp.pi * mp.sqrt(z)) - 1) / z, -(mp.pi**2) / 6),
+        0, 0.25, {"double": 9},
+    ),
 }  # fmt: skip
 
 
@@ -115,6 +141,12 @@ def constants() -> dict[tuple[str, str], float]:
     found |= split("log10(2)", mp.ln2 / mp.ln(10), {"double": 42, "float": 16})
     found |= split("1/log(2)", 1 / mp.ln2, {"double": 32, "float": 12})
     found |= split("1/log(10)", 1 / mp.ln(10), {"double": 32, "float": 12})
+    sums = {"1/3": mp.mpf(1) / 3, "2/log(2)": 2 / mp.ln2, "log2(2pi)/2": mp.log(2 * mp.pi, 2) / 2}
+    for name, value in sums.items():
+        found[name, "double"] = rounded(value, "double")
+        found[f"{name} low", "double"] = rounded(value - found[name, "double"], "double")
+    for name, value in {"log(2)": mp.ln2, "1/log(2)": 1 / mp.ln2}.items():
+        found[f"{name} rest", "double"] = rounded(value - found[name, "double"], "double")
     rest = mp.pi / 2
     for number in (1, 2, 3):
         part = cut(rest, 33)

@@ -1,10 +1,12 @@
 """Functions of mathematics on the processor: within the bounds of the table, and the same on every processor."""
 
+import math
 import os
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from cpu_backend import Cpu
 from cpu_backend.mathematics import (
     BINARY,
     BOUNDS,
@@ -18,11 +20,12 @@ from cpu_backend.mathematics import (
     vectorized,
 )
 
+import kapi_sim
 from kapi_cpu import host_target
 
 SEED = int(os.environ.get("KAPI_TEST_SEED", "0"))
 SSE = {"cpu": "x86-64-v2", "features": "+sse4.2,+ssse3,+popcnt,+cx16"}
-BLOCK = 1 << 22
+BLOCK = 1 << 17
 
 
 def worst(name, given, got):
@@ -66,6 +69,51 @@ def test_results_are_the_same_for_processors_without_a_fused_multiplication(name
     for other in found[1:]:
         np.testing.assert_array_equal(other, found[0])
         np.testing.assert_array_equal(np.signbit(other) & ~np.isnan(other), np.signbit(found[0]) & ~np.isnan(found[0]))
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
+@pytest.mark.parametrize("name", ["fmod", "remainder", "nextafter"])
+def test_exact_function_of_two_is_exact(name, dtype):
+    x, y = pairs(dtype)
+    close = points(dtype, SEED)
+    x = np.concatenate([x, close])
+    y = np.concatenate([y, np.random.default_rng(SEED).permutation(close) * close.dtype.type(0.5)])
+    with np.errstate(all="ignore"):
+        expected = ieee_remainder(x, y).astype(dtype) if name == "remainder" else getattr(np, name)(x, y)
+    found = vectorized(name, dtype)(x, y)
+    np.testing.assert_array_equal(found, expected)
+    at = ~np.isnan(expected) & (x != y)  # NumPy's float16 next to 0 in the direction of -0 has either sign
+    np.testing.assert_array_equal(np.signbit(found)[at], np.signbit(expected)[at])
+
+
+@np.vectorize
+def ieee_remainder(x, y):
+    """C's, as IEEE has it."""
+    return math.remainder(x, y) if math.isfinite(x) and not math.isnan(y) and y else math.nan
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_numbers_are_scaled_and_taken_apart_exactly(dtype):
+    def scale(item, x, n, result):
+        result[item.get_id(0)] = math.ldexp(x[item.get_id(0)], n[item.get_id(0)])
+
+    def fractions(item, x, result, exponents):
+        result[item.get_id(0)], exponents[item.get_id(0)] = math.frexp(x[item.get_id(0)])
+
+    x = np.concatenate([edges(dtype), points(dtype, SEED)])
+    n = np.random.default_rng(SEED).integers(-2200, 2200, x.size)
+    n[::2] //= 20
+    cpu, result = Cpu(), np.empty_like(x)
+    with np.errstate(all="ignore"):
+        expected = np.ldexp(x, n)
+    cpu.call(kapi_sim.kernel(scale), kapi_sim.Range(x.size), x, n, result)
+    np.testing.assert_array_equal(result, expected)
+    np.testing.assert_array_equal(np.signbit(result), np.signbit(expected))
+    x, exponents = x[np.isfinite(x)], np.empty(np.isfinite(x).sum(), np.int64)
+    result = np.empty_like(x)
+    cpu.call(kapi_sim.kernel(fractions), kapi_sim.Range(x.size), x, result, exponents)
+    np.testing.assert_array_equal(result, np.frexp(x)[0])
+    np.testing.assert_array_equal(exponents, np.frexp(x)[1])
 
 
 @pytest.mark.nightly

@@ -21,12 +21,6 @@ __all__ = ["GroupRange", "LoadedKernel", "load"]
 _Axes = tuple[int, int, int]
 
 
-def _next_half(start: int, end: int) -> int:
-    x, y = np.array([start, end], np.uint16).view(np.float16)
-    with np.errstate(all="ignore"):
-        return int(np.array([np.nextafter(x, y)]).view(np.uint16)[0])
-
-
 def _narrowed(x: float) -> float:
     """The float16 of a float, in the low half of a float32: that is where compiled code looks for it."""
     with np.errstate(all="ignore"):
@@ -40,7 +34,6 @@ def _widened(x: float) -> float:
 
 
 _CALLED: dict[str, Any] = {
-    "kapi_nextafter16": ctypes.CFUNCTYPE(ctypes.c_uint16, ctypes.c_uint16, ctypes.c_uint16)(_next_half),
     # Processors without float16 call these, and no library of Python's process has them.
     "__truncdfhf2": ctypes.CFUNCTYPE(ctypes.c_float, ctypes.c_double)(_narrowed),
     "__truncsfhf2": ctypes.CFUNCTYPE(ctypes.c_float, ctypes.c_float)(_narrowed),

@@ -1,4 +1,4 @@
-"""Functions of mathematics that LLVM has no intrinsic of: C's."""
+"""Functions of mathematics that LLVM has no intrinsic of, by C's names; emission links its own."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PURE = ("nounwind", "readnone")
 
 
 def library_call(builder: ir.IRBuilder, name: str, result: ir.Type, args: Sequence[ir.Value]) -> ir.Value:
-    """Call C's function of this name for the type of the first argument."""
+    """Call the function that C calls `name`, for the type of the first argument."""
     suffix = _SUFFIXES[str(args[0].type)]
     if suffix != "16":
         return call_declared(builder, name + suffix, result, args, _PURE)

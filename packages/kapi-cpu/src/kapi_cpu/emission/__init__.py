@@ -42,7 +42,17 @@ def prepare(sources: list[str]) -> list[str]:
 
 def _in_one_space(text: str) -> str:
     text = _SPACE.sub("", text.replace("addrspacecast ", "bitcast "))
-    return re.sub(r"\bnoinline\b", "", text)
+    return re.sub(r"\bnoinline\b", "", _with_remainders(text))
+
+
+def _with_remainders(text: str) -> str:
+    """The text with calls of `fmod`, which the library has, where LLVM has an instruction that calls C's."""
+    for type_, name in (("float", "fmodf"), ("double", "fmod")):
+        pattern = rf"= frem {type_} ([^,\n]+), ([^,\n]+)"
+        text, count = re.subn(pattern, rf"= call {type_} @{name}({type_} \1, {type_} \2)", text)
+        if count:
+            text += f"\ndeclare {type_} @{name}({type_}, {type_}) nounwind willreturn memory(none)\n"
+    return text
 
 
 def before_pipeline(module: Any, machine: Any, request: dict[str, Any]) -> None:

@@ -33,12 +33,13 @@ def _reduced(w: Writer, x: Value) -> tuple[Value, Value, Value]:
     return k, r, (high - r) - low
 
 
-def exponential(w: Writer, x: Value, doublings: int = 0) -> Value:
-    """exp(x) * 2**doublings, without overflow on its way."""
-    limit = w.pick(720.0, 95.0)
-    k, r, c = _reduced(w, _clamped(w, x, w.pick(-760.0, -110.0), limit))
+def exponential(w: Writer, x: Value, low: Value | None = None, factor: Value | None = None) -> Value:
+    """exp(x + low) * factor, rounded once if it is subnormal."""
+    k, r, c = _reduced(w, _clamped(w, x, w.pick(-760.0, -115.0), w.pick(720.0, 95.0)))
+    if low is not None:
+        r, c = w.fast_two_sum(r, c + low)
     y = (r + (r * r * w.polynomial("exp", r) + c)) + 1.0
-    return scaled(w, y, k + float(doublings) if doublings else k)
+    return scaled(w, y if factor is None else y * factor, k)
 
 
 def exp(w: Writer, x: Value) -> Value:

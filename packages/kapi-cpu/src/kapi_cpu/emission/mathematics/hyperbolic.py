@@ -12,14 +12,14 @@ __all__ = ["acosh", "asinh", "atanh", "cosh", "sinh", "tanh"]
 def sinh(w: Writer, x: Value) -> Value:
     """Hyperbolic sine."""
     a, z = abs(x), x * x
-    half = exponential(w, a, -1)
+    half = exponential(w, a, factor=w.value(0.5))
     y = w.select(a < 1.0, a + a * z * w.polynomial("sinh", z), half - 0.25 / half)
     return y.with_sign_of(x)
 
 
 def cosh(w: Writer, x: Value) -> Value:
     """Hyperbolic cosine."""
-    half = exponential(w, abs(x), -1)
+    half = exponential(w, abs(x), factor=w.value(0.5))
     return half + 0.25 / half
 
 

@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
-from . import exponential, hyperbolic, inverse_trigonometric, logarithm, trigonometric
+from . import (
+    error_functions,
+    exponential,
+    exponents,
+    gamma,
+    hyperbolic,
+    inverse_trigonometric,
+    logarithm,
+    power,
+    remainders,
+    roots,
+    trigonometric,
+)
 from .coefficients import TABLES
 from .writer import Value, Writer
 
@@ -19,17 +31,24 @@ _UNARY: tuple[Callable[[Writer, Value], Value], ...] = (
     trigonometric.sin, trigonometric.cos, trigonometric.tan,
     inverse_trigonometric.asin, inverse_trigonometric.acos, inverse_trigonometric.atan,
     hyperbolic.sinh, hyperbolic.cosh, hyperbolic.tanh, hyperbolic.asinh, hyperbolic.acosh, hyperbolic.atanh,
+    roots.cbrt, error_functions.erf, error_functions.erfc, gamma.lgamma, exponents.ilogb,
 )  # fmt: skip
-_BINARY: tuple[Callable[[Writer, Value, Value], Value], ...] = (inverse_trigonometric.atan2,)
+_BINARY: tuple[Callable[[Writer, Value, Value], Value], ...] = (
+    inverse_trigonometric.atan2, power.pow, roots.hypot, remainders.fmod, remainders.remainder,
+)  # fmt: skip
 
-FUNCTIONS: dict[str, tuple[Callable[..., Value], int]] = {
-    **{each.__name__: (each, 1) for each in _UNARY},
-    **{each.__name__: (each, 2) for each in _BINARY},
+FUNCTIONS: dict[str, tuple[Callable[..., Value], tuple[str, ...]]] = {
+    **{each.__name__: (each, ("",)) for each in _UNARY},
+    **{each.__name__: (each, ("", "")) for each in _BINARY},
+    "tgamma": (gamma.gamma, ("",)),
+    "ldexp": (exponents.ldexp, ("", "i32")),
+    "nextafter": (exponents.nextafter, ("", "")),
+    "kapi_nextafter16": (exponents.nextafter_half, ("i16", "i16")),
 }
-"""Each function, and how many floats of one type it takes."""
+"""Each function by C's name, and the types of its parameters, empty for the function's float type."""
 
 _PREFIX = "kapi_math."
-_INTRINSIC = re.compile(r"llvm\.(\w+)\.f(32|64)")
+_INTRINSIC = re.compile(r"llvm\.(\w+)\.f(32|64)(?:\.i32)?")
 _TYPES = {"32": "float", "64": "double"}
 
 
@@ -50,18 +69,22 @@ def _definition(name: str, has_fma: bool) -> tuple[str, dict[str, None]]:
         result = trigonometric.large_reduction(writer, Value(writer, "%x", "double"))
         return writer.text(name, ["double %x"], result, "noinline"), writer.needs
     kind, _, type_ = name.partition(".")
-    function, count = FUNCTIONS[kind]
+    function, types = FUNCTIONS[kind]
     writer = Writer(type_, has_fma)
-    given = [Value(writer, f"%{letter}", type_) for letter in "xy"[:count]]
+    given = [Value(writer, f"%x{number}", each or type_) for number, each in enumerate(types)]
     result = function(writer, *given)
     parameters = [f"{each.type} {each.ref}" for each in given]
     return writer.text(f"{_PREFIX}{name}", parameters, result, "alwaysinline"), writer.needs
 
 
-def _texts(names: Iterable[str], has_fma: bool) -> list[str]:
-    """The texts of functions, and of all that they need."""
+def _texts(called: Mapping[str, str], has_fma: bool) -> list[str]:
+    """The texts of functions, whose names are given by the symbols that they get, and of all that they need."""
     texts: dict[str, str] = {}
-    pending = [*names]
+    pending: list[str] = []
+    for symbol, name in called.items():
+        text, needs = _definition(name, has_fma)
+        texts[symbol] = text.replace(f"@{_PREFIX}{name}(", f"@{symbol}(", 1)
+        pending += needs
     while pending:
         name = pending.pop()
         if name in texts:
@@ -81,14 +104,14 @@ def link_mathematics(module: Any, machine: Any, has_fma: bool) -> None:
     """Give a module the functions of the library that it calls, inlined."""
     import llvmlite.binding as llvm
 
-    names = set()
+    called = {}
     for each in module.functions:
         if each.is_declaration and (name := _function_of(each.name)):
-            names.add(name)
             each.name = f"{_PREFIX}{name}"
-    if not names:
+            called[each.name] = name  # with a number behind it if an intrinsic and C's function are called
+    if not called:
         return
-    module.link_in(llvm.parse_assembly("\n".join(_texts(sorted(names), has_fma))))
+    module.link_in(llvm.parse_assembly("\n".join(_texts(called, has_fma))))
     for each in module.functions:
         if not each.is_declaration and each.name.startswith(_PREFIX):
             each.linkage = llvm.Linkage.internal

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 from .coefficients import COEFFICIENTS, CONSTANTS, TABLES
 
@@ -111,6 +112,10 @@ class Value:
     def is_nan(self) -> Value:
         """Whether it is nan."""
         return self.writer.emit(f"fcmp uno {self.type} {self.ref}, {self.ref}", "i1")
+
+    def is_negative(self) -> Value:
+        """Whether the sign of a float is set, as of -0."""
+        return self.bits() < 0
 
     def bits(self) -> Value:
         """The bits of a float, as an integer."""
@@ -246,6 +251,30 @@ class Writer:
             self.emit(f"phi {each.type} [ {each.ref}, %{before} ], [ {found}.{at}, %rare{number} ]", each.type)
             for at, each in enumerate(usual)
         )
+
+    def repeated(self, state: Sequence[Value], step: Callable[..., tuple[Sequence[Value], Value]]) -> tuple[Value, ...]:
+        """What a state becomes by steps, of which each says whether another follows."""
+        number = self._count
+        self._count += 1
+        phis = [Value(self, f"%s{number}.{at}", each.type) for at, each in enumerate(state)]
+        before, self._last = self._last, f"step{number}"
+        self.lines += [f"  br label %step{number}", f"step{number}:"]
+        start = len(self.lines)
+        new, goes_on = step(*phis)
+        self.lines[start:start] = [
+            f"  {phi.ref} = phi {phi.type} [ {first.ref}, %{before} ], [ {following.ref}, %{self._last} ]"
+            for phi, first, following in zip(phis, state, new, strict=True)
+        ]
+        self.lines += [f"  br i1 {goes_on.ref}, label %step{number}, label %end{number}", f"end{number}:"]
+        self._last = f"end{number}"
+        return tuple(new)
+
+    @contextmanager
+    def widened(self) -> Iterator[None]:
+        """Write for float64."""
+        type_, self.type = self.type, "double"
+        yield
+        self.type = type_
 
     # -- arithmetic that several functions use
 
