@@ -738,6 +738,22 @@ def limits_of_registers() -> Any:
 
 
 @check
+def tensors_of_the_host() -> Any:
+    torch = torch_()
+    values = torch.ones(8, dtype=torch.float64)
+    add_one[8](values, values)
+    add_one[2](values[::4], values[1::4])
+    assert values.tolist() == [2, 3, 2, 2, 2, 3, 2, 2]
+    for given in (torch.ones(4, requires_grad=True), torch.ones(4, dtype=torch.bfloat16), torch.ones(4).to_sparse()):
+        with raises(DtypeError, "tensor-form"):
+            add_one[4](given, values)
+    with raises(ExecutionPlacementError, "array-on-host"):
+        add_one[8](values, values.cuda())
+    with kapi.device_context(torch.device("cpu")) as queue:
+        assert queue == kapi.default_queue("cpu")
+
+
+@check
 def numpy_arrays_in_a_device_context() -> Any:
     x, y = np.arange(1000.0), np.zeros(1000)
     with kapi.device_context("cuda:0") as queue:

@@ -159,18 +159,27 @@ def test_arrays_of_other_libraries_are_used_in_place(form):
     assert total.tolist() == [4] * 4
 
 
-def test_tensors_of_pytorch_are_used_in_place():
-    torch = pytest.importorskip("torch", reason="PyTorch is no dependency")
-    values = torch.ones(4, dtype=torch.float64)
-    double[4](values)
-    assert values.tolist() == [2] * 4
-    double[2](torch.ones(8, dtype=torch.float64)[::4])
-    for given in (torch.ones(4, requires_grad=True), torch.ones(4, dtype=torch.bfloat16)):
-        with pytest.raises(kapi.DtypeError) as refused:
-            double[4](given)
-        assert refused.value.code == "tensor-form"
-    with kapi.device_context(torch.device("cpu")) as queue:
-        assert queue == kapi.default_queue("cpu")
+class Refused:
+    """An array whose interface is none that NumPy takes."""
+
+
+@pytest.mark.parametrize(
+    "interface",
+    [
+        {"shape": (4,), "typestr": "<f8", "data": (0, False), "version": 3},
+        {"shape": (-4,), "typestr": "<f8", "data": (8, False), "version": 3},
+        {"shape": (4,), "typestr": "<f8", "data": (8, False), "strides": (8, 8), "version": 3},
+        {"shape": (4,), "typestr": "what", "data": (8, False), "version": 3},
+        {"shape": (2**80,), "typestr": "<f8", "data": (8, False), "version": 3},
+        {"shape": "x"},
+        {},
+    ],
+)
+def test_interface_that_is_none_is_refused_by_name(interface):
+    value = Refused()
+    value.__array_interface__ = interface
+    with raises(kapi.DtypeError, "argument-array-class"):
+        double[4](value)
 
 
 def test_members_of_tuples():
@@ -180,21 +189,6 @@ def test_members_of_tuples():
 
     scale[3]((np.arange(3.0), target := np.zeros(3)), 2)
     assert target.tolist() == [0, 2, 4]
-
-
-def test_array_of_a_device_beside_one_of_the_host_is_refused_by_name():
-    dpnp = pytest.importorskip("dpnp", reason="arrays of a device")
-    with raises(kapi.ExecutionPlacementError, "array-on-host"):
-        add[4](dpnp.ones(4), np.ones(4), dpnp.ones(4))
-
-
-def test_arrays_of_devices_stay_on_their_device():
-    dpnp = pytest.importorskip("dpnp", reason="arrays of a device")
-    values = dpnp.ones(4)
-    double[4](values)
-    assert values.asnumpy().tolist() == [2] * 4
-    double[4](host := np.ones(4))
-    assert host.tolist() == [2] * 4
 
 
 class Own(np.ndarray):

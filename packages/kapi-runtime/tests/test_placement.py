@@ -118,3 +118,15 @@ def test_array_that_names_no_queue_is_refused():
     ones = dpnp.ones(4)
     with raises(kapi.ExecutionPlacementError, "array-without-queue"):
         launch(Foreign(ones, "cpu"), ones, ones)
+
+
+def test_array_of_a_device_beside_one_of_the_host_is_refused_by_name():
+    with raises(kapi.ExecutionPlacementError, "array-on-host"):
+        launch(dpnp.ones(4), np.ones(4), dpnp.ones(4))
+
+
+def test_each_launch_runs_where_its_arrays_are():
+    for namespace in (dpnp, np, dpnp):
+        launch(namespace.ones(4), namespace.ones(4), total := namespace.zeros(4))
+        assert type(total) is namespace.ndarray
+        assert total.tolist() == [2] * 4

@@ -157,8 +157,8 @@ def launch_queue(kernel: str, arguments: Arguments) -> tuple[Platform, Any]:
     if arguments.host_target is not None:
         return arguments.host_target.platform, arguments.host_target.queue
     raise placement_error(
-        f"arguments of kernel `{kernel}` must hold an array of a device, whose queue runs the kernel, got none: "
-        f"pass one, such as `{_copy_call(None, 'values')}`",
+        f"arguments of kernel `{kernel}` must hold an array, whose device runs the kernel, got none: pass one, or name "
+        'the device: `with kapi.device_context("cpu"): ...`',
         code="no-array",
     )
 

@@ -24,8 +24,8 @@ def numpy_of(value: Any) -> np.ndarray[Any, Any] | None:
     Raises
     ------
     DtypeError
-        If it is a tensor of PyTorch whose values are not those in memory, or of which a gradient is recorded; or its
-        elements are of a type that NumPy does not have.
+        If it is a tensor of PyTorch whose values are not those in memory, or of which a gradient is recorded; its
+        elements are of a type that NumPy does not have; or its interface is none that NumPy takes.
     """
     if isinstance(value, np.ndarray):
         return value
@@ -40,7 +40,14 @@ def numpy_of(value: Any) -> np.ndarray[Any, Any] | None:
                 code="argument-array-class",
             ) from error
     if isinstance(getattr(value, "__array_interface__", None), dict):
-        return np.asarray(value)
+        try:
+            return np.asarray(value)
+        except (AttributeError, BufferError, OverflowError, TypeError, ValueError) as error:
+            raise DtypeError(
+                "an array of the host must have an `__array_interface__` that NumPy takes, got a "
+                f"{type(value).__name__} with another",
+                code="argument-array-class",
+            ) from error
     return None
 
 
