@@ -123,6 +123,33 @@ def test_divergent_call_of_a_device_function():
     launch(uniform_call)
 
 
+@kapi.device_func
+def remainder(one, two):
+    while one >= two:
+        one -= two
+    return one
+
+
+@kapi.kernel
+def call_after_divergent_loops(nd_item: kapi.NdItem, a):
+    i = nd_item.get_global_id(0)
+    for _ in range(a[i]):
+        a[i] += remainder(a[i], 3)
+    w = a[i]
+    while w > 0:
+        w -= 1 + remainder(w, 2)
+        if w > 9:
+            break
+    else:
+        meet(nd_item.get_group())
+    meet(nd_item.get_group())
+
+
+def test_loops_that_have_ended_are_not_around_a_call():
+    """Work-items that left a loop in different iterations come to the same barrier."""
+    launch(call_after_divergent_loops, np.array([1, 2, 0, 2, 2, 0, 1, 1]))
+
+
 @kapi.kernel
 def differing_scopes(nd_item: kapi.NdItem):
     scope = kapi.MemoryScope.DEVICE if nd_item.get_local_id(0) else kapi.MemoryScope.WORK_GROUP

@@ -452,7 +452,9 @@ class Rewriter(ArithmeticRewriter):
             self.cells["_kapi_spin_limit"] = CellType()
             self.cells["_kapi_spin"] = CellType(spin)
         file = self._function.__code__.co_filename
-        made = [*numbered[:-1], *counted_loop(node, file, self._temporaries, hands_over, waiting)]
+        at = numbered.index(node)
+        counted = counted_loop(node, file, self._temporaries, hands_over, waiting)
+        made = [*numbered[:at], *counted, *numbered[at + 1 :]]
         if waiting.idles:
             self.cells["_kapi_changes"] = CellType()
         return made

@@ -66,8 +66,11 @@ def numbered_loop(node: ast.For | ast.While, variable: str) -> list[ast.stmt]:
     variable : str
         Holds the number of the turn, from 1.
     """
+    # A work-item that has left the loop is in no iteration of it, and so in its `else`.
+    reset = f"{variable} = 0"
     node.body = [*_parsed(f"{variable} += 1", node), *node.body]
-    return [*_parsed(f"{variable} = 0", node), node]
+    node.orelse = [*_parsed(reset, node), *node.orelse] if node.orelse else []
+    return [*_parsed(reset, node), node, *_parsed(reset, node)]
 
 
 def holds_convergent_call(node: ast.AST) -> bool:
