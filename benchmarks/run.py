@@ -51,6 +51,7 @@ def main() -> None:
     parser.add_argument(
         "--only", nargs="+", choices=[*SETS["first"], *SETS["second"]], metavar="NAME", help="these workloads alone"
     )
+    parser.add_argument("--columns", nargs="+", metavar="COLUMN", help="these columns alone, beside kapi (CPU)")
     parser.add_argument(
         "--clock",
         choices=CLOCKS,
@@ -67,6 +68,7 @@ def main() -> None:
             options.scale,
             options.quick,
             CLOCKS[options.clock],
+            options.columns,
         )
         print(report.summary(results["workloads"]))
     if "launches" in options.parts:
@@ -88,10 +90,14 @@ def main() -> None:
         report.write(options.out, results)
 
 
-def _workloads(names: Sequence[str], scale: float, quick: bool, clock: Callable[[], float]) -> list[report.Row]:
+def _workloads(
+    names: Sequence[str], scale: float, quick: bool, clock: Callable[[], float], columns: Sequence[str] | None
+) -> list[report.Row]:
     rows = []
     for name in names:
         workload = importlib.import_module(f"workloads.{name}").build(scale)
+        if columns:
+            workload = workload.with_columns(columns)
         runs = {column: each.run for column, each in workload.columns.items()}
         timings = interleaved(runs, rounds=7 if quick else 15, seconds=0.7 if quick else 4.0, clock=clock)
         workload.verify()

@@ -6,11 +6,12 @@ arrays of the device), dpnp expressions, OpenCL C, and a kernel. This module mak
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Any
 
+import dpnp
 import numpy as np
 from opencl_peer import Peer
 
@@ -64,6 +65,16 @@ class Workload:
     atol: float = 0.0
     reference: Sequence[Any] | None = None
 
+    def with_columns(self, names: Collection[str]) -> Workload:
+        """The same with these columns and ``kapi (CPU)`` alone; what was the reference stays it, run once."""
+        reference = self.reference
+        if reference is None:
+            first = next(iter(self.columns.values()))
+            first.run()
+            reference = first.results()
+        kept = {name: each for name, each in self.columns.items() if name in names or name == "kapi (CPU)"}
+        return replace(self, columns=kept, reference=reference)
+
     def verify(self) -> None:
         """Raise AssertionError unless every column's last results are the reference's."""
         given = next(iter(self.columns.values())).results() if self.reference is None else self.reference
@@ -80,6 +91,8 @@ class Workload:
 class Launch:
     """A kernel with its arguments set once, as `Peer.kernel` sets them; compiled when it is first started.
 
+    Over NumPy arrays it is `call_kernel`, which returns when the kernel has run.
+
     Parameters
     ----------
     kernel : Kernel
@@ -91,15 +104,11 @@ class Launch:
     """
 
     def __init__(self, kernel: kapi.Kernel, space: kapi.Range | kapi.NdRange, *arguments: Any) -> None:
-        self._bind: Callable[[], Any] = cache(partial(kernel.bind, space, *arguments))
-
-    def start(self) -> kapi.HostEvent:
-        """Start the kernel."""
-        return self._bind()()[0]
-
-    def run(self) -> None:
-        """Run the kernel and wait for it."""
-        self.start().wait()
+        if any(isinstance(each, np.ndarray) for each in arguments):
+            self.start = self.run = partial(kapi.call_kernel, kernel, space, *arguments)
+        else:
+            bind: Callable[[], Any] = cache(partial(kernel.bind, space, *arguments))
+            self.start, self.run = lambda: bind()(), lambda: bind()()[0].wait()
 
 
 def opencl_columns(source: str, build: Callable[[Peer], Column]) -> dict[str, Column]:
@@ -111,9 +120,17 @@ def opencl_columns(source: str, build: Callable[[Peer], Column]) -> dict[str, Co
 
 
 def kapi_columns(build: Callable[..., Column], *kernels: Any) -> dict[str, Column]:
-    """The two columns of kapi: as it is by default, and with contraction; `build` takes the kernels."""
+    """The four columns of kapi: on the default device and on its own CPU target, without contraction and with it.
+
+    `build` takes the module of the arrays, dpnp or NumPy, and the kernels.
+    """
     contracting = [kapi.kernel(fastmath={"contract"})(kernel.py_func) for kernel in kernels]
-    return {"kapi": build(*kernels), "kapi, contracting": build(*contracting)}
+    return {
+        "kapi": build(dpnp, *kernels),
+        "kapi, contracting": build(dpnp, *contracting),
+        "kapi (CPU)": build(np, *kernels),
+        "kapi (CPU), contracting": build(np, *contracting),
+    }
 
 
 def wait_for(array: Any) -> Any:

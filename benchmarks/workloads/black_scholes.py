@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import dpnp
 import dpnp.scipy.special
@@ -98,9 +99,10 @@ def build(scale: float) -> Workload:
         kernel = peer.kernel("black_scholes", *map(peer.array, inputs), *parameters, *results)
         return Column(lambda: peer.run(kernel, (n,)), lambda: results)
 
-    def in_kapi(kernel: kapi.Kernel) -> Column:
-        results = [dpnp.empty(n), dpnp.empty(n)]
-        return Column(Launch(kernel, kapi.Range(n), *on_device, RATE, VOLATILITY, *results).run, lambda: results)
+    def in_kapi(xp: Any, kernel: kapi.Kernel) -> Column:
+        results = [xp.empty(n), xp.empty(n)]
+        arguments = (*map(xp.asarray, inputs), RATE, VOLATILITY, *results)
+        return Column(Launch(kernel, kapi.Range(n), *arguments).run, lambda: results)
 
     by_numba = [np.empty(n), np.empty(n)]
     offloaded = [dpnp.empty(n), dpnp.empty(n)]

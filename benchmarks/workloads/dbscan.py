@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import dpnp
 import numba
@@ -123,16 +124,18 @@ def build(scale: float) -> Workload:
 
         return Column(run, lambda: [kept[peer]])
 
-    def in_kapi(kernel: kapi.Kernel) -> Column:
-        found, host = dpnp.empty((n, n), dtype=np.uint8), np.empty((n, n), np.uint8)
-        search = Launch(kernel, kapi.Range(n, n), on_device, found, square)
+    def in_kapi(xp: Any, kernel: kapi.Kernel) -> Column:
+        found = xp.empty((n, n), dtype=np.uint8)
+        host = found if xp is np else np.empty((n, n), np.uint8)
+        search = Launch(kernel, kapi.Range(n, n), xp.asarray(points), found, square)
 
         def run() -> None:
             search.run()
-            kapi.memory.copy(found, host)
-            kept[kernel] = clusters(host)
+            if host is not found:
+                kapi.memory.copy(found, host)
+            kept[xp, kernel] = clusters(host)
 
-        return Column(run, lambda: [kept[kernel]])
+        return Column(run, lambda: [kept[xp, kernel]])
 
     by_offload, on_host = dpnp.empty((n, n), dtype=np.uint8), np.empty((n, n), np.uint8)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import dpnp
 import numba
 import numpy as np
@@ -102,10 +104,10 @@ def build(scale: float) -> Workload:
         kernel = peer.kernel("gpairs", *map(peer.array, inputs), sums, np.int64(n))
         return Column(lambda: peer.run(kernel, (GROUP, BINS), (GROUP, 1)), lambda: [sums])
 
-    def in_kapi(kernel: kapi.Kernel) -> Column:
-        sums = dpnp.empty(BINS)
+    def in_kapi(xp: Any, kernel: kapi.Kernel) -> Column:
+        sums = xp.empty(BINS)
         space = kapi.NdRange((BINS, GROUP), (1, GROUP))
-        return Column(Launch(kernel, space, *on_device, sums).run, lambda: [sums])
+        return Column(Launch(kernel, space, *map(xp.asarray, inputs), sums).run, lambda: [sums])
 
     sums, offloaded = np.empty(BINS), dpnp.empty(BINS)
     columns = {

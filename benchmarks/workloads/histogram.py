@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import dpnp
 import numba
 import numpy as np
@@ -94,11 +96,11 @@ def build(scale: float) -> Workload:
 
         return Column(run, lambda: [counts])
 
-    def in_kapi(clearing: kapi.Kernel, counting: kapi.Kernel) -> Column:
-        counts = dpnp.empty(BINS, dtype=np.int32)
+    def in_kapi(xp: Any, clearing: kapi.Kernel, counting: kapi.Kernel) -> Column:
+        counts = xp.empty(BINS, dtype=np.int32)
         space, bins = kapi.NdRange(GROUPS * WIDTH, WIDTH), kapi.LocalAccessor(BINS, np.int32)
         clear_all = Launch(clearing, kapi.Range(BINS), counts)
-        count_all = Launch(counting, space, on_device, counts, n // GROUPS, bins)
+        count_all = Launch(counting, space, xp.asarray(values), counts, n // GROUPS, bins)
 
         def run() -> None:
             clear_all.start()

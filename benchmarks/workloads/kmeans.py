@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import dpnp
 import numba
@@ -157,8 +158,8 @@ def build(scale: float) -> Workload:
             centre_numba(d_points, owner, centres)
         kept["offload"] = owner, wait_for(centres)
 
-    # The kernels have the coordinates apart, so that neighbours read neighbours; their queues are in order, because a
-    # chain of twenty short launches is mostly waiting where each names the one before.
+    # The kernels have the coordinates apart, so that neighbours read neighbours; the queues of devices are in order,
+    # because a chain of twenty short launches is mostly waiting where each names the one before.
     def opencl(peer: Peer) -> Column:
         xs, ys, begin = peer.array(points[:, 0]), peer.array(points[:, 1]), peer.array(start)
         centres, owner = peer.array(start), peer.empty(n, np.int64)
@@ -174,10 +175,10 @@ def build(scale: float) -> Workload:
 
         return Column(run, lambda: [owner, centres])
 
-    def in_kapi(assigning: kapi.Kernel, centring: kapi.Kernel) -> Column:
-        queue = kapi.queue(in_order=True)
-        xs, ys, begin = (dpnp.asarray(each, sycl_queue=queue) for each in (*points.T.copy(), start))
-        centres, owner = dpnp.empty_like(begin), dpnp.empty(n, dtype=np.int64, sycl_queue=queue)
+    def in_kapi(xp: Any, assigning: kapi.Kernel, centring: kapi.Kernel) -> Column:
+        on = {} if xp is np else {"sycl_queue": kapi.queue(in_order=True)}
+        xs, ys, begin = (xp.asarray(each, **on) for each in (*points.T.copy(), start))
+        centres, owner = xp.empty_like(begin), xp.empty(n, dtype=np.int64, **on)
         assign_all = Launch(assigning, kapi.Range(n), xs, ys, centres, owner)
         centre_all = Launch(centring, kapi.NdRange(CENTRES * WIDTH, WIDTH), xs, ys, owner, centres)
 
@@ -186,7 +187,8 @@ def build(scale: float) -> Workload:
             for _ in range(ROUNDS):
                 assign_all.start()
                 centre_all.start()
-            wait_for(centres)
+            if xp is dpnp:
+                wait_for(centres)
 
         return Column(run, lambda: [owner, centres])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import dpnp
 import numba
@@ -138,9 +139,10 @@ def build(scale: float) -> Workload:
         kernel = peer.kernel("knn", *map(peer.array, inputs), predicted, np.int64(n))
         return Column(lambda: peer.run(kernel, (n,)), lambda: [predicted])
 
-    def in_kapi(kernel: kapi.Kernel) -> Column:
-        predicted = dpnp.empty(n, dtype=np.int64)
-        return Column(Launch(kernel, kapi.Range(n), *on_device, predicted).run, lambda: [predicted])
+    def in_kapi(xp: Any, kernel: kapi.Kernel) -> Column:
+        predicted = xp.empty(n, dtype=np.int64)
+        arguments = (*map(xp.asarray, inputs), predicted)
+        return Column(Launch(kernel, kapi.Range(n), *arguments).run, lambda: [predicted])
 
     predicted = np.empty(n, np.int64)
     columns = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import dpnp
 import numba
@@ -60,9 +61,9 @@ def build(scale: float) -> Workload:
         kernel = peer.kernel("l2_norm", peer.array(a), d, np.int64(3))
         return Column(lambda: peer.run(kernel, (n,)), lambda: [d])
 
-    def in_kapi(kernel: kapi.Kernel) -> Column:
-        d = dpnp.empty(n)
-        return Column(Launch(kernel, kapi.Range(n), on_device, d).run, lambda: [d])
+    def in_kapi(xp: Any, kernel: kapi.Kernel) -> Column:
+        d = xp.empty(n)
+        return Column(Launch(kernel, kapi.Range(n), xp.asarray(a), d).run, lambda: [d])
 
     d, offloaded = np.empty(n), dpnp.empty(n)
     columns = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import dpnp
 import kernels
@@ -87,8 +88,8 @@ def build(scale: float) -> Workload:
         kernel = peer.kernel("mandelbrot", steps, left, top, step, np.int32(STEPS))
         return Column(lambda: peer.run(kernel, (n, n)), lambda: [steps])
 
-    def in_kapi(kernel: kapi.Kernel) -> Column:
-        steps = dpnp.empty((n, n), dtype=np.int32)
+    def in_kapi(xp: Any, kernel: kapi.Kernel) -> Column:
+        steps = xp.empty((n, n), dtype=np.int32)
         return Column(Launch(kernel, kapi.Range(n, n), steps, left, top, step, np.int32(STEPS)).run, lambda: [steps])
 
     steps, offloaded = np.empty((n, n), np.int32), dpnp.empty((n, n), dtype=np.int32)

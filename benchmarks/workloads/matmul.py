@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import dpnp
 import kernels
@@ -80,11 +81,11 @@ def build(scale: float) -> Workload:
         kernel = peer.kernel("matmul", peer.array(a), peer.array(b), c, np.int64(n))
         return Column(lambda: peer.run(kernel, (n, n), (TILE, TILE)), lambda: [c])
 
-    def in_kapi(kernel: kapi.Kernel) -> Column:
-        c = dpnp.empty((n, n), dtype=np.float32)
+    def in_kapi(xp: Any, kernel: kapi.Kernel) -> Column:
+        c = xp.empty((n, n), dtype=np.float32)
         space = kapi.NdRange((n, n), (TILE, TILE))
         tiles = [kapi.LocalAccessor((TILE, TILE), np.float32) for _ in range(2)]
-        return Column(Launch(kernel, space, da, db, c, *tiles).run, lambda: [c])
+        return Column(Launch(kernel, space, xp.asarray(a), xp.asarray(b), c, *tiles).run, lambda: [c])
 
     c, offloaded = np.empty((n, n), np.float32), dpnp.empty((n, n), dtype=np.float32)
     columns = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import dpnp
 import kernels
@@ -89,9 +90,10 @@ def build(scale: float) -> Workload:
         kernel = peer.kernel("n_body", peer.array(bodies), velocity, np.int64(n), SOFTENING, STEP)
         return Column(lambda: peer.run(kernel, (n,)), lambda: [velocity])
 
-    def in_kapi(kernel: kapi.Kernel) -> Column:
-        velocity = dpnp.empty((n, 3), dtype=np.float32)
-        return Column(Launch(kernel, kapi.Range(n), on_device, velocity, SOFTENING, STEP).run, lambda: [velocity])
+    def in_kapi(xp: Any, kernel: kapi.Kernel) -> Column:
+        velocity = xp.empty((n, 3), dtype=np.float32)
+        arguments = (xp.asarray(bodies), velocity, SOFTENING, STEP)
+        return Column(Launch(kernel, kapi.Range(n), *arguments).run, lambda: [velocity])
 
     velocity, offloaded = np.empty((n, 3), np.float32), dpnp.empty((n, 3), dtype=np.float32)
     columns = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import dpnp
 import kernels
@@ -64,9 +65,9 @@ def build(scale: float) -> Workload:
         kernel = peer.kernel("pairwise", peer.array(x), peer.array(y), d, np.int64(3))
         return Column(lambda: peer.run(kernel, (n, n)), lambda: [d])
 
-    def in_kapi(kernel: kapi.Kernel) -> Column:
-        d = dpnp.empty((n, n))
-        return Column(Launch(kernel, kapi.Range(n, n), dx, dy, d).run, lambda: [d])
+    def in_kapi(xp: Any, kernel: kapi.Kernel) -> Column:
+        d = xp.empty((n, n))
+        return Column(Launch(kernel, kapi.Range(n, n), xp.asarray(x), xp.asarray(y), d).run, lambda: [d])
 
     d, dd = np.empty((n, n)), dpnp.empty((n, n))
     columns = {

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import dpnp
 import numba
 import numpy as np
 from opencl_peer import Peer
 
 import kapi_runtime as kapi
-from workloads import Column, Launch, Workload, kapi_columns, opencl_columns, wait_for
+from workloads import Column, Launch, Workload, kapi_columns, on_host, opencl_columns, wait_for
 
 __all__ = ["build"]
 
@@ -162,20 +164,20 @@ def build(scale: float) -> Workload:
 
         return Column(run, lambda: [kept[peer][0], np.abs(projected.get())])
 
-    def in_kapi(centring: kapi.Kernel, covarying: kapi.Kernel, projecting: kapi.Kernel) -> Column:
-        centred, result, projected = dpnp.empty(rows), dpnp.empty(square), dpnp.empty(rows)
-        centre_all = Launch(centring, kapi.Range(DIMENSIONS), on_device, centred)
+    def in_kapi(xp: Any, centring: kapi.Kernel, covarying: kapi.Kernel, projecting: kapi.Kernel) -> Column:
+        centred, result, projected = xp.empty(rows), xp.empty(square), xp.empty(rows)
+        centre_all = Launch(centring, kapi.Range(DIMENSIONS), xp.asarray(data), centred)
         covary = Launch(covarying, kapi.Range(*square), centred, result)
 
         def run() -> None:
             centre_all.start()
             covary.run()
-            values, vectors = np.linalg.eigh(result.asnumpy())
-            on = dpnp.asarray(np.ascontiguousarray(vectors))
+            values, vectors = np.linalg.eigh(on_host(result))
+            on = xp.asarray(np.ascontiguousarray(vectors))
             kapi.call_kernel(projecting, kapi.Range(*rows), centred, on, projected)
-            kept[centring] = values, projected
+            kept[xp, centring] = values, projected
 
-        return Column(run, lambda: results(centring))
+        return Column(run, lambda: results((xp, centring)))
 
     columns = {
         "NumPy": Column(by_numpy, lambda: results("numpy")),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import dpnp
 import numba
@@ -82,9 +83,10 @@ def build(scale: float) -> Workload:
         kernel = peer.kernel("rambo", *map(peer.array, inputs), momenta)
         return Column(lambda: peer.run(kernel, (PARTICLES, n)), lambda: [momenta])
 
-    def in_kapi(kernel: kapi.Kernel) -> Column:
-        momenta = dpnp.empty((n, PARTICLES, 4))
-        return Column(Launch(kernel, kapi.Range(n, PARTICLES), *on_device, momenta).run, lambda: [momenta])
+    def in_kapi(xp: Any, kernel: kapi.Kernel) -> Column:
+        momenta = xp.empty((n, PARTICLES, 4))
+        arguments = (*map(xp.asarray, inputs), momenta)
+        return Column(Launch(kernel, kapi.Range(n, PARTICLES), *arguments).run, lambda: [momenta])
 
     momenta, offloaded = np.empty((n, PARTICLES, 4)), dpnp.empty((n, PARTICLES, 4))
     columns = {

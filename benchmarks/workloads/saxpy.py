@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import dpnp
 import kernels
 import numba
@@ -51,9 +53,9 @@ def build(scale: float) -> Workload:
         kernel = peer.kernel("saxpy", a, peer.array(x), peer.array(y), z)
         return Column(lambda: peer.run(kernel, (n,)), lambda: [z])
 
-    def in_kapi(kernel: kapi.Kernel) -> Column:
-        z = dpnp.empty_like(dx)
-        return Column(Launch(kernel, kapi.Range(n), a, dx, dy, z).run, lambda: [z])
+    def in_kapi(xp: Any, kernel: kapi.Kernel) -> Column:
+        z = xp.empty(n, dtype=np.float32)
+        return Column(Launch(kernel, kapi.Range(n), a, xp.asarray(x), xp.asarray(y), z).run, lambda: [z])
 
     z, dz = np.empty_like(x), dpnp.empty_like(dx)
     columns = {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import dpnp
 import numba
 import numpy as np
@@ -71,9 +73,9 @@ def build(scale: float) -> Workload:
         kernel = peer.kernel("spmv", *map(peer.array, inputs), y)
         return Column(lambda: peer.run(kernel, (n,)), lambda: [y])
 
-    def in_kapi(kernel: kapi.Kernel) -> Column:
-        y = dpnp.empty(n, dtype=np.float32)
-        return Column(Launch(kernel, kapi.Range(n), *on_device, y).run, lambda: [y])
+    def in_kapi(xp: Any, kernel: kapi.Kernel) -> Column:
+        y = xp.empty(n, dtype=np.float32)
+        return Column(Launch(kernel, kapi.Range(n), *map(xp.asarray, inputs), y).run, lambda: [y])
 
     y, offloaded = np.empty(n, np.float32), dpnp.empty(n, dtype=np.float32)
     columns = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import dpnp
 import numba
@@ -55,9 +56,9 @@ def build(scale: float) -> Workload:
         kernel = peer.kernel("stencil", peer.array(a), b, np.int64(n))
         return Column(lambda: peer.run(kernel, (n - 2, n - 2)), lambda: [b])
 
-    def in_kapi(kernel: kapi.Kernel) -> Column:
-        b = on_device.copy()
-        return Column(Launch(kernel, kapi.Range(n - 2, n - 2), on_device, b).run, lambda: [b])
+    def in_kapi(xp: Any, kernel: kapi.Kernel) -> Column:
+        b = xp.asarray(a, copy=True)
+        return Column(Launch(kernel, kapi.Range(n - 2, n - 2), xp.asarray(a), b).run, lambda: [b])
 
     columns = {
         "NumPy": Column(lambda: expression(a, by_numpy), lambda: [by_numpy]),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import dpnp
 import numba
 import numpy as np
@@ -91,17 +93,19 @@ def build(scale: float) -> Workload:
 
         return Column(run, lambda: [kept[peer]])
 
-    def in_kapi(kernel: kapi.Kernel) -> Column:
-        sums, total = dpnp.empty(groups, dtype=np.float32), np.empty(groups, np.float32)
+    def in_kapi(xp: Any, kernel: kapi.Kernel) -> Column:
+        sums = xp.empty(groups, dtype=np.float32)
+        total = sums if xp is np else np.empty(groups, np.float32)
         space, tile = kapi.NdRange(n // SHARE, WIDTH), kapi.LocalAccessor(WIDTH, np.float32)
-        reduce_all = Launch(kernel, space, on_device, sums, SHARE, tile)
+        reduce_all = Launch(kernel, space, xp.asarray(x), sums, SHARE, tile)
 
         def run() -> None:
             reduce_all.run()
-            kapi.memory.copy(sums, total)
-            kept[kernel] = total.sum()
+            if total is not sums:
+                kapi.memory.copy(sums, total)
+            kept[xp, kernel] = total.sum()
 
-        return Column(run, lambda: [kept[kernel]])
+        return Column(run, lambda: [kept[xp, kernel]])
 
     sums = np.empty(groups, np.float32)
 

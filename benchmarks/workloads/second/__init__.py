@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import dpnp
 import numpy as np
 from opencl_peer import Peer
 
@@ -39,7 +38,6 @@ def one_kernel(
     Each implementation takes `inputs`, then its own copy of `outputs`, which holds what is there before the first run.
     The kernel takes `local` after them, and OpenCL C takes `sizes`.
     """
-    arrays = [dpnp.asarray(each) if isinstance(each, np.ndarray) else each for each in inputs]
     is_grouped = isinstance(space, kapi.NdRange)
     global_size = tuple(reversed(space.global_range if is_grouped else space))
     local_size = tuple(reversed(space.local_range)) if is_grouped else None
@@ -50,8 +48,9 @@ def one_kernel(
         prepared = peer.kernel(name, *given, *own, *sizes)
         return Column(lambda: peer.run(prepared, global_size, local_size), lambda: own)
 
-    def in_kapi(kernel: kapi.Kernel) -> Column:
-        own = [dpnp.asarray(each, copy=True) for each in outputs]
+    def in_kapi(xp: Any, kernel: kapi.Kernel) -> Column:
+        arrays = [xp.asarray(each) if isinstance(each, np.ndarray) else each for each in inputs]
+        own = [xp.asarray(each, copy=True) for each in outputs]
         return Column(Launch(kernel, space, *arrays, *own, *local).run, lambda: own)
 
     by_numba = [each.copy() for each in outputs]
