@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from kapi_cpu.emission.legalize.group_operations import BARRIER
 from kapi_cpu.emission.vectorize.shapes import VARYING, Shapes
@@ -44,6 +44,10 @@ _ELEMENTWISE = re.compile(
     r"|log2|log10|pow|sin|cos|tan|asin|acos|atan|atan2|sinh|cosh|tanh|lrint|llrint|lround|llround)((?:\.[if]\d+)+)"
 )
 _FAST = ("fast", "nnan", "ninf", "nsz", "arcp", "contract", "afn", "reassoc")
+_MOST_APART = 4
+"""Elements from one lane's to the next one's, of which all are loaded and most thrown away."""
+
+_REGISTER_BYTES = 64
 _DIVISIONS = ("sdiv", "udiv", "srem", "urem")
 
 
@@ -376,15 +380,54 @@ class LaneEmitter:
         step = size_of(type_)
         if shape == step:
             return self._contiguous_load(vector, self.scalar(pointer), align)
+        if shape == -step:
+            return self._reversed(self._contiguous_load(vector, self._last(pointer), align, is_reversed=True))
+        factor, rest = divmod(shape or 0, step)
+        if not rest and 2 <= factor <= _MOST_APART and self.mask is None and step * self.lanes <= _REGISTER_BYTES:
+            return self._interleaved_load(vector, self.scalar(pointer), factor, align)
         return self._gather(type_, self.vector(pointer), align)
 
-    def _contiguous_load(self, vector: IRType, address: IRValue, align: int) -> IRValue:
+    def _last(self, pointer: IRValue) -> IRValue:
+        """The address of the last lane."""
+        stride = self.shapes[pointer]
+        assert stride is not None
+        offset = stride * (self.lanes - 1)
+        return self.builder.emit(f"getelementptr i8, ptr ?, i64 {offset}", self.scalar(pointer))
+
+    def _reversed(self, vector: IRValue) -> IRValue:
+        """The lanes of a vector in the other order."""
+        return self._shuffled(vector, vector, range(self.lanes - 1, -1, -1))
+
+    def _shuffled(self, left: IRValue, right: IRValue, numbers: Iterable[int]) -> IRValue:
+        picked = ", ".join(f"i32 {number}" for number in numbers)
+        text = f"shufflevector {left.type} ?, {left.type} ?, <{self.lanes} x i32> <{picked}>"
+        return self.builder.emit(text, left, right)
+
+    def _interleaved_load(self, vector: IRType, address: IRValue, factor: int, align: int) -> IRValue:
+        """Load all from the first element to the last one, and pick every second, third or fourth."""
+        lanes = self.lanes
+        starts = [*range(0, (factor - 1) * lanes, lanes), factor * (lanes - 1) + 1 - lanes]
+        made: IRValue | None = None
+        for number, start in enumerate(starts):
+            at = self.builder.emit(f"getelementptr {vector.scalar}, ptr ?, i64 {start}", address)
+            chunk = self.builder.emit(f"load {vector}, ptr ?, align {align}", at)
+            is_own = [min(factor * lane // lanes, factor - 1) == number for lane in range(lanes)]
+            own = [factor * lane - start for lane in range(lanes)]
+            if made is None:
+                made = self._shuffled(chunk, chunk, (own[lane] if is_own[lane] else 0 for lane in range(lanes)))
+            else:
+                picked = (lanes + own[lane] if is_own[lane] else lane for lane in range(lanes))
+                made = self._shuffled(made, chunk, picked)
+        assert made is not None
+        return made
+
+    def _contiguous_load(self, vector: IRType, address: IRValue, align: int, *, is_reversed: bool = False) -> IRValue:
         if self.mask is None:
             return self.builder.emit(f"load {vector}, ptr ?, align {align}", address)
         name = f"llvm.masked.load.{self._suffix(vector)}.p0"
         declare(self.function, f"{vector} @{name}(ptr, {self.mask.type}, {vector})")
         text = f"call {vector} @{name}(ptr align {align} ?, {self.mask.type} ?, {vector} zeroinitializer)"
-        return self.builder.emit(text, address, self.mask)
+        return self.builder.emit(text, address, self._reversed(self.mask) if is_reversed else self.mask)
 
     def _gather(self, type_: IRType, addresses: IRValue, align: int) -> IRValue:
         """One scalar load for each lane; those that are off read from memory that is of no other use."""
@@ -425,6 +468,9 @@ class LaneEmitter:
             self._store_of_last(value, self.scalar(pointer), align)
         elif shape == size_of(type_):
             self._contiguous_store(self.vector(value), self.scalar(pointer), align)
+        elif shape == -size_of(type_):
+            last = self._last(pointer)
+            self._contiguous_store(self._reversed(self.vector(value)), last, align, is_reversed=True)
         else:
             self._scatter(self.vector(value), self.vector(pointer), align)
 
@@ -450,7 +496,7 @@ class LaneEmitter:
                 held = self.builder.emit(f"extractelement {vector.type} ?, i{self.lanes} ?", vector, last)
         self.builder.emit(f"store {type_} ?, ptr ?, align {align}", held, address)
 
-    def _contiguous_store(self, vector: IRValue, address: IRValue, align: int) -> None:
+    def _contiguous_store(self, vector: IRValue, address: IRValue, align: int, *, is_reversed: bool = False) -> None:
         if self.mask is None:
             self.builder.emit(f"store {vector.type} ?, ptr ?, align {align}", vector, address)
             return
@@ -466,7 +512,7 @@ class LaneEmitter:
         name = f"llvm.masked.store.{self._suffix(vector.type)}.p0"
         declare(self.function, f"void @{name}({vector.type}, ptr, {self.mask.type})")
         text = f"call void @{name}({vector.type} ?, ptr align {align} ?, {self.mask.type} ?)"
-        self.builder.emit(text, vector, address, self.mask)
+        self.builder.emit(text, vector, address, self._reversed(self.mask) if is_reversed else self.mask)
         if after is not None:
             self.jump(after)
             self._move(after)
