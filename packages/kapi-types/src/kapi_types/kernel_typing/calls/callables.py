@@ -17,6 +17,7 @@ from kapi_types._numba_compat import from_dtype, templates, types
 from kapi_types.kernel_api import ConstantType
 from kapi_types.kernel_typing.calls.intrinsic_types import ACCEPTED, RETURNED, Call
 from kapi_types.kernel_typing.problems.problems import KernelTypeProblem
+from kapi_types.kernel_typing.rules.rule_registry import GenericCallableType
 from kapi_types.weak import weak_int
 
 __all__ = ["Demand", "LanguageFunctionType", "LanguageMethodType", "parameters_of", "registry"]
@@ -64,7 +65,7 @@ def _type_of_default(default: Any) -> types.Type:
     return weak_int if type(default) is int else ConstantType(default)
 
 
-class LanguageFunctionType(types.Callable, types.Opaque):
+class LanguageFunctionType(GenericCallableType):
     """A function of the kernel language, or a class that is called like one.
 
     Parameters
@@ -82,10 +83,6 @@ class LanguageFunctionType(types.Callable, types.Opaque):
     def get_call_type(self, context: Any, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
         """The signature of a call."""
         return _call(self.row, self.parameters, None, self.demand, args, kws)
-
-    def get_call_signatures(self) -> tuple[tuple[Any, ...], bool]:
-        """No fixed signatures: the table says what fits."""
-        return (), True
 
     def get_impl_key(self, sig: Any) -> str:
         """The row's key, which the lowering is registered under."""

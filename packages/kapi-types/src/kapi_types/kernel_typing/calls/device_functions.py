@@ -18,6 +18,7 @@ from kapi_types.kernel_typing.problems.problems import (
     ProblemsFound,
     spell_type,
 )
+from kapi_types.kernel_typing.rules.rule_registry import GenericCallableType
 
 __all__ = ["DeviceFunctionType", "holds_private_array", "is_of_library", "python_function"]
 
@@ -40,7 +41,7 @@ def python_function(value: object) -> FunctionType | None:
     return value if isinstance(value, FunctionType) else None
 
 
-class DeviceFunctionType(types.Callable, types.Opaque):
+class DeviceFunctionType(GenericCallableType):
     """A function written in the kernel language, generic over its argument types.
 
     Parameters
@@ -104,10 +105,6 @@ class DeviceFunctionType(types.Callable, types.Opaque):
             said = f"default of {name!r} of {self.function.__name__}() {error}"
             raise KernelTypeProblem(error.finding.code, said) from None
         return found
-
-    def get_call_signatures(self) -> tuple[tuple[Any, ...], bool]:
-        """No fixed signatures: the function is generic."""
-        return (), True
 
     def get_impl_key(self, sig: Any) -> tuple[FunctionType, tuple[types.Type, ...]]:
         """The key of the compiled function in the registry."""

@@ -13,6 +13,7 @@ from kapi_types.kernel_typing.problems.held_values import is_call_of
 from kapi_types.kernel_typing.problems.problems import KernelTypeProblem, problem_at, spell_type
 from kapi_types.kernel_typing.problems.unused_values import drop_unused
 from kapi_types.kernel_typing.rules.promotion import is_scalar
+from kapi_types.kernel_typing.rules.rule_registry import GenericCallableType
 
 __all__ = ["PRINT", "PrintType", "SettlePrints", "Text"]
 
@@ -36,7 +37,7 @@ PRINT = _Print()
 """What a call of `print` becomes a call of: `sep` and `end` come first, and each constant text is a `Text`."""
 
 
-class PrintType(types.Callable, types.Opaque):
+class PrintType(GenericCallableType):
     """The type of `PRINT`."""
 
     def __init__(self) -> None:
@@ -52,10 +53,6 @@ class PrintType(types.Callable, types.Opaque):
                     "print its elements or members one by one",
                 )
         return templates.signature(types.none, *args)
-
-    def get_call_signatures(self) -> tuple[tuple[Any, ...], bool]:
-        """No fixed signatures."""
-        return (), True
 
     def get_impl_key(self, sig: Any) -> Any:
         """The key of the lowering in the registry."""

@@ -8,11 +8,12 @@ from typing import Any
 from kapi_types._numba_compat import templates, types
 from kapi_types.arrays import ArrayType
 from kapi_types.kernel_typing.rules.promotion import is_scalar
+from kapi_types.kernel_typing.rules.rule_registry import RuleRegistry
 from kapi_types.weak import weak_int
 
 __all__ = ["element_index", "registry"]
 
-registry = templates.Registry()
+registry = RuleRegistry()
 
 
 def element_index(array: ArrayType, index: types.Type) -> bool:
@@ -24,30 +25,22 @@ def element_index(array: ArrayType, index: types.Type) -> bool:
     return False
 
 
-@registry.register_global(operator.getitem)
-class _GetItem(templates.AbstractTemplate):
-    key = operator.getitem
+@registry.rule(operator.getitem)
+def _getitem(context: Any, container: types.Type, index: types.Type) -> Any:
+    if isinstance(container, ArrayType) and element_index(container, index):
+        return templates.signature(container.dtype, container, index)
+    return None
 
-    def generic(self, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
-        container, index = args
-        if isinstance(container, ArrayType) and element_index(container, index):
-            return templates.signature(container.dtype, container, index)
+
+@registry.rule(operator.setitem)
+def _setitem(context: Any, array: types.Type, index: types.Type, value: types.Type) -> Any:
+    if not isinstance(array, ArrayType) or not array.mutable or not is_scalar(value):
         return None
-
-
-@registry.register_global(operator.setitem)
-class _SetItem(templates.AbstractTemplate):
-    key = operator.setitem
-
-    def generic(self, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
-        array, index, value = args
-        if not isinstance(array, ArrayType) or not array.mutable or not is_scalar(value):
-            return None
-        if not element_index(array, index):
-            return None
-        if isinstance(value, types.Complex) and not isinstance(array.dtype, (types.Complex, types.Boolean)):
-            return None
-        return templates.signature(types.none, array, index, array.dtype)
+    if not element_index(array, index):
+        return None
+    if isinstance(value, types.Complex) and not isinstance(array.dtype, (types.Complex, types.Boolean)):
+        return None
+    return templates.signature(types.none, array, index, array.dtype)
 
 
 @registry.register_attr
@@ -60,27 +53,13 @@ class _ArrayAttributes(templates.AttributeTemplate):
     def resolve_ndim(self, array: ArrayType) -> types.Type:
         return weak_int
 
-    def resolve_size(self, array: ArrayType) -> types.Type:
-        return weak_int
-
-    def resolve_itemsize(self, array: ArrayType) -> types.Type:
-        return weak_int
-
-    def resolve_nbytes(self, array: ArrayType) -> types.Type:
-        return weak_int
+    resolve_size = resolve_itemsize = resolve_nbytes = resolve_ndim
 
     def resolve_dtype(self, array: ArrayType) -> types.Type:
         return types.DType(array.dtype)
 
 
-@registry.register_global(len)
-class _Len(templates.AbstractTemplate):
-    key = len
-
-    def generic(self, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
-        if len(args) != 1:
-            return None
-        container = args[0]
-        if isinstance(container, ArrayType) and container.ndim > 0:
-            return templates.signature(weak_int, container)
-        return None
+@registry.rule(len)
+def _len(context: Any, container: types.Type) -> Any:
+    has_length = isinstance(container, ArrayType) and container.ndim > 0
+    return templates.signature(weak_int, container) if has_length else None

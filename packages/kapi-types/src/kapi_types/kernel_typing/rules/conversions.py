@@ -25,11 +25,12 @@ from kapi_types.kernel_typing.rules.promotion import (
     is_scalar,
     unify_scalars,
 )
+from kapi_types.kernel_typing.rules.rule_registry import GenericCallableType, RuleRegistry
 from kapi_types.weak import is_weak, weak_bool, weak_complex, weak_float, weak_int
 
 __all__ = ["PYTHON_CONVERSIONS", "RoundType", "complex_of", "part_of", "registry"]
 
-registry = templates.Registry()
+registry = RuleRegistry()
 
 
 def complex_of(real: types.Type) -> types.Type:
@@ -48,36 +49,25 @@ PYTHON_CONVERSIONS = {int: weak_int, float: weak_float, bool: weak_bool}
 """Python's number types, each with the weak type that calling it gives."""
 
 
-class _PythonConversion(templates.AbstractTemplate):
-    result: types.Type
-
-    def generic(self, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
-        if kws or len(args) > 1:
-            return None
-        if not all(map(is_real if self.result in (weak_int, weak_float) else is_scalar, args)):
-            return None
-        return templates.signature(self.result, *args)
+@registry.shared_rule(*PYTHON_CONVERSIONS)
+def _python_conversion(class_: Any, context: Any, *args: types.Type) -> Any:
+    if len(args) > 1 or not all(map(is_scalar if class_ is bool else is_real, args)):
+        return None
+    return templates.signature(PYTHON_CONVERSIONS[class_], *args)
 
 
-@registry.register_global(complex)
-class _Complex(templates.AbstractTemplate):
+@registry.rule(complex)
+def _complex(context: Any, *args: types.Type) -> Any:
     """`complex(x)` and `complex(real, imag)`, a Python complex whatever they are given."""
-
-    key = complex
-
-    def generic(self, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
-        if kws or not ((len(args) <= 1 and all(map(is_scalar, args))) or (len(args) == 2 and all(map(is_real, args)))):
-            return None
-        return templates.signature(weak_complex, *(args if len(args) <= 1 else (weak_float, weak_float)))
+    if not ((len(args) <= 1 and all(map(is_scalar, args))) or (len(args) == 2 and all(map(is_real, args)))):
+        return None
+    return templates.signature(weak_complex, *(args if len(args) <= 1 else (weak_float, weak_float)))
 
 
-@registry.register_global(make_complex)
-class _MakeComplex(templates.AbstractTemplate):
-    key = make_complex
-
-    def generic(self, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
-        part = unify_scalars(*args)
-        return templates.signature(complex_of(part), part, part)
+@registry.rule(make_complex)
+def _make_complex(context: Any, real: types.Type, imag: types.Type) -> Any:
+    part = unify_scalars(real, imag)
+    return templates.signature(complex_of(part), part, part)
 
 
 class _BitMethodType(types.BoundFunction):
@@ -203,21 +193,15 @@ class _DTypeAttributes(templates.AttributeTemplate):
         return weak_int
 
 
-class _SameDType(templates.AbstractTemplate):
+@registry.rule(operator.eq, operator.ne)
+def _same_dtype(context: Any, left: types.Type, right: types.Type) -> Any:
     """Equality of a dtype with another, or with a type of NumPy's: known when the kernel is compiled."""
-
-    def generic(self, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
-        are_types = all(isinstance(each, (types.DType, types.NumberClass)) for each in args)
-        if len(args) != 2 or not are_types or not any(isinstance(each, types.DType) for each in args):
-            return None
-        return templates.signature(weak_bool, *args)
+    are_types = all(isinstance(each, (types.DType, types.NumberClass)) for each in (left, right))
+    is_one_dtype = are_types and (isinstance(left, types.DType) or isinstance(right, types.DType))
+    return templates.signature(weak_bool, left, right) if is_one_dtype else None
 
 
-for _function in (operator.eq, operator.ne):
-    registry.register_global(_function)(type(f"_DType_{_function.__name__}", (_SameDType,), {"key": _function}))
-
-
-class RoundType(types.Callable, types.Opaque):
+class RoundType(GenericCallableType):
     """`round(x)`, a weak int, and `round(x, ndigits)`, of the type of `x`: halves go to the even neighbour."""
 
     _parameters = inspect.Signature(
@@ -261,10 +245,6 @@ class RoundType(types.Callable, types.Opaque):
             pysig=self._parameters
         )
 
-    def get_call_signatures(self) -> tuple[tuple[Any, ...], bool]:
-        """No fixed signatures: numbers of any type are rounded."""
-        return (), True
-
     def get_impl_key(self, sig: Any) -> Any:
         """The key of the code in the back end."""
         to_digits = len(sig.args) == 2 and isinstance(sig.args[1], types.Integer)
@@ -281,7 +261,3 @@ registry.register_global(round, RoundType())
 registry.register_attr(_IntegerMethods)
 for _class in (types.Number, types.Boolean):
     registry.register_attr(type(f"_{_class.__name__}Parts", (_Parts,), {"key": _class}))
-for _function, _result in PYTHON_CONVERSIONS.items():
-    registry.register_global(_function)(
-        type(f"_To_{_function.__name__}", (_PythonConversion,), {"key": _function, "result": _result})
-    )

@@ -11,11 +11,12 @@ from kapi_sim import AddressSpace, MemoryOrder, MemoryScope
 from kapi_types._numba_compat import templates, types
 from kapi_types.kernel_api import ConstantType, EnumerationType, EnumMemberType
 from kapi_types.kernel_typing.rules.promotion import is_scalar, unify_scalars
+from kapi_types.kernel_typing.rules.rule_registry import RuleRegistry
 from kapi_types.weak import weak_bool, weak_int
 
 __all__ = ["member_type", "registry"]
 
-registry = templates.Registry()
+registry = RuleRegistry()
 
 
 _OF_THE_LANGUAGE = (MemoryOrder, MemoryScope, AddressSpace)
@@ -48,12 +49,7 @@ class _Member(templates.AttributeTemplate):
         return functools.reduce(lambda a, b: a and unify_scalars(a, b), found)
 
 
-class _Equality(templates.AbstractTemplate):
-    def generic(self, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
-        if len(args) == 2 and isinstance(args[0], EnumMemberType) and args[0] == args[1]:
-            return templates.signature(weak_bool, *args)
-        return None
-
-
-for _function in (operator.eq, operator.ne):
-    registry.register_global(_function)(type(f"_Equality_{_function.__name__}", (_Equality,), {"key": _function}))
+@registry.rule(operator.eq, operator.ne)
+def _equality(context: Any, left: types.Type, right: types.Type) -> Any:
+    is_one = isinstance(left, EnumMemberType) and left == right
+    return templates.signature(weak_bool, left, right) if is_one else None

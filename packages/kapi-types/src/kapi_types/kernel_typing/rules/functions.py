@@ -34,6 +34,7 @@ from kapi_types.kernel_typing.rules.promotion import (
     is_scalar,
     resolve_loop,
 )
+from kapi_types.kernel_typing.rules.rule_registry import GenericCallableType
 from kapi_types.weak import is_weak, weak_bool, weak_int, wide_int
 
 __all__ = ["PRIMITIVES", "TableFunctionType", "primitive_key", "table_function"]
@@ -68,7 +69,7 @@ class _Plan(NamedTuple):
     implementation: str | FunctionType
 
 
-class TableFunctionType(types.Callable, types.Opaque):
+class TableFunctionType(GenericCallableType):
     """A function that the intrinsic table has a row for.
 
     Parameters
@@ -100,10 +101,6 @@ class TableFunctionType(types.Callable, types.Opaque):
         if isinstance(plan.implementation, FunctionType):
             context.type_device_function(plan.implementation, plan.loop.operands)
         return templates.signature(plan.loop.result, *plan.loop.operands)
-
-    def get_call_signatures(self) -> tuple[tuple[Any, ...], bool]:
-        """No fixed signatures: the table's words stand for many types."""
-        return (), True
 
     def get_impl_key(self, sig: Any) -> Any:
         """The key of the code in the back end."""

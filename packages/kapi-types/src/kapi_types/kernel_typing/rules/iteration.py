@@ -14,6 +14,7 @@ from kapi_types._numba_compat import templates, types
 from kapi_types.arrays import ArrayType
 from kapi_types.kernel_typing.problems.problems import spell_type
 from kapi_types.kernel_typing.rules.promotion import integer_type, is_scalar
+from kapi_types.kernel_typing.rules.rule_registry import RuleRegistry
 from kapi_types.weak import weak_bool, weak_int
 
 __all__ = [
@@ -28,7 +29,7 @@ __all__ = [
     "value_type",
 ]
 
-registry = templates.Registry()
+registry = RuleRegistry()
 
 
 class RangeIteratorType(types.SimpleIteratorType):
@@ -146,15 +147,12 @@ def value_type(context: Any, sequence: types.Type) -> types.Type:
     return sequence.dtype
 
 
-@registry.register_global(range)
-class _Range(templates.AbstractTemplate):
-    key = range
-
-    def generic(self, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
-        # Python's bools are ints, NumPy's are not.
-        if not 1 <= len(args) <= 3 or kws or not all(isinstance(a, types.Integer) or a == weak_bool for a in args):
-            return None
-        return templates.signature(RangeType(), *map(integer_type, args))
+@registry.rule(range)
+def _range(context: Any, *args: types.Type) -> Any:
+    # Python's bools are ints, NumPy's are not.
+    if not 1 <= len(args) <= 3 or not all(isinstance(a, types.Integer) or a == weak_bool for a in args):
+        return None
+    return templates.signature(RangeType(), *map(integer_type, args))
 
 
 @registry.register_attr
@@ -179,8 +177,6 @@ _ENUMERATE = inspect.Signature(
 
 @registry.register_global(enumerate)
 class _Enumerate(templates.AbstractTemplate):
-    key = enumerate
-
     def generic(self, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
         try:
             given = _ENUMERATE.bind(*args, **kws).arguments
@@ -192,80 +188,58 @@ class _Enumerate(templates.AbstractTemplate):
         return templates.signature(EnumerateType(sequence), sequence, weak_int).replace(pysig=_ENUMERATE)
 
 
-@registry.register_global(zip)
-class _Zip(templates.AbstractTemplate):
-    key = zip
-
-    def generic(self, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
-        sequences = [as_sequence(self.context, each) for each in args]
-        if kws or not sequences or None in sequences:
-            return None
-        return templates.signature(ZipType(*sequences), *sequences)
-
-
-@registry.register_global(reversed)
-class _Reversed(templates.AbstractTemplate):
-    key = reversed
-
-    def generic(self, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
-        sequence = as_sequence(self.context, args[0]) if len(args) == 1 and not kws else None
-        if isinstance(sequence, RangeType):
-            return templates.signature(sequence, sequence)
-        if not isinstance(sequence, (ArrayType, types.BaseTuple)):
-            return None  # Python has no length of the others
-        return templates.signature(ReversedType(sequence), sequence)
-
-
-@registry.register
-class _GetIter(templates.AbstractTemplate):
-    key = "getiter"
-
-    def generic(self, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
-        sequence = as_sequence(self.context, args[0])
-        if sequence is None:
-            return None
-        if isinstance(sequence, (RangeType, types.UniTuple)):
-            return templates.signature(sequence.iterator_type, sequence)
-        return templates.signature(PositionIteratorType(self.context, sequence), sequence)
-
-
-@registry.register
-class _IterNext(templates.AbstractTemplate):
-    key = "iternext"
-
-    def generic(self, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
-        (iterator,) = args
-        if isinstance(iterator, types.IteratorType):
-            return templates.signature(types.Pair(iterator.yield_type, types.boolean), iterator)
+@registry.rule(zip)
+def _zip(context: Any, *args: types.Type) -> Any:
+    sequences = [as_sequence(context, each) for each in args]
+    if not sequences or None in sequences:
         return None
+    return templates.signature(ZipType(*sequences), *sequences)
 
 
-@registry.register_global(len)
-class _LengthOfRange(templates.AbstractTemplate):
-    key = len
+@registry.rule(reversed)
+def _reversed(context: Any, given: types.Type) -> Any:
+    sequence = as_sequence(context, given)
+    if isinstance(sequence, RangeType):
+        return templates.signature(sequence, sequence)
+    if not isinstance(sequence, (ArrayType, types.BaseTuple)):
+        return None  # Python has no length of the others
+    return templates.signature(ReversedType(sequence), sequence)
 
-    def generic(self, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
-        return templates.signature(weak_int, *args) if len(args) == 1 and isinstance(args[0], RangeType) else None
 
-
-@registry.register_global(operator.getitem)
-class _RangeIndexing(templates.AbstractTemplate):
-    key = operator.getitem
-
-    def generic(self, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
-        if isinstance(args[0], RangeType) and isinstance(args[1], types.Integer):
-            return templates.signature(weak_int, args[0], weak_int)
+@registry.rule("getiter")
+def _getiter(context: Any, given: types.Type) -> Any:
+    sequence = as_sequence(context, given)
+    if sequence is None:
         return None
+    if isinstance(sequence, (RangeType, types.UniTuple)):
+        return templates.signature(sequence.iterator_type, sequence)
+    return templates.signature(PositionIteratorType(context, sequence), sequence)
 
 
-@registry.register_global(operator.contains)
-class _InRange(templates.AbstractTemplate):
-    key = operator.contains
+@registry.rule("iternext")
+def _iternext(context: Any, iterator: types.Type) -> Any:
+    if isinstance(iterator, types.IteratorType):
+        return templates.signature(types.Pair(iterator.yield_type, types.boolean), iterator)
+    return None
 
-    def generic(self, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
-        if not isinstance(args[0], RangeType) or not is_scalar(args[1]):
-            return None
-        if args[1] == types.uint64:  # as a Python integer, its upper half would be negative
-            return templates.signature(weak_bool, *args)
-        is_whole = isinstance(args[1], (types.Integer, types.Boolean))
-        return templates.signature(weak_bool, args[0], weak_int) if is_whole else None
+
+@registry.rule(len)
+def _length_of_range(context: Any, given: types.Type) -> Any:
+    return templates.signature(weak_int, given) if isinstance(given, RangeType) else None
+
+
+@registry.rule(operator.getitem)
+def _range_indexing(context: Any, container: types.Type, index: types.Type) -> Any:
+    if isinstance(container, RangeType) and isinstance(index, types.Integer):
+        return templates.signature(weak_int, container, weak_int)
+    return None
+
+
+@registry.rule(operator.contains)
+def _in_range(context: Any, container: types.Type, value: types.Type) -> Any:
+    if not isinstance(container, RangeType) or not is_scalar(value):
+        return None
+    if value == types.uint64:  # as a Python integer, its upper half would be negative
+        return templates.signature(weak_bool, container, value)
+    is_whole = isinstance(value, (types.Integer, types.Boolean))
+    return templates.signature(weak_bool, container, weak_int) if is_whole else None

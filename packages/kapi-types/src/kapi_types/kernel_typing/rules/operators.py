@@ -17,6 +17,7 @@ from kapi_types.kernel_typing.rules.promotion import (
     resolve_loop,
     resolve_weak,
 )
+from kapi_types.kernel_typing.rules.rule_registry import RuleRegistry
 from kapi_types.weak import is_weak, weak_bool, weak_complex, weak_float, weak_int, wide_int
 
 __all__ = [
@@ -73,7 +74,7 @@ COMPARISONS = {
     operator.ge: ">=",
 }
 
-registry = templates.Registry()
+registry = RuleRegistry()
 
 
 def operator_loop(function: Any, operands: tuple[types.Type, ...]) -> Loop | None:
@@ -115,20 +116,22 @@ def comparison_loop(operands: tuple[types.Type, ...], has_order: bool = True) ->
     return Loop(common.operands, result) if common else None
 
 
-class _OperatorTemplate(templates.AbstractTemplate):
-    """Types one operator; the signature it returns says what the operands are converted to."""
+@registry.shared_rule(*BINARY, *UNARY, *INPLACE)
+def _operator(function: Any, context: Any, *operands: types.Type) -> Any:
+    """The signature says what the operands are converted to."""
+    function = INPLACE.get(function, function)
+    if len(operands) != (2 if function in BINARY else 1):
+        return None
+    is_numbas = context.has_numba_integers and all(map(is_scalar, operands))
+    loop = numba_loop(function, operands) if is_numbas else None
+    loop = loop or operator_loop(function, operands)
+    if loop and function is operator.pow and isinstance(loop.result, types.Complex):
+        context.type_device_function(complex_power, loop.operands)
+    return _signature_of(loop)
 
-    function: Any
 
-    def generic(self, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
-        if len(args) != (2 if self.function in BINARY else 1):
-            return None
-        is_numbas = self.context.has_numba_integers and all(map(is_scalar, args))
-        loop = numba_loop(self.function, args) if is_numbas else None
-        loop = loop or operator_loop(self.function, args)
-        if loop and self.function is operator.pow and isinstance(loop.result, types.Complex):
-            self.context.type_device_function(complex_power, loop.operands)
-        return templates.signature(loop.result, *loop.operands) if loop else None
+def _signature_of(loop: Loop | None) -> Any:
+    return templates.signature(loop.result, *loop.operands) if loop else None
 
 
 def negative_power(base: Any, exponent: Any) -> Any:
@@ -136,77 +139,43 @@ def negative_power(base: Any, exponent: Any) -> Any:
     raise NotImplementedError("this stands for an operator in type inference, and is never called")
 
 
-@registry.register_global(negative_power)
-class _NegativePower(templates.AbstractTemplate):
-    key = negative_power
-
-    def generic(self, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
-        base, _ = args
-        if base in (weak_int, weak_bool):
-            return templates.signature(weak_float, weak_float, weak_float)
-        if isinstance(base, (types.Integer, types.Boolean)):
-            return None  # integers have no such operation
-        return self.context.resolve_function_type(operator.pow, args, kws)
+@registry.rule(negative_power)
+def _negative_power(context: Any, base: types.Type, exponent: types.Type) -> Any:
+    if base in (weak_int, weak_bool):
+        return templates.signature(weak_float, weak_float, weak_float)
+    if isinstance(base, (types.Integer, types.Boolean)):
+        return None  # integers have no such operation
+    return context.resolve_function_type(operator.pow, (base, exponent), {})
 
 
-class _ComparisonTemplate(templates.AbstractTemplate):
-    function: Any
-
-    def generic(self, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
-        loop = comparison_loop(args, self.function not in (operator.eq, operator.ne))
-        return templates.signature(loop.result, *loop.operands) if loop else None
+@registry.shared_rule(*COMPARISONS)
+def _comparison(function: Any, context: Any, left: types.Type, right: types.Type) -> Any:
+    return _signature_of(comparison_loop((left, right), function not in (operator.eq, operator.ne)))
 
 
-@registry.register_global(operator.not_)
-class _Not(templates.AbstractTemplate):
-    key = operator.not_
-
-    def generic(self, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
-        (value,) = args
-        return templates.signature(weak_bool, value) if is_scalar(value) else None
+@registry.rule(operator.not_)
+def _not(context: Any, value: types.Type) -> Any:
+    return templates.signature(weak_bool, value) if is_scalar(value) else None
 
 
-@registry.register_global(abs)
-class _Abs(templates.AbstractTemplate):
-    key = abs
+@registry.rule(abs)
+def _abs(context: Any, value: types.Type) -> Any:
+    if not is_scalar(value):
+        return None
+    if value == weak_complex:
+        return templates.signature(weak_float, value)
+    return _signature_of(resolve_weak("neg", (value,)) if is_weak(value) else resolve_loop(np.absolute, (value,)))
 
-    def generic(self, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
-        if len(args) != 1 or not is_scalar(args[0]):
+
+@registry.rule(min, max)
+def _extremum(context: Any, *values: types.Type) -> Any:
+    """One of the values, so all of them in the type that holds each."""
+    # NumPy's complex numbers have an order, Python's have none.
+    if len(values) < 2 or not all(map(is_scalar, values)):
+        return None
+    shared = values[0]
+    for other in values[1:]:
+        shared = context.unify_numbers(shared, other)
+        if shared is None:
             return None
-        if args[0] == weak_complex:
-            return templates.signature(weak_float, *args)
-        loop = resolve_weak("neg", args) if is_weak(args[0]) else resolve_loop(np.absolute, args)
-        return templates.signature(loop.result, *loop.operands) if loop else None
-
-
-class _Extremum(templates.AbstractTemplate):
-    """`min` and `max` of scalars: one of the values, so all of them in the type that holds each."""
-
-    def generic(self, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
-        # NumPy's complex numbers have an order, Python's have none.
-        if len(args) < 2 or kws or not all(map(is_scalar, args)):
-            return None
-        shared = args[0]
-        for other in args[1:]:
-            shared = self.context.unify_numbers(shared, other)
-            if shared is None:
-                return None
-        return None if shared == weak_complex else templates.signature(shared, *[shared] * len(args))
-
-
-def _register() -> None:
-    for function in (*BINARY, *UNARY):
-        registry.register_global(function)(_template(_OperatorTemplate, function, function))
-    for in_place, function in INPLACE.items():
-        registry.register_global(in_place)(_template(_OperatorTemplate, in_place, function))
-    for function in COMPARISONS:
-        registry.register_global(function)(_template(_ComparisonTemplate, function, function))
-    for function in (min, max):
-        registry.register_global(function)(_template(_Extremum, function, function))
-
-
-def _template(base: Any, key: Any, function: Any) -> Any:
-    return type(f"{base.__name__}_{key.__name__}", (base,), {"key": key, "function": staticmethod(function)})
-
-
-_register()
+    return None if shared == weak_complex else templates.signature(shared, *[shared] * len(values))

@@ -11,11 +11,12 @@ from kapi_types.kernel_typing.problems.problems import KernelTypeProblem, spell_
 from kapi_types.kernel_typing.rules.iteration import as_sequence
 from kapi_types.kernel_typing.rules.operators import COMPARISONS
 from kapi_types.kernel_typing.rules.promotion import is_scalar
+from kapi_types.kernel_typing.rules.rule_registry import GenericCallableType, RuleRegistry
 from kapi_types.weak import weak_bool, weak_int
 
 __all__ = ["HOMOGENEOUS", "MAKE_NAMED_TUPLE", "NamedTupleClassType", "registry", "tuple_like"]
 
-registry = templates.Registry()
+registry = RuleRegistry()
 
 HOMOGENEOUS = (types.UniTuple, types.NamedUniTuple)
 """Tuples whose members are of one type, which may be indexed by what is known at run time only."""
@@ -31,7 +32,7 @@ def tuple_like(like: types.BaseTuple, members: tuple[types.Type, ...]) -> types.
     return types.Tuple(members)
 
 
-class NamedTupleClassType(types.Callable, types.Opaque):
+class NamedTupleClassType(GenericCallableType):
     """A class of named tuples, which a kernel calls to make one.
 
     Parameters
@@ -82,10 +83,6 @@ class NamedTupleClassType(types.Callable, types.Opaque):
         made = types.BaseTuple.from_types(members, self.class_)
         return templates.signature(made, *members).replace(pysig=names)
 
-    def get_call_signatures(self) -> tuple[tuple[Any, ...], bool]:
-        """No fixed signatures: fields may be of any type."""
-        return (), True
-
     def get_impl_key(self, sig: Any) -> str:
         """The same for all classes."""
         return MAKE_NAMED_TUPLE
@@ -94,36 +91,27 @@ class NamedTupleClassType(types.Callable, types.Opaque):
         return self.class_.__name__
 
 
-@registry.register_global(operator.getitem)
-class _ComputedIndex(templates.AbstractTemplate):
-    key = operator.getitem
-
-    def generic(self, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
-        container, index = args
-        if not isinstance(container, types.BaseTuple) or not isinstance(index, types.Integer):
-            return None
-        if isinstance(container, HOMOGENEOUS):
-            return templates.signature(container.dtype, container, index)
-        # Whichever member it is, it goes to a variable, which has one type.
-        as_one = as_sequence(self.context, container)
-        return templates.signature(as_one.dtype, as_one, index) if as_one is not None else None
+@registry.rule(operator.getitem)
+def _computed_index(context: Any, container: types.Type, index: types.Type) -> Any:
+    if not isinstance(container, types.BaseTuple) or not isinstance(index, types.Integer):
+        return None
+    if isinstance(container, HOMOGENEOUS):
+        return templates.signature(container.dtype, container, index)
+    # Whichever member it is, it goes to a variable, which has one type.
+    as_one = as_sequence(context, container)
+    return templates.signature(as_one.dtype, as_one, index) if as_one is not None else None
 
 
-@registry.register
-class _ConstantIndex(templates.AbstractTemplate):
+@registry.rule("static_getitem")
+def _constant_index(context: Any, container: types.Type, index: Any) -> Any:
     """`tuple[constant]` and `tuple[1:]`, with the constant as a Python value."""
-
-    key = "static_getitem"
-
-    def generic(self, args: tuple[Any, ...], kws: dict[str, types.Type]) -> Any:
-        container, index = args
-        if not isinstance(container, types.BaseTuple):
-            return None
-        if isinstance(index, slice):
-            return templates.signature(types.Tuple(container.types[index]), *args)
-        if not isinstance(index, int) or not -len(container) <= index < len(container):
-            return None
-        return templates.signature(container.types[index], *args)
+    if not isinstance(container, types.BaseTuple):
+        return None
+    if isinstance(index, slice):
+        return templates.signature(types.Tuple(container.types[index]), container, index)
+    if not isinstance(index, int) or not -len(container) <= index < len(container):
+        return None
+    return templates.signature(container.types[index], container, index)
 
 
 @registry.register_attr
@@ -134,121 +122,77 @@ class _Fields(templates.AttributeTemplate):
         return tuple_.types[tuple_.fields.index(name)] if name in tuple_.fields else None
 
 
-@registry.register_global(len)
-class _Length(templates.AbstractTemplate):
-    key = len
-
-    def generic(self, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
-        is_one = len(args) == 1 and isinstance(args[0], types.BaseTuple)
-        return templates.signature(weak_int, *args) if is_one else None
+@registry.rule(len)
+def _length(context: Any, container: types.Type) -> Any:
+    return templates.signature(weak_int, container) if isinstance(container, types.BaseTuple) else None
 
 
-@registry.register_global(tuple)
-class _Same(templates.AbstractTemplate):
+@registry.rule(tuple)
+def _same(context: Any, members: types.Type = None) -> Any:
     """`tuple(members)`, which is also how Python spells `f(first, *rest)`."""
-
-    key = tuple
-
-    def generic(self, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
-        if kws or len(args) > 1 or not all(isinstance(arg, types.BaseTuple) for arg in args):
-            return None
-        return templates.signature(types.Tuple(args[0].types if args else ()), *args)
+    if members is None:
+        return templates.signature(types.Tuple(()))
+    return templates.signature(types.Tuple(members.types), members) if isinstance(members, types.BaseTuple) else None
 
 
-class _Concatenation(templates.AbstractTemplate):
-    def generic(self, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
-        if not all(isinstance(arg, types.BaseTuple) for arg in args):
-            return None
-        return templates.signature(types.Tuple((*args[0].types, *args[1].types)), *args)
+@registry.rule(operator.add, operator.iadd)
+def _concatenation(context: Any, left: types.Type, right: types.Type) -> Any:
+    if not (isinstance(left, types.BaseTuple) and isinstance(right, types.BaseTuple)):
+        return None
+    return templates.signature(types.Tuple((*left.types, *right.types)), left, right)
 
 
-for _function in (operator.add, operator.iadd):
-    registry.register_global(_function)(
-        type(f"_Concatenation_{_function.__name__}", (_Concatenation,), {"key": _function})
-    )
-
-
-@registry.register_global(operator.contains)
-class _Membership(templates.AbstractTemplate):
+@registry.rule(operator.contains)
+def _membership(context: Any, container: types.Type, value: types.Type) -> Any:
     """`x in (1, 2, 3)`: a chain of comparisons."""
-
-    key = operator.contains
-
-    def generic(self, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
-        container, value = args
-        if not isinstance(container, types.BaseTuple):
-            return None
-        if not all(_are_comparable(self.context, operator.eq, member, value) for member in container.types):
-            return None
-        return templates.signature(weak_bool, container, value)
+    if not isinstance(container, types.BaseTuple):
+        return None
+    if not all(_are_comparable(context, operator.eq, member, value) for member in container.types):
+        return None
+    return templates.signature(weak_bool, container, value)
 
 
-class _Comparison(templates.AbstractTemplate):
+@registry.shared_rule(*COMPARISONS)
+def _comparison(function: Any, context: Any, left: types.Type, right: types.Type) -> Any:
     """Member by member, as Python compares tuples."""
-
-    function: Any
-
-    def generic(self, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
-        left, right = args
-        if not (isinstance(left, types.BaseTuple) and isinstance(right, types.BaseTuple)):
-            return None
-        is_equality = self.function in (operator.eq, operator.ne)
-        if is_equality and len(left) != len(right):
-            return templates.signature(weak_bool, left, right)
-        functions = (operator.eq,) if is_equality else (operator.eq, self.function)
-        for pair in zip(left.types, right.types, strict=False):
-            if not all(_are_comparable(self.context, function, *pair) for function in functions):
-                return None
+    if not (isinstance(left, types.BaseTuple) and isinstance(right, types.BaseTuple)):
+        return None
+    is_equality = function in (operator.eq, operator.ne)
+    if is_equality and len(left) != len(right):
         return templates.signature(weak_bool, left, right)
+    functions = (operator.eq,) if is_equality else (operator.eq, function)
+    for pair in zip(left.types, right.types, strict=False):
+        if not all(_are_comparable(context, each, *pair) for each in functions):
+            return None
+    return templates.signature(weak_bool, left, right)
 
 
 def _are_comparable(context: Any, function: Any, left: types.Type, right: types.Type) -> bool:
     return context.resolve_function_type(function, (left, right), {}) is not None
 
 
-for _function in COMPARISONS:
-    _members = {"key": _function, "function": staticmethod(_function)}
-    registry.register_global(_function)(type(f"_Comparison_{_function.__name__}", (_Comparison,), _members))
-
-
-@registry.register_global(sum)
-class _Sum(templates.AbstractTemplate):
+@registry.rule(sum)
+def _sum(context: Any, container: types.Type, *start: types.Type) -> Any:
     """Of a tuple's members, one after the other, as `+` adds them to 0 or to what is given."""
-
-    key = sum
-
-    def generic(self, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
-        if kws or len(args) not in (1, 2) or not isinstance(args[0], types.BaseTuple):
-            return None
-        total = args[1] if len(args) == 2 else weak_int
-        for member in args[0].types:
-            total = self.context.resolve_function_type(operator.add, (total, member), {}).return_type
-        return templates.signature(total, *args)
+    if len(start) > 1 or not isinstance(container, types.BaseTuple):
+        return None
+    total = start[0] if start else weak_int
+    for member in container.types:
+        total = context.resolve_function_type(operator.add, (total, member), {}).return_type
+    return templates.signature(total, container, *start)
 
 
-class _Truth(templates.AbstractTemplate):
-    def generic(self, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
-        if kws or len(args) != 1 or not isinstance(args[0], types.BaseTuple) or not all(map(is_scalar, args[0].types)):
-            return None
-        return templates.signature(weak_bool, *args)
+@registry.rule(any, all)
+def _truth(context: Any, container: types.Type) -> Any:
+    if not isinstance(container, types.BaseTuple) or not all(map(is_scalar, container.types)):
+        return None
+    return templates.signature(weak_bool, container)
 
 
-class _ExtremeMember(templates.AbstractTemplate):
-    function: Any
-
-    def generic(self, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
-        if kws or len(args) != 1 or not isinstance(args[0], types.BaseTuple) or len(args[0]) == 0:
-            return None
-        members = args[0].types
-        if len(members) == 1:
-            return templates.signature(members[0], *args)
-        return templates.signature(
-            self.context.resolve_function_type(self.function, tuple(members), {}).return_type, *args
-        )
-
-
-for _truth in (any, all):
-    registry.register_global(_truth)(type(f"_Truth_{_truth.__name__}", (_Truth,), {"key": _truth}))
-for _extreme in (min, max):
-    _members = {"key": _extreme, "function": staticmethod(_extreme)}
-    registry.register_global(_extreme)(type(f"_Extreme_{_extreme.__name__}", (_ExtremeMember,), _members))
+@registry.shared_rule(min, max)
+def _extreme_member(function: Any, context: Any, container: types.Type) -> Any:
+    if not isinstance(container, types.BaseTuple) or len(container) == 0:
+        return None
+    members = tuple(container.types)
+    found = members[0] if len(members) == 1 else context.resolve_function_type(function, members, {}).return_type
+    return templates.signature(found, container)

@@ -8,11 +8,12 @@ from typing import Any
 from kapi_types._numba_compat import templates, types
 from kapi_types.arrays import ArrayType
 from kapi_types.kernel_typing.rules.promotion import integer_type
+from kapi_types.kernel_typing.rules.rule_registry import RuleRegistry
 from kapi_types.weak import weak_int
 
 __all__ = ["SliceType", "index_parts", "registry", "view_type"]
 
-registry = templates.Registry()
+registry = RuleRegistry()
 
 
 class SliceType(types.Type):
@@ -49,27 +50,20 @@ def view_type(array: ArrayType, index: types.Type) -> ArrayType | None:
     return array.copy(ndim=array.ndim - len(parts) + sliced, layout="C" if is_dense else "A")
 
 
-@registry.register_global(slice)
-class _Slice(templates.AbstractTemplate):
-    key = slice
-
-    def generic(self, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
-        if kws or not 1 <= len(args) <= 3 or not all(isinstance(arg, (types.Integer, types.NoneType)) for arg in args):
-            return None
-        start, stop, step = (types.none, *args, types.none) if len(args) == 1 else (*args, types.none)[:3]
-        given = [isinstance(arg, types.Integer) for arg in (start, stop, step)]
-        operands = [integer_type(arg) if isinstance(arg, types.Integer) else types.none for arg in args]
-        return templates.signature(SliceType(*given), *operands)
+@registry.rule(slice)
+def _slice(context: Any, *args: types.Type) -> Any:
+    if not 1 <= len(args) <= 3 or not all(isinstance(arg, (types.Integer, types.NoneType)) for arg in args):
+        return None
+    start, stop, step = (types.none, *args, types.none) if len(args) == 1 else (*args, types.none)[:3]
+    given = [isinstance(arg, types.Integer) for arg in (start, stop, step)]
+    operands = [integer_type(arg) if isinstance(arg, types.Integer) else types.none for arg in args]
+    return templates.signature(SliceType(*given), *operands)
 
 
-@registry.register_global(operator.getitem)
-class _Part(templates.AbstractTemplate):
-    key = operator.getitem
-
-    def generic(self, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
-        array, index = args
-        found = view_type(array, index) if isinstance(array, ArrayType) else None
-        return templates.signature(found, array, index) if found is not None else None
+@registry.rule(operator.getitem)
+def _part(context: Any, array: types.Type, index: types.Type) -> Any:
+    found = view_type(array, index) if isinstance(array, ArrayType) else None
+    return templates.signature(found, array, index) if found is not None else None
 
 
 @registry.register_attr
