@@ -3,21 +3,12 @@
 from dataclasses import replace
 
 import pytest
-from cpu_backend import Cpu
+from cpu_backend import SHAPES, Cpu, shapes
 
 from kapi_cpu import host_target
 from kapi_sim.testing.conformance import CASES
 
 SAMPLE = CASES[::8]
-SSE = "+sse4.2,+ssse3,+popcnt,+cx16"
-AVX2 = f"{SSE},+avx,+avx2,+fma,+f16c,+bmi,+bmi2,+lzcnt"
-SHAPES = {
-    "scalar": {"lanes": 1},
-    "4": {"lanes": 4},
-    "32": {"lanes": 32},
-    "sse4.2": {"cpu": "x86-64-v2", "features": SSE},
-    "avx2": {"cpu": "x86-64-v3", "features": AVX2},
-}
 
 
 def names(cases):
@@ -27,16 +18,6 @@ def names(cases):
 @pytest.mark.parametrize("case", CASES, ids=names(CASES))
 def test_case(case):
     case.run(Cpu())
-
-
-def shapes():
-    """Those that this processor can run."""
-    has = host_target().features.split(",")
-    return [
-        name
-        for name, changes in SHAPES.items()
-        if all(each in has for each in changes.get("features", "").split(",") if each)
-    ]
 
 
 @pytest.mark.parametrize("shape", shapes())

@@ -11,15 +11,35 @@ from typing import Any
 import numpy as np
 
 import kapi_sim
-from kapi_cpu import CpuTarget, compile_kernel
+from kapi_cpu import CpuTarget, compile_kernel, host_target
 from kapi_cpu.loading import GroupRange, LoadedKernel, load
 from kapi_lowering import FAILURE_RECORD_SIZE, Failure, FailureRecord
 from kapi_types import ArrayType, ItemType, NdItemType, typeof_argument
 from kapi_types.kernel_api import tuple_of
 
-__all__ = ["Cpu", "run"]
+__all__ = ["SHAPES", "Cpu", "run", "shapes"]
 
 LONGEST_GROUP = 1024
+
+_SSE = "+sse4.2,+ssse3,+popcnt,+cx16"
+SHAPES: dict[str, dict[str, Any]] = {
+    "scalar": {"lanes": 1},
+    "4": {"lanes": 4},
+    "32": {"lanes": 32},
+    "sse4.2": {"cpu": "x86-64-v2", "features": _SSE},
+    "avx2": {"cpu": "x86-64-v3", "features": f"{_SSE},+avx,+avx2,+fma,+f16c,+bmi,+bmi2,+lzcnt"},
+}
+"""Other targets than that of this processor, by what they change in it."""
+
+
+def shapes() -> list[str]:
+    """Those that this processor can run."""
+    has = host_target().features.split(",")
+    return [
+        name
+        for name, changes in SHAPES.items()
+        if all(each in has for each in changes.get("features", "").split(",") if each)
+    ]
 
 
 class Cpu:
@@ -29,6 +49,8 @@ class Cpu:
     ----------
     target : CpuTarget, optional
         What to compile for.
+    longest_group : int
+        Work-items of the groups that a Range is cut into, but for the last one.
 
     Attributes
     ----------
@@ -38,8 +60,8 @@ class Cpu:
         Those of each launch.
     """
 
-    def __init__(self, target: CpuTarget | None = None) -> None:
-        self.target, self.lanes = target, list[int]()
+    def __init__(self, target: CpuTarget | None = None, longest_group: int = LONGEST_GROUP) -> None:
+        self.target, self.longest_group, self.lanes = target, longest_group, list[int]()
         names = {name: getattr(kapi_sim, name) for name in kapi_sim.__all__}
         self.kapi = SimpleNamespace(**names | {"call_kernel": self.call}, __name__="kapi_cpu")
 
@@ -58,7 +80,11 @@ class Cpu:
         types = [(NdItemType if has_groups else ItemType)(len(extents)), *map(_type_of, args)]
         loaded = load(compile_kernel(kernel.py_func, types, options=kernel.options, target=self.target))
         self.lanes.append(loaded.lanes)
-        local = tuple(space.local_range) if has_groups else (*(1 for _ in extents[1:]), min(extents[-1], LONGEST_GROUP))
+        local = (
+            tuple(space.local_range)
+            if has_groups
+            else (*(1 for _ in extents[1:]), min(extents[-1], self.longest_group))
+        )
         return run(loaded, extents, tuple(max(1, extent) for extent in local), args)
 
 
