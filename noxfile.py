@@ -315,6 +315,13 @@ def bench(session: nox.Session) -> None:
     session.run("python", "benchmarks/run.py", *session.posargs)
 
 
+@nox.session
+def bench_peers(session: nox.Session) -> None:
+    """The workloads on the CPU, beside Taichi and Warp too (arguments after -- go to benchmarks/run.py)."""
+    install(session, "--group", "bench-peers")
+    session.run("python", "benchmarks/run.py", "--parts", "workloads", "cpu", *session.posargs)
+
+
 @nox.session(venv_backend="none")
 def gpu(session: nox.Session) -> None:
     """On a machine with an NVIDIA GPU: conformance, order, limits, cost, as a table; with the Python that runs nox."""

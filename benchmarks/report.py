@@ -10,6 +10,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from string import ascii_lowercase
 from typing import Any
@@ -22,6 +23,8 @@ import kapi_runtime as kapi
 __all__ = ["Row", "describe", "machine", "row_text", "summary", "write"]
 
 DISTRIBUTIONS = ("numpy", "numba", "llvmlite", "dpctl", "dpnp", "pyopencl", "intel-opencl-rt")
+PEERS = ("taichi", "warp-lang")
+"""Measured where they are installed."""
 
 COMPARISONS = (
     ("kapi (CPU)", "OpenCL C", 1.0),
@@ -65,6 +68,7 @@ def machine() -> dict[str, Any]:
         "system": f"{platform.system()} {platform.machine()}",
         "python": platform.python_version(),
         **{name: version(name) for name in DISTRIBUTIONS},
+        **{name: version(name) for name in PEERS if find_spec(name.removesuffix("-lang"))},
     }
 
 
@@ -125,28 +129,29 @@ def _cell(speed: float | None) -> str:
 
 
 def _chart(path: Path, machine: Mapping[str, Any], rows: Sequence[Row]) -> None:
-    """Bars of each workload's speed against hand-written OpenCL C, Numba and dpnp, on a logarithmic axis."""
+    """Bars of each workload's speed against hand-written OpenCL C, Numba, Taichi and Warp, on a logarithmic axis."""
     import matplotlib
 
     matplotlib.use("Agg")
     from matplotlib import pyplot as plt
     from matplotlib.ticker import FuncFormatter
 
-    peers = (("OpenCL C", "#33658a"), ("Numba parallel", "#f6ae2d"), ("dpnp", "#86bbd8"))
+    colours = {"OpenCL C": "#33658a", "Numba parallel": "#f6ae2d", "Taichi": "#86bbd8", "Warp": "#758e4f"}
+    peers = [(peer, colour) for peer, colour in colours.items() if _speeds(rows, "kapi (CPU)", peer)]
     names = [*(row.name.replace("_", " ") for row in rows), "geometric mean"]
     figure, axes = plt.subplots(figsize=(max(11, 0.45 * len(names)), 4.6), layout="constrained")
     for k, (peer, colour) in enumerate(peers):
-        speeds = [row.speed("kapi", peer) or math.nan for row in rows]
-        speeds.append(_mean(_speeds(rows, "kapi", peer)) or math.nan)
-        places = [place + 0.27 * (k - 1) for place in range(len(names))]
-        axes.bar(places, [speed - 1 for speed in speeds], 0.25, bottom=1, color=colour, label=peer)
+        speeds = [row.speed("kapi (CPU)", peer) or math.nan for row in rows]
+        speeds.append(_mean(_speeds(rows, "kapi (CPU)", peer)) or math.nan)
+        places = [place + 0.2 * (k - (len(peers) - 1) / 2) for place in range(len(names))]
+        axes.bar(places, [speed - 1 for speed in speeds], 0.18, bottom=1, color=colour, label=peer)
     axes.axhline(1.0, color="#444444", linewidth=1)
     axes.set_yscale("log")
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}x"))
     axes.set_ylabel("kapi's kernel is so many times as fast")
     axes.set_xticks(range(len(names)), names, rotation=40, ha="right")
     axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(title="as", frameon=False, ncols=3, loc="upper right")
+    axes.legend(title="as", frameon=False, ncols=4, loc="upper right")
     axes.set_title(f"One kernel in Python against its peers: {machine['device']}, {machine['processors']} cores")
     figure.savefig(path, dpi=130)
     plt.close(figure)

@@ -15,6 +15,7 @@ share_driver_with_pyopencl()  # before anything asks for devices
 
 import report  # noqa: E402
 import scaling  # noqa: E402
+from cpu_costs import cpu_costs, cpu_text  # noqa: E402
 from launch_cost import launch_costs  # noqa: E402
 from simulator import simulator_costs, simulator_text  # noqa: E402
 from start_cost import start_costs, start_text  # noqa: E402
@@ -38,7 +39,7 @@ types, written before anything was tuned for them."""
 
 CLOCKS: dict[str, Callable[[], float]] = {"wall": time.perf_counter, "processor": time.process_time}
 
-PARTS = ("workloads", "launches", "start", "simulator", "growth")
+PARTS = ("workloads", "cpu", "launches", "start", "simulator", "growth")
 
 
 def main() -> None:
@@ -71,6 +72,9 @@ def main() -> None:
             options.columns,
         )
         print(report.summary(results["workloads"]))
+    if "cpu" in options.parts:
+        results["cpu_seconds"] = cpu_costs(3 if options.quick else 25)
+        print(cpu_text(results["cpu_seconds"]))
     if "launches" in options.parts:
         results["launch_us"] = launch_costs(5 if options.quick else 25)
         print("host time of one asynchronous launch in us: median, fastest batch")

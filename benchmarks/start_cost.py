@@ -7,10 +7,11 @@ import statistics
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping
 
-__all__ = ["start_costs", "start_text"]
+__all__ = ["KERNEL", "seconds_in_turn", "start_costs", "start_text"]
 
-_KERNEL = """
+KERNEL = """
 import math, time
 {imports}
 @kapi.kernel
@@ -37,7 +38,7 @@ print(time.perf_counter() - start)
 
 # the queue and the arrays are made before the clock starts, and dpnp's and the driver's first use with them
 _FIRST = (
-    _KERNEL.format(imports="import dpnp, kapi_runtime as kapi")
+    KERNEL.format(imports="import dpnp, kapi_runtime as kapi")
     + """
 x, d = dpnp.ones((64, 3), dtype="float32"), dpnp.zeros((64, 64), dtype="float32")
 (x + 1).sycl_queue.wait()
@@ -49,7 +50,7 @@ print(time.perf_counter() - start)
 )
 
 _FRONT = (
-    _KERNEL.format(imports="import numba, kapi_sim as kapi, kapi_spirv, kapi_types")
+    KERNEL.format(imports="import numba, kapi_sim as kapi, kapi_spirv, kapi_types")
     + """
 array = kapi_types.ArrayType(numba.types.float32, 2, "C")
 signature = (kapi_types.ItemType(2), array, array)
@@ -79,18 +80,23 @@ IMPORTS = (
 
 def start_costs(rounds: int) -> dict[str, float]:
     """Median seconds of each step, each in a fresh process, all in turn."""
+    scripts = {f"import {each} (over numpy)": (_IMPORTS.format(module=each), False) for each in IMPORTS}
+    scripts |= {
+        "Python function to SPIR-V, first of a process": (_FRONT.format(before=""), False),
+        "Python function to SPIR-V, second": (_FRONT.format(before=_WARM), False),
+        "first launch, nothing cached": (_FIRST.format(before=""), False),
+        "first launch, from the disk cache": (_FIRST.format(before=""), True),
+    }
+    return seconds_in_turn(scripts, rounds)
+
+
+def seconds_in_turn(scripts: Mapping[str, tuple[str, bool]], rounds: int) -> dict[str, float]:
+    """Median seconds that scripts print, each in a fresh process; with True, the disk cache is kept for the next."""
     with tempfile.TemporaryDirectory() as cache:
-        scripts = {f"import {each} (over numpy)": (_IMPORTS.format(module=each), None) for each in IMPORTS}
-        scripts |= {
-            "Python function to SPIR-V, first of a process": (_FRONT.format(before=""), None),
-            "Python function to SPIR-V, second": (_FRONT.format(before=_WARM), None),
-            "first launch, nothing cached": (_FIRST.format(before=""), None),
-            "first launch, from the disk cache": (_FIRST.format(before=""), cache),
-        }
         times: dict[str, list[float]] = {name: [] for name in scripts}
         for _ in range(rounds + 1):
-            for name, (script, folder) in scripts.items():
-                times[name].append(_seconds(script, folder))
+            for name, (script, is_cached) in scripts.items():
+                times[name].append(_seconds(script, cache if is_cached else None))
     return {name: statistics.median(each[1:]) for name, each in times.items()}
 
 

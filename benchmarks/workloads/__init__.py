@@ -6,9 +6,11 @@ arrays of the device), dpnp expressions, OpenCL C, and a kernel. This module mak
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
+from importlib.util import find_spec
 from typing import Any
 
 import dpnp
@@ -18,7 +20,7 @@ from opencl_peer import Peer
 import kapi_numba_offload
 import kapi_runtime as kapi
 
-__all__ = ["Column", "Launch", "Workload", "kapi_columns", "on_host", "opencl_columns", "wait_for"]
+__all__ = ["Column", "Launch", "Workload", "kapi_columns", "on_host", "opencl_columns", "peer_columns", "wait_for"]
 
 
 kapi_numba_offload.register()
@@ -131,6 +133,36 @@ def kapi_columns(build: Callable[..., Column], *kernels: Any) -> dict[str, Colum
         "kapi (CPU)": build(np, *kernels),
         "kapi (CPU), contracting": build(np, *contracting),
     }
+
+
+def peer_columns(
+    name: str,
+    inputs: Sequence[Any],
+    outputs: Sequence[Any],
+    results: Callable[[list[Any]], Sequence[Any]] = lambda outputs: outputs,
+) -> dict[str, Column]:
+    """The columns of Taichi and Warp, where they are installed and have the workload.
+
+    Parameters
+    ----------
+    name : str
+        The workload's, in their modules.
+    inputs, outputs : sequence
+        What their kernels take, in this order: NumPy arrays, of which they have copies, and numbers.
+    results : callable
+        Makes the results of the outputs.
+    """
+    columns = {}
+    for title, library, module in (("Taichi", "taichi", "cpu_taichi_kernels"), ("Warp", "warp", "cpu_warp_kernels")):
+        prepared = importlib.import_module(module).prepare(name, inputs, outputs) if find_spec(library) else None
+        if prepared is not None:
+            run, fetch = prepared
+            columns[title] = Column(run, partial(_of, results, fetch))
+    return columns
+
+
+def _of(results: Callable[[list[Any]], Sequence[Any]], fetch: Callable[[], list[Any]]) -> Sequence[Any]:
+    return results(fetch())
 
 
 def wait_for(array: Any) -> Any:

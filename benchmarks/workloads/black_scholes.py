@@ -13,7 +13,7 @@ import scipy.special
 from opencl_peer import Peer
 
 import kapi_runtime as kapi
-from workloads import Column, Launch, Workload, kapi_columns, opencl_columns, wait_for
+from workloads import Column, Launch, Workload, kapi_columns, opencl_columns, peer_columns, wait_for
 
 __all__ = ["build"]
 
@@ -110,6 +110,7 @@ def build(scale: float) -> Workload:
         "NumPy": Column(by_numpy, lambda: kept["numpy"]),
         "Numba parallel": Column(lambda: black_scholes_numba(*inputs, RATE, VOLATILITY, *by_numba), lambda: by_numba),
         "dpnp": Column(by_dpnp, lambda: kept["dpnp"]),
+        **peer_columns("black_scholes", [RATE, VOLATILITY, *inputs], by_numba),
         **opencl_columns(OPENCL_C, opencl),
         **kapi_columns(in_kapi, black_scholes),
         "kapi offload": Column(

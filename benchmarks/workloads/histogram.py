@@ -10,7 +10,7 @@ import numpy as np
 from opencl_peer import Peer
 
 import kapi_runtime as kapi
-from workloads import Column, Launch, Workload, kapi_columns, opencl_columns, wait_for
+from workloads import Column, Launch, Workload, kapi_columns, opencl_columns, peer_columns, wait_for
 
 __all__ = ["build"]
 
@@ -113,6 +113,7 @@ def build(scale: float) -> Workload:
         "NumPy": Column(by_numpy, lambda: [kept["numpy"]]),
         "Numba parallel": Column(lambda: histogram_numba(values, partial, counts), lambda: [counts]),
         "dpnp": Column(by_dpnp, lambda: [kept["dpnp"]]),
+        **peer_columns("histogram", [values], [partial, counts], lambda outputs: outputs[1:]),
         **opencl_columns(OPENCL_C, opencl),
         **kapi_columns(in_kapi, clear, histogram),
     }

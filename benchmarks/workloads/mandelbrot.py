@@ -13,7 +13,7 @@ import numpy as np
 from opencl_peer import Peer
 
 import kapi_runtime as kapi
-from workloads import Column, Launch, Workload, kapi_columns, on_host, opencl_columns, wait_for
+from workloads import Column, Launch, Workload, kapi_columns, on_host, opencl_columns, peer_columns, wait_for
 
 __all__ = ["build"]
 
@@ -97,6 +97,7 @@ def build(scale: float) -> Workload:
         "NumPy": Column(by_numpy, lambda: [kept["numpy"]]),
         "Numba parallel": Column(lambda: mandelbrot_numba(steps, left, top, step, STEPS), lambda: [steps]),
         "dpnp": Column(by_dpnp, lambda: [kept["dpnp"]]),
+        **peer_columns("mandelbrot", [left, top, step, STEPS], [steps]),
         **opencl_columns(OPENCL_C, opencl),
         **kapi_columns(in_kapi, mandelbrot),
         "kapi offload": Column(

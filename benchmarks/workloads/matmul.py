@@ -12,7 +12,7 @@ import numpy as np
 from opencl_peer import Peer
 
 import kapi_runtime as kapi
-from workloads import Column, Launch, Workload, kapi_columns, opencl_columns, wait_for
+from workloads import Column, Launch, Workload, kapi_columns, opencl_columns, peer_columns, wait_for
 
 __all__ = ["build"]
 
@@ -92,6 +92,7 @@ def build(scale: float) -> Workload:
         "NumPy": Column(by_numpy, lambda: [kept["numpy"]]),
         "Numba parallel": Column(lambda: matmul_numba(a, b, c), lambda: [c]),
         "dpnp": Column(by_dpnp, lambda: [kept["dpnp"]]),
+        **peer_columns("matmul", [a, b], [c]),
         **opencl_columns(OPENCL_C, opencl),
         **kapi_columns(in_kapi, matmul),
         "kapi offload": Column(lambda: (matmul_items(da, db, offloaded), wait_for(offloaded)), lambda: [offloaded]),

@@ -12,7 +12,7 @@ import numpy as np
 from opencl_peer import Peer
 
 import kapi_runtime as kapi
-from workloads import Column, Launch, Workload, kapi_columns, opencl_columns, wait_for
+from workloads import Column, Launch, Workload, kapi_columns, opencl_columns, peer_columns, wait_for
 
 __all__ = ["build"]
 
@@ -100,6 +100,7 @@ def build(scale: float) -> Workload:
         "NumPy": Column(by_numpy, lambda: [kept["numpy"]]),
         "Numba parallel": Column(lambda: n_body_numba(bodies, velocity, SOFTENING, STEP), lambda: [velocity]),
         "dpnp": Column(by_dpnp, lambda: [kept["dpnp"]]),
+        **peer_columns("n_body", [SOFTENING, STEP, bodies], [velocity]),
         **opencl_columns(OPENCL_C, opencl),
         **kapi_columns(in_kapi, n_body),
         "kapi offload": Column(

@@ -12,7 +12,7 @@ import numpy as np
 from opencl_peer import Peer
 
 import kapi_runtime as kapi
-from workloads import Column, Launch, Workload, kapi_columns, opencl_columns, wait_for
+from workloads import Column, Launch, Workload, kapi_columns, opencl_columns, peer_columns, wait_for
 
 __all__ = ["build"]
 
@@ -74,6 +74,7 @@ def build(scale: float) -> Workload:
         "NumPy": Column(by_numpy, lambda: [kept["numpy"]]),
         "Numba parallel": Column(lambda: pairwise_numba(x, y, d), lambda: [d]),
         "dpnp": Column(by_dpnp, lambda: [kept["dpnp"]]),
+        **peer_columns("pairwise_distance", [x, y], [d]),
         **opencl_columns(OPENCL_C, opencl),
         **kapi_columns(in_kapi, pairwise),
         "kapi offload": Column(lambda: (pairwise_numba(dx, dy, dd), wait_for(dd)), lambda: [dd]),

@@ -11,7 +11,7 @@ import numpy as np
 from opencl_peer import Peer
 
 import kapi_runtime as kapi
-from workloads import Column, Launch, Workload, kapi_columns, opencl_columns, wait_for
+from workloads import Column, Launch, Workload, kapi_columns, opencl_columns, peer_columns, wait_for
 
 __all__ = ["build"]
 
@@ -62,6 +62,7 @@ def build(scale: float) -> Workload:
         "NumPy": Column(by_numpy, lambda: [kept["numpy"]]),
         "Numba parallel": Column(lambda: saxpy_numba(a, x, y, z), lambda: [z]),
         "dpnp": Column(by_dpnp, lambda: [kept["dpnp"]]),
+        **peer_columns("saxpy", [a, x, y], [z]),
         **opencl_columns(OPENCL_C, opencl),
         **kapi_columns(in_kapi, saxpy),
         "kapi offload": Column(lambda: (saxpy_numba(a, dx, dy, dz), wait_for(dz)), lambda: [dz]),

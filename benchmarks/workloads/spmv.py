@@ -11,7 +11,7 @@ import scipy.sparse
 from opencl_peer import Peer
 
 import kapi_runtime as kapi
-from workloads import Column, Launch, Workload, kapi_columns, opencl_columns, wait_for
+from workloads import Column, Launch, Workload, kapi_columns, opencl_columns, peer_columns, wait_for
 
 __all__ = ["build"]
 
@@ -82,6 +82,7 @@ def build(scale: float) -> Workload:
         "NumPy": Column(by_numpy, lambda: [kept["numpy"]]),
         "Numba parallel": Column(lambda: spmv_numba(*inputs, y), lambda: [y]),
         "dpnp": Column(by_dpnp, lambda: [kept["dpnp"]]),
+        **peer_columns("spmv", inputs, [y]),
         **opencl_columns(OPENCL_C, opencl),
         **kapi_columns(in_kapi, spmv),
         "kapi offload": Column(lambda: (spmv_numba(*on_device, offloaded), wait_for(offloaded)), lambda: [offloaded]),

@@ -11,7 +11,7 @@ import numpy as np
 from opencl_peer import Peer
 
 import kapi_runtime as kapi
-from workloads import Column, Launch, Workload, kapi_columns, opencl_columns, wait_for
+from workloads import Column, Launch, Workload, kapi_columns, opencl_columns, peer_columns, wait_for
 
 __all__ = ["build"]
 
@@ -64,6 +64,7 @@ def build(scale: float) -> Workload:
         "NumPy": Column(lambda: expression(a, by_numpy), lambda: [by_numpy]),
         "Numba parallel": Column(lambda: stencil_numba(a, by_numba), lambda: [by_numba]),
         "dpnp": Column(lambda: (expression(on_device, by_dpnp), wait_for(by_dpnp)), lambda: [by_dpnp]),
+        **peer_columns("stencil", [a], [by_numba]),
         **opencl_columns(OPENCL_C, opencl),
         **kapi_columns(in_kapi, stencil),
         "kapi offload": Column(lambda: (stencil_numba(on_device, offloaded), wait_for(offloaded)), lambda: [offloaded]),

@@ -10,7 +10,7 @@ import numpy as np
 from opencl_peer import Peer
 
 import kapi_runtime as kapi
-from workloads import Column, Launch, Workload, kapi_columns, opencl_columns, wait_for
+from workloads import Column, Launch, Workload, kapi_columns, opencl_columns, peer_columns, wait_for
 
 __all__ = ["build"]
 
@@ -120,6 +120,7 @@ def build(scale: float) -> Workload:
         "NumPy": Column(by_numpy, lambda: [kept["numpy"]]),
         "Numba parallel": Column(by_numba, lambda: [kept["numba"]]),
         "dpnp": Column(by_dpnp, lambda: [kept["dpnp"]]),
+        **peer_columns("tree_reduction", [x], [sums], lambda outputs: [outputs[0].sum()]),
         **opencl_columns(OPENCL_C, opencl),
         **kapi_columns(in_kapi, tree),
         "kapi offload": Column(offloaded, lambda: [kept["offload"]]),

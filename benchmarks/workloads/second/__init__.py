@@ -12,7 +12,7 @@ import numpy as np
 from opencl_peer import Peer
 
 import kapi_runtime as kapi
-from workloads import Column, Launch, Workload, kapi_columns, opencl_columns
+from workloads import Column, Launch, Workload, kapi_columns, opencl_columns, peer_columns
 
 __all__ = ["one_kernel"]
 
@@ -56,6 +56,7 @@ def one_kernel(
     by_numba = [each.copy() for each in outputs]
     columns = {
         "Numba parallel": Column(lambda: numba(*inputs, *by_numba), lambda: by_numba),
+        **peer_columns(f"second.{name}", inputs, outputs),
         **opencl_columns(source, opencl),
         **kapi_columns(in_kapi, kernel),
     }
