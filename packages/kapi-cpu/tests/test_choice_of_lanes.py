@@ -46,3 +46,25 @@ def test_loops_over_far_elements_stay_scalar(function, is_scalar):
         world.call_kernel(kapi.kernel(function), kapi.Range(40), data, indices, starts, x, results[-1])
     np.testing.assert_array_equal(results[1], results[0])
     assert (cpu.lanes == [1]) == is_scalar
+
+
+def iterated(item: kapi.Item, x, out):
+    i = item.get_id(0)
+    total = x[i]
+    for _ in range(20):
+        total = total * total - x[i]
+    out[i] = total
+
+
+def once(item: kapi.Item, x, out):
+    i = item.get_id(0)
+    out[i] = x[i] * x[i] - x[i]
+
+
+def test_iterations_that_wait_for_each_other_fill_two_registers():
+    lanes = []
+    for function in (once, iterated):
+        cpu = Cpu()
+        cpu.call(kapi.kernel(function), kapi.Range(50), np.ones(50, np.float32), np.zeros(50, np.float32))
+        lanes += cpu.lanes
+    assert lanes[1] == 2 * lanes[0]

@@ -13,7 +13,7 @@ from kapi_cpu.emission.groups.group_loop import Context, Part, group_loop_text
 from kapi_cpu.emission.launch_record import word
 from kapi_cpu.emission.legalize.group_operations import BARRIER
 from kapi_cpu.emission.legalize.queries import QUERY
-from kapi_cpu.emission.vectorize.cost_model import costs_of
+from kapi_cpu.emission.vectorize.cost_model import costs_of, waits_for_itself
 from kapi_cpu.emission.vectorize.decisions import decisions_of
 from kapi_cpu.emission.vectorize.lanes import LaneEmitter, NotVectorizableError
 from kapi_cpu.emission.vectorize.shapes import VARYING, Shape, Shapes
@@ -66,6 +66,9 @@ def assemble_groups(module: Module, entry_point: str, vector_bits: int, lanes: i
         if costs.prefers_scalar:
             why = f"a work-item costs {costs.scalar:.0f}, and {costs.vector:.0f} in a vector"
             lanes, shapes = 1, Shapes(source, flow, _seeds(source, 1))
+        elif waits_for_itself(shapes, vector_bits):
+            why += "; twice as many, as iterations wait for each other"
+            lanes *= 2
     try:
         parts, context = _parts(source, lanes, shapes, order, checks)
     except NotVectorizableError as error:

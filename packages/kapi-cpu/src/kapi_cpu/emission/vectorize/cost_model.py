@@ -8,6 +8,9 @@ last one. Scalar code pays for branches that a processor cannot foresee, which a
 So kernels are vectorised but for those that spend their time in loops of few operations on elements that are far from
 each other, such as the rows of a sparse matrix. The model looks at the IR and at the features of the processor alone:
 the same kernel is always compiled in the same way.
+
+A loop in which each iteration waits for the one before keeps a processor busy only with two vectors at once: such
+kernels get twice the lanes, if registers hold them.
 """
 
 from __future__ import annotations
@@ -16,9 +19,9 @@ from dataclasses import dataclass
 
 from kapi_cpu.emission.vectorize.shapes import VARYING, Shapes
 from kapi_cpu.emission.vectorize.sizes import size_of
-from kapi_lowering.emission.llvm_ir import Block, Instruction, IRType
+from kapi_lowering.emission.llvm_ir import Block, Instruction, IRType, IRValue
 
-__all__ = ["Costs", "costs_of", "needs_lane_loop"]
+__all__ = ["Costs", "costs_of", "needs_lane_loop", "waits_for_itself"]
 
 _ITERATIONS = 8
 _DEEPEST = 3
@@ -31,6 +34,9 @@ _FORESEEN = 0.7
 
 _GATHERED, _SCATTERED, _LOOPED = 3.0, 3.0, 6.0
 """An element that is loaded, stored, or worked on by a loop over lanes."""
+
+_WIDEST, _HELD, _LONGEST = 512, (8, 20), 48
+"""The bits of registers of which there are 32 and not 16; registers that loops may hold on to; their instructions."""
 
 _FREE = ("phi", "br", "ret", "alloca", "extractvalue", "insertvalue", "freeze", "bitcast", "ptrtoint", "inttoptr")
 _SLOW = {"fdiv": 4.0, "frem": 40.0, "sdiv": 10.0, "udiv": 10.0, "srem": 10.0, "urem": 10.0}
@@ -136,6 +142,43 @@ def needs_lane_loop(each: Instruction) -> bool:
     if each.opcode == "call":
         return not each.callee.startswith(("llvm.", "kapi."))
     return each.opcode in _BY_LANE
+
+
+def waits_for_itself(shapes: Shapes, vector_bits: int) -> bool:
+    """Whether loops compute on values that lanes carry from iteration to iteration, and two vectors fit in registers.
+
+    Parameters
+    ----------
+    shapes : Shapes
+        Of the kernel, for vectors.
+    vector_bits : int
+        Bits of a register.
+    """
+    loops = [loop for loop in shapes.flow.loops if loop.header is not None]
+    outer = {loop.parent for loop in loops}
+    carries = False
+    for loop in loops:
+        assert loop.header is not None
+        gathers = size = 0
+        held = sum(shapes[phi] is VARYING for phi in loop.header.phis)
+        from_outside: set[IRValue] = set()
+        for block in loop.blocks:
+            for each in block.instructions:
+                if needs_lane_loop(each) or (each.opcode == "store" and shapes[each.operands[-1]] is VARYING):
+                    return False
+                gathers += each.opcode == "load" and shapes[each.operands[0]] not in (0, size_of(each.type))
+                size += not each.form.is_void and shapes[each] is VARYING
+                from_outside |= {
+                    operand
+                    for operand in each.operands
+                    if isinstance(operand, Instruction)
+                    and operand.block not in loop.blocks
+                    and shapes[operand] is VARYING
+                }
+        if gathers > 1 or size > _LONGEST or 2 * (held + len(from_outside)) > _HELD[vector_bits == _WIDEST]:
+            return False
+        carries |= held > 0 and loop not in outer
+    return carries
 
 
 def _registers(type_: IRType, lanes: int, vector_bits: int) -> float:
