@@ -90,7 +90,7 @@ class Mutant:
     def kernel(self, kapi):
         """The kernel in a world; what Python itself does not take is a SyntaxError."""
         linecache.cache[self.filename] = (len(self.source), None, self.source.splitlines(True), self.filename)
-        namespace = {**self.case.make.__globals__, "__name__": "mutants"}
+        namespace = {**inspect.unwrap(self.case.make).__globals__, "__name__": "mutants"}
         exec(compile(self.source, self.filename, "exec"), namespace)
         return namespace[self._tree.body[0].name](kapi)
 
@@ -227,7 +227,13 @@ class Mutant:
 
 def tree_of(case):
     """The source of the function that makes a case's kernel."""
-    return ast.parse(textwrap.dedent(inspect.getsource(case.make)))
+    tree = ast.parse(textwrap.dedent(inspect.getsource(case.make)))
+    (function,) = tree.body
+    if function.decorator_list:  # the kernel itself
+        tree = ast.parse(f"def make(kapi):\n    @kapi.kernel\n    def kernel(): ...\n    return {function.name}")
+        function.decorator_list = tree.body[0].body[0].decorator_list
+        tree.body[0].body[0] = function
+    return tree
 
 
 def code_positions(tree):
@@ -267,7 +273,7 @@ def put(slot, made):
         getattr(node, name)[place] = made
 
 
-WITH_SOURCE = [case for case in CASES if inspect.getsource(case.make).startswith("def ")]
+WITH_SOURCE = [case for case in CASES if inspect.getsource(case.make).startswith(("def ", "@kernel"))]
 
 
 # -- what is done with a mutant -------------------------------------------------------------------------

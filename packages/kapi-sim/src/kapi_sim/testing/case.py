@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import linecache
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import wraps
+from types import FunctionType
 from typing import Any, Protocol
 
 import numpy as np
 
-__all__ = ["Backend", "Case", "Local", "Strided"]
+__all__ = ["Backend", "Case", "Local", "Strided", "kernel", "kernel_from_source", "kernel_of_expressions"]
 
 
 class Backend(Protocol):
@@ -51,6 +54,44 @@ class Strided:
 
     base: np.ndarray[Any, Any]
     view: Callable[[Any], Any]
+
+
+def kernel(function: Any) -> Callable[[Any], Any]:
+    """Return the `Case.make` of a kernel that is a function of a module, with the back end's module as its ``kapi``."""
+
+    @wraps(function)
+    def make(kapi: Any) -> Any:
+        names = {**function.__globals__, "kapi": kapi}
+        return kapi.kernel(FunctionType(function.__code__, names, function.__name__, function.__defaults__))
+
+    return make
+
+
+def kernel_from_source(source: str, **names: Any) -> Callable[[Any], Any]:
+    """Return the `Case.make` of a kernel written by program, which error messages can show.
+
+    Parameters
+    ----------
+    source : str
+        A function called ``kernel``.
+    **names
+        Its globals other than ``kapi``.
+    """
+    filename = f"<kernel {abs(hash(source))}>"
+
+    def make(kapi: Any) -> Any:
+        linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
+        namespace = {"kapi": kapi, **names}
+        exec(compile(source, filename, "exec"), namespace)
+        return kapi.kernel(namespace["kernel"])
+
+    return make
+
+
+def kernel_of_expressions(head: str, expressions: Iterable[str], **names: Any) -> Callable[[Any], Any]:
+    """Return the `Case.make` of a kernel that begins with `head`, then stores expression `k` in ``out[k, i]``."""
+    lines = [f"    out[{k}, i] = {expression}\n" for k, expression in enumerate(expressions)]
+    return kernel_from_source(f"{head}\n{''.join(lines)}", **names)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,118 +9,54 @@ from typing import Any
 
 import numpy as np
 
-from kapi_sim.testing.case import Case
+import kapi_sim as kapi
+from kapi_sim.testing.case import Case, kernel, kernel_of_expressions
 
 __all__ = ["CASES"]
 
 
-def _integer_operators(kapi: Any) -> Any:
-    @kapi.kernel
-    def integer_operators(nd_item: kapi.NdItem, a, reduced, inclusive, exclusive):
-        group = nd_item.get_group()
-        i = nd_item.get_global_id(0)
-        x = a[i]
-        reduced[0, i] = kapi.reduce_over_group(group, x, kapi.plus)
-        reduced[1, i] = kapi.reduce_over_group(group, x, kapi.multiplies)
-        reduced[2, i] = kapi.reduce_over_group(group, x, kapi.minimum)
-        reduced[3, i] = kapi.reduce_over_group(group, x, kapi.maximum)
-        reduced[4, i] = kapi.reduce_over_group(group, x, kapi.bit_and)
-        reduced[5, i] = kapi.reduce_over_group(group, x, kapi.bit_or)
-        reduced[6, i] = kapi.reduce_over_group(group, x, kapi.bit_xor)
-        inclusive[0, i] = kapi.inclusive_scan_over_group(group, x, kapi.plus)
-        inclusive[1, i] = kapi.inclusive_scan_over_group(group, x, kapi.multiplies)
-        inclusive[2, i] = kapi.inclusive_scan_over_group(group, x, kapi.minimum)
-        inclusive[3, i] = kapi.inclusive_scan_over_group(group, x, kapi.maximum)
-        inclusive[4, i] = kapi.inclusive_scan_over_group(group, x, kapi.bit_and)
-        inclusive[5, i] = kapi.inclusive_scan_over_group(group, x, kapi.bit_or)
-        inclusive[6, i] = kapi.inclusive_scan_over_group(group, x, kapi.bit_xor)
-        exclusive[0, i] = kapi.exclusive_scan_over_group(group, x, kapi.plus)
-        exclusive[1, i] = kapi.exclusive_scan_over_group(group, x, kapi.multiplies)
-        exclusive[2, i] = kapi.exclusive_scan_over_group(group, x, kapi.minimum)
-        exclusive[3, i] = kapi.exclusive_scan_over_group(group, x, kapi.maximum)
-        exclusive[4, i] = kapi.exclusive_scan_over_group(group, x, kapi.bit_and)
-        exclusive[5, i] = kapi.exclusive_scan_over_group(group, x, kapi.bit_or)
-        exclusive[6, i] = kapi.exclusive_scan_over_group(group, x, kapi.bit_xor)
-
-    return integer_operators
+@kernel
+def _tests(nd_item: kapi.NdItem, a, out):
+    group = nd_item.get_group()
+    i = nd_item.get_global_id(0)
+    out[0, i] = kapi.any_of_group(group, a[i] > 5)
+    out[1, i] = kapi.all_of_group(group, a[i] > 5)
+    out[2, i] = kapi.none_of_group(group, a[i] > 5)
+    out[3, i] = kapi.reduce_over_group(group, a[i] > 5, kapi.logical_and)
+    out[4, i] = kapi.reduce_over_group(group, a[i] > 5, kapi.logical_or)
+    out[5, i] = kapi.exclusive_scan_over_group(group, a[i] > 5, kapi.logical_or)
+    out[6, i] = kapi.inclusive_scan_over_group(group, a[i] > 5, kapi.logical_and)
 
 
-def _float_operators(kapi: Any) -> Any:
-    @kapi.kernel
-    def float_operators(nd_item: kapi.NdItem, a, reduced, inclusive, exclusive):
-        group = nd_item.get_group()
-        i = nd_item.get_global_id(0)
-        x = a[i]
-        reduced[0, i] = kapi.reduce_over_group(group, x, kapi.plus)
-        reduced[1, i] = kapi.reduce_over_group(group, x, kapi.multiplies)
-        reduced[2, i] = kapi.reduce_over_group(group, x, kapi.minimum)
-        reduced[3, i] = kapi.reduce_over_group(group, x, kapi.maximum)
-        inclusive[0, i] = kapi.inclusive_scan_over_group(group, x, kapi.plus)
-        inclusive[1, i] = kapi.inclusive_scan_over_group(group, x, kapi.multiplies)
-        inclusive[2, i] = kapi.inclusive_scan_over_group(group, x, kapi.minimum)
-        inclusive[3, i] = kapi.inclusive_scan_over_group(group, x, kapi.maximum)
-        exclusive[0, i] = kapi.exclusive_scan_over_group(group, x, kapi.plus)
-        exclusive[1, i] = kapi.exclusive_scan_over_group(group, x, kapi.multiplies)
-        exclusive[2, i] = kapi.exclusive_scan_over_group(group, x, kapi.minimum)
-        exclusive[3, i] = kapi.exclusive_scan_over_group(group, x, kapi.maximum)
-
-    return float_operators
+@kernel
+def _broadcast(nd_item: kapi.NdItem, a, out):
+    group = nd_item.get_group()
+    i = nd_item.get_global_id(0)
+    out[0, i] = kapi.group_broadcast(group, a[i])
+    out[1, i] = kapi.group_broadcast(group, a[i], 3)
+    last = group.get_local_linear_range() - 1
+    out[2, i] = kapi.group_broadcast(group, a[i], linear_id=last)
 
 
-def _tests(kapi: Any) -> Any:
-    @kapi.kernel
-    def tests(nd_item: kapi.NdItem, a, out):
-        group = nd_item.get_group()
-        i = nd_item.get_global_id(0)
-        out[0, i] = kapi.any_of_group(group, a[i] > 5)
-        out[1, i] = kapi.all_of_group(group, a[i] > 5)
-        out[2, i] = kapi.none_of_group(group, a[i] > 5)
-        out[3, i] = kapi.reduce_over_group(group, a[i] > 5, kapi.logical_and)
-        out[4, i] = kapi.reduce_over_group(group, a[i] > 5, kapi.logical_or)
-        out[5, i] = kapi.exclusive_scan_over_group(group, a[i] > 5, kapi.logical_or)
-        out[6, i] = kapi.inclusive_scan_over_group(group, a[i] > 5, kapi.logical_and)
-
-    return tests
+@kernel
+def _two_dimensions(nd_item: kapi.NdItem, a, out):
+    group = nd_item.get_group()
+    y = nd_item.get_global_id(0)
+    x = nd_item.get_global_id(1)
+    out[0, y, x] = kapi.reduce_over_group(group, a[y, x], kapi.plus)
+    out[1, y, x] = kapi.inclusive_scan_over_group(group, a[y, x], kapi.plus)
+    out[2, y, x] = kapi.group_broadcast(group, a[y, x], 4)
 
 
-def _broadcast(kapi: Any) -> Any:
-    @kapi.kernel
-    def broadcast(nd_item: kapi.NdItem, a, out):
-        group = nd_item.get_group()
-        i = nd_item.get_global_id(0)
-        out[0, i] = kapi.group_broadcast(group, a[i])
-        out[1, i] = kapi.group_broadcast(group, a[i], 3)
-        last = group.get_local_linear_range() - 1
-        out[2, i] = kapi.group_broadcast(group, a[i], linear_id=last)
-
-    return broadcast
-
-
-def _two_dimensions(kapi: Any) -> Any:
-    @kapi.kernel
-    def two_dimensions(nd_item: kapi.NdItem, a, out):
-        group = nd_item.get_group()
-        y = nd_item.get_global_id(0)
-        x = nd_item.get_global_id(1)
-        out[0, y, x] = kapi.reduce_over_group(group, a[y, x], kapi.plus)
-        out[1, y, x] = kapi.inclusive_scan_over_group(group, a[y, x], kapi.plus)
-        out[2, y, x] = kapi.group_broadcast(group, a[y, x], 4)
-
-    return two_dimensions
-
-
-def _three_dimensions(kapi: Any) -> Any:
-    @kapi.kernel
-    def three_dimensions(nd_item: kapi.NdItem, out):
-        group = nd_item.get_group()
-        z = nd_item.get_global_id(0)
-        y = nd_item.get_global_id(1)
-        x = nd_item.get_global_id(2)
-        i = nd_item.get_local_linear_id()
-        out[0, z, y, x] = kapi.exclusive_scan_over_group(group, i, kapi.plus)
-        out[1, z, y, x] = kapi.reduce_over_group(group, i, kapi.maximum)
-
-    return three_dimensions
+@kernel
+def _three_dimensions(nd_item: kapi.NdItem, out):
+    group = nd_item.get_group()
+    z = nd_item.get_global_id(0)
+    y = nd_item.get_global_id(1)
+    x = nd_item.get_global_id(2)
+    i = nd_item.get_local_linear_id()
+    out[0, z, y, x] = kapi.exclusive_scan_over_group(group, i, kapi.plus)
+    out[1, z, y, x] = kapi.reduce_over_group(group, i, kapi.maximum)
 
 
 def _in_device_functions(kapi: Any) -> Any:
@@ -140,32 +76,26 @@ def _in_device_functions(kapi: Any) -> Any:
     return shares
 
 
-def _in_a_uniform_loop(kapi: Any) -> Any:
-    @kapi.kernel
-    def column_sums(nd_item: kapi.NdItem, a, out):
-        group = nd_item.get_group()
-        k = nd_item.get_local_id(0)
-        row = group.get_group_id(0)
-        total = a.dtype.type(0)
-        for start in range(0, a.shape[1], 4):
-            total += kapi.reduce_over_group(group, a[row, start + k], kapi.plus)
-        if group.leader:
-            out[row] = total
-
-    return column_sums
+@kernel
+def _in_a_uniform_loop(nd_item: kapi.NdItem, a, out):
+    group = nd_item.get_group()
+    k = nd_item.get_local_id(0)
+    row = group.get_group_id(0)
+    total = a.dtype.type(0)
+    for start in range(0, a.shape[1], 4):
+        total += kapi.reduce_over_group(group, a[row, start + k], kapi.plus)
+    if group.leader:
+        out[row] = total
 
 
-def _python_numbers(kapi: Any) -> Any:
-    @kapi.kernel
-    def python_numbers(nd_item: kapi.NdItem, out):
-        group = nd_item.get_group()
-        i = nd_item.get_global_id(0)
-        k = nd_item.get_local_id(0)
-        out[0, i] = kapi.reduce_over_group(group, 1, kapi.plus) * 0.5
-        out[1, i] = kapi.inclusive_scan_over_group(group, k * 0.5, kapi.plus)
-        out[2, i] = kapi.exclusive_scan_over_group(group, k, kapi.maximum) > 0
-
-    return python_numbers
+@kernel
+def _python_numbers(nd_item: kapi.NdItem, out):
+    group = nd_item.get_group()
+    i = nd_item.get_global_id(0)
+    k = nd_item.get_local_id(0)
+    out[0, i] = kapi.reduce_over_group(group, 1, kapi.plus) * 0.5
+    out[1, i] = kapi.inclusive_scan_over_group(group, k * 0.5, kapi.plus)
+    out[2, i] = kapi.exclusive_scan_over_group(group, k, kapi.maximum) > 0
 
 
 _SIZE = 8
@@ -203,21 +133,26 @@ def _expected_operators(dtype: Any) -> Callable[[list[Any]], dict[int, np.ndarra
             shifted = np.full_like(rows, identity)
             shifted[:, 1:] = scanned[:, :-1]
             exclusive[k] = shifted.reshape(-1)
-        return {1: reduced, 2: inclusive, 3: exclusive}
+        return {1: np.concatenate([reduced, inclusive, exclusive])}
 
     return expected
 
 
+_ALGORITHMS = ("reduce_over_group", "inclusive_scan_over_group", "exclusive_scan_over_group")
+_OPERATORS = ("plus", "multiplies", "minimum", "maximum", "bit_and", "bit_or", "bit_xor")
+
+
 def _operator_case(dtype: str) -> Case:
-    is_float = dtype.startswith("float")
-    count = 4 if is_float else 7
+    operators = _OPERATORS[:4] if dtype.startswith("float") else _OPERATORS
+    calls = [f"kapi.{algorithm}(group, a[i], kapi.{each})" for algorithm in _ALGORITHMS for each in operators]
+    head = "def kernel(item: kapi.NdItem, a, out):\n    group, i = item.get_group(), item.get_global_id(0)"
     return Case(
         f"collectives/operators-{dtype}",
-        _float_operators if is_float else _integer_operators,
+        kernel_of_expressions(head, calls),
         ((_COUNT,), (_SIZE,)),
-        lambda: [_values(dtype), *(np.zeros((count, _COUNT), dtype) for _ in range(3))],
+        lambda: [_values(dtype), np.zeros((len(calls), _COUNT), dtype)],
         _expected_operators(dtype),
-        covers=("reduce_over_group", "inclusive_scan_over_group", "exclusive_scan_over_group"),
+        covers=_ALGORITHMS,
     )
 
 

@@ -9,93 +9,79 @@ from typing import Any
 
 import numpy as np
 
-from kapi_sim.testing.case import Case, Local
+import kapi_sim as kapi
+from kapi_sim.testing.case import Case, Local, kernel
 
 __all__ = ["CASES"]
 
 
-def _reversal(kapi: Any) -> Any:
-    @kapi.kernel
-    def reverse(nd_item: kapi.NdItem, a, out, tile):
-        i = nd_item.get_global_id(0)
-        k = nd_item.get_local_id(0)
-        tile[k] = a[i]
-        kapi.group_barrier(nd_item.get_group())
-        out[i] = tile[nd_item.get_local_range(0) - 1 - k]
-
-    return reverse
+@kernel
+def _reversal(nd_item: kapi.NdItem, a, out, tile):
+    i = nd_item.get_global_id(0)
+    k = nd_item.get_local_id(0)
+    tile[k] = a[i]
+    kapi.group_barrier(nd_item.get_group())
+    out[i] = tile[nd_item.get_local_range(0) - 1 - k]
 
 
-def _tree(kapi: Any) -> Any:
-    @kapi.kernel
-    def tree_sum(nd_item: kapi.NdItem, a, out, tile):
-        group = nd_item.get_group()
-        k = nd_item.get_local_id(0)
-        tile[k] = a[nd_item.get_global_id(0)]
+@kernel
+def _tree(nd_item: kapi.NdItem, a, out, tile):
+    group = nd_item.get_group()
+    k = nd_item.get_local_id(0)
+    tile[k] = a[nd_item.get_global_id(0)]
+    kapi.group_barrier(group)
+    stride = nd_item.get_local_range(0) // 2
+    while stride > 0:
+        if k < stride:
+            tile[k] += tile[k + stride]
+        kapi.group_barrier(group, fence_scope=kapi.MemoryScope.WORK_GROUP)
+        stride //= 2
+    if group.leader:
+        out[group.get_group_id(0)] = tile[0]
+
+
+@kernel
+def _scan(nd_item: kapi.NdItem, a, out, tile):
+    group = nd_item.get_group()
+    k = nd_item.get_local_id(0)
+    n = nd_item.get_local_range(0)
+    tile[0, k] = a[nd_item.get_global_id(0)]
+    kapi.group_barrier(group)
+    source = 0
+    distance = 1
+    while distance < n:
+        value = tile[source, k]
+        if k >= distance:
+            value += tile[source, k - distance]
+        tile[1 - source, k] = value
         kapi.group_barrier(group)
-        stride = nd_item.get_local_range(0) // 2
-        while stride > 0:
-            if k < stride:
-                tile[k] += tile[k + stride]
-            kapi.group_barrier(group, fence_scope=kapi.MemoryScope.WORK_GROUP)
-            stride //= 2
-        if group.leader:
-            out[group.get_group_id(0)] = tile[0]
-
-    return tree_sum
+        source = 1 - source
+        distance *= 2
+    out[nd_item.get_global_id(0)] = tile[source, k]
 
 
-def _scan(kapi: Any) -> Any:
-    @kapi.kernel
-    def inclusive_scan(nd_item: kapi.NdItem, a, out, tile):
-        group = nd_item.get_group()
-        k = nd_item.get_local_id(0)
-        n = nd_item.get_local_range(0)
-        tile[0, k] = a[nd_item.get_global_id(0)]
-        kapi.group_barrier(group)
-        source = 0
-        distance = 1
-        while distance < n:
-            value = tile[source, k]
-            if k >= distance:
-                value += tile[source, k - distance]
-            tile[1 - source, k] = value
-            kapi.group_barrier(group)
-            source = 1 - source
-            distance *= 2
-        out[nd_item.get_global_id(0)] = tile[source, k]
-
-    return inclusive_scan
+@kernel
+def _transpose(nd_item: kapi.NdItem, a, out, tile):
+    y = nd_item.get_local_id(0)
+    x = nd_item.get_local_id(1)
+    group = nd_item.get_group()
+    n = group.get_local_range(0)
+    gy = group.get_group_id(0)
+    gx = group.get_group_id(1)
+    tile[y, x] = a[gy * n + y, gx * n + x]
+    kapi.group_barrier(group)
+    out[gx * n + y, gy * n + x] = tile[x, y]
 
 
-def _transpose(kapi: Any) -> Any:
-    @kapi.kernel
-    def transpose(nd_item: kapi.NdItem, a, out, tile):
-        y = nd_item.get_local_id(0)
-        x = nd_item.get_local_id(1)
-        group = nd_item.get_group()
-        n = group.get_local_range(0)
-        gy = group.get_group_id(0)
-        gx = group.get_group_id(1)
-        tile[y, x] = a[gy * n + y, gx * n + x]
-        kapi.group_barrier(group)
-        out[gx * n + y, gy * n + x] = tile[x, y]
-
-    return transpose
-
-
-def _global_exchange(kapi: Any) -> Any:
-    @kapi.kernel
-    def exchange(nd_item: kapi.NdItem, a, out):
-        i = nd_item.get_global_id(0)
-        k = nd_item.get_local_id(0)
-        n = nd_item.get_local_range(0)
-        base = i - k
-        a[i] = a[i] * 2
-        kapi.group_barrier(nd_item.get_group())
-        out[i] = a[base + (k + 1) % n]
-
-    return exchange
+@kernel
+def _global_exchange(nd_item: kapi.NdItem, a, out):
+    i = nd_item.get_global_id(0)
+    k = nd_item.get_local_id(0)
+    n = nd_item.get_local_range(0)
+    base = i - k
+    a[i] = a[i] * 2
+    kapi.group_barrier(nd_item.get_group())
+    out[i] = a[base + (k + 1) % n]
 
 
 def _device_function(kapi: Any) -> Any:
@@ -212,45 +198,36 @@ def _array_in_a_device_function(kapi: Any) -> Any:
     return row_sums
 
 
-def _uniform_branch(kapi: Any) -> Any:
-    @kapi.kernel
-    def even_groups(nd_item: kapi.NdItem, a, tile):
-        group = nd_item.get_group()
-        k = nd_item.get_local_id(0)
-        i = nd_item.get_global_id(0)
-        n = nd_item.get_local_range(0)
-        if group.get_group_id(0) % 2 == 0:
-            tile[k] = a[i]
-            kapi.group_barrier(group)
-            a[i] = tile[n - 1 - k]
-
-    return even_groups
+@kernel
+def _uniform_branch(nd_item: kapi.NdItem, a, tile):
+    group = nd_item.get_group()
+    k = nd_item.get_local_id(0)
+    i = nd_item.get_global_id(0)
+    n = nd_item.get_local_range(0)
+    if group.get_group_id(0) % 2 == 0:
+        tile[k] = a[i]
+        kapi.group_barrier(group)
+        a[i] = tile[n - 1 - k]
 
 
-def _local_range(kapi: Any) -> Any:
-    @kapi.kernel
-    def shape_of_local(nd_item: kapi.NdItem, out, tile):
-        if nd_item.get_global_id(0) == 0:
-            out[0] = tile.shape[0]
-            out[1] = tile.shape[1]
-            out[2] = len(tile)
-
-    return shape_of_local
+@kernel
+def _local_range(nd_item: kapi.NdItem, out, tile):
+    if nd_item.get_global_id(0) == 0:
+        out[0] = tile.shape[0]
+        out[1] = tile.shape[1]
+        out[2] = len(tile)
 
 
-def _two_accessors(kapi: Any) -> Any:
-    @kapi.kernel
-    def both(nd_item: kapi.NdItem, a, out, doubles, counts):
-        k = nd_item.get_local_id(0)
-        i = nd_item.get_global_id(0)
-        n = nd_item.get_local_range(0)
-        doubles[k] = a[i] * 0.5
-        counts[k] = k
-        kapi.group_barrier(nd_item.get_group())
-        other = n - 1 - k
-        out[i] = doubles[other] + counts[other]
-
-    return both
+@kernel
+def _two_accessors(nd_item: kapi.NdItem, a, out, doubles, counts):
+    k = nd_item.get_local_id(0)
+    i = nd_item.get_global_id(0)
+    n = nd_item.get_local_range(0)
+    doubles[k] = a[i] * 0.5
+    counts[k] = k
+    kapi.group_barrier(nd_item.get_group())
+    other = n - 1 - k
+    out[i] = doubles[other] + counts[other]
 
 
 def _reversed_in_groups(a: np.ndarray[Any, Any], n: int) -> np.ndarray[Any, Any]:

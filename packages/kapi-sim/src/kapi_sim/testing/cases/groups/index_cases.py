@@ -1,15 +1,17 @@
-# mypy: disable-error-code="name-defined,no-untyped-def,no-untyped-call,untyped-decorator"
+# mypy: disable-error-code="no-untyped-def,no-untyped-call,untyped-decorator"
 # The kernels are written as users write them.
 """Cases of the index queries: each of Item, NdItem and Group in one, two and three dimensions."""
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
 
+import kapi_sim as kapi
 from kapi_sim.language.table.intrinsics import rows
-from kapi_sim.testing.case import Case
+from kapi_sim.testing.case import Case, kernel, kernel_of_expressions
 
 __all__ = ["CASES"]
 
@@ -17,192 +19,31 @@ _SHAPES = ((12,), (4, 6), (2, 4, 6))
 _LOCALS = ((4,), (2, 3), (1, 2, 3))
 
 
-def _item_1(kapi: Any) -> Any:
-    @kapi.kernel
-    def item_queries(item: kapi.Item, out):
-        i = item.get_linear_id()
-        out[i, 0] = item.get_id(0)
-        out[i, 1] = item.get_range(0)
-        out[i, 2] = item.get_linear_id()
-        out[i, 3] = item.get_linear_range()
-        out[i, 4] = item.dimensions
-
-    return item_queries
+_OWNERS: dict[str, tuple[str, str, str, tuple[str, ...]]] = {
+    "Item": ("Item", "item", "item.get_linear_id()", ("get_id", "get_range")),
+    "NdItem": ("NdItem", "item", "item.get_global_linear_id()", ("get_global_id", "get_global_range")),
+    "Group": ("NdItem", "item.get_group()", "item.get_global_linear_id()", ("get_group_id", "get_group_range")),
+}
+"""The type of a kernel's item, the owner and the index of its results, and its queries of one dimension."""
 
 
-def _item_2(kapi: Any) -> Any:
-    @kapi.kernel
-    def item_queries(item: kapi.Item, out):
-        i = item.get_linear_id()
-        out[i, 0] = item.get_id(0)
-        out[i, 1] = item.get_id(1)
-        out[i, 2] = item.get_range(0)
-        out[i, 3] = item.get_range(1)
-        out[i, 4] = item.get_linear_id()
-        out[i, 5] = item.get_linear_range()
-        out[i, 6] = item.dimensions
-
-    return item_queries
+def _queries(owner: str, ndim: int) -> Any:
+    """A kernel that stores what each query gives, along each dimension and linear."""
+    item, subject, index, names = _OWNERS[owner]
+    if item == "NdItem":
+        names = (*names, "get_local_id", "get_local_range")
+    queries = [f"subject.{name}({dimension})" for name in names for dimension in range(ndim)]
+    queries += [re.sub("_(id|range)$", r"_linear_\1()", f"subject.{name}") for name in names]
+    queries += ["subject.dimensions", *(["1 if subject.leader else 0"] if owner == "Group" else [])]
+    return kernel_of_expressions(f"def kernel(item: kapi.{item}, out):\n    subject, i = {subject}, {index}", queries)
 
 
-def _item_3(kapi: Any) -> Any:
-    @kapi.kernel
-    def item_queries(item: kapi.Item, out):
-        i = item.get_linear_id()
-        out[i, 0] = item.get_id(0)
-        out[i, 1] = item.get_id(1)
-        out[i, 2] = item.get_id(2)
-        out[i, 3] = item.get_range(0)
-        out[i, 4] = item.get_range(1)
-        out[i, 5] = item.get_range(2)
-        out[i, 6] = item.get_linear_id()
-        out[i, 7] = item.get_linear_range()
-        out[i, 8] = item.dimensions
-
-    return item_queries
-
-
-def _nd_item_1(kapi: Any) -> Any:
-    @kapi.kernel
-    def nd_item_queries(nd_item: kapi.NdItem, out):
-        i = nd_item.get_global_linear_id()
-        out[i, 0] = nd_item.get_global_id(0)
-        out[i, 1] = nd_item.get_global_range(0)
-        out[i, 2] = nd_item.get_local_id(0)
-        out[i, 3] = nd_item.get_local_range(0)
-        out[i, 4] = nd_item.get_global_linear_id()
-        out[i, 5] = nd_item.get_global_linear_range()
-        out[i, 6] = nd_item.get_local_linear_id()
-        out[i, 7] = nd_item.get_local_linear_range()
-        out[i, 8] = nd_item.dimensions
-
-    return nd_item_queries
-
-
-def _nd_item_2(kapi: Any) -> Any:
-    @kapi.kernel
-    def nd_item_queries(nd_item: kapi.NdItem, out):
-        i = nd_item.get_global_linear_id()
-        out[i, 0] = nd_item.get_global_id(0)
-        out[i, 1] = nd_item.get_global_id(1)
-        out[i, 2] = nd_item.get_global_range(0)
-        out[i, 3] = nd_item.get_global_range(1)
-        out[i, 4] = nd_item.get_local_id(0)
-        out[i, 5] = nd_item.get_local_id(1)
-        out[i, 6] = nd_item.get_local_range(0)
-        out[i, 7] = nd_item.get_local_range(1)
-        out[i, 8] = nd_item.get_global_linear_id()
-        out[i, 9] = nd_item.get_global_linear_range()
-        out[i, 10] = nd_item.get_local_linear_id()
-        out[i, 11] = nd_item.get_local_linear_range()
-        out[i, 12] = nd_item.dimensions
-
-    return nd_item_queries
-
-
-def _nd_item_3(kapi: Any) -> Any:
-    @kapi.kernel
-    def nd_item_queries(nd_item: kapi.NdItem, out):
-        i = nd_item.get_global_linear_id()
-        out[i, 0] = nd_item.get_global_id(0)
-        out[i, 1] = nd_item.get_global_id(1)
-        out[i, 2] = nd_item.get_global_id(2)
-        out[i, 3] = nd_item.get_global_range(0)
-        out[i, 4] = nd_item.get_global_range(1)
-        out[i, 5] = nd_item.get_global_range(2)
-        out[i, 6] = nd_item.get_local_id(0)
-        out[i, 7] = nd_item.get_local_id(1)
-        out[i, 8] = nd_item.get_local_id(2)
-        out[i, 9] = nd_item.get_local_range(0)
-        out[i, 10] = nd_item.get_local_range(1)
-        out[i, 11] = nd_item.get_local_range(2)
-        out[i, 12] = nd_item.get_global_linear_id()
-        out[i, 13] = nd_item.get_global_linear_range()
-        out[i, 14] = nd_item.get_local_linear_id()
-        out[i, 15] = nd_item.get_local_linear_range()
-        out[i, 16] = nd_item.dimensions
-
-    return nd_item_queries
-
-
-def _group_1(kapi: Any) -> Any:
-    @kapi.kernel
-    def group_queries(nd_item: kapi.NdItem, out):
-        i = nd_item.get_global_linear_id()
-        group = nd_item.get_group()
-        out[i, 0] = group.get_group_id(0)
-        out[i, 1] = group.get_group_range(0)
-        out[i, 2] = group.get_local_id(0)
-        out[i, 3] = group.get_local_range(0)
-        out[i, 4] = group.get_group_linear_id()
-        out[i, 5] = group.get_group_linear_range()
-        out[i, 6] = group.get_local_linear_id()
-        out[i, 7] = group.get_local_linear_range()
-        out[i, 8] = group.dimensions
-        out[i, 9] = 1 if group.leader else 0
-
-    return group_queries
-
-
-def _group_2(kapi: Any) -> Any:
-    @kapi.kernel
-    def group_queries(nd_item: kapi.NdItem, out):
-        i = nd_item.get_global_linear_id()
-        group = nd_item.get_group()
-        out[i, 0] = group.get_group_id(0)
-        out[i, 1] = group.get_group_id(1)
-        out[i, 2] = group.get_group_range(0)
-        out[i, 3] = group.get_group_range(1)
-        out[i, 4] = group.get_local_id(0)
-        out[i, 5] = group.get_local_id(1)
-        out[i, 6] = group.get_local_range(0)
-        out[i, 7] = group.get_local_range(1)
-        out[i, 8] = group.get_group_linear_id()
-        out[i, 9] = group.get_group_linear_range()
-        out[i, 10] = group.get_local_linear_id()
-        out[i, 11] = group.get_local_linear_range()
-        out[i, 12] = group.dimensions
-        out[i, 13] = 1 if group.leader else 0
-
-    return group_queries
-
-
-def _group_3(kapi: Any) -> Any:
-    @kapi.kernel
-    def group_queries(nd_item: kapi.NdItem, out):
-        i = nd_item.get_global_linear_id()
-        group = nd_item.get_group()
-        out[i, 0] = group.get_group_id(0)
-        out[i, 1] = group.get_group_id(1)
-        out[i, 2] = group.get_group_id(2)
-        out[i, 3] = group.get_group_range(0)
-        out[i, 4] = group.get_group_range(1)
-        out[i, 5] = group.get_group_range(2)
-        out[i, 6] = group.get_local_id(0)
-        out[i, 7] = group.get_local_id(1)
-        out[i, 8] = group.get_local_id(2)
-        out[i, 9] = group.get_local_range(0)
-        out[i, 10] = group.get_local_range(1)
-        out[i, 11] = group.get_local_range(2)
-        out[i, 12] = group.get_group_linear_id()
-        out[i, 13] = group.get_group_linear_range()
-        out[i, 14] = group.get_local_linear_id()
-        out[i, 15] = group.get_local_linear_range()
-        out[i, 16] = group.dimensions
-        out[i, 17] = 1 if group.leader else 0
-
-    return group_queries
-
-
-def _dimension_in_a_variable(kapi: Any) -> Any:
-    @kapi.kernel
-    def sum_of_ids(item: kapi.Item, out):
-        total = 0
-        for dim in range(3):
-            total += item.get_id(dim) * 10**dim
-        out[item.get_id(0), item.get_id(1), item.get_id(2)] = total
-
-    return sum_of_ids
+@kernel
+def _dimension_in_a_variable(item: kapi.Item, out):
+    total = 0
+    for dim in range(3):
+        total += item.get_id(dim) * 10**dim
+    out[item.get_id(0), item.get_id(1), item.get_id(2)] = total
 
 
 def _columns(index: np.ndarray[Any, Any], extents: tuple[int, ...]) -> list[np.ndarray[Any, Any]]:
@@ -223,33 +64,22 @@ def _expected(owner: str, shape: tuple[int, ...], local: tuple[int, ...]) -> np.
     dimensions = np.full(whole.shape[1], len(shape))
     if owner == "Item":
         columns = [*_columns(whole, shape), *_linear(whole, shape), dimensions]
-    elif owner == "NdItem":
-        columns = [
-            *_columns(whole, shape),
-            *_columns(inner, local),
-            *_linear(whole, shape),
-            *_linear(inner, local),
-            dimensions,
-        ]
     else:
-        columns = [
-            *_columns(outer, groups),
-            *_columns(inner, local),
-            *_linear(outer, groups),
-            *_linear(inner, local),
-            dimensions,
-            (inner == 0).all(axis=0),
-        ]
-    return np.stack([column.astype(np.int64) for column in columns], axis=1)
+        index, extents = (outer, groups) if owner == "Group" else (whole, shape)
+        columns = [*_columns(index, extents), *_columns(inner, local)]
+        columns += [*_linear(index, extents), *_linear(inner, local), dimensions]
+        if owner == "Group":
+            columns.append((inner == 0).all(axis=0))
+    return np.stack(columns).astype(np.int64)
 
 
-def _case(owner: str, ndim: int, make: Any) -> Case:
+def _case(owner: str, ndim: int) -> Case:
     shape, local = _SHAPES[ndim - 1], _LOCALS[ndim - 1]
     wanted = _expected(owner, shape, local)
     covers = tuple(row.key for row in rows(owner))
     return Case(
         name=f"index/{owner}-{ndim}d",
-        make=make,
+        make=_queries(owner, ndim),
         space=(shape,) if owner == "Item" else (shape, local),
         inputs=lambda: [np.full(wanted.shape, -1, np.int64)],
         expected=lambda inputs: {0: wanted},
@@ -258,15 +88,7 @@ def _case(owner: str, ndim: int, make: Any) -> Case:
 
 
 CASES: tuple[Case, ...] = (
-    _case("Item", 1, _item_1),
-    _case("Item", 2, _item_2),
-    _case("Item", 3, _item_3),
-    _case("NdItem", 1, _nd_item_1),
-    _case("NdItem", 2, _nd_item_2),
-    _case("NdItem", 3, _nd_item_3),
-    _case("Group", 1, _group_1),
-    _case("Group", 2, _group_2),
-    _case("Group", 3, _group_3),
+    *(_case(owner, ndim) for owner in _OWNERS for ndim in (1, 2, 3)),
     Case(
         name="index/dimension-in-a-variable",
         make=_dimension_in_a_variable,

@@ -8,107 +8,93 @@ from typing import Any
 
 import numpy as np
 
-from kapi_sim.testing.case import Case, Local
+import kapi_sim as kapi
+from kapi_sim.testing.case import Case, Local, kernel
 
 __all__ = ["CASES"]
 
 
-def _queries(kapi: Any) -> Any:
-    @kapi.kernel
-    def queries(nd_item: kapi.NdItem, out):
-        sub_group = nd_item.get_sub_group()
-        i = nd_item.get_global_linear_id()
-        n = nd_item.get_local_linear_range()
-        most = sub_group.get_max_local_range()
-        start = sub_group.get_group_id() * most
-        here = most
-        if n - start < most:
-            here = n - start
-        out[0, i] = start + sub_group.get_local_id() - nd_item.get_local_linear_id()
-        out[1, i] = sub_group.get_group_range() - (n + most - 1) // most
-        out[2, i] = sub_group.get_local_range() - here
-        out[3, i] = sub_group.leader == (sub_group.get_local_id() == 0)
-
-    return queries
+@kernel
+def _queries(nd_item: kapi.NdItem, out):
+    sub_group = nd_item.get_sub_group()
+    i = nd_item.get_global_linear_id()
+    n = nd_item.get_local_linear_range()
+    most = sub_group.get_max_local_range()
+    start = sub_group.get_group_id() * most
+    here = most
+    if n - start < most:
+        here = n - start
+    out[0, i] = start + sub_group.get_local_id() - nd_item.get_local_linear_id()
+    out[1, i] = sub_group.get_group_range() - (n + most - 1) // most
+    out[2, i] = sub_group.get_local_range() - here
+    out[3, i] = sub_group.leader == (sub_group.get_local_id() == 0)
 
 
-def _combined(kapi: Any) -> Any:
-    @kapi.kernel
-    def combined(nd_item: kapi.NdItem, a, out):
-        sub_group = nd_item.get_sub_group()
-        i = nd_item.get_global_id(0)
-        k = sub_group.get_local_id()
-        n = sub_group.get_local_range()
-        one = a.dtype.type(1)
-        # a[i] is i: the sum of the sub-group is that of neighbours.
-        first = a[i] - a.dtype.type(k)
-        out[0, i] = kapi.reduce_over_group(sub_group, one, kapi.plus) - a.dtype.type(n)
-        out[1, i] = kapi.inclusive_scan_over_group(sub_group, one, kapi.plus) - a.dtype.type(k + 1)
-        out[2, i] = kapi.exclusive_scan_over_group(sub_group, one, kapi.plus) - a.dtype.type(k)
-        out[3, i] = kapi.reduce_over_group(sub_group, a[i], kapi.minimum) - first
-        out[4, i] = kapi.reduce_over_group(sub_group, a[i], kapi.maximum) - first - a.dtype.type(n - 1)
-        out[5, i] = kapi.group_broadcast(sub_group, a[i], n - 1) - first - a.dtype.type(n - 1)
-        out[6, i] = kapi.select_from_group(sub_group, a[i], n - 1 - k) - first - a.dtype.type(n - 1 - k)
-        left = kapi.shift_group_left(sub_group, a[i], 1)
-        if k + 1 < n:
-            out[7, i] = left - a[i] - one
-        else:
-            out[7, i] = 0
-        right = kapi.shift_group_right(sub_group, a[i], 1)
-        if k > 0:
-            out[8, i] = right + one - a[i]
-        else:
-            out[8, i] = 0
-        other = k ^ 1
-        swapped = kapi.permute_group_by_xor(sub_group, a[i], 1)
-        if other < n:
-            out[9, i] = swapped - first - a.dtype.type(other)
-        else:
-            out[9, i] = 0
-
-    return combined
+@kernel
+def _combined(nd_item: kapi.NdItem, a, out):
+    sub_group = nd_item.get_sub_group()
+    i = nd_item.get_global_id(0)
+    k = sub_group.get_local_id()
+    n = sub_group.get_local_range()
+    one = a.dtype.type(1)
+    # a[i] is i: the sum of the sub-group is that of neighbours.
+    first = a[i] - a.dtype.type(k)
+    out[0, i] = kapi.reduce_over_group(sub_group, one, kapi.plus) - a.dtype.type(n)
+    out[1, i] = kapi.inclusive_scan_over_group(sub_group, one, kapi.plus) - a.dtype.type(k + 1)
+    out[2, i] = kapi.exclusive_scan_over_group(sub_group, one, kapi.plus) - a.dtype.type(k)
+    out[3, i] = kapi.reduce_over_group(sub_group, a[i], kapi.minimum) - first
+    out[4, i] = kapi.reduce_over_group(sub_group, a[i], kapi.maximum) - first - a.dtype.type(n - 1)
+    out[5, i] = kapi.group_broadcast(sub_group, a[i], n - 1) - first - a.dtype.type(n - 1)
+    out[6, i] = kapi.select_from_group(sub_group, a[i], n - 1 - k) - first - a.dtype.type(n - 1 - k)
+    left = kapi.shift_group_left(sub_group, a[i], 1)
+    if k + 1 < n:
+        out[7, i] = left - a[i] - one
+    else:
+        out[7, i] = 0
+    right = kapi.shift_group_right(sub_group, a[i], 1)
+    if k > 0:
+        out[8, i] = right + one - a[i]
+    else:
+        out[8, i] = 0
+    other = k ^ 1
+    swapped = kapi.permute_group_by_xor(sub_group, a[i], 1)
+    if other < n:
+        out[9, i] = swapped - first - a.dtype.type(other)
+    else:
+        out[9, i] = 0
 
 
-def _predicates(kapi: Any) -> Any:
-    @kapi.kernel
-    def predicates(nd_item: kapi.NdItem, out):
-        sub_group = nd_item.get_sub_group()
-        i = nd_item.get_global_id(0)
-        k = sub_group.get_local_id()
-        out[0, i] = kapi.any_of_group(sub_group, k == 0)
-        out[1, i] = kapi.all_of_group(sub_group, k == 0) == (sub_group.get_local_range() == 1)
-        out[2, i] = kapi.none_of_group(sub_group, k < 0)
-
-    return predicates
+@kernel
+def _predicates(nd_item: kapi.NdItem, out):
+    sub_group = nd_item.get_sub_group()
+    i = nd_item.get_global_id(0)
+    k = sub_group.get_local_id()
+    out[0, i] = kapi.any_of_group(sub_group, k == 0)
+    out[1, i] = kapi.all_of_group(sub_group, k == 0) == (sub_group.get_local_range() == 1)
+    out[2, i] = kapi.none_of_group(sub_group, k < 0)
 
 
-def _barrier(kapi: Any) -> Any:
-    @kapi.kernel
-    def neighbours(nd_item: kapi.NdItem, out, tile):
-        sub_group = nd_item.get_sub_group()
-        i = nd_item.get_global_id(0)
-        k = sub_group.get_local_id()
-        n = sub_group.get_local_range()
-        here = nd_item.get_local_id(0)
-        tile[here] = k
-        kapi.group_barrier(sub_group)
-        after = (k + 1) % n
-        out[i] = tile[here - k + after] - after
-
-    return neighbours
+@kernel
+def _barrier(nd_item: kapi.NdItem, out, tile):
+    sub_group = nd_item.get_sub_group()
+    i = nd_item.get_global_id(0)
+    k = sub_group.get_local_id()
+    n = sub_group.get_local_range()
+    here = nd_item.get_local_id(0)
+    tile[here] = k
+    kapi.group_barrier(sub_group)
+    after = (k + 1) % n
+    out[i] = tile[here - k + after] - after
 
 
-def _of_one_sub_group(kapi: Any) -> Any:
-    @kapi.kernel
-    def first_sub_group_only(nd_item: kapi.NdItem, out):
-        group = nd_item.get_group()
-        sub_group = nd_item.get_sub_group()
-        value = nd_item.get_local_id(0) - nd_item.get_local_id(0)
-        if sub_group.get_group_id() == 0:
-            value = kapi.reduce_over_group(sub_group, 1, kapi.plus) - sub_group.get_local_range()
-        out[nd_item.get_global_id(0)] = kapi.reduce_over_group(group, value, kapi.plus)
-
-    return first_sub_group_only
+@kernel
+def _of_one_sub_group(nd_item: kapi.NdItem, out):
+    group = nd_item.get_group()
+    sub_group = nd_item.get_sub_group()
+    value = nd_item.get_local_id(0) - nd_item.get_local_id(0)
+    if sub_group.get_group_id() == 0:
+        value = kapi.reduce_over_group(sub_group, 1, kapi.plus) - sub_group.get_local_range()
+    out[nd_item.get_global_id(0)] = kapi.reduce_over_group(group, value, kapi.plus)
 
 
 def _two_steps(kapi: Any) -> Any:

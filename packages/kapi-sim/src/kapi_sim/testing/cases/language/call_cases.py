@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from kapi_sim.testing.case import Case
-from kapi_sim.testing.cases.numbers.function_cases import kernel_from_source
+from kapi_sim.testing.case import Case, kernel_from_source
 
 __all__ = ["CASES"]
 
@@ -163,7 +162,7 @@ def _called(body: str, n: int) -> list[int]:
 def _case(name: str, body: str, wanted: list[int], n: int) -> Case:
     return Case(
         f"calls/{name}",
-        lambda kapi: kernel_from_source(kapi, _source(body), **_NAMES),
+        kernel_from_source(_source(body), **_NAMES),
         ((_COUNT,),),
         lambda: [n, np.zeros(_COUNT, np.int64)],
         lambda given: {1: np.array(wanted)},

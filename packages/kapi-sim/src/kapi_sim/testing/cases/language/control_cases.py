@@ -8,25 +8,23 @@ from typing import Any
 
 import numpy as np
 
-from kapi_sim.testing.case import Case
+import kapi_sim as kapi
+from kapi_sim.testing.case import Case, kernel
 
 __all__ = ["CASES"]
 
 
-def _loop_steps(kapi: Any) -> Any:
-    @kapi.kernel
-    def steps(item: kapi.Item, out):
-        i = item.get_id(0)
-        down = 0
-        for k in range(10, i, -3):
-            down = down * 10 + k
-        up = 0
-        for k in range(i, 10, 4):
-            up = up * 10 + k
-        out[i, 0] = down
-        out[i, 1] = up
-
-    return steps
+@kernel
+def _loop_steps(item: kapi.Item, out):
+    i = item.get_id(0)
+    down = 0
+    for k in range(10, i, -3):
+        down = down * 10 + k
+    up = 0
+    for k in range(i, 10, 4):
+        up = up * 10 + k
+    out[i, 0] = down
+    out[i, 1] = up
 
 
 def _folded(values: range) -> int:
@@ -36,98 +34,80 @@ def _folded(values: range) -> int:
     return total
 
 
-def _while_break_continue(kapi: Any) -> Any:
-    @kapi.kernel
-    def collatz(item: kapi.Item, a, out):
-        i = item.get_id(0)
-        n = a[i]
-        steps = 0
-        odd = 0
-        while True:
-            if n == 1:
-                break
-            steps += 1
-            if n % 2 == 0:
-                n //= 2
-                continue
-            odd += 1
-            n = n * 3 + 1
-        out[i, 0] = steps
-        out[i, 1] = odd
-
-    return collatz
+@kernel
+def _while_break_continue(item: kapi.Item, a, out):
+    i = item.get_id(0)
+    n = a[i]
+    steps = 0
+    odd = 0
+    while True:
+        if n == 1:
+            break
+        steps += 1
+        if n % 2 == 0:
+            n //= 2
+            continue
+        odd += 1
+        n = n * 3 + 1
+    out[i, 0] = steps
+    out[i, 1] = odd
 
 
-def _else_clauses(kapi: Any) -> Any:
-    @kapi.kernel
-    def first_divisor(item: kapi.Item, a, out):
-        i = item.get_id(0)
-        n = a[i]
-        for d in range(2, n):
-            if n % d == 0:
-                out[i] = d
-                break
+@kernel
+def _else_clauses(item: kapi.Item, a, out):
+    i = item.get_id(0)
+    n = a[i]
+    for d in range(2, n):
+        if n % d == 0:
+            out[i] = d
+            break
+    else:
+        out[i] = 0
+
+
+@kernel
+def _early_return(item: kapi.Item, a, out):
+    i = item.get_id(0)
+    if i >= a.shape[0]:
+        return
+    if a[i] < 0:
+        out[i] = -1
+        return
+    out[i] = a[i] + 1
+
+
+@kernel
+def _nested_branches(item: kapi.Item, a, out):
+    i = item.get_id(0)
+    x = a[i]
+    if x > 0:
+        if x > 10:
+            kind = 2
+        elif x > 5:
+            kind = 1
         else:
-            out[i] = 0
-
-    return first_divisor
-
-
-def _early_return(kapi: Any) -> Any:
-    @kapi.kernel
-    def guarded(item: kapi.Item, a, out):
-        i = item.get_id(0)
-        if i >= a.shape[0]:
-            return
-        if a[i] < 0:
-            out[i] = -1
-            return
-        out[i] = a[i] + 1
-
-    return guarded
+            kind = 0
+    elif x == 0:
+        kind = -1
+    else:
+        kind = -2 if x > -10 else -3
+    out[i] = kind
 
 
-def _nested_branches(kapi: Any) -> Any:
-    @kapi.kernel
-    def classify(item: kapi.Item, a, out):
-        i = item.get_id(0)
-        x = a[i]
-        if x > 0:
-            if x > 10:
-                kind = 2
-            elif x > 5:
-                kind = 1
-            else:
-                kind = 0
-        elif x == 0:
-            kind = -1
-        else:
-            kind = -2 if x > -10 else -3
-        out[i] = kind
-
-    return classify
+@kernel
+def _boolean_operators(item: kapi.Item, a, out):
+    i = item.get_id(0)
+    x = a[i]
+    out[i] = 1 if (0 < x < 10 and not x == 5) or x == 42 else 0
 
 
-def _boolean_operators(kapi: Any) -> Any:
-    @kapi.kernel
-    def inside(item: kapi.Item, a, out):
-        i = item.get_id(0)
-        x = a[i]
-        out[i] = 1 if (0 < x < 10 and not x == 5) or x == 42 else 0
-
-    return inside
-
-
-def _unpacking(kapi: Any) -> Any:
-    @kapi.kernel
-    def fibonacci(item: kapi.Item, out):
-        i = item.get_id(0)
-        a, b = 0, 1
-        for _ in range(i):
-            a, b = b, a + b
-        out[i] = a
-
-    return fibonacci
+@kernel
+def _unpacking(item: kapi.Item, out):
+    i = item.get_id(0)
+    a, b = 0, 1
+    for _ in range(i):
+        a, b = b, a + b
+    out[i] = a
 
 
 def _local_function(kapi: Any) -> Any:
@@ -144,34 +124,28 @@ def _local_function(kapi: Any) -> Any:
     return with_local_function
 
 
-def _nested_loops(kapi: Any) -> Any:
-    @kapi.kernel
-    def matmul(item: kapi.Item, a, b, c):
-        i = item.get_id(0)
-        j = item.get_id(1)
-        total = c.dtype.type(0)
-        for k in range(a.shape[1]):
-            total += a[i, k] * b[k, j]
-        c[i, j] = total
-
-    return matmul
+@kernel
+def _nested_loops(item: kapi.Item, a, b, c):
+    i = item.get_id(0)
+    j = item.get_id(1)
+    total = c.dtype.type(0)
+    for k in range(a.shape[1]):
+        total += a[i, k] * b[k, j]
+    c[i, j] = total
 
 
-def _augmented_names(kapi: Any) -> Any:
-    @kapi.kernel
-    def augmented(item: kapi.Item, a, out):
-        i = item.get_id(0)
-        x = a[i]
-        x += 5
-        x *= 3
-        x -= 1
-        x //= 2
-        x %= 100
-        x <<= 2
-        x ^= 1
-        out[i] = x
-
-    return augmented
+@kernel
+def _augmented_names(item: kapi.Item, a, out):
+    i = item.get_id(0)
+    x = a[i]
+    x += 5
+    x *= 3
+    x -= 1
+    x //= 2
+    x %= 100
+    x <<= 2
+    x ^= 1
+    out[i] = x
 
 
 _NUMBERS = np.array([1, 6, 7, 27], np.int64)

@@ -1,4 +1,4 @@
-# mypy: disable-error-code="name-defined,no-untyped-def,no-untyped-call,untyped-decorator"
+# mypy: disable-error-code="call-overload,name-defined,no-untyped-def,no-untyped-call,untyped-decorator"
 # The kernels are written as users write them.
 """Cases of what Python has for values and loops: defaults, names from outside, iteration, and builtin functions."""
 
@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kapi_sim.testing.case import Case, Local
+import kapi_sim as kapi
+from kapi_sim.testing.case import Case, Local, kernel
 
 __all__ = ["CASES"]
 
@@ -89,75 +90,66 @@ def _defaults(kapi: Any) -> Any:
     return defaults
 
 
-def _local_functions(kapi: Any) -> Any:
-    @kapi.kernel
-    def local_functions(item: kapi.Item, a, out):
-        i = item.get_id(0)
+@kernel
+def _local_functions(item: kapi.Item, a, out):
+    i = item.get_id(0)
 
-        def shifted(x, by=2, times=i):
-            return x * 100 + by * 10 + times
+    def shifted(x, by=2, times=i):
+        return x * 100 + by * 10 + times
 
-        scaled = lambda x, by=3: x * by  # noqa: E731  a named one is what is tested
-        out[0, i] = shifted(1)
-        out[1, i] = shifted(1, times=5)
-        out[2, i] = shifted(by=4, x=a[i])
-        out[3, i] = scaled(2) + scaled(2, by=5) + scaled(by=a[i], x=1)
-
-    return local_functions
+    scaled = lambda x, by=3: x * by  # noqa: E731  a named one is what is tested
+    out[0, i] = shifted(1)
+    out[1, i] = shifted(1, times=5)
+    out[2, i] = shifted(by=4, x=a[i])
+    out[3, i] = scaled(2) + scaled(2, by=5) + scaled(by=a[i], x=1)
 
 
-def _outside(kapi: Any) -> Any:
-    @kapi.kernel
-    def outside(item: kapi.Item, a, out):
-        i = item.get_id(0)
-        out[0, i] = PlainSettings.count + PlainSettings.Inner.depth + PlainSettings.shape[1]
-        out[1, i] = a[i] * PlainSettings.factor + PlainSettings.scaled(i)
-        out[2, i] = getattr(OPTIONS, "order") + OPTIONS.weight + SLOTS.limit  # noqa: B009  what is tested
-        out[3, i] = SPACE.step + SPACE.inner.pair[1]
-        private = kapi.PrivateArray(PlainSettings.count, np.float32)
-        for k in range(PlainSettings.count):
-            private[k] = k
-        out[4, i] = sum(private)
-        for place in PLACES:
-            out[5, i] += place
-        out[6, i] = PLACES[1] + len(PLACES)
-
-    return outside
+@kernel
+def _outside(item: kapi.Item, a, out):
+    i = item.get_id(0)
+    out[0, i] = PlainSettings.count + PlainSettings.Inner.depth + PlainSettings.shape[1]
+    out[1, i] = a[i] * PlainSettings.factor + PlainSettings.scaled(i)
+    out[2, i] = getattr(OPTIONS, "order") + OPTIONS.weight + SLOTS.limit  # noqa: B009  what is tested
+    out[3, i] = SPACE.step + SPACE.inner.pair[1]
+    private = kapi.PrivateArray(PlainSettings.count, np.float32)
+    for k in range(PlainSettings.count):
+        private[k] = k
+    out[4, i] = sum(private)
+    for place in PLACES:
+        out[5, i] += place
+    out[6, i] = PLACES[1] + len(PLACES)
 
 
-def _iteration(kapi: Any) -> Any:
-    @kapi.kernel
-    def iteration(item: kapi.Item, a, b, out):
-        i = item.get_id(0)
-        for x in a:
-            out[0, i] += x
-        for row in b:
-            out[1, i] += row[i]
-        for k, x in enumerate(a[i:]):
-            out[2, i] += k * x
-        for k, x in enumerate((3, 2.5, 1), start=i):
-            out[3, i] += k * x
-        for x, y, k in zip(a, b[i], range(2, 5)):  # noqa: B905  kernels have no strict=
-            out[4, i] += x * y + k
-        for k, (x, y) in enumerate(zip(a, reversed(a))):  # noqa: B905
-            out[5, i] += k * (x - y * 2)
-        for k in reversed(range(1, 10, i + 2)):
-            out[6, i] = out[6, i] * 10 + k
-        for x, y in ((1, 2), (3, 4.5)):
-            out[7, i] += x * y + i
-        for x in reversed(a):
-            out[9, i] = out[9, i] * 2 + x
-        for x in reversed((i, 2, 3)):
-            out[9, i] += x
-        for k, row in enumerate(b):
-            for x in reversed(row):
-                if x > 5:
-                    break
-                out[8, i] += x + k
-            else:
-                out[8, i] += 100
-
-    return iteration
+@kernel
+def _iteration(item: kapi.Item, a, b, out):
+    i = item.get_id(0)
+    for x in a:
+        out[0, i] += x
+    for row in b:
+        out[1, i] += row[i]
+    for k, x in enumerate(a[i:]):
+        out[2, i] += k * x
+    for k, x in enumerate((3, 2.5, 1), start=i):
+        out[3, i] += k * x
+    for x, y, k in zip(a, b[i], range(2, 5)):  # noqa: B905  kernels have no strict=
+        out[4, i] += x * y + k
+    for k, (x, y) in enumerate(zip(a, reversed(a))):  # noqa: B905
+        out[5, i] += k * (x - y * 2)
+    for k in reversed(range(1, 10, i + 2)):
+        out[6, i] = out[6, i] * 10 + k
+    for x, y in ((1, 2), (3, 4.5)):
+        out[7, i] += x * y + i
+    for x in reversed(a):
+        out[9, i] = out[9, i] * 2 + x
+    for x in reversed((i, 2, 3)):
+        out[9, i] += x
+    for k, row in enumerate(b):
+        for x in reversed(row):
+            if x > 5:
+                break
+            out[8, i] += x + k
+        else:
+            out[8, i] += 100
 
 
 def _iteration_expected(given: list[Any]) -> dict[int, np.ndarray[Any, Any]]:
@@ -177,57 +169,46 @@ def _iteration_expected(given: list[Any]) -> dict[int, np.ndarray[Any, Any]]:
     return {2: out}
 
 
-def _local_arrays(kapi: Any) -> Any:
-    @kapi.kernel
-    def local_arrays(nd_item: kapi.NdItem, a, out, scratch):
-        i, k = nd_item.get_global_id(0), nd_item.get_local_id(0)
-        scratch[k] = a[i] * 2
-        kapi.group_barrier(nd_item.get_group())
-        for place, x in enumerate(scratch):
-            out[i] += place * x
-        out[i] += max(scratch)
-
-    return local_arrays
+@kernel
+def _local_arrays(nd_item: kapi.NdItem, a, out, scratch):
+    i, k = nd_item.get_global_id(0), nd_item.get_local_id(0)
+    scratch[k] = a[i] * 2
+    kapi.group_barrier(nd_item.get_group())
+    for place, x in enumerate(scratch):
+        out[i] += place * x
+    out[i] += max(scratch)
 
 
-def _sequences(kapi: Any) -> Any:
-    @kapi.kernel
-    def sequences(item: kapi.Item, a, b, out):
-        i = item.get_id(0)
-        out[0, i] = sum(a) + sum(b[i], 10) + sum(range(i + 2))
-        out[1, i] = min(a) + max(b[i]) + max(range(3, i + 5))
-        out[2, i] = any(b[i]) + 2 * all(b[i]) + 4 * any(a[:0]) + 8 * all(a[:0])
-        out[3, i] = (i in range(0, 3, 2)) + 2 * (i not in PLACES) + 4 * (5 - i in range(5, 0, -2))
-        out[4, i] = len(range(0, 10, i + 1)) + range(9, 0, -3)[i] + range(4)[-1]
-        out[6, i] = (
-            (range(i) == range(0, i, 2)) + 2 * (range(1, 5, 3) != range(1, 6, 3)) + 4 * (range(i, 0) == range(0))
-        )
-        out[7, i] = max(range(2**62)) - (2**62 - 5) - min(range(2**62, i, -1)) + sum(range(i, 2**20))
-        members = (1, 2.5, i)
-        out[5, i] = members[i] + len(tuple(members))
-        out[9, i] = members[-1 - i] + 10 * PLACES[-i] + range(3)[-i]
-        out[10, i] = all(range(i, 2**62)) + 2 * all(range(-i - 3, 2**62, 3)) + 4 * any(range(-(2**63), 2**63 - 1))
-        out[11, i] = any(range(i)) + 2 * any(range(0, -i, -1)) + 4 * any(range(3, i + 3, 2)) + 8 * all(range(i))
-        longer: tuple[Any, ...] = members
-        longer += (4, 5)
-        out[8, i] = longer[3] - len(longer)
-
-    return sequences
+@kernel
+def _sequences(item: kapi.Item, a, b, out):
+    i = item.get_id(0)
+    out[0, i] = sum(a) + sum(b[i], 10) + sum(range(i + 2))
+    out[1, i] = min(a) + max(b[i]) + max(range(3, i + 5))
+    out[2, i] = any(b[i]) + 2 * all(b[i]) + 4 * any(a[:0]) + 8 * all(a[:0])
+    out[3, i] = (i in range(0, 3, 2)) + 2 * (i not in PLACES) + 4 * (5 - i in range(5, 0, -2))
+    out[4, i] = len(range(0, 10, i + 1)) + range(9, 0, -3)[i] + range(4)[-1]
+    out[6, i] = (range(i) == range(0, i, 2)) + 2 * (range(1, 5, 3) != range(1, 6, 3)) + 4 * (range(i, 0) == range(0))
+    out[7, i] = max(range(2**62)) - (2**62 - 5) - min(range(2**62, i, -1)) + sum(range(i, 2**20))
+    members = (1, 2.5, i)
+    out[5, i] = members[i] + len(tuple(members))
+    out[9, i] = members[-1 - i] + 10 * PLACES[-i] + range(3)[-i]
+    out[10, i] = all(range(i, 2**62)) + 2 * all(range(-i - 3, 2**62, 3)) + 4 * any(range(-(2**63), 2**63 - 1))
+    out[11, i] = any(range(i)) + 2 * any(range(0, -i, -1)) + 4 * any(range(3, i + 3, 2)) + 8 * all(range(i))
+    longer: tuple[Any, ...] = members
+    longer += (4, 5)
+    out[8, i] = longer[3] - len(longer)
 
 
-def _conversions(kapi: Any) -> Any:
-    @kapi.kernel
-    def conversions(item: kapi.Item, a, n, out):
-        i = item.get_id(0)
-        out[0, i] = int() + float() + bool() + complex().real  # noqa: UP018  what they give is tested
-        out[1, i] = round(a[i], 1) + round(n[i], -1)
-        out[2, i] = round(i * 250, -2) + round(n[i], 2)
-        out[3, i] = a[i].astype(np.int32) + a[i].dtype.type(0.5) + a[i].astype(n.dtype)
-        out[4, i] = n[i].item() / 4 + n[i].astype(np.float32)
-        out[5, i] = float("inf") if i == 0 else min(float("-1.5e3"), math.inf)
-        out[6, i] = np.float32("2.5") * a[i]
-
-    return conversions
+@kernel
+def _conversions(item: kapi.Item, a, n, out):
+    i = item.get_id(0)
+    out[0, i] = int() + float() + bool() + complex().real  # noqa: UP018  what they give is tested
+    out[1, i] = round(a[i], 1) + round(n[i], -1)
+    out[2, i] = round(i * 250, -2) + round(n[i], 2)
+    out[3, i] = a[i].astype(np.int32) + a[i].dtype.type(0.5) + a[i].astype(n.dtype)
+    out[4, i] = n[i].item() / 4 + n[i].astype(np.float32)
+    out[5, i] = float("inf") if i == 0 else min(float("-1.5e3"), math.inf)
+    out[6, i] = np.float32("2.5") * a[i]
 
 
 def _conversions_expected(given: list[Any]) -> dict[int, np.ndarray[Any, Any]]:

@@ -9,96 +9,73 @@ from typing import Any
 
 import numpy as np
 
-from kapi_sim.testing.case import Case, Strided
+import kapi_sim as kapi
+from kapi_sim.testing.case import Case, Strided, kernel
 
 __all__ = ["CASES"]
 
 
-def _copy_1(kapi: Any) -> Any:
-    @kapi.kernel
-    def copy(item: kapi.Item, a, out):
-        i = item.get_id(0)
-        out[i] = a[i]
-
-    return copy
+@kernel
+def _copy_1(item: kapi.Item, a, out):
+    i = item.get_id(0)
+    out[i] = a[i]
 
 
-def _copy_2(kapi: Any) -> Any:
-    @kapi.kernel
-    def copy(item: kapi.Item, a, out):
-        i = item.get_id(0)
-        j = item.get_id(1)
-        out[i, j] = a[i, j]
-
-    return copy
+@kernel
+def _copy_2(item: kapi.Item, a, out):
+    i = item.get_id(0)
+    j = item.get_id(1)
+    out[i, j] = a[i, j]
 
 
-def _copy_3(kapi: Any) -> Any:
-    @kapi.kernel
-    def copy(item: kapi.Item, a, out):
-        i = item.get_id(0)
-        j = item.get_id(1)
-        k = item.get_id(2)
-        out[i, j, k] = a[i, j, k]
-
-    return copy
+@kernel
+def _copy_3(item: kapi.Item, a, out):
+    i = item.get_id(0)
+    j = item.get_id(1)
+    k = item.get_id(2)
+    out[i, j, k] = a[i, j, k]
 
 
-def _chosen_by_branch(kapi: Any) -> Any:
-    @kapi.kernel
-    def chosen(item: kapi.Item, a, b, out):
-        i = item.get_id(0)
-        if i % 2 == 0:
-            x = a
-        else:
-            x = b
-        out[i] = x[i, 1]
-
-    return chosen
+@kernel
+def _chosen_by_branch(item: kapi.Item, a, b, out):
+    i = item.get_id(0)
+    if i % 2 == 0:
+        x = a
+    else:
+        x = b
+    out[i] = x[i, 1]
 
 
-def _rank_0(kapi: Any) -> Any:
-    @kapi.kernel
-    def scalar_array(item: kapi.Item, a, out):
-        out[()] = a[()] * 2
-
-    return scalar_array
+@kernel
+def _rank_0(item: kapi.Item, a, out):
+    out[()] = a[()] * 2
 
 
-def _attributes(kapi: Any) -> Any:
-    @kapi.kernel
-    def attributes(item: kapi.Item, a, out):
-        out[0] = a.shape[0]
-        out[1] = a.shape[1]
-        out[2] = a.ndim
-        out[3] = a.size
-        out[4] = len(a)
-
-    return attributes
+@kernel
+def _attributes(item: kapi.Item, a, out):
+    out[0] = a.shape[0]
+    out[1] = a.shape[1]
+    out[2] = a.ndim
+    out[3] = a.size
+    out[4] = len(a)
 
 
-def _typed_zero(kapi: Any) -> Any:
-    @kapi.kernel
-    def row_norms(item: kapi.Item, data, out):
-        i = item.get_id(0)
-        total = data.dtype.type(0.0)
-        for k in range(data.shape[1]):
-            total += data[i, k] * data[i, k]
-        out[i] = total
-
-    return row_norms
+@kernel
+def _typed_zero(item: kapi.Item, data, out):
+    i = item.get_id(0)
+    total = data.dtype.type(0.0)
+    for k in range(data.shape[1]):
+        total += data[i, k] * data[i, k]
+    out[i] = total
 
 
-def _scalars(kapi: Any) -> Any:
-    @kapi.kernel
-    def scalars(item: kapi.Item, x, weak_int, weak_float, strong_int, strong_float, out):
-        i = item.get_id(0)
-        out[0, i] = x[i] * weak_int
-        out[1, i] = x[i] * weak_float
-        out[2, i] = x[i] * strong_int
-        out[3, i] = x[i] * strong_float
-
-    return scalars
+@kernel
+def _scalars(item: kapi.Item, x, weak_int, weak_float, strong_int, strong_float, out):
+    i = item.get_id(0)
+    out[0, i] = x[i] * weak_int
+    out[1, i] = x[i] * weak_float
+    out[2, i] = x[i] * strong_int
+    out[3, i] = x[i] * strong_float
 
 
 def _closure(kapi: Any) -> Any:
@@ -113,53 +90,41 @@ def _closure(kapi: Any) -> Any:
     return scaled
 
 
-def _alias(kapi: Any) -> Any:
-    @kapi.kernel
-    def aliased(item: kapi.Item, a, b, out):
-        i = item.get_id(0)
-        source = a
-        value = source[i]
-        target = out
-        target[i] = value + b[i]
-
-    return aliased
+@kernel
+def _alias(item: kapi.Item, a, b, out):
+    i = item.get_id(0)
+    source = a
+    value = source[i]
+    target = out
+    target[i] = value + b[i]
 
 
-def _gather(kapi: Any) -> Any:
-    @kapi.kernel
-    def gather(item: kapi.Item, a, index, out):
-        i = item.get_id(0)
-        out[i] = a[index[i]]
-
-    return gather
+@kernel
+def _gather(item: kapi.Item, a, index, out):
+    i = item.get_id(0)
+    out[i] = a[index[i]]
 
 
-def _swap(kapi: Any) -> Any:
-    @kapi.kernel
-    def swap(item: kapi.Item, a):
-        i = item.get_id(0)
-        a[i, 0], a[i, 1] = a[i, 1], a[i, 0]
-
-    return swap
+@kernel
+def _swap(item: kapi.Item, a):
+    i = item.get_id(0)
+    a[i, 0], a[i, 1] = a[i, 1], a[i, 0]
 
 
-def _augmented(kapi: Any) -> Any:
-    @kapi.kernel
-    def augmented(item: kapi.Item, a):
-        i = item.get_id(0)
-        a[i, 0] += 2
-        a[i, 1] -= 2
-        a[i, 2] *= 3
-        a[i, 3] //= 2
-        a[i, 4] %= 4
-        a[i, 5] &= 6
-        a[i, 6] |= 6
-        a[i, 7] ^= 6
-        a[i, 8] <<= 2
-        a[i, 9] >>= 1
-        a[i, 10] **= 2
-
-    return augmented
+@kernel
+def _augmented(item: kapi.Item, a):
+    i = item.get_id(0)
+    a[i, 0] += 2
+    a[i, 1] -= 2
+    a[i, 2] *= 3
+    a[i, 3] //= 2
+    a[i, 4] %= 4
+    a[i, 5] &= 6
+    a[i, 6] |= 6
+    a[i, 7] ^= 6
+    a[i, 8] <<= 2
+    a[i, 9] >>= 1
+    a[i, 10] **= 2
 
 
 _AUGMENTED_START = np.array([[7] * 11, [-7] * 11], np.int32)
@@ -238,15 +203,12 @@ def _dtype_case(dtype: str) -> Case:
     )
 
 
-def _own_enumerations(kapi: Any) -> Any:
-    @kapi.kernel
-    def own_enumerations(item: kapi.Item, out, narrow):
-        out[0] = kapi.MemoryOrder.SEQ_CST
-        out[1] = kapi.MemoryScope.DEVICE
-        out[2] = kapi.AddressSpace.LOCAL
-        narrow[0] = kapi.MemoryOrder.ACQ_REL
-
-    return own_enumerations
+@kernel
+def _own_enumerations(item: kapi.Item, out, narrow):
+    out[0] = kapi.MemoryOrder.SEQ_CST
+    out[1] = kapi.MemoryScope.DEVICE
+    out[2] = kapi.AddressSpace.LOCAL
+    narrow[0] = kapi.MemoryOrder.ACQ_REL
 
 
 CASES: tuple[Case, ...] = (

@@ -8,69 +8,58 @@ from typing import Any
 
 import numpy as np
 
-from kapi_sim.testing.case import Case, Local
+import kapi_sim as kapi
+from kapi_sim.testing.case import Case, Local, kernel
 
 __all__ = ["CASES"]
 
 
-def _of_own(kapi: Any) -> Any:
-    @kapi.kernel
-    def of_own(item: kapi.Item, a, b, before):
-        i = item.get_id(0)
-        ref = kapi.AtomicRef(a, (0, i))
-        before[0, i] = ref.load()
-        kapi.AtomicRef(a, (1, i)).store(b[i])
-        before[2, i] = kapi.AtomicRef(a, (2, i)).exchange(b[i])
-        before[3, i] = kapi.AtomicRef(a, (3, i)).fetch_add(b[i])
-        before[4, i] = kapi.AtomicRef(a, (4, i)).fetch_sub(b[i])
-        before[5, i] = kapi.AtomicRef(a, (5, i)).fetch_min(b[i])
-        before[6, i] = kapi.AtomicRef(a, (6, i)).fetch_max(b[i])
-
-    return of_own
+@kernel
+def _of_own(item: kapi.Item, a, b, before):
+    i = item.get_id(0)
+    ref = kapi.AtomicRef(a, (0, i))
+    before[0, i] = ref.load()
+    kapi.AtomicRef(a, (1, i)).store(b[i])
+    before[2, i] = kapi.AtomicRef(a, (2, i)).exchange(b[i])
+    before[3, i] = kapi.AtomicRef(a, (3, i)).fetch_add(b[i])
+    before[4, i] = kapi.AtomicRef(a, (4, i)).fetch_sub(b[i])
+    before[5, i] = kapi.AtomicRef(a, (5, i)).fetch_min(b[i])
+    before[6, i] = kapi.AtomicRef(a, (6, i)).fetch_max(b[i])
 
 
-def _bits_of_own(kapi: Any) -> Any:
-    @kapi.kernel
-    def bits_of_own(item: kapi.Item, a, b, before):
-        i = item.get_id(0)
-        before[0, i] = kapi.AtomicRef(a, (0, i)).fetch_and(b[i])
-        before[1, i] = kapi.AtomicRef(a, (1, i)).fetch_or(b[i])
-        before[2, i] = kapi.AtomicRef(a, (2, i)).fetch_xor(b[i])
-
-    return bits_of_own
+@kernel
+def _bits_of_own(item: kapi.Item, a, b, before):
+    i = item.get_id(0)
+    before[0, i] = kapi.AtomicRef(a, (0, i)).fetch_and(b[i])
+    before[1, i] = kapi.AtomicRef(a, (1, i)).fetch_or(b[i])
+    before[2, i] = kapi.AtomicRef(a, (2, i)).fetch_xor(b[i])
 
 
-def _compare_exchange(kapi: Any) -> Any:
-    @kapi.kernel
-    def compare_exchange(item: kapi.Item, a, seen, swapped):
-        i = item.get_id(0)
-        expected = kapi.PrivateArray(2, a.dtype)
-        expected[0] = 3
-        expected[1] = 5
-        swapped[0, i] = kapi.AtomicRef(a, i).compare_exchange(expected, 70)
-        seen[0, i] = expected[0]
-        swapped[1, i] = kapi.AtomicRef(a, i).compare_exchange(expected, 90, 1)
-        seen[1, i] = expected[1]
-
-    return compare_exchange
+@kernel
+def _compare_exchange(item: kapi.Item, a, seen, swapped):
+    i = item.get_id(0)
+    expected = kapi.PrivateArray(2, a.dtype)
+    expected[0] = 3
+    expected[1] = 5
+    swapped[0, i] = kapi.AtomicRef(a, i).compare_exchange(expected, 70)
+    seen[0, i] = expected[0]
+    swapped[1, i] = kapi.AtomicRef(a, i).compare_exchange(expected, 90, 1)
+    seen[1, i] = expected[1]
 
 
-def _nearest_of_nan(kapi: Any) -> Any:
-    @kapi.kernel
-    def nearest_of_nan(item: kapi.NdItem, a, b, scratch):
-        i = item.get_local_id(0)
-        for row in range(2):
-            scratch[row, i] = a[row, i]
-        kapi.group_barrier(item.get_group())
-        kapi.AtomicRef(a, (0, i)).fetch_min(b[i])
-        kapi.AtomicRef(a, (1, i)).fetch_max(b[i])
-        kapi.AtomicRef(scratch, (0, i)).fetch_min(b[i])
-        kapi.AtomicRef(scratch, (1, i)).fetch_max(b[i])
-        kapi.group_barrier(item.get_group())
-        for row in range(2):
-            a[row + 2, i] = scratch[row, i]
-
-    return nearest_of_nan
+@kernel
+def _nearest_of_nan(item: kapi.NdItem, a, b, scratch):
+    i = item.get_local_id(0)
+    for row in range(2):
+        scratch[row, i] = a[row, i]
+    kapi.group_barrier(item.get_group())
+    kapi.AtomicRef(a, (0, i)).fetch_min(b[i])
+    kapi.AtomicRef(a, (1, i)).fetch_max(b[i])
+    kapi.AtomicRef(scratch, (0, i)).fetch_min(b[i])
+    kapi.AtomicRef(scratch, (1, i)).fetch_max(b[i])
+    kapi.group_barrier(item.get_group())
+    for row in range(2):
+        a[row + 2, i] = scratch[row, i]
 
 
 def _nearest_of_nan_case(dtype: str) -> Case:
@@ -86,68 +75,53 @@ def _nearest_of_nan_case(dtype: str) -> Case:
     )
 
 
-def _histogram(kapi: Any) -> Any:
-    @kapi.kernel
-    def histogram(item: kapi.Item, values, bins):
-        kapi.AtomicRef(bins, values[item.get_id(0)]).fetch_add(1)
-
-    return histogram
+@kernel
+def _histogram(item: kapi.Item, values, bins):
+    kapi.AtomicRef(bins, values[item.get_id(0)]).fetch_add(1)
 
 
-def _extremes(kapi: Any) -> Any:
-    @kapi.kernel
-    def extremes(item: kapi.Item, values, out):
-        x = values[item.get_id(0)]
-        kapi.AtomicRef(out, 0, kapi.MemoryOrder.SEQ_CST, kapi.MemoryScope.SYSTEM).fetch_min(x)
-        kapi.AtomicRef(out, index=1, memory_order=kapi.MemoryOrder.ACQ_REL).fetch_max(x)
-        kapi.AtomicRef(out, 2, address_space=kapi.AddressSpace.GENERIC).fetch_sub(x)
-
-    return extremes
+@kernel
+def _extremes(item: kapi.Item, values, out):
+    x = values[item.get_id(0)]
+    kapi.AtomicRef(out, 0, kapi.MemoryOrder.SEQ_CST, kapi.MemoryScope.SYSTEM).fetch_min(x)
+    kapi.AtomicRef(out, index=1, memory_order=kapi.MemoryOrder.ACQ_REL).fetch_max(x)
+    kapi.AtomicRef(out, 2, address_space=kapi.AddressSpace.GENERIC).fetch_sub(x)
 
 
-def _no_number(kapi: Any) -> Any:
-    @kapi.kernel
-    def no_number(item: kapi.Item, values, out):
-        i = item.get_id(0)
-        kapi.AtomicRef(out, (0, i)).fetch_min(values[i])
-        kapi.AtomicRef(out, (1, i)).fetch_max(values[i])
-
-    return no_number
+@kernel
+def _no_number(item: kapi.Item, values, out):
+    i = item.get_id(0)
+    kapi.AtomicRef(out, (0, i)).fetch_min(values[i])
+    kapi.AtomicRef(out, (1, i)).fetch_max(values[i])
 
 
-def _raise_to_the_largest(kapi: Any) -> Any:
-    @kapi.kernel
-    def raise_to_the_largest(item: kapi.Item, values, largest):
-        x = values[item.get_id(0)]
-        ref = kapi.AtomicRef(largest, 0)
-        seen = kapi.PrivateArray(1, largest.dtype)
-        seen[0] = ref.load()
-        while seen[0] < x and not ref.compare_exchange(seen, x):
-            pass
-
-    return raise_to_the_largest
+@kernel
+def _raise_to_the_largest(item: kapi.Item, values, largest):
+    x = values[item.get_id(0)]
+    ref = kapi.AtomicRef(largest, 0)
+    seen = kapi.PrivateArray(1, largest.dtype)
+    seen[0] = ref.load()
+    while seen[0] < x and not ref.compare_exchange(seen, x):
+        pass
 
 
-def _local_bins(kapi: Any) -> Any:
-    @kapi.kernel
-    def local_bins(nd_item: kapi.NdItem, values, bins, tile):
-        group = nd_item.get_group()
-        k = nd_item.get_local_id(0)
-        if k < tile.shape[0]:
-            tile[k] = 0
-        kapi.group_barrier(group)
-        value = values[nd_item.get_global_id(0)]
-        kapi.AtomicRef(
-            tile,
-            value,
-            memory_scope=kapi.MemoryScope.WORK_GROUP,
-            address_space=kapi.AddressSpace.LOCAL,
-        ).fetch_add(1)
-        kapi.group_barrier(group)
-        if k < tile.shape[0]:
-            kapi.AtomicRef(bins, k).fetch_add(tile[k])
-
-    return local_bins
+@kernel
+def _local_bins(nd_item: kapi.NdItem, values, bins, tile):
+    group = nd_item.get_group()
+    k = nd_item.get_local_id(0)
+    if k < tile.shape[0]:
+        tile[k] = 0
+    kapi.group_barrier(group)
+    value = values[nd_item.get_global_id(0)]
+    kapi.AtomicRef(
+        tile,
+        value,
+        memory_scope=kapi.MemoryScope.WORK_GROUP,
+        address_space=kapi.AddressSpace.LOCAL,
+    ).fetch_add(1)
+    kapi.group_barrier(group)
+    if k < tile.shape[0]:
+        kapi.AtomicRef(bins, k).fetch_add(tile[k])
 
 
 def _last_group(kapi: Any) -> Any:
@@ -171,50 +145,41 @@ def _last_group(kapi: Any) -> Any:
     return last_group
 
 
-def _fenced(kapi: Any) -> Any:
-    @kapi.kernel
-    def fenced(item: kapi.Item, a, partial, counter, out):
-        i = item.get_id(0)
-        partial[i] = a[i] * 2
-        kapi.atomic_fence(kapi.MemoryOrder.RELEASE, kapi.MemoryScope.DEVICE)
-        if kapi.AtomicRef(counter, 0).fetch_add(1) == item.get_range(0) - 1:
-            kapi.atomic_fence(memory_order=kapi.MemoryOrder.ACQUIRE, memory_scope=kapi.MemoryScope.DEVICE)
-            whole = a.dtype.type(0)
-            for k in range(item.get_range(0)):
-                whole += partial[k]
-            out[0] = whole
-
-    return fenced
+@kernel
+def _fenced(item: kapi.Item, a, partial, counter, out):
+    i = item.get_id(0)
+    partial[i] = a[i] * 2
+    kapi.atomic_fence(kapi.MemoryOrder.RELEASE, kapi.MemoryScope.DEVICE)
+    if kapi.AtomicRef(counter, 0).fetch_add(1) == item.get_range(0) - 1:
+        kapi.atomic_fence(memory_order=kapi.MemoryOrder.ACQUIRE, memory_scope=kapi.MemoryScope.DEVICE)
+        whole = a.dtype.type(0)
+        for k in range(item.get_range(0)):
+            whole += partial[k]
+        out[0] = whole
 
 
-def _last_of_the_group(kapi: Any) -> Any:
-    @kapi.kernel
-    def last_of_the_group(nd_item: kapi.NdItem, out, tile, counter):
-        group = nd_item.get_group()
-        k = nd_item.get_local_id(0)
-        n = nd_item.get_local_range(0)
-        if k == 0:
-            counter[0] = 0
-        kapi.group_barrier(group)
-        tile[k] = k
-        count = kapi.AtomicRef(
-            counter, 0, kapi.MemoryOrder.SEQ_CST, kapi.MemoryScope.WORK_GROUP, kapi.AddressSpace.LOCAL
-        ).fetch_add(1)
-        if count == n - 1:
-            total = 0
-            for j in range(n):
-                total += tile[j]
-            out[group.get_group_id(0)] = total
-
-    return last_of_the_group
+@kernel
+def _last_of_the_group(nd_item: kapi.NdItem, out, tile, counter):
+    group = nd_item.get_group()
+    k = nd_item.get_local_id(0)
+    n = nd_item.get_local_range(0)
+    if k == 0:
+        counter[0] = 0
+    kapi.group_barrier(group)
+    tile[k] = k
+    count = kapi.AtomicRef(
+        counter, 0, kapi.MemoryOrder.SEQ_CST, kapi.MemoryScope.WORK_GROUP, kapi.AddressSpace.LOCAL
+    ).fetch_add(1)
+    if count == n - 1:
+        total = 0
+        for j in range(n):
+            total += tile[j]
+        out[group.get_group_id(0)] = total
 
 
-def _three_dimensions(kapi: Any) -> Any:
-    @kapi.kernel
-    def planes(item: kapi.Item, counts):
-        kapi.AtomicRef(counts, (item.get_id(0), item.get_id(2))).fetch_add(item.get_id(1))
-
-    return planes
+@kernel
+def _three_dimensions(item: kapi.Item, counts):
+    kapi.AtomicRef(counts, (item.get_id(0), item.get_id(2))).fetch_add(item.get_id(1))
 
 
 _A = 40

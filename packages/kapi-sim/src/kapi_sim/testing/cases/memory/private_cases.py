@@ -1,4 +1,4 @@
-# mypy: disable-error-code="name-defined,no-untyped-def,no-untyped-call,untyped-decorator"
+# mypy: disable-error-code="attr-defined,name-defined,no-untyped-def,no-untyped-call,untyped-decorator"
 # The kernels are written as users write them.
 """Cases of private arrays: shapes, dtypes, in device functions, indexed by what is computed."""
 
@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from kapi_sim.testing.case import Case
+import kapi_sim as kapi
+from kapi_sim.testing.case import Case, kernel
 
 __all__ = ["CASES"]
 
@@ -16,53 +17,44 @@ _WIDTH = 4
 _SHAPE = (2, 3)
 
 
-def _sorted_rows(kapi: Any) -> Any:
-    @kapi.kernel
-    def sorted_rows(item: kapi.Item, a):
-        i = item.get_id(0)
-        row = kapi.PrivateArray(_WIDTH, a.dtype)
-        for k in range(_WIDTH):
-            row[k] = a[i, k]
-        for k in range(1, _WIDTH):
-            j = k
-            while j > 0 and row[j] < row[j - 1]:
-                x = row[j]
-                row[j] = row[j - 1]
-                row[j - 1] = x
-                j -= 1
-        for k in range(_WIDTH):
-            a[i, k] = row[k]
-
-    return sorted_rows
+@kernel
+def _sorted_rows(item: kapi.Item, a):
+    i = item.get_id(0)
+    row = kapi.PrivateArray(_WIDTH, a.dtype)
+    for k in range(_WIDTH):
+        row[k] = a[i, k]
+    for k in range(1, _WIDTH):
+        j = k
+        while j > 0 and row[j] < row[j - 1]:
+            x = row[j]
+            row[j] = row[j - 1]
+            row[j - 1] = x
+            j -= 1
+    for k in range(_WIDTH):
+        a[i, k] = row[k]
 
 
-def _shapes(kapi: Any) -> Any:
-    @kapi.kernel
-    def shaped(item: kapi.Item, out):
-        n = _WIDTH
-        one = kapi.PrivateArray(n * 2 - 1, np.int32, True)
-        two = kapi.PrivateArray((_SHAPE[1] << 1, -(-_WIDTH // 3)), np.int32, True)
-        three = kapi.PrivateArray((_SHAPE[0], _SHAPE[1], _WIDTH % 3), np.int32, True)
-        out[0] = one.shape[0]
-        out[1] = two.shape[0]
-        out[2] = two.shape[1]
-        out[3] = three.ndim + three.shape[2] + one[6] + two[5, 1] + three[1, 2, 0]
-
-    return shaped
+@kernel
+def _shapes(item: kapi.Item, out):
+    n = _WIDTH
+    one = kapi.PrivateArray(n * 2 - 1, np.int32, True)
+    two = kapi.PrivateArray((_SHAPE[1] << 1, -(-_WIDTH // 3)), np.int32, True)
+    three = kapi.PrivateArray((_SHAPE[0], _SHAPE[1], _WIDTH % 3), np.int32, True)
+    out[0] = one.shape[0]
+    out[1] = two.shape[0]
+    out[2] = two.shape[1]
+    out[3] = three.ndim + three.shape[2] + one[6] + two[5, 1] + three[1, 2, 0]
 
 
-def _zeros(kapi: Any) -> Any:
-    @kapi.kernel
-    def counted(item: kapi.Item, a, out):
-        i = item.get_id(0)
-        counts = kapi.PrivateArray(shape=_SHAPE, dtype=np.int32, fill_zeros=True)
-        for k in range(a.shape[1]):
-            counts[a[i, k] % 2, a[i, k] % 3] += 1
-        for y in range(counts.shape[0]):
-            for x in range(counts.shape[1]):
-                out[i, y, x] = counts[y, x]
-
-    return counted
+@kernel
+def _zeros(item: kapi.Item, a, out):
+    i = item.get_id(0)
+    counts = kapi.PrivateArray(shape=_SHAPE, dtype=np.int32, fill_zeros=True)
+    for k in range(a.shape[1]):
+        counts[a[i, k] % 2, a[i, k] % 3] += 1
+    for y in range(counts.shape[0]):
+        for x in range(counts.shape[1]):
+            out[i, y, x] = counts[y, x]
 
 
 def _in_a_device_function(kapi: Any) -> Any:
@@ -89,18 +81,15 @@ def _in_a_device_function(kapi: Any) -> Any:
     return derivatives
 
 
-def _across_a_barrier(kapi: Any) -> Any:
-    @kapi.kernel
-    def across_a_barrier(nd_item: kapi.NdItem, a, out):
-        group = nd_item.get_group()
-        i = nd_item.get_global_id(0)
-        kept = kapi.PrivateArray((1, 2), np.float32)
-        kept[0, 0] = a[i]
-        kept[0, 1] = kapi.reduce_over_group(group, a[i], kapi.maximum)
-        kapi.group_barrier(group)
-        out[i] = kept[0, 1] - kept[0, 0]
-
-    return across_a_barrier
+@kernel
+def _across_a_barrier(nd_item: kapi.NdItem, a, out):
+    group = nd_item.get_group()
+    i = nd_item.get_global_id(0)
+    kept = kapi.PrivateArray((1, 2), np.float32)
+    kept[0, 0] = a[i]
+    kept[0, 1] = kapi.reduce_over_group(group, a[i], kapi.maximum)
+    kapi.group_barrier(group)
+    out[i] = kept[0, 1] - kept[0, 0]
 
 
 _ROWS = (np.arange(24).reshape(6, 4) * 7919) % 53

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from kapi_sim.testing.case import Case
+import kapi_sim as kapi
+from kapi_sim.testing.case import Case, kernel
 
 __all__ = ["CASES"]
 
@@ -19,35 +20,29 @@ _ROWS = ("clz", "ctz", "popcount", "rotate", "mul_hi")
 _COUNT = 64
 
 
-def _strong(kapi: Any) -> Any:
-    @kapi.kernel
-    def strong(item: kapi.Item, x, y, amounts, out):
-        i = item.get_id(0)
-        out[0, i] = kapi.clz(x[i])
-        out[1, i] = kapi.ctz(x[i])
-        out[2, i] = kapi.popcount(x[i])
-        out[3, i] = kapi.rotate(x[i], amounts[i])
-        out[4, i] = kapi.rotate(x[i], -3)
-        out[5, i] = kapi.mul_hi(x[i], y[i])
-        out[6, i] = kapi.mul_hi(x[i], 3)
-
-    return strong
+@kernel
+def _strong(item: kapi.Item, x, y, amounts, out):
+    i = item.get_id(0)
+    out[0, i] = kapi.clz(x[i])
+    out[1, i] = kapi.ctz(x[i])
+    out[2, i] = kapi.popcount(x[i])
+    out[3, i] = kapi.rotate(x[i], amounts[i])
+    out[4, i] = kapi.rotate(x[i], -3)
+    out[5, i] = kapi.mul_hi(x[i], y[i])
+    out[6, i] = kapi.mul_hi(x[i], 3)
 
 
-def _weak(kapi: Any) -> Any:
-    @kapi.kernel
-    def weak(item: kapi.Item, n, m, amounts, out):
-        i = item.get_id(0)
-        x, y = int(n[i]), int(m[i])
-        out[0, i] = kapi.clz(x)
-        out[1, i] = kapi.ctz(x)
-        out[2, i] = kapi.popcount(x)
-        out[3, i] = kapi.rotate(x, amounts[i])
-        out[4, i] = kapi.rotate(n=-3, x=x)
-        out[5, i] = kapi.mul_hi(x, y)
-        out[6, i] = kapi.mul_hi(y=3, x=x)
-
-    return weak
+@kernel
+def _weak(item: kapi.Item, n, m, amounts, out):
+    i = item.get_id(0)
+    x, y = int(n[i]), int(m[i])
+    out[0, i] = kapi.clz(x)
+    out[1, i] = kapi.ctz(x)
+    out[2, i] = kapi.popcount(x)
+    out[3, i] = kapi.rotate(x, amounts[i])
+    out[4, i] = kapi.rotate(n=-3, x=x)
+    out[5, i] = kapi.mul_hi(x, y)
+    out[6, i] = kapi.mul_hi(y=3, x=x)
 
 
 def _reversed(kapi: Any) -> Any:
@@ -110,7 +105,7 @@ def _by_digits(x: int, amounts: int, width: int) -> list[int]:
     ]
 
 
-def _case(name: str, dtype: str, kernel: Any) -> Case:
+def _case(name: str, dtype: str, make: Any) -> Case:
     width = np.dtype(dtype).itemsize * 8
 
     def inputs() -> list[Any]:
@@ -133,7 +128,7 @@ def _case(name: str, dtype: str, kernel: Any) -> Case:
         # As many bits as the type has, whatever their sign.
         return {3: np.array([[each % 2**width for each in row] for row in rows], np.uint64).T.astype(dtype)}
 
-    return Case(f"bits/{name}", kernel, ((_COUNT,),), inputs, expected, covers=_ROWS)
+    return Case(f"bits/{name}", make, ((_COUNT,),), inputs, expected, covers=_ROWS)
 
 
 CASES: tuple[Case, ...] = (

@@ -1,4 +1,4 @@
-# mypy: disable-error-code="name-defined,no-untyped-def,no-untyped-call,untyped-decorator"
+# mypy: disable-error-code="no-untyped-def,no-untyped-call,untyped-decorator"
 # The kernels are written as users write them.
 """Cases of complex numbers: absolute values that overflow, and numbers made of float16."""
 
@@ -10,19 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from kapi_sim.testing.case import Case
+import kapi_sim as kapi
+from kapi_sim.testing.case import Case, kernel
 
 __all__ = ["CASES"]
 
 
-def _size(kapi: Any) -> Any:
-    @kapi.kernel
-    def size(item: kapi.Item, z, strong, weak):
-        i = item.get_id(0)
-        strong[i] = abs(z[i])
-        weak[i] = abs(complex(z[i]))
-
-    return size
+@kernel
+def _size(item: kapi.Item, z, strong, weak):
+    i = item.get_id(0)
+    strong[i] = abs(z[i])
+    weak[i] = abs(complex(z[i]))
 
 
 def _size_case(dtype: str) -> Case:
@@ -43,17 +41,14 @@ def _size_case(dtype: str) -> Case:
     return Case(f"numbers/size-{dtype}", _size, ((8,),), inputs, expected, {1: 1, 2: 1}, np.float64)
 
 
-def _polar(kapi: Any) -> Any:
-    @kapi.kernel
-    def polar(item: kapi.Item, r, phi, out):
-        i = item.get_id(0)
-        first, second = cmath.rect(r[i], phi[i]), cmath.rect(phi[i], r[i])
-        out[0, i] = first.real
-        out[1, i] = first.imag
-        out[2, i] = second.real
-        out[3, i] = second.imag
-
-    return polar
+@kernel
+def _polar(item: kapi.Item, r, phi, out):
+    i = item.get_id(0)
+    first, second = cmath.rect(r[i], phi[i]), cmath.rect(phi[i], r[i])
+    out[0, i] = first.real
+    out[1, i] = first.imag
+    out[2, i] = second.real
+    out[3, i] = second.imag
 
 
 def _polar_case() -> Case:

@@ -1,4 +1,4 @@
-# mypy: disable-error-code="name-defined,no-untyped-def,no-untyped-call,untyped-decorator"
+# mypy: disable-error-code="no-untyped-def,no-untyped-call,untyped-decorator"
 # The kernels are written as users write them.
 """Cases at the edges of the number rules: bools as numbers, exponents, the ends of 64 bits, zeros, infinities, nan.
 
@@ -12,270 +12,217 @@ from typing import Any
 
 import numpy as np
 
-from kapi_sim.testing.case import Case
+import kapi_sim as kapi
+from kapi_sim.testing.case import Case, kernel
 
 __all__ = ["CASES"]
 
 
-def _truths(kapi: Any) -> Any:
-    @kapi.kernel
-    def truths(item: kapi.Item, a, b, out):
-        i = item.get_id(0)
-        out[0, i] = np.where(a[i] > 0.5, -1, 0)
-        out[1, i] = -1 if a[i] > 0.5 else 0
-        out[2, i] = (a[i] > 0.5) * -1
-        out[3, i] = -int(b[i])
-        out[4, i] = -np.int32(b[i])
-        out[5, i] = np.int8(-1) * b[i] * 0.5
-        out[6, i] = np.float32(-np.int32(b[i])) + a[i]
-        out[7, i] = (-np.int32(b[i])) >> 1
-        out[8, i] = (a[i] > 0.5) - 1
-        out[9, i] = 1 if b[i] else 0
-
-    return truths
+@kernel
+def _truths(item: kapi.Item, a, b, out):
+    i = item.get_id(0)
+    out[0, i] = np.where(a[i] > 0.5, -1, 0)
+    out[1, i] = -1 if a[i] > 0.5 else 0
+    out[2, i] = (a[i] > 0.5) * -1
+    out[3, i] = -int(b[i])
+    out[4, i] = -np.int32(b[i])
+    out[5, i] = np.int8(-1) * b[i] * 0.5
+    out[6, i] = np.float32(-np.int32(b[i])) + a[i]
+    out[7, i] = (-np.int32(b[i])) >> 1
+    out[8, i] = (a[i] > 0.5) - 1
+    out[9, i] = 1 if b[i] else 0
 
 
-def _negatives(kapi: Any) -> Any:
-    @kapi.kernel
-    def negatives(item: kapi.Item, a, b, eighth, out):
-        i = item.get_id(0)
-        out[0, i] = -a[i]
-        out[1, i] = abs(a[i])
-        out[2, i] = -a[i] <= b[i]
-        out[3, i] = -a[i] >> 1
-        out[4, i] = a[i] * -eighth
-        out[5, i] = np.float32(-a[i])
-        out[6, i] = np.negative(abs(a[i])) < b[i]
-        out[7, i] = abs(a[i]) % 9
-        out[8, i] = abs(a[i]) < 0
-        out[9, i] = abs(a[i]) // eighth
-
-    return negatives
+@kernel
+def _negatives(item: kapi.Item, a, b, eighth, out):
+    i = item.get_id(0)
+    out[0, i] = -a[i]
+    out[1, i] = abs(a[i])
+    out[2, i] = -a[i] <= b[i]
+    out[3, i] = -a[i] >> 1
+    out[4, i] = a[i] * -eighth
+    out[5, i] = np.float32(-a[i])
+    out[6, i] = np.negative(abs(a[i])) < b[i]
+    out[7, i] = abs(a[i]) % 9
+    out[8, i] = abs(a[i]) < 0
+    out[9, i] = abs(a[i]) // eighth
 
 
-def _large_powers(kapi: Any) -> Any:
-    @kapi.kernel
-    def powers(item: kapi.Item, x, y, out):
-        i = item.get_id(0)
-        out[i] = x[i] ** y[i]
-
-    return powers
+@kernel
+def _large_powers(item: kapi.Item, x, y, out):
+    i = item.get_id(0)
+    out[i] = x[i] ** y[i]
 
 
-def _counts(kapi: Any) -> Any:
-    @kapi.kernel
-    def counts(item: kapi.Item, a, n, right, left):
-        i = item.get_id(0)
-        right[i] = np.right_shift(a[i], n[i])
-        left[i] = np.left_shift(a[i], n[i])
-
-    return counts
+@kernel
+def _counts(item: kapi.Item, a, n, right, left):
+    i = item.get_id(0)
+    right[i] = np.right_shift(a[i], n[i])
+    left[i] = np.left_shift(a[i], n[i])
 
 
-def _powers(kapi: Any) -> Any:
-    @kapi.kernel
-    def powers(item: kapi.Item, n, a, out):
-        i = item.get_id(0)
-        out[0, i] = (i + 2) ** -1
-        out[1, i] = n**-2 + 2**n
-        out[2, i] = a[i] ** -1
-        out[3, i] = pow(i, n)
-
-    return powers
+@kernel
+def _powers(item: kapi.Item, n, a, out):
+    i = item.get_id(0)
+    out[0, i] = (i + 2) ** -1
+    out[1, i] = n**-2 + 2**n
+    out[2, i] = a[i] ** -1
+    out[3, i] = pow(i, n)
 
 
-def _with_literals(kapi: Any) -> Any:
-    @kapi.kernel
-    def with_literals(item: kapi.Item, a, out):
-        i = item.get_id(0)
-        out[0, i] = min(a[i], 100) + np.uint8(200)
-        out[1, i] = a[i] and 7
-        out[2, i] = a[i] if i > 1 else 255
-        out[3, i] = np.where(i > 1, a[i], 255)
-        out[4, i] = a[i] > -1
-
-    return with_literals
+@kernel
+def _with_literals(item: kapi.Item, a, out):
+    i = item.get_id(0)
+    out[0, i] = min(a[i], 100) + np.uint8(200)
+    out[1, i] = a[i] and 7
+    out[2, i] = a[i] if i > 1 else 255
+    out[3, i] = np.where(i > 1, a[i], 255)
+    out[4, i] = a[i] > -1
 
 
-def _ends(kapi: Any) -> Any:
-    @kapi.kernel
-    def ends(item: kapi.Item, a, step, out):
-        i = item.get_id(0)
-        out[0, i] = int(a[i])
-        out[1, i] = abs(-(2**63) + 1 + i)
-        for k in range(2**63 - 8, 2**63 - 1, 5):
-            out[2, i] += k - (2**63 - 9)
-        for k in range(-(2**63) + 8, -(2**63), -5):
-            out[3, i] += k + (2**63 - 1)
-        for _ in range(2**63 - 8 + i, 2**63 - 1, step):
-            out[4, i] += 1
-        for _ in range(-(2**63), 2**63 - 1, 2**62):
-            out[5, i] += 1
-        for _ in range(2**63 - 1, -(2**63), -(2**62) - i):
-            out[6, i] += 1
-        out[7, i] = len(range(-(2**63) + i, 2**63 - 1, 2**62))
-
-    return ends
+@kernel
+def _ends(item: kapi.Item, a, step, out):
+    i = item.get_id(0)
+    out[0, i] = int(a[i])
+    out[1, i] = abs(-(2**63) + 1 + i)
+    for k in range(2**63 - 8, 2**63 - 1, 5):
+        out[2, i] += k - (2**63 - 9)
+    for k in range(-(2**63) + 8, -(2**63), -5):
+        out[3, i] += k + (2**63 - 1)
+    for _ in range(2**63 - 8 + i, 2**63 - 1, step):
+        out[4, i] += 1
+    for _ in range(-(2**63), 2**63 - 1, 2**62):
+        out[5, i] += 1
+    for _ in range(2**63 - 1, -(2**63), -(2**62) - i):
+        out[6, i] += 1
+    out[7, i] = len(range(-(2**63) + i, 2**63 - 1, 2**62))
 
 
-def _round_trips(kapi: Any) -> Any:
-    @kapi.kernel
-    def round_trips(item: kapi.Item, a, out):
-        i = item.get_id(0)
-        out[0, i] = 1.0 / np.float64(np.int32(a[i]))
-        out[1, i] = 1.0 / np.float64(np.int64(a[i]))
-        out[2, i] = 1.0 / np.float64(np.int8(a[i]))
-        out[3, i] = np.copysign(1.0, float(int(a[i])))
-        out[4, i] = np.copysign(1.0, np.float32(np.int32(np.float32(a[i]))))
-
-    return round_trips
+@kernel
+def _round_trips(item: kapi.Item, a, out):
+    i = item.get_id(0)
+    out[0, i] = 1.0 / np.float64(np.int32(a[i]))
+    out[1, i] = 1.0 / np.float64(np.int64(a[i]))
+    out[2, i] = 1.0 / np.float64(np.int8(a[i]))
+    out[3, i] = np.copysign(1.0, float(int(a[i])))
+    out[4, i] = np.copysign(1.0, np.float32(np.int32(np.float32(a[i]))))
 
 
-def _rounded(kapi: Any) -> Any:
-    @kapi.kernel
-    def rounded(item: kapi.Item, x, a, out):
-        i = item.get_id(0)
-        out[0, i] = round(x, 2)
-        out[1, i] = round(a[i], 2)
-        out[2, i] = round(float(a[i]) * 1000, -2)
-
-    return rounded
+@kernel
+def _rounded(item: kapi.Item, x, a, out):
+    i = item.get_id(0)
+    out[0, i] = round(x, 2)
+    out[1, i] = round(a[i], 2)
+    out[2, i] = round(float(a[i]) * 1000, -2)
 
 
-def _complex_truth(kapi: Any) -> Any:
-    @kapi.kernel
-    def complex_truth(item: kapi.Item, a, out):
-        i = item.get_id(0)
-        out[i] = np.bool_(a[i])
-
-    return complex_truth
+@kernel
+def _complex_truth(item: kapi.Item, a, out):
+    i = item.get_id(0)
+    out[i] = np.bool_(a[i])
 
 
-def _wide_literals(kapi: Any) -> Any:
-    @kapi.kernel
-    def wide_literals(item: kapi.Item, q, out, floats):
-        i = item.get_id(0)
-        out[0, i] = q[i] & (2**64 - 1)
-        out[1, i] = np.uint64(1 << 63) + q[i]
-        out[2, i] = q[i] * 11400714819323198485
-        out[3, i] = (q[i] ^ 0xCBF29CE484222325) // 2**63
-        out[4, i] = max(q[i], 2**63)
-        out[5, i] = 10**20 // 10**18 + q[i]
-        floats[0, i] = q[i] > 2**63
-        floats[1, i] = 2**63 * 0.5 + i
-        floats[2, i] = float(2**64 - 1) + 10**20 / 4
-        floats[3, i] = i < 2**63
-
-    return wide_literals
+@kernel
+def _wide_literals(item: kapi.Item, q, out, floats):
+    i = item.get_id(0)
+    out[0, i] = q[i] & (2**64 - 1)
+    out[1, i] = np.uint64(1 << 63) + q[i]
+    out[2, i] = q[i] * 11400714819323198485
+    out[3, i] = (q[i] ^ 0xCBF29CE484222325) // 2**63
+    out[4, i] = max(q[i], 2**63)
+    out[5, i] = 10**20 // 10**18 + q[i]
+    floats[0, i] = q[i] > 2**63
+    floats[1, i] = 2**63 * 0.5 + i
+    floats[2, i] = float(2**64 - 1) + 10**20 / 4
+    floats[3, i] = i < 2**63
 
 
-def _ended_powers(kapi: Any) -> Any:
-    @kapi.kernel
-    def ended_powers(item: kapi.Item, a, half, z, out, turned):
-        i = item.get_id(0)
-        out[0, i] = np.power(a[i], half[i])
-        out[1, i] = np.power(a[i], 0.5)
-        out[2, i] = a[i] ** half[i]
-        out[3, i] = a[i] ** 0.5
-        turned[0, i] = z[i] ** (1 + 0j)
-        turned[1, i] = z[i] ** (2 + 0j)
-        turned[2, i] = z[i] ** (-1 + 0j)
-
-    return ended_powers
+@kernel
+def _ended_powers(item: kapi.Item, a, half, z, out, turned):
+    i = item.get_id(0)
+    out[0, i] = np.power(a[i], half[i])
+    out[1, i] = np.power(a[i], 0.5)
+    out[2, i] = a[i] ** half[i]
+    out[3, i] = a[i] ** 0.5
+    turned[0, i] = z[i] ** (1 + 0j)
+    turned[1, i] = z[i] ** (2 + 0j)
+    turned[2, i] = z[i] ** (-1 + 0j)
 
 
-def _complex_order(kapi: Any) -> Any:
-    @kapi.kernel
-    def complex_order(item: kapi.Item, a, b, out, chosen):
-        i = item.get_id(0)
-        out[0, i] = a[i] < b[i]
-        out[1, i] = np.less(a[i], b[i])
-        out[2, i] = a[i] >= b[i]
-        out[3, i] = a[i] <= b[i] <= a[i]
-        out[4, i] = a[i] == b[i]
-        chosen[0, i] = min(a[i], b[i])
-        chosen[1, i] = max(a[i], b[i])
-        chosen[2, i] = np.minimum(a[i], b[i])
-        chosen[3, i] = np.fmax(a[i], b[i])
-
-    return complex_order
+@kernel
+def _complex_order(item: kapi.Item, a, b, out, chosen):
+    i = item.get_id(0)
+    out[0, i] = a[i] < b[i]
+    out[1, i] = np.less(a[i], b[i])
+    out[2, i] = a[i] >= b[i]
+    out[3, i] = a[i] <= b[i] <= a[i]
+    out[4, i] = a[i] == b[i]
+    chosen[0, i] = min(a[i], b[i])
+    chosen[1, i] = max(a[i], b[i])
+    chosen[2, i] = np.minimum(a[i], b[i])
+    chosen[3, i] = np.fmax(a[i], b[i])
 
 
-def _truth_extrema(kapi: Any) -> Any:
-    @kapi.kernel
-    def truth_extrema(item: kapi.Item, a, b, n, truths, numbers):
-        i = item.get_id(0)
-        truths[0, i] = min(a[i], b[i])
-        truths[1, i] = max(a[i], b[i])
-        truths[2, i] = min(a[i], True)
-        truths[3, i] = max(b[i], a[i], False)
-        truths[4, i] = a[i] < 2**63 and 2**64 - 1 != b[i]
-        truths[5, i] = np.greater(a[i], 2**63)
-        numbers[0, i] = min(a[i], 300)
-        numbers[1, i] = max(n, b[i])
-        numbers[2, i] = max(a[i], 65535)
-        numbers[3, i] = min(b[i], n, 2)
-
-    return truth_extrema
+@kernel
+def _truth_extrema(item: kapi.Item, a, b, n, truths, numbers):
+    i = item.get_id(0)
+    truths[0, i] = min(a[i], b[i])
+    truths[1, i] = max(a[i], b[i])
+    truths[2, i] = min(a[i], True)
+    truths[3, i] = max(b[i], a[i], False)
+    truths[4, i] = a[i] < 2**63 and 2**64 - 1 != b[i]
+    truths[5, i] = np.greater(a[i], 2**63)
+    numbers[0, i] = min(a[i], 300)
+    numbers[1, i] = max(n, b[i])
+    numbers[2, i] = max(a[i], 65535)
+    numbers[3, i] = min(b[i], n, 2)
 
 
-def _decided(kapi: Any) -> Any:
-    @kapi.kernel
-    def decided(item: kapi.Item, a, out):
-        i = item.get_id(0)
-        x = a[i] if i >= 0 else 0
-        if 0:
-            x = 100000
-        out[0, i] = np.spacing(100 or a[i])
-        out[1, i] = np.spacing(0 or a[i])
-        out[2, i] = (0 or a[i]) + 65535
-        out[3, i] = (100000 and a[i]) + x
-        out[4, i] = a[i] if 1 else 100000
-        out[5, i] = np.float64(a[i]) and (3.5 or a[i])
-
-    return decided
+@kernel
+def _decided(item: kapi.Item, a, out):
+    i = item.get_id(0)
+    x = a[i] if i >= 0 else 0
+    if 0:
+        x = 100000
+    out[0, i] = np.spacing(100 or a[i])
+    out[1, i] = np.spacing(0 or a[i])
+    out[2, i] = (0 or a[i]) + 65535
+    out[3, i] = (100000 and a[i]) + x
+    out[4, i] = a[i] if 1 else 100000
+    out[5, i] = np.float64(a[i]) and (3.5 or a[i])
 
 
-def _crossed_bounds(kapi: Any) -> Any:
-    @kapi.kernel
-    def crossed_bounds(item: kapi.Item, a, b, n, out):
-        i = item.get_id(0)
-        out[0, i] = np.clip(a[i], b[i], n)
-        out[1, i] = np.clip(a[i], b[i], 65534)
-
-    return crossed_bounds
+@kernel
+def _crossed_bounds(item: kapi.Item, a, b, n, out):
+    i = item.get_id(0)
+    out[0, i] = np.clip(a[i], b[i], n)
+    out[1, i] = np.clip(a[i], b[i], 65534)
 
 
-def _complex_ends(kapi: Any) -> Any:
-    @kapi.kernel
-    def complex_ends(item: kapi.Item, z, zero, least, half, ended, out, zeros):
-        i = item.get_id(0)
-        near_zero, near_one = np.log(z[i]), np.log1p(z[i])
-        out[0, i] = near_zero.real
-        out[1, i] = near_zero.imag
-        out[2, i] = near_one.real
-        out[3, i] = near_one.imag
-        zeros[0, i] = zero / least
-        zeros[1, i] = half**ended
-        zeros[2, i] = pow(half, ended)
-
-    return complex_ends
+@kernel
+def _complex_ends(item: kapi.Item, z, zero, least, half, ended, out, zeros):
+    i = item.get_id(0)
+    near_zero, near_one = np.log(z[i]), np.log1p(z[i])
+    out[0, i] = near_zero.real
+    out[1, i] = near_zero.imag
+    out[2, i] = near_one.real
+    out[3, i] = near_one.imag
+    zeros[0, i] = zero / least
+    zeros[1, i] = half**ended
+    zeros[2, i] = pow(half, ended)
 
 
-def _complex_with_double(kapi: Any) -> Any:
-    @kapi.kernel
-    def complex_with_double(item: kapi.Item, z, x, narrow, out):
-        i = item.get_id(0)
-        out[0, i] = (1j * x[i]) * narrow[i]
-        out[1, i] = (z - x[i]) * narrow[i]
-        out[2, i] = (z + x[i]) * narrow[i]
-        out[3, i] = z / x[i]
-        changed = z
-        changed *= x[i]
-        out[4, i] = changed * narrow[i]
-        out[5, i] = (z ** x[i]) * narrow[i]
-
-    return complex_with_double
+@kernel
+def _complex_with_double(item: kapi.Item, z, x, narrow, out):
+    i = item.get_id(0)
+    out[0, i] = (1j * x[i]) * narrow[i]
+    out[1, i] = (z - x[i]) * narrow[i]
+    out[2, i] = (z + x[i]) * narrow[i]
+    out[3, i] = z / x[i]
+    changed = z
+    changed *= x[i]
+    out[4, i] = changed * narrow[i]
+    out[5, i] = (z ** x[i]) * narrow[i]
 
 
 def _of_complex_with_double(given: list[Any]) -> dict[int, Any]:

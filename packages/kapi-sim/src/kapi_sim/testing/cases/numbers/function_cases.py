@@ -9,17 +9,17 @@ expected comes from the modules themselves, in double precision, of the inputs a
 from __future__ import annotations
 
 import cmath
-import linecache
 import math
 from typing import Any
 
 import numpy as np
 
+import kapi_sim as kapi
 from kapi_sim.language.attributes import attribute_of
 from kapi_sim.language.table.intrinsics import Intrinsic, rows
-from kapi_sim.testing.case import Case
+from kapi_sim.testing.case import Case, kernel, kernel_from_source, kernel_of_expressions
 
-__all__ = ["CASES", "kernel_from_source"]
+__all__ = ["CASES"]
 
 _MODULES: dict[str, Any] = {"math": math, "cmath": cmath, "numpy": np}
 _COUNT = 6
@@ -44,25 +44,6 @@ _ARGUMENTS = {
 }
 _TWO = ("frexp", "modf", "divmod")
 _IN_THEIR_TYPE = ("spacing", "nextafter", "ulp")
-
-
-def kernel_from_source(kapi: Any, source: str, **names: Any) -> Any:
-    """Make a kernel of the text of a function called `kernel`, which error messages can show.
-
-    Parameters
-    ----------
-    kapi : module
-        Whose decorator is used.
-    source : str
-        The function.
-    **names
-        Its globals.
-    """
-    filename = f"<kernel {abs(hash(source))}>"
-    linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
-    namespace = {"kapi": kapi, **names}
-    exec(compile(source, filename, "exec"), namespace)
-    return kapi.kernel(namespace["kernel"])
 
 
 def _arguments(row: Intrinsic) -> str:
@@ -131,7 +112,7 @@ def _case(owner: str, dtype: str) -> Case:
     precision = {"int32": "float64", "complex64": "float32"}.get(dtype, dtype)
     return Case(
         f"functions/{owner}-{dtype}",
-        lambda kapi: kernel_from_source(kapi, source, math=math, cmath=cmath, np=np),
+        kernel_from_source(source, math=math, cmath=cmath, np=np),
         ((_COUNT,),),
         lambda: [*given.values(), np.zeros(expected.shape)],
         lambda inputs: {5: expected},
@@ -141,16 +122,13 @@ def _case(owner: str, dtype: str) -> Case:
     )
 
 
-def _far_numbers(kapi: Any) -> Any:
-    @kapi.kernel
-    def far_numbers(item: kapi.Item, z, r, phi, out):
-        i = item.get_id(0)
-        found = cmath.atan(z[i]), cmath.sqrt(z[i]), cmath.rect(r[i], phi[i])
-        out[0, i], out[1, i] = found[0].real, found[0].imag
-        out[2, i], out[3, i] = found[1].real, found[1].imag
-        out[4, i], out[5, i] = found[2].real, found[2].imag
-
-    return far_numbers
+@kernel
+def _far_numbers(item: kapi.Item, z, r, phi, out):
+    i = item.get_id(0)
+    found = cmath.atan(z[i]), cmath.sqrt(z[i]), cmath.rect(r[i], phi[i])
+    out[0, i], out[1, i] = found[0].real, found[0].imag
+    out[2, i], out[3, i] = found[1].real, found[1].imag
+    out[4, i], out[5, i] = found[2].real, found[2].imag
 
 
 def _far_numbers_case() -> Case:
@@ -173,17 +151,14 @@ def _far_numbers_case() -> Case:
     return Case("functions/far-numbers", _far_numbers, ((5,),), inputs, expected, {3: 4})
 
 
-def _infinite_parts(kapi: Any) -> Any:
-    @kapi.kernel
-    def infinite_parts(item: kapi.Item, z, out):
-        i = item.get_id(0)
-        found = np.sign(z[i]), np.tanh(z[i]), np.arctanh(z[i]), np.tan(z[i])
-        out[0, i], out[1, i] = found[0].real, found[0].imag
-        out[2, i], out[3, i] = found[1].real, found[1].imag
-        out[4, i], out[5, i] = found[2].real, found[2].imag
-        out[6, i], out[7, i] = found[3].real, found[3].imag
-
-    return infinite_parts
+@kernel
+def _infinite_parts(item: kapi.Item, z, out):
+    i = item.get_id(0)
+    found = np.sign(z[i]), np.tanh(z[i]), np.arctanh(z[i]), np.tan(z[i])
+    out[0, i], out[1, i] = found[0].real, found[0].imag
+    out[2, i], out[3, i] = found[1].real, found[1].imag
+    out[4, i], out[5, i] = found[2].real, found[2].imag
+    out[6, i], out[7, i] = found[3].real, found[3].imag
 
 
 def _infinite_parts_case() -> Case:
@@ -204,16 +179,13 @@ def _infinite_parts_case() -> Case:
     )
 
 
-def _weak_parts(kapi: Any) -> Any:
-    @kapi.kernel
-    def weak_parts(item: kapi.Item, out):
-        i = item.get_id(0)
-        out[0, i], out[1, i] = math.modf(i - 2)
-        fraction, whole = math.modf(i * -0.75)
-        out[2, i] = fraction
-        out[3, i] = whole
-
-    return weak_parts
+@kernel
+def _weak_parts(item: kapi.Item, out):
+    i = item.get_id(0)
+    out[0, i], out[1, i] = math.modf(i - 2)
+    fraction, whole = math.modf(i * -0.75)
+    out[2, i] = fraction
+    out[3, i] = whole
 
 
 def _weak_parts_case() -> Case:
@@ -227,8 +199,6 @@ def _weak_parts_case() -> Case:
 def _weak_operand_case() -> Case:
     """Python's numbers beside strong ones have their type before a function is computed."""
     lines = ("math.fmod(x[i], 0.1)", "math.fmod(n, x[i])", "math.remainder(x[i], 0.3)", "math.ulp(float(x[i]))")
-    source = "def kernel(item: kapi.Item, x, n, out):\n    i = item.get_id(0)\n"
-    source += "".join(f"    out[{place}, i] = {line}\n" for place, line in enumerate(lines))
     x = np.array([7.0, 0.5, 12.25, 3.0], np.float32)
 
     def expected(given: list[Any]) -> dict[int, Any]:
@@ -239,7 +209,7 @@ def _weak_operand_case() -> Case:
 
     return Case(
         "functions/math-weak-operands",
-        lambda kapi: kernel_from_source(kapi, source, math=math),
+        kernel_of_expressions("def kernel(item: kapi.Item, x, n, out):\n    i = item.get_id(0)", lines, math=math),
         ((4,),),
         lambda: [x.copy(), 100, np.zeros((4, 4))],
         expected,

@@ -1,4 +1,4 @@
-# mypy: disable-error-code="name-defined,no-untyped-def,no-untyped-call,untyped-decorator"
+# mypy: disable-error-code="no-untyped-def,no-untyped-call,untyped-decorator"
 # The kernels are written as users write them.
 """Cases of numbers near the ends of their types: stored, compared, counted, rounded, and as bounds."""
 
@@ -9,29 +9,27 @@ from typing import Any
 
 import numpy as np
 
-from kapi_sim.testing.case import Case
+import kapi_sim as kapi
+from kapi_sim.testing.case import Case, kernel
 
 __all__ = ["CASES"]
 
 _NARROW = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
 
 
-def _store(kapi: Any) -> Any:
-    @kapi.kernel
-    def store(item: kapi.Item, a, i1, u1, i2, u2, i4, u4, i8, u8):
-        i = item.get_id(0)
-        private = kapi.PrivateArray(1, np.int16)
-        private[0] = a[i]
-        i1[i] = a[i]
-        u1[i] = a[i]
-        i2[i] = private[0]
-        u2[i] = a[i]
-        i4[i] = a[i]
-        u4[i] = a[i]
-        i8[i] = a[i]
-        kapi.AtomicRef(u8, i).exchange(a[i])
-
-    return store
+@kernel
+def _store(item: kapi.Item, a, i1, u1, i2, u2, i4, u4, i8, u8):
+    i = item.get_id(0)
+    private = kapi.PrivateArray(1, np.int16)
+    private[0] = a[i]
+    i1[i] = a[i]
+    u1[i] = a[i]
+    i2[i] = private[0]
+    u2[i] = a[i]
+    i4[i] = a[i]
+    u4[i] = a[i]
+    i8[i] = a[i]
+    kapi.AtomicRef(u8, i).exchange(a[i])
 
 
 def _store_case(source: str) -> Case:
@@ -47,18 +45,15 @@ def _store_case(source: str) -> Case:
     return Case(f"numbers/stored-{source}", _store, ((5,),), inputs, expected)
 
 
-def _compare(kapi: Any) -> Any:
-    @kapi.kernel
-    def compare(item: kapi.Item, a, b, n, out):
-        i = item.get_id(0)
-        out[0, i] = np.less(a[i], n)
-        out[1, i] = np.greater_equal(a[i], n)
-        out[2, i] = np.equal(n, a[i])
-        out[3, i] = np.not_equal(n, n)
-        out[4, i] = np.less_equal(b[i], a[i])
-        out[5, i] = np.greater(a[i], b[i])
-
-    return compare
+@kernel
+def _compare(item: kapi.Item, a, b, n, out):
+    i = item.get_id(0)
+    out[0, i] = np.less(a[i], n)
+    out[1, i] = np.greater_equal(a[i], n)
+    out[2, i] = np.equal(n, a[i])
+    out[3, i] = np.not_equal(n, n)
+    out[4, i] = np.less_equal(b[i], a[i])
+    out[5, i] = np.greater(a[i], b[i])
 
 
 def _compare_case(dtype: str, n: int) -> Case:
@@ -76,17 +71,14 @@ def _compare_case(dtype: str, n: int) -> Case:
     return Case(f"numbers/exact-{dtype}-{n}", _compare, ((4,),), inputs, expected)
 
 
-def _bounds(kapi: Any) -> Any:
-    @kapi.kernel
-    def bounds(item: kapi.Item, a, n, out, count):
-        i = item.get_id(0)
-        out[0, i] = np.clip(a[i], 0, n)
-        out[1, i] = np.clip(a[i], -1000, 5)
-        out[2, i] = np.clip(n, a[i], a[i])
-        for _ in range(n > 5):
-            count[i] += 1
-
-    return bounds
+@kernel
+def _bounds(item: kapi.Item, a, n, out, count):
+    i = item.get_id(0)
+    out[0, i] = np.clip(a[i], 0, n)
+    out[1, i] = np.clip(a[i], -1000, 5)
+    out[2, i] = np.clip(n, a[i], a[i])
+    for _ in range(n > 5):
+        count[i] += 1
 
 
 def _bounds_case(dtype: str) -> Case:
@@ -103,15 +95,12 @@ def _bounds_case(dtype: str) -> Case:
     return Case(f"numbers/bounds-{dtype}", _bounds, ((4,),), inputs, expected, starts=(3,))
 
 
-def _divisors(kapi: Any) -> Any:
-    @kapi.kernel
-    def divisors(item: kapi.Item, a, b, out):
-        i = item.get_id(0)
-        out[0, i] = math.gcd(a[i], b[i])
-        out[1, i] = math.gcd(b[i], a[i])
-        out[2, i] = np.gcd(b[i], np.int64(-36))
-
-    return divisors
+@kernel
+def _divisors(item: kapi.Item, a, b, out):
+    i = item.get_id(0)
+    out[0, i] = math.gcd(a[i], b[i])
+    out[1, i] = math.gcd(b[i], a[i])
+    out[2, i] = np.gcd(b[i], np.int64(-36))
 
 
 def _divisors_case() -> Case:
@@ -128,15 +117,12 @@ def _divisors_case() -> Case:
     return Case("numbers/divisors-of-any-integer", _divisors, ((5,),), inputs, expected)
 
 
-def _counts(kapi: Any) -> Any:
-    @kapi.kernel
-    def counts(item: kapi.Item, n, k, combinations, orders, products):
-        i = item.get_id(0)
-        combinations[i] = math.comb(n[i], k[i])
-        orders[i] = math.perm(n[i] % 21, k[i] % 21)
-        products[i] = math.factorial(k[i] % 21)
-
-    return counts
+@kernel
+def _counts(item: kapi.Item, n, k, combinations, orders, products):
+    i = item.get_id(0)
+    combinations[i] = math.comb(n[i], k[i])
+    orders[i] = math.perm(n[i] % 21, k[i] % 21)
+    products[i] = math.factorial(k[i] % 21)
 
 
 def _counts_case() -> Case:
@@ -158,13 +144,10 @@ def _counts_case() -> Case:
     return Case("numbers/counts-of-64-bits", _counts, ((len(inputs()[0]),),), inputs, expected)
 
 
-def _round(kapi: Any) -> Any:
-    @kapi.kernel
-    def rounded(item: kapi.Item, a, digits, out):
-        i, j = item.get_id(0), item.get_id(1)
-        out[i, j] = round(a[i], digits[j])
-
-    return rounded
+@kernel
+def _round(item: kapi.Item, a, digits, out):
+    i, j = item.get_id(0), item.get_id(1)
+    out[i, j] = round(a[i], digits[j])
 
 
 def _round_case(dtype: str) -> Case:

@@ -1,4 +1,4 @@
-# mypy: disable-error-code="name-defined,no-untyped-def,no-untyped-call,untyped-decorator"
+# mypy: disable-error-code="no-untyped-def,no-untyped-call,untyped-decorator"
 # The kernels are written as users write them.
 """Cases of `math`: each function of the table, for float32 and float64.
 
@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
+import kapi_sim as kapi
 from kapi_sim.language.table.intrinsics import rows
-from kapi_sim.testing.case import Case
+from kapi_sim.testing.case import Case, kernel, kernel_of_expressions
 
 __all__ = ["CASES"]
 
@@ -23,186 +24,35 @@ _ULP = {row.name: row.ulp for row in rows("math")}
 _ULP_WITHOUT_BOUND = 64.0
 
 
-def _anywhere(kapi: Any) -> Any:
-    @kapi.kernel
-    def anywhere(item: kapi.Item, x, out):
-        i = item.get_id(0)
-        v = x[i]
-        out[0, i] = math.fabs(v)
-        out[1, i] = math.exp(v)
-        out[2, i] = math.expm1(v)
-        out[3, i] = math.sin(v)
-        out[4, i] = math.cos(v)
-        out[5, i] = math.tan(v)
-        out[6, i] = math.atan(v)
-        out[7, i] = math.sinh(v)
-        out[8, i] = math.cosh(v)
-        out[9, i] = math.tanh(v)
-        out[10, i] = math.asinh(v)
-        out[11, i] = math.degrees(v)
-        out[12, i] = math.radians(v)
-
-    return anywhere
+@kernel
+def _weak_result(item: kapi.Item, x, a, out):
+    i = item.get_id(0)
+    out[i] = math.floor(x[i]) + a[i]
 
 
-_ANYWHERE = (
-    "fabs",
-    "exp",
-    "expm1",
-    "sin",
-    "cos",
-    "tan",
-    "atan",
-    "sinh",
-    "cosh",
-    "tanh",
-    "asinh",
-    "degrees",
-    "radians",
-)
+@kernel
+def _keeps_type(item: kapi.Item, x, out):
+    i = item.get_id(0)
+    # In float32 adding a tenth to 16777216 changes nothing; a double would show.
+    out[i] = math.sqrt(x[i]) + math.sqrt(0.01)
 
 
-def _positive(kapi: Any) -> Any:
-    @kapi.kernel
-    def positive(item: kapi.Item, x, out):
-        i = item.get_id(0)
-        v = x[i]
-        out[0, i] = math.sqrt(v)
-        out[1, i] = math.log(v)
-        out[2, i] = math.log1p(v)
-        out[3, i] = math.log2(v)
-        out[4, i] = math.log10(v)
-
-    return positive
+@kernel
+def _beyond(item: kapi.Item, x, out):
+    i = item.get_id(0)
+    v = x[i]
+    out[0, i] = math.sqrt(v)
+    out[1, i] = math.log(v)
+    out[2, i] = math.exp(-1000.0 * v)
 
 
-_POSITIVE = ("sqrt", "log", "log1p", "log2", "log10")
-
-
-def _unit(kapi: Any) -> Any:
-    @kapi.kernel
-    def unit(item: kapi.Item, x, out):
-        i = item.get_id(0)
-        v = x[i]
-        out[0, i] = math.asin(v)
-        out[1, i] = math.acos(v)
-        out[2, i] = math.atanh(v)
-        out[3, i] = math.erf(v)
-        out[4, i] = math.erfc(v)
-
-    return unit
-
-
-_UNIT = ("asin", "acos", "atanh", "erf", "erfc")
-
-
-def _above_two(kapi: Any) -> Any:
-    @kapi.kernel
-    def above_two(item: kapi.Item, x, out):
-        i = item.get_id(0)
-        v = x[i]
-        out[0, i] = math.acosh(v)
-        out[1, i] = math.gamma(v)
-        out[2, i] = math.lgamma(v)
-
-    return above_two
-
-
-_ABOVE_TWO = ("acosh", "gamma", "lgamma")
-
-
-def _exp2(kapi: Any) -> Any:
-    @kapi.kernel
-    def power_of_two(item: kapi.Item, x, out):
-        i = item.get_id(0)
-        out[0, i] = math.exp2(x[i])
-
-    return power_of_two
-
-
-def _two(kapi: Any) -> Any:
-    @kapi.kernel
-    def two(item: kapi.Item, x, y, out):
-        i = item.get_id(0)
-        v = x[i]
-        w = y[i]
-        out[0, i] = math.atan2(v, w)
-        out[1, i] = math.pow(math.fabs(v), w)
-        out[2, i] = math.hypot(v, w)
-        out[3, i] = math.copysign(v, w)
-        out[4, i] = math.fmod(v, w)
-
-    return two
-
-
-_TWO = ("atan2", "pow", "hypot", "copysign", "fmod")
-
-
-def _integral(kapi: Any) -> Any:
-    @kapi.kernel
-    def integral(item: kapi.Item, x, out):
-        i = item.get_id(0)
-        out[0, i] = math.floor(x[i])
-        out[1, i] = math.ceil(x[i])
-        out[2, i] = math.trunc(x[i])
-
-    return integral
-
-
-_INTEGRAL = ("floor", "ceil", "trunc")
-
-
-def _weak_result(kapi: Any) -> Any:
-    @kapi.kernel
-    def weak_result(item: kapi.Item, x, a, out):
-        i = item.get_id(0)
-        out[i] = math.floor(x[i]) + a[i]
-
-    return weak_result
-
-
-def _predicates(kapi: Any) -> Any:
-    @kapi.kernel
-    def predicates(item: kapi.Item, x, out):
-        i = item.get_id(0)
-        out[0, i] = math.isnan(x[i])
-        out[1, i] = math.isinf(x[i])
-        out[2, i] = math.isfinite(x[i])
-
-    return predicates
-
-
-_PREDICATES = ("isnan", "isinf", "isfinite")
-
-
-def _keeps_type(kapi: Any) -> Any:
-    @kapi.kernel
-    def keeps_type(item: kapi.Item, x, out):
-        i = item.get_id(0)
-        # In float32 adding a tenth to 16777216 changes nothing; a double would show.
-        out[i] = math.sqrt(x[i]) + math.sqrt(0.01)
-
-    return keeps_type
-
-
-def _beyond(kapi: Any) -> Any:
-    @kapi.kernel
-    def beyond(item: kapi.Item, x, out):
-        i = item.get_id(0)
-        v = x[i]
-        out[0, i] = math.sqrt(v)
-        out[1, i] = math.log(v)
-        out[2, i] = math.exp(-1000.0 * v)
-
-    return beyond
-
-
-def _bounds(names: tuple[str, ...]) -> Any:
+def _bounds(names: list[str]) -> Any:
     bounds = [_ULP_WITHOUT_BOUND if _ULP[name] is None else _ULP[name] for name in names]
     return np.array(bounds, np.float64)[:, None]
 
 
-def _case(name: str, make: Any, names: tuple[str, ...], dtype: str, x: Any, y: Any = None, fixed: bool = False) -> Case:
+def _case(name: str, functions: str, dtype: str, x: Any, y: Any = None, fixed: bool = False) -> Case:
+    names = functions.split()
     given = [np.asarray(values, dtype) for values in (x, y) if values is not None]
     # Of pow, the kernel takes the magnitude of the base.
     columns = [
@@ -214,9 +64,13 @@ def _case(name: str, make: Any, names: tuple[str, ...], dtype: str, x: Any, y: A
     ]
     wanted = np.array(columns, np.float64)
     position = len(given)
+    parameters, arguments = ("x, y", "x[i], y[i]") if y else ("x", "x[i]")
+    calls = [f"math.{f}({arguments.replace('x[i]', 'abs(x[i])') if f == 'pow' else arguments})" for f in names]
     return Case(
         f"math/{name}-{dtype}",
-        make,
+        kernel_of_expressions(
+            f"def kernel(item: kapi.Item, {parameters}, out):\n    i = item.get_id(0)", calls, math=math
+        ),
         ((len(given[0]),),),
         lambda: [*given, np.zeros(wanted.shape, np.float64)],
         lambda inputs: {position: wanted},
@@ -226,35 +80,29 @@ def _case(name: str, make: Any, names: tuple[str, ...], dtype: str, x: Any, y: A
     )
 
 
-def _to_digits(kapi: Any) -> Any:
-    @kapi.kernel
-    def to_digits(item: kapi.Item, x, n, out, wide):
-        i = item.get_id(0)
-        out[i, 0] = round(x[i], 2)
-        out[i, 1] = round(x[i], ndigits=-1)
-        out[i, 2] = round(n[i], -1)
-        out[i, 3] = round(n[i], 3)
-        out[i, 4] = round(i * 2.25, 1)
-        out[i, 5] = round(x[i], None)
-        wide[i] = round(x[i], 1) * 16777217
-
-    return to_digits
+@kernel
+def _to_digits(item: kapi.Item, x, n, out, wide):
+    i = item.get_id(0)
+    out[i, 0] = round(x[i], 2)
+    out[i, 1] = round(x[i], ndigits=-1)
+    out[i, 2] = round(n[i], -1)
+    out[i, 3] = round(n[i], 3)
+    out[i, 4] = round(i * 2.25, 1)
+    out[i, 5] = round(x[i], None)
+    wide[i] = round(x[i], 1) * 16777217
 
 
 _ROUNDED = np.array([2.675, -2.5, 15.0, 25.125], np.float32)
 _TENS = np.array([15, 25, -15, 7], np.int32)
 
 
-def _of_bits(kapi: Any) -> Any:
-    @kapi.kernel
-    def of_bits(item: kapi.Item, n, u, out):
-        i = item.get_id(0)
-        out[i, 0] = n[i].bit_count()
-        out[i, 1] = u[i].bit_count()
-        out[i, 2] = (i * 5).bit_count()
-        out[i, 3] = int(n[i]).bit_length()
-
-    return of_bits
+@kernel
+def _of_bits(item: kapi.Item, n, u, out):
+    i = item.get_id(0)
+    out[i, 0] = n[i].bit_count()
+    out[i, 1] = u[i].bit_count()
+    out[i, 2] = (i * 5).bit_count()
+    out[i, 3] = int(n[i]).bit_length()
 
 
 _BITS = np.array([0, -7, 127, -128], np.int8)
@@ -262,35 +110,29 @@ _WIDE_BITS = np.array([0, 1, 2**63, 2**64 - 1], np.uint64)
 
 
 def _cases(dtype: str) -> list[Case]:
-    anywhere = [-3.5, -1.0, -0.3, 0.125, 0.7, 1.9, 4.0]
-    cases = [
-        _case("anywhere", _anywhere, _ANYWHERE, dtype, anywhere),
-        _case("exp2", _exp2, ("exp2",), dtype, anywhere),
-        _case("positive", _positive, _POSITIVE, dtype, [0.01, 0.4, 1.5, 2.0, 10.0, 12345.0]),
-        _case("unit-interval", _unit, _UNIT, dtype, [-0.9, -0.3, 0.125, 0.5, 0.99]),
-        _case("above-two", _above_two, _ABOVE_TWO, dtype, [2.5, 3.0, 4.75, 6.5, 9.0]),
-        _case("two-arguments", _two, _TWO, dtype, [1.5, -2.25, 7.0, -0.3, 100.0], [2.0, 3.5, -1.25, 0.7, 2.5]),
-        _case("whole-numbers", _integral, _INTEGRAL, dtype, [2.5, -2.5, 0.0, -0.25, 7.0, -1e6 - 0.5], fixed=True),
+    anywhere = "fabs exp exp2 expm1 sin cos tan atan sinh cosh tanh asinh degrees radians"
+    return [
+        _case("anywhere", anywhere, dtype, [-3.5, -1.0, -0.3, 0.125, 0.7, 1.9, 4.0]),
+        _case("positive", "sqrt log log1p log2 log10", dtype, [0.01, 0.4, 1.5, 2.0, 10.0, 12345.0]),
+        _case("unit-interval", "asin acos atanh erf erfc", dtype, [-0.9, -0.3, 0.125, 0.5, 0.99]),
+        _case("above-two", "acosh gamma lgamma", dtype, [2.5, 3.0, 4.75, 6.5, 9.0]),
         _case(
-            "predicates",
-            _predicates,
-            _PREDICATES,
+            "two-arguments",
+            "atan2 pow hypot copysign fmod",
             dtype,
-            [0.0, math.nan, math.inf, -math.inf, 1e30],
-            fixed=True,
+            [1.5, -2.25, 7.0, -0.3, 100.0],
+            [2.0, 3.5, -1.25, 0.7, 2.5],
         ),
+        _case("whole-numbers", "floor ceil trunc", dtype, [2.5, -2.5, 0.0, -0.25, 7.0, -1e6 - 0.5], fixed=True),
+        _case("predicates", "isnan isinf isfinite", dtype, [0.0, math.nan, math.inf, -math.inf, 1e30], fixed=True),
     ]
-    return cases
 
 
-def _fused(kapi: Any) -> Any:
-    @kapi.kernel
-    def fused(item: kapi.Item, x, y, z, out):
-        i = item.get_id(0)
-        out[i, 0] = math.fma(x[i], y[i], z[i])  # type: ignore[attr-defined,unused-ignore]
-        out[i, 1] = math.fma(x[i], 0.1, z[i])  # type: ignore[attr-defined,unused-ignore]
-
-    return fused
+@kernel
+def _fused(item: kapi.Item, x, y, z, out):
+    i = item.get_id(0)
+    out[i, 0] = math.fma(x[i], y[i], z[i])  # type: ignore[attr-defined,unused-ignore]
+    out[i, 1] = math.fma(x[i], 0.1, z[i])  # type: ignore[attr-defined,unused-ignore]
 
 
 def _fused_case(dtype: str, x: float, y: float, z: float, wanted: float) -> Case:

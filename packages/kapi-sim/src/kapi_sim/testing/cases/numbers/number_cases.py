@@ -1,4 +1,4 @@
-# mypy: disable-error-code="name-defined,no-untyped-def,no-untyped-call,untyped-decorator"
+# mypy: disable-error-code="no-untyped-def,no-untyped-call,untyped-decorator"
 # The kernels are written as users write them.
 """Cases of the number rules: strong and weak operands, wrap-around, signs, shifts, edges.
 
@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from kapi_sim.testing.case import Case
+import kapi_sim as kapi
+from kapi_sim.testing.case import Case, kernel
 
 __all__ = ["CASES"]
 
@@ -34,18 +35,15 @@ def _wide(dtype: Any) -> Any:
     return np.float64 if np.dtype(dtype).kind == "f" else np.int64
 
 
-def _arithmetic(kapi: Any) -> Any:
-    @kapi.kernel
-    def arithmetic(item: kapi.Item, a, b, add, subtract, multiply, divide, floor_divide, remainder):
-        i = item.get_id(0)
-        add[i] = a[i] + b[i]
-        subtract[i] = a[i] - b[i]
-        multiply[i] = a[i] * b[i]
-        divide[i] = a[i] / b[i]
-        floor_divide[i] = a[i] // b[i]
-        remainder[i] = a[i] % b[i]
-
-    return arithmetic
+@kernel
+def _arithmetic(item: kapi.Item, a, b, add, subtract, multiply, divide, floor_divide, remainder):
+    i = item.get_id(0)
+    add[i] = a[i] + b[i]
+    subtract[i] = a[i] - b[i]
+    multiply[i] = a[i] * b[i]
+    divide[i] = a[i] / b[i]
+    floor_divide[i] = a[i] // b[i]
+    remainder[i] = a[i] % b[i]
 
 
 def _arithmetic_case(left: str, right: str) -> Case:
@@ -77,13 +75,10 @@ def _arithmetic_case(left: str, right: str) -> Case:
     )
 
 
-def _power(kapi: Any) -> Any:
-    @kapi.kernel
-    def power(item: kapi.Item, a, b, out):
-        i = item.get_id(0)
-        out[i] = a[i] ** b[i]
-
-    return power
+@kernel
+def _power(item: kapi.Item, a, b, out):
+    i = item.get_id(0)
+    out[i] = a[i] ** b[i]
 
 
 def _power_case(left: str, right: str) -> Case:
@@ -104,18 +99,15 @@ def _power_case(left: str, right: str) -> Case:
     )
 
 
-def _comparison(kapi: Any) -> Any:
-    @kapi.kernel
-    def comparison(item: kapi.Item, a, b, less, less_equal, equal, not_equal, greater, greater_equal):
-        i = item.get_id(0)
-        less[i] = a[i] < b[i]
-        less_equal[i] = a[i] <= b[i]
-        equal[i] = a[i] == b[i]
-        not_equal[i] = a[i] != b[i]
-        greater[i] = a[i] > b[i]
-        greater_equal[i] = a[i] >= b[i]
-
-    return comparison
+@kernel
+def _comparison(item: kapi.Item, a, b, less, less_equal, equal, not_equal, greater, greater_equal):
+    i = item.get_id(0)
+    less[i] = a[i] < b[i]
+    less_equal[i] = a[i] <= b[i]
+    equal[i] = a[i] == b[i]
+    not_equal[i] = a[i] != b[i]
+    greater[i] = a[i] > b[i]
+    greater_equal[i] = a[i] >= b[i]
 
 
 def _comparison_case(left: str, right: str) -> Case:
@@ -135,18 +127,15 @@ def _comparison_case(left: str, right: str) -> Case:
     )
 
 
-def _bits(kapi: Any) -> Any:
-    @kapi.kernel
-    def bits(item: kapi.Item, a, b, shift, both, either, one, left, right, inverse):
-        i = item.get_id(0)
-        both[i] = a[i] & b[i]
-        either[i] = a[i] | b[i]
-        one[i] = a[i] ^ b[i]
-        left[i] = a[i] << shift[i]
-        right[i] = a[i] >> shift[i]
-        inverse[i] = ~a[i]
-
-    return bits
+@kernel
+def _bits(item: kapi.Item, a, b, shift, both, either, one, left, right, inverse):
+    i = item.get_id(0)
+    both[i] = a[i] & b[i]
+    either[i] = a[i] | b[i]
+    one[i] = a[i] ^ b[i]
+    left[i] = a[i] << shift[i]
+    right[i] = a[i] >> shift[i]
+    inverse[i] = ~a[i]
 
 
 def _bits_case(left: str, right: str) -> Case:
@@ -163,23 +152,20 @@ def _bits_case(left: str, right: str) -> Case:
     return Case(f"numbers/bits-{left}-{right}", _bits, ((4,),), inputs, expected)
 
 
-def _weak(kapi: Any) -> Any:
-    @kapi.kernel
-    def weak(item: kapi.Item, a, k, out, halves):
-        i = item.get_id(0)
-        out[0, i] = a[i] * 2
-        out[1, i] = 3 - a[i]
-        out[2, i] = a[i] // 2
-        out[3, i] = a[i] % 3
-        out[4, i] = -a[i] * a[i] + i
-        out[5, i] = a[i] * k + a.shape[0]
-        out[6, i] = a[i] ** 2
-        out[7, i] = abs(a[i])
-        halves[0, i] = a[i] * 0.5
-        halves[1, i] = a[i] / 4
-        halves[2, i] = a[i] + 1.5
-
-    return weak
+@kernel
+def _weak(item: kapi.Item, a, k, out, halves):
+    i = item.get_id(0)
+    out[0, i] = a[i] * 2
+    out[1, i] = 3 - a[i]
+    out[2, i] = a[i] // 2
+    out[3, i] = a[i] % 3
+    out[4, i] = -a[i] * a[i] + i
+    out[5, i] = a[i] * k + a.shape[0]
+    out[6, i] = a[i] ** 2
+    out[7, i] = abs(a[i])
+    halves[0, i] = a[i] * 0.5
+    halves[1, i] = a[i] / 4
+    halves[2, i] = a[i] + 1.5
 
 
 def _weak_case(dtype: str) -> Case:
@@ -198,33 +184,27 @@ def _weak_case(dtype: str) -> Case:
     return Case(f"numbers/weak-{dtype}", _weak, ((4,),), inputs, expected)
 
 
-def _accumulate(kapi: Any) -> Any:
-    @kapi.kernel
-    def accumulate(item: kapi.Item, a, out):
-        total = 0.0
-        count = 0
-        for i in range(a.shape[0]):
-            total += a[i]
-            count += 1
-        out[0] = total
-        out[1] = total / count
-
-    return accumulate
+@kernel
+def _accumulate(item: kapi.Item, a, out):
+    total = 0.0
+    count = 0
+    for i in range(a.shape[0]):
+        total += a[i]
+        count += 1
+    out[0] = total
+    out[1] = total / count
 
 
-def _edges(kapi: Any) -> Any:
-    @kapi.kernel
-    def edges(item: kapi.Item, a, wide, narrow):
-        i = item.get_id(0)
-        wide[0, i] = a[i] + 1
-        wide[1, i] = a[i] - 1
-        wide[2, i] = -a[i]
-        wide[3, i] = a[i] // -1
-        wide[4, i] = a[i] << 31
-        narrow[0, i] = a[i] * 3
-        narrow[1, i] = a[i] / 2
-
-    return edges
+@kernel
+def _edges(item: kapi.Item, a, wide, narrow):
+    i = item.get_id(0)
+    wide[0, i] = a[i] + 1
+    wide[1, i] = a[i] - 1
+    wide[2, i] = -a[i]
+    wide[3, i] = a[i] // -1
+    wide[4, i] = a[i] << 31
+    narrow[0, i] = a[i] * 3
+    narrow[1, i] = a[i] / 2
 
 
 # By hand: int32 wraps, INT_MIN // -1 is INT_MIN, a float64 holds half of an int32.
@@ -237,68 +217,53 @@ _EDGE_WIDE = [
 ]
 
 
-def _wide_shift(kapi: Any) -> Any:
-    @kapi.kernel
-    def wide_shift(item: kapi.Item, a, by, left, right):
-        i = item.get_id(0)
-        left[i] = a[i] << by[i]
-        right[i] = a[i] >> by[i]
-
-    return wide_shift
+@kernel
+def _wide_shift(item: kapi.Item, a, by, left, right):
+    i = item.get_id(0)
+    left[i] = a[i] << by[i]
+    right[i] = a[i] >> by[i]
 
 
-def _float_edges(kapi: Any) -> Any:
-    @kapi.kernel
-    def float_edges(item: kapi.Item, a, b, divided, remaining, floored):
-        i = item.get_id(0)
-        divided[i] = a[i] / b[i]
-        remaining[i] = a[i] % b[i]
-        floored[i] = a[i] // b[i]
-
-    return float_edges
+@kernel
+def _float_edges(item: kapi.Item, a, b, divided, remaining, floored):
+    i = item.get_id(0)
+    divided[i] = a[i] / b[i]
+    remaining[i] = a[i] % b[i]
+    floored[i] = a[i] // b[i]
 
 
-def _stores(kapi: Any) -> Any:
-    @kapi.kernel
-    def stores(item: kapi.Item, f, n, to_int, to_float, to_byte):
-        i = item.get_id(0)
-        to_int[i] = f[i]
-        to_float[i] = n[i]
-        to_byte[i] = n[i]
-
-    return stores
+@kernel
+def _stores(item: kapi.Item, f, n, to_int, to_float, to_byte):
+    i = item.get_id(0)
+    to_int[i] = f[i]
+    to_float[i] = n[i]
+    to_byte[i] = n[i]
 
 
-def _conversions(kapi: Any) -> Any:
-    @kapi.kernel
-    def conversions(item: kapi.Item, f, out):
-        i = item.get_id(0)
-        x = f[i]
-        out[i, 0] = int(x)
-        out[i, 1] = min(x, f.dtype.type(1.0))
-        out[i, 2] = max(x, f.dtype.type(1.0))
-        out[i, 3] = abs(x)
-        out[i, 4] = round(x)
-
-    return conversions
+@kernel
+def _conversions(item: kapi.Item, f, out):
+    i = item.get_id(0)
+    x = f[i]
+    out[i, 0] = int(x)
+    out[i, 1] = min(x, f.dtype.type(1.0))
+    out[i, 2] = max(x, f.dtype.type(1.0))
+    out[i, 3] = abs(x)
+    out[i, 4] = round(x)
 
 
 _PAIRS = tuple((left, right) for left in _DTYPES for right in _DTYPES)
 _INTEGERS = tuple(pair for pair in _PAIRS if all(name.startswith("int") for name in pair))
 
 
-def _between(kapi: Any) -> Any:
-    @kapi.kernel
-    def between(item: kapi.Item, a, out, small):
-        i = item.get_id(0)
-        one, zero = a.dtype.type(1), a.dtype.type(0)
-        out[0, i] = np.fmax(np.fmin(a[i], 1), 0)
-        out[1, i] = max(zero, min(one, a[i]))
-        out[2, i] = np.fmax(one if not a[i] < one else a[i], zero)
-        out[3, i] = max(min(a[i], one), zero)
-        small[i] = np.fmin(a[i], 1)
-
-    return between
+@kernel
+def _between(item: kapi.Item, a, out, small):
+    i = item.get_id(0)
+    one, zero = a.dtype.type(1), a.dtype.type(0)
+    out[0, i] = np.fmax(np.fmin(a[i], 1), 0)
+    out[1, i] = max(zero, min(one, a[i]))
+    out[2, i] = np.fmax(one if not a[i] < one else a[i], zero)
+    out[3, i] = max(min(a[i], one), zero)
+    small[i] = np.fmin(a[i], 1)
 
 
 def _between_case(dtype: str) -> Case:

@@ -1,4 +1,4 @@
-# mypy: disable-error-code="name-defined,no-untyped-def,no-untyped-call,untyped-decorator"
+# mypy: disable-error-code="no-untyped-def,no-untyped-call,untyped-decorator"
 # The kernels are written as users write them.
 """Cases of random numbers: the same ones in every world, to the last bit.
 
@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+import kapi_sim as kapi
 from kapi_sim.language.intrinsics.random_numbers import normal
-from kapi_sim.testing.case import Case
+from kapi_sim.testing.case import Case, kernel
 
 __all__ = ["CASES", "VECTORS"]
 
@@ -29,17 +30,14 @@ VECTORS = (
 """Seed, counter and stream, and the words, of Random123's known answers for philox4x32 with ten rounds."""
 
 
-def _known(kapi: Any) -> Any:
-    @kapi.kernel
-    def known(item: kapi.Item, given, out):
-        i = item.get_id(0)
-        a, b, c, d = kapi.random.philox(given[i, 0], given[i, 1], given[i, 2])
-        out[i, 0] = a
-        out[i, 1] = b
-        out[i, 2] = c
-        out[i, 3] = d
-
-    return known
+@kernel
+def _known(item: kapi.Item, given, out):
+    i = item.get_id(0)
+    a, b, c, d = kapi.random.philox(given[i, 0], given[i, 1], given[i, 2])
+    out[i, 0] = a
+    out[i, 1] = b
+    out[i, 2] = c
+    out[i, 3] = d
 
 
 def _known_case() -> Case:
@@ -79,16 +77,13 @@ def _counters(count: int) -> NDArray[np.uint64]:
     return np.arange(count, dtype=np.uint64) * np.uint64(0x1_0000_0007)
 
 
-def _uniforms(kapi: Any) -> Any:
-    @kapi.kernel
-    def uniforms(item: kapi.Item, seed, single, double, like):
-        i = item.get_id(0)
-        k = i * 0x100000007
-        single[i] = kapi.random.uniform(seed, k, 5)
-        double[i] = kapi.random.uniform(seed, k, dtype=np.float64, stream=5)
-        like[i] = kapi.random.uniform(seed, k, 5, like.dtype) - kapi.random.uniform(seed, k, 5, single.dtype)
-
-    return uniforms
+@kernel
+def _uniforms(item: kapi.Item, seed, single, double, like):
+    i = item.get_id(0)
+    k = i * 0x100000007
+    single[i] = kapi.random.uniform(seed, k, 5)
+    double[i] = kapi.random.uniform(seed, k, dtype=np.float64, stream=5)
+    like[i] = kapi.random.uniform(seed, k, 5, like.dtype) - kapi.random.uniform(seed, k, 5, single.dtype)
 
 
 def _uniform_case() -> Case:
@@ -111,14 +106,11 @@ def _uniform_case() -> Case:
 _BOUNDS = ((0, 2), (-5, 6), (0, 2**40), (-(2**63), 2**63 - 1), (7, 8), (-(2**62), 3))
 
 
-def _integers(kapi: Any) -> Any:
-    @kapi.kernel
-    def integers(item: kapi.Item, seed, bounds, out):
-        i = item.get_id(0)
-        for j in range(bounds.shape[0]):
-            out[j, i] = kapi.random.randint(seed, i * 0x100000007, bounds[j, 0], bounds[j, 1], stream=5)
-
-    return integers
+@kernel
+def _integers(item: kapi.Item, seed, bounds, out):
+    i = item.get_id(0)
+    for j in range(bounds.shape[0]):
+        out[j, i] = kapi.random.randint(seed, i * 0x100000007, bounds[j, 0], bounds[j, 1], stream=5)
 
 
 def _integer_case() -> Case:
@@ -137,14 +129,11 @@ def _integer_case() -> Case:
     )
 
 
-def _normals(kapi: Any) -> Any:
-    @kapi.kernel
-    def normals(item: kapi.Item, seed, out, again):
-        i = item.get_id(0)
-        out[i] = kapi.random.normal(seed, i, 5, out.dtype)
-        again[i] = out[i]
-
-    return normals
+@kernel
+def _normals(item: kapi.Item, seed, out, again):
+    i = item.get_id(0)
+    out[i] = kapi.random.normal(seed, i, 5, out.dtype)
+    again[i] = out[i]
 
 
 def _normal_case(dtype: str, digits: int) -> Case:

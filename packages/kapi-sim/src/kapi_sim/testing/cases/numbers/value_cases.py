@@ -1,4 +1,4 @@
-# mypy: disable-error-code="name-defined,no-untyped-def,no-untyped-call,untyped-decorator"
+# mypy: disable-error-code="no-untyped-def,no-untyped-call,untyped-decorator"
 # The kernels are written as users write them.
 """Cases of values other than plain numbers: tuples, named tuples, enumerations, parts of arrays, complex numbers."""
 
@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kapi_sim.testing.case import Case, Local, Strided
+import kapi_sim as kapi
+from kapi_sim.testing.case import Case, Local, Strided, kernel
 
 __all__ = ["CASES"]
 
@@ -44,174 +45,141 @@ def _helper(x):
     return x, x * 2
 
 
-def _tuples(kapi: Any) -> Any:
-    @kapi.kernel
-    def tuples(item: kapi.Item, pair, out):
-        i = item.get_id(0)
-        (a, b), factor = pair
-        out[0, i] = a[i] * factor + pair[0][1][i]
-        once, twice = _helper(b[i])
-        out[1, i] = once + twice + len(pair) + _WEIGHTS[2][1]
-        total = 0
-        for weight in (1, 2, 3):
-            total += weight * i
-        for array in (a, a):
-            total += array[i]
-        out[2, i] = total
-
-    return tuples
+@kernel
+def _tuples(item: kapi.Item, pair, out):
+    i = item.get_id(0)
+    (a, b), factor = pair
+    out[0, i] = a[i] * factor + pair[0][1][i]
+    once, twice = _helper(b[i])
+    out[1, i] = once + twice + len(pair) + _WEIGHTS[2][1]
+    total = 0
+    for weight in (1, 2, 3):
+        total += weight * i
+    for array in (a, a):
+        total += array[i]
+    out[2, i] = total
 
 
-def _named_tuples(kapi: Any) -> Any:
-    @kapi.kernel
-    def named_tuples(item: kapi.Item, point, out):
-        i = item.get_id(0)
-        x, _y, _weight = point
-        moved = Point(x[i] + 1, point.y[i], weight=point.weight)
-        out[i] = moved.x * moved.weight + moved[1] + point[0][i] + len(moved)
-
-    return named_tuples
+@kernel
+def _named_tuples(item: kapi.Item, point, out):
+    i = item.get_id(0)
+    x, _y, _weight = point
+    moved = Point(x[i] + 1, point.y[i], weight=point.weight)
+    out[i] = moved.x * moved.weight + moved[1] + point[0][i] + len(moved)
 
 
-def _tuple_operators(kapi: Any) -> Any:
-    @kapi.kernel
-    def tuple_operators(item: kapi.Item, a, out):
-        i = item.get_id(0)
-        if i in (1, 3, 4):
-            out[0, i] = 1
-        if i not in (0, 1):
-            out[1, i] = 1
-        if (i, 2) < (2, 2):
-            out[2, i] = 1
-        if (i, a[i]) == (2, 2.0):
-            out[3, i] = 1
-        if (i, 1) >= (2, 1):
-            out[4, i] = 1
-        first = (i, 7)
-        joined = first + (a[i],)  # noqa: RUF005  the operator is what is tested
-        out[5, i] = joined[2] + len(joined) + joined[1:][0] + (10, 20, 30)[i % 3]
-
-    return tuple_operators
+@kernel
+def _tuple_operators(item: kapi.Item, a, out):
+    i = item.get_id(0)
+    if i in (1, 3, 4):
+        out[0, i] = 1
+    if i not in (0, 1):
+        out[1, i] = 1
+    if (i, 2) < (2, 2):
+        out[2, i] = 1
+    if (i, a[i]) == (2, 2.0):
+        out[3, i] = 1
+    if (i, 1) >= (2, 1):
+        out[4, i] = 1
+    first = (i, 7)
+    joined = first + (a[i],)  # noqa: RUF005  the operator is what is tested
+    out[5, i] = joined[2] + len(joined) + joined[1:][0] + (10, 20, 30)[i % 3]
 
 
-def _builtins(kapi: Any) -> Any:
-    @kapi.kernel
-    def builtins(item: kapi.Item, a, out):
-        i = item.get_id(0)
-        quotient, rest = divmod(i + 7, 3)
-        out[0, i] = 10 * quotient + rest
-        out[1, i] = pow(a[i], 2)
-        out[2, i] = sum((1, a[i], i)) + sum((), 0.5)
-        out[3, i] = min((a[i], 3, i)) + max((a[i], 2.5))
-        out[4, i] = any((i > 4, a[i] == 1.0)) + 10 * all((i > 1, a[i], True))
-        for k in range(3):
-            last = k
-        out[5, i] = k + last
-
-    return builtins
+@kernel
+def _builtins(item: kapi.Item, a, out):
+    i = item.get_id(0)
+    quotient, rest = divmod(i + 7, 3)
+    out[0, i] = 10 * quotient + rest
+    out[1, i] = pow(a[i], 2)
+    out[2, i] = sum((1, a[i], i)) + sum((), 0.5)
+    out[3, i] = min((a[i], 3, i)) + max((a[i], 2.5))
+    out[4, i] = any((i > 4, a[i] == 1.0)) + 10 * all((i > 1, a[i], True))
+    for k in range(3):
+        last = k
+    out[5, i] = k + last
 
 
-def _named_expressions(kapi: Any) -> Any:
-    @kapi.kernel
-    def named_expressions(item: kapi.Item, a, out):
-        i = item.get_id(0)
-        if (twice := i * 2) > 4:
-            out[0, i] = twice
-        out[1, i] = (more := a[i] + 1) * more
-        k = 0
-        while (k := k + 1) < i:
-            out[2, i] += k
-        x = y = a[i]
-        out[3, i] = x + y + (last := 3) + last
-
-    return named_expressions
+@kernel
+def _named_expressions(item: kapi.Item, a, out):
+    i = item.get_id(0)
+    if (twice := i * 2) > 4:
+        out[0, i] = twice
+    out[1, i] = (more := a[i] + 1) * more
+    k = 0
+    while (k := k + 1) < i:
+        out[2, i] += k
+    x = y = a[i]
+    out[3, i] = x + y + (last := 3) + last
 
 
-def _enumerations(kapi: Any) -> Any:
-    @kapi.kernel
-    def enumerations(item: kapi.Item, a, out):
-        i = item.get_id(0)
-        mode = Mode.HALF if i < 3 else Mode.WHOLE
-        if mode == Mode.HALF:
-            out[0, i] = Colour.RED + a[i]
-        elif mode != _CHOSEN:
-            out[0, i] = -1
-        else:
-            out[0, i] = Colour.BLUE * 2
-        out[1, i] = a[i] * mode.value
-        out[2, i] = i == Colour.BLUE
-
-    return enumerations
+@kernel
+def _enumerations(item: kapi.Item, a, out):
+    i = item.get_id(0)
+    mode = Mode.HALF if i < 3 else Mode.WHOLE
+    if mode == Mode.HALF:
+        out[0, i] = Colour.RED + a[i]
+    elif mode != _CHOSEN:
+        out[0, i] = -1
+    else:
+        out[0, i] = Colour.BLUE * 2
+    out[1, i] = a[i] * mode.value
+    out[2, i] = i == Colour.BLUE
 
 
-def _rows(kapi: Any) -> Any:
-    @kapi.kernel
-    def rows(item: kapi.Item, a, out):
-        i = item.get_id(0)
-        row = a[i]
-        for j in range(len(row)):
-            out[0, i] += row[j] * a[i][j]
-        out[1, i] = row.shape[0] + row.ndim + a.T[1, i] + a.T.shape[0]
-
-    return rows
+@kernel
+def _rows(item: kapi.Item, a, out):
+    i = item.get_id(0)
+    row = a[i]
+    for j in range(len(row)):
+        out[0, i] += row[j] * a[i][j]
+    out[1, i] = row.shape[0] + row.ndim + a.T[1, i] + a.T.shape[0]
 
 
-def _slices(kapi: Any) -> Any:
-    @kapi.kernel
-    def slices(item: kapi.Item, a, out):
-        i = item.get_id(0)
-        part = a[1:, ::2]
-        reverse = a[::-1]
-        window = a[i, i : i + 2]
-        out[0, i] = part[0, 0] + 10 * part[1, 1] + part.shape[0] + 100 * part.shape[1]
-        out[1, i] = reverse[0, i] + window[0] + window.size
-        last = a[-2:]
-        written = out[2:, ::-1]
-        written[0, 3 - i] = last[1, i] + a[3:0:-2][1, i] + a[2:1].shape[0] + a[0:100].shape[0]
-
-    return slices
+@kernel
+def _slices(item: kapi.Item, a, out):
+    i = item.get_id(0)
+    part = a[1:, ::2]
+    reverse = a[::-1]
+    window = a[i, i : i + 2]
+    out[0, i] = part[0, 0] + 10 * part[1, 1] + part.shape[0] + 100 * part.shape[1]
+    out[1, i] = reverse[0, i] + window[0] + window.size
+    last = a[-2:]
+    written = out[2:, ::-1]
+    written[0, 3 - i] = last[1, i] + a[3:0:-2][1, i] + a[2:1].shape[0] + a[0:100].shape[0]
 
 
-def _without_axes(kapi: Any) -> Any:
-    @kapi.kernel
-    def without_axes(item: kapi.Item, a, out):
-        out[()] = a[()] * 2 + a.ndim + len(a.shape) + a.size
-
-    return without_axes
+@kernel
+def _without_axes(item: kapi.Item, a, out):
+    out[()] = a[()] * 2 + a.ndim + len(a.shape) + a.size
 
 
-def _six_axes(kapi: Any) -> Any:
-    @kapi.kernel
-    def six_axes(item: kapi.Item, a, out):
-        i = item.get_id(0)
-        total = 0
-        for j in range(a.shape[1]):
-            for k in range(a.shape[2]):
-                for m in range(a.shape[4]):
-                    total += a[i, j, k, 0, m, 1] * (1 + j + 10 * k + 100 * m)
-        out[i] = total + a.ndim + a.strides[5]
-
-    return six_axes
+@kernel
+def _six_axes(item: kapi.Item, a, out):
+    i = item.get_id(0)
+    total = 0
+    for j in range(a.shape[1]):
+        for k in range(a.shape[2]):
+            for m in range(a.shape[4]):
+                total += a[i, j, k, 0, m, 1] * (1 + j + 10 * k + 100 * m)
+    out[i] = total + a.ndim + a.strides[5]
 
 
-def _complex_numbers(kapi: Any) -> Any:
-    @kapi.kernel
-    def complex_numbers(item: kapi.NdItem, z, w, k, scratch, out, real):
-        i = item.get_local_id(0)
-        scratch[i] = z[i] * w[i]
-        kapi.group_barrier(item.get_group())
-        out[0, i] = scratch[z.shape[0] - 1 - i]
-        out[1, i] = z[i] / w[i] - w[i]
-        out[2, i] = z[i] * 2j + k
-        out[3, i] = complex(z[i].real, 1.5) + z[i].conjugate()
-        out[4, i] = -(z[i] ** 2)
-        out[5, i] = z[i].imag
-        real[0, i] = abs(z[i])
-        real[1, i] = z[i] == w[i]
-        real[2, i] = z[i] != z[i]
-        real[3, i] = z[i] < w[i]
-
-    return complex_numbers
+@kernel
+def _complex_numbers(item: kapi.NdItem, z, w, k, scratch, out, real):
+    i = item.get_local_id(0)
+    scratch[i] = z[i] * w[i]
+    kapi.group_barrier(item.get_group())
+    out[0, i] = scratch[z.shape[0] - 1 - i]
+    out[1, i] = z[i] / w[i] - w[i]
+    out[2, i] = z[i] * 2j + k
+    out[3, i] = complex(z[i].real, 1.5) + z[i].conjugate()
+    out[4, i] = -(z[i] ** 2)
+    out[5, i] = z[i].imag
+    real[0, i] = abs(z[i])
+    real[1, i] = z[i] == w[i]
+    real[2, i] = z[i] != z[i]
+    real[3, i] = z[i] < w[i]
 
 
 def _complex_case(dtype: str) -> Case:
@@ -236,24 +204,21 @@ def _complex_case(dtype: str) -> Case:
     )
 
 
-def _half_floats(kapi: Any) -> Any:
-    @kapi.kernel
-    def half_floats(item: kapi.NdItem, a, b, s, scratch, out):
-        i = item.get_local_id(0)
-        scratch[i] = a[i] + b[i]
-        kapi.group_barrier(item.get_group())
-        out[0, i] = scratch[a.shape[0] - 1 - i]
-        out[1, i] = a[i] * b[i] + a[i]
-        out[2, i] = a[i] / b[i] - s
-        out[3, i] = a[i] // b[i]
-        out[4, i] = a[i] % b[i]
-        out[5, i] = a[i] * 0.1
-        total = 0.0
-        for k in range(a.shape[0]):
-            total += a[k] * b[k]
-        out[6, i] = total
-
-    return half_floats
+@kernel
+def _half_floats(item: kapi.NdItem, a, b, s, scratch, out):
+    i = item.get_local_id(0)
+    scratch[i] = a[i] + b[i]
+    kapi.group_barrier(item.get_group())
+    out[0, i] = scratch[a.shape[0] - 1 - i]
+    out[1, i] = a[i] * b[i] + a[i]
+    out[2, i] = a[i] / b[i] - s
+    out[3, i] = a[i] // b[i]
+    out[4, i] = a[i] % b[i]
+    out[5, i] = a[i] * 0.1
+    total = 0.0
+    for k in range(a.shape[0]):
+        total += a[k] * b[k]
+    out[6, i] = total
 
 
 def _half_case() -> Case:

@@ -1,4 +1,4 @@
-# mypy: disable-error-code="comparison-overlap,name-defined,no-untyped-def,no-untyped-call,untyped-decorator"
+# mypy: disable-error-code="comparison-overlap,no-untyped-def,no-untyped-call,untyped-decorator"
 # The kernels are written as users write them.
 """Cases of Python's numbers beside NumPy's, by construct: what is given has the type of the number that is NumPy's.
 
@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kapi_sim.testing.case import Case, Local
+import kapi_sim as kapi
+from kapi_sim.testing.case import Case, Local, kernel
 
 __all__ = ["CASES"]
 
@@ -54,171 +55,144 @@ _LEVELS = (Level.LOW, Level.HIGH)
 _FIXED = TwoNumbers(100, 0.1)
 
 
-def _arithmetic(kapi: Any) -> Any:
-    @kapi.kernel
-    def arithmetic(item: kapi.Item, a, out):
-        i = item.get_id(0)
-        out[0, i] = (a[i] + 100) / 7
-        out[1, i] = (100 - a[i]) / 7
-        out[2, i] = (3 * a[i]) / 7
-        out[3, i] = (a[i] + True) / 7
-        out[4, i] = a[i] * 0.1 - 1
-        out[5, i] = (5 + 7 - a[i] * 3) / 7
-        out[6, i] = 0.1 * 3 + a[i]
-
-    return arithmetic
+@kernel
+def _arithmetic(item: kapi.Item, a, out):
+    i = item.get_id(0)
+    out[0, i] = (a[i] + 100) / 7
+    out[1, i] = (100 - a[i]) / 7
+    out[2, i] = (3 * a[i]) / 7
+    out[3, i] = (a[i] + True) / 7
+    out[4, i] = a[i] * 0.1 - 1
+    out[5, i] = (5 + 7 - a[i] * 3) / 7
+    out[6, i] = 0.1 * 3 + a[i]
 
 
-def _divisions(kapi: Any) -> Any:
-    @kapi.kernel
-    def divisions(item: kapi.Item, a, out):
-        i = item.get_id(0)
-        out[0, i] = a[i] / 3
-        out[1, i] = (a[i] // 3) * 100 / 7
-        out[2, i] = (a[i] % 7) * 100 / 7
-        out[3, i] = 100 // (a[i] % 5 + 1) * 3 / 7
-        out[4, i] = 100 % (a[i] % 5 + 1) * 100 / 7
-        quotient, rest = divmod(a[i], 7)
-        out[5, i] = quotient * 100 / 7
-        out[6, i] = rest * 100 / 7
-        quotient, rest = divmod(100, a[i] % 5 + 1)
-        out[7, i] = quotient * 3 / 7
-        out[8, i] = rest * 100 / 7
-
-    return divisions
+@kernel
+def _divisions(item: kapi.Item, a, out):
+    i = item.get_id(0)
+    out[0, i] = a[i] / 3
+    out[1, i] = (a[i] // 3) * 100 / 7
+    out[2, i] = (a[i] % 7) * 100 / 7
+    out[3, i] = 100 // (a[i] % 5 + 1) * 3 / 7
+    out[4, i] = 100 % (a[i] % 5 + 1) * 100 / 7
+    quotient, rest = divmod(a[i], 7)
+    out[5, i] = quotient * 100 / 7
+    out[6, i] = rest * 100 / 7
+    quotient, rest = divmod(100, a[i] % 5 + 1)
+    out[7, i] = quotient * 3 / 7
+    out[8, i] = rest * 100 / 7
 
 
-def _powers(kapi: Any) -> Any:
-    @kapi.kernel
-    def powers(item: kapi.Item, a, out):
-        i = item.get_id(0)
-        out[0, i] = a[i] ** 2 / 7
-        out[1, i] = pow(a[i], 3) / 7
-        out[2, i] = (2 ** (a[i] % 8)) * 3 / 7
-        out[3, i] = a[i] ** 0 / 7
-
-    return powers
+@kernel
+def _powers(item: kapi.Item, a, out):
+    i = item.get_id(0)
+    out[0, i] = a[i] ** 2 / 7
+    out[1, i] = pow(a[i], 3) / 7
+    out[2, i] = (2 ** (a[i] % 8)) * 3 / 7
+    out[3, i] = a[i] ** 0 / 7
 
 
-def _bits(kapi: Any) -> Any:
-    @kapi.kernel
-    def bits(item: kapi.Item, a, out):
-        i = item.get_id(0)
-        out[0, i] = (a[i] & 100) * 3
-        out[1, i] = (5 | a[i]) * 3
-        out[2, i] = (a[i] ^ 127) * 3
-        out[3, i] = a[i] << 2
-        out[4, i] = (a[i] >> 1) * 3
-        out[5, i] = 3 << (a[i] & 7)
-        out[6, i] = (100 >> (a[i] & 7)) * 3
-
-    return bits
+@kernel
+def _bits(item: kapi.Item, a, out):
+    i = item.get_id(0)
+    out[0, i] = (a[i] & 100) * 3
+    out[1, i] = (5 | a[i]) * 3
+    out[2, i] = (a[i] ^ 127) * 3
+    out[3, i] = a[i] << 2
+    out[4, i] = (a[i] >> 1) * 3
+    out[5, i] = 3 << (a[i] & 7)
+    out[6, i] = (100 >> (a[i] & 7)) * 3
 
 
-def _comparisons(kapi: Any) -> Any:
-    @kapi.kernel
-    def comparisons(item: kapi.Item, a, out):
-        i = item.get_id(0)
-        out[0, i] = a[i] < 300
-        out[1, i] = -1 < a[i]
-        out[2, i] = 0 < a[i] <= 100 != 7
-        out[3, i] = a[i] == 0.1
-        out[4, i] = a[i] in (5, 300, -1)
-        out[5, i] = a[i] >= 2**63
-        out[6, i] = 2**64 - 1 != a[i]
-        out[7, i] = np.less(-(2**63), a[i])
-        out[8, i] = (a[i] < 300) + (a[i] > 5) * 2
-
-    return comparisons
+@kernel
+def _comparisons(item: kapi.Item, a, out):
+    i = item.get_id(0)
+    out[0, i] = a[i] < 300
+    out[1, i] = -1 < a[i]
+    out[2, i] = 0 < a[i] <= 100 != 7
+    out[3, i] = a[i] == 0.1
+    out[4, i] = a[i] in (5, 300, -1)
+    out[5, i] = a[i] >= 2**63
+    out[6, i] = 2**64 - 1 != a[i]
+    out[7, i] = np.less(-(2**63), a[i])
+    out[8, i] = (a[i] < 300) + (a[i] > 5) * 2
 
 
-def _extremes(kapi: Any) -> Any:
-    @kapi.kernel
-    def extremes(item: kapi.Item, a, out):
-        i = item.get_id(0)
-        out[0, i] = min(a[i], 100) * 3 / 7
-        out[1, i] = max(100, a[i]) * 3 / 7
-        out[2, i] = max((a[i], 5, 100)) * 3 / 7
-        out[3, i] = min((100, a[i])) * 3 / 7
-        out[4, i] = np.minimum(a[i], 100) * 3 / 7
-        out[5, i] = np.fmax(5, a[i]) * 3 / 7
-        out[6, i] = np.clip(a[i], 5, 100) * 3 / 7
-        out[7, i] = max(a[i], 0.1) / 7
-
-    return extremes
+@kernel
+def _extremes(item: kapi.Item, a, out):
+    i = item.get_id(0)
+    out[0, i] = min(a[i], 100) * 3 / 7
+    out[1, i] = max(100, a[i]) * 3 / 7
+    out[2, i] = max((a[i], 5, 100)) * 3 / 7
+    out[3, i] = min((100, a[i])) * 3 / 7
+    out[4, i] = np.minimum(a[i], 100) * 3 / 7
+    out[5, i] = np.fmax(5, a[i]) * 3 / 7
+    out[6, i] = np.clip(a[i], 5, 100) * 3 / 7
+    out[7, i] = max(a[i], 0.1) / 7
 
 
-def _choices(kapi: Any) -> Any:
-    @kapi.kernel
-    def choices(item: kapi.Item, a, out):
-        i = item.get_id(0)
-        out[0, i] = np.where(i < 3, a[i], 64) * 3 / 7
-        out[1, i] = np.where(i < 3, 64, a[i]) * 3 / 7
-        out[2, i] = (a[i] if i < 3 else 5) / 8
-        out[3, i] = (5 if i < 3 else a[i]) / 8
-        out[4, i] = (a[i] and 5) / 8
-        out[5, i] = (a[i] or 5) / 8
-        x = 5
-        if i < 3:
-            x = a[i]
-        out[6, i] = x / 8
-
-    return choices
-
-
-def _assignments(kapi: Any) -> Any:
-    @kapi.kernel
-    def assignments(item: kapi.Item, a, out):
-        i = item.get_id(0)
+@kernel
+def _choices(item: kapi.Item, a, out):
+    i = item.get_id(0)
+    out[0, i] = np.where(i < 3, a[i], 64) * 3 / 7
+    out[1, i] = np.where(i < 3, 64, a[i]) * 3 / 7
+    out[2, i] = (a[i] if i < 3 else 5) / 8
+    out[3, i] = (5 if i < 3 else a[i]) / 8
+    out[4, i] = (a[i] and 5) / 8
+    out[5, i] = (a[i] or 5) / 8
+    x = 5
+    if i < 3:
         x = a[i]
-        x += 100
-        out[0, i] = x / 7
-        x = a[i]
-        x *= 3
-        out[1, i] = x / 7
-        x = 100
-        x -= a[i]
-        out[2, i] = x / 7
-        total = 0
-        for _ in range(3):
-            total += a[i]
-        out[3, i] = total / 7
-        product = 1
-        for _ in range(2):
-            product *= a[i]
-        out[4, i] = product / 7
-        out[5, i] = ((y := 100) + a[i]) / 7 + y
-        x = z = a[i]
-        z += 1
-        out[6, i] = x * 3 / 7 + z
-        a[i] += 100
-        a[i] *= 3
-        out[7, i] = a[i] / 7
-
-    return assignments
+    out[6, i] = x / 8
 
 
-def _tuples(kapi: Any) -> Any:
-    @kapi.kernel
-    def tuples(item: kapi.Item, a, out):
-        i = item.get_id(0)
-        x, y = a[i], 100
-        x, y = y, x
-        out[0, i] = (x + y) / 7
-        out[1, i] = (a[i], 100)[i % 2] / 8
-        last = a[i]
-        for each in (5, a[i]):
-            last = each
-        out[2, i] = last / 8
-        out[3, i] = sum((a[i], 100)) / 7
-        out[4, i] = sum((a[i], a[i]), 5) / 7
-        out[5, i] = sum(a[:2], 100) / 7
-        pair = TwoNumbers(100, a[i])
-        out[6, i] = (pair.first + pair.second) / 7
-        steps = (3, 100)
-        out[7, i] = (a[i] + steps[1]) / 7
+@kernel
+def _assignments(item: kapi.Item, a, out):
+    i = item.get_id(0)
+    x = a[i]
+    x += 100
+    out[0, i] = x / 7
+    x = a[i]
+    x *= 3
+    out[1, i] = x / 7
+    x = 100
+    x -= a[i]
+    out[2, i] = x / 7
+    total = 0
+    for _ in range(3):
+        total += a[i]
+    out[3, i] = total / 7
+    product = 1
+    for _ in range(2):
+        product *= a[i]
+    out[4, i] = product / 7
+    out[5, i] = ((y := 100) + a[i]) / 7 + y
+    x = z = a[i]
+    z += 1
+    out[6, i] = x * 3 / 7 + z
+    a[i] += 100
+    a[i] *= 3
+    out[7, i] = a[i] / 7
 
-    return tuples
+
+@kernel
+def _tuples(item: kapi.Item, a, out):
+    i = item.get_id(0)
+    x, y = a[i], 100
+    x, y = y, x
+    out[0, i] = (x + y) / 7
+    out[1, i] = (a[i], 100)[i % 2] / 8
+    last = a[i]
+    for each in (5, a[i]):
+        last = each
+    out[2, i] = last / 8
+    out[3, i] = sum((a[i], 100)) / 7
+    out[4, i] = sum((a[i], a[i]), 5) / 7
+    out[5, i] = sum(a[:2], 100) / 7
+    pair = TwoNumbers(100, a[i])
+    out[6, i] = (pair.first + pair.second) / 7
+    steps = (3, 100)
+    out[7, i] = (a[i] + steps[1]) / 7
 
 
 def _device_sum(x, y=100):
@@ -229,81 +203,69 @@ def _raised(x, y=Level.HIGH):
     return x + y
 
 
-def _calls(kapi: Any) -> Any:
-    @kapi.kernel
-    def calls(item: kapi.Item, a, out):
-        i = item.get_id(0)
+@kernel
+def _calls(item: kapi.Item, a, out):
+    i = item.get_id(0)
 
-        def hundred(x, y=100):
-            return x if x != x else y
+    def hundred(x, y=100):
+        return x if x != x else y
 
-        out[0, i] = _device_sum(a[i]) / 7
-        out[1, i] = _device_sum(3, a[i]) / 7
-        out[2, i] = _device_sum(a[i], y=3) / 7
-        out[3, i] = (hundred(1) + a[i]) / 7
-        out[4, i] = (lambda x: x * 3)(a[i]) / 7
-
-    return calls
+    out[0, i] = _device_sum(a[i]) / 7
+    out[1, i] = _device_sum(3, a[i]) / 7
+    out[2, i] = _device_sum(a[i], y=3) / 7
+    out[3, i] = (hundred(1) + a[i]) / 7
+    out[4, i] = (lambda x: x * 3)(a[i]) / 7
 
 
-def _outside(kapi: Any) -> Any:
-    @kapi.kernel
-    def outside(item: kapi.Item, a, level, out):
-        i = item.get_id(0)
-        out[0, i] = (a[i] + Level.HIGH) / 7
-        out[1, i] = (Level.LOW * a[i]) / 7
-        out[2, i] = (a[i] + NumbersByName.step) / 7
-        out[3, i] = a[i] * NumbersByName.share
-        out[4, i] = (a[i] + NumbersByName.ends[1]) / 7
-        out[5, i] = (a[i] + NumbersByName.level) / 7
-        out[6, i] = (a[i] + _STEPS[1]) / 7
-        out[7, i] = (a[i] + _LEVELS[i % 2]) / 7
-        out[8, i] = (a[i] + _FIXED.first) * _FIXED.second
-        out[9, i] = (a[i] + level) / 7
-        out[10, i] = (a[i] * Share.WHOLE.value) / 7
-        out[11, i] = (a[i] + (Level.LOW if i % 2 else Level.HIGH)) / 7
-        out[12, i] = _raised(a[i]) / 7
-        share = Share.WHOLE if i % 2 else Share.PART
-        out[13, i] = (a[i] // 2) * share.value
-        for each in _LEVELS:
-            out[14, i] = (a[i] + each) / 7
-
-    return outside
+@kernel
+def _outside(item: kapi.Item, a, level, out):
+    i = item.get_id(0)
+    out[0, i] = (a[i] + Level.HIGH) / 7
+    out[1, i] = (Level.LOW * a[i]) / 7
+    out[2, i] = (a[i] + NumbersByName.step) / 7
+    out[3, i] = a[i] * NumbersByName.share
+    out[4, i] = (a[i] + NumbersByName.ends[1]) / 7
+    out[5, i] = (a[i] + NumbersByName.level) / 7
+    out[6, i] = (a[i] + _STEPS[1]) / 7
+    out[7, i] = (a[i] + _LEVELS[i % 2]) / 7
+    out[8, i] = (a[i] + _FIXED.first) * _FIXED.second
+    out[9, i] = (a[i] + level) / 7
+    out[10, i] = (a[i] * Share.WHOLE.value) / 7
+    out[11, i] = (a[i] + (Level.LOW if i % 2 else Level.HIGH)) / 7
+    out[12, i] = _raised(a[i]) / 7
+    share = Share.WHOLE if i % 2 else Share.PART
+    out[13, i] = (a[i] // 2) * share.value
+    for each in _LEVELS:
+        out[14, i] = (a[i] + each) / 7
 
 
-def _wide(kapi: Any) -> Any:
-    @kapi.kernel
-    def wide(item: kapi.Item, a, out):
-        i = item.get_id(0)
-        out[0, i] = (a[i] + 2**63) / 7
-        out[1, i] = (2**64 - 1) * a[i] / 7
-        out[2, i] = max(a[i], 2**63) / 7
-        out[3, i] = np.where(i < 3, a[i], 2**63) / 7
-        far = 2**63
-        out[4, i] = (far - a[i]) / 7
-        out[5, i] = _device_sum(a[i], 2**63) / 7
-        out[6, i] = sum((a[i], 2**63)) / 7
-        out[7, i] = far * 0.5 + far / 7
-
-    return wide
+@kernel
+def _wide(item: kapi.Item, a, out):
+    i = item.get_id(0)
+    out[0, i] = (a[i] + 2**63) / 7
+    out[1, i] = (2**64 - 1) * a[i] / 7
+    out[2, i] = max(a[i], 2**63) / 7
+    out[3, i] = np.where(i < 3, a[i], 2**63) / 7
+    far = 2**63
+    out[4, i] = (far - a[i]) / 7
+    out[5, i] = _device_sum(a[i], 2**63) / 7
+    out[6, i] = sum((a[i], 2**63)) / 7
+    out[7, i] = far * 0.5 + far / 7
 
 
-def _memory(kapi: Any) -> Any:
-    @kapi.kernel
-    def memory(item: kapi.NdItem, a, scratch, out):
-        i = item.get_local_id(0)
-        own = kapi.PrivateArray(2, a.dtype)
-        own[0] = 100
-        own[1] = a[i]
-        own[0] += 27
-        scratch[i] = 100
-        scratch[i] += 27
-        out[0, i] = own[i % 2] * 3 / 7
-        out[1, i] = (scratch[i] + 3) / 7
-        out[2, i] = (a.dtype.type(100) + 100) / 7
-        out[3, i] = (a[i].dtype.type(5) * 60) / 7
-
-    return memory
+@kernel
+def _memory(item: kapi.NdItem, a, scratch, out):
+    i = item.get_local_id(0)
+    own = kapi.PrivateArray(2, a.dtype)
+    own[0] = 100
+    own[1] = a[i]
+    own[0] += 27
+    scratch[i] = 100
+    scratch[i] += 27
+    out[0, i] = own[i % 2] * 3 / 7
+    out[1, i] = (scratch[i] + 3) / 7
+    out[2, i] = (a.dtype.type(100) + 100) / 7
+    out[3, i] = (a[i].dtype.type(5) * 60) / 7
 
 
 def _rows_of_choices(a: Any) -> list[Any]:
