@@ -11,7 +11,16 @@ from typing import Any, Protocol
 
 import numpy as np
 
-__all__ = ["Backend", "Case", "Local", "Strided", "kernel", "kernel_from_source", "kernel_of_expressions"]
+__all__ = [
+    "Backend",
+    "Case",
+    "Local",
+    "Strided",
+    "output_case",
+    "kernel",
+    "kernel_from_source",
+    "kernel_of_expressions",
+]
 
 
 class Backend(Protocol):
@@ -185,6 +194,32 @@ class Case:
         )
 
 
+def output_case(
+    name: str,
+    make: Callable[[Any], Any],
+    space: tuple[tuple[int, ...], ...],
+    given: Sequence[Any],
+    wanted: Any,
+    dtype: Any = np.float64,
+    *,
+    ulp: Any = 0,
+    starts: bool = False,
+    **more: Any,
+) -> Case:
+    """Return the `Case` of a kernel that fills one array of `dtype`, its last argument: what is `wanted` of `given`."""
+    wanted, last = np.asarray(wanted), len(given)
+    return Case(
+        name,
+        make,
+        space,
+        lambda: [*given, np.zeros(wanted.shape, dtype)],
+        lambda inputs: {last: wanted},
+        ulp={last: ulp},
+        starts=(last,) if starts else (),
+        **more,
+    )
+
+
 _POISON = 113  # in each dtype a value of its own, and expected of no output as a whole
 
 
@@ -203,8 +238,3 @@ def _to_device(backend: Backend, value: Any) -> Any:
     if isinstance(value, Local):
         return backend.kapi.LocalAccessor(value.shape, value.dtype)
     return value
-
-
-def zeros(shape: Sequence[int] | int, dtype: Any) -> np.ndarray[Any, Any]:
-    """Return an output array; short, for tables of cases."""
-    return np.zeros(shape, dtype)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import kapi_sim as kapi
-from kapi_sim.testing.case import Case, kernel, kernel_of_expressions
+from kapi_sim.testing.case import Case, kernel, kernel_of_expressions, output_case
 
 __all__ = ["CASES"]
 
@@ -170,12 +170,13 @@ def _expected_tests(given: list[Any]) -> dict[int, np.ndarray[Any, Any]]:
 
 def _broadcast_case(dtype: str) -> Case:
     values = (np.arange(16) * 3 % 7 > 2) if dtype == "bool" else (np.arange(16) * 5 % 23).astype(dtype)
-    return Case(
+    return output_case(
         f"collectives/broadcast-{dtype}",
         _broadcast,
         ((16,), (8,)),
-        lambda: [values, np.zeros((3, 16), dtype)],
-        lambda given: {1: np.array([np.repeat(values.reshape(2, 8)[:, k], 8) for k in (0, 3, 7)])},
+        [values],
+        [np.repeat(values.reshape(2, 8)[:, k], 8) for k in (0, 3, 7)],
+        dtype,
         covers=("group_broadcast",),
     )
 
@@ -279,12 +280,12 @@ CASES: tuple[Case, ...] = (
         lambda: [np.zeros((2, 4, 2, 6), np.int64)],
         _expected_cube,
     ),
-    Case(
+    output_case(
         "collectives/in-device-functions",
         _in_device_functions,
         ((8,), (4,)),
-        lambda: [np.array([1.0, 2.0, 3.0, 2.0, 4.0, 4.0, 8.0, 0.0]), np.zeros(8)],
-        lambda given: {1: np.array([0.125, 0.25, 0.375, 0.25, 0.25, 0.25, 0.5, 0.0])},
+        [np.array([1.0, 2.0, 3.0, 2.0, 4.0, 4.0, 8.0, 0.0])],
+        [0.125, 0.25, 0.375, 0.25, 0.25, 0.25, 0.5, 0.0],
     ),
     Case(
         "collectives/at-ends-with-choices",
@@ -293,18 +294,14 @@ CASES: tuple[Case, ...] = (
         lambda: [np.array([1.0, 2.0, 3.0, 2.0, 4.0, 4.0, 8.0, 0.0]), np.zeros((5, 8))],
         _expected_at_ends,
     ),
-    Case(
-        "collectives/in-a-uniform-loop",
-        _in_a_uniform_loop,
-        ((8,), (4,)),
-        lambda: [_MATRIX, np.zeros(2, np.float32)],
-        lambda given: {1: _MATRIX.sum(axis=1)},
+    output_case(
+        "collectives/in-a-uniform-loop", _in_a_uniform_loop, ((8,), (4,)), [_MATRIX], _MATRIX.sum(axis=1), np.float32
     ),
-    Case(
+    output_case(
         "collectives/python-numbers",
         _python_numbers,
         ((8,), (4,)),
-        lambda: [np.zeros((3, 8))],
-        lambda given: {0: np.tile([[2.0] * 4, [0.0, 0.5, 1.5, 3.0], [0.0, 0.0, 1.0, 1.0]], (1, 2))},
+        [],
+        np.tile([[2.0] * 4, [0.0, 0.5, 1.5, 3.0], [0.0, 0.0, 1.0, 1.0]], (1, 2)),
     ),
 )

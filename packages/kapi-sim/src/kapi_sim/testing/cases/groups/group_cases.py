@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import kapi_sim as kapi
-from kapi_sim.testing.case import Case, Local, kernel
+from kapi_sim.testing.case import Case, Local, kernel, output_case
 
 __all__ = ["CASES"]
 
@@ -269,19 +269,20 @@ CASES: tuple[Case, ...] = (
         lambda: [_SQUARE, np.zeros((8, 8), np.int32), Local((4, 4), np.int32)],
         lambda given: {1: _SQUARE.T.copy()},
     ),
-    Case(
+    output_case(
         "groups/exchange-in-global-memory",
         _global_exchange,
         ((24,), (6,)),
-        lambda: [_A, np.zeros(24, np.float32)],
-        lambda given: {1: np.roll(_A.reshape(4, 6) * 2, -1, axis=1).reshape(-1)},
+        [_A],
+        np.roll(_A.reshape(4, 6) * 2, -1, axis=1).reshape(-1),
+        np.float32,
     ),
-    Case(
+    output_case(
         "groups/device-function",
         _device_function,
         ((3,),),
-        lambda: [np.array([[1.0, 2.0], [3.0, 4.0], [0.5, 0.25]]), np.zeros(3)],
-        lambda given: {1: np.array([5.0, 25.0, 0.3125])},
+        [np.array([[1.0, 2.0], [3.0, 4.0], [0.5, 0.25]])],
+        [5.0, 25.0, 0.3125],
     ),
     Case(
         "groups/device-function-with-barrier",
@@ -300,12 +301,13 @@ CASES: tuple[Case, ...] = (
         )
         for size in (8, 64)  # fewer work-items than a vector of Intel's CPU runtime has lanes, and more
     ),
-    Case(
+    output_case(
         "groups/array-in-a-device-function",
         _array_in_a_device_function,
         ((8,),),
-        lambda: [_SQUARE, np.zeros(8, np.int32)],
-        lambda given: {1: _SQUARE.sum(axis=1).astype(np.int32)},
+        [_SQUARE],
+        _SQUARE.sum(axis=1).astype(np.int32),
+        np.int32,
     ),
     Case(
         "groups/barrier-in-a-uniform-branch",

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import kapi_sim as kapi
-from kapi_sim.testing.case import Case, Local, kernel
+from kapi_sim.testing.case import Case, Local, kernel, output_case
 
 __all__ = ["CASES"]
 
@@ -124,12 +124,13 @@ def _two_steps(kapi: Any) -> Any:
 
 
 def _combined_case(dtype: str) -> Case:
-    return Case(
+    return output_case(
         f"sub-groups/combined-{dtype}",
         _combined,
         ((48,), (24,)),
-        lambda: [np.arange(48).astype(dtype), np.zeros((10, 48), dtype)],
-        lambda given: {1: np.zeros((10, 48), dtype)},
+        [np.arange(48).astype(dtype)],
+        np.zeros((10, 48), dtype),
+        dtype,
         covers=(
             "shift_group_left",
             "shift_group_right",
@@ -164,12 +165,13 @@ CASES: tuple[Case, ...] = (
         lambda given: {0: np.repeat(_EXPECTED_QUERIES, 128, axis=1)},
     ),
     *(_combined_case(dtype) for dtype in ("int32", "int64", "uint32", "uint64", "float32", "float64")),
-    Case(
+    output_case(
         "sub-groups/predicates",
         _predicates,
         ((24,), (12,)),
-        lambda: [np.zeros((3, 24), np.bool_)],
-        lambda given: {0: np.ones((3, 24), np.bool_)},
+        [],
+        np.ones((3, 24), np.bool_),
+        np.bool_,
         covers=("any_of_group", "all_of_group", "none_of_group"),
     ),
     Case(

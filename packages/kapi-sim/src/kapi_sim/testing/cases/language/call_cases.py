@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from kapi_sim.testing.case import Case, kernel_from_source
+from kapi_sim.testing.case import Case, kernel_from_source, output_case
 
 __all__ = ["CASES"]
 
@@ -160,12 +160,8 @@ def _called(body: str, n: int) -> list[int]:
 
 
 def _case(name: str, body: str, wanted: list[int], n: int) -> Case:
-    return Case(
-        f"calls/{name}",
-        kernel_from_source(_source(body), **_NAMES),
-        ((_COUNT,),),
-        lambda: [n, np.zeros(_COUNT, np.int64)],
-        lambda given: {1: np.array(wanted)},
+    return output_case(
+        f"calls/{name}", kernel_from_source(_source(body), **_NAMES), ((_COUNT,),), [n], wanted, np.int64
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import kapi_sim as kapi
-from kapi_sim.testing.case import Case, kernel
+from kapi_sim.testing.case import Case, kernel, output_case
 
 __all__ = ["CASES"]
 
@@ -203,19 +203,21 @@ _UNSIGNED = np.array([0, 1, 2, 4, 7], np.uint64)
 _MATRIX = np.arange(12, dtype=np.int32).reshape(3, 4)
 
 CASES: tuple[Case, ...] = (
-    Case(
+    output_case(
         "control/loops-with-steps",
         _loop_steps,
         ((5,),),
-        lambda: [np.zeros((5, 2), np.int64)],
-        lambda given: {0: np.array([[_folded(range(10, i, -3)), _folded(range(i, 10, 4))] for i in range(5)])},
+        [],
+        [[_folded(range(10, i, -3)), _folded(range(i, 10, 4))] for i in range(5)],
+        np.int64,
     ),
-    Case(
+    output_case(
         "control/while-break-continue",
         _while_break_continue,
         ((4,),),
-        lambda: [_NUMBERS, np.zeros((4, 2), np.int64)],
-        lambda given: {1: np.array([[0, 0], [8, 2], [16, 5], [111, 41]])},
+        [_NUMBERS],
+        [[0, 0], [8, 2], [16, 5], [111, 41]],
+        np.int64,
     ),
     Case(
         "control/for-else",
@@ -224,54 +226,35 @@ CASES: tuple[Case, ...] = (
         lambda: [np.array([2, 9, 13, 35, 8], np.int64), np.full(5, -1, np.int64)],
         lambda given: {1: np.array([0, 3, 0, 5, 2])},
     ),
-    Case(
-        "control/early-return",
-        _early_return,
-        ((6,),),
-        lambda: [np.array([4, -2, 0], np.int64), np.zeros(3, np.int64)],
-        lambda given: {1: np.array([5, -1, 1])},
-    ),
-    Case(
-        "control/nested-branches",
-        _nested_branches,
-        ((6,),),
-        lambda: [_KINDS, np.zeros(6, np.int64)],
-        lambda given: {1: np.array([2, 1, 0, -1, -2, -3])},
-    ),
-    Case(
+    output_case("control/early-return", _early_return, ((6,),), [np.array([4, -2, 0], np.int64)], [5, -1, 1], np.int64),
+    output_case("control/nested-branches", _nested_branches, ((6,),), [_KINDS], [2, 1, 0, -1, -2, -3], np.int64),
+    output_case(
         "control/boolean-operators",
         _boolean_operators,
         ((6,),),
-        lambda: [np.array([-1, 3, 5, 9, 10, 42], np.int64), np.zeros(6, np.int64)],
-        lambda given: {1: np.array([0, 1, 0, 1, 0, 1])},
+        [np.array([-1, 3, 5, 9, 10, 42], np.int64)],
+        [0, 1, 0, 1, 0, 1],
+        np.int64,
     ),
-    Case(
-        "control/tuple-unpacking",
-        _unpacking,
-        ((10,),),
-        lambda: [np.zeros(10, np.int64)],
-        lambda given: {0: np.array([0, 1, 1, 2, 3, 5, 8, 13, 21, 34])},
+    output_case("control/tuple-unpacking", _unpacking, ((10,),), [], [0, 1, 1, 2, 3, 5, 8, 13, 21, 34], np.int64),
+    output_case(
+        "control/local-function", _local_function, ((3,),), [np.array([1, 2, 3], np.int64)], [11, 21, 31], np.int64
     ),
-    Case(
-        "control/local-function",
-        _local_function,
-        ((3,),),
-        lambda: [np.array([1, 2, 3], np.int64), np.zeros(3, np.int64)],
-        lambda given: {1: np.array([11, 21, 31])},
-    ),
-    Case(
+    output_case(
         "control/nested-loops",
         _nested_loops,
         ((3, 3),),
-        lambda: [_MATRIX, np.ascontiguousarray(_MATRIX.T), np.zeros((3, 3), np.int32)],
-        lambda given: {2: _MATRIX @ _MATRIX.T},
+        [_MATRIX, np.ascontiguousarray(_MATRIX.T)],
+        _MATRIX @ _MATRIX.T,
+        np.int32,
     ),
-    Case(
+    output_case(
         "control/augmented-assignment",
         _augmented_names,
         ((3,),),
-        lambda: [np.array([1, -20, 1000], np.int64), np.zeros(3, np.int64)],
-        lambda given: {1: np.array([33, 309, 29], np.int64)},
+        [np.array([1, -20, 1000], np.int64)],
+        np.array([33, 309, 29], np.int64),
+        np.int64,
     ),
     Case(
         "control/unsigned-bounds",

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import kapi_sim as kapi
-from kapi_sim.testing.case import Case, Local, kernel
+from kapi_sim.testing.case import Case, Local, kernel, output_case
 
 __all__ = ["CASES"]
 
@@ -230,43 +230,36 @@ _WHOLE = np.array([14, 25, -37], np.int32)
 _ID = np.arange(3)
 
 CASES: tuple[Case, ...] = (
-    Case(
+    output_case(
         "language/defaults",
         _defaults,
         ((3,),),
-        lambda: [_THREE, np.zeros((7, 3))],
-        lambda given: {
-            1: np.array(
-                [
-                    _THREE * 2 + 0.5,
-                    _THREE * 3 + np.float32(0.5),
-                    _THREE * 2 + 1,
-                    _ID * 4 + _THREE,
-                    [5 + 0, 6 + 2, 7 + 4],
-                    2.5 + 2 + _ID,
-                    [5.5] * 3,
-                ]
-            )
-        },
+        [_THREE],
+        [
+            _THREE * 2 + 0.5,
+            _THREE * 3 + np.float32(0.5),
+            _THREE * 2 + 1,
+            _ID * 4 + _THREE,
+            [5 + 0, 6 + 2, 7 + 4],
+            2.5 + 2 + _ID,
+            [5.5] * 3,
+        ],
     ),
-    Case(
+    output_case(
         "language/local-functions",
         _local_functions,
         ((3,),),
-        lambda: [np.array([1, 2, 3], np.int32), np.zeros((4, 3), np.int32)],
-        lambda given: {1: np.array([120 + _ID, [125] * 3, [140, 241, 342], [17, 18, 19]], np.int32)},
+        [np.array([1, 2, 3], np.int32)],
+        np.array([120 + _ID, [125] * 3, [140, 241, 342], [17, 18, 19]], np.int32),
+        np.int32,
     ),
-    Case(
+    output_case(
         "language/names-from-outside",
         _outside,
         ((3,),),
-        lambda: [_THREE, np.zeros((7, 3))],
-        lambda given: {
-            1: np.array(
-                [[14] * 3, _THREE * np.float32(0.5) + _ID * 10, [8.25] * 3, [13] * 3, [3] * 3, [9] * 3, [6] * 3]
-            )
-        },
-        starts=(1,),
+        [_THREE],
+        [[14] * 3, _THREE * np.float32(0.5) + _ID * 10, [8.25] * 3, [13] * 3, [3] * 3, [9] * 3, [6] * 3],
+        starts=True,
     ),
     Case(
         "language/iteration",
@@ -284,29 +277,25 @@ CASES: tuple[Case, ...] = (
         lambda given: {1: np.array([4 + 4, 4 + 4, 8 + 8, 8 + 8.0])},
         starts=(1,),
     ),
-    Case(
+    output_case(
         "language/functions-of-sequences",
         _sequences,
         ((3,),),
-        lambda: [_A, _B, np.zeros((12, 3))],
-        lambda given: {
-            2: np.array(
-                [
-                    5.5 + _B.sum(axis=1) + 10 + np.array([1, 3, 6]),
-                    -1 + _B.max(axis=1) + np.array([4, 5, 6]),
-                    [1 + 8, 3 + 8, 3 + 8],
-                    [1 + 2 + 4, 0 + 0 + 0, 1 + 2 + 4],
-                    [10 + 9 + 3, 5 + 6 + 3, 4 + 3 + 3],
-                    [1 + 3, 2.5 + 3, 2 + 3],
-                    [1 + 4, 1 + 4, 4],
-                    4 - (_ID + 1) + 2**19 * (2**20 - 1) - [0, 0, 1],
-                    [4 - 5] * 3,
-                    [0 + 10 + 0, 2.5 + 50 + 2, 1 + 30 + 1],
-                    [0 + 2 * 0 + 4, 1 + 2 + 4, 1 + 2 + 4],
-                    [8, 4, 1 + 2 + 4],
-                ]
-            )
-        },
+        [_A, _B],
+        [
+            5.5 + _B.sum(axis=1) + 10 + np.array([1, 3, 6]),
+            -1 + _B.max(axis=1) + np.array([4, 5, 6]),
+            [1 + 8, 3 + 8, 3 + 8],
+            [1 + 2 + 4, 0 + 0 + 0, 1 + 2 + 4],
+            [10 + 9 + 3, 5 + 6 + 3, 4 + 3 + 3],
+            [1 + 3, 2.5 + 3, 2 + 3],
+            [1 + 4, 1 + 4, 4],
+            4 - (_ID + 1) + 2**19 * (2**20 - 1) - [0, 0, 1],
+            [4 - 5] * 3,
+            [0 + 10 + 0, 2.5 + 50 + 2, 1 + 30 + 1],
+            [0 + 2 * 0 + 4, 1 + 2 + 4, 1 + 2 + 4],
+            [8, 4, 1 + 2 + 4],
+        ],
     ),
     Case(
         "language/conversions",

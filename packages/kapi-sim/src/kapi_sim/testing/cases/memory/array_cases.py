@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import kapi_sim as kapi
-from kapi_sim.testing.case import Case, Strided, kernel
+from kapi_sim.testing.case import Case, Strided, kernel, output_case
 
 __all__ = ["CASES"]
 
@@ -143,13 +143,7 @@ def _ramp(*shape: int) -> np.ndarray[Any, Any]:
 
 def _read_through(name: str, make: Any, base: np.ndarray[Any, Any], view: Any) -> Case:
     seen = np.ascontiguousarray(view(base))
-    return Case(
-        f"arrays/read-{name}",
-        make,
-        (seen.shape,),
-        lambda: [Strided(base, view), np.zeros(seen.shape, base.dtype)],
-        lambda given: {1: seen},
-    )
+    return output_case(f"arrays/read-{name}", make, (seen.shape,), [Strided(base, view)], seen, base.dtype)
 
 
 def _write_through(name: str, make: Any, base: np.ndarray[Any, Any], view: Any) -> Case:
@@ -194,13 +188,7 @@ _VIEWS: tuple[tuple[str, Any, np.ndarray[Any, Any], Any], ...] = (
 
 def _dtype_case(dtype: str) -> Case:
     values = np.array([0, 1, 2, 100, -5, 7]).astype(dtype)
-    return Case(
-        f"arrays/copy-{dtype}",
-        _copy_1,
-        ((6,),),
-        lambda: [values, np.zeros(6, dtype)],
-        lambda given: {1: values},
-    )
+    return output_case(f"arrays/copy-{dtype}", _copy_1, ((6,),), [values], values, dtype)
 
 
 @kernel
@@ -220,13 +208,7 @@ CASES: tuple[Case, ...] = (
         lambda: [np.zeros(3), np.zeros(1, np.int8)],
         lambda given: {0: np.array([4.0, 3.0, 3.0]), 1: np.array([3], np.int8)},
     ),
-    Case(
-        "arrays/copy-3d",
-        _copy_3,
-        ((2, 3, 4),),
-        lambda: [_ramp(2, 3, 4), np.zeros((2, 3, 4))],
-        lambda given: {1: _ramp(2, 3, 4)},
-    ),
+    output_case("arrays/copy-3d", _copy_3, ((2, 3, 4),), [_ramp(2, 3, 4)], _ramp(2, 3, 4)),
     *(_read_through(*view) for view in _VIEWS),
     *(_write_through(*view) for view in _VIEWS),
     _read_through("zero-stride", _copy_2, _ramp(4), _broadcast),
@@ -237,27 +219,15 @@ CASES: tuple[Case, ...] = (
         lambda: [np.array(21.0), np.array(0.0)],
         lambda given: {1: np.array(42.0)},
     ),
-    Case(
-        "arrays/no-work-items",
-        _copy_1,
-        ((0,),),
-        lambda: [np.ones(3), np.zeros(3)],
-        lambda given: {1: np.zeros(3)},
-        starts=(1,),
-    ),
-    Case(
-        "arrays/attributes",
-        _attributes,
-        ((1,),),
-        lambda: [np.zeros((3, 5), np.float32), np.zeros(5, np.int64)],
-        lambda given: {1: np.array([3, 5, 2, 15, 3])},
-    ),
-    Case(
+    output_case("arrays/no-work-items", _copy_1, ((0,),), [np.ones(3)], np.zeros(3), starts=True),
+    output_case("arrays/attributes", _attributes, ((1,),), [np.zeros((3, 5), np.float32)], [3, 5, 2, 15, 3], np.int64),
+    output_case(
         "arrays/dtype-of-an-argument",
         _typed_zero,
         ((4,),),
-        lambda: [np.arange(12, dtype=np.float32).reshape(4, 3), np.zeros(4, np.float32)],
-        lambda given: {1: np.array([5, 50, 149, 302], np.float32)},
+        [np.arange(12, dtype=np.float32).reshape(4, 3)],
+        np.array([5, 50, 149, 302], np.float32),
+        np.float32,
     ),
     Case(
         "arrays/scalar-arguments",
@@ -282,27 +252,9 @@ CASES: tuple[Case, ...] = (
             )
         },
     ),
-    Case(
-        "arrays/closure-over-constants",
-        _closure,
-        ((4,),),
-        lambda: [_ramp(4), np.zeros(4)],
-        lambda given: {1: np.array([0.5, 3.5, 6.5, 9.5])},
-    ),
-    Case(
-        "arrays/aliases",
-        _alias,
-        ((3,),),
-        lambda: [_ramp(3), _ramp(3), np.zeros(3)],
-        lambda given: {2: np.array([0.0, 2.0, 4.0])},
-    ),
-    Case(
-        "arrays/gather",
-        _gather,
-        ((4,),),
-        lambda: [_ramp(4), np.array([3, 1, 0, 1], np.int32), np.zeros(4)],
-        lambda given: {2: np.array([3.0, 1.0, 0.0, 1.0])},
-    ),
+    output_case("arrays/closure-over-constants", _closure, ((4,),), [_ramp(4)], [0.5, 3.5, 6.5, 9.5]),
+    output_case("arrays/aliases", _alias, ((3,),), [_ramp(3), _ramp(3)], [0.0, 2.0, 4.0]),
+    output_case("arrays/gather", _gather, ((4,),), [_ramp(4), np.array([3, 1, 0, 1], np.int32)], [3.0, 1.0, 0.0, 1.0]),
     Case(
         "arrays/swap-by-tuple-unpacking",
         _swap,
@@ -310,12 +262,12 @@ CASES: tuple[Case, ...] = (
         lambda: [np.array([[1.0, 2.0], [3.0, 4.0]])],
         lambda given: {0: np.array([[2.0, 1.0], [4.0, 3.0]])},
     ),
-    Case(
+    output_case(
         "arrays/chosen-by-a-branch",
         _chosen_by_branch,
         ((4,),),
-        lambda: [_ramp(16).reshape(4, 4), _ramp(8).reshape(4, 2)[::-1], np.zeros(4)],
-        lambda given: {2: np.array([1.0, 5.0, 9.0, 1.0])},
+        [_ramp(16).reshape(4, 4), _ramp(8).reshape(4, 2)[::-1]],
+        [1.0, 5.0, 9.0, 1.0],
     ),
     Case(
         "arrays/augmented-assignment",

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import kapi_sim as kapi
-from kapi_sim.testing.case import Case, Local, kernel
+from kapi_sim.testing.case import Case, Local, kernel, output_case
 
 __all__ = ["CASES"]
 
@@ -252,13 +252,14 @@ def _compare_case(dtype: str) -> Case:
 
 
 def _histogram_case(dtype: str) -> Case:
-    return Case(
+    return output_case(
         f"atomics/histogram-{dtype}",
         _histogram,
         ((_A,),),
-        lambda: [_INTEGERS % 7, np.zeros(7, dtype)],
-        lambda given: {1: np.bincount(_INTEGERS % 7, minlength=7).astype(dtype)},
-        starts=(1,),
+        [_INTEGERS % 7],
+        np.bincount(_INTEGERS % 7, minlength=7).astype(dtype),
+        dtype,
+        starts=True,
     )
 
 
@@ -298,13 +299,14 @@ CASES: tuple[Case, ...] = (
     *(_histogram_case(dtype) for dtype in ("int32", "uint64", "float32", "float64")),
     *(_extremes_case(dtype) for dtype in _DTYPES),
     *(_no_number_case(dtype) for dtype in ("float32", "float64")),
-    Case(
+    output_case(
         "atomics/compare-exchange-until-done",
         _raise_to_the_largest,
         ((_A,),),
-        lambda: [_INTEGERS, np.zeros(1, np.int64)],
-        lambda given: {1: np.array([_INTEGERS.max()])},
-        starts=(1,),
+        [_INTEGERS],
+        [_INTEGERS.max()],
+        np.int64,
+        starts=True,
     ),
     Case(
         "atomics/local-bins",
@@ -314,19 +316,21 @@ CASES: tuple[Case, ...] = (
         lambda given: {1: np.bincount(_INTEGERS % 7, minlength=7).astype(np.int32)},
         starts=(1,),
     ),
-    Case(
+    output_case(
         "atomics/last-group",
         _last_group,
         ((48,), (8,)),
-        lambda: [_NUMBERS, np.zeros(6, np.float32), np.zeros(1, np.int32), np.zeros(1, np.float32)],
-        lambda given: {3: np.array([_NUMBERS.sum()])},
+        [_NUMBERS, np.zeros(6, np.float32), np.zeros(1, np.int32)],
+        [_NUMBERS.sum()],
+        np.float32,
     ),
-    Case(
+    output_case(
         "atomics/fences",
         _fenced,
         ((48,),),
-        lambda: [_NUMBERS, np.zeros(48, np.float32), np.zeros(1, np.int32), np.zeros(1, np.float32)],
-        lambda given: {3: np.array([_NUMBERS.sum() * 2])},
+        [_NUMBERS, np.zeros(48, np.float32), np.zeros(1, np.int32)],
+        [_NUMBERS.sum() * 2],
+        np.float32,
         covers=("atomic_fence",),
     ),
     Case(
@@ -336,12 +340,13 @@ CASES: tuple[Case, ...] = (
         lambda: [np.zeros(3, np.int64), Local(8, np.int64), Local(1, np.int32)],
         lambda given: {0: np.full(3, 28)},
     ),
-    Case(
+    output_case(
         "atomics/three-dimensions",
         _three_dimensions,
         ((2, 4, 3),),
-        lambda: [np.zeros((2, 3), np.int32)],
-        lambda given: {0: np.full((2, 3), 6, np.int32)},
-        starts=(0,),
+        [],
+        np.full((2, 3), 6, np.int32),
+        np.int32,
+        starts=True,
     ),
 )

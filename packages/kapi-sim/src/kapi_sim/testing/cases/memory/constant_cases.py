@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from kapi_sim.testing.case import Case
+from kapi_sim.testing.case import Case, output_case
 
 __all__ = ["CASES"]
 
@@ -98,9 +98,7 @@ def _sums_case() -> Case:
             np.full(_COUNT, 3 * 4 + 3),
         ]
     )
-    return Case(
-        "constants/uses", _sums, ((_COUNT,),), lambda: [np.zeros((7, _COUNT))], lambda given: {0: expected}, starts=(0,)
-    )
+    return output_case("constants/uses", _sums, ((_COUNT,),), [], expected, starts=True)
 
 
 CASES: tuple[Case, ...] = (*map(_of_dtype, _DTYPES), _sums_case())

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import kapi_sim as kapi
-from kapi_sim.testing.case import Case, kernel
+from kapi_sim.testing.case import Case, kernel, output_case
 
 __all__ = ["CASES"]
 
@@ -128,25 +128,16 @@ CASES: tuple[Case, ...] = (
         _expected_counts,
         covers=("PrivateArray",),
     ),
-    Case(
-        "private/shapes-of-constant-expressions",
-        _shapes,
-        ((1,),),
-        lambda: [np.zeros(4, np.int32)],
-        lambda given: {0: np.array([7, 6, 2, 4], np.int32)},
+    output_case(
+        "private/shapes-of-constant-expressions", _shapes, ((1,),), [], np.array([7, 6, 2, 4], np.int32), np.int32
     ),
-    Case(
-        "private/in-device-functions",
-        _in_a_device_function,
-        ((4,),),
-        lambda: [_X, np.zeros(4)],
-        lambda given: {1: 3.0 * _X**2 + 2.0 * _X + 1.0},
-    ),
-    Case(
+    output_case("private/in-device-functions", _in_a_device_function, ((4,),), [_X], 3.0 * _X**2 + 2.0 * _X + 1.0),
+    output_case(
         "private/across-a-barrier",
         _across_a_barrier,
         ((8,), (4,)),
-        lambda: [_F, np.zeros(8, np.float32)],
-        lambda given: {1: np.repeat(_F.reshape(2, 4).max(axis=1), 4) - _F},
+        [_F],
+        np.repeat(_F.reshape(2, 4).max(axis=1), 4) - _F,
+        np.float32,
     ),
 )

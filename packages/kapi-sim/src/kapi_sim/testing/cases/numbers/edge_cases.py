@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 import kapi_sim as kapi
-from kapi_sim.testing.case import Case, kernel
+from kapi_sim.testing.case import Case, kernel, output_case
 
 __all__ = ["CASES"]
 
@@ -336,55 +336,51 @@ CASES: tuple[Case, ...] = (
         )
         for name, dtype in (("float32", np.float32), ("float64", np.float64), ("int32", np.int32))
     ),
-    Case(
+    output_case(
         "edges/negative-exponents",
         _powers,
         ((3,),),
-        lambda: [2, np.array([1.0, 2.0, -4.0], np.float32), np.zeros((4, 3))],
-        lambda given: {2: np.array([[1 / 2, 1 / 3, 1 / 4], [4.25, 4.25, 4.25], [1.0, 0.5, -0.25], [0.0, 1.0, 4.0]])},
-        ulp={2: 16.0},
+        [2, np.array([1.0, 2.0, -4.0], np.float32)],
+        [[1 / 2, 1 / 3, 1 / 4], [4.25, 4.25, 4.25], [1.0, 0.5, -0.25], [0.0, 1.0, 4.0]],
+        ulp=16.0,
         precision=np.float32,
     ),
-    Case(
+    output_case(
         "edges/literals-beside-narrow-integers",
         _with_literals,
         ((4,),),
-        lambda: [np.array([0, 50, 120, 255], np.uint8), np.zeros((5, 4), np.int64)],
-        lambda given: {
-            1: np.array([[200, 250, 44, 44], [0, 7, 7, 7], [255, 255, 120, 255], [255, 255, 120, 255], [1, 1, 1, 1]])
-        },
+        [np.array([0, 50, 120, 255], np.uint8)],
+        [[200, 250, 44, 44], [0, 7, 7, 7], [255, 255, 120, 255], [255, 255, 120, 255], [1, 1, 1, 1]],
+        np.int64,
     ),
-    Case(
+    output_case(
         "edges/ends-of-64-bits",
         _ends,
         ((2,),),
-        lambda: [np.array([2**63 - 1, 5], np.uint64), 3, np.zeros((8, 2), np.int64)],
+        [np.array([2**63 - 1, 5], np.uint64), 3],
         # Ranges from 2**63 - 8 by 5: the first number and one 5 above; by 3, up to 2**63 - 2.
-        lambda given: {
-            2: np.array(
-                [
-                    [2**63 - 1, 5],
-                    [2**63 - 1, 2**63 - 2],
-                    [1 + 6, 1 + 6],
-                    [7 + 2, 7 + 2],
-                    [3, 2],
-                    [4, 4],
-                    [4, 4],
-                    [4, 4],
-                ],
-                np.int64,
-            )
-        },
-        starts=(2,),
+        np.array(
+            [
+                [2**63 - 1, 5],
+                [2**63 - 1, 2**63 - 2],
+                [1 + 6, 1 + 6],
+                [7 + 2, 7 + 2],
+                [3, 2],
+                [4, 4],
+                [4, 4],
+                [4, 4],
+            ],
+            np.int64,
+        ),
+        np.int64,
+        starts=True,
     ),
-    Case(
+    output_case(
         "edges/zero-has-no-sign-as-an-integer",
         _round_trips,
         ((4,),),
-        lambda: [np.array([-0.6, -0.0, 0.5, -2.5]), np.zeros((5, 4))],
-        lambda given: {
-            1: np.array([[np.inf, np.inf, np.inf, -0.5]] * 3 + [[1.0, 1.0, 1.0, -1.0]] * 2),
-        },
+        [np.array([-0.6, -0.0, 0.5, -2.5])],
+        [[np.inf, np.inf, np.inf, -0.5]] * 3 + [[1.0, 1.0, 1.0, -1.0]] * 2,
     ),
     Case(
         "edges/rounding-to-digits",
@@ -462,12 +458,13 @@ CASES: tuple[Case, ...] = (
         )
         for name, dtype in (("complex64", np.complex64), ("complex128", np.complex128))
     ),
-    Case(
+    output_case(
         "edges/complex-truth",
         _complex_truth,
         ((4,),),
-        lambda: [np.array([0, 1j, -1, np.nan], np.complex128), np.zeros(4, np.bool_)],
-        lambda given: {1: np.array([False, True, True, True])},
+        [np.array([0, 1j, -1, np.nan], np.complex128)],
+        [False, True, True, True],
+        np.bool_,
     ),
     Case(
         "edges/bools-beside-numbers",
@@ -487,36 +484,28 @@ CASES: tuple[Case, ...] = (
             4: np.array([[0, 0, 1, 1], [7] * 4, [65535] * 4, [0, 1, 0, 1]]),
         },
     ),
-    Case(
+    output_case(
         "edges/literals-that-decide",
         _decided,
         ((3,),),
-        lambda: [np.array([1, 100, 65535], np.uint16), np.zeros((6, 3))],
+        [np.array([1, 100, 65535], np.uint16)],
         # What a literal test leaves out has no part in the type: 100 alone is of no strong one.
-        lambda given: {
-            1: np.array(
-                [
-                    [2.0**-46] * 3,
-                    [2.0**-23, 2.0**-17, 2.0**-8],
-                    [0, 99, 65534],
-                    [2, 200, 65534],
-                    [1, 100, 65535],
-                    [3.5] * 3,
-                ]
-            )
-        },
+        [
+            [2.0**-46] * 3,
+            [2.0**-23, 2.0**-17, 2.0**-8],
+            [0, 99, 65534],
+            [2, 200, 65534],
+            [1, 100, 65535],
+            [3.5] * 3,
+        ],
     ),
-    Case(
+    output_case(
         "edges/bounds-that-cross",
         _crossed_bounds,
         ((2,),),
-        lambda: [
-            np.array([3, 255], np.uint8),
-            np.array([4294967294, 65535], np.uint32),
-            65534,
-            np.zeros((2, 2), np.uint32),
-        ],
-        lambda given: {3: np.full((2, 2), 65534, np.uint32)},
+        [np.array([3, 255], np.uint8), np.array([4294967294, 65535], np.uint32), 65534],
+        np.full((2, 2), 65534, np.uint32),
+        np.uint32,
     ),
     Case(
         "edges/ends-of-complex-numbers",

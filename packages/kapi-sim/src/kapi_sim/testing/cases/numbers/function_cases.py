@@ -17,7 +17,7 @@ import numpy as np
 import kapi_sim as kapi
 from kapi_sim.language.attributes import attribute_of
 from kapi_sim.language.table.intrinsics import Intrinsic, rows
-from kapi_sim.testing.case import Case, kernel, kernel_from_source, kernel_of_expressions
+from kapi_sim.testing.case import Case, kernel, kernel_from_source, kernel_of_expressions, output_case
 
 __all__ = ["CASES"]
 
@@ -170,13 +170,7 @@ def _infinite_parts_case() -> Case:
     arctanhs = [complex(0, nan), complex(0, half), complex(0, half), complex(0, nan), complex(nan, nan)]
     tans = [complex(nan, nan), 1j, 1j, complex(0, nan), complex(nan, 0)]
     wanted = np.array([part for row in (signs, tanhs, arctanhs, tans) for part in (np.real(row), np.imag(row))])
-    return Case(
-        "functions/infinite-parts",
-        _infinite_parts,
-        ((5,),),
-        lambda: [np.array(z), np.zeros((8, 5))],
-        lambda given: {1: wanted},
-    )
+    return output_case("functions/infinite-parts", _infinite_parts, ((5,),), [np.array(z)], wanted)
 
 
 @kernel

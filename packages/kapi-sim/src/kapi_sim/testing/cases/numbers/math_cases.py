@@ -15,7 +15,7 @@ import numpy as np
 
 import kapi_sim as kapi
 from kapi_sim.language.table.intrinsics import rows
-from kapi_sim.testing.case import Case, kernel, kernel_of_expressions
+from kapi_sim.testing.case import Case, kernel, kernel_of_expressions, output_case
 
 __all__ = ["CASES"]
 
@@ -185,19 +185,20 @@ CASES: tuple[Case, ...] = (
     *_cases("float32"),
     *_cases("float64"),
     *_FUSED_CASES,
-    Case(
+    output_case(
         "math/floor-gives-a-weak-int",
         _weak_result,
         ((2,),),
-        lambda: [np.array([2.7, -0.5]), np.array([2147483647, -2147483648], np.int32), np.zeros(2, np.int64)],
-        lambda given: {2: np.array([-2147483647, 2147483647], np.int64)},
+        [np.array([2.7, -0.5]), np.array([2147483647, -2147483648], np.int32)],
+        np.array([-2147483647, 2147483647], np.int64),
+        np.int64,
     ),
-    Case(
+    output_case(
         "math/strong-float-keeps-its-type",
         _keeps_type,
         ((2,),),
-        lambda: [np.array([2.0**48, 1.0], np.float32), np.zeros(2)],
-        lambda given: {1: np.array([16777216.0, np.float32(1.0) + np.float32(0.1)], np.float64)},
+        [np.array([2.0**48, 1.0], np.float32)],
+        np.array([16777216.0, np.float32(1.0) + np.float32(0.1)], np.float64),
     ),
     Case(
         "math/round-to-digits",
@@ -219,26 +220,23 @@ CASES: tuple[Case, ...] = (
             3: np.round(_ROUNDED, 1) * np.float32(16777217),
         },
     ),
-    Case(
+    output_case(
         "math/bits-of-integers",
         _of_bits,
         ((4,),),
-        lambda: [_BITS, _WIDE_BITS, np.zeros((4, 4), np.int64)],
-        lambda given: {
-            2: np.array(
-                [
-                    [bin(abs(int(n))).count("1"), bin(int(u)).count("1"), bin(5 * i).count("1"), int(n).bit_length()]
-                    for i, (n, u) in enumerate(zip(_BITS, _WIDE_BITS, strict=True))
-                ]
-            )
-        },
+        [_BITS, _WIDE_BITS],
+        [
+            [bin(abs(int(n))).count("1"), bin(int(u)).count("1"), bin(5 * i).count("1"), int(n).bit_length()]
+            for i, (n, u) in enumerate(zip(_BITS, _WIDE_BITS, strict=True))
+        ],
+        np.int64,
     ),
-    Case(
+    output_case(
         "math/beyond-the-domain",
         _beyond,
         ((3,),),
-        lambda: [np.array([-1.0, 0.0, 4.0]), np.zeros((3, 3))],
-        lambda given: {1: np.array([[math.nan, 0.0, 2.0], [math.nan, -math.inf, math.log(4.0)], [math.inf, 1.0, 0.0]])},
-        ulp={1: 3.0},
+        [np.array([-1.0, 0.0, 4.0])],
+        [[math.nan, 0.0, 2.0], [math.nan, -math.inf, math.log(4.0)], [math.inf, 1.0, 0.0]],
+        ulp=3.0,
     ),
 )

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 import kapi_sim as kapi
 from kapi_sim.language.intrinsics.random_numbers import normal
-from kapi_sim.testing.case import Case, kernel
+from kapi_sim.testing.case import Case, kernel, output_case
 
 __all__ = ["CASES", "VECTORS"]
 
@@ -41,12 +41,13 @@ def _known(item: kapi.Item, given, out):
 
 
 def _known_case() -> Case:
-    return Case(
+    return output_case(
         "random/known-answers",
         _known,
         ((len(VECTORS),),),
-        lambda: [np.array([key for key, _ in VECTORS]), np.zeros((len(VECTORS), 4), np.uint32)],
-        lambda given: {1: np.array([words for _, words in VECTORS], np.uint32)},
+        [np.array([key for key, _ in VECTORS])],
+        np.array([words for _, words in VECTORS], np.uint32),
+        np.uint32,
         covers=("random.philox",),
     )
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import kapi_sim as kapi
-from kapi_sim.testing.case import Case, Local, Strided, kernel
+from kapi_sim.testing.case import Case, Local, Strided, kernel, output_case
 
 __all__ = ["CASES"]
 
@@ -253,98 +253,71 @@ def _six_axes_expected(block: np.ndarray[Any, Any], stride: int) -> np.ndarray[A
 
 
 CASES: tuple[Case, ...] = (
-    Case(
+    output_case(
         "values/tuples",
         _tuples,
         ((6,),),
-        lambda: [((_SIX, _SIX.astype(np.float32)), 2), np.zeros((3, 6))],
-        lambda given: {1: np.array([_SIX * 2 + _SIX, _SIX * 3 + 2 + 4, _SIX * 6 + _SIX * 2])},
+        [((_SIX, _SIX.astype(np.float32)), 2)],
+        [_SIX * 2 + _SIX, _SIX * 3 + 2 + 4, _SIX * 6 + _SIX * 2],
     ),
-    Case(
-        "values/named-tuples",
-        _named_tuples,
-        ((6,),),
-        lambda: [Point(_SIX, _SIX + 1, 3), np.zeros(6)],
-        lambda given: {1: (_SIX + 1) * 3 + _SIX + 1 + _SIX + 3},
+    output_case(
+        "values/named-tuples", _named_tuples, ((6,),), [Point(_SIX, _SIX + 1, 3)], (_SIX + 1) * 3 + _SIX + 1 + _SIX + 3
     ),
-    Case(
+    output_case(
         "values/tuple-operators",
         _tuple_operators,
         ((6,),),
-        lambda: [_SIX, np.zeros((6, 6))],
-        lambda given: {
-            1: np.array(
-                [
-                    [0, 1, 0, 1, 1, 0],
-                    [0, 0, 1, 1, 1, 1],
-                    [1, 1, 0, 0, 0, 0],
-                    [0, 0, 1, 0, 0, 0],
-                    [0, 0, 1, 1, 1, 1],
-                    _SIX + 3 + 7 + np.array([10, 20, 30] * 2),
-                ]
-            )
-        },
-        starts=(1,),
+        [_SIX],
+        [
+            [0, 1, 0, 1, 1, 0],
+            [0, 0, 1, 1, 1, 1],
+            [1, 1, 0, 0, 0, 0],
+            [0, 0, 1, 0, 0, 0],
+            [0, 0, 1, 1, 1, 1],
+            _SIX + 3 + 7 + np.array([10, 20, 30] * 2),
+        ],
+        starts=True,
     ),
-    Case(
+    output_case(
         "values/builtins",
         _builtins,
         ((6,),),
-        lambda: [_SIX, np.zeros((6, 6))],
-        lambda given: {
-            1: np.array(
-                [
-                    (_SIX + 7) // 3 * 10 + (_SIX + 7) % 3,
-                    _SIX**2,
-                    2 * _SIX + 1.5,
-                    np.minimum(_SIX, 3) + np.maximum(_SIX, 2.5),
-                    [0, 1, 10, 10, 10, 11],
-                    [4] * 6,
-                ]
-            )
-        },
+        [_SIX],
+        [
+            (_SIX + 7) // 3 * 10 + (_SIX + 7) % 3,
+            _SIX**2,
+            2 * _SIX + 1.5,
+            np.minimum(_SIX, 3) + np.maximum(_SIX, 2.5),
+            [0, 1, 10, 10, 10, 11],
+            [4] * 6,
+        ],
     ),
-    Case(
+    output_case(
         "values/named-expressions",
         _named_expressions,
         ((6,),),
-        lambda: [_SIX, np.zeros((4, 6))],
-        lambda given: {
-            1: np.array([[0, 0, 0, 6, 8, 10], (_SIX + 1) ** 2, [0, 0, 1, 3, 6, 10], 2 * _SIX + 6]),
-        },
-        starts=(1,),
+        [_SIX],
+        [[0, 0, 0, 6, 8, 10], (_SIX + 1) ** 2, [0, 0, 1, 3, 6, 10], 2 * _SIX + 6],
+        starts=True,
     ),
-    Case(
+    output_case(
         "values/enumerations",
         _enumerations,
         ((6,),),
-        lambda: [_SIX, np.zeros((3, 6))],
-        lambda given: {
-            1: np.array([[1, 2, 3, 10, 10, 10], [0, 0.5, 1, 3, 4, 5], [0, 0, 0, 0, 0, 1]]),
-        },
+        [_SIX],
+        [[1, 2, 3, 10, 10, 10], [0, 0.5, 1, 3, 4, 5], [0, 0, 0, 0, 0, 1]],
     ),
-    Case(
-        "values/rows",
-        _rows,
-        ((4,),),
-        lambda: [_GRID, np.zeros((2, 4))],
-        lambda given: {1: np.array([(_GRID**2).sum(axis=1), 4 + 1 + _GRID[:, 1] + 4])},
-        starts=(1,),
-    ),
-    Case(
+    output_case("values/rows", _rows, ((4,),), [_GRID], [(_GRID**2).sum(axis=1), 4 + 1 + _GRID[:, 1] + 4], starts=True),
+    output_case(
         "values/rows-strided",
         _rows,
         ((4,),),
-        lambda: [Strided(np.arange(32.0).reshape(8, 4), lambda base: base[::-2].T.T), np.zeros((2, 4))],
-        lambda given: {
-            1: np.array(
-                [
-                    (np.arange(32.0).reshape(8, 4)[::-2] ** 2).sum(axis=1),
-                    4 + 1 + np.arange(32.0).reshape(8, 4)[::-2][:, 1] + 4,
-                ]
-            )
-        },
-        starts=(1,),
+        [Strided(np.arange(32.0).reshape(8, 4), lambda base: base[::-2].T.T)],
+        [
+            (np.arange(32.0).reshape(8, 4)[::-2] ** 2).sum(axis=1),
+            4 + 1 + np.arange(32.0).reshape(8, 4)[::-2][:, 1] + 4,
+        ],
+        starts=True,
     ),
     Case(
         "values/slices",
@@ -362,26 +335,15 @@ CASES: tuple[Case, ...] = (
             ),
         },
     ),
-    Case(
-        "values/array-without-axes",
-        _without_axes,
-        ((1,),),
-        lambda: [np.array(3.0), np.zeros(())],
-        lambda given: {1: np.array(7.0)},
-    ),
-    Case(
-        "values/six-axes",
-        _six_axes,
-        ((2,),),
-        lambda: [_BLOCK, np.zeros(2, np.int64)],
-        lambda given: {1: _six_axes_expected(_BLOCK, 4)},
-    ),
-    Case(
+    output_case("values/array-without-axes", _without_axes, ((1,),), [np.array(3.0)], 7.0),
+    output_case("values/six-axes", _six_axes, ((2,),), [_BLOCK], _six_axes_expected(_BLOCK, 4), np.int64),
+    output_case(
         "values/six-axes-strided",
         _six_axes,
         ((2,),),
-        lambda: [Strided(_BLOCK, lambda base: base[::-1, :, ::-1, :, :, ::-1]), np.zeros(2, np.int64)],
-        lambda given: {1: _six_axes_expected(_BLOCK[::-1, :, ::-1, :, :, ::-1], -4)},
+        [Strided(_BLOCK, lambda base: base[::-1, :, ::-1, :, :, ::-1])],
+        _six_axes_expected(_BLOCK[::-1, :, ::-1, :, :, ::-1], -4),
+        np.int64,
     ),
     *(_complex_case(dtype) for dtype in ("complex64", "complex128")),
     _half_case(),
