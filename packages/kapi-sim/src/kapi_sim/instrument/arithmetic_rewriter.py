@@ -3,19 +3,35 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
+from types import CellType
+from typing import Any
 
-from kapi_sim.numbers.arithmetic import FAR
-from kapi_sim.numbers.attributes import CONTAINS, INDEX_0D, REJECT_TUPLE_PRODUCT, SLICED
+from kapi_sim.numbers.arithmetic import (
+    FAR,
+    checked_ring,
+    floor_divide,
+    inner_ring,
+    power,
+    remainder,
+    shift,
+    wrapped_power,
+    wrapped_ring,
+    wrapped_shift,
+)
+from kapi_sim.numbers.attributes import contains, index_0d, reject_tuple_product, sliced
 from kapi_sim.numbers.complex_operators import OPERATORS
-from kapi_sim.numbers.complex_order import ORDERED
+from kapi_sim.numbers.complex_order import ordered
 from kapi_sim.numbers.fitting import (
-    CHECK_WIDE_LITERALS_FIT,
-    COUNTED,
-    POSITION,
+    CHECK_LITERALS_FIT,
+    check_literals_fit,
+    check_wide_literals_fit,
     choices_with_literals,
+    counted,
     folded,
     is_of_literals,
     may_repeat,
+    position,
 )
 
 __all__ = ["ArithmeticRewriter", "names_of_truths"]
@@ -25,7 +41,7 @@ _GROWING = (ast.Mult, ast.Pow, ast.LShift)
 _ORDERINGS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 _OF_TRUTH = ("bool", "any", "all")
 """Functions of Python's that give truth values; those of `math` begin with "is"."""
-_DIVISIONS: dict[type[ast.operator], str] = {ast.FloorDiv: "_kapi_floor_divide", ast.Mod: "_kapi_remainder"}
+_DIVISIONS: dict[type[ast.operator], Callable[..., Any]] = {ast.FloorDiv: floor_divide, ast.Mod: remainder}
 
 
 class ArithmeticRewriter(ast.NodeTransformer):
@@ -42,6 +58,8 @@ class ArithmeticRewriter(ast.NodeTransformer):
 
     Attributes
     ----------
+    cells : dict of str to cell
+        What the rewritten source closes over in addition.
     has_changed : bool
         Whether the tree differs from the source.
     """
@@ -53,9 +71,20 @@ class ArithmeticRewriter(ast.NodeTransformer):
         self._temporaries = 0
         self._parameters: set[str] = set()
         self._truths: set[str] = set()  # the names that may hold a truth value of Python's
+        self._ring = checked_ring if is_checked else wrapped_ring
+        self._inner = inner_ring if is_checked else wrapped_ring
+        self._power = power if is_checked else wrapped_power
+        self._shift = shift if is_checked else wrapped_shift
+        self.cells: dict[str, CellType] = {CHECK_LITERALS_FIT: CellType(check_literals_fit)}
         self.has_changed = False
 
-    def _call(self, name: str, arguments: list[ast.expr], node: ast.AST) -> ast.Call:
+    def _call(self, called: Callable[..., Any], arguments: list[ast.expr], node: ast.AST) -> ast.Call:
+        """A call of a function that the rewritten one closes over."""
+        name = f"_kapi_{called.__name__}"
+        self.cells[name] = CellType(called)
+        return self._call_of_cell(name, arguments, node)
+
+    def _call_of_cell(self, name: str, arguments: list[ast.expr], node: ast.AST) -> ast.Call:
         self.has_changed = True
         function = ast.copy_location(ast.Name(name, ast.Load()), node)
         return ast.copy_location(ast.Call(function, arguments, []), node)
@@ -66,9 +95,9 @@ class ArithmeticRewriter(ast.NodeTransformer):
         is_literal = is_of_literals(node)
         self.generic_visit(node)
         if is_literal:
-            return self._call("_kapi_ring", [node], node)
+            return self._call(self._ring, [node], node)
         if self._is_checked and isinstance(node.op, ast.USub) and not isinstance(node.operand, ast.Constant):
-            return self._call("_kapi_ring", [node], node)
+            return self._call(self._ring, [node], node)
         return node
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
@@ -96,25 +125,25 @@ class ArithmeticRewriter(ast.NodeTransformer):
             has_product = self._fits_literals and _has_product(node)
             chain = self._visit_chain(node)
             if has_product:
-                chain = self._call(REJECT_TUPLE_PRODUCT, [chain], node)
-            return self._call("_kapi_ring", [chain], node) if needs_look else chain
+                chain = self._call(reject_tuple_product, [chain], node)
+            return self._call(self._ring, [chain], node) if needs_look else chain
         node.left, node.right = self._check_wide(node, self.visit(node.left), self.visit(node.right))
         return self._of_complex(node)
 
     def _of_complex(self, node: ast.BinOp) -> ast.expr:
         """The operation, or the call that it is where one of Python's complex numbers may meet one of NumPy's."""
-        name = OPERATORS.get(type(node.op).__name__) if self._has_complex else None
+        operator = OPERATORS.get(type(node.op).__name__) if self._has_complex else None
         has_literal = _is_settled(node.left) or _is_settled(node.right)
-        if name is None or (has_literal and not _is_complex(node.left)):
+        if operator is None or (has_literal and not _is_complex(node.left)):
             return node
-        return self._call(name, [node.left, node.right], node)
+        return self._call(operator, [node.left, node.right], node)
 
     def _check_wide(self, node: ast.BinOp, left: ast.expr, right: ast.expr) -> tuple[ast.expr, ast.expr]:
         """The operands, once visited, that beside a literal which only a uint64 holds must not be signed."""
         if self._fits_literals and _is_wide(node.right) and not is_of_literals(node.left):
-            left = self._call(CHECK_WIDE_LITERALS_FIT, [left], node.left)
+            left = self._call(check_wide_literals_fit, [left], node.left)
         if self._fits_literals and _is_wide(node.left) and not is_of_literals(node.right):
-            right = self._call(CHECK_WIDE_LITERALS_FIT, [right], node.right)
+            right = self._call(check_wide_literals_fit, [right], node.right)
         return left, right
 
     def _check_all_wide(self, given: list[ast.expr]) -> list[ast.expr]:
@@ -124,7 +153,7 @@ class ArithmeticRewriter(ast.NodeTransformer):
         return [
             self.visit(each)
             if is_of_literals(each) and not _is_truth_value(each)
-            else self._call(CHECK_WIDE_LITERALS_FIT, [self.visit(each)], each)
+            else self._call(check_wide_literals_fit, [self.visit(each)], each)
             for each in given
         ]
 
@@ -148,18 +177,18 @@ class ArithmeticRewriter(ast.NodeTransformer):
         node.left, node.right = self._check_wide(node, visited["left"], visited["right"])
         # A literal integer says itself whether it is negative or far, and gives no complex number.
         if isinstance(node.op, ast.Pow) and not _is_near(node.right):
-            return self._call("_kapi_power", [node.left, node.right], node)
+            return self._call(self._power, [node.left, node.right], node)
         if isinstance(node.op, ast.LShift) and not _is_near(node.right):
-            return self._call("_kapi_shift", [node.left, node.right], node)
+            return self._call(self._shift, [node.left, node.right], node)
         return self._of_complex(node)
 
-    def _look_inside(self, node: ast.BinOp, inner: ast.BinOp, other: ast.expr) -> str | None:
+    def _look_inside(self, node: ast.BinOp, inner: ast.BinOp, other: ast.expr) -> Callable[..., Any] | None:
         """Return what looks at an inner result, which a float at the chain's end would hide; None if nothing need."""
         if any(map(_is_float, (inner.left, inner.right))) or _is_integer(other) or isinstance(node.op, ast.Pow):
             return None
         if self._is_checked and _is_float(other):
-            return "_kapi_ring"
-        return "_kapi_inner" if _grows(inner) else None
+            return self._ring
+        return self._inner if _grows(inner) else None
 
     def _needs_look(self, node: ast.expr) -> bool:
         """Tell whether a chain of ring operations may leave 64 bits and has to be looked at."""
@@ -179,32 +208,32 @@ class ArithmeticRewriter(ast.NodeTransformer):
         self.generic_visit(node)
         is_membership = len(node.ops) == 1 and isinstance(node.ops[0], (ast.In, ast.NotIn))
         if is_membership and self._fits_literals and not isinstance(operands[1], ast.Tuple):
-            within = self._call(CONTAINS, [node.left, node.comparators[0]], node)
+            within = self._call(contains, [node.left, node.comparators[0]], node)
             is_not = isinstance(node.ops[0], ast.NotIn)
             return ast.copy_location(ast.UnaryOp(ast.Not(), within), node) if is_not else within
         if self._has_complex and any(isinstance(each, _ORDERINGS) for each in node.ops):
             node.left, *node.comparators = (self._ordered(each) for each in (node.left, *node.comparators))
         if any(map(_is_wide, operands)):
-            node.left = self._call(COUNTED, [node.left], node.left)
-            node.comparators = [*(self._call(COUNTED, [each], each) for each in node.comparators)]
+            node.left = self._call(counted, [node.left], node.left)
+            node.comparators = [*(self._call(counted, [each], each) for each in node.comparators)]
         return node
 
     def _ordered(self, node: ast.expr) -> ast.expr:
-        return node if isinstance(node, ast.Constant) else self._call(ORDERED, [node], node)
+        return node if isinstance(node, ast.Constant) else self._call(ordered, [node], node)
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
         told = self._position_argument(node)
         node.value = self.visit(node.value)
         if self._fits_literals and isinstance(node.slice, ast.Tuple) and not node.slice.elts:
-            return self._call(INDEX_0D, [node.value], node) if isinstance(node.ctx, ast.Load) else node
+            return self._call(index_0d, [node.value], node) if isinstance(node.ctx, ast.Load) else node
         if self._fits_literals and isinstance(node.slice, ast.Slice) and not isinstance(node.value, ast.Constant):
             is_parameter = isinstance(node.value, ast.Name) and node.value.id in self._parameters
             if isinstance(node.ctx, ast.Load) and not is_parameter:
-                node.value = self._call(SLICED, [node.value], node.value)
+                node.value = self._call(sliced, [node.value], node.value)
         # An index that left 64 bits is out of bounds anyway: its end needs no look of its own.
         node.slice = self._index(node.slice)
         if told is not None:
-            node.slice = self._call(POSITION, [node.slice, *told], node.slice)
+            node.slice = self._call(position, [node.slice, *told], node.slice)
         return node
 
     def _position_argument(self, node: ast.Subscript) -> list[ast.expr] | None:

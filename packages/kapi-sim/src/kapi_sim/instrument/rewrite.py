@@ -23,7 +23,6 @@ from kapi_sim.errors import KernelCompilationError, KernelProblem
 from kapi_sim.forks import block_forks, reinit_after_fork
 from kapi_sim.instrument.compiled import Compiled, Dependency, FunctionState, with_code
 from kapi_sim.instrument.floats import may_make_complex, may_make_floats
-from kapi_sim.instrument.mixed_types import ARGUMENT_TYPES, argument_types
 from kapi_sim.instrument.rewriter import Rewriter
 from kapi_sim.items.convergence import Converging, DialectIntrinsic, is_algorithm, is_convergent
 from kapi_sim.language.attributes import (
@@ -42,48 +41,7 @@ from kapi_sim.language.syntax import find_problems
 from kapi_sim.language.table.other_names import numpy_names
 from kapi_sim.memory.constants import Snapshot
 from kapi_sim.memory.dialect import KAPI, Dialect
-from kapi_sim.numbers.arithmetic import (
-    checked_ring,
-    floor_divide,
-    inner_ring,
-    power,
-    remainder,
-    shift,
-    wrapped_power,
-    wrapped_ring,
-    wrapped_shift,
-)
-from kapi_sim.numbers.attributes import (
-    ATTRIBUTE,
-    CALLED,
-    CHECK_UNPACKABLE,
-    CONTAINS,
-    INDEX_0D,
-    REJECT_TUPLE_PRODUCT,
-    SLICED,
-    UNPACK_EACH,
-    attribute,
-    called,
-    check_unpackable,
-    contains,
-    index_0d,
-    reject_tuple_product,
-    sliced,
-    unpack_each,
-)
-from kapi_sim.numbers.complex_operators import FUNCTIONS as OF_COMPLEX
-from kapi_sim.numbers.complex_order import ORDERED, ordered
-from kapi_sim.numbers.fitting import (
-    CHECK_LITERALS_FIT,
-    CHECK_WIDE_LITERALS_FIT,
-    COUNTED,
-    POSITION,
-    check_literals_fit,
-    check_wide_literals_fit,
-    counted,
-    position,
-    settle_tests,
-)
+from kapi_sim.numbers.fitting import settle_tests
 from kapi_sim.numbers.mathematics import SUBSTITUTES
 from kapi_sim.tracebacks import with_cell
 
@@ -195,7 +153,7 @@ class _Compilation:
         has_parts = False
         for function in self._reached(kernel):
             tree = self._tree(function)
-            called = _called_objects(function, tree) if tree is not None else _global_objects(function)
+            called = self._called(function)
             self.has_complex = self.has_complex or (tree is not None and may_make_complex(tree, function))
             names = function.__code__.co_names
             if tree is not None:
@@ -221,10 +179,9 @@ class _Compilation:
                 continue
             reached[id(function)] = function
             self.originals.append(FunctionState(function, function))
-            tree = self._tree(function)
-            called = _called_objects(function, tree) if tree is not None else _global_objects(function)
+            called = self._called(function)
             self.originals += [FunctionState(each.py_func, each) for each in called if isinstance(each, DeviceFunction)]
-            pending += [inner for inner in map(called_function, called) if inner is not None]
+            pending += _functions(called)
         return list(reached.values())
 
     def compile(self, function: Callable[..., Any], *, is_kernel: bool) -> Compiled:
@@ -246,31 +203,7 @@ class _Compilation:
         self._problems += rewriter.problems
         if self._problems or not rewriter.has_changed:
             return self._made(function, function, is_generator)
-        injected = {
-            "_kapi_floor_divide": CellType(floor_divide),
-            "_kapi_remainder": CellType(remainder),
-            "_kapi_power": CellType(power if self._is_checked else wrapped_power),
-            "_kapi_shift": CellType(shift if self._is_checked else wrapped_shift),
-            CHECK_UNPACKABLE: CellType(check_unpackable),
-            UNPACK_EACH: CellType(unpack_each),
-            ATTRIBUTE: CellType(attribute),
-            CALLED: CellType(called),
-            SLICED: CellType(sliced),
-            REJECT_TUPLE_PRODUCT: CellType(reject_tuple_product),
-            INDEX_0D: CellType(index_0d),
-            CONTAINS: CellType(contains),
-            CHECK_LITERALS_FIT: CellType(check_literals_fit),
-            CHECK_WIDE_LITERALS_FIT: CellType(check_wide_literals_fit),
-            COUNTED: CellType(counted),
-            POSITION: CellType(position),
-            ORDERED: CellType(ordered),
-            **{name: CellType(function) for name, function in OF_COMPLEX.items()},
-            "_kapi_ring": CellType(checked_ring if self._is_checked else wrapped_ring),
-            "_kapi_inner": CellType(inner_ring if self._is_checked else wrapped_ring),
-            ARGUMENT_TYPES: CellType(argument_types),
-            **rewriter.cells,
-        }
-        return self._made(function, _build(function, body, injected), is_generator)
+        return self._made(function, _build(function, body, rewriter.cells), is_generator)
 
     def _made(self, function: Callable[..., Any], made: Callable[..., Any], is_generator: bool) -> Compiled:
         if made is not function and isinstance(made, FunctionType):
@@ -335,14 +268,12 @@ class _Compilation:
         if known is None:
             self._has_meeting[id(function)] = False
             tree = self._tree(function)
-            called = _called_objects(function, tree) if tree is not None else _global_objects(function)
+            called = self._called(function)
             methods = self.dialect.converging_methods
             names = function.__code__.co_names if tree is None else _called_methods(tree)
             has_method = bool(methods) and not methods.isdisjoint(names)
             known = (
-                has_method
-                or any(map(is_convergent, called))
-                or any(self.has_convergent_call(inner) for inner in map(called_function, called) if inner is not None)
+                has_method or any(map(is_convergent, called)) or any(map(self.has_convergent_call, _functions(called)))
             )
             self._has_meeting[id(function)] = known
         return known
@@ -364,8 +295,7 @@ class _Compilation:
             tree = self._tree(each)
             if tree is None:
                 return True
-            called = map(called_function, _called_objects(each, tree))
-            pending += [inner for inner in called if inner is not None]
+            pending += _functions(_called_objects(each, tree))
         return False
 
     def _has_loop_in(self, function: Callable[..., Any]) -> bool:
@@ -374,15 +304,15 @@ class _Compilation:
             self._has_loop[id(function)] = False
             tree = self._tree(function)
             known = tree is not None and (
-                _has_while(tree)
-                or any(
-                    self._has_loop_in(inner)
-                    for inner in map(called_function, _called_objects(function, tree))
-                    if inner is not None
-                )
+                _has_while(tree) or any(map(self._has_loop_in, _functions(_called_objects(function, tree))))
             )
             self._has_loop[id(function)] = known
         return known
+
+    def _called(self, function: Callable[..., Any]) -> list[Any]:
+        """Objects that a function calls, or may call if it has no source."""
+        tree = self._tree(function)
+        return _global_objects(function) if tree is None else _called_objects(function, tree)
 
     def _tree(self, function: Callable[..., Any]) -> ast.FunctionDef | None:
         if id(function) not in self._trees:
@@ -449,6 +379,11 @@ def _called_objects(function: Callable[..., Any], tree: ast.FunctionDef) -> list
     local = bound_names(tree)
     paths = {dotted_path(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
     return [resolve(function, path) for path in paths if path is not None and path[0] not in local]
+
+
+def _functions(called: list[Any]) -> list[Callable[..., Any]]:
+    """The functions of the author's among called objects."""
+    return [function for function in map(called_function, called) if function is not None]
 
 
 def _global_objects(function: Callable[..., Any]) -> list[Any]:

@@ -14,7 +14,7 @@ from kapi_sim.checks.calls import DEVICE
 from kapi_sim.errors import KernelProblem
 from kapi_sim.instrument.arithmetic_rewriter import ArithmeticRewriter, names_of_truths
 from kapi_sim.instrument.join_points import JoinPoints
-from kapi_sim.instrument.mixed_types import CHECK_JOIN
+from kapi_sim.instrument.mixed_types import ARGUMENT_TYPES, CHECK_JOIN, argument_types
 from kapi_sim.instrument.statements import ITERATION, counted_loop, holds_convergent_call, mark_lines, numbered_loop
 from kapi_sim.instrument.wait_loops import (
     Callee,
@@ -44,7 +44,7 @@ from kapi_sim.memory.constants import Snapshot
 from kapi_sim.memory.dialect import Dialect
 from kapi_sim.memory.watchdog import LOOP_NUMBER, spin
 from kapi_sim.numbers.arithmetic import complex_of_parts
-from kapi_sim.numbers.attributes import ATTRIBUTE, CALLED, CHECK_UNPACKABLE, UNPACK_EACH, is_guarded
+from kapi_sim.numbers.attributes import attribute, called, check_unpackable, is_guarded, unpack_each
 from kapi_sim.numbers.fitting import folded, values_with_literals
 from kapi_sim.numbers.mathematics import SUBSTITUTES
 from kapi_sim.settings.debugging import stops
@@ -99,12 +99,8 @@ class Rewriter(ArithmeticRewriter):
 
     Attributes
     ----------
-    cells : dict of str to cell
-        What the rewritten source closes over in addition.
     problems : list of KernelProblem
         What cannot be rewritten.
-    has_changed : bool
-        Whether the tree differs from the source.
     """
 
     def __init__(self, function: Callable[..., Any], callees: Callees, is_checked: bool, is_kernel: bool) -> None:
@@ -122,7 +118,6 @@ class Rewriter(ArithmeticRewriter):
         self._hands_over = callees.hands_over
         self._marks_lines = callees.marks_lines
         self._private_name = ""
-        self.cells: dict[str, CellType] = {}
         self.problems: list[KernelProblem] = []
 
     def rewrite(self, tree: ast.FunctionDef) -> ast.FunctionDef:
@@ -159,7 +154,7 @@ class Rewriter(ArithmeticRewriter):
         tree.body = [statement for old in tree.body for statement in self._statements(old)]
         if joins is not None and joins.instrument(tree, self._is_kernel):
             self.has_changed = True
-            self.cells[CHECK_JOIN] = CellType()
+            self.cells |= {CHECK_JOIN: CellType(), ARGUMENT_TYPES: CellType(argument_types)}
         if self._marks_lines:
             self.has_changed = True
             self.cells["_kapi_line"] = CellType()
@@ -203,7 +198,7 @@ class Rewriter(ArithmeticRewriter):
         )
         self.generic_visit(node)
         if is_looked_at:
-            return self._call(ATTRIBUTE, [node.value, ast.copy_location(ast.Constant(node.attr), node)], node)
+            return self._call(attribute, [node.value, ast.copy_location(ast.Constant(node.attr), node)], node)
         return node
 
     def _substituted(self, node: ast.Name | ast.Attribute) -> ast.expr:
@@ -253,16 +248,15 @@ class Rewriter(ArithmeticRewriter):
         if value is PrivateArray:
             return self._private_array(node)
         if value is builtins.breakpoint:
-            self.cells["_kapi_stops"] = CellType(stops)
-            test = self._call("_kapi_stops", [], node)
+            test = self._call(stops, [], node)
             return ast.copy_location(ast.IfExp(test, node, ast.copy_location(ast.Constant(None), node)), node)
-        called = called_function(value)
-        if called is not None:
+        function = called_function(value)
+        if function is not None:
             node.args = [self.visit(argument) for argument in node.args]
             node.keywords = [self.visit(keyword) for keyword in node.keywords]
-            name = f"{DEVICE}{_identifier(called)}_{id(called)}"
-            node.func = self._inject(name, self._callees.cell(called), node.func)
-            if self._callees.is_generator(called):
+            name = f"{DEVICE}{_identifier(function)}_{id(function)}"
+            node.func = self._inject(name, self._callees.cell(function), node.func)
+            if self._callees.is_generator(function):
                 self._refuse_in_lambda(node)
                 return ast.copy_location(ast.YieldFrom(node), node)
             return node
@@ -292,7 +286,7 @@ class Rewriter(ArithmeticRewriter):
         if isinstance(node.func, ast.Name) and node.func.id in self._generators:
             return ast.copy_location(ast.YieldFrom(node), node)
         if value is MISSING and self._may_convert(node):
-            node.func = self._call(CALLED, [node.func], node.func)
+            node.func = self._call(called, [node.func], node.func)
         return node
 
     def _may_convert(self, node: ast.Call) -> bool:
@@ -386,14 +380,14 @@ class Rewriter(ArithmeticRewriter):
         for each in node.targets:
             members = _members(each)
             if members and not (isinstance(node.value, ast.Tuple) and not any(members)):
-                node.value = self._check_unpackable(CHECK_UNPACKABLE, node.value, members)
+                node.value = self._check_unpackable(check_unpackable, node.value, members)
         return node
 
-    def _check_unpackable(self, name: str, value: ast.expr, members: Any) -> ast.expr:
+    def _check_unpackable(self, check: Callable[..., Any], value: ast.expr, members: Any) -> ast.expr:
         """A value that several names are assigned, looked at."""
         if not self._callees.dialect.is_strict:
             return value
-        return self._call(name, [value, ast.copy_location(ast.Constant(members), value)], value)
+        return self._call(check, [value, ast.copy_location(ast.Constant(members), value)], value)
 
     def _private_array(self, node: ast.Call) -> ast.expr:
         name = self._private_name or "PrivateArray"
@@ -485,11 +479,11 @@ class Rewriter(ArithmeticRewriter):
             self.cells["_kapi_range"] = CellType()
             place: Any = (self._function.__code__.co_filename, node.lineno, node.end_lineno or node.lineno)
             given = [ast.copy_location(ast.Constant(each), node) for each in (place, idles)]
-            node.iter = self._call("_kapi_range", [node.iter, *given], node.iter)
+            node.iter = self._call_of_cell("_kapi_range", [node.iter, *given], node.iter)
         members = _members(node.target)
         is_of_pairs = isinstance(node.iter, ast.Call) and self._lookup(node.iter.func) in (enumerate, zip)
         if members and not (is_of_pairs and not any(members)):
-            node.iter = self._check_unpackable(UNPACK_EACH, node.iter, members)
+            node.iter = self._check_unpackable(unpack_each, node.iter, members)
         return made
 
     def _numbered(self, node: ast.For | ast.While) -> list[ast.stmt]:

@@ -16,14 +16,6 @@ from kapi_sim.numbers.builtin_functions import shared_type
 from kapi_sim.short_repr import short_repr
 
 __all__ = [
-    "CHECK_UNPACKABLE",
-    "ATTRIBUTE",
-    "CALLED",
-    "UNPACK_EACH",
-    "SLICED",
-    "REJECT_TUPLE_PRODUCT",
-    "INDEX_0D",
-    "CONTAINS",
     "check_unpackable",
     "attribute",
     "called",
@@ -34,24 +26,6 @@ __all__ = [
     "index_0d",
     "contains",
 ]
-
-CHECK_UNPACKABLE = "_kapi_check_unpackable"
-"""The name of `check_unpackable` in a rewritten kernel."""
-UNPACK_EACH = "_kapi_unpack_each"
-"""The name of `unpack_each` in a rewritten kernel."""
-
-ATTRIBUTE = "_kapi_attribute"
-"""The name of `attribute` in a rewritten kernel."""
-CALLED = "_kapi_called"
-"""The name of `called` in a rewritten kernel."""
-SLICED = "_kapi_sliced"
-"""The name of `sliced` in a rewritten kernel."""
-REJECT_TUPLE_PRODUCT = "_kapi_reject_tuple_product"
-"""The name of `reject_tuple_product` in a rewritten kernel."""
-INDEX_0D = "_kapi_index_0d"
-"""The name of `index_0d` in a rewritten kernel."""
-CONTAINS = "_kapi_contains"
-"""The name of `contains` in a rewritten kernel."""
 
 _PYTHON_TYPES = (int, float, complex, tuple, range, slice, np.generic, np.dtype, enum.IntEnum, enum.IntFlag)
 _OF_ARRAYS = frozenset("T itemsize nbytes ndim shape size strides".split())

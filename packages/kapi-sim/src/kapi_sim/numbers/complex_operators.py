@@ -12,10 +12,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["FUNCTIONS", "OPERATORS", "with_double"]
-
-OPERATORS = {name: f"_kapi_complex_{name.lower()}" for name in ("Add", "Sub", "Mult", "Div")}
-"""What a rewritten kernel calls in the place of an operator, by the name of its class in `ast`."""
+__all__ = ["OPERATORS", "with_double"]
 
 
 def with_double(left: Any, right: Any) -> Any:
@@ -23,14 +20,15 @@ def with_double(left: Any, right: Any) -> Any:
     return np.complex128(left) if left.__class__ is complex and right.__class__ is np.float64 else left
 
 
-def _operator(operation: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+def _operator(name: str, operation: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     def operated(left: Any, right: Any) -> Any:
         return operation(with_double(left, right), right)
 
+    operated.__name__ = f"complex_{name.lower()}"
     return operated
 
 
 _OPERATIONS = {"Add": operator.add, "Sub": operator.sub, "Mult": operator.mul, "Div": operator.truediv}
 
-FUNCTIONS = {OPERATORS[name]: _operator(operation) for name, operation in _OPERATIONS.items()}
-"""The functions of `OPERATORS`, by the names that the kernel calls them by."""
+OPERATORS = {name: _operator(name, operation) for name, operation in _OPERATIONS.items()}
+"""What a rewritten kernel calls in the place of an operator, by the name of its class in `ast`."""

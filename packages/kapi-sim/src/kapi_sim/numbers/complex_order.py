@@ -10,10 +10,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["ORDERED", "ordered"]
-
-ORDERED = "_kapi_ordered"
-"""The name of `ordered` in a rewritten kernel."""
+__all__ = ["ordered"]
 
 
 class _Ordered:

@@ -17,12 +17,9 @@ from kapi_sim.short_repr import short_repr
 
 __all__ = [
     "CHECK_LITERALS_FIT",
-    "CHECK_WIDE_LITERALS_FIT",
-    "POSITION",
     "check_literals_fit",
     "check_wide_literals_fit",
     "choices_with_literals",
-    "COUNTED",
     "counted",
     "folded",
     "is_of_literals",
@@ -34,12 +31,6 @@ __all__ = [
 
 CHECK_LITERALS_FIT = "_kapi_check_literals_fit"
 """The name of `check_literals_fit` in a rewritten kernel."""
-CHECK_WIDE_LITERALS_FIT = "_kapi_check_wide_literals_fit"
-"""The name of `check_wide_literals_fit` in a rewritten kernel."""
-COUNTED = "_kapi_counted"
-"""The name of `counted` in a rewritten kernel."""
-POSITION = "_kapi_position"
-"""The name of `position` in a rewritten kernel."""
 _SMALLEST_RANGE = range(128)
 """What fits every integer type."""
 
