@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from kapi_sim.language.intrinsics import group_algorithms
 from kapi_sim.language.intrinsics.convergence import group_barrier
@@ -16,6 +16,7 @@ __all__ = [
     "ALGORITHM",
     "GRID",
     "GROUP",
+    "Contributions",
     "Converging",
     "Lanes",
     "Participants",
@@ -100,6 +101,25 @@ class DialectIntrinsic:
         return f"<{self.__name__}>"
 
 
+class Contributions(NamedTuple):
+    """The arguments of the work-items that converge at an intrinsic.
+
+    Attributes
+    ----------
+    members : sequence of int
+        Ids of the work-items in the group, or in the sub-group.
+    values, arguments : sequence
+        What each gave.
+    undefined : callable
+        Takes a position in `members` and what was asked for, and returns what one gets if there is none such.
+    """
+
+    members: Sequence[int]
+    values: Sequence[Any]
+    arguments: Sequence[Any]
+    undefined: Callable[[int, str], Any]
+
+
 class Converging(DialectIntrinsic, ABC):
     """A word of a dialect at which work-items meet.
 
@@ -116,24 +136,8 @@ class Converging(DialectIntrinsic, ABC):
         """Return what a work-item yields that calls the intrinsic at `site`."""
 
     @abstractmethod
-    def outcome(
-        self,
-        members: Sequence[int],
-        values: Sequence[Any],
-        arguments: Sequence[Any],
-        undefined: Callable[[int, str], Any],
-    ) -> list[Any]:
-        """Return each member's result.
-
-        Parameters
-        ----------
-        members : sequence of int
-            Their ids in the group, or in the sub-group.
-        values, arguments : sequence
-            What each gave.
-        undefined : callable
-            Takes a position in `members` and what was asked for, and returns what one gets if there is none such.
-        """
+    def outcome(self, given: Contributions) -> list[Any]:
+        """Return each member's result."""
 
 
 _ALGORITHMS: dict[int, Callable[..., Any]] = {

@@ -4,16 +4,6 @@ from __future__ import annotations
 
 from kapi_sim.numba_cuda.support import refused
 
-__all__ = [
-    "compile",
-    "compile_all",
-    "compile_for_current_device",
-    "compile_ptx",
-    "compile_ptx_for_current_device",
-]
+__all__ = ["compile", "compile_all", "compile_for_current_device", "compile_ptx", "compile_ptx_for_current_device"]
 
-compile = refused("compile")
-compile_all = refused("compile_all")
-compile_for_current_device = refused("compile_for_current_device")
-compile_ptx = refused("compile_ptx")
-compile_ptx_for_current_device = refused("compile_ptx_for_current_device")
+compile, compile_all, compile_for_current_device, compile_ptx, compile_ptx_for_current_device = map(refused, __all__)

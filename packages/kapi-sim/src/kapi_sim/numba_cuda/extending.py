@@ -14,11 +14,6 @@ __all__ = [
     "overload_method",
 ]
 
-_REASON = REFUSED["extending"]
-intrinsic = Refused("extending.intrinsic", _REASON)
-lower = Refused("extending.lower", _REASON)
-make_attribute_wrapper = Refused("extending.make_attribute_wrapper", _REASON)
-models = Refused("extending.models", _REASON)
-overload = Refused("extending.overload", _REASON)
-overload_attribute = Refused("extending.overload_attribute", _REASON)
-overload_method = Refused("extending.overload_method", _REASON)
+intrinsic, lower, make_attribute_wrapper, models, overload, overload_attribute, overload_method = (
+    Refused(f"extending.{name}", REFUSED["extending"]) for name in __all__
+)

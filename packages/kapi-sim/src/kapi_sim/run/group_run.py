@@ -19,6 +19,7 @@ from kapi_sim.items.convergence import (
     ALGORITHM,
     GRID,
     GROUP,
+    Contributions,
     Converging,
     Lanes,
     Participants,
@@ -368,7 +369,8 @@ class GroupRun:
         try:
             if isinstance(word, Converging):
                 size = self._cluster.sub_group_size if arrival.is_sub_group else len(self._generators)
-                results = word.outcome([member % size for member in members], values, arguments, undefined)
+                ids = [member % size for member in members]
+                results = word.outcome(Contributions(ids, values, arguments, undefined))
             else:
                 results = outcome(word, values, arguments, self._bound.checks_limits, undefined)
         except BeyondGroup as error:

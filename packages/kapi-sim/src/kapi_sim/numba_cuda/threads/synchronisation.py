@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 from kapi_sim.errors import KernelLaunchError
-from kapi_sim.items.convergence import ALGORITHM, GROUP, Converging, DialectIntrinsic, Lanes, Yielded
+from kapi_sim.items.convergence import ALGORITHM, GROUP, Contributions, Converging, DialectIntrinsic, Lanes, Yielded
 from kapi_sim.items.undefined import Undefined
 from kapi_sim.language.intrinsics.memory import MemoryOrder, MemoryScope
 from kapi_sim.language.intrinsics.outside import carry_out
@@ -50,14 +50,8 @@ class CudaConverging(Converging):
         running(self.__name__)
         return carry_out(self, *args, *named.values())
 
-    def outcome(
-        self,
-        members: Sequence[int],
-        values: Sequence[Any],
-        arguments: Sequence[Any],
-        undefined: Callable[[int, str], Any],
-    ) -> list[Any]:
-        return [None] * len(members)
+    def outcome(self, given: Contributions) -> list[Any]:
+        return [None] * len(given.members)
 
 
 class SyncThreads(CudaConverging):
@@ -98,14 +92,8 @@ class SyncThreadsWith(CudaConverging):
         require_defined(predicate, self.__name__)
         return site, GROUP, ALGORITHM, self, predicate, None
 
-    def outcome(
-        self,
-        members: Sequence[int],
-        values: Sequence[Any],
-        arguments: Sequence[Any],
-        undefined: Callable[[int, str], Any],
-    ) -> list[Any]:
-        return [self._combine([bool(value) for value in values])] * len(members)
+    def outcome(self, given: Contributions) -> list[Any]:
+        return [self._combine(list(map(bool, given.values)))] * len(given.members)
 
 
 class SyncWarp(CudaConverging):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from kapi_sim.errors import KernelLaunchError
-from kapi_sim.items.convergence import ACTIVE, ALGORITHM, DialectIntrinsic, Lanes, Yielded
+from kapi_sim.items.convergence import ACTIVE, ALGORITHM, Contributions, DialectIntrinsic, Lanes, Yielded
 from kapi_sim.numba_cuda.threads.running import running
 from kapi_sim.numba_cuda.threads.synchronisation import CudaConverging, mask_of, require_defined
 
@@ -54,23 +54,17 @@ class Shuffle(CudaConverging):
             )
         return site, Lanes("warp", mask_of(mask, self.__name__)), ALGORITHM, self, value, int(lane)
 
-    def outcome(
-        self,
-        members: Sequence[int],
-        values: Sequence[Any],
-        arguments: Sequence[Any],
-        undefined: Callable[[int, str], Any],
-    ) -> list[Any]:
-        given = dict(zip(members, values, strict=True))
+    def outcome(self, given: Contributions) -> list[Any]:
+        values = dict(zip(given.members, given.values, strict=True))
         results = []
-        for i, (lane, own, argument) in enumerate(zip(members, values, arguments, strict=True)):
+        for i, ((lane, own), argument) in enumerate(zip(values.items(), given.arguments, strict=True)):
             source = self._source(lane, argument)
             if self._keeps and not 0 <= source < WARP:
                 results.append(own)
-            elif source in given:
-                results.append(given[source])
+            elif source in values:
+                results.append(values[source])
             else:
-                results.append(undefined(i, f"lane {source} that takes part"))
+                results.append(given.undefined(i, f"lane {source} that takes part"))
         return results
 
 
@@ -93,14 +87,8 @@ class Vote(CudaConverging):
         require_defined(value, self.__name__)
         return site, Lanes("warp", mask_of(mask, self.__name__)), ALGORITHM, self, value, None
 
-    def outcome(
-        self,
-        members: Sequence[int],
-        values: Sequence[Any],
-        arguments: Sequence[Any],
-        undefined: Callable[[int, str], Any],
-    ) -> list[Any]:
-        return self._combine(members, values)
+    def outcome(self, given: Contributions) -> list[Any]:
+        return self._combine(given.members, given.values)
 
 
 class ActiveMask(CudaConverging):
@@ -109,14 +97,8 @@ class ActiveMask(CudaConverging):
     def arrive(self, site: tuple[Any, ...]) -> Yielded:
         return site, ACTIVE, ALGORITHM, self, None, None
 
-    def outcome(
-        self,
-        members: Sequence[int],
-        values: Sequence[Any],
-        arguments: Sequence[Any],
-        undefined: Callable[[int, str], Any],
-    ) -> list[Any]:
-        return [_bits(members)] * len(members)
+    def outcome(self, given: Contributions) -> list[Any]:
+        return [_bits(given.members)] * len(given.members)
 
 
 class LaneMask(DialectIntrinsic):
