@@ -320,6 +320,8 @@ import os, signal, threading
 import numpy as np
 import kapi_runtime as kapi
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # which a process in the background does not have
+
 @kapi.kernel
 def spin(item: kapi.Item, begun, values, rounds):
     i = item.get_id(0)
