@@ -400,7 +400,8 @@ def test_name_of_no_platform_names_no_extra(without):
 
 
 @pytest.mark.parametrize(
-    ("device", "extra"), [("cpu", "cpu"), ("opencl:cpu:0", "cpu"), ("level_zero:gpu", "sycl"), ("Intel(R) Xeon", "cpu")]
+    ("device", "extra"),
+    [("opencl:cpu:0", "opencl-cpu"), ("level_zero:gpu", "sycl"), ("Intel(R) Xeon", "opencl-cpu")],
 )
 def test_device_of_sycl_names_the_extra_that_brings_its_driver(without, device, extra):
     without("sycl")
