@@ -15,7 +15,7 @@ from kapi_cpu.emission.legalize.group_operations import BARRIER
 from kapi_cpu.emission.legalize.queries import QUERY
 from kapi_cpu.emission.vectorize.cost_model import costs_of, waits_for_itself
 from kapi_cpu.emission.vectorize.decisions import decisions_of
-from kapi_cpu.emission.vectorize.lanes import LaneEmitter, NotVectorizableError
+from kapi_cpu.emission.vectorize.lanes import LaneEmitter, NotVectorizableError, rolled_loop
 from kapi_cpu.emission.vectorize.shapes import VARYING, Shape, Shapes
 from kapi_cpu.emission.vectorize.sizes import size_of
 from kapi_cpu.emission.vectorize.vectorizer import Vectorizer
@@ -95,7 +95,7 @@ def assemble_groups(module: Module, entry_point: str, vector_bits: int, lanes: i
                 texts.append(text)
                 declarations.update(dict.fromkeys(needed))
         whole.append(Part(full, rest, action))
-    texts.append(group_loop_text(entry_point, whole, lanes, context, packed_bytes, partial(_loop_node, module)))
+    texts.append(group_loop_text(entry_point, whole, lanes, context, packed_bytes, partial(rolled_loop, module)))
     del module.functions[entry_point]
     added = parse_module("\n".join([*declarations, *texts]))
     for name, function in added.functions.items():
@@ -109,11 +109,6 @@ def _kept_text(context: Context) -> str:
     if context.keeps_state:
         return f"{kept}, which note the barrier that they wait at: not all need come to the same"
     return f"{kept}, and {len(context.shared)} values for the group"
-
-
-def _loop_node(module: Module) -> str:
-    option = module.add_metadata('!{!"llvm.loop.unroll.disable"}')
-    return module.add_metadata(f"distinct !{{{{}}, {option}}}")
 
 
 def _packed_loads(source: Function) -> dict[IRValue, int]:

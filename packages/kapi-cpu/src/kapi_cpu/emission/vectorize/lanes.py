@@ -24,6 +24,7 @@ from kapi_lowering.emission.llvm_ir import (
     IntType,
     IRType,
     IRValue,
+    Module,
     PointerType,
     StructType,
     constant,
@@ -31,7 +32,7 @@ from kapi_lowering.emission.llvm_ir import (
     parse_type,
 )
 
-__all__ = ["LaneEmitter", "NotVectorizableError"]
+__all__ = ["LaneEmitter", "NotVectorizableError", "rolled_loop"]
 
 _DROPPED = ("llvm.assume", "llvm.lifetime", "llvm.dbg", "llvm.experimental.noalias", "llvm.invariant")
 _SCALAR_SECOND = ("llvm.ctlz", "llvm.cttz", "llvm.abs", "llvm.is.fpclass", "llvm.powi")
@@ -49,6 +50,12 @@ _MOST_APART = 4
 
 _REGISTER_BYTES = 64
 _DIVISIONS = ("sdiv", "udiv", "srem", "urem")
+
+
+def rolled_loop(module: Module) -> str:
+    """The metadata of a loop that is not unrolled."""
+    option = module.add_metadata('!{!"llvm.loop.unroll.disable"}')
+    return module.add_metadata(f"distinct !{{{{}}, {option}}}")
 
 
 class NotVectorizableError(Exception):
@@ -610,7 +617,8 @@ class LaneEmitter:
         following = self.builder.emit("add i64 ?, 1", lane)
         lane.rewrite("phi i64 [ 0, ? ], [ ?, ? ]", before, following, after)
         is_left = self.builder.emit(f"icmp ult i64 ?, {self.lanes}", following)
-        self.branch(is_left, head, end)
+        kept = f", !llvm.loop {rolled_loop(self.function.module)}" if each.opcode == "call" else ""
+        self.builder.emit("br i1 ?, label ?, label ?", is_left, head, end, metadata=kept)
         self._move(end)
         results: list[IRValue] = []
         for slot, part in zip(slots, parts, strict=True):
