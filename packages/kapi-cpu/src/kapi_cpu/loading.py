@@ -19,26 +19,6 @@ from kapi_cpu.module import CpuModule
 __all__ = ["GroupRange", "LoadedKernel", "load"]
 
 _Axes = tuple[int, int, int]
-
-
-def _narrowed(x: float) -> float:
-    """The float16 of a float, in the low half of a float32: that is where compiled code looks for it."""
-    with np.errstate(all="ignore"):
-        bits = np.array([x]).astype(np.float16).view(np.uint16).astype(np.uint32)
-    return float(bits.view(np.float32)[0])
-
-
-def _widened(x: float) -> float:
-    """The number that a float16 in the low half of a float32 is."""
-    return float(np.array([x], np.float32).view(np.float16)[0])
-
-
-_CALLED: dict[str, Any] = {
-    # Processors without float16 call these, and no library of Python's process has them.
-    "__truncdfhf2": ctypes.CFUNCTYPE(ctypes.c_float, ctypes.c_double)(_narrowed),
-    "__truncsfhf2": ctypes.CFUNCTYPE(ctypes.c_float, ctypes.c_float)(_narrowed),
-    "__extendhfsf2": ctypes.CFUNCTYPE(ctypes.c_float, ctypes.c_float)(_widened),
-}
 _numbers = itertools.count()
 
 
@@ -81,8 +61,6 @@ class LoadedKernel:
         code = ObjectCode.of(module.code)
         self.module, self.lanes, self.context_bytes = module, code.lanes, code.context_bytes
         builder = llvm.JITLibraryBuilder().add_current_process().add_object_img(code.image)
-        for name, function in _CALLED.items():
-            builder.import_symbol(name, ctypes.cast(function, ctypes.c_void_p).value)
         self._library = builder.export_symbol(module.entry_point).link(_linker(), f"kapi.{next(_numbers)}")
         self.address: int = self._library[module.entry_point]
         kind = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)

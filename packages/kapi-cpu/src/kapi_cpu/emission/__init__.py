@@ -77,6 +77,7 @@ def before_pipeline(module: Any, machine: Any, request: dict[str, Any]) -> None:
 def pipeline(request: dict[str, Any]) -> Pipeline:
     """The passes, in their order."""
     from kapi_cpu.emission.groups.assembly import assemble_groups
+    from kapi_cpu.emission.half_conversions import define_half_conversions
     from kapi_cpu.emission.legalize.group_operations import expand_group_operations
     from kapi_cpu.emission.legalize.queries import lower_queries
     from kapi_lowering.emission.pipeline import Pipeline
@@ -85,7 +86,10 @@ def pipeline(request: dict[str, Any]) -> Pipeline:
     return Pipeline(
         {
             "legalize": [lower_queries, expand_group_operations],
-            "finish": [assemble_groups.with_options(**options)],
+            "finish": [
+                assemble_groups.with_options(**options),
+                define_half_conversions.with_options(features=request["features"]),
+            ],
         }
     )
 
