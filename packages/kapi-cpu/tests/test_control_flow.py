@@ -133,3 +133,27 @@ def test_kernel_that_looks_at_no_argument_does_nothing():
     a = np.arange(5)
     Cpu().kapi.call_kernel(kapi.kernel(nothing), kapi.Range(5), a)
     np.testing.assert_array_equal(a, np.arange(5))
+
+
+def early_bound(item: kapi.Item, a, out):
+    i = item.get_id(0)
+    is_low = i < a[0] // 3
+    if is_low:
+        out[i] += 7
+    for k in range(a[1] % 5):
+        out[i] += k
+        if is_low:
+            out[i] += 100
+    if not is_low:
+        out[i] = -out[i]
+
+
+@pytest.mark.parametrize("first", [0, 9, 30, 60, 1000])
+def test_bounds_hold_where_they_were_compared_before(first):
+    a = np.arange(45)
+    a[:2] = first, 4
+    results = []
+    for world in (kapi, Cpu(replace(host_target(), lanes=8)).kapi):
+        results.append(np.arange(45))
+        world.call_kernel(kapi.kernel(early_bound), kapi.Range(45), a, results[-1])
+    np.testing.assert_array_equal(results[1], results[0])

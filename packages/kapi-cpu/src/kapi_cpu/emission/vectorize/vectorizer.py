@@ -210,7 +210,10 @@ class Vectorizer:
         end = source.terminator
         if self.lane.lanes == 1 or len(end.operands) < 2 or self._is_block_masked(source):
             return False
-        return bound_of(end.operands[0], self.shapes) is not None
+        condition = end.operands[0]
+        if not isinstance(condition, Instruction) or condition.block is not source:
+            return False  # what it compares may be in no memory
+        return bound_of(condition, self.shapes) is not None
 
     def _is_used_elsewhere(self, each: Instruction, block: Block) -> bool:
         for user in each.users:
