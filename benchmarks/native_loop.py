@@ -61,7 +61,7 @@ def native_loop(launch: Any) -> Callable[[int], None]:
     loop = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 5, ctypes.c_int64)(engine.get_function_address("loop"))
 
     prepared = launch._prepared
-    content, kernel = prepared.made.arguments[0], prepared.made.kernel.sycl_kernel
+    content, kernel = prepared.made.arguments[0], prepared.made.kernel.native
     packed = ctypes.create_string_buffer(content, len(content))
     create = library.DPCTLRawKernelArg_Create
     create.restype, create.argtypes = ctypes.c_void_p, [ctypes.c_void_p, ctypes.c_size_t]

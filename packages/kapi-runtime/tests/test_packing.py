@@ -153,7 +153,7 @@ def test_native_path_packs_and_refuses_as_the_plain_path(seed):
             packed = plain(module, arguments)
             if packed is None:
                 continue
-            kernel = SimpleNamespace(module=module, sycl_kernel=SimpleNamespace(addressof_ref=lambda: 0))
+            kernel = SimpleNamespace(module=module, native=SimpleNamespace(addressof_ref=lambda: 0))
             key = arguments.key
             plan = make_plan(kernel, queue, given, packed, [64], None)
             assert plan is not None or may_interlock(module, arguments)

@@ -60,9 +60,7 @@ class CpuTarget(Target):
 
     # -- the module
 
-    @property
-    def name(self) -> str:
-        return "a CPU"
+    name = "a CPU"
 
     @property
     def triple(self) -> str:
@@ -72,13 +70,8 @@ class CpuTarget(Target):
     def data_layout(self) -> str:
         return self.layout
 
-    @property
-    def code(self) -> str:
-        return "kapi_cpu.code"
-
-    @property
-    def emission(self) -> str:
-        return "kapi_cpu.emission"
+    code = "kapi_cpu.code"
+    emission = "kapi_cpu.emission"
 
     def emission_request(self) -> dict[str, Any]:
         return {"cpu": self.cpu, "features": self.features, "vector_bits": self.vector_bits, "lanes": self.lanes}
@@ -89,27 +82,14 @@ class CpuTarget(Target):
     def floats_of(self, code: bytes) -> Collection[str]:
         return ()  # every CPU computes in all of them
 
-    @property
-    def constant_space(self) -> int:
-        return 0
-
-    @property
-    def guards_range(self) -> bool:
-        return False
+    constant_space = 0
+    guards_range = False
 
     # -- functions
 
-    @property
-    def function_convention(self) -> str:
-        return ""
-
-    @property
-    def function_attributes(self) -> tuple[str, ...]:
-        return ("nounwind",)
-
-    @property
-    def needs_linear_groups(self) -> bool:
-        return True
+    function_convention = ""
+    function_attributes = ("nounwind",)
+    needs_linear_groups = True
 
     # -- atomics
 
@@ -118,9 +98,7 @@ class CpuTarget(Target):
 
     # -- groups
 
-    @property
-    def has_shuffles(self) -> bool:
-        return True
+    has_shuffles = True
 
     def has_combination(self, combination: Combination) -> bool:
         return True

@@ -115,20 +115,14 @@ class Target(ABC):
         """Bits of ids and extents as they are read: 64, or 31 of a target that `is_small`."""
         return 64
 
-    @property
-    def is_small(self) -> bool:
-        """Whether every extent of a launch is below `SMALL_EXTENT`; launches with larger ones get another module."""
-        return False
+    is_small: bool = False
+    """Whether every extent of a launch is below `SMALL_EXTENT`; launches with larger ones get another module."""
 
-    @property
-    def reads_apart(self) -> bool:
-        """Whether no launch writes to memory of an array that its kernel only reads."""
-        return False
+    reads_apart: bool = False
+    """Whether no launch writes to memory of an array that its kernel only reads."""
 
-    @property
-    def guards_range(self) -> bool:
-        """Whether launches over a Range may be rounded up, so that work-items outside of it return at once."""
-        return True
+    guards_range: ClassVar[bool] = True
+    """Whether launches over a Range may be rounded up, so that work-items outside of it return at once."""
 
     def for_any_launch(self) -> Target:
         """Return the target that takes nothing of this kind for granted."""
@@ -136,10 +130,8 @@ class Target(ABC):
 
     # -- the module
 
-    @property
-    @abstractmethod
-    def name(self) -> str:
-        """The name in messages, such as "SPIR-V"."""
+    name: ClassVar[str]
+    """The name in messages, such as "SPIR-V"."""
 
     @property
     @abstractmethod
@@ -151,27 +143,23 @@ class Target(ABC):
     def data_layout(self) -> str:
         """LLVM's data layout: sizes and alignments as front end and back end agree on them."""
 
-    @property
-    @abstractmethod
-    def code(self) -> str:
-        """The sub-package that writes instructions, imported when the first is written.
+    code: ClassVar[str]
+    """The sub-package that writes instructions, imported when the first is written.
 
-        It has a function for each method below that takes a builder, or begins or finishes an entry point, with the
-        method's name and parameters. A target overrides the methods whose code depends on its abilities.
-        """
+    It has a function for each method below that takes a builder, or begins or finishes an entry point, with the
+    method's name and parameters. A target overrides the methods whose code depends on its abilities.
+    """
 
     @property
     def _instructions(self) -> Any:
         return import_module(self.code)
 
-    @property
-    @abstractmethod
-    def emission(self) -> str:
-        """The sub-package that the helper process loads: LLVM's options, repairs of IR, validation, and the back end.
+    emission: ClassVar[str]
+    """The sub-package that the helper process loads: LLVM's options, repairs of IR, validation, and the back end.
 
-        It may import llvmlite and itself, and when it needs a file, what finds it; `kapi_lowering.emission.server` says
-        what it must define.
-        """
+    It may import llvmlite and itself, and when it needs a file, what finds it; `kapi_lowering.emission.server` says
+    what it must define.
+    """
 
     @abstractmethod
     def emission_request(self) -> dict[str, Any]:
@@ -185,22 +173,16 @@ class Target(ABC):
     def floats_of(self, code: bytes) -> Collection[str]:
         """Return those of "float16" and "float64" that emitted code computes in."""
 
-    @property
-    @abstractmethod
-    def constant_space(self) -> int:
-        """LLVM's number of the address space that constants of a module are in."""
+    constant_space: ClassVar[int]
+    """LLVM's number of the address space that constants of a module are in."""
 
     # -- functions
 
-    @property
-    @abstractmethod
-    def function_convention(self) -> str:
-        """LLVM's name of the calling convention between functions; empty for the default."""
+    function_convention: ClassVar[str]
+    """LLVM's name of the calling convention between functions; empty for the default."""
 
-    @property
-    @abstractmethod
-    def function_attributes(self) -> tuple[str, ...]:
-        """LLVM's attributes that each function has, beside those that say what it does."""
+    function_attributes: ClassVar[tuple[str, ...]]
+    """LLVM's attributes that each function has, beside those that say what it does."""
 
     def begin_entry(
         self, module: ir.Module, name: str, packed: ir.Type, local: Sequence[ir.Type]
@@ -261,13 +243,11 @@ class Target(ABC):
         """
         self._instructions.finish_entry(function, ndim, options, is_linear)
 
-    @property
-    @abstractmethod
-    def needs_linear_groups(self) -> bool:
-        """Whether sub-groups follow linear ids in linear work-groups only.
+    needs_linear_groups: ClassVar[bool]
+    """Whether sub-groups follow linear ids in linear work-groups only.
 
-        Work-groups of more dimensions, in kernels that use sub-groups, are then launched as linear ones.
-        """
+    Work-groups of more dimensions, in kernels that use sub-groups, are then launched as linear ones.
+    """
 
     def linear_groups(
         self, builder: ir.IRBuilder, local_size: Sequence[ir.Value], group_count: Sequence[ir.Value]

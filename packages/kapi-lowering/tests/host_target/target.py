@@ -72,25 +72,11 @@ class HostTarget(Target):
 
     # -- the module
 
-    @property
-    def name(self) -> str:
-        return "the host"
-
-    @property
-    def triple(self) -> str:
-        return _host_names()[0]
-
-    @property
-    def data_layout(self) -> str:
-        return _host_names()[1]
-
-    @property
-    def code(self) -> str:
-        return "host_target.code"
-
-    @property
-    def emission(self) -> str:
-        return "host_target.emission"
+    name = "the host"
+    triple = _host_names()[0]
+    data_layout = _host_names()[1]
+    code = "host_target.code"
+    emission = "host_target.emission"
 
     def emission_request(self) -> dict[str, Any]:
         return {}
@@ -101,19 +87,12 @@ class HostTarget(Target):
     def floats_of(self, code: bytes) -> Collection[str]:
         return ("float16", "float64")  # it has them all, so that nothing is refused
 
-    @property
-    def constant_space(self) -> int:
-        return 0
+    constant_space = 0
 
     # -- functions
 
-    @property
-    def function_convention(self) -> str:
-        return ""
-
-    @property
-    def function_attributes(self) -> tuple[str, ...]:
-        return ()
+    function_convention = ""
+    function_attributes = ()
 
     def begin_entry(
         self, module: ir.Module, name: str, packed: ir.Type, local: Sequence[ir.Type]

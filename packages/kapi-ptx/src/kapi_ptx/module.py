@@ -19,37 +19,14 @@ _COARSE = rb"^\.visible \.entry %s_by_(\d+)\("  # as `emission.optimize.coarseni
 class PtxModule(KernelModule):
     """One kernel, compiled to PTX for one list of argument types.
 
+    It has the attributes of `kapi_lowering.KernelModule`. `code` is the PTX, in ASCII, without the zero at its end that
+    `cuModuleLoadData` wants; the packed argument is the entry point's only one; the last dimension is CUDA's x.
+
     Attributes
     ----------
-    name : str
-        The kernel's name in its source, for messages.
-    code : bytes
-        The PTX, in ASCII, without the zero at its end that `cuModuleLoadData` wants.
-    entry_point : str
-        Name of the entry point in it.
-    index_space : {"item", "nd_item"}
-        What the kernel's first parameter is. Work-items of an "item" kernel outside of the packed range do nothing, so
-        a launch may be rounded up.
-    ndim : int
-        Dimensions of the index space, 1 to 3; the last is CUDA's x.
-    parameters : tuple of Parameter
-        Without the first.
-    layout : PackedLayout
-        The entry point's only argument, by value. Where `failures` holds any, its last field is the address of a record
-        of `FAILURE_RECORD_SIZE` zeros in global memory.
-    failures : tuple of Failure
-        What a work-item may meet, by the numbers of a record; empty without the options `debug` and `boundscheck`.
-    target : PtxTarget
-        What it was compiled for.
-    options : KernelOptions
-        How it was compiled.
     local_itemsizes : tuple of int
         Bytes of an element of each parameter of kind "local" that lies in the memory which the launch asks for; empty
         where local memory lies in the module.
-    typed_ir : str
-        Numba's IR of the kernel itself, with the type of each variable.
-    llvm_ir, optimized_llvm_ir : str
-        The LLVM IR that Numba's lowering gave, and the same after optimisation.
     """
 
     target: PtxTarget

@@ -137,25 +137,11 @@ class PtxTarget(Target):
 
     # -- the module
 
-    @property
-    def name(self) -> str:
-        return "PTX"
-
-    @property
-    def triple(self) -> str:
-        return "nvptx64-nvidia-cuda"
-
-    @property
-    def data_layout(self) -> str:
-        return _DATA_LAYOUT
-
-    @property
-    def code(self) -> str:
-        return "kapi_ptx.code"
-
-    @property
-    def emission(self) -> str:
-        return "kapi_ptx.emission"
+    name = "PTX"
+    triple = "nvptx64-nvidia-cuda"
+    data_layout = _DATA_LAYOUT
+    code = "kapi_ptx.code"
+    emission = "kapi_ptx.emission"
 
     def emission_request(self) -> dict[str, Any]:
         told = {"sm": self.sm, "version": self.version, "reads_apart": self.reads_apart}
@@ -169,29 +155,21 @@ class PtxTarget(Target):
         instructions = _NOT_CODE.sub("", code.decode())
         return [name for name, pattern in _FLOATS.items() if pattern.search(instructions)]
 
-    @property
-    def constant_space(self) -> int:
-        return 1  # PTX's own constant memory is read in turn where work-items read different elements
+    constant_space = 1  # PTX's own constant memory is read in turn where work-items read different elements
 
     # -- functions
 
-    @property
-    def function_convention(self) -> str:
-        return ""
+    function_convention = ""
 
-    @property
-    def function_attributes(self) -> tuple[str, ...]:
-        # Else LLVM may move what all work-items of a group must come to into a branch of some of them. It takes the
-        # attribute off again where a function holds nothing of the kind.
-        return ("convergent",)
+    # Else LLVM may move what all work-items of a group must come to into a branch of some of them. It takes the
+    # attribute off again where a function holds nothing of the kind.
+    function_attributes = ("convergent",)
 
     def symbol(self, name: str) -> str:
         # PTX has the letters of ASCII only.
         return "".join(each if each.isascii() else f"_u{ord(each):x}" for each in name)
 
-    @property
-    def needs_linear_groups(self) -> bool:
-        return False
+    needs_linear_groups = False
 
     def linear_groups(
         self, builder: ir.IRBuilder, local_size: Sequence[ir.Value], group_count: Sequence[ir.Value]
@@ -212,9 +190,7 @@ class PtxTarget(Target):
 
     # -- groups
 
-    @property
-    def has_shuffles(self) -> bool:
-        return True
+    has_shuffles = True
 
     def has_combination(self, combination: Combination) -> bool:
         return True

@@ -225,44 +225,26 @@ __all__ = [
     "trace",
 ]
 
-# Each name that needs dpctl or Numba, and the module that is imported when the name is first used.
+# The names that need dpctl or Numba, by the module that is imported when one is first used.
 _LAZY = {
-    "Context": "host.contexts",
-    "Device": "platform.handles",
-    "DeviceSummary": "platform.handles",
-    "Diagnosis": "diagnosis.report",
-    "Entry": "recording.trace_format",
-    "Event": "host.events",
-    "EventStatus": "platform.handles",
-    "HostEvent": "platform.handles",
-    "Kernel": "kernels.kernel",
-    "KernelInformation": "platform.interface",
-    "MemoryInfo": "host.contexts",
-    "PrecompiledKernel": "kernels.precompiled",
-    "Profile": "kernels.controls",
-    "Queue": "platform.handles",
-    "Recording": "recording.record",
-    "Statistics": "kernels.kernel_information",
-    "call_kernel": "kernels.kernel",
-    "call_kernel_async": "kernels.kernel",
-    "close": "host.contexts",
-    "current_context": "host.contexts",
-    "debug": "kernels.controls",
-    "default_device": "host.devices",
-    "default_queue": "host.queues",
-    "device_context": "launch.host_arrays",
-    "devices": "host.devices",
-    "doctor": "diagnosis.report",
-    "external_queue": "host.queues",
-    "kernel": "kernels.kernel",
-    "load_opencl": "kernels.precompiled",
-    "load_ptx": "kernels.precompiled",
-    "load_spirv": "kernels.precompiled",
-    "profiling": "recording.record",
-    "queue": "host.queues",
-    "select_device": "host.devices",
-    "simulation": "kernels.controls",
-    "trace": "kernels.controls",
+    name: module
+    for module, names in {
+        "diagnosis.report": "Diagnosis doctor",
+        "host.contexts": "Context MemoryInfo close current_context",
+        "host.devices": "default_device devices select_device",
+        "host.events": "Event",
+        "host.queues": "default_queue external_queue queue",
+        "kernels.controls": "Profile debug simulation trace",
+        "kernels.kernel": "Kernel call_kernel call_kernel_async kernel",
+        "kernels.kernel_information": "Statistics",
+        "kernels.precompiled": "PrecompiledKernel load_opencl load_ptx load_spirv",
+        "launch.host_arrays": "device_context",
+        "platform.handles": "Device DeviceSummary EventStatus HostEvent Queue",
+        "platform.interface": "KernelInformation",
+        "recording.record": "Recording profiling",
+        "recording.trace_format": "Entry",
+    }.items()
+    for name in names.split()
 }
 
 _installed.activate()

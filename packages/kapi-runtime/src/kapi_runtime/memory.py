@@ -27,9 +27,11 @@ import numpy as np
 from kapi_runtime.host import copies
 from kapi_runtime.host.devices import current_device, platform_of_device
 from kapi_runtime.host.queues import require_queue
+from kapi_runtime.platform.dlpack import host_values
 from kapi_runtime.platform.handles import HostEvent
 from kapi_runtime.platform.installed import platform_of_array
 from kapi_runtime.platform.interface import MemoryKind, Platform
+from kapi_runtime.platform.numpy_views import fields_of_numpy
 from kapi_sim.errors import DtypeError, ExecutionPlacementError, LimitError
 from kapi_sim.language.array_memory import ArrayFields
 from kapi_sim.short_repr import short_repr
@@ -221,9 +223,7 @@ def asnumpy(array: Any) -> np.ndarray[Any, Any]:
     platform = _platform_of(array)
     if platform is not None:
         return platform.to_host(array)
-    if hasattr(array, "__dlpack__") and not isinstance(array, (np.ndarray, np.generic)):
-        array = np.from_dlpack(array)
-    return np.array(array)
+    return np.array(host_values(array))
 
 
 @overload
@@ -386,7 +386,7 @@ def _extents(shape: Any) -> tuple[int, ...]:
 def _fields(array: Any) -> ArrayFields:
     """Read an array of the host or of a device, for a copy."""
     if isinstance(array, np.ndarray):
-        return copies.host_fields(array)
+        return fields_of_numpy(array)
     platform = _platform_of(array)
     fields = None if platform is None else platform.fields(array)
     if fields is None:

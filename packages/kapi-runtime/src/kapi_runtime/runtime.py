@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import platform
-import sys
 from dataclasses import dataclass, fields
 from typing import Any
 
 from kapi_runtime.host.devices import find_device, platform_of_device
+from kapi_runtime.platform.installed import package_version
 
 __all__ = ["Versions", "get_version"]
 
@@ -87,21 +86,13 @@ def get_version(device: Any = None) -> Versions:
     """
     chosen = find_device(device)
     return Versions(
-        kapi_runtime=_package("kapi-runtime"),
+        kapi_runtime=package_version("kapi-runtime"),
         python=platform.python_version(),
-        numba=_package("numba"),
-        llvmlite=_package("llvmlite"),
+        numba=package_version("numba"),
+        llvmlite=package_version("llvmlite"),
         llvm=_llvm(),
         **dict(platform_of_device(chosen).versions(chosen)),
     )
-
-
-def _package(name: str) -> str:
-    try:
-        return importlib.metadata.version(name)
-    except importlib.metadata.PackageNotFoundError:
-        module = sys.modules.get(name.replace("-", "_"))  # imported from a source tree
-        return str(getattr(module, "__version__", "not installed"))
 
 
 def _llvm() -> str:

@@ -125,21 +125,10 @@ class SpirvTarget(Target):
 
     # -- the module
 
-    @property
-    def name(self) -> str:
-        return "SPIR-V"
-
-    @property
-    def data_layout(self) -> str:
-        return _DATA_LAYOUT
-
-    @property
-    def code(self) -> str:
-        return "kapi_spirv.code"
-
-    @property
-    def emission(self) -> str:
-        return "kapi_spirv.emission"
+    name = "SPIR-V"
+    data_layout = _DATA_LAYOUT
+    code = "kapi_spirv.code"
+    emission = "kapi_spirv.emission"
 
     def emission_request(self) -> dict[str, Any]:
         # LLVM says aloud that it does not know this one, whose words `contraction` writes when LLVM is done.
@@ -152,26 +141,17 @@ class SpirvTarget(Target):
     def floats_of(self, code: bytes) -> Collection[str]:
         return [each.lower() for each in read_header(code).capabilities if each in ("Float16", "Float64")]
 
-    @property
-    def constant_space(self) -> int:
-        return 2
+    constant_space = 2
 
     # -- functions
 
-    @property
-    def function_convention(self) -> str:
-        return "spir_func"
-
-    @property
-    def function_attributes(self) -> tuple[str, ...]:
-        return ()
+    function_convention = "spir_func"
+    function_attributes = ()
 
     def local_memory(self, builder: ir.IRBuilder, wanted: Sequence[LocalMemory]) -> Sequence[ir.Value]:
         return builder.function.args[1:]  # type: ignore[no-any-return]  # the launch gives each as an argument
 
-    @property
-    def needs_linear_groups(self) -> bool:
-        return True
+    needs_linear_groups = True
 
     # -- atomics
 

@@ -83,21 +83,7 @@ class ModuleFormat(Generic[M]):
         return f"kapi {self.name} module {self.number}\n".encode()
 
     def write(self, module: M, key: str = "") -> bytes:
-        """Return the bytes of a file that holds `module`.
-
-        Parameters
-        ----------
-        module : KernelModule
-            The compiled kernel.
-        key : str
-            What it was compiled of, such as a digest; `read` compares it.
-
-        Raises
-        ------
-        ModuleFileError
-            If an exception that the kernel may raise has an argument that is no text, number or None, or the module
-            is larger than files may be.
-        """
+        """Return the bytes of a file that holds `module`; see `TargetCompiler.write_module`."""
         header = {name: getattr(module, name) for name in (*_SHARED, *self.own)}
         header["key"] = key
         header["parameters"] = [
@@ -125,21 +111,7 @@ class ModuleFormat(Generic[M]):
         return self._start + hashlib.sha256(body).digest() + body
 
     def read(self, data: bytes, key: str | None = None) -> M:
-        """Return the module that `write` made bytes of.
-
-        Parameters
-        ----------
-        data : bytes
-            The whole file.
-        key : str, optional
-            What the module must have been compiled of; left out, any.
-
-        Raises
-        ------
-        ModuleFileError
-            If it is no bytes, of another format, cut short, changed, of another key, or says what no compiled kernel
-            has.
-        """
+        """Return the module that `write` made bytes of; see `TargetCompiler.read_module`."""
         if not isinstance(data, (bytes, bytearray, memoryview)):
             raise ModuleFileError(
                 f"data must be the bytes of a kapi {self.name} module, got {short_repr(data)}",

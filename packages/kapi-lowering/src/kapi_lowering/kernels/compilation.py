@@ -35,36 +35,9 @@ def compiled_kernel(
     options: KernelOptions,
     optimise: bool,
 ) -> KernelModule:
-    """Compile a Python function to a kernel for a target.
+    """Compile a Python function to a kernel for a target; see `TargetCompiler.compile_kernel`.
 
-    Parameters
-    ----------
-    function : function
-        A plain Python function in the kernel language; its first parameter is the Item or NdItem.
-    signature : str or sequence of numba.types.Type
-        The type of each parameter: `kapi_types.ItemType` or `NdItemType`, then arrays, local memory and scalars; or a
-        text that `kapi_types.parse_signature` takes.
-    target : Target
-        What to compile for.
-    options : KernelOptions
-        How to compile: those of `@kernel`.
-    optimise : bool
-        Whether LLVM's optimisation passes run.
-
-    Returns
-    -------
-    KernelModule
-        What a code generator makes its own kind of module of.
-
-    Raises
-    ------
-    KernelCompilationError
-        If the function is not in the kernel language, with every problem and its line; or if LLVM cannot make code
-        of it.
-    LimitError
-        If the options ask for sub-groups of a size that the target does not have, or the private arrays are too large.
-    DtypeError
-        If `signature` does not fit the function's parameters.
+    A code generator makes its own kind of module of the result.
     """
     if not isinstance(options, KernelOptions):
         raise TypeError(f"options must be KernelOptions, got {options!r}: write KernelOptions.of(debug=True)")
@@ -122,13 +95,7 @@ def compiled_function(
     options: KernelOptions,
     optimise: bool,
 ) -> tuple[bytes, types.Type]:
-    """Compile a Python function to one that other modules of the target may call; returns its code, and its type.
-
-    Raises
-    ------
-    KernelCompilationError, TypeError
-        As `compiled_kernel`.
-    """
+    """Compile a Python function to one that other modules of the target may call; returns its code, and its type."""
     plain, args = _checked(function, signature)
     names = list(inspect.signature(plain).parameters)
 

@@ -60,16 +60,7 @@ def select_device(device_id: Any) -> Any:
     Parameters
     ----------
     device_id : int or str or Device
-        Index into `gpus`, which is the device's `id`; or a name of the device, or itself.
-
-    Returns
-    -------
-    Device
-
-    Raises
-    ------
-    DeviceNotFoundError
-        If there is no such device.
+        What that takes; its result and errors are those of that, too.
 
     Examples
     --------
@@ -98,33 +89,19 @@ def get_current_device() -> Any:
 
 
 def current_context(devnum: Any = None) -> Context:
-    """Return the context of the current device, or of another.
-
-    Parameters
-    ----------
-    devnum : int or str or Device, optional
-        A device, as `select_device` takes it; by default the current one.
-
-    Raises
-    ------
-    DeviceNotFoundError
-        If there is no such device.
-    """
+    """Return the context of the current device, or of the device `devnum`, as `kapi_runtime.current_context` does."""
     return contexts.current_context(devnum)
 
 
 def require_context(fn: _Function) -> _Function:
     """Decorate a function: the device that is current at its call stays current until it returns.
 
+    A call where there is no device raises DeviceNotFoundError before the function is entered.
+
     Parameters
     ----------
     fn : callable
         Any function.
-
-    Returns
-    -------
-    callable
-        Raises DeviceNotFoundError where there is no device, before `fn` is entered.
     """
     return contexts.require_context(fn)
 

@@ -33,14 +33,8 @@ def pinned_array(
 
     Parameters
     ----------
-    shape : int or tuple of int
-        Its shape.
-    dtype : dtype
-        Type of its elements.
-    strides : tuple of int, optional
-        Bytes from element to element along each axis; by default there are no gaps.
-    order : {"C", "F"}
-        The order of elements where no strides are given.
+    shape, dtype, strides, order
+        As `device_array` has them.
 
     Returns
     -------
@@ -82,14 +76,8 @@ def mapped_array(
 
     Parameters
     ----------
-    shape : int or tuple of int
-        Its shape.
-    dtype : dtype
-        Type of its elements.
-    strides : tuple of int, optional
-        Bytes from element to element along each axis; by default there are no gaps.
-    order : {"C", "F"}
-        The order of elements where no strides are given.
+    shape, dtype, strides, order
+        As `device_array` has them.
     stream : Queue or 0
         The queue that it belongs to; 0 is the default queue.
     portable : bool
@@ -155,14 +143,8 @@ def managed_array(
 
     Parameters
     ----------
-    shape : int or tuple of int
-        Its shape.
-    dtype : dtype
-        Type of its elements.
-    strides : tuple of int, optional
-        Bytes from element to element along each axis; by default there are no gaps.
-    order : {"C", "F"}
-        The order of elements where no strides are given.
+    shape, dtype, strides, order
+        As `device_array` has them.
     stream : Queue or 0
         The queue that it belongs to; 0 is the default queue.
     attach_global : bool

@@ -30,10 +30,6 @@ def queue_of_stream(stream: Any) -> Any:
 def stream() -> Any:
     """Return a new queue of the current device, whose work runs in the order of submission.
 
-    Returns
-    -------
-    Queue
-
     Raises
     ------
     DeviceNotFoundError
@@ -44,10 +40,6 @@ def stream() -> Any:
 
 def default_stream() -> Any:
     """Return the default queue of the current device.
-
-    Returns
-    -------
-    Queue
 
     Raises
     ------
@@ -106,15 +98,6 @@ def external_stream(ptr: Any) -> Any:
     ----------
     ptr : int or object
         On CUDA the handle of a stream; on SYCL the address of a ``sycl::queue``; or a queue of any library.
-
-    Returns
-    -------
-    Queue
-
-    Raises
-    ------
-    KernelLaunchError
-        If it is none of these.
     """
     return external_queue(ptr)
 
@@ -162,17 +145,7 @@ class Event(events.Event):
 
 
 def event(timing: bool = True) -> Event:
-    """Return a new mark for the work of queues.
-
-    Parameters
-    ----------
-    timing : bool
-        Whether the device takes the time when the mark is passed.
-
-    Returns
-    -------
-    Event
-    """
+    """Return a new mark for the work of queues, an `Event`; `timing` as there."""
     return Event(timing)
 
 

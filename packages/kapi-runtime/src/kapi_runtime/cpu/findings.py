@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.metadata
-import sys
-
 from kapi_runtime.cpu.devices.device import CpuDevice, cpu_device
+from kapi_runtime.platform.installed import package_version
 from kapi_runtime.platform.interface import Findings
 from kapi_sim.environment import NUMBA_NUM_THREADS
 from kapi_sim.errors import KapiError
@@ -26,12 +24,4 @@ def findings() -> Findings:
 
 def versions(device: CpuDevice) -> list[tuple[str, str]]:
     """Return names and versions of what a kernel goes through on its way to the CPU."""
-    return [("driver", device.driver_version), ("kapi_cpu", _package("kapi-cpu"))]
-
-
-def _package(name: str) -> str:
-    try:
-        return importlib.metadata.version(name)
-    except importlib.metadata.PackageNotFoundError:
-        module = sys.modules.get(name.replace("-", "_"))  # imported from a source tree
-        return str(getattr(module, "__version__", "not installed"))
+    return [("driver", device.driver_version), ("kapi_cpu", package_version("kapi-cpu"))]

@@ -145,21 +145,7 @@ def make_plan(
     global_range: Sequence[int],
     local_range: Sequence[int],
 ) -> CpuPlan | None:
-    """Return the plan of a launch that was validated, or None: then each launch like it goes the long way.
-
-    Parameters
-    ----------
-    kernel : CpuKernel
-        What is launched.
-    queue : CpuQueue
-        Where to.
-    given : tuple
-        The arguments as the caller gave them.
-    packed : bytes
-        The packed arguments that the slow path made of them.
-    global_range, local_range : sequence of int
-        What is submitted.
-    """
+    """Return the plan of a launch that was validated, or None; see `Launcher.make_plan`."""
     module = kernel.module
     if len(given) != len(module.parameters) or not packed or kernel.prints:
         return None

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import kapi_cpu
 from kapi_runtime.cpu import findings, submission
-from kapi_runtime.cpu.devices.device import CpuDevice, cpu_device, describe_device
+from kapi_runtime.cpu.devices.device import CpuDevice, cpu_device
 from kapi_runtime.cpu.memory import host_api as memory
 from kapi_runtime.cpu.memory.allocations import CpuMemory, copy_bytes
 from kapi_runtime.cpu.memory.arrays import fields_of
@@ -20,12 +20,12 @@ from kapi_runtime.cpu.programs.program import CpuKernel, built_kernel
 from kapi_runtime.cpu.programs.work_group_size import chosen_group
 from kapi_runtime.cpu.queues import keep_alive
 from kapi_runtime.cpu.queues import queue as queues
-from kapi_runtime.cpu.queues.events import CpuEvent, CpuHostEvent, native_events
+from kapi_runtime.cpu.queues.events import CpuEvent, native_events
 from kapi_runtime.cpu.queues.queue import CpuQueue
+from kapi_runtime.platform.handles import LaunchEvent, describe_device
 from kapi_runtime.platform.interface import (
     Allocation,
     BuiltKernel,
-    DeviceLimits,
     Findings,
     ForeignCode,
     KernelInformation,
@@ -35,15 +35,16 @@ from kapi_runtime.platform.interface import (
     Platform,
     Times,
 )
-from kapi_runtime.platform.placement_errors import other_target_error
-from kapi_sim.errors import KernelCompilationError, KernelLaunchError
+from kapi_runtime.platform.placement_errors import other_target_error, own_kernel
+from kapi_sim.errors import KernelCompilationError
 from kapi_sim.language.array_memory import ArrayFields
-from kapi_sim.short_repr import short_repr
 
 if TYPE_CHECKING:
     from kapi_lowering import KernelModule, Target
 
 __all__ = ["CpuPlatform"]
+
+_ours = partial(own_kernel, CpuKernel, "the CPU")
 
 
 class CpuPlatform(Platform):
@@ -91,9 +92,6 @@ class CpuPlatform(Platform):
     def describe_device(self, device: Any) -> str:
         return describe_device(device)
 
-    def limits(self, device: Any) -> DeviceLimits:
-        return DeviceLimits(device.max_compute_units, device.max_work_group_size, device.max_work_item_sizes3d)
-
     def default_queue(self, device: Any) -> CpuQueue:
         return queues.default_queue()
 
@@ -103,24 +101,13 @@ class CpuPlatform(Platform):
     def external_queue(self, source: Any) -> CpuQueue | None:
         return source if isinstance(source, CpuQueue) else None
 
-    def device_of(self, queue: Any) -> CpuDevice:
-        return cpu_device()
-
     def describe_queue(self, queue: Any) -> str:
         return queues.describe_queue(queue)
 
     def queue_id(self, queue: Any) -> int:
         return int(queue.number)
 
-    def memory_info(self, device: Any) -> tuple[int | None, int]:
-        found: tuple[int | None, int] = device.memory_info()
-        return found
-
     # -- kernels
-
-    def target_of(self, device: Any) -> kapi_cpu.CpuTarget:
-        target: kapi_cpu.CpuTarget = device.target
-        return target
 
     def compile_function(
         self, function: Callable[..., Any], signature: Any, device_function: bool, target: Target, **options: Any
@@ -192,17 +179,12 @@ class CpuPlatform(Platform):
     def note_work(self, queue: Any, event: Any) -> None:
         """Nothing: the queue keeps the order."""
 
-    def barrier(self, queue: Any, before: Sequence[Any]) -> CpuEvent:
-        event: CpuEvent = queue.submit_barrier(before)
-        return event
-
-    def host_event(self, event: Any, release: Callable[[], None]) -> CpuHostEvent:
-        return CpuHostEvent(event, release)
+    def host_event(self, event: Any, release: Callable[[], None]) -> LaunchEvent:
+        return LaunchEvent(event, release)
 
     def make_plan(
         self,
         kernel: BuiltKernel,
-        module: KernelModule,
         queue: Any,
         given: tuple[Any, ...],
         packed: bytes,
@@ -223,12 +205,6 @@ class CpuPlatform(Platform):
 
     def elapsed_ns(self, start: Any, end: Any) -> int:
         return int(end.ended - start.ended)
-
-    def is_done(self, event: Any) -> bool:
-        return bool(event.is_done)
-
-    def wait_for(self, work: Any) -> None:
-        work.wait()
 
     def submit_timed(self, queue: Any, before: Sequence[Any], run: Callable[[Any, list[Any]], Any]) -> CpuEvent:
         event: CpuEvent = run(queue, list(before))
@@ -288,9 +264,6 @@ class CpuPlatform(Platform):
         event: CpuEvent = queue.enqueue(lambda: copy_bytes(target.pointer, source.pointer, nbytes), before)
         return event
 
-    def require_reach(self, queue: Any, other: Any) -> None:
-        """Nothing: all memory is the host's."""
-
     def memory_kind(self, array: Any) -> MemoryKind:
         return "host"
 
@@ -317,11 +290,3 @@ class CpuPlatform(Platform):
     def _named(self, name: str) -> CpuDevice | None:
         device = cpu_device()
         return device if name in ("cpu", "cpu:0") or (name and name in device.name.lower()) else None
-
-
-def _ours(kernel: BuiltKernel) -> CpuKernel:
-    if not isinstance(kernel, CpuKernel):
-        raise KernelLaunchError(
-            f"a kernel for the CPU must be built for it, got {short_repr(kernel)}", code="no-kernel"
-        )
-    return kernel

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kapi_runtime.cuda.devices.device import CudaDevice, describe_device, device_at
+from kapi_runtime.cuda.devices.device import CudaDevice, device_at
 from kapi_runtime.cuda.memory.arrays import Owner
 from kapi_runtime.cuda.queues.queue import CudaQueue, describe_queue
+from kapi_runtime.platform.handles import describe_device
 from kapi_runtime.platform.placement_errors import placement_error
 from kapi_sim.language.array_memory import ArrayFields
 
@@ -18,21 +19,9 @@ __all__ = ["execution_queue"]
 
 
 def execution_queue(kernel: str, arrays: Sequence[tuple[str, ArrayFields]], otherwise: CudaDevice) -> CudaQueue:
-    """Return the queue of a launch, with the other streams that its arrays are worked with on.
+    """Return the queue of a launch, with the other streams of its arrays; see `ArrayReader.queue_of`.
 
-    Parameters
-    ----------
-    kernel : str
-        Name of the kernel, for messages.
-    arrays : sequence of (str, ArrayFields)
-        Name and fields of each array argument.
-    otherwise : CudaDevice
-        The device of a launch whose arrays have no elements, and tell none.
-
-    Raises
-    ------
-    ExecutionPlacementError
-        If two of them are on different devices, or belong to different queues.
+    A launch whose arrays have no elements, and tell no device, goes to the device `otherwise`.
     """
     owners: list[tuple[str, Owner]] = [(name, fields.owner) for name, fields in arrays]
     device = _device(kernel, owners, otherwise)

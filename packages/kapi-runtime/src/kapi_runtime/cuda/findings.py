@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 from typing import TYPE_CHECKING
 
 from kapi_runtime.cuda.devices import driver
-from kapi_runtime.cuda.devices.device import CudaDevice, all_devices, describe_device
+from kapi_runtime.cuda.devices.device import CudaDevice, all_devices
 from kapi_runtime.cuda.native import submission
-from kapi_runtime.platform.installed import is_installed
+from kapi_runtime.platform.handles import describe_device
+from kapi_runtime.platform.installed import is_installed, package_version
 from kapi_runtime.platform.interface import Findings
 from kapi_sim import environment
 from kapi_sim.errors import KapiError
@@ -64,10 +64,10 @@ def versions(device: CudaDevice) -> list[tuple[str, str]]:
     major, minor = device.compute_capability
     return [
         ("cuda driver", device.driver_version),
-        ("cuda-bindings", _package("cuda-bindings")),
+        ("cuda-bindings", package_version("cuda-bindings")),
         ("compute", f"{major}.{minor}"),
         ("ptx", device.target.version),
-        ("libdevice", _package("nvidia-nvvm")),
+        ("libdevice", package_version("nvidia-nvvm")),
     ]
 
 
@@ -80,10 +80,3 @@ def _missing_library() -> list[str]:
         "NVIDIA's libdevice must be installed for kernels that call functions of mathematics, got none: "
         f"`{driver.INSTALL}` brings it, and a CUDA toolkit in CUDA_HOME has it as well"
     ]
-
-
-def _package(name: str) -> str:
-    try:
-        return importlib.metadata.version(name)
-    except importlib.metadata.PackageNotFoundError:
-        return "not installed"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,8 +23,8 @@ from kapi_runtime.cuda.queues.streams import PER_THREAD, stream_of
 from kapi_runtime.platform.interface import MemoryKind
 from kapi_runtime.platform.interface.numba_cuda import NumbaCudaHost
 from kapi_runtime.platform.numba_cuda_arrays import HostReadableArray
+from kapi_runtime.platform.numpy_views import fields_of_numpy
 from kapi_sim.errors import DtypeError, LimitError
-from kapi_sim.language.array_memory import ArrayFields
 
 __all__ = ["CudaNumbaCuda"]
 
@@ -132,8 +133,6 @@ def _on_device(array: np.ndarray[Any, Any], queue: CudaQueue, is_on_queue: bool)
     low, _ = _bounds(array)
     with queue.device.entered():
         seen = int(driver.call("cuMemHostGetDevicePointer", low, 0))
-    pointer, readonly = array.__array_interface__["data"]
-    strides = tuple(stride // array.itemsize for stride in array.strides)
-    owner = Owner(queue.device.ordinal, "kapi_runtime", queue.stream)
-    fields = ArrayFields(seen + pointer - low, array.shape, strides, array.dtype, readonly, owner)
-    return CudaArray(fields, "host", array, queue, is_on_queue)
+    fields = fields_of_numpy(array, Owner(queue.device.ordinal, "kapi_runtime", queue.stream))
+    moved = replace(fields, pointer=seen + fields.pointer - low)
+    return CudaArray(moved, "host", array, queue, is_on_queue)

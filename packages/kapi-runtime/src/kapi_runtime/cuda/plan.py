@@ -25,9 +25,8 @@ from kapi_runtime.cuda.native.structures import CudaLaunch
 from kapi_runtime.cuda.native.submission import NativeFunctions, cu_launch_kernel, native_functions
 from kapi_runtime.cuda.plan_packing import packing_of
 from kapi_runtime.cuda.programs.program import CudaFunction, CudaKernel
-from kapi_runtime.cuda.queues.events import wait_on_stream
+from kapi_runtime.cuda.queues.events import native_events, wait_on_stream
 from kapi_runtime.cuda.queues.keep_alive import LOOK_AFTER, PlannedLaunch, timeline_of
-from kapi_runtime.cuda.queues.launch_events import native_events
 from kapi_runtime.cuda.queues.queue import CudaQueue
 from kapi_runtime.cuda.submission import launched, shared_bytes
 from kapi_sim import LocalAccessor
@@ -152,21 +151,7 @@ def make_plan(
     global_range: Sequence[int],
     local_range: Sequence[int],
 ) -> CudaPlan | None:
-    """Return the plan of a launch that was validated, or None: then each launch like it goes the long way.
-
-    Parameters
-    ----------
-    kernel : CudaKernel
-        What is launched.
-    queue : CudaQueue
-        Where to.
-    given : tuple
-        The arguments as the caller gave them.
-    packed : bytes
-        The packed argument that the long way made of them.
-    global_range, local_range : sequence of int
-        What is submitted.
-    """
+    """Return the plan of a launch that was validated, or None; see `Launcher.make_plan`."""
     module = kernel.module
     if module is None or queue.others or not queue.stream.is_lasting or len(given) != len(module.parameters):
         return None

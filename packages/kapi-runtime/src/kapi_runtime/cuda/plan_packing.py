@@ -7,38 +7,21 @@ to be checked takes twice as long.  It has native code look at the arrays of the
 from __future__ import annotations
 
 import ctypes
-import struct
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from kapi_ptx import PtxModule
 from kapi_runtime.cuda.memory.arrays import cuda_fields, library_of
-from kapi_runtime.cuda.native.array_tables import Pair, Reader
+from kapi_runtime.cuda.native.array_tables import Reader
 from kapi_runtime.cuda.native.cupy_arrays import cupy_reader
 from kapi_runtime.cuda.native.submission import NativeFunctions
 from kapi_runtime.cuda.native.torch_tensors import learned_layout, torch_reader
 from kapi_runtime.cuda.queues.queue import CudaQueue
+from kapi_runtime.native.packing_source import PackingSource, Pair, written_pairs
 from kapi_sim.language.array_memory import ArrayFields
 
 __all__ = ["packing_of"]
-
-_NUMBERS = (bool, int, float, complex)
-
-
-class _Source:
-    """The text of a plan's function, and the values that it names."""
-
-    def __init__(self) -> None:
-        self.tests: list[str] = []
-        self.stores: list[str] = []
-        self.names: dict[str, Any] = {}
-
-    def name(self, value: Any) -> str:
-        """A name for a value."""
-        made = f"k{len(self.names)}"
-        self.names[made] = value
-        return made
 
 
 def packing_of(
@@ -63,9 +46,9 @@ def packing_of(
     readers : NativeFunctions or None
         With them there is a function only if native code reads all arrays.
     """
-    source = _Source()
+    source = PackingSource()
     words = memoryview(buffer).cast("B").cast("Q")
-    source.names["words"] = words
+    source.names |= {"words": words, "buffer": buffer}
     arrays: list[tuple[int, ArrayFields, bool]] = []
     offsets: list[int] = []
     libraries: set[str] = set()
@@ -85,11 +68,11 @@ def packing_of(
                 source.stores.append(f"words[{offsets[-1] // 8}] = p{index}")
         elif parameter.kind == "local":
             source.tests.append(f"a{index} == {source.name(value)}")
-        elif not _number(source, index, value, packed_fields[parameter.name], buffer):
+        elif not source.store_number(index, value, packed_fields[parameter.name]):
             return None
     if not arrays:
         return None  # where it goes is asked of the `device_context`
-    pairs = list(_pairs(arrays, module.target.reads_apart))
+    pairs = list(written_pairs(arrays, module.target.reads_apart))
     if readers is not None:
         return _packing_natively(source, readers, queue, given, arrays, offsets, pairs, buffer)
     for library in libraries:
@@ -99,7 +82,7 @@ def packing_of(
 
 
 def _packing_natively(
-    source: _Source,
+    source: PackingSource,
     readers: NativeFunctions,
     queue: CudaQueue,
     given: tuple[Any, ...],
@@ -135,7 +118,7 @@ def _packing_natively(
     return _function(source, len(given))
 
 
-def _function(source: _Source, count: int) -> Callable[[tuple[Any, ...]], bool]:
+def _function(source: PackingSource, count: int) -> Callable[[tuple[Any, ...]], bool]:
     arguments = ", ".join(f"a{index}" for index in range(count))
     lines = [
         "def pack(given):",
@@ -147,13 +130,11 @@ def _function(source: _Source, count: int) -> Callable[[tuple[Any, ...]], bool]:
         "    except (error, OverflowError, AttributeError): return False",
         "    return True",
     ]
-    names = {**source.names, "error": struct.error}
-    exec("\n".join(lines), names)  # of texts of this module alone; values are named, not written
-    pack: Callable[[tuple[Any, ...]], bool] = names["pack"]
+    pack: Callable[[tuple[Any, ...]], bool] = source.function(lines)
     return pack
 
 
-def _read_cupy(source: _Source, index: int, value: Any, fields: ArrayFields) -> None:
+def _read_cupy(source: PackingSource, index: int, value: Any, fields: ArrayFields) -> None:
     a = f"a{index}"
     source.tests += [
         f"type({a}) is {source.name(type(value))}",
@@ -165,7 +146,7 @@ def _read_cupy(source: _Source, index: int, value: Any, fields: ArrayFields) -> 
     ]
 
 
-def _read_torch(source: _Source, index: int, value: Any, fields: ArrayFields) -> None:
+def _read_torch(source: PackingSource, index: int, value: Any, fields: ArrayFields) -> None:
     a = f"a{index}"
     source.tests += [
         f"type({a}) is {source.name(type(value))}",
@@ -184,15 +165,15 @@ def _holds_its_values(index: int, is_complex: bool) -> str:
     return f"not (a{index}.requires_grad or a{index}.is_neg(){conjugated})"
 
 
-_READ: dict[str, Callable[[_Source, int, Any, ArrayFields], None]] = {"cupy": _read_cupy, "torch": _read_torch}
+_READ: dict[str, Callable[[PackingSource, int, Any, ArrayFields], None]] = {"cupy": _read_cupy, "torch": _read_torch}
 
 
-def _is_current(source: _Source, library: str, queue: CudaQueue) -> str:
+def _is_current(source: PackingSource, library: str, queue: CudaQueue) -> str:
     """That the current stream of a library is a queue's."""
     return f"{_stream(source, library, queue.device.ordinal)} == {queue.handle}"
 
 
-def _stream(source: _Source, library: str, ordinal: int) -> str:
+def _stream(source: PackingSource, library: str, ordinal: int) -> str:
     """The expression of a library's current stream handle; 0 is 1 by its other name."""
     if library == "cupy":
         return f"({source.name(sys.modules['cupy'].cuda.get_current_stream)}({ordinal}).ptr or 1)"
@@ -203,43 +184,8 @@ def _stream(source: _Source, library: str, ordinal: int) -> str:
     return f"({source.name(torch.cuda.current_stream)}({ordinal}).cuda_stream or 1)"
 
 
-def _number(source: _Source, index: int, value: Any, fields: Sequence[Any], buffer: Any) -> bool:
-    """Let a number be stored; False if it is none that is known."""
-    is_own = type(value) in _NUMBERS
-    if not is_own and not type(value).__module__ == "numpy":
-        return False
-    source.tests.append(f"type(a{index}) is {source.name(type(value))}")
-    number = f"a{index}" if is_own else f"a{index}.item()"
-    parts = [f"({number}).real", f"({number}).imag"] if len(fields) == 2 else [number]
-    for part, field in zip(parts, fields, strict=True):
-        store = source.name(struct.Struct("<" + field.code).pack_into)
-        source.stores.append(f"{store}({source.name(buffer)}, {field.offset}, {part})")
-    return True
-
-
-def _pairs(arrays: Sequence[tuple[int, ArrayFields, bool]], reads_apart: bool) -> Iterator[Pair]:
-    """The pairs of arrays that must be one view or apart, since one of them is written; what interlocks is neither.
-
-    Of each pair, the two arguments, from where to where each reaches beyond its own address, and whether they may be
-    one view. With `reads_apart`, the module takes for granted that what is only read is no view of what is written.
-    """
-    for position, (i, one, writes_one) in enumerate(arrays):
-        for j, other, writes_other in arrays[position + 1 :]:
-            if not (writes_one or writes_other) or 0 in one.shape or 0 in other.shape:
-                continue
-            reach, other_reach = (
-                (fields.span[0] - fields.pointer, fields.span[1] - fields.pointer) for fields in (one, other)
-            )
-            is_alike = (one.shape, one.strides, one.dtype.itemsize) == (
-                other.shape,
-                other.strides,
-                other.dtype.itemsize,
-            )
-            yield i, j, reach, other_reach, is_alike and (writes_one == writes_other or not reads_apart)
-
-
-def _require_disjoint(source: _Source, pairs: Sequence[Pair]) -> None:
-    """Let the arrays of each pair be as `_pairs` says."""
+def _require_disjoint(source: PackingSource, pairs: Sequence[Pair]) -> None:
+    """Let the arrays of each pair be as `written_pairs` says."""
     for i, j, (low, high), (low_other, high_other), may_be_one in pairs:
         tests = [f"p{i} + {high} <= p{j} + {low_other}", f"p{j} + {high_other} <= p{i} + {low}"]
         if may_be_one:

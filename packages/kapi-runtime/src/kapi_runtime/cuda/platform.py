@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import dataclasses
 from collections.abc import Callable, Collection, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +13,7 @@ import numpy as np
 import kapi_ptx
 from kapi_runtime.cuda import findings, submission
 from kapi_runtime.cuda.devices import driver
-from kapi_runtime.cuda.devices.device import CudaDevice, all_devices, describe_device
+from kapi_runtime.cuda.devices.device import CudaDevice, all_devices
 from kapi_runtime.cuda.execution_queue import execution_queue
 from kapi_runtime.cuda.memory import host_api as memory
 from kapi_runtime.cuda.memory.allocations import CudaMemory, copy_from_device, copy_to_device, submit_copy
@@ -26,14 +26,13 @@ from kapi_runtime.cuda.programs.program import CudaKernel
 from kapi_runtime.cuda.programs.work_group_size import submitted_range
 from kapi_runtime.cuda.queues import keep_alive, timing
 from kapi_runtime.cuda.queues import queue as queues
-from kapi_runtime.cuda.queues.events import CudaEvent, recorded_event, wait_on_stream
-from kapi_runtime.cuda.queues.launch_events import CudaHostEvent, native_events
+from kapi_runtime.cuda.queues.events import CudaEvent, native_events, recorded_event, wait_on_stream
 from kapi_runtime.cuda.queues.queue import CudaQueue
 from kapi_runtime.platform import current
+from kapi_runtime.platform.handles import LaunchEvent, describe_device
 from kapi_runtime.platform.interface import (
     Allocation,
     BuiltKernel,
-    DeviceLimits,
     Findings,
     ForeignCode,
     KernelInformation,
@@ -43,15 +42,16 @@ from kapi_runtime.platform.interface import (
     Platform,
     Times,
 )
-from kapi_runtime.platform.placement_errors import other_target_error
-from kapi_sim.errors import DeviceNotFoundError, DriverError, KernelLaunchError, message_of
+from kapi_runtime.platform.placement_errors import other_target_error, own_kernel
+from kapi_sim.errors import DeviceNotFoundError, DriverError, message_of
 from kapi_sim.language.array_memory import ArrayFields
-from kapi_sim.short_repr import short_repr
 
 if TYPE_CHECKING:
     from kapi_lowering import KernelModule
 
 __all__ = ["CudaPlatform"]
+
+_ours = partial(own_kernel, CudaKernel, "a CUDA device")
 
 
 class CudaPlatform(Platform):
@@ -110,9 +110,6 @@ class CudaPlatform(Platform):
     def describe_device(self, device: Any) -> str:
         return describe_device(device)
 
-    def limits(self, device: Any) -> DeviceLimits:
-        return DeviceLimits(device.max_compute_units, device.max_work_group_size, device.max_work_item_sizes3d)
-
     def default_queue(self, device: Any) -> CudaQueue:
         return queues.default_queue(device)
 
@@ -125,31 +122,17 @@ class CudaPlatform(Platform):
             return queues.queue_of_handle(int(address))
         return queues.queue_of_stream(source)
 
-    def device_of(self, queue: Any) -> CudaDevice:
-        device: CudaDevice = queue.device
-        return device
-
     def describe_queue(self, queue: Any) -> str:
         return queues.describe_queue(queue)
-
-    def build_key(self, queue: Any) -> tuple[Any, ...]:
-        return (queue.device,)
 
     def queue_id(self, queue: Any) -> int:
         return int(queue.handle)
 
-    def memory_info(self, device: Any) -> tuple[int | None, int]:
-        free, total = device.memory_info()
-        return free, total
-
     # -- kernels
 
-    def target_of(self, device: Any) -> kapi_ptx.PtxTarget:
-        target: kapi_ptx.PtxTarget = device.target
-        return target
-
     def launch_target(self, device: Any, is_small: bool, reads_apart: bool) -> kapi_ptx.PtxTarget:
-        return dataclasses.replace(self.target_of(device), is_small=is_small, reads_apart=reads_apart)
+        target: kapi_ptx.PtxTarget = device.target
+        return dataclasses.replace(target, is_small=is_small, reads_apart=reads_apart)
 
     def built(self, module: KernelModule, queue: Any) -> CudaKernel:
         if not isinstance(module, kapi_ptx.PtxModule):
@@ -207,17 +190,12 @@ class CudaPlatform(Platform):
         for other in queue.others:
             wait_on_stream(queue.device, other.handle, event)
 
-    def barrier(self, queue: Any, before: Sequence[Any]) -> CudaEvent:
-        event: CudaEvent = queue.submit_barrier(before)
-        return event
-
-    def host_event(self, event: Any, release: Callable[[], None]) -> CudaHostEvent:
-        return CudaHostEvent(event, release)
+    def host_event(self, event: Any, release: Callable[[], None]) -> LaunchEvent:
+        return LaunchEvent(event, release)
 
     def make_plan(
         self,
         kernel: BuiltKernel,
-        module: KernelModule,
         queue: Any,
         given: tuple[Any, ...],
         packed: bytes,
@@ -238,12 +216,6 @@ class CudaPlatform(Platform):
 
     def elapsed_ns(self, start: Any, end: Any) -> int:
         return int(start.elapsed_ns(end))
-
-    def is_done(self, event: Any) -> bool:
-        return bool(event.is_done)
-
-    def wait_for(self, work: Any) -> None:
-        work.wait()
 
     def submit_timed(self, queue: Any, before: Sequence[Any], run: Callable[[Any, list[Any]], Any]) -> CudaEvent:
         return timing.submit_timed(queue, before, run)
@@ -297,9 +269,6 @@ class CudaPlatform(Platform):
     ) -> CudaEvent:
         return submit_copy(queue, target, source, nbytes, before)
 
-    def require_reach(self, queue: Any, other: Any) -> None:
-        """Nothing: the driver copies between all its devices."""
-
     def memory_kind(self, array: Any) -> MemoryKind:
         return memory.kind_of(array)
 
@@ -346,11 +315,3 @@ class CudaPlatform(Platform):
 
     def _at(self, ordinal: Any) -> CudaDevice | None:
         return next((device for device in self.devices() if device.ordinal == ordinal), None)
-
-
-def _ours(kernel: BuiltKernel) -> CudaKernel:
-    if not isinstance(kernel, CudaKernel):
-        raise KernelLaunchError(
-            f"a kernel for a CUDA device must be built for it, got {short_repr(kernel)}", code="no-kernel"
-        )
-    return kernel

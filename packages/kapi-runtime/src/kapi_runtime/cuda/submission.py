@@ -117,15 +117,7 @@ def submit(
     local_range: Sequence[int],
     before: Sequence[CudaEvent],
 ) -> CudaEvent:
-    """Launch a kernel after these events and all earlier work on the queue, and return its event.
-
-    Raises
-    ------
-    KernelLaunchError
-        If the driver refuses; the message is what the driver says.
-    DriverError
-        If the device's context is lost.
-    """
+    """Launch a kernel after these events and all earlier work on the queue; see `Launcher.submit`."""
     device, stream = queue.device, queue.handle
     function, grid = launched(kernel, global_range, local_range)
     shared = shared_bytes(kernel, native.accessors)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import platform
-import sys
 from dataclasses import dataclass
 from typing import Any
 
 from kapi_runtime.host.devices import devices, missing_device_error
 from kapi_runtime.platform import installed
+from kapi_runtime.platform.installed import package_version
 from kapi_runtime.platform.targets import distribution_of
 
 __all__ = ["Diagnosis", "detect", "diagnose", "doctor"]
@@ -77,7 +76,7 @@ def diagnose() -> Diagnosis:
     return Diagnosis(
         devices=tuple(device for each in found for device in each.devices),
         left_out=tuple(reason for each in found for reason in each.left_out),
-        versions=(("Python", platform.python_version()), *((name, _version(name)) for name in ours)),
+        versions=(("Python", platform.python_version()), *((name, package_version(name)) for name in ours)),
         settings=tuple(setting for each in found for setting in each.settings),
         driver="; ".join(each.driver for each in found) or "none, since no platform is installed",
         problems=tuple(problem for each in found for problem in each.problems)
@@ -139,14 +138,6 @@ def detect() -> bool:
     for row in rows:
         print("  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip())
     return True
-
-
-def _version(distribution: str) -> str:
-    try:
-        return importlib.metadata.version(distribution)
-    except importlib.metadata.PackageNotFoundError:
-        module = sys.modules.get(distribution.replace("-", "_"))
-        return str(getattr(module, "__version__", "not installed"))
 
 
 def _section(title: str, text: str) -> str:

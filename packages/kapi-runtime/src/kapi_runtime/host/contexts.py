@@ -165,15 +165,7 @@ def current_context(device: Any = None) -> Context:
 def require_context(function: _Function) -> _Function:
     """Decorate a function: the device that is current at its call stays current until it returns.
 
-    Parameters
-    ----------
-    function : callable
-        Any function.
-
-    Returns
-    -------
-    callable
-        Raises DeviceNotFoundError where there is no device, before `function` is entered.
+    A call where there is no device raises DeviceNotFoundError before the function is entered.
 
     Examples
     --------

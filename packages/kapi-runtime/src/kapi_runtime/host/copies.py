@@ -12,11 +12,12 @@ from kapi_runtime.host.events import listed_events
 from kapi_runtime.platform import recorder
 from kapi_runtime.platform.handles import HostEvent
 from kapi_runtime.platform.interface import Platform
+from kapi_runtime.platform.numpy_views import fields_of_numpy, numpy_view
 from kapi_runtime.platform.placement_errors import placement_error
 from kapi_sim.errors import KernelLaunchError
 from kapi_sim.language.array_memory import ArrayFields, may_share
 
-__all__ = ["host_fields", "is_overlapping", "submit_copy", "view_of"]
+__all__ = ["is_overlapping", "submit_copy", "view_of"]
 
 
 def submit_copy(platform: Platform, source: Any, target: Any, depends: Iterable[Any]) -> HostEvent:
@@ -101,7 +102,7 @@ def view_of(platform: Platform, array: Any) -> np.ndarray[Any, Any]:
     platform.wait_for(platform.queue_of("view", [("array", fields)]))
     if 0 in fields.shape:  # there may be no memory of its own
         return np.empty(fields.shape, fields.dtype)
-    return np.asarray(_HostMemory(fields, array))
+    return numpy_view(fields, array)
 
 
 def is_overlapping(platform: Platform, source: Any, target: Any) -> bool:
@@ -109,32 +110,9 @@ def is_overlapping(platform: Platform, source: Any, target: Any) -> bool:
     return may_share(*_fields(platform, source).span, *_fields(platform, target).span)
 
 
-def host_fields(array: np.ndarray[Any, Any]) -> ArrayFields:
-    """Read a NumPy array as a platform reads its own; it has no owner."""
-    strides = tuple(stride // array.itemsize for stride in array.strides)
-    return ArrayFields(array.ctypes.data, array.shape, strides, array.dtype, not array.flags.writeable, None)
-
-
-class _HostMemory:
-    """The memory of an array for NumPy, whose view keeps this object, and with it the array."""
-
-    __slots__ = ("__array_interface__", "owner")
-
-    def __init__(self, fields: ArrayFields, owner: Any) -> None:
-        size = fields.dtype.itemsize
-        self.owner = owner
-        self.__array_interface__ = {
-            "version": 3,
-            "data": (fields.pointer, fields.readonly),
-            "shape": fields.shape,
-            "strides": tuple(stride * size for stride in fields.strides),
-            "typestr": fields.dtype.str,
-        }
-
-
 def _fields(platform: Platform, array: Any) -> ArrayFields:
     if isinstance(array, np.ndarray):
-        return host_fields(array)
+        return fields_of_numpy(array)
     fields = platform.fields(array)
     assert fields is not None  # the caller has found its platform
     return fields

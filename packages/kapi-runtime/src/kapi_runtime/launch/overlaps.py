@@ -7,12 +7,12 @@ given twice, as in ``scale[n](x, x)``, is different: an index means the same ele
 from __future__ import annotations
 
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
 from kapi_lowering import KernelModule
 from kapi_runtime.launch.arguments import Arguments
+from kapi_runtime.platform.numpy_views import numpy_view
 from kapi_sim import KernelLaunchError
 from kapi_sim.language.array_memory import OVERLAPPING, ArrayFields, is_same_view, may_share
 
@@ -86,30 +86,12 @@ def shares_memory(a: ArrayFields, b: ArrayFields) -> bool:
     """Whether there is a byte that belongs to elements of both; true if that is too hard to tell."""
     try:
         return np.shares_memory(
-            _Addresses(a).view(),
-            _Addresses(b).view(),
+            numpy_view(a),
+            numpy_view(b),
             max_work=_MAX_WORK,  # type: ignore[arg-type]  # NumPy's stubs know its names of two numbers alone
         )
     except np.exceptions.TooHardError:
         return True
-
-
-class _Addresses:
-    """An array's addresses for NumPy to reason about; nothing is read there, and it may be a device's memory."""
-
-    def __init__(self, fields: ArrayFields) -> None:
-        size = fields.dtype.itemsize
-        self.__array_interface__: dict[str, Any] = {
-            "version": 3,
-            "data": (fields.pointer, True),
-            "shape": fields.shape,
-            "strides": tuple(stride * size for stride in fields.strides),
-            "typestr": fields.dtype.str,
-        }
-
-    def view(self) -> np.ndarray[Any, Any]:
-        """The NumPy array of these addresses."""
-        return np.asarray(self)
 
 
 def _addresses(span: tuple[int, int]) -> str:

@@ -131,13 +131,7 @@ class Prepared:
         if self.global_range is None or module is None or module.failures or not isinstance(packed, bytes):
             return None
         return self.platform.make_plan(
-            self.made.kernel,
-            module,
-            self.queue,
-            self.arguments.given,
-            packed,
-            self.global_range,
-            self.local_range,
+            self.made.kernel, self.queue, self.arguments.given, packed, self.global_range, self.local_range
         )
 
     def _submitted(self, native: Sequence[Any], before: Sequence[Any]) -> Any:

@@ -30,6 +30,7 @@ __all__ = [
     "DlpackTensor",
     "capsule_of",
     "device_kind",
+    "host_values",
     "known_device_kind",
     "read_capsule",
 ]
@@ -223,6 +224,13 @@ def read_capsule(value: Any, stream: int | None = None) -> DlpackArray:
         device=tensor.device_id,
         owner=owner,
     )
+
+
+def host_values(values: Any) -> Any:
+    """Return what NumPy makes an array of: values as they are, or NumPy's array of one that is offered by DLPack."""
+    if hasattr(values, "__dlpack__") and not isinstance(values, (np.ndarray, np.generic)):
+        return np.from_dlpack(values)
+    return values
 
 
 def known_device_kind(value: Any) -> int | None:

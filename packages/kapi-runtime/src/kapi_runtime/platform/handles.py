@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import enum
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from kapi_runtime.platform import callbacks, current, reset
 from kapi_runtime.platform.installed import platform_of_device, platforms
@@ -20,7 +20,18 @@ from kapi_sim.short_repr import short_repr
 if TYPE_CHECKING:
     import asyncio
 
-__all__ = ["Device", "DeviceSummary", "EventStatus", "HostEvent", "Queue"]
+__all__ = [
+    "Device",
+    "DeviceSummary",
+    "EventStatus",
+    "HostEvent",
+    "LaunchEvent",
+    "Queue",
+    "describe_device",
+    "events_of",
+]
+
+_Event = TypeVar("_Event")
 
 
 class EventStatus(enum.Enum):
@@ -152,9 +163,9 @@ class Device:
         SYCL 2020, section 4.6.4.2 (device partitioning).
         """
 
-    @abstractmethod
     def _described(self) -> str:
         """Name it in a few words."""
+        return describe_device(self)
 
     def __call__(self) -> Any:
         """Return the device itself: numba.cuda's reference writes ``gpus.current()``."""
@@ -343,6 +354,62 @@ class HostEvent:
 
     def __repr__(self) -> str:
         return f"<HostEvent: {self.status.name}>"
+
+
+class LaunchEvent(HostEvent):
+    """The host's side of a launch on a platform whose own events are waited for by their `wait`.
+
+    Parameters
+    ----------
+    device_event : object
+        The kernel's own event, with `wait` and `execution_status`.
+    release : callable
+        Lets go of the arguments of launches that are done.
+    """
+
+    __slots__ = ("_release", "device_event")
+
+    def __init__(self, device_event: Any, release: Callable[[], None]) -> None:
+        self.device_event, self._release = device_event, release
+
+    def wait(self) -> None:
+        """Wait for the kernel, and let go of its arguments.  Other threads run meanwhile, and Ctrl-C is heard."""
+        self.device_event.wait()
+        self._release()
+
+    @property
+    def status(self) -> EventStatus:
+        """Progress of the kernel, as far as the driver says."""
+        status: EventStatus = self.device_event.execution_status
+        return status
+
+
+def events_of(class_: type[_Event], device: str, events: Sequence[Any]) -> list[_Event]:
+    """Return the native event, of a platform's class, of each event that a launch on a device is to wait for.
+
+    Raises
+    ------
+    KernelLaunchError
+        If one is something else, such as an event of another platform.
+    """
+    found: list[_Event] = []
+    for event in events:
+        native = event if isinstance(event, class_) else getattr(event, "device_event", event)
+        if native is None:
+            continue  # a mark that was not recorded is waited for by nobody
+        if not isinstance(native, class_):
+            raise KernelLaunchError(
+                f"an event that a launch on {device} waits for must be one of {device}, got {type(event).__name__}: "
+                "wait for it on the host, or pass what call_kernel_async returned",
+                code="no-event",
+            )
+        found.append(native)
+    return found
+
+
+def describe_device(device: Any) -> str:
+    """Name a device by its name and the name that `select_device` takes, for messages."""
+    return f"{device.name} ({device.filter_string})"
 
 
 def _not_made_so(name: str, hint: str) -> KernelLaunchError:

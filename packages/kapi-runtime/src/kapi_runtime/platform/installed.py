@@ -7,8 +7,10 @@ platform that is missing is named then, with what installs it.
 from __future__ import annotations
 
 import importlib
+import importlib.metadata
 import importlib.util
 import re
+import sys
 import threading
 from functools import cache, lru_cache
 from pathlib import Path
@@ -28,6 +30,7 @@ __all__ = [
     "known_platforms",
     "named",
     "nothing_installed",
+    "package_version",
     "platform_of_array",
     "platform_of_device",
     "platform_of_host_array",
@@ -189,6 +192,15 @@ def nothing_installed() -> DeviceNotFoundError:
         '`pip install "kapi-runtime[sycl]"` SYCL devices, and `pip install "kapi-runtime[cuda]"` NVIDIA\'s GPUs',
         code="platform-absent",
     )
+
+
+def package_version(distribution: str) -> str:
+    """Return the version of a distribution, or "not installed"."""
+    try:
+        return importlib.metadata.version(distribution)
+    except importlib.metadata.PackageNotFoundError:
+        module = sys.modules.get(distribution.replace("-", "_"))  # imported from a source tree
+        return str(getattr(module, "__version__", "not installed"))
 
 
 def _is_there(known: PlatformEntry) -> bool:

@@ -17,6 +17,7 @@ import numpy as np
 from kapi_runtime.platform.dlpack import capsule_of
 from kapi_runtime.platform.interface import MemoryKind
 from kapi_runtime.platform.numba_cuda_arrays import NumbaCudaArray
+from kapi_runtime.platform.numpy_views import fields_of_numpy, numpy_view
 from kapi_sim.errors import DtypeError
 from kapi_sim.language.array_memory import ArrayFields
 from kapi_sim.short_repr import short_repr
@@ -36,13 +37,6 @@ class ArrayFlags:
 
     def __getitem__(self, name: str) -> bool:
         return {"C": self.c_contiguous, "F": self.f_contiguous, "W": self.writable}[name]
-
-
-@dataclass(frozen=True, slots=True)
-class _Shadow:
-    """An array's place and strides for NumPy, which makes views of it and reads no element."""
-
-    __array_interface__: dict[str, Any]
 
 
 class KapiArray(NumbaCudaArray, ABC):
@@ -162,9 +156,7 @@ class KapiArray(NumbaCudaArray, ABC):
 
     def over(self, array: np.ndarray[Any, Any]) -> Self:
         """Return NumPy's array of this memory, which the host reads, as one of the device's."""
-        strides = tuple(stride // array.itemsize for stride in array.strides)
-        pointer, readonly = array.__array_interface__["data"]
-        return self._with(ArrayFields(pointer, array.shape, strides, array.dtype, readonly, self._fields.owner))
+        return self._with(fields_of_numpy(array, self._fields.owner))
 
     def strided(self, shape: tuple[int, ...], dtype: np.dtype[Any], strides: tuple[int, ...]) -> Self:
         """Return an array of other form from where this one begins; strides in elements."""
@@ -315,10 +307,7 @@ class KapiArray(NumbaCudaArray, ABC):
 
     def _shadow(self) -> np.ndarray[Any, Any]:
         """An array for NumPy at the same address: views of it are made, and no element may be touched."""
-        fields = self._fields
-        interface = {"data": (fields.pointer, False), "shape": fields.shape, "typestr": fields.dtype.str, "version": 3}
-        shadow: np.ndarray[Any, Any] = np.asarray(_Shadow({**interface, "strides": self.strides}))
-        return shadow
+        return numpy_view(self._fields)
 
     def _view(self, shadow: np.ndarray[Any, Any]) -> Self:
         strides = tuple(stride // self.itemsize for stride in shadow.strides)

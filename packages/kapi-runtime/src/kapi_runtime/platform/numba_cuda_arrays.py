@@ -8,12 +8,12 @@ numba.cuda's reference, "Memory Management", "Device Objects".
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from kapi_runtime.platform.installed import platform_of_array
+from kapi_runtime.platform.numpy_views import numpy_view
 from kapi_sim.errors import DtypeError, KernelLaunchError
 from kapi_sim.short_repr import short_repr
 
@@ -165,8 +165,7 @@ class HostReadableArray(np.ndarray[Any, Any]):
     @classmethod
     def of(cls, memory: Any) -> HostReadableArray:
         """Return the bytes of a `KapiArray` in shared or host memory."""
-        interface = {"data": (memory.span[0], False), "shape": memory.shape, "typestr": "|u1", "version": 3}
-        array: HostReadableArray = np.asarray(_OwnedBytes(interface, memory)).view(cls)
+        array: HostReadableArray = numpy_view(memory.fields, memory).view(cls)
         array.kapi_memory = memory
         return array
 
@@ -230,14 +229,6 @@ class HostReadableArray(np.ndarray[Any, Any]):
         fields = None if platform is None else platform.fields(self)
         if platform is not None and fields is not None:
             platform.wait_for(platform.queue_of("copy", [("array", fields)]))
-
-
-@dataclass(frozen=True, slots=True)
-class _OwnedBytes:
-    """Memory for NumPy, whose array keeps this object, and with it the memory."""
-
-    __array_interface__: dict[str, Any]
-    owner: Any
 
 
 def _is_inside(array: np.ndarray[Any, Any], memory: Any) -> bool:

@@ -1,17 +1,20 @@
-"""The error for arguments that do not share one place."""
+"""Errors for arguments, modules and kernels that are not of one platform."""
 
 from __future__ import annotations
 
 import sys
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
-from kapi_sim.errors import ExecutionPlacementError
+from kapi_sim.errors import ExecutionPlacementError, KernelLaunchError
+from kapi_sim.short_repr import short_repr
 
 if TYPE_CHECKING:
     from kapi_lowering import KernelModule
 
-__all__ = ["other_target_error", "placement_error"]
+__all__ = ["other_target_error", "own_kernel", "placement_error"]
+
+_Kernel = TypeVar("_Kernel")
 
 
 def placement_error(message: str, code: str, *, is_type_error: bool = False) -> ExecutionPlacementError:
@@ -49,3 +52,18 @@ def other_target_error(module: KernelModule, platform: str) -> ExecutionPlacemen
         f"{type(module).__module__.partition('.')[0]}, got arrays of {platform}",
         "different-platforms",
     )
+
+
+def own_kernel(class_: type[_Kernel], device: str, kernel: object) -> _Kernel:
+    """Return a kernel that a platform built, which is of the platform's class.
+
+    Raises
+    ------
+    KernelLaunchError
+        If it is another one.
+    """
+    if not isinstance(kernel, class_):
+        raise KernelLaunchError(
+            f"a kernel for {device} must be built for it, got {short_repr(kernel)}", code="no-kernel"
+        )
+    return kernel

@@ -18,7 +18,7 @@ __all__ = ["execution_queue"]
 
 
 def execution_queue(kernel: str, owners: Sequence[tuple[str, Any]]) -> Any:
-    """Return the one queue on which all arrays of a launch live.
+    """Return the one queue on which all arrays of a launch live; see `ArrayReader.queue_of`.
 
     Parameters
     ----------
@@ -26,15 +26,6 @@ def execution_queue(kernel: str, owners: Sequence[tuple[str, Any]]) -> Any:
         Name of the kernel, for messages.
     owners : sequence of (str, object)
         Name of each array argument, and the ``syclobj`` of its USM array protocol.
-
-    Returns
-    -------
-    dpctl.SyclQueue
-
-    Raises
-    ------
-    ExecutionPlacementError
-        If there is no array, or two do not share one queue.
     """
     if not owners:
         raise placement_error(

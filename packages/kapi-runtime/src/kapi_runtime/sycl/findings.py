@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import os
-import sys
 from typing import Any
 
 import dpctl
 import dpctl.memory
 
+from kapi_runtime.platform.installed import package_version
 from kapi_runtime.platform.interface import Findings
 from kapi_runtime.sycl.devices import drivers
 from kapi_runtime.sycl.devices.device_summary import describe_device, summarize
@@ -57,10 +56,10 @@ def findings() -> Findings:
 def versions(device: Any) -> list[tuple[str, str]]:
     """Return what kernels go through on their way to a device, by the names of `kapi_runtime.runtime.Versions`."""
     return [
-        ("dpctl", _package("dpctl")),
-        ("dpnp", _package("dpnp")),
-        ("sycl", f"{_package('intel-sycl-rt')} ({_library('libsycl.so')})"),
-        ("unified_runtime", f"{_package('intel-cmplr-lib-ur')} ({_library('libur_')})"),
+        ("dpctl", package_version("dpctl")),
+        ("dpnp", package_version("dpnp")),
+        ("sycl", f"{package_version('intel-sycl-rt')} ({_library('libsycl.so')})"),
+        ("unified_runtime", f"{package_version('intel-cmplr-lib-ur')} ({_library('libur_')})"),
         ("driver", device.driver_version),
         ("opencl", device.sycl_platform.version.strip()),
         ("spirv", _spirv(device) or "unknown"),
@@ -127,14 +126,6 @@ def _bad_path() -> list[str]:
     return [
         f"the driver's path must have no spaces, got {library!r}: make the environment in a folder whose path has none"
     ]
-
-
-def _package(name: str) -> str:
-    try:
-        return importlib.metadata.version(name)
-    except importlib.metadata.PackageNotFoundError:
-        module = sys.modules.get(name.replace("-", "_"))  # imported from a source tree
-        return str(getattr(module, "__version__", "not installed"))
 
 
 def _library(name: str) -> str:

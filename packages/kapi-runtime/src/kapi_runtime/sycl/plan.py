@@ -130,20 +130,7 @@ class SyclPlan:
         return self._pack(self.address, given) and (self.is_plain or self.suits(given))
 
     def send(self, owners: Any, before: list[Any]) -> tuple[DpctlHostEvent, Any] | Literal[False]:
-        """Launch with what was packed last.
-
-        Parameters
-        ----------
-        owners : object
-            What the launch uses, the plan included; kept alive until it has run.
-        before : list
-            Events of any kind that must be done before.
-
-        Returns
-        -------
-        tuple of (DpctlHostEvent, dpctl.SyclEvent) or False
-            False if it must be launched the long way.
-        """
+        """Launch with what was packed last; see `LaunchPlan.send`."""
         if before:
             before = _native(before)  # type: ignore[assignment]
             if before is None:
@@ -206,21 +193,7 @@ def make_plan(
     global_range: Sequence[int],
     local_range: Sequence[int] | None,
 ) -> SyclPlan | None:
-    """Return the plan of a launch that was validated, or None if there is none for arguments like these.
-
-    Parameters
-    ----------
-    kernel : DeviceKernel
-        The kernel.
-    queue : dpctl.SyclQueue
-        Where its arrays are.
-    given : tuple
-        The arguments.
-    packed : bytes
-        What the launch packs of them.
-    global_range, local_range : sequence of int
-        What it submits.
-    """
+    """Return the plan of a launch that was validated, or None; see `Launcher.make_plan`."""
     made = submission()
     slots = _slots()
     rows = None if made is None else plan_rows(kernel.module, given)
@@ -242,7 +215,7 @@ def make_plan(
         pair_count=len(pairs),
         pairs=ctypes.addressof(pair_table),
         queue=queue.addressof_ref(),
-        kernel=kernel.sycl_kernel.addressof_ref(),
+        kernel=kernel.native.addressof_ref(),
         dimensions=len(global_range),
         global_range=ctypes.addressof(ranges[0]),
         local_range=None if local_range is None else ctypes.addressof(ranges[1]),

@@ -16,7 +16,6 @@ from dpctl.utils import SequentialOrderManager, intel_device_info
 from kapi_runtime.platform.interface import (
     Allocation,
     BuiltKernel,
-    DeviceLimits,
     Findings,
     ForeignCode,
     KernelInformation,
@@ -53,8 +52,7 @@ from kapi_types.usm.structures import array_fields, structure_fields
 
 if TYPE_CHECKING:
     from kapi_lowering import KernelModule
-    from kapi_runtime.sycl.programs.foreign import ForeignKernel
-    from kapi_runtime.sycl.programs.program import DeviceKernel
+    from kapi_runtime.sycl.programs.program import DeviceKernel, SyclKernel
     from kapi_sim import LocalAccessor
     from kapi_spirv import SpirvTarget
 
@@ -134,9 +132,6 @@ class SyclPlatform(Platform):
     def describe_device(self, device: Any) -> str:
         return describe_device(device)
 
-    def limits(self, device: Any) -> DeviceLimits:
-        return DeviceLimits(device.max_compute_units, device.max_work_group_size, tuple(device.max_work_item_sizes3d))
-
     def default_queue(self, device: Any) -> queues.DpctlQueue:
         return queues.default_queue(device)
 
@@ -185,7 +180,7 @@ class SyclPlatform(Platform):
 
         return foreign.checked_code(form, code, entry)
 
-    def built_foreign(self, code: ForeignCode, parameters: Sequence[str], queue: Any) -> ForeignKernel:
+    def built_foreign(self, code: ForeignCode, parameters: Sequence[str], queue: Any) -> SyclKernel:
         from kapi_runtime.sycl.programs import foreign
 
         return foreign.built_foreign(code, parameters, queue)
@@ -249,7 +244,6 @@ class SyclPlatform(Platform):
     def make_plan(
         self,
         kernel: BuiltKernel,
-        module: KernelModule,
         queue: Any,
         given: tuple[Any, ...],
         packed: bytes,

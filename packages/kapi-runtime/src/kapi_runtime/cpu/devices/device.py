@@ -14,11 +14,11 @@ import kapi_cpu
 from kapi_cpu import CpuTarget, host_target
 from kapi_cpu.target import LANE_COUNTS
 from kapi_runtime.cpu.devices.threads import thread_count
-from kapi_runtime.platform.handles import Device, DeviceSummary
+from kapi_runtime.platform.handles import Device, DeviceSummary, describe_device
 from kapi_runtime.platform.installed import platforms
 from kapi_sim.errors import DeviceNotFoundError, LimitError
 
-__all__ = ["CpuDevice", "CpuDeviceSummary", "cpu_device", "describe_device"]
+__all__ = ["CpuDevice", "CpuDeviceSummary", "cpu_device"]
 
 MAX_WORK_GROUP_SIZE = 8192
 """Work-items; what they keep at barriers is memory of each thread."""
@@ -32,15 +32,7 @@ class CpuDeviceSummary(DeviceSummary):
     """The properties of the CPU."""
 
     def __str__(self) -> str:
-        lines = (
-            f"{self.filter_string}: {self.name}{' (default)' if self.is_default else ''}",
-            f"  platform     kapi's own code, by kapi-cpu {self.driver_version}",
-            f"  compute      {self.compute_units} threads, work-groups to {self.max_work_group_size} work-items, "
-            f"sub-groups of {', '.join(map(str, self.sub_group_sizes))}",
-            f"  memory       {self.global_mem_size / 2**30:.0f} GiB, {self.local_mem_size // 1024} KiB local",
-            "  has          fp64, fp16, atomic64",
-        )
-        return "\n".join(lines)
+        return self._text(f"kapi's own code, by kapi-cpu {self.driver_version}", "threads")
 
 
 class CpuDevice(Device):
@@ -149,19 +141,11 @@ class CpuDevice(Device):
     def __reduce__(self) -> tuple[Any, ...]:
         return cpu_device, ()
 
-    def _described(self) -> str:
-        return describe_device(self)
-
 
 @cache
 def cpu_device() -> CpuDevice:
     """Return the CPU, always the same object."""
     return CpuDevice()
-
-
-def describe_device(device: CpuDevice) -> str:
-    """Name the CPU in a few words, for messages."""
-    return f"{device.name} ({device.filter_string})"
 
 
 def _processor_field(name: str) -> str:

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from kapi_cpu import CpuModule
-from kapi_runtime.cpu.devices.device import LOCAL_MEMORY, MAX_WORK_GROUP_SIZE, CpuDevice, cpu_device, describe_device
+from kapi_runtime.cpu.devices.device import LOCAL_MEMORY, MAX_WORK_GROUP_SIZE, CpuDevice, cpu_device
+from kapi_runtime.platform.handles import describe_device
 from kapi_runtime.platform.log import building
 from kapi_runtime.platform.reset import on_reset
 from kapi_sim.errors import DriverError, KapiError

@@ -6,14 +6,14 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from kapi_runtime.platform.handles import EventStatus, HostEvent
-from kapi_sim.errors import ForkError, KernelLaunchError
+from kapi_runtime.platform.handles import EventStatus, HostEvent, events_of
+from kapi_sim.errors import ForkError
 from kapi_sim.forks import in_children
 
-__all__ = ["DONE", "CpuEvent", "CpuHostEvent", "Running", "native_events", "wait_for_lock"]
+__all__ = ["DONE", "CpuEvent", "Running", "native_events", "wait_for_lock"]
 
 Running = dict[Any, None]
 """Launches that their callers run by themselves; its keys alone count."""
@@ -112,34 +112,6 @@ DONE = _Done()
 """The event of launches that the calling thread itself has run."""
 
 
-class CpuHostEvent(HostEvent):
-    """The host's side of a launch that has more to do when it is done.
-
-    Parameters
-    ----------
-    device_event : CpuEvent
-        The kernel's own event.
-    release : callable
-        Called after each wait.
-    """
-
-    __slots__ = ("_release", "device_event")
-
-    def __init__(self, device_event: CpuEvent, release: Callable[[], None]) -> None:
-        self.device_event, self._release = device_event, release
-
-    def wait(self) -> None:
-        """Wait for the kernel, and let go of its arguments.  Other threads run meanwhile, and Ctrl-C is heard."""
-        self.device_event.wait()
-        self._release()
-
-    @property
-    def status(self) -> EventStatus:
-        """The progress of the kernel; waits for nothing."""
-        event: CpuEvent = self.device_event
-        return event.status
-
-
 def wait_for_lock(lock: Any) -> None:
     """Acquire a lock, hearing Ctrl-C."""
     while not lock.acquire(timeout=_LONGEST_WAIT):
@@ -147,26 +119,8 @@ def wait_for_lock(lock: Any) -> None:
 
 
 def native_events(events: Sequence[Any]) -> list[CpuEvent]:
-    """Return the event of each that a launch is to wait for.
-
-    Raises
-    ------
-    KernelLaunchError
-        If one is something else, such as an event of another platform.
-    """
-    found: list[CpuEvent] = []
-    for event in events:
-        native = event if isinstance(event, CpuEvent) else getattr(event, "device_event", event)
-        if native is None:
-            continue  # a mark that was not recorded is waited for by nobody
-        if not isinstance(native, CpuEvent):
-            raise KernelLaunchError(
-                f"an event that a launch on the CPU waits for must be one of the CPU, got {type(event).__name__}: wait "
-                "for it on the host, or pass what call_kernel_async returned",
-                code="no-event",
-            )
-        found.append(native)
-    return found
+    """Return the CPU's event of each event that a launch is to wait for; see `Launcher.native_events`."""
+    return events_of(CpuEvent, "the CPU", events)
 
 
 def _after_fork_in_child() -> None:

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from typing import Any
 from weakref import WeakSet
 
-from kapi_runtime.cpu.devices.device import CpuDevice, cpu_device, describe_device
+from kapi_runtime.cpu.devices.device import CpuDevice, cpu_device
 from kapi_runtime.cpu.queues import keep_alive
 from kapi_runtime.cpu.queues.events import CpuEvent, Running, native_events
 from kapi_runtime.platform import callbacks
-from kapi_runtime.platform.handles import Queue
+from kapi_runtime.platform.handles import Queue, describe_device
 from kapi_sim.forks import in_children, reinit_after_fork
 
 __all__ = ["CpuQueue", "default_queue", "describe_queue", "every_queue"]

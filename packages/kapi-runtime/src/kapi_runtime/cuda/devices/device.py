@@ -12,7 +12,7 @@ from typing import Any
 from kapi_ptx import PtxTarget
 from kapi_ptx.target import ARCHITECTURES
 from kapi_runtime.cuda.devices import driver
-from kapi_runtime.platform.handles import Device, DeviceSummary
+from kapi_runtime.platform.handles import Device, DeviceSummary, describe_device
 from kapi_sim.errors import DeviceNotFoundError, LimitError
 from kapi_sim.forks import reinit_after_fork
 
@@ -36,15 +36,7 @@ class CudaDeviceSummary(DeviceSummary):
 
     def __str__(self) -> str:
         major, minor = self.compute_capability
-        lines = (
-            f"{self.filter_string}: {self.name}{' (default)' if self.is_default else ''}",
-            f"  platform     CUDA, driver for CUDA {self.driver_version}, compute capability {major}.{minor}",
-            f"  compute      {self.compute_units} units, work-groups to {self.max_work_group_size} work-items, "
-            f"sub-groups of {', '.join(map(str, self.sub_group_sizes))}",
-            f"  memory       {self.global_mem_size / 2**30:.0f} GiB, {self.local_mem_size // 1024} KiB local",
-            "  has          fp64, fp16, atomic64",
-        )
-        return "\n".join(lines)
+        return self._text(f"CUDA, driver for CUDA {self.driver_version}, compute capability {major}.{minor}", "units")
 
 
 class CudaDevice(Device):
@@ -260,14 +252,6 @@ class CudaDevice(Device):
 
     def __hash__(self) -> int:
         return hash(("cuda", self.ordinal))
-
-    def _described(self) -> str:
-        return describe_device(self)
-
-
-def describe_device(device: CudaDevice) -> str:
-    """Name a device in a few words, for messages."""
-    return f"{device.name} ({device.filter_string})"
 
 
 _devices: dict[int, CudaDevice] = {}

@@ -9,9 +9,10 @@ from typing import Any, Literal
 import numpy as np
 
 from kapi_runtime.cuda.devices import driver
-from kapi_runtime.cuda.devices.device import CudaDevice, describe_device
+from kapi_runtime.cuda.devices.device import CudaDevice
 from kapi_runtime.cuda.queues.events import CudaEvent, recorded_event, wait_on_stream
 from kapi_runtime.cuda.queues.queue import CudaQueue
+from kapi_runtime.platform.handles import describe_device
 from kapi_sim.errors import UsmAllocationError
 from kapi_sim.language.array_memory import ArrayFields
 

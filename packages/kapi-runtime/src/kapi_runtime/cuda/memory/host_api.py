@@ -12,6 +12,7 @@ from kapi_runtime.cuda.memory.arrays import library_of
 from kapi_runtime.cuda.memory.cuda_array import CudaArray, array_of_fields, new_cuda_array
 from kapi_runtime.cuda.queues.queue import CudaQueue, describe_queue, queue_of_stream
 from kapi_runtime.platform import dlpack, recorder
+from kapi_runtime.platform.dlpack import host_values
 from kapi_runtime.platform.interface import Platform
 from kapi_runtime.platform.placement_errors import placement_error
 from kapi_sim.errors import DtypeError, ExecutionPlacementError, LimitError
@@ -23,27 +24,12 @@ __all__ = ["asarray", "copy_array", "kind_of", "like", "new", "to_host"]
 def new(
     shape: tuple[int, ...], dtype: np.dtype[Any], kind: Kind, queue: CudaQueue, is_on_queue: bool, fill: Any
 ) -> CudaArray:
-    """Return a new array.
-
-    Parameters
-    ----------
-    shape, dtype
-        Of the array.
-    kind : {"device", "shared", "host"}
-        Where its memory is.
-    queue : CudaQueue
-        What it is worked with on.
-    is_on_queue : bool
-        Whether the program has named the queue, so that launches of the array go there.
-    fill : number or None
-        Value of all elements.
+    """Return a new array, as `new_cuda_array` does, with the value `fill` unless that is None.
 
     Raises
     ------
     LimitError
         If managed memory is asked for, and the device has none.
-    UsmAllocationError
-        If there is not so much memory.
     """
     if kind == "shared" and not queue.device.has_managed_memory:
         raise LimitError(
@@ -65,33 +51,10 @@ def asarray(
     otherwise: CudaQueue,
     copy: bool | None,
 ) -> Any:
-    """Return values of any kind as an array; what is there already is not copied.
-
-    Parameters
-    ----------
-    platform : Platform
-        That of CUDA, for records of copies.
-    values : array or nested sequence or number
-        What `kapi_runtime.memory.asarray` takes.
-    dtype : dtype or None
-        None for that of the values.
-    kind : {"device", "shared", "host"} or None
-        None for that of the values.
-    queue : CudaQueue or None
-        The queue that the program names.
-    otherwise : CudaQueue
-        That of values which have none.
-    copy : bool or None
-        True copies always; False raises where a copy is needed.
-
-    Raises
-    ------
-    ValueError
-        If a copy is needed, and `copy` is False.
-    """
+    """Return values of any kind as an array; see `MemoryManager.array_of`.  Values of no queue get `otherwise`."""
     source = _on_device(values)
     if source is None:
-        host = np.asarray(_on_host(values), dtype, order="C")
+        host = np.asarray(host_values(values), dtype, order="C")
         host = host.astype(host.dtype.newbyteorder("="), copy=False)
         if copy is False:
             raise ValueError(
@@ -152,12 +115,7 @@ def like(arrays: Sequence[Any], shape: Any, dtype: Any) -> CudaArray:
         )
     kinds = [array.usm_type for array in found]
     kind: Kind = "device" if "device" in kinds else "shared" if "shared" in kinds else "host"
-    if shape is None:
-        shape = np.broadcast_shapes(*(array.shape for array in found))
-    if dtype is None:
-        dtype = np.result_type(*(array.dtype for array in found))
-    extents = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
-    return new(extents, np.dtype(dtype), kind, found[0].queue, found[0]._kapi_is_on_queue, None)
+    return new(shape, dtype, kind, found[0].queue, found[0]._kapi_is_on_queue, None)
 
 
 def kind_of(array: Any) -> Kind:
@@ -216,9 +174,3 @@ def _on_device(values: Any) -> CudaArray | None:
         if hasattr(type(values), "__cuda_array_interface__"):
             raise
         return None
-
-
-def _on_host(values: Any) -> Any:
-    if hasattr(values, "__dlpack__") and not isinstance(values, (np.ndarray, np.generic)):
-        return np.from_dlpack(values)
-    return values

@@ -9,22 +9,20 @@ __all__ = ["ArrayPair", "ArrayRow", "ArrayTable", "CudaLaunch", "CupyTable", "To
 
 Fields = tuple[tuple[str, Any], ...]
 
+_POINTER, _INT, _WORD = ctypes.c_void_p, ctypes.c_int, ctypes.c_ssize_t
+
+
+def _fields(type_: Any, names: str) -> Fields:
+    return tuple((name, type_) for name in names.split())
+
 
 class CudaLaunch(ctypes.Structure):
     """Arguments of the driver's ``cuLaunchKernel``, and its address."""
 
     _fields_: ClassVar[Fields] = (
-        ("cu_launch_kernel", ctypes.c_void_p),
-        ("function", ctypes.c_void_p),
-        ("grid_x", ctypes.c_int),
-        ("grid_y", ctypes.c_int),
-        ("grid_z", ctypes.c_int),
-        ("block_x", ctypes.c_int),
-        ("block_y", ctypes.c_int),
-        ("block_z", ctypes.c_int),
-        ("shared", ctypes.c_int),
-        ("stream", ctypes.c_void_p),
-        ("parameters", ctypes.c_void_p),
+        *_fields(_POINTER, "cu_launch_kernel function"),
+        *_fields(_INT, "grid_x grid_y grid_z block_x block_y block_z shared"),
+        *_fields(_POINTER, "stream parameters"),
     )
 
 
@@ -32,12 +30,12 @@ class ArrayTable(ctypes.Structure):
     """Requirements on the arrays of one library in a plan."""
 
     _fields_: ClassVar[Fields] = (
-        ("count", ctypes.c_ssize_t),
-        ("rows", ctypes.c_void_p),
-        ("pair_count", ctypes.c_ssize_t),
-        ("pairs", ctypes.c_void_p),
-        ("array_type", ctypes.c_void_p),  # their class
-        ("device", ctypes.c_int),
+        ("count", _WORD),
+        ("rows", _POINTER),
+        ("pair_count", _WORD),
+        ("pairs", _POINTER),
+        ("array_type", _POINTER),  # their class
+        ("device", _INT),
     )
 
 
@@ -45,12 +43,12 @@ class ArrayRow(ctypes.Structure):
     """One array: what it must be, and where its address is packed."""
 
     _fields_: ClassVar[Fields] = (
-        ("element", ctypes.c_void_p),  # CuPy: the address of its dtype; PyTorch: code, bits and lanes of DLPack
-        ("rank", ctypes.c_ssize_t),
-        ("shape", ctypes.c_void_p),
-        ("strides", ctypes.c_void_p),  # CuPy: in bytes; PyTorch: in elements
-        ("itemsize", ctypes.c_ssize_t),
-        ("place", ctypes.c_void_p),
+        ("element", _POINTER),  # CuPy: the address of its dtype; PyTorch: code, bits and lanes of DLPack
+        ("rank", _WORD),
+        ("shape", _POINTER),
+        ("strides", _POINTER),  # CuPy: in bytes; PyTorch: in elements
+        ("itemsize", _WORD),
+        ("place", _POINTER),
         ("keys", ctypes.c_size_t),  # PyTorch: what kinds of tensor it is of
     )
 
@@ -59,13 +57,8 @@ class ArrayPair(ctypes.Structure):
     """Two arrays, of which the kernel writes one: their packed addresses, and how far each reaches from its own."""
 
     _fields_: ClassVar[Fields] = (
-        ("first", ctypes.c_void_p),
-        ("second", ctypes.c_void_p),
-        ("first_low", ctypes.c_ssize_t),
-        ("first_high", ctypes.c_ssize_t),
-        ("second_low", ctypes.c_ssize_t),
-        ("second_high", ctypes.c_ssize_t),
-        ("may_be_one", ctypes.c_ssize_t),  # whether they may be one view
+        *_fields(_POINTER, "first second"),
+        *_fields(_WORD, "first_low first_high second_low second_high may_be_one"),  # whether they may be one view
     )
 
 
@@ -73,15 +66,10 @@ class CupyTable(ArrayTable):
     """Requirements on arrays of CuPy, and offsets in CuPy's objects."""
 
     _fields_: ClassVar[Fields] = (
-        ("pointer_type", ctypes.c_void_p),  # the class of what an array has as `data`
+        ("pointer_type", _POINTER),  # the class of what an array has as `data`
         # offsets in an array: of two vectors, which begin with where their elements begin and end, and of two objects
-        ("shape_at", ctypes.c_ssize_t),
-        ("strides_at", ctypes.c_ssize_t),
-        ("dtype_at", ctypes.c_ssize_t),
-        ("data_at", ctypes.c_ssize_t),
-        # offsets in its `data`
-        ("address_at", ctypes.c_ssize_t),
-        ("device_at", ctypes.c_ssize_t),
+        *_fields(_WORD, "shape_at strides_at dtype_at data_at"),
+        *_fields(_WORD, "address_at device_at"),  # offsets in its `data`
     )
 
 
@@ -90,16 +78,9 @@ class TorchTable(ArrayTable):
 
     _fields_: ClassVar[Fields] = (
         # addresses of C functions of DLPack's exchange, and of where they write
-        ("tensor_of_object", ctypes.c_void_p),
-        ("current_stream", ctypes.c_void_p),
-        ("tensor", ctypes.c_void_p),
-        ("told_stream", ctypes.c_void_p),
-        ("stream", ctypes.c_void_p),  # which must be current
+        *_fields(_POINTER, "tensor_of_object current_stream tensor told_stream"),
+        ("stream", _POINTER),  # which must be current
         # what DLPack does not tell: offsets, the first in a tensor and the others in what is there; 0 if unknown
-        ("implementation_at", ctypes.c_ssize_t),
-        ("keys_at", ctypes.c_ssize_t),
-        ("gradient_at", ctypes.c_ssize_t),
-        # objects of Python
-        ("requires_grad", ctypes.c_void_p),
-        ("false", ctypes.c_void_p),
+        *_fields(_WORD, "implementation_at keys_at gradient_at"),
+        *_fields(_POINTER, "requires_grad false"),  # objects of Python
     )

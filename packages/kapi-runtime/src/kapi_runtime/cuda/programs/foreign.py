@@ -18,22 +18,7 @@ _ELF = b"\x7fELF"
 
 
 def checked_code(form: str, code: Any, entry: str) -> bytes | str:
-    """Return code as it is kept, checked as far as that needs no device.
-
-    Parameters
-    ----------
-    form : str
-        "ptx" or "cubin".
-    code : str or bytes
-        The code.
-    entry : str
-        Name of the kernel in it.
-
-    Raises
-    ------
-    KernelCompilationError
-        If it is not of this form, or has no kernel of this name.
-    """
+    """Return PTX as text, or a cubin as bytes; see `ProgramBuilder.checked_code`."""
     if form == "ptx" and isinstance(code, (str, bytes)):
         text = code.decode("ascii", "replace") if isinstance(code, bytes) else code
         text = text.rstrip("\0")
@@ -63,12 +48,6 @@ def checked_code(form: str, code: Any, entry: str) -> bytes | str:
 
 
 def built_foreign(code: ForeignCode, parameters: Sequence[str], queue: CudaQueue) -> CudaKernel:
-    """Build foreign code for the device of a queue; the caller keeps it.
-
-    Raises
-    ------
-    DriverError
-        If the driver refuses it, or the entry point is missing.
-    """
+    """Build foreign code for the device of a queue; see `ProgramBuilder.built_foreign`."""
     held = code.code.encode() if isinstance(code.code, str) else code.code
     return kernel_of_code(code.entry, held, code.entry, queue.device)

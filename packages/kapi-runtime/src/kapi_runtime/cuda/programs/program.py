@@ -11,8 +11,9 @@ from typing import Any
 
 from kapi_ptx import PtxModule
 from kapi_runtime.cuda.devices import driver
-from kapi_runtime.cuda.devices.device import CudaDevice, describe_device
+from kapi_runtime.cuda.devices.device import CudaDevice
 from kapi_runtime.cuda.programs import cubins
+from kapi_runtime.platform.handles import describe_device
 from kapi_runtime.platform.log import building
 from kapi_runtime.platform.reset import on_reset
 from kapi_sim.errors import DriverError, LimitError

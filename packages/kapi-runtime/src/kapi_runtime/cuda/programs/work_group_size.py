@@ -10,11 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from kapi_sim.errors import LimitError
 
-__all__ = ["GridLimits", "chosen_group", "submitted_range"]
+if TYPE_CHECKING:
+    from kapi_runtime.cuda.programs.program import CudaKernel
+
+__all__ = ["chosen_group", "submitted_range"]
 
 GROUP_SIZE = 256
 """Work-items of a group that nobody has chosen: whole sub-groups, and several groups fit on a multiprocessor."""
@@ -22,51 +25,10 @@ GROUP_SIZE = 256
 _ROW = 32  # work-items along the last dimension, of more than one: what one access of a sub-group reads
 
 
-class GridLimits(Protocol):
-    """Limits of a grid; three extents each, the fastest last."""
-
-    @property
-    def name(self) -> str:
-        """The kernel's name, for messages."""
-
-    @property
-    def group_size(self) -> int:
-        """Largest work-group without spilling registers, in work-items."""
-
-    @property
-    def max_work_group_size(self) -> int:
-        """Largest work-group, in work-items."""
-
-    @property
-    def max_work_item_sizes(self) -> tuple[int, ...]:
-        """Largest work-group along each dimension."""
-
-    @property
-    def max_group_counts(self) -> tuple[int, ...]:
-        """Most work-groups along each dimension."""
-
-
 def submitted_range(
-    kernel: GridLimits, global_range: Sequence[int], local_range: Sequence[int] | None, can_round: bool
+    kernel: CudaKernel, global_range: Sequence[int], local_range: Sequence[int] | None, can_round: bool
 ) -> tuple[list[int], list[int]]:
-    """Return the global range to submit and the local one.
-
-    Parameters
-    ----------
-    kernel : GridLimits
-        What is launched.
-    global_range : sequence of int
-        One to three extents, the fastest last; at least one work-item.
-    local_range : sequence of int or None
-        None where nobody has chosen.
-    can_round : bool
-        Whether more work-items may run than were asked for.
-
-    Raises
-    ------
-    LimitError
-        If there are too many groups along an axis.
-    """
+    """Return the global range to submit and the local one; see `Launcher.submitted_range`."""
     if local_range is None:
         group = chosen_group(kernel, global_range) if can_round else _dividing_group(kernel, global_range)
     else:
@@ -85,12 +47,12 @@ def submitted_range(
     return [count * size for count, size in zip(counts, group, strict=True)], group
 
 
-def chosen_group(kernel: GridLimits, extents: Sequence[int]) -> list[int]:
+def chosen_group(kernel: CudaKernel, extents: Sequence[int]) -> list[int]:
     """Return the work-group for a range that may be rounded up.
 
     Parameters
     ----------
-    kernel : GridLimits
+    kernel : CudaKernel
         What is launched.
     extents : sequence of int
         One to three, the fastest last.
@@ -134,7 +96,7 @@ def _widened(
     return widened
 
 
-def _dividing_group(kernel: GridLimits, extents: Sequence[int]) -> list[int]:
+def _dividing_group(kernel: CudaKernel, extents: Sequence[int]) -> list[int]:
     """The work-group for a range that must not be rounded up: of divisors."""
     budget, group = min(GROUP_SIZE, kernel.group_size), []
     for extent, most in zip(reversed(extents), reversed(kernel.max_work_item_sizes[-len(extents) :]), strict=True):

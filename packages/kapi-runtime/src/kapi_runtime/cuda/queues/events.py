@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Sequence
 from typing import Any
 
 from kapi_runtime.cuda.devices import driver
 from kapi_runtime.cuda.devices.device import CudaDevice
-from kapi_runtime.platform.handles import EventStatus
+from kapi_runtime.platform.handles import EventStatus, events_of
 from kapi_sim.forks import reinit_after_fork
 
-__all__ = ["CudaEvent", "is_passed", "recorded_event", "wait_on_stream"]
+__all__ = ["CudaEvent", "is_passed", "native_events", "recorded_event", "wait_on_stream"]
 
 _DISABLE_TIMING = 2
 _NOT_READY = 600
@@ -134,3 +135,8 @@ def is_passed(event: CudaEvent) -> bool:
     """Whether a mark is passed, or can no longer be asked since the context is lost."""
     code, _ = driver.result("cuEventQuery", event.native)
     return code != _NOT_READY
+
+
+def native_events(events: Sequence[Any]) -> list[CudaEvent]:
+    """Return the driver's event of each event that a launch is to wait for; see `Launcher.native_events`."""
+    return events_of(CudaEvent, "a CUDA device", events)

@@ -6,12 +6,12 @@ import threading
 from typing import Any
 
 from kapi_runtime.cuda.devices import driver
-from kapi_runtime.cuda.devices.device import CudaDevice, describe_device, device_at
+from kapi_runtime.cuda.devices.device import CudaDevice, device_at
 from kapi_runtime.cuda.queues import keep_alive
 from kapi_runtime.cuda.queues.events import CudaEvent, recorded_event, wait_on_stream
 from kapi_runtime.cuda.queues.streams import LEGACY, PER_THREAD, CudaStream, stream_of
 from kapi_runtime.platform import callbacks
-from kapi_runtime.platform.handles import Queue
+from kapi_runtime.platform.handles import Queue, describe_device
 from kapi_sim.errors import KernelLaunchError
 from kapi_sim.forks import reinit_after_fork
 from kapi_sim.short_repr import short_repr

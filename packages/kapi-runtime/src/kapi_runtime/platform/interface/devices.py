@@ -62,9 +62,9 @@ class DeviceManager(ABC):
     def describe_device(self, device: Any) -> str:
         """Name a device, native or `Device`, in a few words, for messages."""
 
-    @abstractmethod
     def limits(self, device: Any) -> DeviceLimits:
         """Return what decides how large work-groups are best made on a `Device`."""
+        return DeviceLimits(device.max_compute_units, device.max_work_group_size, tuple(device.max_work_item_sizes3d))
 
     @abstractmethod
     def default_queue(self, device: Any) -> Queue:
@@ -85,9 +85,10 @@ class DeviceManager(ABC):
             `ctypes.c_void_p`, which says nothing of its platform: the caller has decided.
         """
 
-    @abstractmethod
     def device_of(self, queue: Any) -> Device:
         """Return the `Device` of a queue."""
+        device: Device = queue.device
+        return device
 
     @abstractmethod
     def describe_queue(self, queue: Any) -> str:
@@ -101,9 +102,10 @@ class DeviceManager(ABC):
     def queue_id(self, queue: Any) -> int:
         """Return a number that tells the queues of a device apart in a trace."""
 
-    @abstractmethod
     def memory_info(self, device: Any) -> tuple[int | None, int]:
         """Return free and total memory of a `Device` in bytes; None where the driver does not say what is free."""
+        free, total = device.memory_info()
+        return free, total
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +157,18 @@ class DeviceSummary:
     aspects: tuple[str, ...]
     found_by: str
     is_default: bool
+
+    def _text(self, platform: str, units: str) -> str:
+        """The summary of a device that has all types of elements, as text."""
+        lines = (
+            f"{self.filter_string}: {self.name}{' (default)' if self.is_default else ''}",
+            f"  platform     {platform}",
+            f"  compute      {self.compute_units} {units}, work-groups to {self.max_work_group_size} work-items, "
+            f"sub-groups of {', '.join(map(str, self.sub_group_sizes))}",
+            f"  memory       {self.global_mem_size / 2**30:.0f} GiB, {self.local_mem_size // 1024} KiB local",
+            "  has          fp64, fp16, atomic64",
+        )
+        return "\n".join(lines)
 
     @property
     def has_usm(self) -> bool:

@@ -11,7 +11,6 @@ from kapi_sim import LocalAccessor
 from kapi_sim.language.array_memory import ArrayFields
 
 if TYPE_CHECKING:
-    from kapi_lowering import KernelModule
     from kapi_runtime.platform.handles import HostEvent
 
 __all__ = ["LaunchPlan", "Launcher", "NativeArgument"]
@@ -163,9 +162,9 @@ class Launcher(ABC):
         Nothing to do where the queue itself keeps the order.
         """
 
-    @abstractmethod
     def barrier(self, queue: Any, before: Sequence[Any]) -> Any:
         """Return an event that is done when these events are; done at once for none.  For launches of no work-item."""
+        return queue.submit_barrier(before)
 
     @abstractmethod
     def host_event(self, event: Any, release: Callable[[], None]) -> HostEvent:
@@ -175,7 +174,6 @@ class Launcher(ABC):
     def make_plan(
         self,
         kernel: BuiltKernel,
-        module: KernelModule,
         queue: Any,
         given: tuple[Any, ...],
         packed: bytes,
@@ -187,9 +185,7 @@ class Launcher(ABC):
         Parameters
         ----------
         kernel : BuiltKernel
-            What is launched.
-        module : KernelModule
-            What it was built from; it has no table of failures.
+            What is launched; its module has no table of failures.
         queue : object
             Where to.
         given : tuple

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from dpctl.memory import USMAllocationError
 
+from kapi_runtime.platform.dlpack import host_values
 from kapi_runtime.sycl.memory.copying import copy_array
 from kapi_runtime.sycl.memory.usm_array import (
     UsmArray,
@@ -50,7 +51,7 @@ def asarray(
     """Return values of any kind as an array on a queue; see `kapi_runtime.memory.asarray`."""
     array = _on_device(values)
     if array is None:
-        host = np.asarray(_on_host(values), dtype, order="C")
+        host = np.asarray(host_values(values), dtype, order="C")
         host = host.astype(host.dtype.newbyteorder("="), copy=False)
         if copy is False:
             raise ValueError(
@@ -80,7 +81,7 @@ def asnumpy(array: Any) -> np.ndarray[Any, Any]:
     """Return a copy of an array in the host's memory; waits for the work that fills it."""
     source = _on_device(array)
     if source is None:
-        return np.array(_on_host(array))
+        return np.array(host_values(array))
     if isinstance(source, UsmArray):
         return source.asnumpy()
     if not source.flags.c_contiguous:
@@ -180,9 +181,3 @@ def submit_copy(queue: Any, target: ArrayFields, source: ArrayFields, nbytes: in
 def _host_bytes(fields: ArrayFields) -> Any:
     low, high = fields.span
     return memoryview((ctypes.c_char * (high - low)).from_address(low)).cast("B")
-
-
-def _on_host(values: Any) -> Any:
-    if hasattr(values, "__dlpack__") and not isinstance(values, (np.ndarray, np.generic)):
-        return np.from_dlpack(values)
-    return values

@@ -5,7 +5,6 @@ from __future__ import annotations
 import array
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from dpctl.program import (
@@ -17,35 +16,14 @@ from dpctl.program import (
 from kapi_runtime.platform.interface import ForeignCode
 from kapi_runtime.sycl.devices.device_summary import describe_device
 from kapi_runtime.sycl.programs.build_log import build_log
-from kapi_runtime.sycl.programs.work_group_size import MAX_WORK_ITEMS
+from kapi_runtime.sycl.programs.program import SyclKernel
 from kapi_sim.errors import DriverError, KernelCompilationError
 from kapi_sim.short_repr import short_repr
 from kapi_spirv import entry_points
 
-__all__ = ["ForeignKernel", "built_foreign", "checked_code"]
+__all__ = ["built_foreign", "checked_code"]
 
 _MAGIC = bytes.fromhex("03022307" if sys.byteorder == "little" else "07230203")  # begins a SPIR-V module
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ForeignKernel:
-    """A kernel for one device and context, and the limits that its launches keep; attributes as in `DeviceKernel`."""
-
-    name: str
-    sycl_kernel: Any
-    max_work_group_size: int
-    max_work_item_sizes: tuple[int, ...]
-    local_mem_size: int
-
-    @property
-    def native(self) -> Any:
-        """The `dpctl.program.SyclKernel`."""
-        return self.sycl_kernel
-
-    @property
-    def max_work_items(self) -> int:
-        """Most work-items of one launch."""
-        return MAX_WORK_ITEMS
 
 
 def checked_code(form: str, code: Any, entry: str) -> bytes | str:
@@ -103,14 +81,8 @@ def _checked_spirv(code: bytes, entry: str) -> bytes:
     return code
 
 
-def built_foreign(code: ForeignCode, parameters: Sequence[str], queue: Any) -> ForeignKernel:
-    """Build checked code for a queue's device.
-
-    Raises
-    ------
-    DriverError
-        If the driver refuses it, the entry point is missing, or it has not as many parameters.
-    """
+def built_foreign(code: ForeignCode, parameters: Sequence[str], queue: Any) -> SyclKernel:
+    """Build foreign code for the device of a queue; see `ProgramBuilder.built_foreign`."""
     device = queue.sycl_device
     try:
         if isinstance(code.code, bytes):
@@ -139,9 +111,9 @@ def built_foreign(code: ForeignCode, parameters: Sequence[str], queue: Any) -> F
             f"{len(parameters)}: {', '.join(parameters) or 'none'}",
             code="parameter-count",
         )
-    return ForeignKernel(
+    return SyclKernel(
         name=code.entry,
-        sycl_kernel=kernel,
+        native=kernel,
         max_work_group_size=min(device.max_work_group_size, kernel.work_group_size),
         max_work_item_sizes=tuple(device.max_work_item_sizes3d),
         local_mem_size=device.local_mem_size,

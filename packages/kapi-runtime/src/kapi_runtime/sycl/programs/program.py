@@ -19,7 +19,7 @@ from kapi_sim.forks import reinit_after_fork
 from kapi_sim.short_repr import short_repr
 from kapi_spirv import SpirvModule
 
-__all__ = ["DeviceKernel", "device_kernel"]
+__all__ = ["DeviceKernel", "SyclKernel", "device_kernel"]
 
 _CAPACITY = 512
 
@@ -33,21 +33,35 @@ _ABILITIES = (
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class DeviceKernel:
-    """A kernel, built for one device and context, and the limits that its launches keep.
+class SyclKernel:
+    """A kernel, built for one device and context; attributes as in `BuiltKernel`.
+
+    Attributes
+    ----------
+    native : dpctl.program.SyclKernel
+        What is submitted.
+    """
+
+    name: str
+    native: Any
+    max_work_group_size: int
+    max_work_item_sizes: tuple[int, ...]
+    local_mem_size: int
+
+    @property
+    def max_work_items(self) -> int:
+        """Most work-items of one launch."""
+        return MAX_WORK_ITEMS
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DeviceKernel(SyclKernel):
+    """A kernel that kapi compiled.
 
     Attributes
     ----------
     module : SpirvModule
         What it was built from.
-    sycl_kernel : dpctl.program.SyclKernel
-        What is submitted.
-    max_work_group_size : int
-        Largest work-group of this kernel on this device, in work-items.
-    max_work_item_sizes : tuple of int
-        Largest work-group along each of three dimensions, in work-items, the fastest last.
-    local_mem_size : int
-        Local memory of a work-group, in bytes.
     compute_units : int
         Parallel compute units of the device.
     has_loops : bool
@@ -55,27 +69,8 @@ class DeviceKernel:
     """
 
     module: SpirvModule
-    sycl_kernel: Any
-    max_work_group_size: int
-    max_work_item_sizes: tuple[int, ...]
-    local_mem_size: int
     compute_units: int
     has_loops: bool
-
-    @property
-    def name(self) -> str:
-        """The kernel's name, for messages."""
-        return self.module.name
-
-    @property
-    def native(self) -> Any:
-        """The `dpctl.program.SyclKernel`."""
-        return self.sycl_kernel
-
-    @property
-    def max_work_items(self) -> int:
-        """Most work-items of one launch."""
-        return MAX_WORK_ITEMS
 
 
 _lock = reinit_after_fork(threading.Lock())
@@ -150,11 +145,12 @@ def _build(module: SpirvModule, queue: Any, device: Any) -> DeviceKernel:
         )
     sycl_kernel = program.get_sycl_kernel(module.entry_point)
     return DeviceKernel(
-        module=module,
-        sycl_kernel=sycl_kernel,
+        name=module.name,
+        native=sycl_kernel,
         max_work_group_size=min(device.max_work_group_size, sycl_kernel.work_group_size),
         max_work_item_sizes=tuple(device.max_work_item_sizes3d),
         local_mem_size=device.local_mem_size,
+        module=module,
         compute_units=device.max_compute_units,
         has_loops=module.has_loops,
     )

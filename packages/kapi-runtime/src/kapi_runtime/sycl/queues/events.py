@@ -70,18 +70,7 @@ def hold(queue: Any, event: Any) -> None:
 
 
 def native_events(events: Sequence[Any]) -> list[Any]:
-    """Return the `dpctl.SyclEvent` of each event that a launch is to wait for.
-
-    Parameters
-    ----------
-    events : sequence of DpctlHostEvent, Event or dpctl.SyclEvent
-        Events of launches, or of anything else that dpctl knows; a mark that was not recorded is waited for by nobody.
-
-    Raises
-    ------
-    KernelLaunchError
-        If one is something else.
-    """
+    """Return the `dpctl.SyclEvent` of each event that a launch is to wait for; see `Launcher.native_events`."""
     given = [getattr(event, "device_event", event) for event in events]
     resolved = [event for event in given if event is not None]
     for event in resolved:

@@ -39,17 +39,7 @@ _parent_s: list[Any] = []
 
 
 def keep(queue: Any, event: Any, owners: Any) -> None:
-    """Hold `owners` until `event` of `queue` is complete, and let go of what is done.
-
-    Parameters
-    ----------
-    queue : dpctl.SyclQueue
-        Where the work was submitted.
-    event : dpctl.SyclEvent
-        The work.
-    owners : object
-        What it uses.
-    """
+    """Hold `owners` until `event` of `queue` is complete, and let go of what is done; see `Launcher.keep`."""
     global _kept
     with _lock:
         launches = _pending.get(queue)

@@ -27,149 +27,49 @@ __all__ = [
 # -- operators, which are functions in NumPy -------------------------------------------------------------
 
 
-def add(x, y):
-    """The operator +."""
-    return x + y
-
-
-def subtract(x, y):
-    """The operator -."""
-    return x - y
-
-
-def multiply(x, y):
-    """The operator *."""
-    return x * y
-
-
-def divide(x, y):
-    """The operator /."""
-    return x / y
-
-
-def floor_divide(x, y):
-    """The operator //."""
-    return x // y
-
-
-def remainder(x, y):
-    """The operator %."""
-    return x % y
-
-
-def power(x, y):
-    """The operator **."""
-    return x**y
-
-
 def divmod_(x, y, /):
     """Quotient and remainder."""
     return x // y, x % y
 
 
-def negative(x):
-    """The operator -."""
-    return -x
+OPERATORS = {
+    "add": lambda x, y: x + y,
+    "subtract": lambda x, y: x - y,
+    "multiply": lambda x, y: x * y,
+    "divide": lambda x, y: x / y,
+    "floor_divide": lambda x, y: x // y,
+    "remainder": lambda x, y: x % y,
+    "power": lambda x, y: x**y,
+    "float_power": lambda x, y: x**y,
+    "negative": lambda x: -x,
+    "positive": lambda x: +x,
+    "absolute": lambda x: abs(x),
+    "square": lambda x: x * x,
+    "conjugate": lambda x: x.conjugate(),
+    "bitwise_and": lambda x, y: x & y,
+    "bitwise_or": lambda x, y: x | y,
+    "bitwise_xor": lambda x, y: x ^ y,
+    "invert": lambda x: ~x,
+    "left_shift": lambda x, y: x << y,
+    "right_shift": lambda x, y: x >> y,
+    "equal": lambda x, y: x == y,
+    "not_equal": lambda x, y: x != y,
+    "less": lambda x, y: x < y,
+    "less_equal": lambda x, y: x <= y,
+    "greater": lambda x, y: x > y,
+    "greater_equal": lambda x, y: x >= y,
+    "logical_and": lambda x, y: np.bool_(bool(x) and bool(y)),
+    "logical_or": lambda x, y: np.bool_(bool(x) or bool(y)),
+    "logical_xor": lambda x, y: np.bool_(bool(x) != bool(y)),
+    "logical_not": lambda x: np.bool_(not x),
+    "where": lambda condition, x, y: x if condition else y,
+}
+"""Functions of numbers of any kind that has the operator, by the name of the operation."""
 
+for _name, _function in OPERATORS.items():
+    _function.__name__ = _function.__qualname__ = _name  # for messages and symbols
 
-def positive(x):
-    """The operator +."""
-    return +x
-
-
-def bitwise_and(x, y):
-    """The operator &."""
-    return x & y
-
-
-def bitwise_or(x, y):
-    """The operator |."""
-    return x | y
-
-
-def bitwise_xor(x, y):
-    """The operator ^."""
-    return x ^ y
-
-
-def invert(x):
-    """The operator ~."""
-    return ~x
-
-
-def left_shift(x, y):
-    """The operator <<."""
-    return x << y
-
-
-def right_shift(x, y):
-    """The operator >>."""
-    return x >> y
-
-
-def equal(x, y):
-    """The operator ==."""
-    return x == y
-
-
-def not_equal(x, y):
-    """The operator !=."""
-    return x != y
-
-
-def less(x, y):
-    """The operator <."""
-    return x < y
-
-
-def less_equal(x, y):
-    """The operator <=."""
-    return x <= y
-
-
-def greater(x, y):
-    """The operator >."""
-    return x > y
-
-
-def greater_equal(x, y):
-    """The operator >=."""
-    return x >= y
-
-
-def logical_and(x, y):
-    """Whether both are true."""
-    return np.bool_(bool(x) and bool(y))
-
-
-def logical_or(x, y):
-    """Whether one is true."""
-    return np.bool_(bool(x) or bool(y))
-
-
-def logical_xor(x, y):
-    """Whether one is true and the other is not."""
-    return np.bool_(bool(x) != bool(y))
-
-
-def logical_not(x):
-    """Whether it is not true."""
-    return np.bool_(not x)
-
-
-def square(x):
-    """X times x."""
-    return x * x
-
-
-def absolute(x):
-    """Without the sign."""
-    return abs(x)
-
-
-def conjugate(x):
-    """With the other sign of the imaginary part."""
-    return x.conjugate()
+OPERATORS["divmod"] = divmod_
 
 
 # -- floats ----------------------------------------------------------------------------------------------
@@ -305,17 +205,7 @@ def log_of_base(x, base):
     return math.log(x) / math.log(base)
 
 
-def float_power(x, y):
-    """The operator **."""
-    return x**y
-
-
 # -- integers --------------------------------------------------------------------------------------------
-
-
-def where(condition, x, y):
-    """One of two."""
-    return x if condition else y
 
 
 def larger(x, y):
@@ -503,16 +393,6 @@ def perm(n, k):
         j += 1
     return found
 
-
-OPERATORS = {
-    function.__name__: function
-    for function in (
-        add, subtract, multiply, divide, floor_divide, remainder, power, float_power, negative, positive, absolute,
-        square, conjugate, bitwise_and, bitwise_or, bitwise_xor, invert, left_shift, right_shift, equal, not_equal,
-        less, less_equal, greater, greater_equal, logical_and, logical_or, logical_xor, logical_not, where,
-    )
-} | {"divmod": divmod_}  # fmt: skip
-"""Functions of numbers of any kind that has the operator, by the name of the operation."""
 
 FLOATS = {
     function.__name__: function

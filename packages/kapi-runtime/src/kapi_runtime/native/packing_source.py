@@ -1,0 +1,81 @@
+"""The source of functions that pack the arguments of launches like one: parts that platforms share."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from kapi_sim.language.array_memory import ArrayFields
+
+__all__ = ["Pair", "PackingSource", "written_pairs"]
+
+Pair = tuple[int, int, tuple[int, int], tuple[int, int], bool]
+"""What names two arrays, the bytes that each reaches beyond its own address, and whether they may be one view."""
+
+_NUMBERS = (bool, int, float, complex)
+
+
+class PackingSource:
+    """The text of a function, and the values that it names.
+
+    Attributes
+    ----------
+    tests, stores : list of str
+        Expressions that hold for arguments like those of the launch, and statements that pack them into `buffer`.
+    names : dict
+        What the text names.
+    """
+
+    def __init__(self) -> None:
+        self.tests: list[str] = []
+        self.stores: list[str] = []
+        self.names: dict[str, Any] = {"error": struct.error}
+
+    def name(self, value: Any) -> str:
+        """A name for a value."""
+        made = f"k{len(self.names)}"
+        self.names[made] = value
+        return made
+
+    def store_number(self, index: int, value: Any, fields: Sequence[Any]) -> bool:
+        """Let argument `index` be stored as the number `value` is; False if it is none that is known."""
+        is_own = type(value) in _NUMBERS
+        if not is_own and type(value).__module__ != "numpy":
+            return False
+        self.tests.append(f"type(a{index}) is {self.name(type(value))}")
+        number = f"a{index}" if is_own else f"a{index}.item()"
+        parts = [f"({number}).real", f"({number}).imag"] if len(fields) == 2 else [number]
+        for part, field in zip(parts, fields, strict=True):
+            store = self.name(struct.Struct("<" + field.code).pack_into)
+            self.stores.append(f"{store}(buffer, {field.offset}, {part})")
+        return True
+
+    def function(self, lines: Sequence[str]) -> Any:
+        """The function `pack` that these lines define."""
+        exec("\n".join(lines), self.names)  # of texts of this package alone; values are named, not written
+        return self.names["pack"]
+
+
+def written_pairs(arrays: Sequence[tuple[int, ArrayFields, bool]], reads_apart: bool) -> Iterator[Pair]:
+    """The pairs of arrays that must share nothing, or be one view, since one of them is written.
+
+    With `reads_apart`, the module takes for granted that what is only read is no view of what is written.
+
+    Parameters
+    ----------
+    arrays : sequence of (int, ArrayFields, bool)
+        What pairs name it by, where it is, and whether it is written.
+    reads_apart : bool
+        As of the module's target.
+    """
+    for position, (name, one, writes_one) in enumerate(arrays):
+        for other_name, other, writes_other in arrays[position + 1 :]:
+            if not (writes_one or writes_other) or 0 in one.shape or 0 in other.shape:
+                continue
+            reach, other_reach = (
+                (fields.span[0] - fields.pointer, fields.span[1] - fields.pointer) for fields in (one, other)
+            )
+            forms = [(each.shape, each.strides, each.dtype.itemsize) for each in (one, other)]
+            may_be_one = forms[0] == forms[1] and (writes_one == writes_other or not reads_apart)
+            yield name, other_name, reach, other_reach, may_be_one
