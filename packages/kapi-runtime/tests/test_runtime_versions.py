@@ -5,7 +5,7 @@ import re
 from types import SimpleNamespace
 
 import kapi_runtime as kapi
-from kapi_runtime import runtime
+from kapi_runtime.platform.installed import package_version
 from kapi_runtime.sycl import findings
 from kapi_runtime.sycl.devices import opencl
 
@@ -43,7 +43,7 @@ def test_version_that_cannot_be_known_is_said_to_be_unknown(monkeypatch):
 
 
 def test_package_that_is_not_installed_has_no_version():
-    assert runtime._package("no-such-package") == "not installed"
+    assert package_version("no-such-package") == "not installed"
 
 
 def test_version_of_spirv_is_asked_of_opencl_devices_only():
