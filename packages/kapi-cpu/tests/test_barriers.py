@@ -82,7 +82,14 @@ def private_memory(item: kapi.NdItem, a, out, tile):
         out[i] = out[i] * 5 + kept[j]
 
 
-KERNELS = (in_a_loop, in_a_function, in_a_branch, group_algorithms, private_memory)
+def scans_of_two_widths(item: kapi.NdItem, a, out, tile):
+    group, i = item.get_group(), item.get_global_id(0)
+    for _ in range(2):
+        out[i] += kapi.exclusive_scan_over_group(group, np.int32(a[i]), kapi.plus)
+        out[i] = out[i] * 3 + kapi.inclusive_scan_over_group(group, a[i], kapi.maximum)
+
+
+KERNELS = (in_a_loop, in_a_function, in_a_branch, group_algorithms, private_memory, scans_of_two_widths)
 
 
 @pytest.mark.parametrize("lanes", [0, 1, 4])

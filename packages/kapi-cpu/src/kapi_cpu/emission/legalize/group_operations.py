@@ -6,7 +6,16 @@ barrier. After it each work-item reads the result, or its own part of it.
 
 from __future__ import annotations
 
-from kapi_lowering.emission.llvm_ir import Builder, Instruction, IRValue, Module, declare, split_before
+from kapi_lowering.emission.llvm_ir import (
+    Builder,
+    FloatType,
+    Instruction,
+    IntType,
+    IRValue,
+    Module,
+    declare,
+    split_before,
+)
 from kapi_lowering.emission.pipeline import module_pass
 
 __all__ = ["BARRIER", "RESULT_OFFSET", "SLOTS_OFFSET", "expand_group_operations"]
@@ -20,13 +29,14 @@ RESULT_OFFSET, OPERAND_OFFSET, SLOTS_OFFSET = 0, 16, 64
 def expand_group_operations(module: Module) -> None:
     """Exchange values of a work-group through memory, and give barriers blocks of their own."""
     count = 0
+    operations = [each for function in module.definitions for each in function.instructions() if _is_exchange(each)]
+    widest = max((_slot_bits(each) for each in operations), default=0)
     for function in module.definitions:
         for each in function.instructions():
-            name = each.callee
-            if name == "kapi.barrier.sub_group":
+            if each.callee == "kapi.barrier.sub_group":
                 each.erase()  # lanes are where they are together
-            elif name.startswith(("kapi.broadcast.work_group", "kapi.combine.work_group", "kapi.vote.work_group")):
-                _expand(each)
+            elif _is_exchange(each):
+                _expand(each, widest)
         for each in function.instructions():
             if each.callee.startswith(BARRIER):
                 numbered = f"void @{BARRIER}{count}.{each.callee[len(BARRIER) :]}()"
@@ -36,7 +46,18 @@ def expand_group_operations(module: Module) -> None:
                 count += 1
 
 
-def _expand(each: Instruction) -> None:
+def _is_exchange(each: Instruction) -> bool:
+    return each.callee.startswith(("kapi.broadcast.work_group", "kapi.combine.work_group", "kapi.vote.work_group"))
+
+
+def _slot_bits(each: Instruction) -> int:
+    """Bits of what each work-item leaves."""
+    type_ = each.arguments[0].type
+    assert isinstance(type_, (IntType, FloatType)), "numbers alone are exchanged"
+    return 32 if each.callee.startswith("kapi.vote") else type_.bits
+
+
+def _expand(each: Instruction, widest: int) -> None:
     builder = Builder.before(each)
     function = builder.block.function
     _, kind, _, *details = each.callee.split(".")
@@ -62,6 +83,10 @@ def _expand(each: Instruction) -> None:
     builder.emit(f"call void @{BARRIER}{action}()")
     is_own = kind == "combine" and details[0] != "reduce"
     result: IRValue = builder.emit(f"load {value.type}, ptr ?", slot if is_own else scratch)
+    if is_own and _slot_bits(each) < widest:
+        # The next values are wider: a work-item's would lie in slots that others have still to read.
+        declare(function, f"void @{BARRIER}work_group()")
+        builder.emit(f"call void @{BARRIER}work_group()")
     if kind == "vote":
         result = builder.emit("trunc i32 ? to i1", result)
     each.replace_all_uses_with(result)
