@@ -8,6 +8,7 @@ from typing import Any
 from kapi_numba_offload.analysis.kinds import SCALAR, ArrayKind, Kinds
 from kapi_numba_offload.analysis.numpy_functions import numpy_name
 from kapi_numba_offload.analysis.scope import Scope
+from kapi_numba_offload.analysis.syntax import located
 
 __all__ = ["desugar_array_idioms"]
 
@@ -61,4 +62,4 @@ class _Forms(ast.NodeTransformer):
 
     def _noted(self, made: ast.expr, kind: Any, where: ast.expr) -> ast.expr:
         self._kinds.note(made, kind)
-        return ast.fix_missing_locations(ast.copy_location(made, where))
+        return located(made, where)

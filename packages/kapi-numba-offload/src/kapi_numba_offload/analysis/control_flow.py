@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
+from kapi_numba_offload.analysis.syntax import names_in
+
 __all__ = [
     "assigned_at",
     "has_break",
@@ -134,12 +136,13 @@ def _after(node: ast.stmt, now: set[str], wanted: ast.stmt, found: list[set[str]
         target = _names(node.target) if isinstance(node, (ast.For, ast.AsyncFor)) else set()
         _flow(node.body, now | target, wanted, found)
         _flow(node.orelse, now, wanted, found)
-        return now - _deleted(node)
+        return now - _names(node, ast.Del)
     if isinstance(node, _PROTECTED):
+        left = now - _names(node, ast.Del)
         for block in ("body", "handlers", "orelse", "finalbody"):
             for part in getattr(node, block, []):
-                _flow(part.body if isinstance(part, ast.ExceptHandler) else [part], now - _deleted(node), wanted, found)
-        return now - _deleted(node)
+                _flow(part.body if isinstance(part, ast.ExceptHandler) else [part], left, wanted, found)
+        return left
     if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
         return now | {node.name}
     if isinstance(node, (ast.Assign, ast.AugAssign)):
@@ -147,12 +150,8 @@ def _after(node: ast.stmt, now: set[str], wanted: ast.stmt, found: list[set[str]
         return now.union(*map(_names, targets))
     if isinstance(node, ast.AnnAssign) and node.value is not None:
         return now | _names(node.target)
-    return now - _deleted(node)
+    return now - _names(node, ast.Del)
 
 
-def _names(target: ast.expr) -> set[str]:
-    return {each.id for each in ast.walk(target) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
-
-
-def _deleted(node: ast.AST) -> set[str]:
-    return {each.id for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Del)}
+def _names(target: ast.AST, context: type[ast.expr_context] = ast.Store) -> set[str]:
+    return set(names_in(ast.walk(target), context))

@@ -27,7 +27,7 @@ from kapi_numba_offload.analysis.random_functions import (
 )
 from kapi_numba_offload.analysis.scope import UNKNOWN, Scope
 from kapi_numba_offload.analysis.source import parsed_function
-from kapi_numba_offload.analysis.syntax import integer_literal
+from kapi_numba_offload.analysis.syntax import indices_of, integer_literal
 from kapi_numba_offload.run.usm import is_dpnp_array
 
 __all__ = [
@@ -160,7 +160,7 @@ class Kinds:
         if not isinstance(node, ast.Subscript) or self.kind(node) not in (SCALAR, ANY, _UNKNOWN_RANK, _RANK_0):
             return False
         owner = self.kind(node.value)
-        axes = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        axes = indices_of(node)
         has_slices = any(_is_slice(each) or (isinstance(each, ast.Constant) and each.value is None) for each in axes)
         return not has_slices and (owner == ANY or (isinstance(owner, ArrayKind) and owner.usm))
 
@@ -366,7 +366,7 @@ class Kinds:
             return owner.items[0] if owner.items and len(set(owner.items)) == 1 else ANY
         if not isinstance(owner, ArrayKind):
             return ANY
-        axes = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        axes = indices_of(node)
         kinds = index.items if isinstance(index, TupleKind) else (index,)
         places = [each for each, kind in zip(axes, kinds, strict=False) if is_usm(kind) and kind != _RANK_0]
         if places and not owner.usm and isinstance(node.ctx, ast.Load):

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from kapi_numba_offload.analysis.control_flow import has_break
-from kapi_numba_offload.analysis.syntax import conjuncts, targets_of
+from kapi_numba_offload.analysis.syntax import conjuncts, names_in, targets_of
 
 __all__ = ["given_arguments", "normalised", "with_assignments_before", "with_calls_by_position"]
 
@@ -117,7 +117,7 @@ def with_calls_by_position(definition: ast.FunctionDef) -> None:
     Numba gives a function within another one what is given by name as if it were given by position.
     """
     nodes = list(ast.walk(definition))
-    stored = Counter(each.id for each in nodes if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store))
+    stored = Counter(names_in(nodes, ast.Store))
     named = Counter(each.name for each in nodes if isinstance(each, (ast.FunctionDef, ast.ClassDef)))
     parameters = {each.arg for each in nodes if isinstance(each, ast.arg)}
     known: dict[str, ast.arguments] = {}

@@ -15,6 +15,7 @@ from types import CodeType
 from typing import Any
 
 from kapi_numba_offload._numba_compat import ir, run_frontend
+from kapi_numba_offload.analysis.syntax import indices_of
 from kapi_sim.errors import KernelCompilationError
 
 __all__ = ["definition_from_ir", "function_definition", "parsed_function"]
@@ -152,7 +153,7 @@ def definition_from_ir(function: Callable[..., Any], func_ir: Any) -> ast.Functi
     assert isinstance(definition, ast.FunctionDef)
     for node in ast.walk(definition):
         if isinstance(node, ast.Subscript):
-            parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+            parts = indices_of(node)
             sliced = [_as_slice(each) for each in parts]
             node.slice = ast.Tuple(sliced, ast.Load()) if isinstance(node.slice, ast.Tuple) else sliced[0]
     for node in ast.walk(definition):

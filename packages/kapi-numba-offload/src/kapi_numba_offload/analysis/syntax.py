@@ -1,10 +1,16 @@
-"""Small questions about syntax: literals, roots of subscripts, conjuncts, targets."""
+"""Small questions about syntax: literals, roots and indices of subscripts, conjuncts, targets, variables."""
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
+from typing import TypeVar
 
-__all__ = ["conjuncts", "integer_literal", "root_variable", "targets_of"]
+__all__ = [
+    "conjuncts", "indices_of", "integer_literal", "located", "names_in", "nodes_of", "root_variable", "targets_of",
+]  # fmt: skip
+
+_Node = TypeVar("_Node", bound=ast.AST)
 
 
 def integer_literal(node: ast.expr) -> int | None:
@@ -30,3 +36,23 @@ def conjuncts(test: ast.expr) -> list[ast.expr]:
 def targets_of(node: ast.Assign | ast.AnnAssign | ast.AugAssign) -> list[ast.expr]:
     """The targets of an assignment."""
     return node.targets if isinstance(node, ast.Assign) else [node.target]
+
+
+def indices_of(node: ast.Subscript) -> list[ast.expr]:
+    """The index of each axis that a subscript has one for."""
+    return list(node.slice.elts) if isinstance(node.slice, ast.Tuple) else [node.slice]
+
+
+def nodes_of(statements: Iterable[ast.AST]) -> list[ast.AST]:
+    """All nodes of the statements."""
+    return [node for each in statements for node in ast.walk(each)]
+
+
+def names_in(nodes: Iterable[ast.AST], *contexts: type[ast.expr_context]) -> list[str]:
+    """The variable of each node that names one, in one of the contexts: `ast.Load`, `ast.Store` or `ast.Del`."""
+    return [each.id for each in nodes if isinstance(each, ast.Name) and isinstance(each.ctx, contexts)]
+
+
+def located(made: _Node, source: ast.AST) -> _Node:
+    """A new node, at the source location of another one with all its parts."""
+    return ast.fix_missing_locations(ast.copy_location(made, source))

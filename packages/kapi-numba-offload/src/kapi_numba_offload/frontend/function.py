@@ -21,6 +21,7 @@ from kapi_numba_offload.analysis.kinds import ANY, GENERATOR, SCALAR, ArrayKind,
 from kapi_numba_offload.analysis.normal_form import normalised
 from kapi_numba_offload.analysis.scope import Scope
 from kapi_numba_offload.analysis.source import function_definition
+from kapi_numba_offload.analysis.syntax import names_in
 from kapi_numba_offload.elements.numbers import is_narrow
 from kapi_numba_offload.frontend.returned_numbers import as_numbers, numbers_in_lists, returned_arrays
 from kapi_numba_offload.loops.loop_syntax import variables_of
@@ -207,9 +208,7 @@ def _functions_given(names: Scope, arguments: Iterable[types.Type], definition: 
 
     The types of arguments name them.
     """
-    stores = Counter(
-        each.id for each in ast.walk(definition) if isinstance(each, ast.Name) and not isinstance(each.ctx, ast.Load)
-    )
+    stores = Counter(names_in(ast.walk(definition), ast.Store, ast.Del))
     given = {name: _function_of(type_) for name, type_ in zip(names.parameters, arguments, strict=True)}
     found = {name: each for name, each in given.items() if each is not None and not stores[name]}
     for each in ast.walk(definition):

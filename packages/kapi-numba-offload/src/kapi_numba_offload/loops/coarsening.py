@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from kapi_numba_offload.analysis.operations import OPERATORS
+from kapi_numba_offload.analysis.syntax import indices_of, names_in, nodes_of, targets_of
 from kapi_numba_offload.elements.work_distribution import has_enough_rows
 from kapi_numba_offload.run.usm import DpnpArray
 
@@ -88,7 +89,7 @@ class _UnitStrides(ast.NodeVisitor):
         self.generic_visit(node)
         if not self._counters or not isinstance(node.value, ast.Name):
             return
-        *outer, last = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        *outer, last = indices_of(node)
         counter, differs = self._counters[-1]
         if _has_unit_stride(last, self._variable):
             self.columns += 1
@@ -101,13 +102,10 @@ class _UnitStrides(ast.NodeVisitor):
 def _varying(body: Sequence[ast.stmt], variable: str) -> set[str]:
     """The variable, and those that may differ from iteration to iteration with it."""
     stores = [
-        (name.id, each.value)
-        for statement in body
-        for each in ast.walk(statement)
+        (name, each.value)
+        for each in nodes_of(body)
         if isinstance(each, (ast.Assign, ast.AugAssign))
-        for target in (each.targets if isinstance(each, ast.Assign) else [each.target])
-        for name in ast.walk(target)
-        if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)
+        for name in names_in(nodes_of(targets_of(each)), ast.Store)
     ]
     found: set[str] = set()
     more = {variable}

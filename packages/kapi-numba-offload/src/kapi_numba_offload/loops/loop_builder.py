@@ -179,20 +179,20 @@ class LoopBuilder:
             private = privatize_reductions(body, dtypes, [names[each] for each in small])
             is_coarsened = private is not None or any(has_long_rows(arrays[each]) for each in rows)
             private_at = [names.index(each.name) for each in private.arrays] if private else []
-            build = self._reducing if self.syntax.reductions else self._plain
-            found = build(body, captured, initial, len(bounds) // 3, is_coarsened, private)
+            found = self._kernel_and_types(body, captured, initial, private, is_coarsened=is_coarsened)
             made = BuiltLoop(*found, disjoint, is_coarsened, private, private_at)
         except NotInKernelError as error:
-            return Refusal("not-in-kernel", error.line, self._first_variable(), self._with_line(error))
+            return self._refusal(self._with_line(error), error.line)
         except ProblemsFound as error:
-            return Refusal(
-                "not-in-kernel", self.location.line, self._first_variable(), describe_problems(error.problems)
-            )
+            return self._refusal(describe_problems(error.problems), self.location.line)
         except (KernelCompilationError, DtypeError) as error:
-            return Refusal("not-in-kernel", self.location.line, self._first_variable(), str(error))
+            return self._refusal(str(error), self.location.line)
         for line in sorted(lowered.integers_of_arrays):
             warn_of_integers(self.location, "fewer bits", line)
         return made
+
+    def _refusal(self, detail: str, line: int) -> Refusal:
+        return Refusal("not-in-kernel", line, self.syntax.axes[0].variable, detail)
 
     def _with_line(self, error: NotInKernelError) -> str:
         """The error's text, with the source line."""
@@ -226,24 +226,29 @@ class LoopBuilder:
         constants = self._constants(captured)
         return self.functions.lowered_body(facts, lower, constants, integers, has_numba_floats=self._numba_types)
 
-    def _first_variable(self) -> str:
-        return self.syntax.axes[0].variable
-
     def _kernel(self, function: Callable[..., None]) -> kapi_runtime.Kernel:
         return kapi_runtime.kernel(
             debug=self._has_asserts, boundscheck=self.options.boundscheck, fastmath=self.options.fastmath
         )(function)
 
-    def _plain(
+    def _kernel_and_types(
         self,
         body: Sequence[Any],
         captured: Sequence[Any],
         initial: Sequence[Any],
-        axes: int,
-        is_coarsened: bool,
         private: PrivatizedBody | None,
+        *,
+        is_coarsened: bool,
     ) -> _KernelAndTypes:
-        functions = self.functions
+        functions, axes = self.functions, len(self.syntax.axes)
+        if self.syntax.reductions:
+            numbers = [0, 1] * axes + [1] * (axes - 1) + [1]
+            signature = [typeof_argument(each) for each in (*initial, *captured, *numbers)]
+            types = return_type(functions.typing(body), signature)
+            dtypes = [np.dtype(as_dtype(as_strong(each))) for each in types]
+            starts = identities(self.syntax, dtypes)
+            made = functions.coarsened(body, starts, private) if is_coarsened else functions.reduction(body, starts)
+            return self._kernel(made), dtypes, [is_weak(each) for each in types]
         kernel = self._kernel(functions.coarsened(body, {}, private) if is_coarsened else functions.kernel(body))
         # A launch without work-items compiles, so that what it cannot be is known before it is used.
         space = kapi_runtime.NdRange([0], [1]) if is_coarsened else kapi_runtime.Range(*[0] * axes)
@@ -252,21 +257,3 @@ class LoopBuilder:
         rows = [part for each in (private.arrays if private else ()) for part in each.sample(values[each.name])]
         kapi_runtime.call_kernel_async(kernel, space, (), *rows, *captured, *[0, 1] * axes, *rest)
         return kernel, [], []
-
-    def _reducing(
-        self,
-        body: Sequence[Any],
-        captured: Sequence[Any],
-        initial: Sequence[Any],
-        axes: int,
-        is_coarsened: bool,
-        private: PrivatizedBody | None,
-    ) -> _KernelAndTypes:
-        numbers = [0, 1] * axes + [1] * (axes - 1) + [1]
-        signature = [typeof_argument(each) for each in (*initial, *captured, *numbers)]
-        functions = self.functions
-        types = return_type(functions.typing(body), signature)
-        dtypes = [np.dtype(as_dtype(as_strong(each))) for each in types]
-        starts = identities(self.syntax, dtypes)
-        made = functions.coarsened(body, starts, private) if is_coarsened else functions.reduction(body, starts)
-        return self._kernel(made), dtypes, [is_weak(each) for each in types]

@@ -12,6 +12,7 @@ import numpy as np
 
 from kapi_numba_offload.analysis.control_flow import has_jump, may_leave_early
 from kapi_numba_offload.analysis.scope import UNKNOWN, Scope
+from kapi_numba_offload.analysis.syntax import names_in, nodes_of
 from kapi_numba_offload.run.reasons import Refusal
 
 __all__ = ["Axis", "LoopSyntax", "first_use", "is_parallel", "parallel_loop", "variables_of"]
@@ -114,18 +115,11 @@ def _axis(node: ast.For) -> Axis:
 
 def variables_of(statements: Sequence[ast.AST], context: type[Any]) -> set[str]:
     """The variables that statements read (`ast.Load`) or assign (`ast.Store`)."""
-    found = {
-        each.id
-        for statement in statements
-        for each in ast.walk(statement)
-        if isinstance(each, ast.Name) and isinstance(each.ctx, context)
-    }
+    nodes = nodes_of(statements)
+    found = set(names_in(nodes, context))
     if context is ast.Load:  # `x += 1` reads x
         found |= {
-            each.target.id
-            for statement in statements
-            for each in ast.walk(statement)
-            if isinstance(each, ast.AugAssign) and isinstance(each.target, ast.Name)
+            each.target.id for each in nodes if isinstance(each, ast.AugAssign) and isinstance(each.target, ast.Name)
         }
     return found
 
@@ -186,8 +180,7 @@ def _mentions_in(name: str, statements: Sequence[ast.stmt]) -> bool:
 
 
 def _mentions(name: str, node: ast.AST) -> bool:
-    return any(isinstance(each, ast.Name) and each.id == name and isinstance(each.ctx, ast.Load)
-               for each in ast.walk(node))  # fmt: skip
+    return name in names_in(ast.walk(node), ast.Load)
 
 
 def _reduction(name: str, body: Sequence[ast.stmt], names: Scope) -> str | None:
@@ -201,9 +194,7 @@ def _reduction(name: str, body: Sequence[ast.stmt], names: Scope) -> str | None:
                 operation, mentions = update
                 operations.add(operation)
                 in_updates |= {id(each) for each in mentions}
-    everywhere = {
-        id(each) for statement in body for each in ast.walk(statement) if isinstance(each, ast.Name) and each.id == name
-    }
+    everywhere = {id(each) for each in nodes_of(body) if isinstance(each, ast.Name) and each.id == name}
     return operations.pop() if len(operations) == 1 and everywhere == in_updates else None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numba
@@ -15,7 +16,7 @@ from kapi_numba_offload.analysis.numpy_signatures import as_dpnp_takes_it
 from kapi_numba_offload.elements.operands import require_held
 from kapi_numba_offload.partition.argument_texts import ArgumentTexts
 from kapi_numba_offload.regions.histogram import histogram
-from kapi_numba_offload.regions.library_functions import argmax, argmin, product
+from kapi_numba_offload.regions.library_functions import extremum_position, product
 from kapi_numba_offload.run.options import OffloadOptions
 from kapi_numba_offload.run.placement import host_arrays_among, mixture_among, not_on_device_error
 from kapi_numba_offload.run.reasons import Refusal, fall_back
@@ -29,8 +30,8 @@ _REFUSED = (TypeError, NotImplementedError)
 """What dpnp raises for what it has not."""
 
 _OWN: dict[str, tuple[Callable[..., Any], str]] = {
-    "argmax": (argmax, "dpnp"),
-    "argmin": (argmin, "dpnp"),
+    "argmax": (partial(extremum_position, "argmax"), "dpnp"),
+    "argmin": (partial(extremum_position, "argmin"), "dpnp"),
     "histogram": (histogram, "kernel"),
     "matmul": (product, "numpy"),
     "dot": (product, "numpy"),

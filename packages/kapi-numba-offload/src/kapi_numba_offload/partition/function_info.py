@@ -14,6 +14,7 @@ from kapi_numba_offload.analysis.kinds import ANY, SCALAR, ArrayKind, Kinds, is_
 from kapi_numba_offload.analysis.numpy_functions import elementwise
 from kapi_numba_offload.analysis.operations import operator_operands
 from kapi_numba_offload.analysis.scope import UNKNOWN, Scope
+from kapi_numba_offload.analysis.syntax import indices_of, names_in
 from kapi_numba_offload.elements.statements import SourceLocation
 from kapi_numba_offload.run.options import OffloadOptions
 
@@ -74,9 +75,7 @@ class FunctionInfo:
         self.usm_names = kinds.usm_parameters | {
             each.id for each in nodes if isinstance(each, ast.Name) and may_have_axes(kinds.kind(each))
         }
-        self._loads = Counter(
-            each.id for each in nodes if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load)
-        )
+        self._loads = Counter(names_in(nodes, ast.Load))
         self._loads.update(
             each.target.id for each in nodes if isinstance(each, ast.AugAssign) and isinstance(each.target, ast.Name)
         )
@@ -166,7 +165,7 @@ class FunctionInfo:
         owner = self.kinds.kind(node.value)
         if not isinstance(owner, ArrayKind) or not owner.usm:
             return False
-        axes = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        axes = indices_of(node)
         plain = all(
             isinstance(axis, ast.Slice)
             or (isinstance(axis, ast.Constant) and (axis.value is Ellipsis or axis.value is None))

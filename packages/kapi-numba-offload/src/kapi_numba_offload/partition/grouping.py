@@ -13,6 +13,7 @@ from kapi_numba_offload.analysis.effects import has_effects, has_inner_assignmen
 from kapi_numba_offload.analysis.kinds import ANY, SCALAR, ArrayKind, Kind, TupleKind
 from kapi_numba_offload.analysis.operations import OPERATORS
 from kapi_numba_offload.analysis.scope import Scope
+from kapi_numba_offload.analysis.syntax import indices_of
 from kapi_numba_offload.elements.expression import Apply, Cast, Const, Leaf, Node, Ref
 from kapi_numba_offload.elements.statements import SourceLocation, Statement
 from kapi_numba_offload.partition.function_info import PREFIX, FunctionInfo, loaded
@@ -195,7 +196,7 @@ class StatementGroup:
             if isinstance(each, ast.Call):
                 return False
             if isinstance(each, ast.Subscript) and not isinstance(kinds.kind(each.value), TupleKind):
-                axes = each.slice.elts if isinstance(each.slice, ast.Tuple) else [each.slice]
+                axes = indices_of(each)
                 if kinds.is_element(each) or not all(map(self._is_basic, axes)) or kinds.kind(each.value) == ANY:
                     return False
         return True
@@ -310,7 +311,7 @@ def _as_read(target: ast.expr) -> ast.expr:
     if isinstance(target, ast.Name):
         return loaded(target.id, target)
     assert isinstance(target, ast.Subscript)
-    axes = target.slice.elts if isinstance(target.slice, ast.Tuple) else [target.slice]
+    axes = indices_of(target)
     if isinstance(target.value, ast.Name) and all(ast.unparse(each) in (":", "...") for each in axes):
         return target.value  # the whole array: no view of it is needed
     return ast.copy_location(ast.Subscript(target.value, target.slice, ast.Load()), target)

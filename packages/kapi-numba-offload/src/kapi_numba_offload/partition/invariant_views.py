@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kapi_numba_offload.analysis.kinds import SCALAR
+from kapi_numba_offload.analysis.syntax import located
 from kapi_numba_offload.partition.function_info import PREFIX, FunctionInfo, loaded
 from kapi_numba_offload.regions.fused import FusedRegion
 
@@ -112,7 +113,7 @@ class _Views:
         loop.kept[name] = ast.Constant(None)
         test = ast.Compare(loaded(name, node), [ast.Is()], [ast.Constant(None)])
         made = ast.IfExp(test, ast.NamedExpr(ast.Name(name, ast.Store()), node), loaded(name, node))
-        return ast.fix_missing_locations(ast.copy_location(made, node))
+        return located(made, node)
 
     def _name(self, word: str) -> str:
         self._count += 1
@@ -121,7 +122,7 @@ class _Views:
 
 def _begun(name: str, value: ast.expr, where: ast.stmt) -> ast.stmt:
     made = ast.Assign([ast.Name(name, ast.Store())], value)
-    return ast.fix_missing_locations(ast.copy_location(made, where))
+    return located(made, where)
 
 
 def _changed(loop: ast.stmt) -> Iterator[str]:

@@ -16,6 +16,7 @@ from kapi_numba_offload.analysis.kinds import is_number_type, is_usm
 from kapi_numba_offload.analysis.numpy_functions import CREATION, numpy_name
 from kapi_numba_offload.analysis.random_functions import random_name
 from kapi_numba_offload.analysis.scope import UNKNOWN
+from kapi_numba_offload.analysis.syntax import located
 from kapi_numba_offload.elements.numbers import NumberOperation
 from kapi_numba_offload.elements.reductions import FUSED_REDUCTIONS
 from kapi_numba_offload.elements.statements import SourceLocation
@@ -236,7 +237,7 @@ class Partition:
         self.loops.append(loop)
         warns = ast.Call(loaded(self.helper(f"loop_{len(self.loops)}", loop), node), [], [])
         made = ast.Subscript(ast.Tuple([warns, node], ast.Load()), ast.Constant(1), ast.Load())
-        return ast.fix_missing_locations(ast.copy_location(made, node))
+        return located(made, node)
 
     def _reduction(self, node: ast.expr) -> ast.expr | None:
         """A reduction of an elementwise operation, as one region; None for anything else."""

@@ -10,7 +10,7 @@ import numpy as np
 from kapi_numba_offload.analysis.numpy_signatures import as_dpnp_takes_it
 from kapi_numba_offload.run.usm import LIBRARY, DpnpArray, allocate, has_host_memory, host_views
 
-__all__ = ["argmax", "argmin", "product"]
+__all__ = ["extremum_position", "product"]
 
 _DTYPES = frozenset(("float32", "float64", "complex64", "complex128"))
 """Of these NumPy's products are those of its library of linear algebra."""
@@ -55,28 +55,8 @@ def product(_: Any, args: Sequence[Any], keywords: Mapping[str, Any]) -> Any | N
     return result
 
 
-def argmax(_: Any, args: Sequence[Any], keywords: Mapping[str, Any]) -> Any | None:
-    """Result of `numpy.argmax` for these arguments.
-
-    Parameters
-    ----------
-    args, keywords : sequence, mapping
-        As NumPy takes them.
-
-    Returns
-    -------
-    dpnp.ndarray or None
-        None where dpnp does what is asked, or tells what is wrong with it.
-    """
-    return _position("argmax", args, keywords)
-
-
-def argmin(_: Any, args: Sequence[Any], keywords: Mapping[str, Any]) -> Any | None:
-    """Result of `numpy.argmin` for these arguments; see `argmax`."""
-    return _position("argmin", args, keywords)
-
-
-def _position(name: str, args: Sequence[Any], keywords: Mapping[str, Any]) -> Any | None:
+def extremum_position(name: str, _: Any, args: Sequence[Any], keywords: Mapping[str, Any]) -> Any | None:
+    """The result of `numpy.argmax` or `numpy.argmin` for these arguments, as `product` gives its own."""
     given, words = as_dpnp_takes_it(name, args, keywords)
     array = given[0] if given else words.pop("a", None)
     if not isinstance(array, DpnpArray) or array.dtype.kind not in "fc":

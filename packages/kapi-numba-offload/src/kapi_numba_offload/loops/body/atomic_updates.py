@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from kapi_numba_offload.analysis.syntax import located, nodes_of
 from kapi_numba_offload.loops.body.index_analysis import IndexFacts
 from kapi_numba_offload.loops.body.state import NotInKernelError
 from kapi_numba_offload.loops.body.syntax_parts import variable
@@ -70,25 +71,20 @@ class AtomicUpdates:
 
     def add_update(self, statement: ast.AugAssign | ast.Assign, view: ArrayPart, values: Sequence[ast.expr]) -> None:
         """Note a statement that updates an element of `view` with values, as their author wrote them."""
-        facts = self._arrays.get(view.array)
-        if facts is None or facts.dtype is None:
-            return
-        indices = _fixed(view)
         operation = type(statement.op) if isinstance(statement, ast.AugAssign) else ast.Add
-        kind, is_sum = facts.dtype.kind, operation in (ast.Add, ast.Sub)
-        suits = all(map(self._facts.is_integer, values)) if kind in "iu" else is_sum
-        has_atomic = operation in ATOMIC_METHODS
-        is_atomic = has_atomic and facts.dtype.name in _DTYPES and suits
-        self._updates[id(statement)] = _Update(statement, view.array, indices, has_atomic, is_atomic)
+        is_sum, has_integers = operation in (ast.Add, ast.Sub), all(map(self._facts.is_integer, values))
+        self._add(statement, view, operation in ATOMIC_METHODS,
+                  lambda dtype: has_integers if dtype.kind in "iu" else is_sum)  # fmt: skip
 
     def add_extremum(self, statement: ast.If, view: ArrayPart, extremum: Extremum) -> None:
         """Note a statement that keeps the larger or the smaller one of an element of `view` and a value."""
+        self._add(statement, view, True, lambda dtype: dtype.kind == "f" or self._is_held(extremum.value, dtype))
+
+    def _add(self, statement: Any, view: ArrayPart, has_atomic: bool, suits: Callable[[np.dtype[Any]], bool]) -> None:
         facts = self._arrays.get(view.array)
-        if facts is None or facts.dtype is None:
-            return
-        suits = facts.dtype.kind == "f" or self._is_held(extremum.value, facts.dtype)
-        is_atomic = facts.dtype.name in _DTYPES and suits
-        self._updates[id(statement)] = _Update(statement, view.array, _fixed(view), True, is_atomic)
+        if facts is not None and facts.dtype is not None:
+            is_atomic = has_atomic and facts.dtype.name in _DTYPES and suits(facts.dtype)
+            self._updates[id(statement)] = _Update(statement, view.array, _fixed(view), has_atomic, is_atomic)
 
     def _is_held(self, value: ast.expr, dtype: np.dtype[Any]) -> bool:
         """Whether an integer type surely holds a value: what wraps around is no extremum."""
@@ -126,7 +122,7 @@ class AtomicUpdates:
         NotInKernelError
             If the body reads such an element as well, and other iterations may store to it.
         """
-        nodes = [each for statement in body for each in ast.walk(statement)]
+        nodes = nodes_of(body)
         updates = {
             id(stored)
             for each in nodes
@@ -267,7 +263,7 @@ _LOST = "an update of elements of {} that several iterations may have, and no at
 def _atomic(target: ast.expr, operation: ast.operator, value: ast.expr, where: ast.stmt) -> ast.stmt:
     method = ast.Attribute(_reference(target), ATOMIC_METHODS[type(operation)], ast.Load())
     made = ast.Expr(ast.Call(method, [value], []))
-    return ast.fix_missing_locations(ast.copy_location(made, where))
+    return located(made, where)
 
 
 def _reference(target: ast.expr) -> ast.expr:
@@ -277,16 +273,11 @@ def _reference(target: ast.expr) -> ast.expr:
 
 def as_update(node: ast.Assign) -> ast.AugAssign | None:
     """`a[i] += x` for `a[i] = a[i] + x`; None for anything else."""
-    value, (target, *_) = node.value, node.targets
-    if (
-        not isinstance(value, ast.BinOp)
-        or type(value.op) not in ATOMIC_METHODS
-        or not isinstance(target, ast.Subscript)
-    ):
-        return None
-    if ast.unparse(value.left) != ast.unparse(target):
-        return None
-    return ast.copy_location(ast.AugAssign(target, value.op, value.right), node)
+    match node:
+        case ast.Assign([ast.Subscript() as target, *_], ast.BinOp(left, operation, right)):
+            if type(operation) in ATOMIC_METHODS and ast.unparse(left) == ast.unparse(target):
+                return ast.copy_location(ast.AugAssign(target, operation, right), node)
+    return None
 
 
 def added_values(node: ast.Assign) -> list[ast.expr]:
@@ -344,50 +335,24 @@ def extremum_of(node: ast.stmt, value_of: Callable[[ast.expr], Any]) -> Extremum
     value_of : callable
         The value of a name outside of the function.
     """
-    if isinstance(node, ast.If):
-        return _of_choice(node)
-    if not isinstance(node, ast.Assign) or len(node.targets) != 1:
-        return None
-    (target,), call = node.targets, node.value
-    if not isinstance(target, ast.Subscript) or not isinstance(call, ast.Call) or call.keywords or len(call.args) != 2:
-        return None
-    function = value_of(call.func)
-    comparison = next((each for known, each in _FUNCTIONS.items() if function is known), None)
-    first, second = call.args
-    if comparison is None or ast.unparse(first) != ast.unparse(target):
-        return None
-    return _unless_it_reads(Extremum(target, second, comparison))
-
-
-def _of_choice(node: ast.If) -> Extremum | None:
-    """`if x > a[k]: a[k] = x`, and the same the other way around."""
-    test, body = node.test, node.body
-    if (
-        node.orelse
-        or len(body) != 1
-        or not isinstance(body[0], ast.Assign)
-        or len(body[0].targets) != 1
-        or not isinstance(body[0].targets[0], ast.Subscript)
-        or not isinstance(test, ast.Compare)
-        or len(test.ops) != 1
-        or type(test.ops[0]) not in _SWAPPED
-    ):
-        return None
-    target, value, comparison = body[0].targets[0], body[0].value, type(test.ops[0])
-    sides = [test.left, test.comparators[0]]
-    if ast.unparse(sides[0]) == ast.unparse(target):
-        sides.reverse()
-        comparison = _SWAPPED[comparison]
-    if [ast.unparse(each) for each in sides] != [ast.unparse(value), ast.unparse(target)]:
-        return None
-    return _unless_it_reads(Extremum(target, value, comparison))
-
-
-def _unless_it_reads(found: Extremum) -> Extremum | None:
-    """None if the value is made of the array itself, of which other iterations may change what it reads."""
-    owner = ast.unparse(found.target.value)
-    return (
-        None
-        if any(ast.unparse(each) == owner for each in ast.walk(found.value) if isinstance(each, ast.expr))
-        else found
-    )
+    match node:
+        case ast.Assign([ast.Subscript() as target], ast.Call(called, [first, value], [])):
+            function = value_of(called)
+            comparison = next((each for known, each in _FUNCTIONS.items() if function is known), None)
+            if comparison is None or ast.unparse(first) != ast.unparse(target):
+                return None
+        # `if x > a[k]: a[k] = x`, and the same with its sides swapped
+        case ast.If(ast.Compare(left, [operation], [right]), [ast.Assign([ast.Subscript() as target], value)], []):
+            comparison = type(operation)
+            if comparison not in _SWAPPED:
+                return None
+            if ast.unparse(left) == ast.unparse(target):
+                left, right, comparison = right, left, _SWAPPED[comparison]
+            if (ast.unparse(left), ast.unparse(right)) != (ast.unparse(value), ast.unparse(target)):
+                return None
+        case _:
+            return None
+    # Other iterations may change what the value reads of the array itself.
+    owner = ast.unparse(target.value)
+    reads = any(ast.unparse(each) == owner for each in ast.walk(value) if isinstance(each, ast.expr))
+    return None if reads else Extremum(target, value, comparison)

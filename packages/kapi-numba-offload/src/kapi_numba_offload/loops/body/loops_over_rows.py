@@ -4,105 +4,133 @@ from __future__ import annotations
 
 import ast
 import copy
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from kapi_numba_offload.analysis.control_flow import has_break
+from kapi_numba_offload.analysis.syntax import located, names_in, nodes_of
 from kapi_numba_offload.loops.body.row_expressions import RowExpressions
 from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError
-from kapi_numba_offload.loops.body.syntax_parts import call_of, plus, variable
+from kapi_numba_offload.loops.body.syntax_parts import call_of, counted_loop, plus, variable
 from kapi_numba_offload.loops.body.views import Rows
 
-__all__ = ["as_loop_over_indices"]
+__all__ = ["LoopsOverRows"]
 
 
-def as_loop_over_indices(state: BodyState, expressions: RowExpressions, node: ast.For) -> ast.For:
-    """`for x in row`, and the same over `enumerate` and `zip` of rows, as a loop over indices; others as they are."""
-    function = state.names.value(node.iter.func) if isinstance(node.iter, ast.Call) else None
-    made = None
-    if function is enumerate:
-        made = _enumerated(state, expressions, node)
-    elif function is zip:
-        made = _zipped(state, expressions, node)
-    elif function is np.ndindex or getattr(function, "__name__", None) == "ndindex":
-        made = _over_indices(state, expressions, node)
-    elif function is np.ndenumerate:
-        made = _enumerated_by_indices(state, expressions, node)
-    elif isinstance(node.iter, ast.Attribute) and node.iter.attr == "flat":
-        made = _over_elements(state, expressions, node, node.iter.value, None, node.target)
-    elif not isinstance(node.iter, ast.Call):
-        made = _over(state, expressions, node, [(node.target, node.iter)], None)
-    return node if made is None else made
+@dataclass(frozen=True, slots=True)
+class LoopsOverRows:
+    """Rewrites loops over rows."""
 
+    state: BodyState
+    expressions: RowExpressions
 
-def _over_indices(state: BodyState, expressions: RowExpressions, node: ast.For) -> ast.For | None:
-    """`for i, j in np.ndindex(m, n)` as loops in each other."""
-    assert isinstance(node.iter, ast.Call)
-    args = list(node.iter.args)
-    if len(args) == 1 and isinstance(args[0], ast.Tuple):
-        args = args[0].elts
-    elif len(args) == 1 and isinstance(args[0], ast.Attribute) and args[0].attr == "shape":
-        rows = expressions.rows(args[0].value)
-        args = args if rows is None else [copy.deepcopy(each) for each in rows.lengths]
-    return None if not args or node.iter.keywords else _nested(state, node, args, node.target, None)
+    def over_indices(self, node: ast.For) -> ast.For:
+        """`for x in row`, and the same over `enumerate`, `zip` and all indices, by index; other loops as they are."""
+        made = None
+        match node.iter, node.target:
+            case ast.Attribute(value, "flat"), target:
+                made = self._over_elements(node, value, None, target)
+            case ast.Call(called, args, keywords), target:
+                function = self.state.names.value(called)
+                match target:
+                    case ast.Tuple([counter, element]) if function is enumerate and args and not keywords:
+                        start = args[1] if len(args) == 2 else ast.Constant(0)
+                        made = self._over(node, [element], args[:1], (counter, start))
+                    case ast.Tuple(elements) if function is zip and len(elements) == len(args):
+                        made = self._over(node, elements, args)
+                    case ast.Tuple([index, element]) if function is np.ndenumerate and len(args) == 1:
+                        made = self._over_elements(node, args[0], index, element)
+                if getattr(function, "__name__", None) == "ndindex" and not keywords:
+                    made = self._over_shape(node, args)
+            case value, target:
+                made = self._over(node, [target], [value])
+        return node if made is None else made
 
+    def _over_shape(self, node: ast.For, args: Sequence[ast.expr]) -> ast.For | None:
+        """`for i, j in np.ndindex(m, n)` as loops in each other."""
+        lengths = list(args)
+        match lengths:
+            case [ast.Tuple(parts)]:
+                lengths = parts
+            case [ast.Attribute(owner, "shape")] if (rows := self.expressions.rows(owner)) is not None:
+                lengths = [copy.deepcopy(each) for each in rows.lengths]
+        return self._nested(node, lengths, node.target, None) if lengths else None
 
-def _enumerated_by_indices(state: BodyState, expressions: RowExpressions, node: ast.For) -> ast.For | None:
-    """`for index, x in np.ndenumerate(array)` as loops in each other."""
-    assert isinstance(node.iter, ast.Call)
-    if len(node.iter.args) != 1 or not isinstance(node.target, ast.Tuple) or len(node.target.elts) != 2:
-        return None
-    index, element = node.target.elts
-    return _over_elements(state, expressions, node, node.iter.args[0], index, element)
+    def _over_elements(
+        self, node: ast.For, value: ast.expr, index: ast.expr | None, element: ast.expr
+    ) -> ast.For | None:
+        """A loop over all elements of an array in C order, with their indices if these have a target."""
+        rows = self._rows([value], node)
+        if rows is None:
+            return None
+        lengths = [copy.deepcopy(each) for each in rows[0].lengths]
+        return self._nested(node, lengths, index, (element, self._named(value, rows[0])))
 
-
-def _over_elements(
-    state: BodyState,
-    expressions: RowExpressions,
-    node: ast.For,
-    value: ast.expr,
-    index: ast.expr | None,
-    element: ast.expr,
-) -> ast.For | None:
-    """A loop over all elements of an array in C order, with their indices if these have a target."""
-    rows = expressions.rows(value)
-    if rows is None:
-        return None
-    if rows.mask is not None:
-        raise NotInKernelError("a loop over what a mask selects", node)
-    name = _named(state, expressions, value, rows)
-    return _nested(state, node, [copy.deepcopy(each) for each in rows.lengths], index, (element, name))
-
-
-def _nested(
-    state: BodyState,
-    node: ast.For,
-    lengths: list[ast.expr],
-    index: ast.expr | None,
-    element: tuple[ast.expr, str] | None,
-) -> ast.For | None:
-    """Loops in each other for one over indices, and the element of an array at them if that has a target and a name."""
-    if node.orelse or (len(lengths) > 1 and has_break(node)):
-        return None
-    counters = [state.new("k") for _ in lengths]
-    at = ast.Tuple([variable(each) for each in counters], ast.Load())
-    body = list(node.body)
-    if isinstance(index, ast.Name):
-        stored = [each for part in body for each in ast.walk(part) if isinstance(each, ast.Name) and each.id == index.id
-                  and not isinstance(each.ctx, ast.Load)]  # fmt: skip
-        if not stored:
+    def _nested(
+        self, node: ast.For, lengths: list[ast.expr], index: ast.expr | None, element: tuple[ast.expr, str] | None
+    ) -> ast.For | None:
+        """Loops in each other for one over indices, and the element at them if that has a target and a name."""
+        if node.orelse or (len(lengths) > 1 and has_break(node)):
+            return None
+        counters = [self.state.new("k") for _ in lengths]
+        at = ast.Tuple([variable(each) for each in counters], ast.Load())
+        body = list(node.body)
+        if isinstance(index, ast.Name) and index.id not in names_in(nodes_of(body), ast.Store, ast.Del):
             body = [_AtIndex(index.id, counters).visit(each) for each in body]
-    first: list[ast.stmt] = [] if index is None else [ast.Assign([index], copy.deepcopy(at))]
-    if element is not None:
-        full = copy.deepcopy(at) if len(counters) > 1 else variable(counters[0])
-        first.append(ast.Assign([element[0]], ast.Subscript(variable(element[1]), full, ast.Load())))
-    body = [*first, *body]
-    for counter, length in zip(reversed(counters), reversed(lengths), strict=True):
-        state.lower.take_counter(counter)
-        body = [ast.For(ast.Name(counter, ast.Store()), call_of("range", length), body, [])]
-    (loop,) = body
-    assert isinstance(loop, ast.For)
-    return ast.fix_missing_locations(ast.copy_location(loop, node))
+        first: list[ast.stmt] = [] if index is None else [ast.Assign([index], copy.deepcopy(at))]
+        if element is not None:
+            full = copy.deepcopy(at) if len(counters) > 1 else variable(counters[0])
+            first.append(ast.Assign([element[0]], ast.Subscript(variable(element[1]), full, ast.Load())))
+        body = [*first, *body]
+        for counter, length in zip(reversed(counters), reversed(lengths), strict=True):
+            self.state.lower.take_counter(counter)
+            loop = counted_loop(counter, length, body)
+            body = [loop]
+        return located(loop, node)
+
+    def _over(
+        self,
+        node: ast.For,
+        targets: Sequence[ast.expr],
+        values: Sequence[ast.expr],
+        counted: tuple[ast.expr, ast.expr] | None = None,
+    ) -> ast.For | None:
+        """A loop over the elements of several rows at once; `counted` is a variable that counts, and its start."""
+        rows = self._rows(values, node)
+        if rows is None:
+            return None
+        counter = self.state.new("k")
+        body: list[ast.stmt] = [
+            ast.Assign([target], ast.Subscript(variable(self._named(value, each)), variable(counter), ast.Load()))
+            for target, value, each in zip(targets, values, rows, strict=True)
+        ]
+        if counted is not None:
+            body.append(ast.Assign([counted[0]], plus(variable(counter), counted[1])))
+        self.state.lower.take_counter(counter)
+        lengths = [copy.deepcopy(each.lengths[0]) for each in rows]
+        length = lengths[0] if len(lengths) == 1 else call_of("min", *lengths)
+        return located(counted_loop(counter, length, [*body, *node.body], node.orelse), node)
+
+    def _rows(self, values: Sequence[ast.expr], node: ast.For) -> list[Rows] | None:
+        """The rows that a loop goes over; None if one of the values is no row."""
+        rows = [each for value in values if (each := self.expressions.rows(value)) is not None]
+        if len(rows) != len(values):
+            return None
+        if any(each.mask is not None for each in rows):
+            raise NotInKernelError("a loop over what a mask selects", node)
+        return rows
+
+    def _named(self, value: ast.expr, rows: Rows) -> str:
+        """A variable for what is iterated, as it is before the loop."""
+        name = self.state.new("s")
+        view = self.expressions.view(value)
+        if view is not None:
+            self.expressions.views.bind(name, view, value)
+        else:
+            self.state.expressions[name] = rows
+        return name
 
 
 class _AtIndex(ast.NodeTransformer):
@@ -121,59 +149,3 @@ class _AtIndex(ast.NodeTransformer):
             if isinstance(position, int) and 0 <= position < len(self._counters):
                 return ast.copy_location(variable(self._counters[position]), node)
         return node
-
-
-def _enumerated(state: BodyState, expressions: RowExpressions, node: ast.For) -> ast.For | None:
-    assert isinstance(node.iter, ast.Call)
-    if not node.iter.args or not isinstance(node.target, ast.Tuple) or len(node.target.elts) != 2 or node.iter.keywords:
-        return None
-    start = node.iter.args[1] if len(node.iter.args) == 2 else ast.Constant(0)
-    counted = (node.target.elts[0], start)
-    return _over(state, expressions, node, [(node.target.elts[1], node.iter.args[0])], counted)
-
-
-def _zipped(state: BodyState, expressions: RowExpressions, node: ast.For) -> ast.For | None:
-    assert isinstance(node.iter, ast.Call)
-    if not isinstance(node.target, ast.Tuple) or len(node.target.elts) != len(node.iter.args):
-        return None
-    return _over(state, expressions, node, list(zip(node.target.elts, node.iter.args, strict=True)), None)
-
-
-def _over(
-    state: BodyState,
-    expressions: RowExpressions,
-    node: ast.For,
-    pairs: list[tuple[ast.expr, ast.expr]],
-    counted: tuple[ast.expr, ast.expr] | None,
-) -> ast.For | None:
-    """A loop over the elements of several rows at once."""
-    rows = [expressions.rows(each) for _, each in pairs]
-    if any(each is None for each in rows):
-        return None
-    if any(each is not None and each.mask is not None for each in rows):
-        raise NotInKernelError("a loop over what a mask selects", node)
-    counter = state.new("k")
-    body: list[ast.stmt] = []
-    lengths: list[ast.expr] = []
-    for (target, value), each in zip(pairs, rows, strict=True):
-        assert each is not None
-        name = _named(state, expressions, value, each)
-        body.append(ast.Assign([target], ast.Subscript(variable(name), variable(counter), ast.Load())))
-        lengths.append(copy.deepcopy(each.lengths[0]))
-    if counted is not None:
-        body.append(ast.Assign([counted[0]], plus(variable(counter), counted[1])))
-    state.lower.take_counter(counter)
-    length = lengths[0] if len(lengths) == 1 else call_of("min", *lengths)
-    loop = ast.For(ast.Name(counter, ast.Store()), call_of("range", length), [*body, *node.body], node.orelse)
-    return ast.fix_missing_locations(ast.copy_location(loop, node))
-
-
-def _named(state: BodyState, expressions: RowExpressions, value: ast.expr, rows: Rows) -> str:
-    """A variable for what is iterated, as it is before the loop."""
-    name = state.new("s")
-    view = expressions.view(value)
-    if view is not None:
-        expressions.views.bind(name, view, value)
-    else:
-        state.expressions[name] = rows
-    return name

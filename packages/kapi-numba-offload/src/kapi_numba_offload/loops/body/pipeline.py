@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kapi_numba_offload.analysis.scope import Scope
+from kapi_numba_offload.analysis.syntax import located
 from kapi_numba_offload.loops.body.atomic_updates import AtomicUpdates
 from kapi_numba_offload.loops.body.index_analysis import IndexFacts
 from kapi_numba_offload.loops.body.passes.inlining import Inliner
@@ -123,4 +124,4 @@ class _FloatPromotion(ast.NodeTransformer):
         if type(node.value) is not float:
             return node
         function = ast.Attribute(ast.Name("kapi_np", ast.Load()), "float64", ast.Load())
-        return ast.fix_missing_locations(ast.copy_location(ast.Call(function, [node], []), node))
+        return located(ast.Call(function, [node], []), node)

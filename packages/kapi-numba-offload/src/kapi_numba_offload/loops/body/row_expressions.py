@@ -17,6 +17,7 @@ import numpy as np
 from kapi_numba_offload.analysis.numpy_functions import elementwise
 from kapi_numba_offload.analysis.operations import ELEMENTWISE
 from kapi_numba_offload.analysis.scope import UNKNOWN
+from kapi_numba_offload.analysis.syntax import indices_of, located
 from kapi_numba_offload.elements.array_integers import GROWING
 from kapi_numba_offload.elements.expression import Apply, Leaf, Node, renumbered
 from kapi_numba_offload.elements.spelling import syntax_of
@@ -120,7 +121,7 @@ class RowExpressions:
     def _of_unnamed(self, node: ast.Subscript) -> ast.expr:
         """The element of such an array, its indices counted from the start: kernels count none from the end."""
         owner = self.scalar(node.value)
-        indices = list(node.slice.elts) if isinstance(node.slice, ast.Tuple) else [node.slice]
+        indices = indices_of(node)
         made: list[ast.expr] = []
         for axis, index in enumerate(indices):
             low, at = self._state.lower.of(index), self.scalar(copy.deepcopy(index))
@@ -132,7 +133,7 @@ class RowExpressions:
                 at = call_of("kapi_wrapped_index", at, length)
             made.append(at)
         spelled = made[0] if len(made) == 1 else ast.Tuple(made, ast.Load())
-        return ast.fix_missing_locations(ast.copy_location(ast.Subscript(owner, spelled, node.ctx), node))
+        return located(ast.Subscript(owner, spelled, node.ctx), node)
 
     def _reduced(self, node: ast.expr) -> ast.expr | None:
         """The number that a reduction of rows gives, None if the expression is none."""

@@ -14,12 +14,13 @@ from dataclasses import replace
 import numba
 import numpy as np
 
+from kapi_numba_offload.analysis.syntax import located
 from kapi_numba_offload.loops.body.atomic_updates import AtomicUpdates, Extremum, added_values, as_update, extremum_of
-from kapi_numba_offload.loops.body.loops_over_rows import as_loop_over_indices
+from kapi_numba_offload.loops.body.loops_over_rows import LoopsOverRows
 from kapi_numba_offload.loops.body.private_arrays import private_array
 from kapi_numba_offload.loops.body.row_expressions import RowExpressions
 from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError
-from kapi_numba_offload.loops.body.syntax_parts import call_of, variable
+from kapi_numba_offload.loops.body.syntax_parts import counted_loop, variable
 from kapi_numba_offload.loops.body.views import ArrayPart, Rows
 
 __all__ = ["RowLowering"]
@@ -48,6 +49,7 @@ class RowLowering:
         self._state, self._atomics, self._names = state, atomics, state.names
         self._expressions = RowExpressions(state, atomics.read)
         self._views = self._expressions.views
+        self._loops_over_rows = LoopsOverRows(state, self._expressions)
         self.late_reads: set[str] = set()
         self.row_reads: set[tuple[str, str, bool]] = set()
 
@@ -124,10 +126,10 @@ class RowLowering:
             return None
         target = ast.Subscript(out, ast.Slice(None, None, None), ast.Store())
         made = ast.Assign([target], ast.Call(call.func, call.args[: function.nin], []))
-        return ast.fix_missing_locations(ast.copy_location(made, call))
+        return located(made, call)
 
     def _for(self, node: ast.For) -> list[ast.stmt]:
-        node = as_loop_over_indices(self._state, self._expressions, node)
+        node = self._loops_over_rows.over_indices(node)
         node.iter = self._expressions.scalar(node.iter)
         if isinstance(node.iter, ast.Call) and self._names.value(node.iter.func) is numba.prange:
             # In an iteration, one after another.
@@ -178,7 +180,7 @@ class RowLowering:
         kept = ast.If(test, [ast.Assign([stored], variable(name))], [])
         self._atomics.add_extremum(kept, view, found)
         for each in (first, kept):
-            ast.fix_missing_locations(ast.copy_location(each, node))
+            located(each, node)
         return [first, kept]
 
     def _stored_part(self, target: ast.expr, node: ast.stmt) -> ast.expr:
@@ -281,9 +283,8 @@ class RowLowering:
             ast.Assign([element], number) if operation is None else ast.AugAssign(element, operation, number)
         )
         self._state.lower.take_counter(counter)
-        steps = call_of("range", copy.deepcopy(view.free[0].length))
-        loop = ast.For(ast.Name(counter, ast.Store()), steps, [stored], [])
-        return self._for(ast.fix_missing_locations(ast.copy_location(loop, node)))
+        loop = counted_loop(counter, copy.deepcopy(view.free[0].length), [stored])
+        return self._for(located(loop, node))
 
     def _factors(self, value: ast.expr) -> tuple[ast.expr, ast.expr] | None:
         """The factors of a product of matrices; None for anything else."""
@@ -325,6 +326,5 @@ class RowLowering:
         if isinstance(inner, ast.AugAssign):
             self._atomics.add_update(inner, view, [value])
         for counter, axis in zip(reversed(counters), reversed(view.free), strict=True):
-            steps = call_of("range", copy.deepcopy(axis.length))
-            inner = ast.copy_location(ast.For(ast.Name(counter, ast.Store()), steps, [inner], []), node)
+            inner = ast.copy_location(counted_loop(counter, copy.deepcopy(axis.length), [inner]), node)
         return [inner]

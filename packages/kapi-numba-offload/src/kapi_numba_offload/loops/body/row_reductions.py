@@ -11,7 +11,7 @@ import numpy as np
 from kapi_numba_offload.analysis.scope import UNKNOWN
 from kapi_numba_offload.elements.reductions import COMBINATIONS
 from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError
-from kapi_numba_offload.loops.body.syntax_parts import attribute, plus, times, variable, zero
+from kapi_numba_offload.loops.body.syntax_parts import attribute, counted_loop, plus, times, variable, zero
 from kapi_numba_offload.loops.body.views import Rows
 
 __all__ = ["RowReductions"]
@@ -153,8 +153,7 @@ class RowReductions:
         if rows.mask is not None:
             body = [ast.If(rows.mask.broadcast_at(rows.lengths, rows.ones, at), body, [])]
         for counter, length in zip(reversed(counters), reversed(rows.lengths), strict=True):
-            steps = ast.Call(variable("range"), [copy.deepcopy(length)], [])
-            body = [ast.For(ast.Name(counter, ast.Store()), steps, body, [])]
+            body = [counted_loop(counter, copy.deepcopy(length), body)]
         self._state.put_before(body[0], node)
         return variable(totals[0])
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from kapi_numba_offload.analysis.numpy_functions import numpy_name
 from kapi_numba_offload.analysis.scope import UNKNOWN, Scope
-from kapi_numba_offload.analysis.syntax import root_variable
+from kapi_numba_offload.analysis.syntax import names_in, nodes_of, root_variable
 from kapi_numba_offload.loops.body.index_analysis import LowerBounds
 from kapi_numba_offload.loops.body.syntax_parts import variable
 from kapi_numba_offload.loops.body.views import ArrayFacts, ArrayPart, Rows
@@ -90,10 +90,8 @@ class BodyState:
         self.renewed: set[str] = set()
         self.integers_of_arrays: set[int] = set()
         self._count = 0
-        nodes = [node for statement in body for node in ast.walk(statement)]
-        self._assignments = Counter(
-            each.id for each in nodes if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)
-        )
+        nodes = nodes_of(body)
+        self._assignments = Counter(names_in(nodes, ast.Store))
         self.lower.assigned_once = {name for name in self._assignments if self.is_assigned_once(name)}
         self.stored_to = stored_to(nodes)
         self.unnamed = _unnamed(nodes)
@@ -198,6 +196,5 @@ def _unnamed(nodes: Sequence[ast.AST]) -> set[str]:
         ):
             found |= {part.id for part in ast.walk(each.target) if isinstance(part, ast.Name)}
         elif isinstance(each, ast.Assign) and not isinstance(each.value, (ast.Tuple, ast.Constant)):
-            found |= {part.id for target in each.targets for part in ast.walk(target)
-                      if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)}  # fmt: skip
+            found.update(names_in(nodes_of(each.targets), ast.Store))
     return found

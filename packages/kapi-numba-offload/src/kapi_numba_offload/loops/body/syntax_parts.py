@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 import copy
+from collections.abc import Iterable
 
-__all__ = ["attribute", "call_of", "length_of", "one", "or_zero", "plus", "times", "variable", "zero"]
+__all__ = ["attribute", "call_of", "counted_loop", "length_of", "one", "or_zero", "plus", "times", "variable", "zero"]
 
 
 def variable(name: str) -> ast.Name:
@@ -36,6 +37,11 @@ def attribute(owner: str, name: str) -> ast.expr:
 def call_of(name: str, *args: ast.expr) -> ast.expr:
     """A call of a function by its name."""
     return ast.Call(variable(name), list(args), [])
+
+
+def counted_loop(counter: str, length: ast.expr, body: list[ast.stmt], orelse: Iterable[ast.stmt] = ()) -> ast.For:
+    """`for counter in range(length)`."""
+    return ast.For(ast.Name(counter, ast.Store()), call_of("range", length), body, list(orelse))
 
 
 def is_number(node: ast.expr, number: int) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from kapi_numba_offload.analysis.syntax import integer_literal
+from kapi_numba_offload.analysis.syntax import indices_of, integer_literal
 from kapi_numba_offload.elements.expression import Leaf
 from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError
 from kapi_numba_offload.loops.body.syntax_parts import call_of, length_of, one, plus, times, variable, zero
@@ -44,7 +44,7 @@ class ViewReader:
         if found is None:
             return None
         assert isinstance(node, ast.Subscript)
-        for index in _indices(node):
+        for index in indices_of(node):
             if isinstance(index, ast.Slice):
                 found += [bound for bound in (index.lower, index.upper) if bound is not None]
             elif not _is_constant(index, ...) and not self._is_new_axis(index):
@@ -85,7 +85,7 @@ class ViewReader:
         source = self._state.expressions.get(outer.array)
         if source is not None and source.mask is not None:
             raise NotInKernelError("a part of what a mask selects", node)
-        indices = _indices(node)
+        indices = indices_of(node)
         taken = sum(not _is_constant(each, ...) and not self._is_new_axis(each) for each in indices)
         if taken > len(outer.order):
             raise NotInKernelError("an index with more parts than the array has axes", node)
@@ -255,10 +255,6 @@ def _form(view: ArrayPart) -> tuple[Any, ...]:
 
 def _full_part(name: str, axes: list[FreeAxis]) -> ArrayPart:
     return ArrayPart(name, tuple(axes), tuple(range(len(axes))))
-
-
-def _indices(node: ast.Subscript) -> list[ast.expr]:
-    return list(node.slice.elts) if isinstance(node.slice, ast.Tuple) else [node.slice]
 
 
 def _is_constant(node: ast.expr, value: Any) -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from kapi_numba_offload.analysis.control_flow import leaves_by_return
+from kapi_numba_offload.analysis.syntax import located, names_in, nodes_of
 
 __all__ = ["exit_statements", "function_body", "is_flaggable"]
 
@@ -63,7 +64,7 @@ def exit_statements(
     """
     has_return = leaves_by_return(loop)
     if not returned and not has_return:
-        return [ast.fix_missing_locations(ast.copy_location(ast.Expr(call), loop))]
+        return [located(ast.Expr(call), loop)]
 
     def item(number: int) -> ast.expr:
         return ast.Subscript(_read(variable), ast.Constant(number), ast.Load())
@@ -81,7 +82,7 @@ def exit_statements(
             made.append(assigned)
     # What is kept here would be freed later than the user's own variable.
     made.append(_assign(variable, ast.Constant(None), loop))
-    return [ast.fix_missing_locations(ast.copy_location(each, loop)) for each in made]
+    return [located(each, loop) for each in made]
 
 
 def is_flaggable(name: str, loop: ast.stmt) -> bool:
@@ -131,8 +132,7 @@ class _Leaving(ast.NodeTransformer):
         return node
 
     def _notes(self, targets: Sequence[ast.expr], node: ast.stmt) -> list[ast.stmt]:
-        names = {each.id for target in targets for each in ast.walk(target)
-                 if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}  # fmt: skip
+        names = names_in(nodes_of(targets), ast.Store)
         return [_assign(_FLAG + name, ast.Constant(True), node) for name in self._flagged if name in names]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Sequence
 
+from kapi_numba_offload.analysis.syntax import indices_of
 from kapi_numba_offload.loops.loop_syntax import LoopSyntax
 
 __all__ = ["may_be_parallel"]
@@ -61,6 +62,6 @@ def _is_own(target: ast.expr, variables: Sequence[str]) -> bool:
         return all(isinstance(each, ast.Name) or _is_own(each, variables) for each in target.elts)
     if not isinstance(target, ast.Subscript):
         return False
-    indices = target.slice.elts if isinstance(target.slice, ast.Tuple) else [target.slice]
+    indices = indices_of(target)
     named = {each.id for each in indices if isinstance(each, ast.Name)}
     return named.issuperset(variables)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from kapi_numba_offload.analysis.effects import has_aliases, has_effects
 from kapi_numba_offload.analysis.kinds import ANY, SCALAR, ArrayKind, Kind, may_have_axes
+from kapi_numba_offload.analysis.syntax import located, names_in
 from kapi_numba_offload.loops.host.host_loop import HostLoop
 from kapi_numba_offload.loops.host.small_loops import SmallLoop
 from kapi_numba_offload.loops.loop_syntax import is_parallel
@@ -37,7 +38,7 @@ class GuardedPlan(HostPlan):
         guard = ast.Attribute(loaded(helper, where), "suits", ast.Load())
         test = ast.Call(guard, [loaded(name, where) for name in self.given], [])
         made = ast.If(test, on_host, rewriter.inline_loop(where))
-        return [ast.fix_missing_locations(ast.copy_location(made, where))]
+        return [located(made, where)]
 
 
 def guarded_plan(
@@ -139,5 +140,4 @@ def _assigned_kinds(facts: FunctionInfo, name: str) -> list[Kind]:
 
 
 def _assigns(target: ast.expr, name: str) -> bool:
-    return any(isinstance(each, ast.Name) and each.id == name and isinstance(each.ctx, ast.Store)
-               for each in ast.walk(target))  # fmt: skip
+    return name in names_in(ast.walk(target), ast.Store)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from kapi_numba_offload.analysis.control_flow import assigned_at, may_leave_early, read_by_functions
 from kapi_numba_offload.analysis.kinds import SCALAR, ArrayKind
+from kapi_numba_offload.analysis.syntax import located
 from kapi_numba_offload.elements.statements import SourceLocation
 from kapi_numba_offload.loops.host.host_loop import HostLoop
 from kapi_numba_offload.loops.host.parallel_safety import may_be_parallel
@@ -53,7 +54,7 @@ class KernelPlan(LoopPlan):
         made: ast.stmt = ast.Expr(call)
         if targets:
             made = ast.Assign([targets[0] if len(targets) == 1 else ast.Tuple(targets, ast.Store())], call)
-        return [ast.fix_missing_locations(ast.copy_location(made, where))]
+        return [located(made, where)]
 
 
 def kernel_plan(facts: FunctionInfo, statement: ast.For, following: Sequence[Sequence[ast.stmt]]) -> LoopPlan:

@@ -6,6 +6,7 @@ import ast
 import copy
 from collections.abc import Iterable
 
+from kapi_numba_offload.analysis.syntax import located, names_in
 from kapi_numba_offload.loops.loop_syntax import variables_of
 from kapi_numba_offload.partition.function_info import FunctionInfo
 
@@ -19,9 +20,7 @@ def inlined_local_functions(facts: FunctionInfo, captured: Iterable[str]) -> tup
     while waiting:
         name = waiting.pop(0)
         found = [made for each in facts.local_functions if (made := _local_function(name, each)) is not None]
-        stored = [each for each in ast.walk(facts.definition) if isinstance(each, ast.Name) and each.id == name
-                  and isinstance(each.ctx, ast.Store)]  # fmt: skip
-        if len(found) != 1 or len(stored) > 1:
+        if len(found) != 1 or names_in(ast.walk(facts.definition), ast.Store).count(name) > 1:
             continue
         (definition,) = found
         own = {each.arg for each in definition.args.args} | variables_of(definition.body, ast.Store)
@@ -43,7 +42,7 @@ def _local_function(name: str, node: ast.AST) -> ast.FunctionDef | None:
         and [ast.unparse(each) for each in node.targets] == [name]
     ):
         made = ast.FunctionDef(name, copy.deepcopy(node.value.args), [ast.Return(copy.deepcopy(node.value.body))], [])
-        ast.fix_missing_locations(ast.copy_location(made, node))
+        located(made, node)
     else:
         return None
     own = {each.arg for each in made.args.args} | variables_of(made.body, ast.Store)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from kapi_numba_offload.analysis.control_flow import assigned_at, outlining_obstacle
+from kapi_numba_offload.analysis.syntax import located
 from kapi_numba_offload.elements.statements import SourceLocation
 from kapi_numba_offload.loops.host.host_copies import arrays_among
 from kapi_numba_offload.loops.host.host_loop import HostLoop, is_only_read
@@ -112,7 +113,7 @@ class InterpretedPlan(LoopPlan):
         """The call, and the loop."""
         warns = ast.Expr(ast.Call(loaded(helper, self.statement), [], []))
         return [
-            ast.fix_missing_locations(ast.copy_location(warns, self.statement)),
+            located(warns, self.statement),
             *rewriter.inline_loop(self.statement),
         ]
 

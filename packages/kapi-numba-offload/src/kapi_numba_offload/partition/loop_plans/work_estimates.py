@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from kapi_numba_offload.analysis.kinds import ANY, SCALAR, ArrayKind
 from kapi_numba_offload.analysis.numpy_functions import numpy_name
 from kapi_numba_offload.analysis.scope import UNKNOWN
+from kapi_numba_offload.analysis.syntax import indices_of, names_in
 from kapi_numba_offload.loops.host.small_loops import WorkedAxes
 from kapi_numba_offload.loops.loop_syntax import is_parallel
 from kapi_numba_offload.partition.function_info import FunctionInfo
@@ -41,10 +42,10 @@ def _parts(facts: FunctionInfo, nodes: Sequence[ast.AST]) -> dict[str, dict[int,
     found: dict[str, dict[int, int | str]] = {}
     inside = set()
     measured: dict[str, dict[int, int | str]] = {}
-    stored = {each.id for each in nodes if isinstance(each, ast.Name) and not isinstance(each.ctx, ast.Load)}
+    stored = set(names_in(nodes, ast.Store, ast.Del))
     for each in nodes:
         if isinstance(each, ast.Subscript) and isinstance(each.value, ast.Name) and facts.is_usm(each.value):
-            axes = each.slice.elts if isinstance(each.slice, ast.Tuple) else [each.slice]
+            axes = indices_of(each)
             is_plain = all(isinstance(axis, ast.Slice) or facts.kinds.kind(axis) == SCALAR for axis in axes)
             own = {number: part for number, axis in enumerate(axes) if (part := _part(axis, stored)) is not None}
             before = found.get(each.value.id, own)

@@ -18,7 +18,7 @@ from kapi_numba_offload.analysis.normal_form import given_arguments, normalised
 from kapi_numba_offload.analysis.numpy_functions import numpy_name
 from kapi_numba_offload.analysis.scope import UNKNOWN, Scope
 from kapi_numba_offload.analysis.source import parsed_function
-from kapi_numba_offload.analysis.syntax import conjuncts
+from kapi_numba_offload.analysis.syntax import conjuncts, indices_of, located, names_in, nodes_of
 from kapi_numba_offload.loops.body.index_analysis import LowerBounds
 from kapi_numba_offload.loops.body.passes.returns import with_result
 from kapi_numba_offload.loops.body.state import NotInKernelError
@@ -65,7 +65,7 @@ class Inliner:
 
     def __init__(self, names: Scope, ranks: Mapping[str, int], body: Sequence[ast.stmt]) -> None:
         self._names, self._ranks = names, dict(ranks)
-        nodes = [each for statement in body for each in ast.walk(statement)]
+        nodes = nodes_of(body)
         defined = Counter(each.name for each in nodes if isinstance(each, ast.FunctionDef))
         self._within = {
             each.name: Helper(copy.deepcopy(each), None)
@@ -114,7 +114,7 @@ class Inliner:
             *outer, last = conjuncts(node.test)
             inner = ast.copy_location(ast.If(last, node.body, []), node)
             made = ast.If(outer[0] if len(outer) == 1 else ast.BoolOp(ast.And(), outer), [inner], [])
-        return ast.fix_missing_locations(ast.copy_location(made, node))
+        return located(made, node)
 
     def _calls_conditionally(self, node: ast.stmt) -> bool:
         """Whether the condition of a statement, or a value that it chooses, calls a helper."""
@@ -164,7 +164,7 @@ class Inliner:
             return node.attr == "T" and self._is_array(node.value)
         if not isinstance(node, ast.Subscript) or not self._is_array(node.value):
             return False
-        indices = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        indices = indices_of(node)
         if any(isinstance(each, ast.Slice) for each in indices):
             return True
         rank = self._ranks.get(node.value.id) if isinstance(node.value, ast.Name) else None
@@ -306,10 +306,8 @@ def _is_plain(definition: ast.FunctionDef) -> bool:
 
 
 def _own_variables(definition: ast.FunctionDef) -> set[str]:
-    stored = {
-        each.id for each in ast.walk(definition) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)
-    }
-    return stored | {each.arg for each in ast.walk(definition.args) if isinstance(each, ast.arg)}
+    stored = names_in(ast.walk(definition), ast.Store)
+    return {*stored} | {each.arg for each in ast.walk(definition.args) if isinstance(each, ast.arg)}
 
 
 def _updates(helper: Helper) -> bool:
@@ -329,7 +327,7 @@ def _updates(helper: Helper) -> bool:
 def _may_count_from_ends(helper: Helper, outside: Scope) -> bool:
     """Whether an index in a function may be negative: a kernel that calls it does not count such ones from the end."""
     nodes = list(ast.walk(helper.syntax))
-    stores = Counter(each.id for each in nodes if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store))
+    stores = Counter(names_in(nodes, ast.Store))
     given = {each.arg for each in nodes if isinstance(each, ast.arg)}
     lower = LowerBounds(helper.names or outside, {})
     lower.assigned_once = {name for name, count in stores.items() if count == 1} - given
@@ -339,7 +337,7 @@ def _may_count_from_ends(helper: Helper, outside: Scope) -> bool:
     for node in nodes:
         if not isinstance(node, ast.Subscript):
             continue
-        for index in node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]:
+        for index in indices_of(node):
             parts = [index.lower, index.upper, index.step] if isinstance(index, ast.Slice) else [index]
             for part in parts:
                 low = None if part is None else lower.of(part)

@@ -10,6 +10,8 @@ import copy
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from kapi_numba_offload.analysis.syntax import indices_of, names_in, nodes_of
+
 __all__ = ["scalarize_tuples"]
 
 _MAX_ITERATIONS = 8  # of a loop that is unrolled
@@ -31,8 +33,8 @@ def scalarize_tuples(body: Sequence[ast.stmt], ranks: Mapping[str, int]) -> list
 
 class _TupleScalarizer(ast.NodeTransformer):
     def __init__(self, body: Sequence[ast.stmt], ranks: Mapping[str, int]) -> None:
-        nodes = [each for statement in body for each in ast.walk(statement)]
-        stores = Counter(each.id for each in nodes if isinstance(each, ast.Name) and not isinstance(each.ctx, ast.Load))
+        nodes = nodes_of(body)
+        stores = Counter(names_in(nodes, ast.Store, ast.Del))
         self._ranks = ranks
         self._once = {name for name, count in stores.items() if count == 1}
         taken = {
@@ -117,7 +119,7 @@ class _TupleScalarizer(ast.NodeTransformer):
             return any(map(self._is_part, node.elts))
         if not isinstance(node, ast.Subscript) or not isinstance(node.value, ast.Name):
             return False
-        axes = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        axes = indices_of(node)
         fixed = sum(not isinstance(each, ast.Slice) for each in axes)
         has_all = any(isinstance(each, ast.Constant) and each.value is Ellipsis for each in axes)
         return not has_all and fixed < self._ranks.get(node.value.id, 0)
