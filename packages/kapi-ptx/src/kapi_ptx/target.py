@@ -11,14 +11,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from kapi_lowering.target import (
-    AtomicUpdate,
-    Combination,
-    CombineMode,
-    GroupKind,
-    Target,
-    WorkItemQuery,
-)
+from kapi_lowering.target import AtomicUpdate, Combination, CombineMode, GroupKind, Target, WorkItemQuery
 from kapi_sim import environment
 
 if TYPE_CHECKING:

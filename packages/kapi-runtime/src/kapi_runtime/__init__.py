@@ -89,17 +89,8 @@ from kapi_sim import (
 if TYPE_CHECKING:
     from kapi_runtime import cache, compat, memory, runtime
     from kapi_runtime.diagnosis.report import Diagnosis, doctor
-    from kapi_runtime.host.contexts import (
-        Context,
-        MemoryInfo,
-        close,
-        current_context,
-    )
-    from kapi_runtime.host.devices import (
-        default_device,
-        devices,
-        select_device,
-    )
+    from kapi_runtime.host.contexts import Context, MemoryInfo, close, current_context
+    from kapi_runtime.host.devices import default_device, devices, select_device
     from kapi_runtime.host.events import Event
     from kapi_runtime.host.queues import default_queue, external_queue, queue
     from kapi_runtime.kernels.controls import Profile, debug, simulation, trace

@@ -10,12 +10,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from kapi_lowering.target import (
-    AtomicUpdate,
-    Combination,
-    LocalMemory,
-    Target,
-)
+from kapi_lowering.target import AtomicUpdate, Combination, LocalMemory, Target
 from kapi_spirv import contraction
 from kapi_spirv.binary import has_duplicate_ids, read_header
 

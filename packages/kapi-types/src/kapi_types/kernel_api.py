@@ -23,7 +23,18 @@ __all__ = [
 ]
 
 
-class EnumMemberType(types.Type):
+class _OfEnumeration(types.Type):
+    """A type that depends on an enumeration's class: two of one name, as after a module is loaded again, are two."""
+
+    enumeration: type[Enum]
+
+    @property
+    def key(self) -> type[Enum]:
+        """The class."""
+        return self.enumeration
+
+
+class EnumMemberType(_OfEnumeration):
     """A member of a user's `enum.Enum`, of which a kernel asks whether it is another, and its value.
 
     Members of an `IntEnum` are weak ints instead.
@@ -37,11 +48,6 @@ class EnumMemberType(types.Type):
     def __init__(self, enumeration: type[Enum]) -> None:
         self.enumeration = enumeration
         super().__init__(f"enum_member({enumeration.__module__}.{enumeration.__qualname__})")
-
-    @property
-    def key(self) -> type[Enum]:
-        """The class."""
-        return self.enumeration
 
 
 def tuple_of(value: tuple[Any, ...], members: tuple[types.Type, ...]) -> types.BaseTuple:
@@ -137,7 +143,7 @@ class ConstantType(types.Type):
         return type(self.value), self.value
 
 
-class EnumerationType(types.Type):
+class EnumerationType(_OfEnumeration):
     """A class of constants, such as `MemoryScope`, of which a kernel takes members by name.
 
     Parameters
@@ -149,8 +155,3 @@ class EnumerationType(types.Type):
     def __init__(self, enumeration: type[Enum]) -> None:
         self.enumeration = enumeration
         super().__init__(f"enumeration({enumeration.__name__})")
-
-    @property
-    def key(self) -> type[Enum]:
-        """The class: two of one name, as after a module is loaded again, are two enumerations."""
-        return self.enumeration

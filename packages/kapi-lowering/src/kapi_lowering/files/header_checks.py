@@ -143,11 +143,7 @@ def layout_fields(value: Any) -> list[tuple[str, Any, str]]:
 
 
 def suited_layout(
-    fields: Sequence[tuple[str, Any, str]],
-    index_space: str,
-    ndim: int,
-    given: Sequence[Parameter],
-    has_failures: bool,
+    fields: Sequence[tuple[str, Any, str]], index_space: str, ndim: int, given: Sequence[Parameter], has_failures: bool
 ) -> None:
     """Raise unless the fields are those that the index space, the parameters and the failures need, in their order."""
     expected: list[tuple[str, str, str]] = []

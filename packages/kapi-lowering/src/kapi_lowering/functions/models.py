@@ -142,11 +142,7 @@ class PositionIteratorModel(models.StructModel):
     """The next `position`, in a variable, the number of them, and the `sequence`."""
 
     def __init__(self, manager: Any, type_: PositionIteratorType) -> None:
-        members = [
-            ("position", types.EphemeralPointer(weak_int)),
-            ("length", weak_int),
-            ("sequence", type_.sequence),
-        ]
+        members = [("position", types.EphemeralPointer(weak_int)), ("length", weak_int), ("sequence", type_.sequence)]
         super().__init__(manager, type_, members)
 
 

@@ -31,12 +31,7 @@ def _indices(context: Any, builder: ir.IRBuilder, type_: types.Type, value: ir.V
 
 
 def element_pointer(
-    context: Any,
-    builder: ir.IRBuilder,
-    array_type: ArrayType,
-    array: ir.Value,
-    index_type: types.Type,
-    index: ir.Value,
+    context: Any, builder: ir.IRBuilder, array_type: ArrayType, array: ir.Value, index_type: types.Type, index: ir.Value
 ) -> ir.Value:
     """The address of one element, which exists where indices are checked.
 

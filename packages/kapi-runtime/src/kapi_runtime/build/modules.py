@@ -176,30 +176,23 @@ def compile_module(
     KernelCompilationError
         If the kernel cannot be compiled.
     """
+
+    def compiled() -> KernelModule:
+        from kapi_types import ItemType, NdItemType, typeof_argument
+
+        signature: list[Any] = [ItemType(space.ndim) if isinstance(space, Range) else NdItemType(space.ndim)]
+        for parameter, value in zip(arguments.parameters, arguments.nested, strict=True):
+            try:
+                signature.append(typeof_argument(value))
+            except (DtypeError, TypeError) as error:
+                raise DtypeError(
+                    f"argument `{parameter}` of kernel `{function.__name__}`: {message_of(error)}",
+                    code=code_of(error, "argument-dtype"),
+                ) from error
+        return platform.compile(function, tuple(signature), target, options)
+
     with progress_text(f"compiling kernel `{function.__name__}`"):
-        return run_uninterrupted(lambda: _compiled(platform, function, space, arguments, target, options))
-
-
-def _compiled(
-    platform: Platform,
-    function: FunctionType,
-    space: Range | NdRange,
-    arguments: TypedArguments,
-    target: Target,
-    options: KernelOptions,
-) -> KernelModule:
-    from kapi_types import ItemType, NdItemType, typeof_argument
-
-    signature: list[Any] = [ItemType(space.ndim) if isinstance(space, Range) else NdItemType(space.ndim)]
-    for parameter, value in zip(arguments.parameters, arguments.nested, strict=True):
-        try:
-            signature.append(typeof_argument(value))
-        except (DtypeError, TypeError) as error:
-            raise DtypeError(
-                f"argument `{parameter}` of kernel `{function.__name__}`: {message_of(error)}",
-                code=code_of(error, "argument-dtype"),
-            ) from error
-    return platform.compile(function, tuple(signature), target, options)
+        return run_uninterrupted(compiled)
 
 
 def _log(what: str, kernel: str, start: float) -> None:

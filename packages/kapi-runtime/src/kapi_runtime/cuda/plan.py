@@ -55,15 +55,7 @@ class CudaPlan:
     """
 
     __slots__ = (
-        *(
-            "_buffer",
-            "_launch",
-            "_lock",
-            "_look_after",
-            "_pointers",
-            "_timeline",
-            "_words",
-        ),
+        *("_buffer", "_launch", "_lock", "_look_after", "_pointers", "_timeline", "_words"),
         *("kernel", "pack", "queue"),
     )
 

@@ -25,11 +25,7 @@ __all__ = ["packing_of"]
 
 
 def packing_of(
-    module: PtxModule,
-    queue: CudaQueue,
-    given: tuple[Any, ...],
-    buffer: Any,
-    readers: NativeFunctions | None,
+    module: PtxModule, queue: CudaQueue, given: tuple[Any, ...], buffer: Any, readers: NativeFunctions | None
 ) -> Callable[[tuple[Any, ...]], bool] | None:
     """Return the function that packs arguments like these; it is False for others, and None if there is none.
 

@@ -124,15 +124,7 @@ def submit(
     for event in before:
         wait_on_stream(device, stream, event)
     with device.entered():
-        code, _ = driver.result(
-            "cuLaunchKernel",
-            function.native,
-            *grid,
-            shared,
-            stream,
-            native.address,
-            0,
-        )
+        code, _ = driver.result("cuLaunchKernel", function.native, *grid, shared, stream, native.address, 0)
     if code:
         raise refusal(code, kernel, shared)
     return recorded_event(device, stream)

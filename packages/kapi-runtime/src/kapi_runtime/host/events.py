@@ -141,13 +141,11 @@ def _timed_of(event: Any) -> Any:
         )
     if event.device_event is None:
         raise KernelLaunchError(
-            "an event without a record has no time: call its record() first",
-            code="event-unrecorded",
+            "an event without a record has no time: call its record() first", code="event-unrecorded"
         )
     if event._timed is None:
         raise KernelLaunchError(
-            "an event with timing=False has no time: make it with `Event()`",
-            code="event-without-times",
+            "an event with timing=False has no time: make it with `Event()`", code="event-without-times"
         )
     return event._timed
 

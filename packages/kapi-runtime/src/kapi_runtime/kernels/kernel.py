@@ -64,10 +64,7 @@ class Kernel(DeviceLaunchable):
     """
 
     def __init__(
-        self,
-        py_func: Callable[..., None],
-        options: KernelOptions | None = None,
-        target: Target | None = None,
+        self, py_func: Callable[..., None], options: KernelOptions | None = None, target: Target | None = None
     ) -> None:
         super().__init__(py_func, options)
         self.target = target

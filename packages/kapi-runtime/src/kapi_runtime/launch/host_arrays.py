@@ -24,14 +24,7 @@ from kapi_runtime.platform.interface import Allocation
 from kapi_sim.errors import DtypeError, ExecutionPlacementError, ImplicitCopyWarning
 from kapi_sim.language.array_memory import ArrayFields, overlaps_itself
 
-__all__ = [
-    "HostArrays",
-    "bits",
-    "device_context",
-    "device_array_target",
-    "on_device_context",
-    "host_array_target",
-]
+__all__ = ["HostArrays", "bits", "device_context", "device_array_target", "on_device_context", "host_array_target"]
 
 
 @contextmanager

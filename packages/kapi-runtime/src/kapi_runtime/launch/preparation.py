@@ -153,10 +153,7 @@ class Prepared:
 
 
 def prepare(
-    name: str,
-    space: Range | NdRange,
-    arguments: Arguments,
-    make: Callable[[Platform, Any], BuiltLaunch],
+    name: str, space: Range | NdRange, arguments: Arguments, make: Callable[[Platform, Any], BuiltLaunch]
 ) -> Prepared:
     """Find the queue, build the kernel if it is not yet, and validate a launch.
 

@@ -188,10 +188,7 @@ def _end() -> Recording:
     with _switch:
         recording = recorder.active
         if not isinstance(recording, Recording):
-            raise KernelLaunchError(
-                "profiling is not running: call profile_start() first",
-                code="profiling-stopped",
-            )
+            raise KernelLaunchError("profiling is not running: call profile_start() first", code="profiling-stopped")
         recorder.active = None
     recording.is_active = False
     return recording

@@ -7,12 +7,7 @@ from __future__ import annotations
 
 from kapi_types.kernel_typing.context import TARGET_NAME, KernelTypingContext
 from kapi_types.kernel_typing.pipeline import KernelCompiler, kernel_flags
-from kapi_types.kernel_typing.problems.problems import (
-    ProblemsFound,
-    describe_problems,
-    first_words,
-    spell_type,
-)
+from kapi_types.kernel_typing.problems.problems import ProblemsFound, describe_problems, first_words, spell_type
 from kapi_types.kernel_typing.problems.source_problems import problems_of_form, problems_of_source, reported_problems
 from kapi_types.kernel_typing.results.float_widths import float_introductions
 from kapi_types.kernel_typing.results.results import return_type, typed_ir_text

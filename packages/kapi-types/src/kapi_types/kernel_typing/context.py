@@ -21,11 +21,7 @@ from kapi_types.kernel_typing.calls import atomics, callables, random_numbers
 from kapi_types.kernel_typing.calls import queries as language
 from kapi_types.kernel_typing.calls.device_functions import DeviceFunctionType, is_of_library, python_function
 from kapi_types.kernel_typing.calls.prints import PRINT, PrintType, Text
-from kapi_types.kernel_typing.descriptions import (
-    describe_call,
-    describe_missing_attribute,
-    is_consequence,
-)
+from kapi_types.kernel_typing.descriptions import describe_call, describe_missing_attribute, is_consequence
 from kapi_types.kernel_typing.library.number_functions import divmod_
 from kapi_types.kernel_typing.problems.problems import CONSEQUENCE, KernelTypeProblem, NoKernelValueError, spell_type
 from kapi_types.kernel_typing.rules import (
@@ -127,8 +123,7 @@ class KernelTypingContext(TypingContext):
                 ", which calls ".join(f"{name}()" for name in (*between, function.__name__)) if between else "itself"
             )
             raise KernelTypeProblem(
-                "recursion",
-                f"{function.__name__}() calls {calls}, and kernels have no recursion: write a loop",
+                "recursion", f"{function.__name__}() calls {calls}, and kernels have no recursion: write a loop"
             )
         if key not in self._device_functions:
             self._running.append(function)
@@ -271,12 +266,7 @@ _SETITEM = operator.setitem
 _SAME_AS: dict[Any, Any] = {pow: operator.pow, divmod: divmod_}
 """Builtins that are other names of an operator, or functions of the library."""
 _WEAK_INT_MAX = 2**63 - 1
-_WEAK_OF: dict[type, types.Type] = {
-    int: weak_int,
-    float: weak_float,
-    complex: weak_complex,
-    bool: weak_bool,
-}
+_WEAK_OF: dict[type, types.Type] = {int: weak_int, float: weak_float, complex: weak_complex, bool: weak_bool}
 
 
 def _kernel_problem(error: BaseException | None) -> KernelTypeProblem | None:

@@ -68,14 +68,10 @@ def describe_call(func: Any, args: tuple[Any, ...], kws: dict[str, types.Type]) 
         return _describe_indexing(args)
     if key == "getiter":
         return Finding(
-            "loop-over",
-            f"a loop must be over range(...), an array or a tuple of one type, got {spelled[0]}",
+            "loop-over", f"a loop must be over range(...), an array or a tuple of one type, got {spelled[0]}"
         )
     if key is operator.contains:
-        return Finding(
-            "in-array",
-            f"operator in must have a tuple on its right, got {spelled[1]} in {spelled[0]}",
-        )
+        return Finding("in-array", f"operator in must have a tuple on its right, got {spelled[1]} in {spelled[0]}")
     if isinstance(func, types.Type) and not isinstance(func, _CALLABLE):
         return Finding("called-value", f"{spell_type(func)} cannot be called, since it is not a function")
     if key is negative_power:
@@ -98,15 +94,13 @@ def describe_call(func: Any, args: tuple[Any, ...], kws: dict[str, types.Type]) 
         )
     if symbol and len(args) == 1:
         return Finding(
-            "operator-operands",
-            f"operator {symbol} does not have this operand: {symbol}{spelled[0]}{hint_text}",
+            "operator-operands", f"operator {symbol} does not have this operand: {symbol}{spelled[0]}{hint_text}"
         )
     name = _function_name(func, key)
     hint_text = "" if hasattr(func, "this") else hint_text
     form = f"; it is {_FORMS[name]}" if name in _FORMS else ""
     return Finding(
-        "call-arguments",
-        f"{name}() does not take these arguments in a kernel: ({', '.join(spelled)}){form}{hint_text}",
+        "call-arguments", f"{name}() does not take these arguments in a kernel: ({', '.join(spelled)}){form}{hint_text}"
     )
 
 

@@ -10,14 +10,7 @@ from kapi_types._numba_compat import types
 from kapi_types.arrays import ArrayType
 from kapi_types.usm.structures import array_fields
 
-__all__ = [
-    "ArrayFields",
-    "UsmArrayType",
-    "array_fields",
-    "is_usm_array",
-    "is_usm_array_class",
-    "usm_kind",
-]
+__all__ = ["ArrayFields", "UsmArrayType", "array_fields", "is_usm_array", "is_usm_array_class", "usm_kind"]
 
 _HOST_ACCESSIBLE = ("shared", "host")
 

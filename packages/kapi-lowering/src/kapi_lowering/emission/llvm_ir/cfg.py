@@ -100,7 +100,6 @@ class DominatorTree:
 
     def __init__(self, roots: list[Block], edges: _Edges, reverse: _Edges) -> None:
         self.order = postorder(roots, edges)[::-1]
-        self._reverse = reverse
         number = {block: place for place, block in enumerate(self.order, 1)}  # 0 is in front of all roots
         above = [0] * (len(self.order) + 1)
         known = [False] * (len(self.order) + 1)
@@ -147,15 +146,6 @@ class DominatorTree:
             return instructions.index(value) < instructions.index(user)
         return self.dominates(value.block, user.block)
 
-    def dominators_of(self, block: Block) -> list[Block]:
-        """A block, its immediate dominator, and so on."""
-        found: list[Block] = []
-        each: Block | None = block
-        while each is not None:
-            found.append(each)
-            each = self.parent.get(each)
-        return found
-
     @cached_property
     def children(self) -> dict[Block, list[Block]]:
         """The blocks of which each is the immediate dominator."""
@@ -163,21 +153,6 @@ class DominatorTree:
         for block, up in self.parent.items():
             if up is not None:
                 found[up].append(block)
-        return found
-
-    @cached_property
-    def frontiers(self) -> dict[Block, set[Block]]:
-        """The dominance frontier of each block: where what it dominates ends."""
-        found: dict[Block, set[Block]] = {block: set() for block in self.order}
-        for block in self.order:
-            sources = [each for each in self._reverse[block] if each in self.parent]
-            if len(sources) < 2 and not (sources and self.parent[block] is None):
-                continue
-            for source in sources:
-                each: Block | None = source
-                while each is not None and each is not self.parent[block]:
-                    found[each].add(block)
-                    each = self.parent[each]
         return found
 
 

@@ -122,14 +122,9 @@ class IRArrayType(_Sequence):
 
 
 class VectorType(_Sequence):
-    """A vector of `count` times `element`, or of a multiple if it `is_scalable`."""
+    """A vector of `count` times `element`, or of a multiple that the processor decides."""
 
     __slots__ = ()
-
-    @property
-    def is_scalable(self) -> bool:
-        """Whether the processor decides how many lanes there are."""
-        return "vscale" in self.text
 
     @property
     def scalar(self) -> IRType:

@@ -212,14 +212,7 @@ class Execution:
     __slots__ = ("_key", "_lock", "_packed", "_running", "_shape", "_shared", "_spare", "_unfinished", "owners")
 
     def __init__(
-        self,
-        shape: LaunchShape,
-        packed: int,
-        first: int,
-        chunk: int,
-        running: Running,
-        key: ThreadRecord,
-        owners: Any,
+        self, shape: LaunchShape, packed: int, first: int, chunk: int, running: Running, key: ThreadRecord, owners: Any
     ) -> None:
         self._shape, self._packed, self._running, self._key, self.owners = shape, packed, running, key, owners
         left = shape.count - first

@@ -16,14 +16,7 @@ from kapi_runtime.platform.handles import describe_device
 from kapi_sim.errors import UsmAllocationError
 from kapi_sim.language.array_memory import ArrayFields
 
-__all__ = [
-    "CudaMemory",
-    "copy_from_device",
-    "copy_to_device",
-    "copy_on_device",
-    "deferred_frees",
-    "submit_copy",
-]
+__all__ = ["CudaMemory", "copy_from_device", "copy_to_device", "copy_on_device", "deferred_frees", "submit_copy"]
 
 Kind = Literal["device", "shared", "host"]
 

@@ -33,8 +33,7 @@ def new(
     """
     if kind == "shared" and not queue.device.has_managed_memory:
         raise LimitError(
-            f"{describe_queue(queue)} has no managed memory for shared arrays: make a device array",
-            code="device-lacks",
+            f"{describe_queue(queue)} has no managed memory for shared arrays: make a device array", code="device-lacks"
         )
     array = new_cuda_array(shape, dtype, kind, queue, is_on_queue)
     if fill is not None:

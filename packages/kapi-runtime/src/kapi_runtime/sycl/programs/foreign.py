@@ -7,11 +7,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from dpctl.program import (
-    SyclProgramCompilationError,
-    create_program_from_source,
-    create_program_from_spirv,
-)
+from dpctl.program import SyclProgramCompilationError, create_program_from_source, create_program_from_spirv
 
 from kapi_runtime.platform.interface import ForeignCode
 from kapi_runtime.sycl.devices.device_summary import describe_device

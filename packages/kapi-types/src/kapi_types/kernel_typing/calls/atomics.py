@@ -58,10 +58,7 @@ def _demand_operation(call: Call) -> None:
         )
     order, reason = _REFUSED_ORDERS.get(name, (None, ""))
     if reference.order is order:
-        raise KernelTypeProblem(
-            "atomic-order",
-            f"AtomicRef.{name}() cannot have MemoryOrder.{order.name}: {reason}",
-        )
+        raise KernelTypeProblem("atomic-order", f"AtomicRef.{name}() cannot have MemoryOrder.{order.name}: {reason}")
 
 
 _DEMANDS: dict[str, Demand] = {"AtomicRef": _demand_address_space}

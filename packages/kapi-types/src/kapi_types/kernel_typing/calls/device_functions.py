@@ -12,12 +12,7 @@ from kapi_sim import AddressSpace, DeviceFunction
 from kapi_sim.language.syntax import PARAMETERS_OF_FUNCTION
 from kapi_types._numba_compat import templates, types
 from kapi_types.arrays import ArrayType
-from kapi_types.kernel_typing.problems.problems import (
-    KernelTypeProblem,
-    NoKernelValueError,
-    ProblemsFound,
-    spell_type,
-)
+from kapi_types.kernel_typing.problems.problems import KernelTypeProblem, NoKernelValueError, ProblemsFound, spell_type
 from kapi_types.kernel_typing.rules.rule_registry import GenericCallableType
 
 __all__ = ["DeviceFunctionType", "holds_private_array", "is_of_library", "python_function"]

@@ -7,14 +7,7 @@ from typing import Any
 
 from kapi_sim.language.table.intrinsics import INTRINSICS, Intrinsic
 from kapi_types._numba_compat import templates, types
-from kapi_types.kernel_api import (
-    ConstantType,
-    GroupType,
-    ItemType,
-    KernelApiType,
-    NdItemType,
-    SubGroupType,
-)
+from kapi_types.kernel_api import ConstantType, GroupType, ItemType, KernelApiType, NdItemType, SubGroupType
 from kapi_types.weak import weak_bool, weak_int
 
 __all__ = ["registry"]

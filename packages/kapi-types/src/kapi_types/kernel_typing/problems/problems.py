@@ -132,10 +132,7 @@ def describe_problems(problems: Iterable[KernelProblem]) -> str:
 
 def without_value(name: str) -> Finding:
     """The problem of a variable that is read where it may have no value."""
-    return Finding(
-        "variable-unset",
-        f"variable {name!r} may be unset here: assign it on every path before",
-    )
+    return Finding("variable-unset", f"variable {name!r} may be unset here: assign it on every path before")
 
 
 def first_words(error: BaseException) -> Finding:

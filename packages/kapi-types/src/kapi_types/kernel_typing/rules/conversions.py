@@ -145,12 +145,7 @@ class _AsType(templates.AbstractTemplate):
         return templates.signature(strong, *args, recvr=self.this)
 
 
-_WEAK_KINDS = {
-    types.Complex: weak_complex,
-    types.Float: weak_float,
-    types.Boolean: weak_bool,
-    types.Integer: weak_int,
-}
+_WEAK_KINDS = {types.Complex: weak_complex, types.Float: weak_float, types.Boolean: weak_bool, types.Integer: weak_int}
 
 
 class _Item(templates.AbstractTemplate):

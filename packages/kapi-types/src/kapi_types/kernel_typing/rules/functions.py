@@ -95,8 +95,7 @@ class TableFunctionType(GenericCallableType):
         if plan is None:
             given = ", ".join(map(spell_type, args))
             raise KernelTypeProblem(
-                "call-arguments",
-                f"{self.row.key}() does not take these arguments in a kernel: ({given})",
+                "call-arguments", f"{self.row.key}() does not take these arguments in a kernel: ({given})"
             )
         if isinstance(plan.implementation, FunctionType):
             context.type_device_function(plan.implementation, plan.loop.operands)

@@ -10,13 +10,7 @@ import numpy as np
 from kapi_types._numba_compat import templates, types
 from kapi_types.kernel_typing.library.complex_functions import complex_power
 from kapi_types.kernel_typing.rules.numba_integers import numba_loop
-from kapi_types.kernel_typing.rules.promotion import (
-    Loop,
-    is_number,
-    is_scalar,
-    resolve_loop,
-    resolve_weak,
-)
+from kapi_types.kernel_typing.rules.promotion import Loop, is_number, is_scalar, resolve_loop, resolve_weak
 from kapi_types.kernel_typing.rules.rule_registry import RuleRegistry
 from kapi_types.weak import is_weak, weak_bool, weak_complex, weak_float, weak_int, wide_int
 

@@ -59,9 +59,7 @@ class NamedTupleClassType(GenericCallableType):
         names = inspect.Signature(
             [
                 inspect.Parameter(
-                    name,
-                    inspect.Parameter.POSITIONAL_OR_KEYWORD,
-                    default=defaults.get(name, inspect.Parameter.empty),
+                    name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=defaults.get(name, inspect.Parameter.empty)
                 )
                 for name in class_._fields
             ]
