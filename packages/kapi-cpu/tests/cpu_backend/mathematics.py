@@ -59,6 +59,9 @@ NUMPY: dict[str, Callable[..., Any]] = {
 }  # fmt: skip
 """The functions on NumPy's arrays, by NumPy or SciPy."""
 
+_UNSIGNED = ("gamma",)
+"""Functions whose zeros, which are numbers too small, SciPy gives either sign."""
+
 _POLES = ("log", "log2", "log10", "log1p", "atanh", "gamma", "lgamma")
 
 BINARY = ["atan2", "pow", "hypot"]
@@ -124,6 +127,8 @@ def exact_errors(name: str, given: Sequence[Array], got: Array) -> Array:
             is_usual = all(number and math.isfinite(number) for number in numbers)  # mpmath has no -0
             if _is_same(kind, result) and not (is_usual and kind and math.isfinite(kind)):
                 found.append(0.0)
+            elif kind == result == 0:
+                found.append(0.0 if name in _UNSIGNED else math.inf)
             elif math.isnan(kind) or math.isnan(result) or (math.isinf(kind) and name in _POLES):
                 found.append(math.inf)
             else:
@@ -158,7 +163,8 @@ def single_errors(name: str, given: Sequence[Array], got: Array) -> Array:
         least = np.where(given[0] < 0, 1023 << 52, 897 << 52) if name == "lgamma" else 897 << 52
         unit = (np.maximum(exact.view(np.int64) & (0x7FF << 52), least) - (23 << 52)).view(np.float64)
         distance = np.abs(np.clip(held, -limit, limit) - np.clip(exact, -limit, limit)) / unit
-    odd = ~(distance < 1e9) | ((exact == 0) & (np.signbit(exact) != np.signbit(got)))
-    distance[odd & ~(np.isnan(exact) & np.isnan(got)) & (exact != held)] = np.inf
-    distance[np.isnan(distance)] = 0
+    distance[exact == held] = 0  # inf as well
+    is_wrong_zero = (exact == 0) & (held == 0) & (np.signbit(exact) != np.signbit(got))
+    distance[(np.isnan(exact) != np.isnan(got)) | (is_wrong_zero & (name not in _UNSIGNED))] = np.inf
+    distance[np.isnan(exact) & np.isnan(got)] = 0
     return distance

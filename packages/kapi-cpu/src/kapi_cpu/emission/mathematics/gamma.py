@@ -91,7 +91,7 @@ def lgamma(w: Writer, x: Value) -> Value:
     low = low + (error - p_rest - (p_low / p) * w.constant("1/log(2)"))
     y = high * w.constant("log(2)") + (low * w.constant("log(2)") + high * w.constant("log(2) rest"))
     near_one, near_two = held - 1.0, held - 2.0
-    y = w.select(abs(near_one) < 0.25, near_one * w.polynomial("lgamma 1", near_one), y)
+    y = w.select(abs(near_one) < 0.25, near_one * w.polynomial("lgamma 1", near_one) + 0.0, y)
     y = w.select(abs(near_two) < 0.25, near_two * w.polynomial("lgamma 2", near_two), y)
     y = w.select(is_large, a * (log(w, a) - 1.0), y)
     r, sine, _ = _reflected(w, a)
