@@ -97,6 +97,13 @@ ALONE = {
     "random-functions": ["tests/integration/test_random_functions.py", "tests/integration/test_threaded_calls.py"],
     "compositions": ["tests/integration/test_compositions.py"],
     "differential": ["tests/integration/test_simulator_against_device.py"],
+    "numbers": [
+        f"tests/integration/test_{name}.py"
+        for name in (
+            *("numbers_device", "float_indices", "float_to_integer", "ends_of_ranges", "group_shapes", "groups_device"),
+            *("atomics_device", "hoisted_loads"),
+        )
+    ],
     # Apart from each other and from the rest, for each kernel stays in the driver's memory until a process ends.
     "conditions": [f"tests/integration/test_{name}.py" for name in ("conditions_in_loops", "id_comparisons")],
     "loops": [f"tests/integration/test_{name}.py" for name in ("loops_in_branches", "nested_loops", "shared_loops")],
@@ -105,6 +112,9 @@ ALONE = {
     "numba": ["packages/kapi-numba-offload/tests/test_numba_parfors.py"],
     "mutants": ["packages/kapi-spirv/tests/test_mutants.py"],
 }
+# What runs on the CPU platform, over NumPy's arrays, runs on SYCL's devices too, over dpnp's: by day a sample of it.
+ON_BOTH_PLATFORMS = ("compositions", "random-kernels", "differential", "numbers")
+SYCL = {"KAPI_ARRAYS": "dpnp"}
 # `tests` has a sample of the second and the last.
 OTHER_ENVIRONMENTS = ("install-lines", "instruction-sets", "minimums", "pythons")
 REST = {"packages": [f"packages/{dist}/tests" for dist in PACKAGES], "integration": ["tests/integration"]}
@@ -237,6 +247,9 @@ def integration(session: nox.Session) -> None:
     """The tests that need the full stack: all wheels, a device driver, dpnp, reference tools."""
     install(session, "--group", "integration")
     run_tests(session, ROOT / "tests" / "integration", *session.posargs)
+    if not session.posargs:
+        files = [ROOT / path for part in ON_BOTH_PLATFORMS for path in ALONE[part]]
+        run_tests(session, *files, env=SYCL | {"KAPI_ONE_IN": "4", "KAPI_RANDOM_KERNELS": "30"})
 
 
 @nox.session
@@ -349,7 +362,12 @@ def nightly(session: nox.Session, part: str) -> None:
         ignored = [*OF_CUDA, *(f"--ignore={ROOT / path}" for paths in ALONE.values() for path in paths)]
         run_tests(session, *(ROOT / path for path in REST[part]), *ignored, *session.posargs, env=whole)
     else:
-        run_tests(session, *(ROOT / path for path in ALONE[part]), *session.posargs, env=whole)
+        files = [ROOT / path for path in ALONE[part]]
+        run_tests(session, *files, *session.posargs, env=whole)
+        if part in ON_BOTH_PLATFORMS:
+            # The numbers' other tests have no longer form: by day, SYCL has a sample of them.
+            more = {"KAPI_NIGHTLY": "all"} if part == "numbers" else {}
+            run_tests(session, *files, *session.posargs, env=whole | SYCL | more)
 
 
 @nox.session(venv_backend="none")
@@ -487,7 +505,7 @@ def under_each_instruction_set(session: nox.Session, env: dict[str, str]) -> Non
         session.log("This processor does not say which instruction sets it has: the driver's default alone is tested.")
     for name in (names if "KAPI_ONE_IN" in env else ["", *names]) or [""]:
         chosen = {sets_of_instructions.VARIABLE: name} if name else {}
-        more = {"KAPI_DRIVER_FAULTS": str(faults), "KAPI_TEST_CACHE": str(cache)} | chosen
+        more = SYCL | {"KAPI_DRIVER_FAULTS": str(faults), "KAPI_TEST_CACHE": str(cache)} | chosen
         run_tests(session, conformance, "-q", *session.posargs, env={"KAPI_NIGHTLY": "all"} | more)
         run_tests(session, *(ROOT / file for file in files), "-q", *session.posargs, env=env | more)
     print(sets_of_instructions.table(faults))

@@ -16,13 +16,13 @@ SEEN: dict[str, str] = {}
 
 
 PACKAGES = {
-    "host_target": Path(__file__).parents[2] / "packages/kapi-lowering/tests/host_target",
+    "cpu_backend": Path(__file__).parents[2] / "packages/kapi-cpu/tests/cpu_backend",
     "device_arrays": Path(__file__).parent / "device_arrays",
     "loop_kernels": Path(__file__).parent / "loop_kernels",
     "random_kernels": Path(__file__).parent / "random_kernels",
 }
-"""Packages of tests, which are on no path: a third opinion on what a device computes, the target of kapi-lowering's own
-tests; where kernels run; and what several tests of loops share."""
+"""Packages of tests, which are on no path: a third opinion on what a device computes, the kernels that kapi-cpu's own
+tests run without kapi-runtime; where kernels run; and what several tests of loops share."""
 
 for _name, _folder in PACKAGES.items():
     if _name not in sys.modules:

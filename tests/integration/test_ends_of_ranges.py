@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import linecache
 
-import dpnp
+import device_arrays
 import numpy as np
 import pytest
 
@@ -64,9 +64,9 @@ def test_ranges_end_where_python_ends_them(step):
     pairs = [(start, stop) for start in ENDS for stop in ENDS]
     pairs += [(start, start + more) for start in ENDS for more in (step - 1, step + 1, 3 * step, 3 * step + 1)]
     pairs = [pair for pair in pairs if -MOST <= pair[1] < MOST]
-    starts, stops = (dpnp.asarray(np.array(each, np.int64)) for each in zip(*pairs, strict=True))
-    out = dpnp.zeros((len(pairs), 3, 2), dtype=np.int64)
+    starts, stops = (device_arrays.asarray(np.array(each, np.int64)) for each in zip(*pairs, strict=True))
+    out = device_arrays.zeros((len(pairs), 3, 2), dtype=np.int64)
     kapi.call_kernel(kernel_of(step), kapi.Range(len(pairs)), starts, stops, step, out)
     ranges = [range(start, stop, step) for start, stop in pairs]
     expected = [[right(each), right(each), right(reversed(each))] for each in ranges]
-    np.testing.assert_array_equal(out.asnumpy(), np.array(expected, np.int64))
+    np.testing.assert_array_equal(device_arrays.asnumpy(out), np.array(expected, np.int64))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import operator
 
-import dpnp
+import device_arrays
 import numpy as np
 import pytest
 
@@ -82,9 +82,11 @@ def test_group_algorithms_of_every_shape(tmp_path, ndim, dtype, query):
         groups = (2, 1, 3)[:ndim]
         size = int(np.prod(local) * np.prod(groups))
         values = np.random.default_rng(size).integers(1, 100, size).astype(dtype)
-        out = dpnp.zeros((1 + len(ROWS), size), dtype=dtype)
-        kapi.call_kernel(kernel, kapi.NdRange(tuple(np.multiply(local, groups)), local), dpnp.asarray(values), out)
-        given = dpnp.asnumpy(out)
+        out = device_arrays.zeros((1 + len(ROWS), size), dtype=dtype)
+        kapi.call_kernel(
+            kernel, kapi.NdRange(tuple(np.multiply(local, groups)), local), device_arrays.asarray(values), out
+        )
+        given = device_arrays.asnumpy(out)
         for ids in _groups(local, groups):
             for k, (form, name) in enumerate(ROWS):
                 np.testing.assert_array_equal(
@@ -120,10 +122,10 @@ def test_sub_groups_follow_linear_ids(tmp_path, local, options):
     kernel = _made(tmp_path, QUERIES, options)
     whole = tuple(int(extent) for extent in np.multiply(local, groups))
     size = int(np.prod(whole))
-    out = dpnp.zeros((size, 10), dtype=np.int64)
+    out = device_arrays.zeros((size, 10), dtype=np.int64)
     weights = np.array([10000, 100, 1][-len(local) :])
-    kapi.call_kernel(kernel, kapi.NdRange(whole, local), dpnp.asarray(weights), out)
-    given = dpnp.asnumpy(out)
+    kapi.call_kernel(kernel, kapi.NdRange(whole, local), device_arrays.asarray(weights), out)
+    given = device_arrays.asnumpy(out)
     members = int(np.prod(local))
     for number, ids in enumerate(_groups(local, groups)):
         np.testing.assert_array_equal(given[ids, 0], np.arange(members))
@@ -141,9 +143,9 @@ def test_sub_groups_follow_linear_ids(tmp_path, local, options):
 def test_a_fixed_work_group_is_linear_too(tmp_path):
     """The extents are constants then; the driver is told of one dimension."""
     kernel = _made(tmp_path, QUERIES[:3], "(work_group_size=(3, 5))")
-    out = dpnp.zeros((30, 10), dtype=np.int64)
-    kapi.call_kernel(kernel, kapi.NdRange((6, 5), (3, 5)), dpnp.asarray([100, 1]), out)
-    given = dpnp.asnumpy(out)
+    out = device_arrays.zeros((30, 10), dtype=np.int64)
+    kapi.call_kernel(kernel, kapi.NdRange((6, 5), (3, 5)), device_arrays.asarray([100, 1]), out)
+    given = device_arrays.asnumpy(out)
     np.testing.assert_array_equal(given[:, 1], np.tile(np.arange(15), 2))
     np.testing.assert_array_equal(given[:, 0], given[:, 1])
 
@@ -152,9 +154,9 @@ def test_a_repeated_launch_of_another_shape_has_its_own_extents(tmp_path):
     """Plans keep what the packed argument says of the index space."""
     kernel = _made(tmp_path, QUERIES[:3])
     for local in [(2, 6), (6, 2), (3, 4), (2, 6)] * 3:
-        out = dpnp.zeros((12, 10), dtype=np.int64)
-        kapi.call_kernel(kernel, kapi.NdRange(local, local), dpnp.asarray([100, 1]), out)
-        np.testing.assert_array_equal(dpnp.asnumpy(out)[:, 1], np.arange(12))
+        out = device_arrays.zeros((12, 10), dtype=np.int64)
+        kapi.call_kernel(kernel, kapi.NdRange(local, local), device_arrays.asarray([100, 1]), out)
+        np.testing.assert_array_equal(device_arrays.asnumpy(out)[:, 1], np.arange(12))
 
 
 def test_a_failure_names_the_work_item_of_linear_groups(tmp_path):
@@ -167,7 +169,7 @@ def test_a_failure_names_the_work_item_of_linear_groups(tmp_path):
     ]
     kernel = _made(tmp_path, lines, "(debug=True)")
     with pytest.raises(kapi.OutOfBoundsError, match="index") as caught:
-        kapi.call_kernel(kernel, kapi.NdRange((2, 4), (1, 4)), dpnp.zeros(8), dpnp.zeros((8, 1)))
+        kapi.call_kernel(kernel, kapi.NdRange((2, 4), (1, 4)), device_arrays.zeros(8), device_arrays.zeros((8, 1)))
     notes = " ".join(getattr(caught.value, "__notes__", [])) + str(caught.value)
     assert "(0, 3)" in notes or "(1, 3)" in notes
 
@@ -180,6 +182,6 @@ def test_a_parameter_may_be_named_like_what_belongs_to_none():
         out[item.get_id(0)] = range * 10 + local_range
 
     for number in (8, 5, 3, 8):
-        out = dpnp.zeros(8, dtype=np.int64)
+        out = device_arrays.zeros(8, dtype=np.int64)
         kapi.call_kernel(named, kapi.Range(8), out, number, 2)
-        np.testing.assert_array_equal(dpnp.asnumpy(out), operator.add(number * 10, 2))
+        np.testing.assert_array_equal(device_arrays.asnumpy(out), operator.add(number * 10, 2))

@@ -9,7 +9,7 @@ import warnings
 from fractions import Fraction
 from zlib import crc32
 
-import dpnp
+import device_arrays
 import numpy as np
 import pytest
 
@@ -42,9 +42,9 @@ def draws(item: kapi.Item, bounds, out):
 
 def test_randint_of_nothing_is_its_lower_bound():
     bounds = np.array([(10, 0), (5, 5), (2**63 - 1, -(2**63)), (-3, -4), (0, -1)])
-    drawn = dpnp.full(len(bounds), 99)
-    kapi.call_kernel(draws, kapi.Range(len(bounds)), dpnp.asarray(bounds), drawn)
-    assert drawn.asnumpy().tolist() == bounds[:, 0].tolist()
+    drawn = device_arrays.full(len(bounds), 99)
+    kapi.call_kernel(draws, kapi.Range(len(bounds)), device_arrays.asarray(bounds), drawn)
+    assert device_arrays.asnumpy(drawn).tolist() == bounds[:, 0].tolist()
 
 
 def values(dtype, seed):
@@ -86,10 +86,10 @@ def kernel(lines, parameters):
 
 def run(lines, inputs, outputs):
     """Run the kernel on the inputs, and return the outputs, arrays of the given dtypes."""
-    arrays = {name: dpnp.asarray(value) for name, value in inputs.items()}
-    arrays |= {name: dpnp.zeros(COUNT, dtype=dtype) for name, dtype in outputs.items()}
+    arrays = {name: device_arrays.asarray(value) for name, value in inputs.items()}
+    arrays |= {name: device_arrays.zeros(COUNT, dtype=dtype) for name, dtype in outputs.items()}
     kapi.call_kernel(kernel(lines, list(arrays)), kapi.Range(COUNT), *arrays.values())
-    return {name: arrays[name].asnumpy() for name in outputs}
+    return {name: device_arrays.asnumpy(arrays[name]) for name in outputs}
 
 
 def same(got, wanted):
@@ -422,10 +422,10 @@ def test_complex_powers_at_the_ends_match_numpy(dtype):
 def run_sized(lines, inputs, names):
     """As `run`, for inputs of any one size, with outputs of their dtype."""
     first = next(iter(inputs.values()))
-    arrays = {name: dpnp.asarray(value) for name, value in inputs.items()}
-    arrays |= {name: dpnp.zeros(first.size, dtype=first.dtype) for name in names}
+    arrays = {name: device_arrays.asarray(value) for name, value in inputs.items()}
+    arrays |= {name: device_arrays.zeros(first.size, dtype=first.dtype) for name in names}
     kapi.call_kernel(kernel(lines, list(arrays)), kapi.Range(first.size), *arrays.values())
-    return {name: arrays[name].asnumpy() for name in names}
+    return {name: device_arrays.asnumpy(arrays[name]) for name in names}
 
 
 ACCEPTED = [
@@ -462,7 +462,7 @@ def literal_inputs():
 def test_literal_that_fits_is_python_s(expression):
     """In both worlds, and by Python over NumPy's scalars."""
     function, given = with_literal(expression), literal_inputs()
-    arrays = [dpnp.asarray(each) for each in given]
+    arrays = [device_arrays.asarray(each) for each in given]
     kapi.call_kernel(kapi.kernel(function), kapi.Range(4), *arrays)
     simulated = [each.copy() for each in given]
     kapi_sim.call_kernel(kapi_sim.kernel(function), kapi_sim.Range(4), *simulated)
@@ -472,7 +472,7 @@ def test_literal_that_fits_is_python_s(expression):
             seen = {"m": m, "q": q, "x": x, "b": b, "i": i, "a": given[0], "np": np, "math": math}
             wanted.append(float(eval(expression, seen)))
     np.testing.assert_array_equal(simulated[-1], wanted)
-    np.testing.assert_array_equal(arrays[-1].asnumpy(), wanted)
+    np.testing.assert_array_equal(device_arrays.asnumpy(arrays[-1]), wanted)
 
 
 @pytest.mark.parametrize("sequence", ["(s, 300)", "reversed((s, 300))", "(300, s, 2)"])
@@ -481,7 +481,7 @@ def test_literal_that_a_loop_goes_over_fits_the_others(sequence):
     function = kernel([f"s = a[i]\n    for v in {sequence}:\n        out[i] += v"], ["a", "out"]).py_func
     given = [np.array([1, 2], np.int8), np.zeros(2)]
     with raises(kapi.KernelCompilationError, "number-unfit"):
-        kapi.call_kernel(kapi.kernel(function), kapi.Range(2), *map(dpnp.asarray, given))
+        kapi.call_kernel(kapi.kernel(function), kapi.Range(2), *map(device_arrays.asarray, given))
     with raises(kapi_sim.DtypeError, "number-unfit"):
         kapi_sim.call_kernel(kapi_sim.kernel(function), kapi_sim.Range(2), *given)
 
@@ -491,7 +491,7 @@ def test_literal_that_does_not_fit_is_refused(expression):
     """In both worlds."""
     function, given = with_literal(expression), literal_inputs()
     with pytest.raises(kapi.KernelCompilationError, match="must fit|does not (have|take) these"):
-        kapi.call_kernel(kapi.kernel(function), kapi.Range(4), *(dpnp.asarray(each) for each in given))
+        kapi.call_kernel(kapi.kernel(function), kapi.Range(4), *(device_arrays.asarray(each) for each in given))
     with pytest.raises((kapi_sim.DtypeError, kapi_sim.KernelCompilationError), match="must fit|does not fit"):
         kapi_sim.call_kernel(kapi_sim.kernel(function), kapi_sim.Range(4), *given)
 
@@ -503,7 +503,7 @@ def test_tuple_is_not_indexed_by_a_truth_value(expression):
     """In both worlds."""
     function, given = with_literal(expression), literal_inputs()
     with raises(kapi.KernelCompilationError, "indexed-value"):
-        kapi.call_kernel(kapi.kernel(function), kapi.Range(4), *(dpnp.asarray(each) for each in given))
+        kapi.call_kernel(kapi.kernel(function), kapi.Range(4), *(device_arrays.asarray(each) for each in given))
     with raises(kapi_sim.KernelCompilationError, "indexed-value"):
         kapi_sim.call_kernel(kapi_sim.kernel(function), kapi_sim.Range(4), *given)
 
@@ -523,10 +523,10 @@ def test_division_by_a_power_of_two_rounds_down(dtype):
     info = np.iinfo(dtype)
     ends = np.array([info.min, info.min + 1, info.max - 1, info.max], dtype)
     x = np.concatenate([np.arange(-70, 70).astype(dtype), ends])
-    quotients, remainders = (dpnp.zeros((x.size, 5), dtype=dtype) for _ in range(2))
-    kapi.call_kernel(divide, kapi.Range(x.size), dpnp.asarray(x), quotients, remainders)
-    np.testing.assert_array_equal(quotients.asnumpy(), x[:, None] // divisors)
-    np.testing.assert_array_equal(remainders.asnumpy(), x[:, None] % divisors)
+    quotients, remainders = (device_arrays.zeros((x.size, 5), dtype=dtype) for _ in range(2))
+    kapi.call_kernel(divide, kapi.Range(x.size), device_arrays.asarray(x), quotients, remainders)
+    np.testing.assert_array_equal(device_arrays.asnumpy(quotients), x[:, None] // divisors)
+    np.testing.assert_array_equal(device_arrays.asnumpy(remainders), x[:, None] % divisors)
 
 
 @pytest.mark.parametrize("dtype", ["complex64", "complex128"])
@@ -542,8 +542,8 @@ def test_arc_tangents_near_their_poles_are_finite(dtype):
     info = np.finfo(dtype)
     near = np.array([0.5, float(info.tiny), 1e-10, 1e-20, float(info.tiny) ** 0.7])
     x = np.concatenate([complex(sign) + 1j * signs * near for sign in (1, -1) for signs in (1, -1)]).astype(dtype)
-    y, z = dpnp.zeros(x.size, dtype=dtype), dpnp.zeros(x.size, dtype=dtype)
-    kapi.call_kernel(both, kapi.Range(x.size), dpnp.asarray(x), y, z)
+    y, z = device_arrays.zeros(x.size, dtype=dtype), device_arrays.zeros(x.size, dtype=dtype)
+    kapi.call_kernel(both, kapi.Range(x.size), device_arrays.asarray(x), y, z)
     wide = x.astype(np.complex128)
-    np.testing.assert_allclose(y.asnumpy(), np.arctan(wide * 1j), rtol=8 * info.eps)
-    np.testing.assert_allclose(z.asnumpy(), np.arctanh(wide), rtol=8 * info.eps)
+    np.testing.assert_allclose(device_arrays.asnumpy(y), np.arctan(wide * 1j), rtol=8 * info.eps)
+    np.testing.assert_allclose(device_arrays.asnumpy(z), np.arctanh(wide), rtol=8 * info.eps)

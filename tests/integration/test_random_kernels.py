@@ -9,11 +9,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import cpu_backend
 import device_arrays
 import numpy as np
 import pytest
 import random_kernels
-from host_target import NotOnHost, host_kernel
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import seed as hypothesis_seed
 from hypothesis import strategies as st
@@ -23,30 +23,39 @@ import kapi_sim
 from kapi_sim.language.intrinsics.operators import OPERATORS, identity
 from kapi_sim.language.table.math_functions import MATH_FUNCTIONS
 
-FIXED, DRAWN = int(os.environ.get("KAPI_RANDOM_KERNELS", "100")), 100
+COUNT = int(os.environ.get("KAPI_RANDOM_KERNELS", "100"))
 BLOCKS, BLOCK = 10, 1000  # of a night
 QUIET = {"deadline": None, "database": None, "suppress_health_check": list(HealthCheck)}
 ROWS = {row.name: row for row in OPERATORS}
 ULP = {name: ulp for name, *_, ulp in MATH_FUNCTIONS}
 
 
+def kernel_and_space(world: Any, program: Any) -> tuple[Any, Any]:
+    """The kernel, and the index space of a launch."""
+    options = {"sub_group_size": device_arrays.SUB_GROUP} if program.has_groups else {}
+    whole, part = program.spaces
+    space = world.NdRange(whole, part) if program.has_groups else world.Range(*whole)
+    return world.kernel(**options)(program.function(world)), space
+
+
+def local_arrays(world: Any, program: Any) -> list[Any]:
+    """The last arguments, of a program with groups."""
+    sizes = [
+        *((random_kernels.GROUP, code) for code in program.tiles),
+        (random_kernels.CELLS, random_kernels.SPREAD[0]),
+    ]
+    return [world.LocalAccessor(*each) for each in sizes] if program.has_groups else []
+
+
 def launch(world: Any, program: Any, seed: int) -> list[np.ndarray[Any, Any]]:
     """Arrays after a launch in a world."""
-    kernel = world.kernel(program.function(world))
     bases = program.bases(seed)
     # Memory that arrays share is one on the device too.
     copies = {id(base): device_arrays.asarray(base) for base in bases} if world is kapi_runtime else {}
     bases = [copies.get(id(base), base) for base in bases]
     given = [array.seen(base) for array, base in zip(program.arrays.values(), bases, strict=True)]
     given += program.numbers(seed)
-    whole, part = program.spaces
-    space = world.Range(*whole)
-    if program.has_groups:
-        kernel = world.kernel(sub_group_size=device_arrays.SUB_GROUP)(program.function(world))
-        space = world.NdRange(whole, part)
-        given += [world.LocalAccessor(random_kernels.GROUP, code) for code in program.tiles]
-        given.append(world.LocalAccessor(random_kernels.CELLS, random_kernels.SPREAD[0]))
-    world.call_kernel(kernel, space, *given)
+    world.call_kernel(*kernel_and_space(world, program), *given, *local_arrays(world, program))
     return [device_arrays.asnumpy(base) if world is kapi_runtime else base for base in bases]
 
 
@@ -74,27 +83,21 @@ def assert_near(result: Any, wanted: Any, name: str, message: str) -> None:
     assert not wrong.size, f"{message}: {result[wrong[0]]} for {wanted[wrong[0]]} at {wrong[0]}"
 
 
-def run_on_host(program: Any, seed: int) -> list[np.ndarray[Any, Any]]:
-    """The third opinion: what the kernel gives that is compiled for the host."""
-    if program.has_groups:
-        raise NotOnHost("work-items that meet")
+def run_in_one_lane(program: Any, seed: int) -> list[np.ndarray[Any, Any]]:
+    """The third opinion: what kapi-cpu's code of one work-item after the other gives."""
     bases = program.bases(seed)
     given = [array.seen(base) for array, base in zip(program.arrays.values(), bases, strict=True)]
-    given += program.numbers(seed)
-    extents = program.spaces[0]
-    host_kernel(program.function(kapi_runtime), len(extents), given)(extents, *given)
+    given += [*program.numbers(seed), *local_arrays(kapi_sim, program)]
+    cpu_backend.one_lane().call(*kernel_and_space(kapi_sim, program), *given)
     return bases
 
 
 def culprit(program: Any, seed: int, name: str, found: Any) -> str:
     """The stores that explain the device's array."""
-    try:
-        opinion = run_on_host(program, seed)[list(program.arrays).index(name)]
-    except NotOnHost as why:
-        return f"no third opinion: {why}"
+    opinion = run_in_one_lane(program, seed)[list(program.arrays).index(name)]
     if np.array_equal(opinion, found, equal_nan=found.dtype.kind in "fc"):
-        return "the host agrees with the device: typing or lowering"
-    return "the host differs from the device: what the target writes, LLVM's back end for it, or the driver"
+        return "kapi-cpu's one lane agrees with the device: typing or lowering"
+    return "kapi-cpu's one lane differs: what the target writes, its passes, LLVM's back end for it, or the driver"
 
 
 def compare(program: Any, seed: int) -> None:
@@ -120,13 +123,13 @@ def compare(program: Any, seed: int) -> None:
                 raise AssertionError(f"{error}\n{culprit(program, seed, name, result)}") from None
 
 
-@settings(max_examples=FIXED, derandomize=True, **QUIET)
+@settings(max_examples=COUNT, derandomize=True, **QUIET)
 @given(program=random_kernels.programs(depth=1), seed=st.integers(0, 1000))
 def test_random_kernels_agree(program, seed):
     compare(program, seed)
 
 
-@settings(max_examples=DRAWN, **QUIET)
+@settings(max_examples=COUNT, **QUIET)
 @given(program=random_kernels.programs(depth=1), seed=st.integers(0, 1000))
 def test_random_kernels_of_the_seed_agree(program, seed):
     compare(program, seed)
@@ -134,23 +137,21 @@ def test_random_kernels_of_the_seed_agree(program, seed):
 
 @pytest.mark.parametrize("seed", [7, 11])
 def test_third_opinion_agrees_with_the_device(seed):
-    """Programs without groups, compiled for the host."""
     drawn: list[Any] = []
 
     @settings(max_examples=12, phases=[Phase.generate], **QUIET)
     @hypothesis_seed(seed)
     @given(program=random_kernels.programs(depth=1))
     def draw(program):
-        if not program.has_groups:
-            drawn.append(program)
+        drawn.append(program)
 
     draw()
-    assert drawn
+    assert {program.has_groups for program in drawn} == {False, True}
     for program in drawn:
         found = launch(kapi_runtime, program, seed)
-        opinions = run_on_host(program, seed)
+        opinions = run_in_one_lane(program, seed)
         for (name, array), result, opinion in zip(program.arrays.items(), found, opinions, strict=True):
-            if array.role != "near":  # the host's own functions are another library's
+            if array.role != "near":  # each target has functions of its own
                 np.testing.assert_array_equal(opinion, result, err_msg=f"{name}\n{program.source}")
 
 
@@ -159,7 +160,7 @@ def test_third_opinion_agrees_with_the_device(seed):
 def test_random_kernels_agree_at_length(pair):
     """A thousand in each of two processes of their own: kernels stay in the driver's memory."""
     first = int(os.environ.get("KAPI_TEST_SEED", "0")) * BLOCKS + 2 * pair
-    folders = (Path(__file__).parent, Path(sys.modules["host_target"].__file__).parents[1])
+    folders = (Path(__file__).parent, Path(sys.modules["cpu_backend"].__file__).parents[1])
     path = os.pathsep.join([*map(str, folders), *filter(None, [os.environ.get("PYTHONPATH")])])
     variables = os.environ | {"PYTHONPATH": path}
 

@@ -10,7 +10,7 @@ from typing import Any
 import nvidia
 import pytest
 import random_kernels
-from host_target import signature_of
+from cpu_backend import signature_of
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import seed as hypothesis_seed
 

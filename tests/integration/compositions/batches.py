@@ -13,9 +13,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import cpu_backend
 import device_arrays
 import numpy as np
-from host_target import NotOnHost, host_kernel
 
 import kapi_runtime
 import kapi_sim
@@ -193,19 +193,13 @@ class Batch:
                 statements_of[len(lines)] = [number]
         return "\n".join(lines) + "\n", parameters, statements_of
 
-    def run_on_host(self, wanted: Outcome, optimised: bool = True) -> Outcome:
-        """Run the kernels that ran on the device on the host, compiled for it by what all targets share."""
+    def run_in_one_lane(self, wanted: Outcome) -> Outcome:
+        """Run the kernels that ran on the device as kapi-cpu's code of one work-item after the other."""
         outcome = Outcome()
         for kernel, part in self.launched:
-            if any((consumer := self.statements[number].consumer) and consumer.group for number in part):
-                continue  # the host runs work-items one by one
             _, parameters, _ = self.written(part, is_guarded=False)
             given = self._given(part, parameters, wanted)
-            try:
-                host_kernel(kernel.py_func, 1, [*given.values()], kernel.options, optimised)((ITEMS,), *given.values())
-            except NotOnHost as error:
-                outcome.refused |= dict.fromkeys(part, str(error))
-                continue
+            cpu_backend.one_lane().call(kernel, self._space(kapi_sim), *given.values())
             self._collected(outcome, part, given)
         return outcome
 

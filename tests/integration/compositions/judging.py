@@ -48,41 +48,32 @@ class Verdict:
 
 
 def compare(statements: Sequence[Statement]) -> Verdict:
-    """Run statements as a batch in both worlds and by plain Python; the host's own run names who made a difference."""
+    """Run statements as a batch in both worlds and by plain Python; kapi-cpu's one lane names who made a difference."""
     batch = Batch(statements)
     wanted = batch.run_plainly()
     simulated, device = batch.simulate(wanted), batch.run_on_device(wanted)
     verdict = judge(batch, wanted, simulated, device)
     suspects = [each for each in verdict.differences if each.who == "device"]
     if suspects:
-        host = {True: batch.run_on_host(wanted), False: batch.run_on_host(wanted, optimised=False)}
+        opinion = batch.run_in_one_lane(wanted)
         for each in suspects:
-            each.detail += f"\n    {_culprit(each, batch, wanted, device, host)}"
+            each.detail += f"\n    {_culprit(each, batch, wanted, device, opinion)}"
     return verdict
 
 
-def _culprit(difference: Difference, batch: Batch, wanted: Outcome, device: Outcome, host: dict[bool, Outcome]) -> str:
-    number = batch.statements.index(difference.statement)
-    if number not in host[True].values:
+def _culprit(difference: Difference, batch: Batch, wanted: Outcome, device: Outcome, opinion: Outcome) -> str:
+    each, i = difference.statement, difference.item
+    number = batch.statements.index(each)
+    if number not in opinion.values:
         return "no third opinion"
-    i = difference.item
-    seen = {is_optimised: outcome.values[number][i : i + 1] for is_optimised, outcome in host.items()}
-    each = difference.statement
-    found = device.values[number][i : i + 1]
-    as_device = {
-        key: bool(agreement(value, found, each.ulp, each.complex_ulp, each.least)[0]) for key, value in seen.items()
-    }
-    as_plain = {
-        key: bool(agreement(value, wanted.values[number][i : i + 1], each.ulp, each.complex_ulp, each.least)[0])
-        for key, value in seen.items()
-    }
-    if as_device[False]:
-        return "the host agrees with the device: typing or lowering"
-    if as_device[True]:
-        return f"the host agrees with the device where it optimises: LLVM's passes ({seen[False][0]!r} without)"
-    if as_plain[True]:
-        return "the host agrees with Python: what the target writes, LLVM's back end for it, or the driver"
-    return f"the host gives a third value: {seen[True][0]!r}, {seen[False][0]!r} unoptimised"
+    seen = opinion.values[number][i : i + 1]
+    for who, outcome in (
+        ("the device: typing or lowering", device),
+        ("Python: what the target writes", wanted),
+    ):
+        if agreement(seen, outcome.values[number][i : i + 1], each.ulp, each.complex_ulp, each.least)[0]:
+            return f"kapi-cpu's one lane agrees with {who}"
+    return f"kapi-cpu's one lane gives a third value: {seen[0]!r}"
 
 
 def judge(batch: Batch, wanted: Outcome, simulated: Outcome, device: Outcome) -> Verdict:

@@ -134,7 +134,7 @@ def _left(first: int, last: int, lines: Sequence[Any]) -> list[tuple[int, int]]:
 def _process(first: int, last: int, note: Callable[..., None]) -> tuple[int, str]:
     """Compare statements in a process of its own, and note each batch once it is done; returns where it came to."""
     folder = Path(__file__).parent.parent
-    path = [str(folder), str(folder.parents[1] / "packages/kapi-lowering/tests"), os.environ.get("PYTHONPATH", "")]
+    path = [str(folder), str(folder.parents[1] / "packages/kapi-cpu/tests"), os.environ.get("PYTHONPATH", "")]
     # What was compiled yesterday is compiled again: the compiler is what is tested.
     variables = os.environ | {
         "PYTHONPATH": os.pathsep.join(filter(None, path)), "KAPI_CACHE": "0", "PYTHONWARNINGS": "ignore"

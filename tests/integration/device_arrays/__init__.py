@@ -1,31 +1,43 @@
-"""The arrays of these tests: dpnp's, or CuPy's if ``KAPI_ARRAYS`` is "cupy"."""
+"""The arrays of these tests: NumPy's on the CPU platform; dpnp's or CuPy's if ``KAPI_ARRAYS`` is "dpnp" or "cupy"."""
 
 from __future__ import annotations
 
+import importlib
 import os
 from typing import Any
 
 import numpy as np
 
-__all__ = ["SUB_GROUP", "asarray", "asnumpy"]
+__all__ = ["SUB_GROUP", "asarray", "asnumpy", "empty", "full", "zeros"]
 
-IS_CUDA = os.environ.get("KAPI_ARRAYS", "dpnp") == "cupy"
+_LIBRARY = os.environ.get("KAPI_ARRAYS", "numpy")
+_arrays = importlib.import_module(_LIBRARY)
 
-SUB_GROUP = 32 if IS_CUDA else 8
+SUB_GROUP = 32 if _LIBRARY == "cupy" else 8
 """Work-items of a sub-group that kernels ask for; a smaller work-group is one sub-group of fewer."""
 
-if IS_CUDA:
-    import cupy as arrays
-else:
-    import dpnp as arrays
 
-
-def asarray(host: np.ndarray[Any, Any]) -> Any:
+def asarray(host: Any) -> Any:
     """A copy on the device."""
-    return arrays.asarray(host)
+    return np.array(host) if _arrays is np else _arrays.asarray(host)
 
 
 def asnumpy(array: Any) -> np.ndarray[Any, Any]:
     """Elements of an array on the device."""
-    host: np.ndarray[Any, Any] = arrays.asnumpy(array)
+    host: np.ndarray[Any, Any] = array if _arrays is np else _arrays.asnumpy(array)
     return host
+
+
+def empty(shape: Any, dtype: Any = float) -> Any:
+    """An array on the device, whose elements are not set."""
+    return _arrays.empty(shape, dtype=dtype)
+
+
+def full(shape: Any, value: Any, dtype: Any = None) -> Any:
+    """An array on the device, of one value."""
+    return _arrays.full(shape, value, dtype=dtype)
+
+
+def zeros(shape: Any, dtype: Any = float) -> Any:
+    """An array on the device, of zeros."""
+    return _arrays.zeros(shape, dtype=dtype)

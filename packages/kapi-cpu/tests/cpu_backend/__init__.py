@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -17,7 +18,7 @@ from kapi_lowering import FAILURE_RECORD_SIZE, Failure, FailureRecord
 from kapi_types import ArrayType, ItemType, NdItemType, typeof_argument
 from kapi_types.kernel_api import tuple_of
 
-__all__ = ["SHAPES", "Cpu", "run", "shapes"]
+__all__ = ["SHAPES", "Cpu", "one_lane", "run", "shapes", "signature_of"]
 
 LONGEST_GROUP = 1024
 
@@ -77,7 +78,7 @@ class Cpu:
         """Launch a kernel; returns what went wrong first in debug mode."""
         has_groups = isinstance(space, kapi_sim.NdRange)
         extents = tuple(space.global_range) if has_groups else tuple(space)
-        types = [(NdItemType if has_groups else ItemType)(len(extents)), *map(_type_of, args)]
+        types = signature_of(len(extents), args, has_groups)
         loaded = load(compile_kernel(kernel.py_func, types, options=kernel.options, target=self.target))
         self.lanes.append(loaded.lanes)
         local = (
@@ -86,6 +87,26 @@ class Cpu:
             else (*(1 for _ in extents[1:]), min(extents[-1], self.longest_group))
         )
         return run(loaded, extents, tuple(max(1, extent) for extent in local), args)
+
+
+def one_lane() -> Cpu:
+    """Work-items one after the other, whose code no vectoriser changed: what others are judged by."""
+    return Cpu(replace(host_target(), lanes=1))
+
+
+def signature_of(ndim: int, arguments: Sequence[Any], has_groups: bool = False) -> list[Any]:
+    """Return the types of a launch's arguments, NumPy's arrays among them, with the work-item's first.
+
+    Parameters
+    ----------
+    ndim : int
+        Axes of the index space.
+    arguments : sequence of object
+        Those of the launch.
+    has_groups : bool
+        Whether the index space is an NdRange.
+    """
+    return [(NdItemType if has_groups else ItemType)(ndim), *map(_type_of, arguments)]
 
 
 def run(

@@ -51,8 +51,9 @@ class Program:
         rng = np.random.default_rng(self.seed)
         given: list[Any] = []
         for code in ARRAYS.values():
-            values = rng.integers(-50, 100, count).astype(code)
-            given.append(values / values.dtype.type(8) if code in "df" else values)
+            values = rng.integers(-50, 100, 3 * count).astype(code)
+            step = (1, 1, 2, 3, -1, -2)[rng.integers(6)]
+            given.append((values / values.dtype.type(8) if code in "df" else values)[::step][:count])
         given.append(np.zeros(count, np.int64))
         given += [rng.integers(-9, 9, (len(UPDATES), CELLS)).astype(code) for code in "li"]
         given.append(int(rng.integers(0, 6)))

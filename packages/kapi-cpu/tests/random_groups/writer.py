@@ -128,6 +128,7 @@ class Writer:
                 f"{array}[{self._pick(self._uniform)} % count]",
             ]
             options += [f"({array}[i + {self._pick((1, 3, 9))}] if i + 9 < count else {array}[0])"]
+            options += [f"({array}[{self._pick((2, 3))} * i + 1] if 3 * i + 1 < count else {array}[count - 1])"]
             if code == "l":
                 options += [f"p[{self.index(str(CELLS))}]"]
         tile = {"l": "tile", "f": "ftile"}.get(code, "")
