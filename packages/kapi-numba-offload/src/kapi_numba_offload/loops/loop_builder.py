@@ -5,6 +5,7 @@ from __future__ import annotations
 import linecache
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +15,7 @@ from kapi_numba_offload._numba_compat import as_dtype
 from kapi_numba_offload.elements.array_integers import warn_of_integers
 from kapi_numba_offload.loops.body.pipeline import LoweredBody
 from kapi_numba_offload.loops.body.state import NotInKernelError
-from kapi_numba_offload.loops.body.views import ArrayFacts
+from kapi_numba_offload.loops.body.views import ArrayFacts, LaunchFacts
 from kapi_numba_offload.loops.captured_values import (
     lower_bound,
     specialization_key,
@@ -69,10 +70,11 @@ class BuiltLoop(NamedTuple):
     private_at: Sequence[int]
 
 
+@dataclass(eq=False)
 class LoopBuilder:
     """Builds the kernels of a parallel loop, and keeps them.
 
-    Parameters
+    Attributes
     ----------
     functions : LoopFunctions
         The loop as Python functions.
@@ -88,21 +90,14 @@ class LoopBuilder:
         Whether numbers have the types that Numba gives them; else those of the kernel language.
     """
 
-    def __init__(
-        self,
-        functions: LoopFunctions,
-        syntax: LoopSyntax,
-        location: Any,
-        options: OffloadOptions,
-        *,
-        has_asserts: bool,
-        numba_types: bool,
-    ) -> None:
-        self.functions, self.syntax, self.location, self.options = functions, syntax, location, options
-        self._has_asserts, self._numba_types = has_asserts, numba_types
-        self._lengths = functions.allocated_lengths
-        self._made: dict[tuple[Any, ...], BuiltLoop | Refusal] = {}
-        self._lock = reinit_after_fork(threading.Lock())
+    functions: LoopFunctions
+    syntax: LoopSyntax
+    location: Any
+    options: OffloadOptions
+    has_asserts: bool
+    numba_types: bool
+    _made: dict[tuple[Any, ...], BuiltLoop | Refusal] = field(default_factory=dict, init=False)
+    _lock: Any = field(default_factory=lambda: reinit_after_fork(threading.Lock()), init=False)
 
     def prepared(
         self,
@@ -145,8 +140,8 @@ class LoopBuilder:
     def _constants(self, captured: Sequence[Any]) -> dict[str, int]:
         """The lengths that arrays of an iteration have for these values."""
         found: dict[str, int] = {}
-        values = dict(zip(self.syntax.captured, captured, strict=True)) if self._lengths else {}
-        for text in self._lengths:
+        values = dict(zip(self.syntax.captured, captured, strict=True)) if self.functions.allocated_lengths else {}
+        for text in self.functions.allocated_lengths:
             name, _, rest = text.partition(".shape[")
             value, axis = values.get(name), rest.rstrip("]")
             if rest and axis.isdigit() and isinstance(value, DpnpArray) and int(axis) < value.ndim:
@@ -211,24 +206,17 @@ class LoopBuilder:
             for number, axis in enumerate(self.syntax.axes)
             if (low := lower_bound(bounds[3 * number : 3 * number + 3])) is not None
         }
-        lower |= {
-            name: 0
-            for name, each in zip(self.syntax.captured, captured, strict=True)
-            if isinstance(each, (int, np.integer)) and each >= 0
-        }
+        values = dict(zip(self.syntax.captured, captured, strict=True))
+        lower |= {name: 0 for name, each in values.items() if isinstance(each, (int, np.integer)) and each >= 0}
         arrays = self._arrays(captured)
         facts = {name: ArrayFacts(each.dtype, [length == 1 for length in each.shape]) for name, each in arrays.items()}
-        integers = [
-            name
-            for name, each in zip(self.syntax.captured, captured, strict=True)
-            if isinstance(each, (int, np.integer, np.bool_))
-        ]
-        constants = self._constants(captured)
-        return self.functions.lowered_body(facts, lower, constants, integers, has_numba_floats=self._numba_types)
+        integers = {name for name, each in values.items() if isinstance(each, (int, np.integer, np.bool_))}
+        known = LaunchFacts(facts, lower, self._constants(captured), integers)
+        return self.functions.lowered_body(known, has_numba_floats=self.numba_types)
 
     def _kernel(self, function: Callable[..., None]) -> kapi_runtime.Kernel:
         return kapi_runtime.kernel(
-            debug=self._has_asserts, boundscheck=self.options.boundscheck, fastmath=self.options.fastmath
+            debug=self.has_asserts, boundscheck=self.options.boundscheck, fastmath=self.options.fastmath
         )(function)
 
     def _kernel_and_types(

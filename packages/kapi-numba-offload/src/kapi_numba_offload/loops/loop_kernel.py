@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import FunctionType
 from typing import Any
 
@@ -16,7 +16,7 @@ from kapi_numba_offload.analysis.scope import Scope
 from kapi_numba_offload.elements.work_distribution import POSITION_LINES
 from kapi_numba_offload.loops.body.pipeline import LoweredBody, lower_body
 from kapi_numba_offload.loops.body.private_arrays import lengths_of
-from kapi_numba_offload.loops.body.views import HELPERS, ArrayFacts
+from kapi_numba_offload.loops.body.views import HELPERS, LaunchFacts
 from kapi_numba_offload.loops.loop_syntax import LoopSyntax, variables_of
 from kapi_numba_offload.loops.privatization import BLOCK, PrivatizedBody
 from kapi_sim.language.source import remember_tree
@@ -55,22 +55,11 @@ class LoopFunctions:
             "kapi_PrivateArray": kapi_runtime.PrivateArray,
         }
 
-    def lowered_body(
-        self,
-        arrays: Mapping[str, ArrayFacts],
-        lower: Mapping[str, int],
-        constants: Mapping[str, int],
-        integers: Iterable[str],
-        *,
-        has_numba_floats: bool,
-    ) -> LoweredBody:
-        """The body for such arrays, variables that are never below numbers, lengths and integers."""
+    def lowered_body(self, known: LaunchFacts, *, has_numba_floats: bool) -> LoweredBody:
+        """The body for a launch."""
         parallel = [axis.variable for axis in self._syntax.axes]
         kept = {*self._syntax.captured, *self._syntax.reductions}
-        made = lower_body(
-            self._names, arrays, lower, self._syntax.body, constants, parallel, integers, kept,
-            has_numba_floats=has_numba_floats,
-        )  # fmt: skip
+        made = lower_body(self._names, known, self._syntax.body, parallel, kept, has_numba_floats=has_numba_floats)
         self._globals.update(made.outside)
         return made
 

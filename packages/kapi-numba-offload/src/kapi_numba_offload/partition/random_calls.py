@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numba
@@ -91,30 +91,21 @@ def random_draw(node: ast.Call, facts: FunctionInfo) -> tuple[str, Callable[...,
     function = facts.names.value(node.func)
     name = random_name(function)
     if name is not None:
-        return name, _NumbaDraw(function)
+        return name, partial(_draw_by_numba, function)
     if not isinstance(node.func, ast.Attribute) or node.func.attr not in METHODS_OF_GENERATORS:
         return None
-    return (node.func.attr, _GeneratorDraw(node.func.attr)) if facts.kinds.kind(node.func.value) == GENERATOR else None
+    method = node.func.attr
+    return (method, partial(_draw_by_method, method)) if facts.kinds.kind(node.func.value) == GENERATOR else None
 
 
-class _NumbaDraw:
-    """A function of `numpy.random` or `random` as an njit function calls it: it draws from Numba's generator."""
-
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self._function = function
-
-    def __call__(self, *args: Any, **keywords: Any) -> Any:
-        return numba_call(_compiled(self._function, len(args), tuple(keywords)), *args, *keywords.values())
+def _draw_by_numba(function: Callable[..., Any], *args: Any, **keywords: Any) -> Any:
+    """Call a function of `numpy.random` or `random` as an njit function does: it draws from Numba's generator."""
+    return numba_call(_compiled(function, len(args), tuple(keywords)), *args, *keywords.values())
 
 
-class _GeneratorDraw:
-    """A method of `numpy.random.Generator`, which is the first argument: it draws from that."""
-
-    def __init__(self, method: str) -> None:
-        self._method = method
-
-    def __call__(self, generator: Any, *args: Any, **keywords: Any) -> Any:
-        return getattr(generator, self._method)(*args, **keywords)
+def _draw_by_method(method: str, generator: Any, *args: Any, **keywords: Any) -> Any:
+    """Draw by a method of a `numpy.random.Generator`."""
+    return getattr(generator, method)(*args, **keywords)
 
 
 @cache

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from kapi_numba_offload.analysis.scope import UNKNOWN, Scope
-from kapi_numba_offload.loops.body.views import ArrayFacts
+from kapi_numba_offload.analysis.syntax import nodes_of
+from kapi_numba_offload.loops.body.views import LaunchFacts
 
 __all__ = ["IndexFacts", "LowerBounds"]
 
@@ -22,32 +23,22 @@ class IndexFacts:
     ----------
     names : Scope
         What names mean.
-    arrays : mapping of str to ArrayFacts
-        The arrays that the loop is given.
+    known : LaunchFacts
+        Facts of the values of the launch.
     parallel : sequence of str
         The variables of the parallel loops.
-    integers : iterable of str
-        Further variables that are whole numbers.
     body : sequence of ast.stmt
         The body, helpers written out.
     """
 
-    def __init__(
-        self,
-        names: Scope,
-        arrays: Mapping[str, ArrayFacts],
-        parallel: Sequence[str],
-        integers: Iterable[str],
-        body: Sequence[ast.stmt],
-    ) -> None:
+    def __init__(self, names: Scope, known: LaunchFacts, parallel: Sequence[str], body: Sequence[ast.stmt]) -> None:
         self._names, self.parallel = names, tuple(parallel)
         self._values: dict[str, list[ast.expr | None]] = {}
         self._counters: dict[str, ast.expr] = {}
-        for statement in body:
-            for node in ast.walk(statement):
-                self._note(node)
-        full = {name for name, facts in arrays.items() if facts.dtype is not None and facts.dtype.kind in "iub"}
-        self._integers = full | {*parallel, *integers} | self._values.keys()
+        for node in nodes_of(body):
+            self._note(node)
+        full = {name for name, facts in known.arrays.items() if facts.dtype is not None and facts.dtype.kind in "iub"}
+        self._integers = full | {*parallel, *known.integers} | self._values.keys()
         while found := {name for name, values in self._values.items()
                         if name in self._integers and not all(map(self.is_integer, values))}:  # fmt: skip
             self._integers -= found

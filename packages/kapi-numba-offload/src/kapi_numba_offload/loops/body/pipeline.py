@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,7 @@ from kapi_numba_offload.loops.body.passes.rename_to_ssa import rename_to_ssa
 from kapi_numba_offload.loops.body.passes.scalarize_tuples import scalarize_tuples
 from kapi_numba_offload.loops.body.row_lowering import RowLowering
 from kapi_numba_offload.loops.body.state import BodyState
-from kapi_numba_offload.loops.body.views import ArrayFacts
+from kapi_numba_offload.loops.body.views import LaunchFacts
 
 __all__ = ["LoweredBody", "lower_body"]
 
@@ -51,12 +51,9 @@ class LoweredBody:
 
 def lower_body(
     names: Scope,
-    arrays: Mapping[str, ArrayFacts],
-    lower: Mapping[str, int],
+    known: LaunchFacts,
     body: Sequence[ast.stmt],
-    constants: Mapping[str, int],
     parallel: Sequence[str],
-    integers: Iterable[str],
     live: Iterable[str],
     *,
     has_numba_floats: bool,
@@ -67,18 +64,12 @@ def lower_body(
     ----------
     names : Scope
         What the function's names mean.
-    arrays : mapping of str to ArrayFacts
-        The arrays that the body reads or writes.
-    lower : mapping of str to int
-        Variables that are never below a number: loop variables, and numbers known when the loop is launched.
+    known : LaunchFacts
+        Facts of the values of the launch.
     body : sequence of ast.stmt
         The loop's body.
-    constants : mapping of str to int
-        Variables whose values the kernel is made for: the lengths of a work-item's own arrays.
     parallel : sequence of str
         The variables of the parallel loops.
-    integers : iterable of str
-        Variables from outside of the loop that are integers.
     live : iterable of str
         Variables that have a value before the loop, or after it.
     has_numba_floats : bool
@@ -89,6 +80,7 @@ def lower_body(
     NotInKernelError
         If it cannot be written with elements.
     """
+    arrays = known.arrays
     ranks = {name: len(facts.ones) for name, facts in arrays.items()}
     inliner = Inliner(names, ranks, body)
     statements = inliner.block([copy.deepcopy(each) for each in body])
@@ -97,8 +89,8 @@ def lower_body(
     statements = rename_to_ssa(statements, (*arrays, *parallel, *live))
 
     names = names.with_outside(inliner.outside)
-    state = BodyState(names, arrays, lower, statements, constants)
-    atomics = AtomicUpdates(arrays, IndexFacts(names, arrays, parallel, integers, statements), state.made)
+    state = BodyState(names, known, statements)
+    atomics = AtomicUpdates(arrays, IndexFacts(names, known, parallel, statements), state.made)
     atomics.check_plain_stores(statements, names.value)
     lowering = RowLowering(state, atomics)
     statements = lowering.block(statements)

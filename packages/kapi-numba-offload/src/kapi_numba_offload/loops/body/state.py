@@ -5,14 +5,14 @@ from __future__ import annotations
 import ast
 import builtins
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from kapi_numba_offload.analysis.numpy_functions import numpy_name
 from kapi_numba_offload.analysis.scope import UNKNOWN, Scope
 from kapi_numba_offload.analysis.syntax import names_in, nodes_of, root_variable
 from kapi_numba_offload.loops.body.index_analysis import LowerBounds
 from kapi_numba_offload.loops.body.syntax_parts import variable
-from kapi_numba_offload.loops.body.views import ArrayFacts, ArrayPart, Rows
+from kapi_numba_offload.loops.body.views import ArrayPart, LaunchFacts, Rows
 
 __all__ = ["BodyState", "NotANumberError", "NotInKernelError", "stored_to"]
 
@@ -37,19 +37,15 @@ class BodyState:
     ----------
     names : Scope
         What the function's names mean.
-    arrays : mapping of str to ArrayFacts
-        The arrays that the body reads or writes.
-    lower : mapping of str to int
-        Variables that are never below a number.
+    known : LaunchFacts
+        Facts of the values of the launch.
     body : sequence of ast.stmt
         The loop's body as written.
-    constants : mapping of str to int
-        Variables whose values the kernel is made for.
 
     Attributes
     ----------
     arrays : dict
-        As above, and the private arrays of a work-item, once they are lowered.
+        Facts of the arrays of the launch, and of the private arrays of a work-item, once they are lowered.
     views : dict of str to ArrayPart
         Variables that are views of arrays.
     expressions : dict of str to Rows
@@ -70,18 +66,11 @@ class BodyState:
         Lines with operations of rows of integers and Python integers, which have other types for Numba.
     """
 
-    def __init__(
-        self,
-        names: Scope,
-        arrays: Mapping[str, ArrayFacts],
-        lower: Mapping[str, int],
-        body: Sequence[ast.stmt],
-        constants: Mapping[str, int],
-    ) -> None:
+    def __init__(self, names: Scope, known: LaunchFacts, body: Sequence[ast.stmt]) -> None:
         self.names = names
-        self.constants = constants
-        self.arrays = dict(arrays)
-        self.lower = LowerBounds(names, lower)
+        self.constants = known.constants
+        self.arrays = dict(known.arrays)
+        self.lower = LowerBounds(names, known.lower)
         self.views: dict[str, ArrayPart] = {}
         self.expressions: dict[str, Rows] = {}
         self.before: list[ast.stmt] = []
@@ -156,13 +145,8 @@ class BodyState:
 
 def stored_to(nodes: Sequence[ast.AST]) -> set[str]:
     """Variables through which elements may be stored, and those that they were made of."""
-    stored = {
-        root
-        for each in nodes
-        if isinstance(each, ast.Subscript)
-        and isinstance(each.ctx, ast.Store)
-        and (root := root_variable(each)) is not None
-    }
+    subscripts = [each for each in nodes if isinstance(each, ast.Subscript) and isinstance(each.ctx, ast.Store)]
+    stored = {root for each in subscripts if (root := root_variable(each)) is not None}
     stored |= {
         each.target.id for each in nodes if isinstance(each, ast.AugAssign) and isinstance(each.target, ast.Name)
     }

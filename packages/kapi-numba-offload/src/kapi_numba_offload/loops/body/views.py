@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,7 +17,17 @@ from kapi_numba_offload.loops.body.syntax_parts import or_zero
 from kapi_types.kernel_typing import numba_integers
 from kapi_types.kernel_typing.library import index_functions, number_functions
 
-__all__ = ["HELPERS", "ArrayFacts", "FixedAxis", "FreeAxis", "RowLeaf", "Rows", "ArrayPart", "number_leaf"]
+__all__ = [
+    "HELPERS",
+    "ArrayFacts",
+    "FixedAxis",
+    "FreeAxis",
+    "LaunchFacts",
+    "RowLeaf",
+    "Rows",
+    "ArrayPart",
+    "number_leaf",
+]
 
 
 HELPERS: dict[str, Any] = {
@@ -30,10 +40,10 @@ HELPERS: dict[str, Any] = {
 """Names in the lowered body besides those of the source."""
 
 
-class ArrayFacts:
+class ArrayFacts(NamedTuple):
     """Properties of an array that its kernel is specialized for.
 
-    Parameters
+    Attributes
     ----------
     dtype : numpy.dtype or None
         Type of its elements; None for a work-item's own array, whose type the kernel's inference finds.
@@ -41,10 +51,29 @@ class ArrayFacts:
         For each axis whether it has one element; None if that is not known.
     """
 
-    __slots__ = ("dtype", "ones")
+    dtype: np.dtype[Any] | None
+    ones: Sequence[bool | None]
 
-    def __init__(self, dtype: np.dtype[Any] | None, ones: Sequence[bool | None]) -> None:
-        self.dtype, self.ones = dtype, tuple(ones)
+
+class LaunchFacts(NamedTuple):
+    """Facts of the values that a loop is launched with.
+
+    Attributes
+    ----------
+    arrays : mapping of str to ArrayFacts
+        The arrays that the body reads or writes.
+    lower : mapping of str to int
+        Variables that are never below a number: loop variables, and numbers known when the loop is launched.
+    constants : mapping of str to int
+        Variables whose values the kernel is made for: the lengths of a work-item's own arrays.
+    integers : set of str
+        Variables from outside of the loop that are integers.
+    """
+
+    arrays: Mapping[str, ArrayFacts]
+    lower: Mapping[str, int]
+    constants: Mapping[str, int]
+    integers: Set[str]
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,12 +75,13 @@ def _largest(shape: tuple[int, ...], axes: int | None) -> int:
     return prod(sorted(shape)[len(shape) - axes :] if axes is not None and axes < len(shape) else shape)
 
 
+@dataclass(eq=False)
 class SmallLoop:
     """A loop whose iterations work on whole arrays or rows, and that is the host's where these are small.
 
     Only for arrays that lie where the host reaches them without a copy, and where fallback is not switched off.
 
-    Parameters
+    Attributes
     ----------
     location : SourceLocation
         Its source location.
@@ -99,40 +100,30 @@ class SmallLoop:
         the elements along so many axes. None if that is not known, so that they stay on the device.
     of_any_type : bool
         Whether Numba may compile it for all types; else for those alone whose operations it gives the same types.
-
-    Attributes
-    ----------
     latest : str or None
         Why its latest run was on the host; None if it was not.
     """
 
-    def __init__(
-        self,
-        location: SourceLocation,
-        host: HostLoop,
-        axes: WorkedAxes,
-        options: OffloadOptions,
-        *,
-        may_compile: bool,
-        may_interpret: bool,
-        depth: int | None,
-        of_any_type: bool = False,
-    ) -> None:
-        self.location, self.host, self.options = location, host, options
-        self._axes, self._depth = axes, depth
-        self._may_compile, self._may_interpret, self._of_any_type = may_compile, may_interpret, of_any_type
-        self.latest: str | None = None
+    location: SourceLocation
+    host: HostLoop
+    axes: WorkedAxes
+    options: OffloadOptions
+    may_compile: bool
+    may_interpret: bool
+    depth: int | None
+    of_any_type: bool
+    latest: str | None = None
 
     def suits(self, *captured: Any) -> bool:
         """Whether it is to run on the host for these values."""
         self.latest = None
-        if self._depth is None or not self._is_small(captured) or (self._depth and is_simulating()):
+        if self.depth is None or not self._is_small(captured) or (self.depth and is_simulating()):
             return False
-        return self._may_interpret or self._is_compiled(captured)
+        return self.may_interpret or self._is_compiled(captured)
 
     def _is_compiled(self, captured: Sequence[Any]) -> bool:
-        is_alike = self._of_any_type or all(map(_has_the_same_types, captured))
-        return self._may_compile and is_alike and _are_distinct(captured) and self.host.compiles(captured)
+        is_alike = self.of_any_type or all(map(_has_the_same_types, captured))
+        return self.may_compile and is_alike and _are_distinct(captured) and self.host.compiles(captured)
 
     def _is_small(self, captured: Sequence[Any]) -> bool:
         """Whether its arrays are small, and lie where the host reaches them, in one place."""
@@ -144,8 +135,8 @@ class SmallLoop:
         for name, each in values.items():
             if type(each) is DpnpArray:
                 inner = each._array_obj
-                shape = self._axes.of(name, inner.shape, values)
-                if _largest(shape, self._axes.most) > most or _largest(shape, self._axes.of_products) > limit:
+                shape = self.axes.of(name, inner.shape, values)
+                if _largest(shape, self.axes.most) > most or _largest(shape, self.axes.of_products) > limit:
                     return False
                 if (queue is not None and inner.sycl_queue != queue) or inner.usm_type != "device":
                     return False
@@ -155,7 +146,7 @@ class SmallLoop:
                 return False
         if queue is None or not most or not self.options.may_fall_back or not _is_reachable(queue.sycl_device):
             return False
-        return not self._depth or _largest(tuple(lengths), self._depth) <= most
+        return not self.depth or _largest(tuple(lengths), self.depth) <= most
 
     @timed
     def __call__(self, *captured: Any) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from kapi_numba_offload.analysis.control_flow import assigned_at, outlining_obstacle
 from kapi_numba_offload.analysis.syntax import located
@@ -24,10 +24,11 @@ from kapi_numba_offload.run.timing import timed
 __all__ = ["InterpretedLoop", "InterpretedPlan", "Outline", "SequentialLoop", "outline", "sequential_plan"]
 
 
+@dataclass(eq=False)
 class SequentialLoop:
     """A loop over elements of USM arrays that is no `prange` loop, and so runs on the host.
 
-    Parameters
+    Attributes
     ----------
     location : SourceLocation
         Its source location.
@@ -37,42 +38,33 @@ class SequentialLoop:
         The loop.
     options : OffloadOptions
         Those of the function.
-
-    Attributes
-    ----------
-    latest : str or None
-        What the latest run warned.
     needs_function : bool
         Whether Numba compiles it with the function around it alone, as it is given lists or sets that this makes.
+    latest : str or None
+        What the latest run warned.
     """
 
-    def __init__(
-        self,
-        location: SourceLocation,
-        refusal: Refusal,
-        host: HostLoop,
-        options: OffloadOptions,
-        *,
-        needs_function: bool = False,
-    ) -> None:
-        self.location, self.refusal, self.host, self.options = location, refusal, host, options
-        self.needs_function = needs_function
-        self.latest: str | None = None
+    location: SourceLocation
+    refusal: Refusal
+    host: HostLoop
+    options: OffloadOptions
+    needs_function: bool
+    latest: str | None = None
 
     @timed
     def __call__(self, *captured: Any) -> Any:
         """Run the loop, with a warning if there is a USM array for it."""
-        if next(arrays_among(captured), None) is None:
-            return self.host.leave((), captured)
-        how = self.host.how((), captured)
-        self.latest = fall_back(self.location, self.refusal, self.options.may_fall_back, how)
+        if next(arrays_among(captured), None) is not None:
+            how = self.host.how((), captured)
+            self.latest = fall_back(self.location, self.refusal, self.options.may_fall_back, how)
         return self.host.leave((), captured)
 
 
+@dataclass(eq=False)
 class InterpretedLoop:
     """A loop over elements that Python interprets, since outlining would change its meaning.
 
-    Parameters
+    Attributes
     ----------
     location : SourceLocation
         Its source location.
@@ -80,29 +72,22 @@ class InterpretedLoop:
         Why it is no kernel, and in its detail why it stays.
     options : OffloadOptions
         Those of the function.
-
-    Attributes
-    ----------
     latest : str or None
         What the latest run warned.
     needs_function : bool
         True: Numba compiles it with the function around it alone.
     """
 
-    needs_function = True
-
-    def __init__(self, location: SourceLocation, refusal: Refusal, options: OffloadOptions) -> None:
-        self.location, self.refusal, self.options = location, refusal, options
-        self.latest: str | None = None
+    location: SourceLocation
+    refusal: Refusal
+    options: OffloadOptions
+    latest: str | None = None
+    needs_function: ClassVar[bool] = True
 
     def __call__(self) -> None:
         """Warn that the loop is going to run."""
-        self.latest = fall_back(
-            self.location,
-            self.refusal,
-            self.options.may_fall_back,
-            "Python runs it, and copies each element on its own.",
-        )
+        how = "Python runs it, and copies each element on its own."
+        self.latest = fall_back(self.location, self.refusal, self.options.may_fall_back, how)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,10 +97,7 @@ class InterpretedPlan(LoopPlan):
     def rewritten(self, rewriter: Rewriter, helper: str) -> list[ast.stmt]:
         """The call, and the loop."""
         warns = ast.Expr(ast.Call(loaded(helper, self.statement), [], []))
-        return [
-            located(warns, self.statement),
-            *rewriter.inline_loop(self.statement),
-        ]
+        return [located(warns, self.statement), *rewriter.inline_loop(self.statement)]
 
 
 class Outline(NamedTuple):
@@ -177,7 +159,7 @@ def sequential_plan(
         if isinstance(target, ast.Name)
     }
     needs_function = any(name in containers and not is_only_read(name, statement) for name in given)
-    moved = SequentialLoop(location, refusal, host, facts.options, needs_function=needs_function)
+    moved = SequentialLoop(location, refusal, host, facts.options, needs_function)
     return HostPlan(moved, statement, tuple(given), tuple(returned), tuple(flagged))
 
 
