@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TypeVar
 
 __all__ = [
-    "conjuncts", "indices_of", "integer_literal", "located", "names_in", "nodes_of", "root_variable", "targets_of",
+    "conjuncts", "indices_of", "integer_literal", "located", "names_in", "nodes_in", "root_variable", "targets_of",
 ]  # fmt: skip
 
 _Node = TypeVar("_Node", bound=ast.AST)
@@ -43,7 +43,7 @@ def indices_of(node: ast.Subscript) -> list[ast.expr]:
     return list(node.slice.elts) if isinstance(node.slice, ast.Tuple) else [node.slice]
 
 
-def nodes_of(statements: Iterable[ast.AST]) -> list[ast.AST]:
+def nodes_in(statements: Iterable[ast.AST]) -> list[ast.AST]:
     """All nodes of the statements."""
     return [node for each in statements for node in ast.walk(each)]
 

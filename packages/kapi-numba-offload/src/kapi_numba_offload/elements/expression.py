@@ -166,24 +166,12 @@ def nodes_of(node: Node) -> Iterator[Node]:
 
 def leaves_of(node: Node) -> set[int]:
     """The numbers of the leaves below `node`."""
-    if isinstance(node, Leaf):
-        return {node.index}
-    if isinstance(node, Cast):
-        return leaves_of(node.operand)
-    if isinstance(node, Apply):
-        return set().union(*map(leaves_of, node.operands))
-    return set()
+    return {each.index for each in nodes_of(node) if isinstance(each, Leaf)}
 
 
 def references_of(node: Node) -> set[int]:
     """The numbers of the earlier statements whose values `node` reads."""
-    if isinstance(node, Ref):
-        return {node.statement}
-    if isinstance(node, Cast):
-        return references_of(node.operand)
-    if isinstance(node, Apply):
-        return set().union(*map(references_of, node.operands))
-    return set()
+    return {each.statement for each in nodes_of(node) if isinstance(each, Ref)}
 
 
 def renumbered(node: Node, number: Callable[[Node], Node]) -> Node:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from kapi_numba_offload.analysis.syntax import nodes_of
+from kapi_numba_offload.analysis.syntax import nodes_in
 from kapi_numba_offload.loops.coarsening import has_long_rows
 from kapi_numba_offload.run.usm import DpnpArray, host_copy
 
@@ -21,7 +21,7 @@ _READERS = ("len", "enumerate", "zip")
 
 def only_read(names: Sequence[str], body: Sequence[ast.stmt]) -> frozenset[str]:
     """The variables of which a loop's body reads no more than elements and the length."""
-    nodes = nodes_of(body)
+    nodes = nodes_in(body)
     read: set[int] = set()
     for each in nodes:
         if isinstance(each, ast.Subscript) and isinstance(each.ctx, ast.Load) and not isinstance(each.slice, ast.Slice):

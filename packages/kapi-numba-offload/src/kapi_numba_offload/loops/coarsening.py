@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from kapi_numba_offload.analysis.operations import OPERATORS
-from kapi_numba_offload.analysis.syntax import indices_of, names_in, nodes_of, targets_of
+from kapi_numba_offload.analysis.syntax import indices_of, names_in, nodes_in, targets_of
 from kapi_numba_offload.elements.work_distribution import has_enough_rows
 from kapi_numba_offload.run.usm import DpnpArray
 
@@ -103,9 +103,9 @@ def _varying(body: Sequence[ast.stmt], variable: str) -> set[str]:
     """The variable, and those that may differ from iteration to iteration with it."""
     stores = [
         (name, each.value)
-        for each in nodes_of(body)
+        for each in nodes_in(body)
         if isinstance(each, (ast.Assign, ast.AugAssign))
-        for name in names_in(nodes_of(targets_of(each)), ast.Store)
+        for name in names_in(nodes_in(targets_of(each)), ast.Store)
     ]
     found: set[str] = set()
     more = {variable}

@@ -12,7 +12,7 @@ import numpy as np
 
 from kapi_numba_offload.analysis.control_flow import has_jump, may_leave_early
 from kapi_numba_offload.analysis.scope import UNKNOWN, Scope
-from kapi_numba_offload.analysis.syntax import names_in, nodes_of
+from kapi_numba_offload.analysis.syntax import names_in, nodes_in
 from kapi_numba_offload.run.reasons import Refusal
 
 __all__ = ["Axis", "LoopSyntax", "first_use", "is_parallel", "parallel_loop", "variables_of"]
@@ -115,7 +115,7 @@ def _axis(node: ast.For) -> Axis:
 
 def variables_of(statements: Sequence[ast.AST], context: type[Any]) -> set[str]:
     """The variables that statements read (`ast.Load`) or assign (`ast.Store`)."""
-    nodes = nodes_of(statements)
+    nodes = nodes_in(statements)
     found = set(names_in(nodes, context))
     if context is ast.Load:  # `x += 1` reads x
         found |= {
@@ -194,7 +194,7 @@ def _reduction(name: str, body: Sequence[ast.stmt], names: Scope) -> str | None:
                 operation, mentions = update
                 operations.add(operation)
                 in_updates |= {id(each) for each in mentions}
-    everywhere = {id(each) for each in nodes_of(body) if isinstance(each, ast.Name) and each.id == name}
+    everywhere = {id(each) for each in nodes_in(body) if isinstance(each, ast.Name) and each.id == name}
     return operations.pop() if len(operations) == 1 and everywhere == in_updates else None
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import kapi_runtime
 from kapi_numba_offload.analysis.assertions import asserts
 from kapi_numba_offload.analysis.scope import Scope
-from kapi_numba_offload.analysis.syntax import nodes_of
+from kapi_numba_offload.analysis.syntax import nodes_in
 from kapi_numba_offload.elements.reductions import combine
 from kapi_numba_offload.elements.work_distribution import distribute, distribute_rows
 from kapi_numba_offload.loops.body.state import stored_to
@@ -90,7 +90,7 @@ class ParallelLoop:
         )  # fmt: skip
         self._only_read = only_read(syntax.captured, syntax.body)
         self._checks = has_asserts or options.boundscheck
-        nodes = nodes_of(syntax.body)
+        nodes = nodes_in(syntax.body)
         self._stored = [syntax.captured.index(each) for each in sorted(stored_to(nodes) & {*syntax.captured})]
 
     @timed

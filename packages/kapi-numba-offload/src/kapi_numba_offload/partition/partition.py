@@ -6,7 +6,7 @@ import ast
 import copy
 from collections.abc import Callable, Sequence
 from types import FunctionType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -48,6 +48,8 @@ from kapi_numba_offload.run.python_numbers import as_number
 from kapi_numba_offload.run.reasons import Refusal
 
 __all__ = ["Partition"]
+
+_Node = TypeVar("_Node", bound=ast.AST)
 
 
 class Partition:
@@ -135,7 +137,7 @@ class Partition:
         """A statement that is no part of a region, its expressions and blocks rewritten."""
         statement = self.facts.rebinding(statement)
         if not isinstance(statement, (ast.For, ast.While)):
-            return self._parts(statement)
+            return [self._children(statement)]
         plan = loop_plan(self.facts, statement, list(reversed(self._following)))
         if plan is None:
             return self.inline_loop(statement)
@@ -146,19 +148,20 @@ class Partition:
         """A loop that stays in the function, its blocks rewritten."""
         # After the last statement of the body its first may follow.
         self._following.append([copy.deepcopy(statement)])
-        made = self._parts(statement)
+        made = self._children(statement)
         self._following.pop()
-        return made
+        return [made]
 
-    def _parts(self, statement: ast.stmt) -> list[ast.stmt]:
-        for field, value in ast.iter_fields(statement):
+    def _children(self, node: _Node) -> _Node:
+        """A node, its expressions and blocks rewritten."""
+        for field, value in ast.iter_fields(node):
             if isinstance(value, ast.expr):
-                setattr(statement, field, self.expression(value))
+                setattr(node, field, self.expression(value))
             elif isinstance(value, list) and value and isinstance(value[0], ast.stmt):
-                setattr(statement, field, self.block(value))
+                setattr(node, field, self.block(value))
             elif isinstance(value, list):
-                setattr(statement, field, [self._part(each) for each in value])
-        return [statement]
+                setattr(node, field, [self._part(each) for each in value])
+        return node
 
     def _part(self, part: Any) -> Any:
         if isinstance(part, ast.expr):
@@ -167,6 +170,8 @@ class Partition:
             part.body = self.block(part.body)
         elif isinstance(part, ast.withitem):
             part.context_expr = self.expression(part.context_expr)
+        elif isinstance(part, ast.keyword):
+            part.value = self.expression(part.value)
         return part
 
     # ------------------------------------------------------------------------------------------- expressions
@@ -273,34 +278,19 @@ class Partition:
         self._children(node)
         return self._helper_call(f"product_{len(self.calls)}", call, [node.left, node.right], node)
 
-    def _children(self, node: ast.expr) -> ast.expr:
-        for field, value in ast.iter_fields(node):
-            if isinstance(value, ast.expr):
-                setattr(node, field, self.expression(value))
-            elif isinstance(value, list):
-                setattr(node, field, [self._item(each) for each in value])
-        return node
-
-    def _item(self, part: Any) -> Any:
-        if isinstance(part, ast.expr):
-            return self.expression(part)
-        if isinstance(part, ast.keyword):
-            part.value = self.expression(part.value)
-        return part
-
     def _call(self, node: ast.Call, location: SourceLocation, texts: ArgumentTexts, *, given_usm: bool) -> ast.expr:
         function = self.facts.names.value(node.func)
         name = "stencil" if isinstance(function, StencilFunc) else None if function is UNKNOWN else numpy_name(function)
         if name is None:
             if isinstance(function, FunctionType) and has_overloads(function):
-                helper = self.helper(f"overloaded_{len(self.helpers)}", OverloadedCall(function, location))
-                return ast.copy_location(ast.Call(loaded(helper, node), node.args, node.keywords), node)
+                overloaded = OverloadedCall(function, location)
+                return self._helper_call(f"overloaded_{len(self.helpers)}", overloaded, node.args, node, node.keywords)
             if is_number_type(function) and len(node.args) == 1 and not node.keywords:
                 return self._helper_call(f"convert_{function.__name__}", Conversion(function), node.args, node)
             if function is not UNKNOWN and is_usm(self.facts.kinds.kind(node)) and not given_usm:
-                helper = self.helper(f"helper_{len(self.helpers)}", HelperCall(function, location))
                 args = [self.queue(node), *node.args]
-                return ast.copy_location(ast.Call(loaded(helper, node), args, node.keywords), node)
+                helper = HelperCall(function, location)
+                return self._helper_call(f"helper_{len(self.helpers)}", helper, args, node, node.keywords)
             return node
         return self._numpy_call(node, name, function, location, texts)
 
@@ -310,9 +300,8 @@ class Partition:
         makes = Creation if name in CREATION and is_usm(self.facts.kinds.kind(node)) else NumpyCall
         call = makes(name, function, location, self.options, texts)
         self.calls.append(call)
-        helper = self.helper(f"np_{name.replace('.', '_')}_{len(self.calls)}", call)
         args = [self.queue(node), *node.args] if makes is Creation else node.args
-        return ast.copy_location(ast.Call(loaded(helper, node), args, node.keywords), node)
+        return self._helper_call(f"np_{name.replace('.', '_')}_{len(self.calls)}", call, args, node, node.keywords)
 
     def _drawn(self, node: ast.Call, location: SourceLocation, name: str, draw: Callable[..., Any]) -> ast.Call:
         """A call that draws random numbers; those of a generator are given it first."""
@@ -320,8 +309,8 @@ class Partition:
         self.calls.append(call)
         queue = self.queue(node) if is_usm(self.facts.kinds.kind(node)) else ast.copy_location(ast.Constant(None), node)
         owner = [node.func.value] if random_name(self.facts.names.value(node.func)) is None else []  # type: ignore[attr-defined]
-        helper = loaded(self.helper(f"draw_{len(self.calls)}", call), node)
-        return ast.copy_location(ast.Call(helper, [queue, *owner, *node.args], node.keywords), node)
+        args = [queue, *owner, *node.args]
+        return self._helper_call(f"draw_{len(self.calls)}", call, args, node, node.keywords)
 
     def _comprehension(self, node: ast.expr) -> ast.expr:
         """A comprehension or function: what it iterates over, and the random numbers that it draws; the rest stays."""
@@ -345,8 +334,16 @@ class Partition:
         self.helpers[PREFIX + name] = value
         return PREFIX + name
 
-    def _helper_call(self, name: str, function: Callable[..., Any], args: list[ast.expr], node: ast.expr) -> ast.expr:
-        return ast.copy_location(ast.Call(loaded(self.helper(name, function), node), args, []), node)
+    def _helper_call(
+        self,
+        name: str,
+        function: Callable[..., Any],
+        args: list[ast.expr],
+        node: ast.expr,
+        keywords: Sequence[ast.keyword] = (),
+    ) -> ast.Call:
+        call = ast.Call(loaded(self.helper(name, function), node), args, list(keywords))
+        return ast.copy_location(call, node)
 
 
 def _literal(node: ast.expr) -> Any:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kapi_numba_offload.analysis.syntax import located, nodes_of
+from kapi_numba_offload.analysis.syntax import located, nodes_in
 from kapi_numba_offload.loops.body.index_analysis import IndexFacts
 from kapi_numba_offload.loops.body.state import NotInKernelError
 from kapi_numba_offload.loops.body.syntax_parts import variable
@@ -122,7 +122,7 @@ class AtomicUpdates:
         NotInKernelError
             If the body reads such an element as well, and other iterations may store to it.
         """
-        nodes = nodes_of(body)
+        nodes = nodes_in(body)
         updates = {
             id(stored)
             for each in nodes

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from kapi_numba_offload.analysis.scope import UNKNOWN, Scope
-from kapi_numba_offload.analysis.syntax import nodes_of
+from kapi_numba_offload.analysis.syntax import nodes_in
 from kapi_numba_offload.loops.body.views import LaunchFacts
 
 __all__ = ["IndexFacts", "LowerBounds"]
@@ -35,7 +35,7 @@ class IndexFacts:
         self._names, self.parallel = names, tuple(parallel)
         self._values: dict[str, list[ast.expr | None]] = {}
         self._counters: dict[str, ast.expr] = {}
-        for node in nodes_of(body):
+        for node in nodes_in(body):
             self._note(node)
         full = {name for name, facts in known.arrays.items() if facts.dtype is not None and facts.dtype.kind in "iub"}
         self._integers = full | {*parallel, *known.integers} | self._values.keys()

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kapi_numba_offload.analysis.control_flow import has_break
-from kapi_numba_offload.analysis.syntax import located, names_in, nodes_of
+from kapi_numba_offload.analysis.syntax import located, names_in, nodes_in
 from kapi_numba_offload.loops.body.row_expressions import RowExpressions
 from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError
 from kapi_numba_offload.loops.body.syntax_parts import call_of, counted_loop, plus, variable
@@ -77,7 +77,7 @@ class LoopsOverRows:
         counters = [self.state.new("k") for _ in lengths]
         at = ast.Tuple([variable(each) for each in counters], ast.Load())
         body = list(node.body)
-        if isinstance(index, ast.Name) and index.id not in names_in(nodes_of(body), ast.Store, ast.Del):
+        if isinstance(index, ast.Name) and index.id not in names_in(nodes_in(body), ast.Store, ast.Del):
             body = [_AtIndex(index.id, counters).visit(each) for each in body]
         first: list[ast.stmt] = [] if index is None else [ast.Assign([index], copy.deepcopy(at))]
         if element is not None:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from kapi_numba_offload.analysis.numpy_functions import numpy_name
 from kapi_numba_offload.analysis.scope import UNKNOWN, Scope
-from kapi_numba_offload.analysis.syntax import names_in, nodes_of, root_variable
+from kapi_numba_offload.analysis.syntax import names_in, nodes_in, root_variable
 from kapi_numba_offload.loops.body.index_analysis import LowerBounds
 from kapi_numba_offload.loops.body.syntax_parts import variable
 from kapi_numba_offload.loops.body.views import ArrayPart, LaunchFacts, Rows
@@ -79,7 +79,7 @@ class BodyState:
         self.renewed: set[str] = set()
         self.integers_of_arrays: set[int] = set()
         self._count = 0
-        nodes = nodes_of(body)
+        nodes = nodes_in(body)
         self._assignments = Counter(names_in(nodes, ast.Store))
         self.lower.assigned_once = {name for name in self._assignments if self.is_assigned_once(name)}
         self.stored_to = stored_to(nodes)
@@ -180,5 +180,5 @@ def _unnamed(nodes: Sequence[ast.AST]) -> set[str]:
         ):
             found |= {part.id for part in ast.walk(each.target) if isinstance(part, ast.Name)}
         elif isinstance(each, ast.Assign) and not isinstance(each.value, (ast.Tuple, ast.Constant)):
-            found.update(names_in(nodes_of(each.targets), ast.Store))
+            found.update(names_in(nodes_in(each.targets), ast.Store))
     return found

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from kapi_numba_offload.analysis.control_flow import leaves_by_return
-from kapi_numba_offload.analysis.syntax import located, names_in, nodes_of
+from kapi_numba_offload.analysis.syntax import located, names_in, nodes_in
 
 __all__ = ["exit_statements", "function_body", "is_flaggable"]
 
@@ -132,7 +132,7 @@ class _Leaving(ast.NodeTransformer):
         return node
 
     def _notes(self, targets: Sequence[ast.expr], node: ast.stmt) -> list[ast.stmt]:
-        names = names_in(nodes_of(targets), ast.Store)
+        names = names_in(nodes_in(targets), ast.Store)
         return [_assign(_FLAG + name, ast.Constant(True), node) for name in self._flagged if name in names]
 
 

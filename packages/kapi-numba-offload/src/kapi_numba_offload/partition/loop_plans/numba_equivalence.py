@@ -12,7 +12,7 @@ from kapi_numba_offload.analysis.effects import has_effects, returns_new_values
 from kapi_numba_offload.analysis.kinds import SCALAR, ArrayKind, Kind, is_number_type, kinds_in_call, may_have_axes
 from kapi_numba_offload.analysis.numpy_functions import numpy_name
 from kapi_numba_offload.analysis.scope import UNKNOWN, Scope
-from kapi_numba_offload.analysis.syntax import indices_of, nodes_of, root_variable
+from kapi_numba_offload.analysis.syntax import indices_of, nodes_in, root_variable
 from kapi_numba_offload.loops.host.called_functions import CalledFunction
 from kapi_numba_offload.loops.host.small_loops import SAME_TYPES
 from kapi_numba_offload.loops.loop_syntax import variables_of
@@ -104,7 +104,7 @@ def _called_on_host(facts: FunctionInfo, call: ast.Call, of_any_type: bool) -> C
         return None
     inner, body = found
     body = [each for each in body if not (isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant))]
-    nodes = nodes_of(body)
+    nodes = nodes_in(body)
     called = called_functions(inner, nodes, of_any_type=of_any_type)
     # Two of its parameters may be one array, so that no rows are changed in place by others.
     is_alike = (

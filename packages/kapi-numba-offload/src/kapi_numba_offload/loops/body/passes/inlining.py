@@ -18,7 +18,7 @@ from kapi_numba_offload.analysis.normal_form import given_arguments, normalised
 from kapi_numba_offload.analysis.numpy_functions import numpy_name
 from kapi_numba_offload.analysis.scope import UNKNOWN, Scope
 from kapi_numba_offload.analysis.source import parsed_function
-from kapi_numba_offload.analysis.syntax import conjuncts, indices_of, located, names_in, nodes_of
+from kapi_numba_offload.analysis.syntax import conjuncts, indices_of, located, names_in, nodes_in
 from kapi_numba_offload.loops.body.index_analysis import LowerBounds
 from kapi_numba_offload.loops.body.passes.returns import with_result
 from kapi_numba_offload.loops.body.state import NotInKernelError
@@ -65,7 +65,7 @@ class Inliner:
 
     def __init__(self, names: Scope, ranks: Mapping[str, int], body: Sequence[ast.stmt]) -> None:
         self._names, self._ranks = names, dict(ranks)
-        nodes = nodes_of(body)
+        nodes = nodes_in(body)
         defined = Counter(each.name for each in nodes if isinstance(each, ast.FunctionDef))
         self._within = {
             each.name: Helper(copy.deepcopy(each), None)

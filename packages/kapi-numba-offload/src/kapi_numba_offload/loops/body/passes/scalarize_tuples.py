@@ -10,7 +10,7 @@ import copy
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from kapi_numba_offload.analysis.syntax import indices_of, names_in, nodes_of
+from kapi_numba_offload.analysis.syntax import indices_of, names_in, nodes_in
 
 __all__ = ["scalarize_tuples"]
 
@@ -33,7 +33,7 @@ def scalarize_tuples(body: Sequence[ast.stmt], ranks: Mapping[str, int]) -> list
 
 class _TupleScalarizer(ast.NodeTransformer):
     def __init__(self, body: Sequence[ast.stmt], ranks: Mapping[str, int]) -> None:
-        nodes = nodes_of(body)
+        nodes = nodes_in(body)
         stores = Counter(names_in(nodes, ast.Store, ast.Del))
         self._ranks = ranks
         self._once = {name for name, count in stores.items() if count == 1}
