@@ -6,14 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from numba.core import config, ir, types, typing
-from numba.core.compiler import (
-    CompilerBase,
-    DefaultPassBuilder,
-    Flags,
-    compile_extra,
-    compile_result,
-    run_frontend,
-)
+from numba.core.compiler import CompilerBase, DefaultPassBuilder, Flags, compile_extra, compile_result, run_frontend
 from numba.core.compiler_machinery import FunctionPass, PassManager, register_pass
 from numba.core.errors import NumbaError
 from numba.core.registry import CPUDispatcher, cpu_target

@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from kapi_numba_offload.analysis.syntax import root_variable
+
 __all__ = ["Dtypes", "as_numpy_has_it", "dtypes_after"]
 
 Dtypes = frozenset[str]
@@ -127,11 +129,5 @@ def _of_call(call: ast.Call, known: Mapping[str, Dtypes]) -> Dtypes:
         return frozenset((np.dtype(type_).name,))
     given = _of(function, known).union(*(_of(each, known) for each in call.args))
     # NumPy's functions give NumPy's numbers for Python's, too; others give what they are given.
-    is_numpy_s = isinstance(function, ast.Attribute) and _root(function) in ("np", "numpy", "dpnp")
+    is_numpy_s = isinstance(function, ast.Attribute) and root_variable(function) in ("np", "numpy", "dpnp")
     return given or (frozenset(("float64",)) if is_numpy_s else _NONE)
-
-
-def _root(value: ast.expr) -> str:
-    while isinstance(value, ast.Attribute):
-        value = value.value
-    return value.id if isinstance(value, ast.Name) else ""

@@ -268,11 +268,7 @@ class Kinds:
                 return TupleKind((SCALAR, given[0]))
             if function is reversed and given:
                 return given[0]
-        is_range = isinstance(node, ast.Call) and getattr(self._names.value(node.func), "__name__", "") in (
-            "range",
-            "prange",
-        )
-        return SCALAR if is_range else ANY
+        return SCALAR if self._names.is_range(node) else ANY
 
     # ------------------------------------------------------------------------------------------- expressions
 

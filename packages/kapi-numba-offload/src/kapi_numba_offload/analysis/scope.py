@@ -58,6 +58,11 @@ class Scope:
         made.locals = self.locals - outside.keys()
         return made
 
+    def is_range(self, node: ast.expr) -> bool:
+        """Whether an expression is a call of `range` or of `numba.prange`."""
+        function = self.value(node.func) if isinstance(node, ast.Call) else UNKNOWN
+        return getattr(function, "__name__", "") in ("range", "prange")
+
     def value(self, node: ast.expr) -> Any:
         """Value of an expression, if that is known before the function runs; else `UNKNOWN`."""
         if isinstance(node, ast.Name):

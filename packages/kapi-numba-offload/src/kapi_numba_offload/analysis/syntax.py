@@ -33,8 +33,8 @@ def conjuncts(test: ast.expr) -> list[ast.expr]:
     return list(test.values) if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else [test]
 
 
-def targets_of(node: ast.Assign | ast.AnnAssign | ast.AugAssign) -> list[ast.expr]:
-    """The targets of an assignment."""
+def targets_of(node: ast.Assign | ast.AnnAssign | ast.AugAssign | ast.For) -> list[ast.expr]:
+    """The targets of an assignment or loop."""
     return node.targets if isinstance(node, ast.Assign) else [node.target]
 
 

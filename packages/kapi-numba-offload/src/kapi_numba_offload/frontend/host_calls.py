@@ -15,13 +15,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from kapi_numba_offload._numba_compat import (
-    NumbaError,
-    flags_of,
-    inferred_return_type,
-    numba_call,
-    types,
-)
+from kapi_numba_offload._numba_compat import NumbaError, flags_of, inferred_return_type, numba_call, types
 from kapi_numba_offload.elements.statements import SourceLocation
 from kapi_numba_offload.frontend.device_copies import DeviceCopies
 from kapi_numba_offload.frontend.function import OffloadedFunction

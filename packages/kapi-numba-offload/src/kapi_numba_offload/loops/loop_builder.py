@@ -16,17 +16,11 @@ from kapi_numba_offload.elements.array_integers import warn_of_integers
 from kapi_numba_offload.loops.body.pipeline import LoweredBody
 from kapi_numba_offload.loops.body.state import NotInKernelError
 from kapi_numba_offload.loops.body.views import ArrayFacts, LaunchFacts
-from kapi_numba_offload.loops.captured_values import (
-    lower_bound,
-    specialization_key,
-)
+from kapi_numba_offload.loops.captured_values import lower_bound, specialization_key
 from kapi_numba_offload.loops.coarsening import has_long_rows, traversed_rows
 from kapi_numba_offload.loops.loop_kernel import LoopFunctions
 from kapi_numba_offload.loops.loop_syntax import LoopSyntax
-from kapi_numba_offload.loops.privatization import (
-    PrivatizedBody,
-    privatize_reductions,
-)
+from kapi_numba_offload.loops.privatization import PrivatizedBody, privatize_reductions
 from kapi_numba_offload.loops.simulated_loop import identities
 from kapi_numba_offload.run.options import OffloadOptions
 from kapi_numba_offload.run.reasons import Refusal

@@ -238,19 +238,18 @@ def _chain(name: str, value: ast.expr) -> tuple[str, ast.AST] | None:
 
 def _guarded(name: str, node: ast.If) -> tuple[str, list[ast.AST]] | None:
     """Operation and mentions of the variable in `if x > name: name = x`."""
-    if node.orelse or len(node.body) != 1 or not isinstance(node.test, ast.Compare) or len(node.test.ops) != 1:
-        return None
-    (inner,) = node.body
-    if not isinstance(inner, ast.Assign) or len(inner.targets) != 1 or not _is(name, inner.targets[0]):
-        return None
-    left, right, order = node.test.left, node.test.comparators[0], type(node.test.ops[0])
-    own, other = (left, right) if _is(name, left) else (right, left)
-    if not _is(name, own) or _mentions(name, other) or ast.unparse(other) != ast.unparse(inner.value):
-        return None
-    if any(isinstance(each, ast.Call) for each in ast.walk(other)) or order not in (ast.Lt, ast.LtE, ast.Gt, ast.GtE):
-        return None
-    is_smaller = (order in (ast.Lt, ast.LtE)) == (own is right)
-    return "min" if is_smaller else "max", [inner.targets[0], own]
+    match node:
+        case ast.If(
+            ast.Compare(left, [ast.Lt() | ast.LtE() | ast.Gt() | ast.GtE() as order], [right]),
+            [ast.Assign([ast.Name() as target], value)],
+            [],
+        ) if target.id == name:
+            own, other = (left, right) if _is(name, left) else (right, left)
+            is_other = _is(name, own) and not _mentions(name, other) and ast.unparse(other) == ast.unparse(value)
+            if is_other and not any(isinstance(each, ast.Call) for each in ast.walk(other)):
+                is_smaller = isinstance(order, (ast.Lt, ast.LtE)) == (own is right)
+                return "min" if is_smaller else "max", [target, own]
+    return None
 
 
 _EXTREMA: dict[Any, str] = {min: "min", max: "max", np.minimum: "min", np.maximum: "max"}

@@ -14,22 +14,13 @@ from kapi_numba_offload.analysis.syntax import nodes_in
 from kapi_numba_offload.elements.reductions import combine
 from kapi_numba_offload.elements.work_distribution import distribute, distribute_rows
 from kapi_numba_offload.loops.body.state import stored_to
-from kapi_numba_offload.loops.captured_values import (
-    as_number,
-    as_tuples,
-    only_read,
-    strong_numbers,
-)
+from kapi_numba_offload.loops.captured_values import as_number, as_tuples, only_read, strong_numbers
 from kapi_numba_offload.loops.coarsening import may_coarsen
 from kapi_numba_offload.loops.host.host_loop import HostLoop
 from kapi_numba_offload.loops.loop_builder import BuiltLoop, LoopBuilder
 from kapi_numba_offload.loops.loop_kernel import LoopFunctions
 from kapi_numba_offload.loops.loop_syntax import LoopSyntax
-from kapi_numba_offload.loops.privatization import (
-    PrivateRows,
-    are_distinct,
-    small_arrays,
-)
+from kapi_numba_offload.loops.privatization import PrivateRows, are_distinct, small_arrays
 from kapi_numba_offload.loops.simulated_loop import identities, simulate
 from kapi_numba_offload.run.kernel_launch import KernelLaunch
 from kapi_numba_offload.run.launching import launch

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -14,6 +14,7 @@ from kapi_numba_offload.analysis.effects import CHANGES
 from kapi_numba_offload.analysis.numpy_functions import function_named, status
 from kapi_numba_offload.analysis.numpy_signatures import as_dpnp_takes_it
 from kapi_numba_offload.elements.operands import require_held
+from kapi_numba_offload.loops.host.host_copies import arrays_among
 from kapi_numba_offload.partition.argument_texts import ArgumentTexts
 from kapi_numba_offload.regions.histogram import histogram
 from kapi_numba_offload.regions.library_functions import extremum_position, product
@@ -187,7 +188,7 @@ class NumpyCall:
         refusal = Refusal("host-function", self.location.line, self.name, detail)
         self.latest = fall_back(self.location, refusal, self._options.may_fall_back)
         result = function(*copies, **words)
-        arrays = list(_arrays((*args, *keywords.values())))
+        arrays = list(arrays_among((*args, *keywords.values())))
         self.moved = sum(each.nbytes for each in arrays)
         return _back(result, arrays[0].sycl_queue, arrays[0].usm_type)
 
@@ -338,21 +339,13 @@ def element(value: Any) -> Any:
 
 
 def _has_usm(value: Any) -> bool:
-    return any(True for _ in _arrays((value,)))
+    return next(arrays_among((value,)), None) is not None
 
 
 def _has_host(value: Any) -> bool:
     if isinstance(value, (tuple, list)):
         return any(map(_has_host, value))
     return isinstance(value, np.ndarray)
-
-
-def _arrays(values: Any) -> Iterator[Any]:
-    for each in values:
-        if is_dpnp_array(each):
-            yield each
-        elif isinstance(each, (tuple, list)):
-            yield from _arrays(each)
 
 
 def _on_host(value: Any) -> Any:

@@ -11,23 +11,9 @@ from typing import Any
 import numpy as np
 
 import kapi_runtime
-from kapi_numba_offload.elements.expression import (
-    Leaf,
-    Node,
-    Ref,
-    leaves_of,
-    references_of,
-    renumbered,
-)
+from kapi_numba_offload.elements.expression import Leaf, Node, Ref, leaves_of, references_of, renumbered
 from kapi_numba_offload.elements.kernel_source import Indexing, space_of
-from kapi_numba_offload.elements.operands import (
-    Unfused,
-    absolute,
-    dtype_of,
-    indexing_of,
-    number_key,
-    statement_shapes,
-)
+from kapi_numba_offload.elements.operands import Unfused, absolute, dtype_of, indexing_of, number_key, statement_shapes
 from kapi_numba_offload.elements.sinks import Elements, extents_of, stored
 from kapi_numba_offload.elements.statements import Statement
 from kapi_numba_offload.regions.dtype_probe import DtypeProbe, by_dpnp

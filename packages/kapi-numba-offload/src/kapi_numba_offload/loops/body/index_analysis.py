@@ -53,10 +53,7 @@ class IndexFacts:
                 value = ast.BinOp(ast.Name(node.target.id, ast.Load()), node.op, node.value)
             self._assigned(node.target, value)
         elif isinstance(node, ast.For):
-            is_range = isinstance(node.iter, ast.Call) and getattr(
-                self._names.value(node.iter.func), "__name__", ""
-            ) in ("range", "prange")
-            if is_range and isinstance(node.target, ast.Name):
+            if self._names.is_range(node.iter) and isinstance(node.target, ast.Name):
                 self._counters[node.target.id] = node.iter
                 self._assigned(node.target, ast.Constant(0))
             else:

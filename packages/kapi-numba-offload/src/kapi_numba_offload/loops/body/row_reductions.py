@@ -11,7 +11,7 @@ import numpy as np
 from kapi_numba_offload.analysis.scope import UNKNOWN
 from kapi_numba_offload.elements.reductions import COMBINATIONS
 from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError
-from kapi_numba_offload.loops.body.syntax_parts import attribute, counted_loop, plus, times, variable, zero
+from kapi_numba_offload.loops.body.syntax_parts import attribute, counted_loop, plus, statements, times, variable, zero
 from kapi_numba_offload.loops.body.views import Rows
 
 __all__ = ["RowReductions"]
@@ -105,34 +105,28 @@ class RowReductions:
         return self._total(rows.applied("not_equal", zero(), is_bool=True), node)
 
     def _range(self, rows: Rows, node: ast.expr) -> ast.expr:
-        largest = self._state.kept(self._extremum(ast.Gt)(rows, node))
-        return ast.BinOp(largest, ast.Sub(), self._extremum(ast.Lt)(rows, node))
+        largest = self._state.kept(self._extremum(rows, node, ">"))
+        return ast.BinOp(largest, ast.Sub(), self._extremum(rows, node, "<"))
 
-    def _extremum(self, order: type[ast.cmpop], *, position: bool = False) -> Callable[[Rows, ast.expr], ast.expr]:
+    def _extremum(self, rows: Rows, node: ast.expr, order: str, *, position: bool = False) -> ast.expr:
         """The least or largest element, or its position; one that is not a number is both, as in NumPy."""
+        first = rows.element([zero() for _ in rows.lengths])
+        own = self._state.new("e")
 
-        def make(rows: Rows, node: ast.expr) -> ast.expr:
-            first = rows.element([zero() for _ in rows.lengths])
-            names = self._state.new("e")
+        def update(totals: Sequence[str], element: ast.expr, at: Sequence[ast.expr]) -> list[ast.stmt]:
+            text = f"X = ELEMENT\nif X {order} BEST or (X != X and BEST == BEST):\n    BEST = X\n"
+            names, holes = {"X": own, "BEST": totals[-1]}, {"ELEMENT": element}
+            if position:
+                text += "    POSITION = AT\n"
+                names["POSITION"], holes["AT"] = totals[0], _flat(rows, at)
+            return statements(text, names, holes)
 
-            def update(totals: Sequence[str], element: ast.expr, at: Sequence[ast.expr]) -> list[ast.stmt]:
-                best, here = variable(totals[-1]), variable(names)
-                is_nan = ast.Compare(here, [ast.NotEq()], [variable(names)])
-                is_first_nan = ast.BoolOp(ast.And(), [is_nan, ast.Compare(best, [ast.Eq()], [variable(totals[-1])])])
-                better = ast.BoolOp(ast.Or(), [ast.Compare(here, [order()], [best]), is_first_nan])
-                kept: list[ast.stmt] = [ast.Assign([ast.Name(totals[-1], ast.Store())], variable(names))]
-                if position:
-                    kept.append(ast.Assign([ast.Name(totals[0], ast.Store())], _flat(rows, at)))
-                return [ast.Assign([ast.Name(names, ast.Store())], element), ast.If(better, kept, [])]
-
-            return self._loop(rows, node, [zero(), first] if position else [first], update)
-
-        return make
+        return self._loop(rows, node, [zero(), first] if position else [first], update)
 
     def _truth(self, rows: Rows, node: ast.expr, *, is_any: bool) -> ast.expr:
         def update(totals: Sequence[str], element: ast.expr, at: Sequence[ast.expr]) -> list[ast.stmt]:
-            changed = ast.Compare(element, [ast.NotEq() if is_any else ast.Eq()], [zero()])
-            return [ast.If(changed, [ast.Assign([ast.Name(totals[0], ast.Store())], ast.Constant(is_any))], [])]
+            text = f"if ELEMENT {'!=' if is_any else '=='} 0:\n    TRUTH = {is_any}"
+            return statements(text, {"TRUTH": totals[0]}, {"ELEMENT": element})
 
         return self._loop(rows, node, [_identity("any" if is_any else "all", bool)], update)
 
@@ -189,10 +183,10 @@ _MADE: dict[str, Callable[[RowReductions, Rows, ast.expr], ast.expr]] = {
     "linalg.norm": RowReductions._norm,
     "count_nonzero": RowReductions._count,
     "ptp": RowReductions._range,
-    "min": lambda self, rows, node: self._extremum(ast.Lt)(rows, node),
-    "max": lambda self, rows, node: self._extremum(ast.Gt)(rows, node),
-    "argmin": lambda self, rows, node: self._extremum(ast.Lt, position=True)(rows, node),
-    "argmax": lambda self, rows, node: self._extremum(ast.Gt, position=True)(rows, node),
+    "min": lambda self, rows, node: self._extremum(rows, node, "<"),
+    "max": lambda self, rows, node: self._extremum(rows, node, ">"),
+    "argmin": lambda self, rows, node: self._extremum(rows, node, "<", position=True),
+    "argmax": lambda self, rows, node: self._extremum(rows, node, ">", position=True),
     "any": lambda self, rows, node: self._truth(rows, node, is_any=True),
     "all": lambda self, rows, node: self._truth(rows, node, is_any=False),
 }

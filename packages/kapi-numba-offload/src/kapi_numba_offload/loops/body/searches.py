@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from kapi_numba_offload.elements.expression import Leaf
 from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError
-from kapi_numba_offload.loops.body.syntax_parts import variable
+from kapi_numba_offload.loops.body.syntax_parts import expression, statements, variable
 from kapi_numba_offload.loops.body.views import RowLeaf, Rows
 
 __all__ = ["SEARCHES", "Searches"]
@@ -122,13 +122,13 @@ class Searches:
             raise NotInKernelError("np.linspace of arrays, or with further options", node)
         number, start, stop = (self._state.frozen(self._scalar(given[name])) for name in ("num", "start", "stop"))
         has_end = _literal(given["endpoint"], (False, True), node)
-        spaces = _expression("max(NUMBER - 1, 1)" if has_end else "max(NUMBER, 1)", {"NUMBER": number})
+        spaces = expression("max(NUMBER - 1, 1)" if has_end else "max(NUMBER, 1)", {"NUMBER": number})
         first, last = (self._state.frozen(_as_float(each)) for each in (start, stop))
-        step = self._state.frozen(_expression("(STOP - START) / N", {"STOP": last, "START": first, "N": spaces}))
+        step = self._state.frozen(expression("(STOP - START) / N", {"STOP": last, "START": first, "N": spaces}))
 
         def element(at: Sequence[ast.expr]) -> ast.expr:
             holes = {"AT": at[0], "LAST": _minus(number, 1), "STOP": last, "START": first, "STEP": step}
-            return _expression(_SPACED if has_end else "AT * STEP + START", holes)
+            return expression(_SPACED if has_end else "AT * STEP + START", holes)
 
         leaf = RowLeaf((number,), (None,), element)
         return Rows((number,), (None,), Leaf(0), (leaf,), frozenset())
@@ -147,16 +147,16 @@ class Searches:
         is_right = not _literal(given.get("right", ast.Constant(False)), (False, True), node)
         length = self._state.frozen(row.lengths[0])
         # Bins may fall as well as rise.
-        falls = self._state.kept(_expression("LENGTH > 0 and FIRST > LAST", {
+        falls = self._state.kept(expression("LENGTH > 0 and FIRST > LAST", {
             "LENGTH": length, "FIRST": row.element([ast.Constant(0)]), "LAST": row.element([_minus(length, 1)]),
         }))  # fmt: skip
 
         def element(at: ast.expr) -> ast.expr:
-            return row.element([_expression("LENGTH - 1 - AT if FALLS else AT", {
+            return row.element([expression("LENGTH - 1 - AT if FALLS else AT", {
                 "LENGTH": length, "AT": at, "FALLS": falls})])  # fmt: skip
 
         found = self._search(row, value, is_right=is_right, where=node, element=element)
-        return _expression("LENGTH - FOUND if FALLS else FOUND", {"LENGTH": length, "FOUND": found, "FALLS": falls})
+        return expression("LENGTH - FOUND if FALLS else FOUND", {"LENGTH": length, "FOUND": found, "FALLS": falls})
 
     def _interp(self, given: Mapping[str, ast.expr], node: ast.Call) -> ast.expr | None:
         row, value = self._operands(given, "xp", "x", node, ("fp", "left", "right"))
@@ -177,7 +177,7 @@ class Searches:
             "LEFT": _as_float(self._scalar(given["left"])) if "left" in given else first_height,
             "RIGHT": _as_float(self._scalar(given["right"])) if "right" in given else last_height,
         }  # fmt: skip
-        for statement in _statements(_INTERPOLATION, names, holes):
+        for statement in statements(_INTERPOLATION, names, holes):
             self._state.put_before(statement, node)
         return variable(names["RESULT"])
 
@@ -210,7 +210,7 @@ class Searches:
         found = row.element([at]) if element is None else element(at)
         sought, length = self._state.kept(value), self._state.frozen(row.lengths[0])
         text = _SEARCH.replace("TEST", _IS_NOT_ABOVE if is_right else _IS_BELOW)
-        for statement in _statements(text, names, {"LENGTH": length, "ELEMENT": found, "V": sought}):
+        for statement in statements(text, names, {"LENGTH": length, "ELEMENT": found, "V": sought}):
             self._state.put_before(statement, where)
         self._state.lower.take_counter(names["LOW"])
         return variable(names["LOW"])
@@ -223,34 +223,8 @@ def _literal(node: ast.expr, values: Sequence[object], where: ast.Call) -> objec
 
 
 def _as_float(value: ast.expr) -> ast.expr:
-    return _expression("kapi_np.float64(VALUE)", {"VALUE": value})
+    return expression("kapi_np.float64(VALUE)", {"VALUE": value})
 
 
 def _minus(value: ast.expr, number: int) -> ast.expr:
     return ast.BinOp(copy.deepcopy(value), ast.Sub(), ast.Constant(number))
-
-
-def _expression(text: str, holes: Mapping[str, ast.expr]) -> ast.expr:
-    (statement,) = _statements(text, {}, holes)
-    assert isinstance(statement, ast.Expr)
-    return statement.value
-
-
-def _statements(text: str, names: Mapping[str, str], holes: Mapping[str, ast.expr]) -> list[ast.stmt]:
-    """Statements in which capital names are variables of these names, or expressions."""
-    made = [_Filled(names, holes).visit(each) for each in ast.parse(text).body]
-    for statement in made:
-        for each in ast.walk(statement):
-            for field in ("lineno", "col_offset", "end_lineno", "end_col_offset"):
-                each.__dict__.pop(field, None)  # they are reported at the line of the call
-    return made
-
-
-class _Filled(ast.NodeTransformer):
-    def __init__(self, names: Mapping[str, str], holes: Mapping[str, ast.expr]) -> None:
-        self._names, self._holes = names, holes
-
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        if node.id in self._names:
-            return ast.Name(self._names[node.id], node.ctx)
-        return copy.deepcopy(self._holes[node.id]) if node.id in self._holes else node

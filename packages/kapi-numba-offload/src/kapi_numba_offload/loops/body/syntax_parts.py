@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
-__all__ = ["attribute", "call_of", "counted_loop", "length_of", "one", "or_zero", "plus", "times", "variable", "zero"]
+__all__ = [
+    "attribute", "call_of", "counted_loop", "expression", "length_of", "one", "or_zero", "plus", "statements", "times",
+    "variable", "zero",
+]  # fmt: skip
 
 
 def variable(name: str) -> ast.Name:
@@ -67,3 +70,30 @@ def or_zero(index: ast.expr, length: ast.expr) -> ast.expr:
     """The index along an axis that may be one element that serves all."""
     one = ast.Compare(copy.deepcopy(length), [ast.Gt()], [ast.Constant(1)])
     return ast.IfExp(one, index, zero())
+
+
+def expression(text: str, holes: Mapping[str, ast.expr]) -> ast.expr:
+    """An expression in which capital names are expressions."""
+    (statement,) = statements(text, {}, holes)
+    assert isinstance(statement, ast.Expr)
+    return statement.value
+
+
+def statements(text: str, names: Mapping[str, str], holes: Mapping[str, ast.expr]) -> list[ast.stmt]:
+    """Statements in which capital names are variables of these names, or expressions."""
+    made = [_Filled(names, holes).visit(each) for each in ast.parse(text).body]
+    for statement in made:
+        for each in ast.walk(statement):
+            for field in ("lineno", "col_offset", "end_lineno", "end_col_offset"):
+                each.__dict__.pop(field, None)  # they are reported at the line of the call
+    return made
+
+
+class _Filled(ast.NodeTransformer):
+    def __init__(self, names: Mapping[str, str], holes: Mapping[str, ast.expr]) -> None:
+        self._names, self._holes = names, holes
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        if node.id in self._names:
+            return ast.Name(self._names[node.id], node.ctx)
+        return copy.deepcopy(self._holes[node.id]) if node.id in self._holes else node

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from kapi_numba_offload.analysis.control_flow import leaves_by_return
-from kapi_numba_offload.analysis.syntax import located, names_in, nodes_in
+from kapi_numba_offload.analysis.syntax import located, names_in, nodes_in, targets_of
 
 __all__ = ["exit_statements", "function_body", "is_flaggable"]
 
@@ -91,12 +91,8 @@ def is_flaggable(name: str, loop: ast.stmt) -> bool:
               if isinstance(each, ast.Name) and each.id == name and isinstance(each.ctx, ast.Store)}  # fmt: skip
     known: set[int] = set()
     for node in ast.walk(loop):
-        targets: list[ast.expr] = []
-        if isinstance(node, ast.Assign):
-            targets = node.targets
-        elif isinstance(node, (ast.AugAssign, ast.AnnAssign, ast.For)):
-            targets = [node.target]
-        known |= {id(each) for target in targets for each in ast.walk(target)}
+        if isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.For)):
+            known |= {id(each) for each in nodes_in(targets_of(node))}
     return stores <= known
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Sequence
 
-from kapi_numba_offload.analysis.syntax import indices_of
+from kapi_numba_offload.analysis.syntax import indices_of, nodes_in, targets_of
 from kapi_numba_offload.loops.loop_syntax import LoopSyntax
 
 __all__ = ["may_be_parallel"]
@@ -26,10 +26,10 @@ def may_be_parallel(syntax: LoopSyntax, is_number: Callable[[ast.expr | ast.AugA
         Whether an expression, or the target of an augmented assignment, is a number.
     """
     variables = [axis.variable for axis in syntax.axes]
-    for each in (node for statement in syntax.body for node in ast.walk(statement)):
+    for each in nodes_in(syntax.body):
         if not isinstance(each, (ast.Assign, ast.AugAssign)):
             continue
-        for target in each.targets if isinstance(each, ast.Assign) else [each.target]:
+        for target in targets_of(each):
             if isinstance(target, ast.Name):
                 is_reduction = target.id in syntax.reductions
                 if is_reduction and not _is_numba_reduction(each, target.id):
