@@ -101,7 +101,7 @@ ALONE = {
         f"tests/integration/test_{name}.py"
         for name in (
             *("numbers_device", "float_indices", "float_to_integer", "ends_of_ranges", "group_shapes", "groups_device"),
-            *("atomics_device", "hoisted_loads"),
+            "hoisted_loads",
         )
     ],
     # Apart from each other and from the rest, for each kernel stays in the driver's memory until a process ends.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import linecache
 from zlib import crc32
 
-import device_arrays
+import dpnp
 import numpy as np
 import pytest
 
@@ -82,15 +82,15 @@ def test_atomics_lose_nothing(dtype, target, space):
     x = rng.integers(low, 9, ITEMS).astype(dtype) * np.dtype(dtype).type(0.5 if dtype[0] == "f" else 1)
     names, kernel = build(space, dtype[0] != "f", target)
     cells = rng.integers(1, 50, (len(names), CELLS)).astype(dtype)
-    on_device = [device_arrays.asarray(cells), device_arrays.zeros((len(names), ITEMS), dtype=dtype)]
+    on_device = [dpnp.asarray(cells), dpnp.zeros((len(names), ITEMS), dtype=dtype)]
     groups = ITEMS // GROUP
-    out = device_arrays.zeros((groups, len(names), CELLS), dtype=dtype)
+    out = dpnp.zeros((groups, len(names), CELLS), dtype=dtype)
     tile = kapi.LocalAccessor((len(names), CELLS), dtype)
-    kapi.call_kernel(kernel, kapi.NdRange(ITEMS, GROUP), device_arrays.asarray(x), *on_device, out, tile)
-    after, before = (device_arrays.asnumpy(each) for each in on_device)
+    kapi.call_kernel(kernel, kapi.NdRange(ITEMS, GROUP), dpnp.asarray(x), *on_device, out, tile)
+    after, before = (each.asnumpy() for each in on_device)
     shares = [(after, np.arange(ITEMS))]
     if space == "local":
-        shares = list(zip(device_arrays.asnumpy(out), np.arange(ITEMS).reshape(groups, GROUP), strict=True))
+        shares = list(zip(out.asnumpy(), np.arange(ITEMS).reshape(groups, GROUP), strict=True))
     for left, items in shares:
         for row, name in enumerate(names):
             for cell in range(CELLS):
@@ -112,10 +112,10 @@ def test_compare_exchange_counts(dtype):
             pass
         ranks[item.get_id(0)] = seen[0]
 
-    counter, ranks = device_arrays.zeros(1, dtype=dtype), device_arrays.zeros(500, dtype=dtype)
+    counter, ranks = dpnp.zeros(1, dtype=dtype), dpnp.zeros(500, dtype=dtype)
     kapi.call_kernel(count, kapi.Range(500), counter, ranks)
-    assert device_arrays.asnumpy(counter)[0] == 500
-    np.testing.assert_array_equal(np.sort(device_arrays.asnumpy(ranks)), np.arange(500))
+    assert counter.asnumpy()[0] == 500
+    np.testing.assert_array_equal(np.sort(ranks.asnumpy()), np.arange(500))
 
 
 def test_default_device_has_native_float_atomics():
