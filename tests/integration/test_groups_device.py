@@ -6,7 +6,7 @@ import itertools
 import linecache
 from zlib import crc32
 
-import device_arrays
+import dpnp
 import numpy as np
 import pytest
 
@@ -55,9 +55,9 @@ def values(dtype):
 
 def launch(kernel, space, *arrays):
     """Launch, and return the arrays."""
-    on_device = [device_arrays.asarray(array) for array in arrays]
+    on_device = [dpnp.asarray(array) for array in arrays]
     kapi.call_kernel(kernel, kapi.NdRange(*SPACES[space]), *on_device)
-    return [device_arrays.asnumpy(array) for array in on_device]
+    return [array.asnumpy() for array in on_device]
 
 
 def groups_of(space, position):
