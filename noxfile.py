@@ -100,7 +100,7 @@ ALONE = {
     "numbers": [
         f"tests/integration/test_{name}.py"
         for name in (
-            *("numbers_device", "float_indices", "float_to_integer", "ends_of_ranges", "group_shapes"),
+            *("numbers_device", "float_to_integer", "ends_of_ranges", "group_shapes"),
             "hoisted_loads",
         )
     ],

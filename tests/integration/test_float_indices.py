@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import device_arrays
+import dpnp
 import numpy as np
 import pytest
 
@@ -105,12 +105,12 @@ def test_float_as_index_reads_the_element_of_its_integer(kernel, dtype):
     """Nan is place 0, and what lies between -1 and 0 is, too; nan is not inside."""
     x = inside(dtype)
     table = np.arange(SIZE) * 3 + 7
-    y = device_arrays.zeros(x.size, dtype="int64")
-    kapi.call_kernel(kernel, kapi.Range(x.size), device_arrays.asarray(x), device_arrays.asarray(table), y)
+    y = dpnp.zeros(x.size, dtype="int64")
+    kapi.call_kernel(kernel, kapi.Range(x.size), dpnp.asarray(x), dpnp.asarray(table), y)
     places = converted(x)
     expected = table[places] + (places if kernel is read_and_kept else 0)
     np.testing.assert_array_equal(
-        device_arrays.asnumpy(y), np.where(np.isnan(x), -1, expected) if kernel is read_inside else expected
+        y.asnumpy(), np.where(np.isnan(x), -1, expected) if kernel is read_inside else expected
     )
 
 
@@ -121,11 +121,11 @@ def test_float_that_is_no_index_reads_nothing(kernel, dtype):
     x = inside(dtype)
     x[8:16] = [1e30, -1e30, np.inf, -np.inf, 2.0**31, -(2.0**31), 2.0**32 + 4096, 2.0**63]
     table = np.arange(SIZE)
-    y = device_arrays.zeros(x.size, dtype="int64")
-    kapi.call_kernel(kernel, kapi.Range(x.size), device_arrays.asarray(x), device_arrays.asarray(table), y)
+    y = dpnp.zeros(x.size, dtype="int64")
+    kapi.call_kernel(kernel, kapi.Range(x.size), dpnp.asarray(x), dpnp.asarray(table), y)
     most, least = 2**63 - 1, -(2**63)
     kept = np.array([most, least, most, least, 2**31, -(2**31), 2**32 + 4096, most])
-    np.testing.assert_array_equal(device_arrays.asnumpy(y)[8:16], kept if kernel is read_and_kept else -1)
+    np.testing.assert_array_equal(y.asnumpy()[8:16], kept if kernel is read_and_kept else -1)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -133,66 +133,62 @@ def test_float_with_a_number_added_may_be_negative(dtype):
     """The integer alone is no place then."""
     x = np.array([-2.0, -1.5, -1.0, 0.0, 5.5, SIZE - 3], dtype=dtype)
     table = np.arange(SIZE)
-    y = device_arrays.zeros(x.size, dtype="int64")
-    kapi.call_kernel(read_moved, kapi.Range(x.size), device_arrays.asarray(x), device_arrays.asarray(table), y)
-    np.testing.assert_array_equal(device_arrays.asnumpy(y), converted(x) + 2)
+    y = dpnp.zeros(x.size, dtype="int64")
+    kapi.call_kernel(read_moved, kapi.Range(x.size), dpnp.asarray(x), dpnp.asarray(table), y)
+    np.testing.assert_array_equal(y.asnumpy(), converted(x) + 2)
 
 
 def test_float_as_index_in_local_memory_and_of_a_store():
     x = inside("float32") % 64
     table = np.arange(SIZE) * 3 + 7
-    y = device_arrays.zeros(x.size, dtype="int64")
+    y = dpnp.zeros(x.size, dtype="int64")
     space = kapi.NdRange(x.size, 64)
     local = kapi.LocalAccessor(64, np.int64)
-    kapi.call_kernel(read_local, space, device_arrays.asarray(x), device_arrays.asarray(table), y, local)
-    np.testing.assert_array_equal(device_arrays.asnumpy(y), table[converted(x)])
+    kapi.call_kernel(read_local, space, dpnp.asarray(x), dpnp.asarray(table), y, local)
+    np.testing.assert_array_equal(y.asnumpy(), table[converted(x)])
     places = np.random.default_rng(1).permutation(x.size).astype(np.float32)
-    y = device_arrays.zeros(x.size, dtype="int64")
-    kapi.call_kernel(write, kapi.Range(x.size), device_arrays.asarray(places + 0.25), device_arrays.asarray(table), y)
+    y = dpnp.zeros(x.size, dtype="int64")
+    kapi.call_kernel(write, kapi.Range(x.size), dpnp.asarray(places + 0.25), dpnp.asarray(table), y)
     expected = np.zeros(x.size, int)
     expected[places.astype(int)] = table[: x.size]
-    np.testing.assert_array_equal(device_arrays.asnumpy(y), expected)
+    np.testing.assert_array_equal(y.asnumpy(), expected)
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 def test_float_as_index_of_an_atomic_operation(dtype):
     x = inside(dtype) % 64
     expected = np.bincount(converted(x), minlength=64)
-    counts, given = device_arrays.zeros((4, 64), dtype="int32"), device_arrays.asarray(x)
+    counts, given = dpnp.zeros((4, 64), dtype="int32"), dpnp.asarray(x)
     kapi.call_kernel(count, kapi.NdRange(x.size, 64), given, counts, kapi.LocalAccessor(64, np.int32))
     np.testing.assert_array_equal(
-        device_arrays.asnumpy(counts), [np.bincount(converted(part), minlength=64) for part in x.reshape(4, 64)]
+        counts.asnumpy(), [np.bincount(converted(part), minlength=64) for part in x.reshape(4, 64)]
     )
-    counts = device_arrays.zeros(64, dtype="int32")
+    counts = dpnp.zeros(64, dtype="int32")
     kapi.call_kernel(count_globally, kapi.Range(x.size), given, counts)
-    np.testing.assert_array_equal(device_arrays.asnumpy(counts), expected)
+    np.testing.assert_array_equal(counts.asnumpy(), expected)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_float_as_index_of_an_atomic_operation_on_floats(dtype):
     x = np.random.default_rng(2).integers(0, 64, 256).astype(dtype)
-    sums = device_arrays.zeros(65, dtype=dtype)
-    kapi.call_kernel(add_globally, kapi.Range(x.size), device_arrays.asarray(x), sums)
+    sums = dpnp.zeros(65, dtype=dtype)
+    kapi.call_kernel(add_globally, kapi.Range(x.size), dpnp.asarray(x), sums)
     expected = np.bincount(x.astype(int), weights=x, minlength=64)
-    np.testing.assert_array_equal(device_arrays.asnumpy(sums)[:64], expected)
+    np.testing.assert_array_equal(sums.asnumpy()[:64], expected)
 
 
 def test_module_with_an_atomic_operation_at_a_converted_index_is_vectorised():
     """Modules that call themselves OpenCL C are vectorised if the driver finds it worth while, and others always."""
-    counts = device_arrays.zeros(64, dtype="int32")
+    counts = dpnp.zeros(64, dtype="int32")
     for dtype, is_weighed in (("float32", False), ("int32", True)):
-        kapi.call_kernel(count_globally, kapi.Range(4), device_arrays.zeros(4, dtype=dtype), counts)
+        kapi.call_kernel(count_globally, kapi.Range(4), dpnp.zeros(4, dtype=dtype), counts)
         (code,) = (text for name, text in count_globally.inspect_llvm().items() if f"Item(1d), array({dtype}," in name)
         assert ("opencl.ocl.version" in code) == is_weighed
 
 
 @pytest.mark.parametrize("kernel", [read, read_of_32_bits, read_inside])
 def test_float_that_is_an_index_alone_is_not_saturated(kernel):
-    x, table, y = (
-        device_arrays.zeros(4, dtype="float32"),
-        device_arrays.zeros(4, dtype="int64"),
-        device_arrays.zeros(4, dtype="int64"),
-    )
+    x, table, y = dpnp.zeros(4, dtype="float32"), dpnp.zeros(4, dtype="int64"), dpnp.zeros(4, dtype="int64")
     kapi.call_kernel(kernel, kapi.Range(4), x, table, y)
     (code,) = (text for name, text in kernel.inspect_llvm().items() if "float32" in name)
     assert code.count("fptosi") == 1
