@@ -257,6 +257,10 @@ def test_launch_imports_no_device_library(run_python):
 
 
 def test_kernel_travels_to_another_process():
+    @kapi.kernel
+    def tripled(item: kapi.Item, values):
+        values[item.get_id(0)] *= 3
+
     program = (
         "import pickle, sys, numpy as np\nkernel = pickle.loads(sys.stdin.buffer.read())\n"
         "kernel[3](values := np.ones(3))\nprint(values.tolist())"
@@ -264,9 +268,9 @@ def test_kernel_travels_to_another_process():
     import cloudpickle
 
     done = subprocess.run(
-        [sys.executable, "-c", program], input=cloudpickle.dumps(double), capture_output=True, timeout=120, check=False
+        [sys.executable, "-c", program], input=cloudpickle.dumps(tripled), capture_output=True, timeout=120, check=False
     )
-    assert done.stdout.decode().strip() == "[2.0, 2.0, 2.0]", done.stderr.decode()
+    assert done.stdout.decode().strip() == "[3.0, 3.0, 3.0]", done.stderr.decode()
 
 
 def test_explain_says_how_a_kernel_became_vector_code():

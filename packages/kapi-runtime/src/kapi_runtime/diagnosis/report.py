@@ -122,6 +122,7 @@ def detect() -> bool:
     >>> cuda.detect()  # doctest: +ELLIPSIS
     device ... driver
     opencl:cpu:0 ... default
+    cpu:0 ...
     True
     """
     found = [device.summary for device in devices]
