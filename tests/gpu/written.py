@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[2]
 LISTED = 5  # differences of each kind
 
 os.environ.update(KAPI_ARRAYS="cupy", KAPI_CACHE="0")  # what is compiled once is not compiled again
-sys.path[:0] = [str(ROOT / "tests" / "integration"), str(ROOT / "packages" / "kapi-lowering" / "tests")]
+sys.path[:0] = [str(ROOT / "tests" / "integration"), str(ROOT / "packages" / "kapi-cpu" / "tests")]
 
 
 def kernels(number: int, count: int) -> tuple[int, list[str]]:
