@@ -23,7 +23,7 @@ import kapi_sim
 from kapi_cpu import host_target
 
 SEED = int(os.environ.get("KAPI_TEST_SEED", "0"))
-SSE = {"cpu": "x86-64-v2", "features": "+sse4.2,+ssse3,+popcnt,+cx16"}
+SSE = {"cpu": "generic", "features": "+sse4.2,+ssse3,+popcnt,+cx16"}
 BLOCK = 1 << 17
 
 

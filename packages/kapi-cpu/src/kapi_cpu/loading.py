@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import ctypes.util
 import itertools
+import sys
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
@@ -15,6 +16,8 @@ import numpy as np
 from kapi_cpu.emission.launch_record import ALIGNMENT, WORDS, aligned
 from kapi_cpu.emission.object_code import ObjectCode
 from kapi_cpu.module import CpuModule
+from kapi_cpu.target import host_target, unmet_needs
+from kapi_sim.errors import DriverError
 
 __all__ = ["GroupRange", "LoadedKernel", "load"]
 
@@ -27,7 +30,8 @@ def _linker() -> Any:
     """The one linker of the process, which knows what compiled code calls."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
-    llvm.load_library_permanently(ctypes.util.find_library("m") or "libm.so.6")
+    if sys.platform != "win32":  # where C's functions of mathematics are those of a library that Python uses itself
+        llvm.load_library_permanently(ctypes.util.find_library("m") or "libm.so.6")
     return llvm.create_lljit_compiler(
         llvm.Target.from_default_triple().create_target_machine(
             cpu=llvm.get_host_cpu_name(),
@@ -68,7 +72,19 @@ class LoadedKernel:
 
 
 def load(module: CpuModule) -> LoadedKernel:
-    """Load a module that was compiled for this processor."""
+    """Load a module.
+
+    Raises
+    ------
+    DriverError
+        If it was compiled for another processor, which has what this one lacks.
+    """
+    here = host_target()
+    if got := unmet_needs(module.target, here):
+        raise DriverError(
+            f"kernel `{module.name}` must be compiled for a processor like {here.cpu}, got {got}: compile it here",
+            code="build-refused",
+        )
     return LoadedKernel(module)
 
 

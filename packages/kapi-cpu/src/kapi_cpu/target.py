@@ -17,7 +17,7 @@ from kapi_lowering.target import (
     Target,
 )
 
-__all__ = ["CpuTarget", "host_target"]
+__all__ = ["CpuTarget", "host_target", "unmet_needs"]
 
 LANE_COUNTS = (1, 2, 4, 8, 16, 32, 64)
 
@@ -114,3 +114,16 @@ def host_target() -> CpuTarget:
     cpu, features = llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
     machine = llvm.Target.from_default_triple().create_target_machine(cpu=cpu, features=features)
     return CpuTarget(str(machine.triple), str(machine.target_data), cpu, features)
+
+
+def unmet_needs(target: CpuTarget, here: CpuTarget) -> str:
+    """Describe code for `target` that the processor `here` may not run; empty if it runs there."""
+    if target.triple != here.triple:
+        return f"code for {target.triple}"
+    wanted, has = target.features.split(","), set(here.features.split(","))
+    lacking = [each[1:] for each in wanted if each.startswith("+") and each not in has]
+    if lacking:
+        return f"code that needs {', '.join(lacking)}"
+    # Of another processor, LLVM uses all features that are not switched off by name.
+    is_whole = {each[1:] for each in wanted} >= {each[1:] for each in has}
+    return "" if target.cpu in (here.cpu, "generic") or is_whole else f"code for {target.cpu}"

@@ -27,8 +27,8 @@ SHAPES: dict[str, dict[str, Any]] = {
     "scalar": {"lanes": 1},
     "4": {"lanes": 4},
     "32": {"lanes": 32},
-    "sse4.2": {"cpu": "x86-64-v2", "features": _SSE},
-    "avx2": {"cpu": "x86-64-v3", "features": f"{_SSE},+avx,+avx2,+fma,+f16c,+bmi,+bmi2,+lzcnt"},
+    "sse4.2": {"cpu": "generic", "features": _SSE},
+    "avx2": {"cpu": "generic", "features": f"{_SSE},+avx,+avx2,+fma,+f16c,+bmi,+bmi2,+lzcnt"},
 }
 """Other targets than that of this processor, by what they change in it."""
 

@@ -10,7 +10,8 @@ __all__ = ["ObjectCode"]
 _HEADER = struct.Struct("<8sQQQ")
 _MAGIC = b"kapi-cpu"
 _FORMATS = (b"\x7fELF", b"\xcf\xfa\xed\xfe", b"\x64\x86", b"\x64\xaa")  # ELF, Mach-O, and COFF of two machines
-_ENTRY = re.compile(rb"\0(kapi_\w+)(?=\0)")
+# The name of a kernel's constant, which no format keeps elsewhere than with the long names; Mach-O's begin with "_".
+_ENTRY = re.compile(rb"\0_?(kapi_\w+)\.info(?=\0)")
 _MOST_LANES, _MOST_CONTEXT = 64, 1 << 24
 
 

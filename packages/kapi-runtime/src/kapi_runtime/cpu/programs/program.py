@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from kapi_cpu import CpuModule
+from kapi_cpu.target import unmet_needs
 from kapi_runtime.cpu.devices.device import LOCAL_MEMORY, MAX_WORK_GROUP_SIZE, CpuDevice, cpu_device
 from kapi_runtime.platform.handles import describe_device
 from kapi_runtime.platform.log import building
@@ -118,13 +119,7 @@ def built_kernel(module: CpuModule) -> CpuKernel:
 
 def _require_processor(module: CpuModule) -> None:
     """Raise unless this processor has all that a module was compiled for."""
-    here, there = cpu_device().target, module.target
-    if here == there:
-        return
-    has = set(here.features.split(","))
-    lacking = [each[1:] for each in there.features.split(",") if each.startswith("+") and each not in has]
-    if lacking or here.triple != there.triple:
-        got = f"code that needs {', '.join(lacking)}" if lacking else f"code for {there.triple}"
+    if got := unmet_needs(module.target, cpu_device().target):
         raise DriverError(
             f"kernel `{module.name}` must be compiled for a processor like {describe_device(cpu_device())}, got {got}: "
             "compile it here",
