@@ -342,6 +342,12 @@ def gpu(session: nox.Session) -> None:
     session.run(sys.executable, "tools/gpu.py", *session.posargs, env={"PYTHONPATH": sources})
 
 
+@nox.session(venv_backend="none")
+def arm(session: nox.Session) -> None:
+    """On Debian: the kernel language on an emulated ARM processor (arguments after -- go to pytest)."""
+    session.run(sys.executable, "tools/arm.py", str(ROOT / ".nox" / "arm"), *session.posargs)
+
+
 @nox.session
 @nox.parametrize("part", [nox.param(part, id=part) for part in AT_NIGHT])
 def nightly(session: nox.Session, part: str) -> None:

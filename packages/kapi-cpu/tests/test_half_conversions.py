@@ -9,7 +9,7 @@ from cpu_backend import Cpu
 import kapi_sim as kapi
 from kapi_cpu import host_target
 
-FEATURES = {"host": {}, "sse4.2": {"cpu": "x86-64-v2", "features": "+sse4.2,+ssse3,+popcnt,+cx16"}}
+FEATURES = {"host": {}, "sse4.2": {"cpu": "generic", "features": "+sse4.2,+ssse3,+popcnt,+cx16"}}
 HALVES = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
 
 
