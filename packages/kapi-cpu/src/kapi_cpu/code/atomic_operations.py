@@ -1,9 +1,10 @@
-"""Atomics and fences, as LLVM has them for every CPU."""
+"""Atomics and fences, as LLVM has them for every CPU, and updates that no other thread can see."""
 
 from __future__ import annotations
 
 from llvmlite import ir
 
+from kapi_cpu.emission.group_updates import PREFIX
 from kapi_lowering.target import AtomicUpdate
 from kapi_sim import MemoryOrder, MemoryScope
 
@@ -16,6 +17,9 @@ _ORDERS = {
     MemoryOrder.ACQ_REL: "acq_rel",
     MemoryOrder.SEQ_CST: "seq_cst",
 }
+_LOCAL = 3
+"""The address space of local memory, until there is one."""
+
 _BYTES = {"i32": 4, "float": 4, "i64": 8, "double": 8}
 
 
@@ -44,7 +48,19 @@ def atomic_update(
     order: MemoryOrder,
     scope: MemoryScope,
 ) -> ir.Value:
-    """Read and write at once; returns what was read."""
+    """Read and write at once; returns what was read.
+
+    One thread runs a work-group, so that what only its work-items reach needs no instruction that locks memory. But
+    lanes must update one after the other: a call keeps the update in one piece until vectors are made.
+    """
+    if pointer.type.addrspace == _LOCAL or scope <= MemoryScope.WORK_GROUP:
+        generic = value.type.as_pointer()
+        type_ = ir.FunctionType(value.type, [generic, value.type])
+        name = f"{PREFIX}{operation}.{'f' if operation.startswith('f') else 'i'}{_BYTES[str(value.type)] * 8}"
+        function = builder.module.globals.get(name) or ir.Function(builder.module, type_, name)
+        if pointer.type != generic:
+            pointer = builder.addrspacecast(pointer, generic)
+        return builder.call(function, [pointer, value])
     return builder.atomic_rmw("xchg" if operation == "exchange" else operation, pointer, value, _ORDERS[order])
 
 

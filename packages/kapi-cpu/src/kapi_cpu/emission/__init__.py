@@ -78,6 +78,7 @@ def before_pipeline(module: Any, machine: Any, request: dict[str, Any]) -> None:
 
 def pipeline(request: dict[str, Any]) -> Pipeline:
     """The passes, in their order."""
+    from kapi_cpu.emission.group_updates import define_group_updates
     from kapi_cpu.emission.groups.assembly import assemble_groups
     from kapi_cpu.emission.half_conversions import define_half_conversions
     from kapi_cpu.emission.legalize.group_operations import expand_group_operations
@@ -90,6 +91,7 @@ def pipeline(request: dict[str, Any]) -> Pipeline:
             "legalize": [lower_queries, expand_group_operations],
             "finish": [
                 assemble_groups.with_options(**options),
+                define_group_updates,
                 define_half_conversions.with_options(features=request["features"]),
             ],
         }
