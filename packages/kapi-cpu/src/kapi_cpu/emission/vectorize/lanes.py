@@ -569,8 +569,8 @@ class LaneEmitter:
             self.vector(operand) if self.shapes[operand] is VARYING else self.fetch(operand)
             for operand in each.operands
         ]
-        parts: tuple[IRType, ...] = () if each.type is VOID else (each.type,)
-        if isinstance(each.type, StructType):
+        parts: tuple[IRType, ...] = () if each.type is VOID or not each.users else (each.type,)
+        if parts and isinstance(each.type, StructType):
             parts = each.type.elements
         slots: list[IRValue] = []
         for part in parts:
@@ -620,6 +620,8 @@ class LaneEmitter:
         kept = f", !llvm.loop {rolled_loop(self.function.module)}" if each.opcode == "call" else ""
         self.builder.emit("br i1 ?, label ?, label ?", is_left, head, end, metadata=kept)
         self._move(end)
+        if not parts:
+            return None
         results: list[IRValue] = []
         for slot, part in zip(slots, parts, strict=True):
             kind = self._in_memory(part)
@@ -629,7 +631,7 @@ class LaneEmitter:
                 one if kind is part else self.builder.emit(f"trunc {wide} ? to {self.vector_type(part)}", one)
             )
         if not isinstance(each.type, StructType):
-            return results[0] if results else None
+            return results[0]
         made: IRValue = constant(self.vector_type(each.type), "poison")
         for number, one in enumerate(results):
             made = self.builder.emit(f"insertvalue {made.type} ?, {one.type} ?, {number}", made, one)
