@@ -1,6 +1,6 @@
 """The kernels of the gallery compile for NVIDIA's GPUs too, and `ptxas` assembles them; no GPU is needed for that.
 
-Each example runs on the SYCL device that is there, and what it has compiled is compiled once more.
+Each example runs where its arrays are, and what it has compiled is compiled once more.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import nvidia
 import pytest
 
 import kapi_ptx
-from kapi_runtime.sycl.platform import SyclPlatform
+from kapi_runtime.platform.interface import Platform
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples" / "gallery").glob("*.py"))
 TARGET = kapi_ptx.PtxTarget(80)
@@ -32,13 +32,13 @@ def compilations(monkeypatch, tmp_path):
     """Collect the compiled kernels, as function, signature and options; nothing comes from a cache."""
     monkeypatch.setenv("KAPI_CACHE_DIR", str(tmp_path / "cache"))
     noted = []
-    compile_ = SyclPlatform.compile
+    compile_ = Platform.compile
 
     def noting(self, function, signature, target, options):
         noted.append((function, signature, options))
         return compile_(self, function, signature, target, options)
 
-    monkeypatch.setattr(SyclPlatform, "compile", noting)
+    monkeypatch.setattr(Platform, "compile", noting)
     return noted
 
 

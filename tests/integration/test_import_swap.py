@@ -30,7 +30,7 @@ USED = re.compile(r"\bkapi\.([A-Za-z]\w*)")
 OUTPUTS = {
     "kapi-sim/race": "right, checked in four orders: [3. 2. 1. 0. 7. 6. 5. 4.]",
     "kapi-sim/vector_add": "c[0] = 1.0, c[-1] = 2.0, right everywhere: True",
-    "kapi-runtime/vector_add": "added 10007 float32 pairs on ",
+    "kapi-runtime/vector_add": "added 10007 float32 pairs: equal to NumPy's",
 }
 
 
