@@ -74,7 +74,7 @@ BUDGETS = {
     "types": 40,
     "integration": 580,
     "isolated(kapi-numba-offload)": 680,
-    "isolated(kapi-runtime)": 300,
+    "isolated(kapi-runtime)": 380,
     "isolated(kapi-spirv)": 140,
     "isolated(kapi-cpu)": 240,
     "isolated(kapi-ptx)": 240,
