@@ -56,7 +56,7 @@ def atomic_update(
     if pointer.type.addrspace == _LOCAL or scope <= MemoryScope.WORK_GROUP:
         generic = value.type.as_pointer()
         type_ = ir.FunctionType(value.type, [generic, value.type])
-        name = f"{PREFIX}{operation}.{'f' if operation.startswith('f') else 'i'}{_BYTES[str(value.type)] * 8}"
+        name = f"{PREFIX}{operation}.{value.type}"
         function = builder.module.globals.get(name) or ir.Function(builder.module, type_, name)
         if pointer.type != generic:
             pointer = builder.addrspacecast(pointer, generic)
