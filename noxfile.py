@@ -91,6 +91,8 @@ BUDGETS = {
     "brief on 3.12": 70,
     "brief on 3.13": 70,
 }
+# Seconds after which a session of `tests` is ended: twice what the longest takes.
+LIMIT = 40 * 60
 # What the nightly session is made of, by pytest's arguments; "packages" and "integration" hold all that no other does.
 ALONE = {
     "random-kernels": ["tests/integration/test_random_kernels.py"],
@@ -141,7 +143,8 @@ def tests(session: nox.Session) -> None:
     latest = [f"isolated({dist})" for dist in PACKAGES]
     alone = ["docs", "without_dpnp", "without_platform", "with_cuda", "build"]
     names = [*quick, "integration", "instruction_sets", *reversed(latest), *alone]
-    run_sessions(session, {name: nox_command(name) for name in names} | on_other_interpreters(session))
+    commands = {name: nox_command(name) for name in names} | on_other_interpreters(session)
+    run_sessions(session, commands, limit=LIMIT)
 
 
 @nox.session(venv_backend="none")
@@ -400,10 +403,11 @@ def run_sessions(
     commands: dict[str, list[str]],
     env: dict[str, str] | None = None,
     lanes_at_most: int | None = None,
+    limit: float | None = None,
 ) -> None:
     """Run commands of nox side by side on the same wheels, print how each ended, and fail if one did."""
     variables = {BUILT: str(wheels(session)), **(env or {})}
-    outcomes = lanes.run(commands, variables, lanes=lanes_at_most, budgets=BUDGETS)
+    outcomes = lanes.run(commands, variables, lanes=lanes_at_most, budgets=BUDGETS, limit=limit)
     print("\n" + "\n".join(map(str, outcomes)))
     failed = [each.name for each in outcomes if each.status]
     if failed:

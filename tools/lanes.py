@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import math
 import os
+import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 
 __all__ = ["Outcome", "run"]
 
 _MOST_LANES = 4  # more gain nothing: the longest session is what a run waits for
+_TERMINATE, _KILL = signal.SIGTERM, getattr(signal, "SIGKILL", signal.SIGTERM)
+_GRACE = 10.0  # seconds for a command to end by itself once it was told to
 
 
 @dataclass(frozen=True)
@@ -61,6 +66,7 @@ def run(
     environment: Mapping[str, str] | None = None,
     lanes: int | None = None,
     budgets: Mapping[str, float] | None = None,
+    limit: float | None = None,
 ) -> list[Outcome]:
     """Run every command, whatever becomes of the others, and return how each ended.
 
@@ -75,6 +81,8 @@ def run(
         at most four.
     budgets : mapping of str to float, optional
         Processor seconds that commands may take, by their names.
+    limit : float, optional
+        Seconds after which a command is ended, with all processes that it started; it has failed then.
 
     Returns
     -------
@@ -87,18 +95,30 @@ def run(
 
     def one(name: str) -> Outcome:
         start = time.monotonic()
-        with subprocess.Popen(
-            commands[name],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            env=everything,
-        ) as process:
-            printed = process.stdout.read() if process.stdout else b""
+        # A file, and no pipe: what a command left running would keep a pipe open.
+        with tempfile.TemporaryFile() as output:
+            process = subprocess.Popen(
+                commands[name],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env=everything,
+                start_new_session=True,
+            )
+            ended = threading.Timer(limit, _end, [process]) if limit is not None else None
+            if ended is not None:
+                ended.start()
             status, processor_seconds = _wait(process)
-        outcome = Outcome(
-            name, status, time.monotonic() - start, processor_seconds, budgets.get(name) if budgets else None
-        )
+            if ended is not None:
+                ended.cancel()
+            _end_group(process.pid, _KILL)
+            output.seek(0)
+            printed = output.read()
+        seconds = time.monotonic() - start
+        if limit is not None and seconds >= limit:
+            printed += f"{name}: TIME LIMIT of {limit:.0f} s\n".encode()
+            status = status or 1
+        outcome = Outcome(name, status, seconds, processor_seconds, budgets.get(name) if budgets else None)
         with printing:
             sys.stdout.buffer.write(b"\n" + printed)
             print(f"==== {outcome}", flush=True)
@@ -106,6 +126,22 @@ def run(
 
     with ThreadPoolExecutor(lanes) as pool:
         return list(pool.map(one, commands))
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End a command and what it started; those that print their stacks do so first."""
+    _end_group(process.pid, _TERMINATE)
+    deadline = time.monotonic() + _GRACE
+    while process.returncode is None and time.monotonic() < deadline:
+        time.sleep(0.1)
+    if process.returncode is None:
+        _end_group(process.pid, _KILL)
+
+
+def _end_group(leader: int, how: int) -> None:
+    if hasattr(os, "killpg"):
+        with suppress(ProcessLookupError, PermissionError):  # there is none left
+            os.killpg(leader, how)
 
 
 def _wait(process: subprocess.Popen[bytes]) -> tuple[int, float]:
