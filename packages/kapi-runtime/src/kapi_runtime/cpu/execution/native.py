@@ -238,11 +238,12 @@ entry:
   %end.at = getelementptr i8, ptr %record, i64 END
   br label %take
 take:
-  %first = atomicrmw add ptr %shared, i64 %chunk monotonic
+  %taken = phi i64 [1, %entry], [%more, %do]  ; doubled each time, so that the last one takes no longer than all before
+  %first = atomicrmw add ptr %shared, i64 %taken monotonic
   %is.any = icmp slt i64 %first, %count
   br i1 %is.any, label %do, label %out
 do:
-  %far = add i64 %first, %chunk
+  %far = add i64 %first, %taken
   %is.whole = icmp slt i64 %far, %count
   %end = select i1 %is.whole, i64 %far, i64 %count
   store i64 %first, ptr %first.at
@@ -253,6 +254,9 @@ do:
   %clock = call i64 @now()
   %elapsed = sub i64 %clock, %start
   %is.late = icmp sgt i64 %elapsed, %time
+  %double = shl i64 %taken, 1
+  %is.less = icmp slt i64 %double, %chunk
+  %more = select i1 %is.less, i64 %double, i64 %chunk
   br i1 %is.late, label %out, label %take
 out:
   ret void
@@ -276,9 +280,8 @@ class NativeFunctions:
         the first that is left.
     share : callable
         Takes the addresses of compiled code, of packed arguments, of a thread's record, and of four words: the first
-        work-group that nobody has taken, how many are not done yet, how many there are, and how many are taken at once;
-        and a time in nanoseconds.  Runs groups until none is left to be taken, or the time is over.
-
+        work-group that nobody has taken, how many are not done yet, how many there are, and the most that are taken at
+        once; and a time in nanoseconds.  Runs groups until none is left to be taken, or the time is over.
 
     Other Python threads run meanwhile.
     """
