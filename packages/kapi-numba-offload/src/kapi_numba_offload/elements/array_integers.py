@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from kapi_numba_offload.elements.dtype_rules import ArrayType
 from kapi_numba_offload.elements.expression import Apply, Node, nodes_of
 from kapi_numba_offload.elements.numbers import is_narrow
 from kapi_numba_offload.elements.statements import SourceLocation, Statement
 from kapi_numba_offload.run.source_warnings import ArrayIntegersWarning, warn_at
-from kapi_numba_offload.run.usm import DpnpArray
 
 __all__ = ["GROWING", "check_array_integers", "warn_of_integers"]
 
@@ -25,7 +25,7 @@ def check_array_integers(statement: Statement, values: Mapping[Node, Any]) -> No
     statement : Statement
         The statement.
     values : mapping
-        What each node of it gives for samples of one element.
+        The value of each node, as the type of an array where it is one.
     """
     for node in nodes_of(statement.node):
         # What is stored has the type of the array that it is stored to.
@@ -33,7 +33,7 @@ def check_array_integers(statement: Statement, values: Mapping[Node, Any]) -> No
         if not isinstance(node, Apply) or node.name not in GROWING or is_stored:
             continue
         value, operands = values[node], [values[each] for each in node.operands]
-        if isinstance(value, DpnpArray) and value.ndim and is_narrow(value.dtype) and int in map(type, operands):
+        if isinstance(value, ArrayType) and value.ndim and is_narrow(value.dtype) and int in map(type, operands):
             warn_of_integers(statement.location, str(value.dtype))
             return
 

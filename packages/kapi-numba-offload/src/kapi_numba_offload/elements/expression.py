@@ -1,4 +1,4 @@
-"""Elementwise expressions as trees of operations over numbered leaves, and what they are for whole arrays."""
+"""Elementwise expressions as trees of operations over numbered leaves; their values for arrays, or types for types."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import numpy as np
 
 from kapi_numba_offload._numba_compat import as_dtype, from_dtype, ufunc_find_matching_loop
 from kapi_numba_offload.analysis.operations import ELEMENTWISE
-from kapi_numba_offload.elements.numbers import with_numba_integers
+from kapi_numba_offload.elements.dtype_rules import ArrayType
+from kapi_numba_offload.elements.numbers import is_array, with_numba_integers
 from kapi_numba_offload.run.usm import LIBRARY, is_dpnp_array
 
 __all__ = [
@@ -74,11 +75,17 @@ _COMPARISONS = frozenset(("equal", "not_equal", "less", "less_equal", "greater",
 
 
 def apply(name: str, operands: Sequence[Any]) -> Any:
-    """An operation on whole arrays or numbers: dpnp's where one of them is a dpnp array, else NumPy's."""
+    """An operation on whole arrays or numbers: dpnp's where one of them is a dpnp array, else NumPy's.
+
+    For types of arrays it is the type of the result.
+    """
     row = ELEMENTWISE[name]
     if name in _COMPARISONS:
         operands = _comparable(operands)
     operands = with_numba_integers(name, operands)
+    for each in operands:
+        if isinstance(each, ArrayType):
+            return each.rules.elementwise(name, operands)
     if row.apply is not None:
         return row.apply(*operands)
     module = LIBRARY if any(map(is_dpnp_array, operands)) else np
@@ -90,7 +97,7 @@ def _comparable(operands: Sequence[Any]) -> Sequence[Any]:
 
     NumPy compares them as they are, and dpnp refuses them.
     """
-    array = next((each for each in operands if is_dpnp_array(each) and each.dtype.kind in "iu"), None)
+    array = next((each for each in operands if is_array(each) and each.dtype.kind in "iu"), None)
     if array is None:
         return operands
     ends = np.iinfo(array.dtype)
@@ -103,20 +110,20 @@ def _comparable(operands: Sequence[Any]) -> Sequence[Any]:
 def apply_as_numba(name: str, operands: Sequence[Any]) -> Any:
     """The same in the dtypes that Numba gives the operation for NumPy arrays and numbers of these types."""
     ufunc = getattr(np, name)
-    if not isinstance(ufunc, np.ufunc) or not any(is_dpnp_array(each) and each.ndim for each in operands):
+    if not isinstance(ufunc, np.ufunc) or not any(is_array(each) and each.ndim for each in operands):
         return apply(name, operands)
     loop = ufunc_find_matching_loop(ufunc, [from_dtype(np.asarray(_plain(each)).dtype) for each in operands])
     if loop is None:
         return apply(name, operands)
     given = [
-        each.astype(as_dtype(type_)) if is_dpnp_array(each) and name not in _COMPARISONS else each
+        each.astype(as_dtype(type_)) if is_array(each) and name not in _COMPARISONS else each
         for each, type_ in zip(operands, loop.inputs, strict=True)
     ]
     return apply(name, given).astype(as_dtype(loop.outputs[0]))
 
 
 def _plain(operand: Any) -> Any:
-    return np.empty(0, operand.dtype) if is_dpnp_array(operand) else operand
+    return np.empty(0, operand.dtype) if is_array(operand) else operand
 
 
 def evaluate(
@@ -126,7 +133,7 @@ def evaluate(
     values: dict[Node, Any] | None = None,
     operation: Callable[[str, Sequence[Any]], Any] = apply,
 ) -> Any:
-    """Evaluate the expression for whole arrays, one operation after the other.
+    """Evaluate the expression for whole arrays or their types, one operation after the other.
 
     Parameters
     ----------

@@ -10,11 +10,12 @@ import numpy as np
 
 from kapi_numba_offload._numba_compat import as_dtype, from_dtype
 from kapi_numba_offload.analysis.operations import ELEMENTWISE
+from kapi_numba_offload.elements.dtype_rules import ArrayType
 from kapi_numba_offload.run.usm import is_dpnp_array
 from kapi_types import weak_bool, weak_int
 from kapi_types.kernel_typing import numba_loop
 
-__all__ = ["NumberOperation", "is_narrow", "with_numba_integers"]
+__all__ = ["NumberOperation", "is_array", "is_narrow", "with_numba_integers"]
 
 _OF_PYTHON = {bool: weak_bool, int: weak_int}
 
@@ -32,20 +33,25 @@ def with_numba_integers(name: str, operands: Sequence[Any]) -> Sequence[Any]:
     name : str
         A key of `ELEMENTWISE`.
     operands : sequence
-        Numbers and arrays. Where one of them has axes, all stay as they are.
+        Numbers, and arrays or their types. Where one of them has axes, all stay as they are.
     """
     given = tuple([_type_of(each) for each in operands])
     wide = None if None in given else _wide(name, given)
     if wide is None or all(each in (int, wide) for each in given):
         return operands
-    return [each.astype(wide) if is_dpnp_array(each) else wide.type(each) for each in operands]
+    return [each.astype(wide) if is_array(each) else wide.type(each) for each in operands]
+
+
+def is_array(value: object) -> bool:
+    """Whether `value` is a dpnp array or the type of one."""
+    return isinstance(value, ArrayType) or is_dpnp_array(value)
 
 
 def _type_of(value: Any) -> Any:
     """The dtype of a number of NumPy's or of an array without axes, a class of Python's; None for anything else."""
     if type(value) in _OF_PYTHON:
         return type(value)
-    is_number = isinstance(value, np.generic) or (is_dpnp_array(value) and value.ndim == 0)
+    is_number = isinstance(value, np.generic) or (is_array(value) and value.ndim == 0)
     return value.dtype if is_number and value.dtype.kind in "biu" else None
 
 

@@ -1,16 +1,18 @@
-"""Operands of a fused region: dtypes, shapes, indexing, and samples for dpnp."""
+"""Operands of a fused region: types, dtypes, shapes and indexing."""
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
 
+from kapi_numba_offload.elements.dtype_rules import DPNP, ArrayType, DtypeRules
 from kapi_numba_offload.elements.expression import Apply, Cast, Leaf, Node, Ref
 from kapi_numba_offload.elements.statements import Statement
-from kapi_numba_offload.run.usm import DpnpArray, allocate
+from kapi_numba_offload.run.usm import DpnpArray
 
 __all__ = [
     "Unfused",
@@ -19,8 +21,8 @@ __all__ = [
     "indexing_of",
     "number_key",
     "require_held",
-    "sample_of",
     "statement_shapes",
+    "type_of",
 ]
 
 _BITS = (7, 8, 15, 16, 31, 32, 63, 64)
@@ -43,11 +45,18 @@ class Unfused(Exception):
         self.shapes = tuple(shapes)
 
 
-def sample_of(array: Any) -> Any:
-    """An array of ones of the same dtype, rank, USM kind and queue, of one element, to ask dpnp about."""
-    sample = allocate((1,) * array.ndim, array.dtype, array.usm_type, array.sycl_queue)
-    sample[...] = 1
-    return sample
+def type_of(value: Any) -> Any:
+    """The type of an array; numbers as they are."""
+    if not isinstance(value, DpnpArray):
+        return value
+    device = value.sycl_device
+    return ArrayType(value.dtype, value.ndim, value.usm_type, _rules(device.has_aspect_fp16, device.has_aspect_fp64))
+
+
+@cache
+def _rules(has_fp16: bool, has_fp64: bool) -> DtypeRules:
+    missing = [*(() if has_fp16 else ("float16",)), *(() if has_fp64 else ("float64", "complex128"))]
+    return DtypeRules(DPNP, frozenset(missing))
 
 
 def number_key(value: Any) -> Any:
@@ -59,8 +68,8 @@ def number_key(value: Any) -> Any:
 
 
 def dtype_of(value: Any) -> np.dtype[Any] | None:
-    """The dtype of an array or NumPy number; None for Python's own numbers."""
-    return value.dtype if isinstance(value, (DpnpArray, np.generic)) else None
+    """The dtype of an array, of its type or of a NumPy number; None for Python's own numbers."""
+    return value.dtype if isinstance(value, (ArrayType, DpnpArray, np.generic)) else None
 
 
 def require_held(value: Any, dtype: np.dtype[Any]) -> None:

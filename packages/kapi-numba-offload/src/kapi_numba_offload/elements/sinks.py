@@ -58,7 +58,7 @@ class Elements:
         values: Mapping[Node, Any],
         fastmath: bool | frozenset[str],
     ) -> Elements:
-        """The statements for leaves, with the values that their nodes have for samples of one element."""
+        """The statements for leaves, with the values or types of their nodes."""
         return cls(
             statements,
             [isinstance(leaf, DpnpArray) for leaf in leaves],

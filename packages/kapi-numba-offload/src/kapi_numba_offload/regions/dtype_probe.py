@@ -1,4 +1,4 @@
-"""Probe of dpnp for the dtypes of a region's statements, by samples of one element; shapes do not matter."""
+"""Inference of the types of a region's statements, from those of its operands; shapes do not matter."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ import numpy as np
 
 from kapi_numba_offload.analysis.operations import IN_PLACE
 from kapi_numba_offload.elements.array_integers import check_array_integers
+from kapi_numba_offload.elements.dtype_rules import ArrayType
 from kapi_numba_offload.elements.expression import Apply, Node, apply, apply_as_numba, evaluate
-from kapi_numba_offload.elements.operands import Unfused, number_key, require_held, sample_of
+from kapi_numba_offload.elements.operands import Unfused, number_key, require_held, type_of
 from kapi_numba_offload.elements.statements import Statement
 from kapi_numba_offload.run.usm import DpnpArray
 
@@ -22,12 +23,12 @@ _REMEMBERED = 64
 
 @dataclass(frozen=True, slots=True)
 class ProbedTypes:
-    """Values of statements for samples of one element.
+    """Types of statements for operands of some types; numbers have values.
 
     Attributes
     ----------
     values : dict
-        The value of each node.
+        The type or number of each node.
     results : list
         That of each statement, or of what it is stored to.
     """
@@ -83,17 +84,16 @@ class DtypeProbe:
         return found
 
     def _probe(self, leaves: Sequence[Any]) -> ProbedTypes:
-        samples = [sample_of(leaf) if isinstance(leaf, DpnpArray) else leaf for leaf in leaves]
+        operands = [type_of(leaf) for leaf in leaves]
         values: dict[Node, Any] = {}
         results: list[Any] = []
         try:
             for statement in self._statements:
-                result = evaluate(statement.node, samples, results, values, self.operation)
+                result = evaluate(statement.node, operands, results, values, self.operation)
                 if statement.in_place is not None:
-                    # dpnp's own answer to whether it may be done in place; the sample is not used otherwise.
-                    result = by_dpnp(statement, samples, results, self.operation)
+                    result = _in_place(statement, operands, values)
                 elif statement.target is not None:
-                    result = _as_stored(result, samples[statement.target])
+                    result = _as_stored(result, operands[statement.target])
                 results.append(result)
         except Exception as error:
             if isinstance(error, OverflowError) and len(self._statements) == 1:
@@ -123,8 +123,24 @@ def by_dpnp(
     return leaves[statement.target]
 
 
-def _as_stored(value: Any, target: Any) -> Any:
-    """Stored value of a statement, for samples: an array, also where it is a number.
+def _in_place(statement: Statement, operands: Sequence[Any], values: dict[Node, Any]) -> ArrayType:
+    """The type of the array that a statement updates in place.
+
+    Raises
+    ------
+    TypeError
+        If the library refuses to do it in place.
+    """
+    assert isinstance(statement.node, Apply)
+    assert statement.in_place is not None
+    assert statement.target is not None
+    target: ArrayType = operands[statement.target]
+    target.rules.require_in_place(statement.in_place, target, values[statement.node.operands[1]])
+    return target
+
+
+def _as_stored(value: Any, target: ArrayType) -> ArrayType:
+    """The type of a statement's stored value: that of an array, also where it is a number.
 
     Raises
     ------
@@ -134,10 +150,10 @@ def _as_stored(value: Any, target: Any) -> Any:
         If the value's type is of another kind than the target's.
     """
     require_held(value, target.dtype)
-    dtype = value.dtype if isinstance(value, (DpnpArray, np.generic)) else np.result_type(value)
-    is_fit = dtype == target.dtype or np.can_cast(dtype, target.dtype, "same_kind")
-    if isinstance(value, DpnpArray):
+    if isinstance(value, ArrayType):
         return value
+    dtype = value.dtype if isinstance(value, np.generic) else np.result_type(value)
+    is_fit = dtype == target.dtype or np.can_cast(dtype, target.dtype, "same_kind")
     if not is_fit:
         raise Unfused("it stores a number of another kind")
     return target

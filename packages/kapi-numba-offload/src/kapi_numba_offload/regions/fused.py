@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 import kapi_runtime
+from kapi_numba_offload.elements.dtype_rules import ArrayType
 from kapi_numba_offload.elements.expression import Leaf, Node, Ref, leaves_of, references_of, renumbered
 from kapi_numba_offload.elements.kernel_source import Indexing, space_of
 from kapi_numba_offload.elements.operands import Unfused, absolute, dtype_of, indexing_of, number_key, statement_shapes
@@ -376,13 +377,13 @@ class FusedRegion:
         answer = self._answers.of(leaves, queue)
         values, results = answer.values, answer.results
         full = [shapes[position] for position, each in enumerate(self.statements) if _is_stored(each)]
-        if len(set(full)) != 1 or not all(isinstance(each, DpnpArray) for each in results):
+        if len(set(full)) != 1 or not all(isinstance(each, ArrayType) for each in results):
             raise Unfused("its results have different shapes", shapes)
         shape = full[0]
         outputs = tuple(
             _Output(statement.target, shape, None, None)
             if statement.target is not None
-            else _Output(None, shape, result.dtype, result.usm_type, allocator(shape, result.dtype, result.usm_type))
+            else _Output(None, shape, result.dtype, result.kind, allocator(shape, result.dtype, result.kind))
             for statement, result in zip(self.statements, results, strict=True)
             if _is_stored(statement)
         )

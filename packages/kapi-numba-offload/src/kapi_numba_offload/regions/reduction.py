@@ -10,9 +10,10 @@ import numpy as np
 
 import kapi_runtime
 from kapi_numba_offload.elements.array_integers import check_array_integers
+from kapi_numba_offload.elements.dtype_rules import ArrayType
 from kapi_numba_offload.elements.expression import Leaf, Node, evaluate
 from kapi_numba_offload.elements.kernel_source import space_of
-from kapi_numba_offload.elements.operands import indexing_of, sample_of
+from kapi_numba_offload.elements.operands import indexing_of, type_of
 from kapi_numba_offload.elements.reductions import FUSED_REDUCTIONS
 from kapi_numba_offload.elements.sinks import Along, Elements, along_axes, extents_of, full
 from kapi_numba_offload.elements.work_distribution import distribute, pieces_of
@@ -139,21 +140,19 @@ class Reduction:
     def _prepare(self, leaves: Sequence[Any], queue: Any) -> _Layout | str:
         arrays = [each for each in leaves if isinstance(each, DpnpArray)]
         values: dict[Node, Any] = {}
-        samples = [sample_of(each) if isinstance(each, DpnpArray) else each for each in leaves]
         try:
             shape = np.broadcast_shapes(*(each.shape for each in arrays))
             if 0 in shape:
                 return "it has no elements"
             if self._is_of_array and int(np.prod(shape, dtype=np.int64)) < _MANY:
                 return "dpnp's kernel takes no longer for so few elements"
-            expression = evaluate(self.statements[0].node, samples, (), values)
+            expression = evaluate(self.statements[0].node, [*map(type_of, leaves)], (), values)
             check_array_integers(self.statements[0], values)
             elements = Elements.of(self.statements, leaves, values, self.region.fastmath)
+            answer = expression.rules.reduction(self.name, expression)
             if self._axis is not None:
-                answer = getattr(LIBRARY, self.name)(expression, axis=self._axis, keepdims=True)
                 ready = self._along(elements, leaves, shape, answer, queue)
             elif all(each.flags.c_contiguous and each.shape in ((), shape) for each in arrays) and shape:
-                answer = getattr(LIBRARY, self.name)(expression)
                 ready = self._all_axes(elements, leaves, int(np.prod(shape, dtype=np.int64)), answer, queue)
             else:
                 return "its operands are not contiguous arrays of one shape"
@@ -163,22 +162,23 @@ class Reduction:
             return str(error)  # what dpnp refuses it refuses with its own words when it is asked
         return ready
 
-    def _all_axes(self, elements: Elements, leaves: Sequence[Any], count: int, answer: Any, queue: Any) -> _Layout:
+    def _all_axes(
+        self, elements: Elements, leaves: Sequence[Any], count: int, answer: ArrayType, queue: Any
+    ) -> _Layout:
         combination, dtype = FUSED_REDUCTIONS[self.name], answer.dtype
         ranks = [each.ndim if isinstance(each, DpnpArray) else 0 for each in leaves]
         first, second = full(elements, ranks, combination, dtype, is_mean=self.name == "mean")
         shares = distribute(count, queue)
         return _Layout(
             first, second, (shares.space, kapi_runtime.Range(1)), (count, shares.steps), (shares.items, count),
-            (), (shares.items,), (), dtype, answer.usm_type, combination.identity(dtype), is_flat=True,
+            (), (shares.items,), (), dtype, answer.kind, combination.identity(dtype), is_flat=True,
         )  # fmt: skip
 
     def _along(
-        self, elements: Elements, leaves: Sequence[Any], shape: tuple[int, ...], answer: Any, queue: Any
+        self, elements: Elements, leaves: Sequence[Any], shape: tuple[int, ...], answer: ArrayType, queue: Any
     ) -> _Layout:
         combination, dtype = FUSED_REDUCTIONS[self.name], answer.dtype
-        given = self._axis if isinstance(self._axis, tuple) else (self._axis,)
-        axes = sorted({each % len(shape) for each in given if each is not None})
+        axes = sorted(np.lib.array_utils.normalize_axis_tuple(self._words["axis"], len(shape)))
         along = Along(shape, axes, 1)
         kept = int(np.prod(along.kept, dtype=np.int64))
         along = Along(shape, axes, pieces_of(kept, along.count, queue.sycl_device, along.is_along_last))
@@ -188,7 +188,7 @@ class Reduction:
         return _Layout(
             first, second, (space_of(along.virtual), space_of(along.kept)), along.scalars,
             (along.pieces, along.count, *extents_of(along.kept)), along.kept, along.virtual,
-            whole_shape if self._words["keepdims"] else along.kept, dtype, answer.usm_type,
+            whole_shape if self._words["keepdims"] else along.kept, dtype, answer.kind,
             combination.identity(dtype), is_flat=False,
         )  # fmt: skip
 

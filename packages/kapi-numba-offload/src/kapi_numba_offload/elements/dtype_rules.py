@@ -1,0 +1,257 @@
+"""Dtypes of operations by NumPy's rules, and a table of the array libraries' differences: nothing runs on a device."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+__all__ = ["DPNP", "ArrayType", "DtypeRules", "LibraryDifferences", "coerced_kind", "numpy_dtype"]
+
+_KINDS = ("device", "shared", "host")
+
+_NARROWER = {"float64": "float32", "complex128": "complex64", "float16": "float32"}
+"""What a device computes in that lacks a dtype, for operands that have others."""
+
+
+@dataclass(frozen=True, slots=True)
+class LibraryDifferences:
+    """Differences of a library's functions from NumPy's.
+
+    Attributes
+    ----------
+    dtypes : frozenset of str
+        Names of the dtypes that its arrays may have.
+    elementwise : mapping
+        By function, the dtypes of results that are not NumPy's; and for each, those that all operands must be of.
+    array_conditions : frozenset of str
+        Functions whose first operand must be an array.
+    has_held_integers : bool
+        Whether a Python integer must be one of the array's integer dtype in every function; in NumPy, where the
+        result has that dtype.
+    mixes_signs_in_place : bool
+        Whether arrays of signed integers are updated in place by uint64, which has no integer dtype in common with
+        them.
+    """
+
+    dtypes: frozenset[str]
+    elementwise: Mapping[str, Mapping[str, frozenset[str]]]
+    array_conditions: frozenset[str] = frozenset()
+    has_held_integers: bool = False
+    mixes_signs_in_place: bool = False
+
+
+_INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+_BELOW_DOUBLE = frozenset(("bool", "int8", "int16", "uint8", "uint16", "float16", "float32"))
+
+DPNP = LibraryDifferences(
+    dtypes=frozenset(("bool", *_INTEGERS, "float16", "float32", "float64", "complex64", "complex128")),
+    elementwise={
+        "float_power": {"float32": _BELOW_DOUBLE, "complex64": _BELOW_DOUBLE | {"complex64"}},
+        "reciprocal": {
+            "float16": frozenset(("bool", "int8", "uint8")),
+            "float32": frozenset(("int16", "uint16")),
+            "float64": frozenset(("int32", "int64", "uint32", "uint64")),
+        },
+        "rint": {each: frozenset((each, "bool") if each == "int8" else (each,)) for each in _INTEGERS},
+    },
+    array_conditions=frozenset(("where",)),
+    has_held_integers=True,
+    mixes_signs_in_place=True,
+)
+"""The differences of dpnp 0.20 on devices that have all of its dtypes."""
+
+
+@dataclass(frozen=True, slots=True)
+class DtypeRules:
+    """The rules of an array library on a device.
+
+    Attributes
+    ----------
+    library : LibraryDifferences
+        The library's differences from NumPy.
+    missing : frozenset of str
+        Names of the library's dtypes that the device lacks.
+    """
+
+    library: LibraryDifferences
+    missing: frozenset[str] = frozenset()
+
+    def elementwise(self, name: str, operands: Sequence[Any]) -> ArrayType:
+        """The type of an elementwise function's result.
+
+        Parameters
+        ----------
+        name : str
+            NumPy's name of it.
+        operands : sequence
+            `ArrayType`, numbers of Python's and of NumPy's; one of them an `ArrayType`.
+
+        Raises
+        ------
+        TypeError
+            Where the library refuses the operands.
+        """
+        arrays = [each for each in operands if isinstance(each, ArrayType)]
+        if name in self.library.array_conditions and not isinstance(operands[0], ArrayType):
+            raise TypeError(f"the first operand of {name} must be an array")
+        given = tuple([_operand(each) for each in operands])
+        dtype = self._elementwise(name, given)
+        if self.library.has_held_integers or dtype.kind in "iu":
+            _require_held(operands[-2:])  # the first of three is a condition
+        return ArrayType(dtype, max(each.ndim for each in arrays), coerced_kind(each.kind for each in arrays), self)
+
+    def require_in_place(self, name: str, target: ArrayType, operand: Any) -> None:
+        """Refuse an update in place whose result the target does not hold.
+
+        Raises
+        ------
+        TypeError
+            Where the library refuses it.
+        """
+        is_mixed = target.dtype.kind == "i" and getattr(operand, "dtype", None) == np.uint64
+        if is_mixed and name != "divide" and self.library.mixes_signs_in_place:
+            return
+        made = self.elementwise(name, (target, operand)).dtype
+        if not np.can_cast(made, target.dtype, "same_kind"):
+            raise TypeError(f"{made} must be of the same kind as the array that it is stored to, {target.dtype}")
+
+    def reduction(self, name: str, operand: ArrayType) -> ArrayType:
+        """The type of a reduction's result, whose axes are left in."""
+        return ArrayType(self._supported(_reduced(name, operand.dtype)), operand.ndim, operand.kind, self)
+
+    def supported(self, dtype: Any) -> np.dtype[Any]:
+        """A dtype that arrays on the device may have.
+
+        Raises
+        ------
+        TypeError
+            If they may not.
+        """
+        made: np.dtype[Any] = np.dtype(dtype)
+        if made.name not in self.library.dtypes or made.name in self.missing or not made.isnative:
+            raise TypeError(f"arrays on the device must have another dtype than {made}")
+        return made
+
+    def _elementwise(self, name: str, given: tuple[Any, ...]) -> np.dtype[Any]:
+        for each in given:
+            if isinstance(each, np.dtype) and each.name not in self.library.dtypes:
+                raise TypeError(f"operands of {name} must have a dtype of the library, got {each}")
+        row = self.library.elementwise.get(name)
+        found = None
+        if row is not None:
+            strong = [each for each in given if isinstance(each, np.dtype)]
+            names = {(np.result_type(each(0), *strong) if isinstance(each, type) else each).name for each in given}
+            found = next((made for made, dtypes in row.items() if names <= dtypes), None)
+        return self._supported(numpy_dtype(name, given) if found is None else np.dtype(found))
+
+    def _supported(self, dtype: np.dtype[Any]) -> np.dtype[Any]:
+        """A dtype, or the one that the device has in its place."""
+        return np.dtype(_NARROWER[dtype.name]) if dtype.name in self.missing else dtype
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayType:
+    """An array on a device as far as the types of operations depend on it.
+
+    Attributes
+    ----------
+    dtype : numpy.dtype
+        Of its elements.
+    ndim : int
+        Its axes.
+    kind : {"device", "shared", "host"}
+        USM kind of its memory.
+    rules : DtypeRules
+        Those of its library on its device.
+    """
+
+    dtype: np.dtype[Any]
+    ndim: int
+    kind: str
+    rules: DtypeRules
+
+    def astype(self, dtype: Any) -> ArrayType:
+        """The type of a copy in another dtype.
+
+        Raises
+        ------
+        TypeError
+            If arrays on the device may not have it.
+        """
+        return ArrayType(self.rules.supported(dtype), self.ndim, self.kind, self.rules)
+
+
+def coerced_kind(kinds: Iterable[str]) -> str:
+    """The USM kind of a result: that of the operands which is most the device's own."""
+    return min(kinds, key=_KINDS.index)
+
+
+@lru_cache(maxsize=4096)
+def numpy_dtype(name: str, given: tuple[Any, ...]) -> np.dtype[Any]:
+    """The dtype of the result of a NumPy function.
+
+    Parameters
+    ----------
+    name : str
+        The function.
+    given : tuple of numpy.dtype or type
+        The dtypes of its operands; `int`, `float` and `complex` for Python's numbers, which take those of the others.
+
+    Raises
+    ------
+    TypeError
+        If NumPy refuses them.
+    """
+    function = getattr(np, name)
+    if isinstance(function, np.ufunc):
+        dtypes: tuple[np.dtype[Any], ...] = function.resolve_dtypes((*given, None))
+        if dtypes[-1].kind == "O":  # any dtype is one of objects, too
+            raise TypeError(f"{name} must have operands of other dtypes than {given}")
+        return dtypes[-1]
+    made: np.dtype[Any] = function(*(each(1) if isinstance(each, type) else np.ones(1, each) for each in given)).dtype
+    return made
+
+
+@lru_cache(maxsize=256)
+def _reduced(name: str, dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The dtype of NumPy's accumulator, by the result for one element on the host."""
+    made: np.dtype[Any] = getattr(np, name)(np.ones(1, dtype)).dtype
+    return made
+
+
+def _operand(value: Any) -> Any:
+    """The dtype of an operand; `int`, `float` or `complex` for a number of Python's.
+
+    Raises
+    ------
+    TypeError
+        For anything else.
+    """
+    if isinstance(value, (ArrayType, np.generic)):
+        return value.dtype
+    if isinstance(value, bool):
+        return np.dtype(bool)
+    for type_ in (int, float, complex):
+        if isinstance(value, type_):
+            return type_
+    raise TypeError(f"operands must be arrays and numbers, got {type(value).__name__}")
+
+
+def _require_held(operands: Sequence[Any]) -> None:
+    """Refuse Python's integers that the dtype of the other operand does not hold; beside bools it is int64.
+
+    Raises
+    ------
+    TypeError
+        If there is one.
+    """
+    other = next((each.dtype for each in operands if isinstance(each, (ArrayType, np.generic))), np.dtype(np.int64))
+    if other.kind in "biu":
+        ends = np.iinfo(np.int64 if other.kind == "b" else other)
+        for each in operands:
+            if type(each) is int and not ends.min <= each <= ends.max:
+                raise TypeError(f"Python integer {each} must be one of {ends.dtype}")
