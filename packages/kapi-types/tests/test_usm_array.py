@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numba import types
 
 from kapi_sim import AddressSpace
-from kapi_types import ArrayType, UsmArrayType, array_fields, array_type, is_usm_array
+from kapi_types import ArrayType, DeviceArrayType, UsmArrayType, array_fields, array_type, is_usm_array
 
 
 def test_array_fields_of_a_plain_array(usm_array):
@@ -151,6 +151,9 @@ VARIANTS = [
     UsmArrayType(types.float32, 1, "C", readonly=True),
     UsmArrayType(types.float32, 1, "C", usm_type="device"),
     UsmArrayType(types.float32, 1, "C", usm_type="shared"),
+    DeviceArrayType("cupy", types.float32, 1, "C"),
+    DeviceArrayType("cupy", types.float32, 1, "C", readonly=True),
+    DeviceArrayType("torch", types.float32, 1, "C"),
     ArrayType(types.float32, 1, "C"),
     ArrayType(types.float32, 1, "C", address_space=AddressSpace.LOCAL),
     ArrayType(types.float32, 1, "C", address_space=AddressSpace.LOCAL, extents=(4,)),

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from _kapi_types_hooks import is_registered, register, unregister
     from kapi_types.arguments import typeof_argument
     from kapi_types.arrays import ArrayType, array_type
+    from kapi_types.device_arrays.device_array import DeviceArrayType
     from kapi_types.kernel_api import AtomicRefType, GroupType, ItemType, NdItemType, SubGroupType
     from kapi_types.signatures import parse_signature
     from kapi_types.usm.models import SyclObjectModel, UsmArrayModel
@@ -37,6 +38,7 @@ __all__ = [
     "ArrayFields",
     "ArrayType",
     "AtomicRefType",
+    "DeviceArrayType",
     "EventType",
     "GroupType",
     "ItemType",
@@ -76,6 +78,7 @@ _MODULES = (
     "_kapi_types_hooks",
     "kapi_types.arguments",
     "kapi_types.arrays",
+    "kapi_types.device_arrays.device_array",
     "kapi_types.kernel_api",
     "kapi_types.signatures",
     "kapi_types.usm.models",

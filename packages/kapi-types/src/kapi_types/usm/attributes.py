@@ -5,12 +5,13 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-from numba.extending import intrinsic, lower_cast, overload, overload_attribute, overload_classmethod, overload_method
+from numba.extending import intrinsic, overload, overload_attribute, overload_classmethod, overload_method
 
 from kapi_types._numba_compat import cgutils, types
+from kapi_types.device_arrays.boxing import python_function
+from kapi_types.device_arrays.device_array import DeviceArrayType
+from kapi_types.device_arrays.host_access import refuse_allocation
 from kapi_types.usm import views
-from kapi_types.usm.boxing import python_function
-from kapi_types.usm.host_access import refuse_allocation
 from kapi_types.usm.models import UsmArrayModel
 from kapi_types.usm.queue import EventType, QueueType, SyclObjectType
 from kapi_types.usm.usm_array import UsmArrayType
@@ -116,14 +117,11 @@ def _call_wait(waited: Any) -> None:
     waited.wait()
 
 
+# Numba looks for these by the exact class.
 @overload_classmethod(UsmArrayType, "_allocate")
+@overload_classmethod(DeviceArrayType, "_allocate")
 def _allocate(cls: Any, size: Any, alignment: Any) -> Any:
     refuse_allocation()
-
-
-@lower_cast(UsmArrayType, UsmArrayType)
-def _cast(context: Any, builder: Any, from_type: UsmArrayType, to_type: UsmArrayType, value: Any) -> Any:
-    return value  # one data model for all layouts and kinds of a rank and element
 
 
 def _object(context: Any, builder: Any, type_: SyclObjectType, value: Any) -> Any:

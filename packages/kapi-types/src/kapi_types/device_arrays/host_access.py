@@ -8,12 +8,12 @@ from typing import NoReturn
 
 from kapi_sim.errors import KernelCompilationError
 from kapi_types._numba_compat import NUMBA_FOLDER
-from kapi_types.usm.usm_array import UsmArrayType
+from kapi_types.device_arrays.device_array import DeviceArrayType
 
 __all__ = ["refuse_access", "refuse_allocation", "refuse_elements"]
 
 
-def refuse_access(array: UsmArrayType) -> NoReturn:
+def refuse_access(array: DeviceArrayType) -> NoReturn:
     """End the compilation of a host function that would touch memory which only a device is known to reach.
 
     Raises
@@ -35,7 +35,7 @@ def refuse_access(array: UsmArrayType) -> NoReturn:
     )
 
 
-def refuse_elements(array: UsmArrayType) -> NoReturn:
+def refuse_elements(array: DeviceArrayType) -> NoReturn:
     """End the compilation of a host function that would touch elements of a type that Numba has for devices only.
 
     Raises
