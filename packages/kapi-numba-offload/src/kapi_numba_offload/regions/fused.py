@@ -17,7 +17,7 @@ from kapi_numba_offload.elements.kernel_source import Indexing, space_of
 from kapi_numba_offload.elements.operands import Unfused, absolute, dtype_of, indexing_of, number_key, statement_shapes
 from kapi_numba_offload.elements.sinks import Elements, extents_of, stored
 from kapi_numba_offload.elements.statements import Statement
-from kapi_numba_offload.regions.dtype_probe import DtypeProbe, by_dpnp
+from kapi_numba_offload.regions.type_inference import TypeInference, by_dpnp
 from kapi_numba_offload.run.kernel_launch import KernelLaunch
 from kapi_numba_offload.run.launching import launch
 from kapi_numba_offload.run.placement import one_queue
@@ -139,7 +139,7 @@ class FusedRegion:
         self.varying: frozenset[int] = frozenset()
         self.fastmath = fastmath
         self._numba_types = numba_types
-        self._answers = DtypeProbe(self.statements, numba_types=numba_types)
+        self._answers = TypeInference(self.statements, numba_types=numba_types)
         self._tried: set[tuple[Any, ...]] = set()
         self._parts: dict[tuple[int, int], tuple[FusedRegion, tuple[int, ...]]] = {}
         self._lock = reinit_after_fork(threading.Lock())

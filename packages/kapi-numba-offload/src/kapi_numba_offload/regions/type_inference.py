@@ -16,13 +16,13 @@ from kapi_numba_offload.elements.operands import Unfused, number_key, require_he
 from kapi_numba_offload.elements.statements import Statement
 from kapi_numba_offload.run.usm import DpnpArray
 
-__all__ = ["ProbedTypes", "DtypeProbe", "by_dpnp"]
+__all__ = ["InferredTypes", "TypeInference", "by_dpnp"]
 
 _REMEMBERED = 64
 
 
 @dataclass(frozen=True, slots=True)
-class ProbedTypes:
+class InferredTypes:
     """Types of statements for operands of some types; numbers have values.
 
     Attributes
@@ -37,8 +37,8 @@ class ProbedTypes:
     results: list[Any]
 
 
-class DtypeProbe:
-    """The answers for statements of a region.
+class TypeInference:
+    """The types of a region's statements, for operands as they come.
 
     Parameters
     ----------
@@ -57,10 +57,10 @@ class DtypeProbe:
         self._statements = statements
         self.operation: Callable[[str, Sequence[Any]], Any] = apply_as_numba if numba_types else apply
         self._numba_types = numba_types
-        self._known: dict[tuple[Any, ...], ProbedTypes] = {}
+        self._known: dict[tuple[Any, ...], InferredTypes] = {}
 
-    def of(self, leaves: Sequence[Any], queue: Any) -> ProbedTypes:
-        """The answer for operands; their types decide, and which types hold a Python integer.
+    def of(self, leaves: Sequence[Any], queue: Any) -> InferredTypes:
+        """Those for operands, whose types decide, and which types hold a Python integer.
 
         Raises
         ------
@@ -80,10 +80,10 @@ class DtypeProbe:
         if found is None:
             if len(self._known) >= _REMEMBERED:
                 self._known.clear()
-            found = self._known[key] = self._probe(leaves)
+            found = self._known[key] = self._infer(leaves)
         return found
 
-    def _probe(self, leaves: Sequence[Any]) -> ProbedTypes:
+    def _infer(self, leaves: Sequence[Any]) -> InferredTypes:
         operands = [type_of(leaf) for leaf in leaves]
         values: dict[Node, Any] = {}
         results: list[Any] = []
@@ -101,7 +101,7 @@ class DtypeProbe:
             raise Unfused(str(error)) from error
         for statement in self._statements if not self._numba_types else ():
             check_array_integers(statement, values)
-        return ProbedTypes(values, results)
+        return InferredTypes(values, results)
 
 
 def by_dpnp(
