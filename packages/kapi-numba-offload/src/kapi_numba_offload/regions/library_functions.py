@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 
 from kapi_numba_offload.analysis.numpy_signatures import as_dpnp_takes_it
+from kapi_numba_offload.elements.dtype_rules import coerced_kind
 from kapi_numba_offload.run.usm import LIBRARY, DpnpArray, allocate, has_host_memory, host_views
 
 __all__ = ["extremum_position", "product"]
 
 _DTYPES = frozenset(("float32", "float64", "complex64", "complex128"))
 """Of these NumPy's products are those of its library of linear algebra."""
-
-_KINDS = ("device", "shared", "host")
 
 
 def product(_: Any, args: Sequence[Any], keywords: Mapping[str, Any]) -> Any | None:
@@ -48,7 +47,7 @@ def product(_: Any, args: Sequence[Any], keywords: Mapping[str, Any]) -> Any | N
         or not (one.size and other.size)
     ):
         return None
-    kind = min(one.usm_type, other.usm_type, key=_KINDS.index)
+    kind = coerced_kind((one.usm_type, other.usm_type))
     result = allocate((*one.shape[:-1], *other.shape[1:]), one.dtype, kind, queue)
     left, right, out = host_views(queue, (one, other, result))
     np.matmul(left, right, out=out)
