@@ -11,14 +11,10 @@ import numpy as np
 import pytest
 
 from kapi_numba_offload.analysis.operations import ELEMENTWISE, IN_PLACE
-from kapi_numba_offload.elements.dtype_rules import DPNP, ArrayType, DtypeRules
+from kapi_numba_offload.elements.dtype_rules import CUPY, DPNP, ArrayType, DtypeRules
 from kapi_numba_offload.elements.reductions import FUSED_REDUCTIONS
 
-LIBRARIES = [
-    (name, differences)
-    for name, differences in {"dpnp": DPNP}.items()
-    if importlib.util.find_spec(name)
-]  # fmt: skip
+LIBRARIES = [(name, table) for name, table in {"dpnp": DPNP, "cupy": CUPY}.items() if importlib.util.find_spec(name)]
 DTYPES = [
     "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64",
     "complex64", "complex128",
@@ -29,34 +25,41 @@ NUMBERS = [
 ]  # fmt: skip
 
 libraries = pytest.mark.parametrize(("library", "differences"), LIBRARIES, ids=[name for name, _ in LIBRARIES])
-
-
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")  # of values, which do not count
 
 
 def dtype_or_refusal(function, *args):
     """The dtype of a result; None where it is refused."""
     try:
-        return function(*args).dtype
-    except (TypeError, ValueError, OverflowError, RuntimeError):
+        made = function(*args)
+    except (AttributeError, TypeError, ValueError, OverflowError, RuntimeError):
         return None
+    return made.dtype
 
 
-def differences_found(function, rule, cases, arrays, types):
+def is_left_to(differences, name, case):
+    """Whether the rules may refuse what the library does, which then does it itself: see `CUPY`."""
+    is_wide = any(type(each) is int and not 0 <= each < 128 for each in case)
+    return differences is CUPY and (is_wide or name in ("arctan2", "copysign", "hypot", "nextafter"))
+
+
+def differences_found(differences, name, function, rule, cases, arrays, types):
     """What a library's function and the rule give for operands of these dtypes or numbers, where they differ."""
-    found = []
+    found, expected_dtypes = [], set()
     for case in cases:
         expected = dtype_or_refusal(function, *(arrays[each] if type(each) is str else each for each in case))
         result = dtype_or_refusal(rule, *(types[each] if type(each) is str else each for each in case))
-        if result != expected:
+        expected_dtypes.add(expected)
+        if result != expected and not (result is None and is_left_to(differences, name, case)):
             found.append((case, result, expected))
+    assert name in differences.refused or expected_dtypes != {None}
     return found
 
 
-def operands(library, differences, length=0):
+def operands(library, differences):
     """Arrays of a library, and their types; without elements, as no kernel is built then."""
     module, rules = importlib.import_module(library), DtypeRules(differences)
-    arrays = {each: module.ones(length, dtype=each) for each in DTYPES}
+    arrays = {each: module.ones(0, dtype=each) for each in DTYPES}
     return module, rules, arrays, {each: ArrayType(np.dtype(each), 1, "device", rules) for each in DTYPES}
 
 
@@ -74,8 +77,12 @@ def test_elementwise_dtypes_are_the_librarys(library, differences, name):
     first = ["bool", "int32", "float32", True]
     cases = [each[:14], [each, each], [first, each, each]][row.arity - 1]
     cases = [(one,) for one in cases] if row.arity == 1 else filter(has_array, itertools.product(*cases))
-    function = row.apply or getattr(module, name)
-    assert differences_found(function, lambda *given: rules.elementwise(name, given), cases, arrays, types) == []
+    function = row.apply or getattr(module, name, None)
+
+    def rule(*given):
+        return rules.elementwise(name, given)
+
+    assert differences_found(differences, name, function, rule, cases, arrays, types) == []
 
 
 @libraries
@@ -89,7 +96,7 @@ def test_updates_in_place_are_refused_as_the_library_does(library, differences, 
         return target
 
     cases = itertools.product(DTYPES, [*DTYPES, *NUMBERS])
-    assert differences_found(IN_PLACE[name], update, cases, arrays, types) == []
+    assert differences_found(differences, name, IN_PLACE[name], update, cases, arrays, types) == []
 
 
 @libraries

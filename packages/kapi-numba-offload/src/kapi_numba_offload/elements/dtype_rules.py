@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-__all__ = ["DPNP", "ArrayType", "DtypeRules", "LibraryDifferences", "coerced_kind", "numpy_dtype"]
+__all__ = ["CUPY", "DPNP", "ArrayType", "DtypeRules", "LibraryDifferences", "coerced_kind", "numpy_dtype"]
 
 _KINDS = ("device", "shared", "host")
 
@@ -27,11 +27,13 @@ class LibraryDifferences:
         Names of the dtypes that its arrays may have.
     elementwise : mapping
         By function, the dtypes of results that are not NumPy's; and for each, those that all operands must be of.
-    array_conditions : frozenset of str
-        Functions whose first operand must be an array.
+    refused : mapping
+        By function, kinds of dtypes that no operand may have and that NumPy takes.
     has_held_integers : bool
         Whether a Python integer must be one of the array's integer dtype in every function; in NumPy, where the
         result has that dtype.
+    has_64_bit_integers : bool
+        Whether Python's integers must have 64 bits also beside floats.
     mixes_signs_in_place : bool
         Whether arrays of signed integers are updated in place by uint64, which has no integer dtype in common with
         them.
@@ -39,8 +41,9 @@ class LibraryDifferences:
 
     dtypes: frozenset[str]
     elementwise: Mapping[str, Mapping[str, frozenset[str]]]
-    array_conditions: frozenset[str] = frozenset()
+    refused: Mapping[str, str] = field(default_factory=dict)
     has_held_integers: bool = False
+    has_64_bit_integers: bool = False
     mixes_signs_in_place: bool = False
 
 
@@ -58,11 +61,22 @@ DPNP = LibraryDifferences(
         },
         "rint": {each: frozenset((each, "bool") if each == "int8" else (each,)) for each in _INTEGERS},
     },
-    array_conditions=frozenset(("where",)),
     has_held_integers=True,
     mixes_signs_in_place=True,
 )
 """The differences of dpnp 0.20 on devices that have all of its dtypes."""
+
+CUPY = LibraryDifferences(
+    dtypes=DPNP.dtypes,
+    elementwise={"sign": {"int8": frozenset(("bool",))}},
+    refused={"spacing": "biufc"} | dict.fromkeys(("logical_and", "logical_not", "logical_or", "logical_xor"), "c"),
+    has_64_bit_integers=True,
+)
+"""The differences of CuPy 14.2, as far as a kernel can be the same.
+
+Besides, CuPy wraps a Python integer that the array's dtype does not hold, and has functions such as `hypot` for complex
+numbers: the rules refuse both, so that CuPy computes them itself.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,10 +110,14 @@ class DtypeRules:
             Where the library refuses the operands.
         """
         arrays = [each for each in operands if isinstance(each, ArrayType)]
-        if name in self.library.array_conditions and not isinstance(operands[0], ArrayType):
-            raise TypeError(f"the first operand of {name} must be an array")
+        if name == "where" and not isinstance(operands[0], ArrayType):
+            raise TypeError("the condition of where must be an array")
         given = tuple([_operand(each) for each in operands])
         dtype = self._elementwise(name, given)
+        if self.library.has_64_bit_integers and any(
+            type(each) is int and not -(2**63) <= each < 2**64 for each in operands
+        ):
+            raise TypeError(f"Python integers of {name} must have 64 bits")
         if self.library.has_held_integers or dtype.kind in "iu":
             _require_held(operands[-2:])  # the first of three is a condition
         return ArrayType(dtype, max(each.ndim for each in arrays), coerced_kind(each.kind for each in arrays), self)
@@ -138,8 +156,10 @@ class DtypeRules:
 
     def _elementwise(self, name: str, given: tuple[Any, ...]) -> np.dtype[Any]:
         for each in given:
-            if isinstance(each, np.dtype) and each.name not in self.library.dtypes:
-                raise TypeError(f"operands of {name} must have a dtype of the library, got {each}")
+            kind = np.dtype(each).kind
+            is_known = not isinstance(each, np.dtype) or each.name in self.library.dtypes
+            if not is_known or kind in self.library.refused.get(name, ""):
+                raise TypeError(f"operands of {name} must have another dtype than {each}")
         row = self.library.elementwise.get(name)
         found = None
         if row is not None:
