@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 
 from kapi_sim import numba_cuda as cuda
-from kapi_sim.errors import KapiError, KernelCompilationError, OutOfBoundsError, UninitializedReadError
+from kapi_sim import simulation
+from kapi_sim.errors import (
+    KapiError,
+    KernelCompilationError,
+    KernelLaunchError,
+    OutOfBoundsError,
+    UninitializedReadError,
+)
 from kapi_sim.numba_cuda import random
 from kapi_sim.testing.reports import raises
 
@@ -124,6 +131,44 @@ def test_a_computed_index_that_becomes_negative_is_an_error(body, line, defined)
     kernel = cuda.jit(defined(source, cuda=cuda)["kernel"])
     with raises(OutOfBoundsError, "negative-index", line=line):
         kernel[1, 1](np.arange(3.0), np.zeros(1), -1)
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("out[0] = a[i - 1]", 5),
+        ("out[0] = m[i - 1, n]", 4),
+        ("out[0] = m[..., n][0]", 2),
+        ("out[0] = m[n][0]", 3),
+        ("out[0] = m.flat[n]", 4),
+        ("a[n] = 7\n    out[0] = a[5]", 7),
+        ("cuda.atomic.add(a, i - 1, 2)\n    out[0] = a[5]", 7),
+        ("cuda.atomic.add(m, (n, i - 2), 2)\n    out[0] = m[1, 1]", 6),
+        ("own = cuda.local.array(3, np.float64)\n    own[2] = 8\n    out[0] = own[n]", 8),
+    ],
+)
+def test_a_computed_index_counts_from_the_end_on_demand(body, expected, defined):
+    source = f"def kernel(a, m, out, n):\n    i = cuda.grid(1)\n    {body}\n"
+    kernel = cuda.jit(defined(source, cuda=cuda, np=np)["kernel"])
+    out = np.zeros(1)
+    with simulation(wraparound=True):
+        kernel[1, 1](np.arange(6.0), np.arange(1.0, 5.0).reshape(2, 2), out, -1)
+    assert out[0] == expected
+
+
+def test_counting_from_the_end_stops_at_the_first_element():
+    @cuda.jit
+    def kernel(a, n):
+        a[n] = 1
+
+    a = np.zeros(3)
+    with simulation(wraparound=True):
+        kernel[1, 1](a, -3)
+        with raises(OutOfBoundsError, "negative-index", line="a[n] = 1"):
+            kernel[1, 1](a, -4)
+    assert a.tolist() == [1, 0, 0]
+    with raises(KernelLaunchError, "simulation-wraparound"), simulation(wraparound=1):
+        pass
 
 
 @pytest.mark.parametrize("index", ["-4", "0, -4", "-1, -4"])

@@ -39,6 +39,8 @@ class Settings:
         Turns of a loop after which it is given up.
     uninitialised : Uninitialised or None
         Arrays in which a read before any write is an error.
+    wraparound : bool
+        Whether computed negative indices of numba.cuda's kernels count from the end.
     """
 
     checks: frozenset[str]
@@ -48,6 +50,7 @@ class Settings:
     report: Report | None = None
     spin_limit: int = 1_000_000
     uninitialised: Uninitialised | None = None
+    wraparound: bool = False
 
 
 _settings: ContextVar[Settings | None] = ContextVar("kapi_sim_settings", default=None)
@@ -82,6 +85,7 @@ def simulation(
     profile: Profile | str | None = None,
     spin_limit: int = 1_000_000,
     uninitialised: Iterable[Any] = (),
+    wraparound: bool = False,
 ) -> Iterator[Report]:
     """Control the launches inside a ``with`` block, and report on them.
 
@@ -103,6 +107,9 @@ def simulation(
     uninitialised : iterable of numpy.ndarray, or of arrays in unified shared memory
         Arrays that hold nothing yet, as ``np.empty`` makes them: a kernel that reads an element which no
         kernel of the block wrote before is an `UninitializedReadError`.
+    wraparound : bool
+        Whether a computed index that becomes negative counts from the end in kernels of `kapi_sim.numba_cuda`, as it
+        does on a GPU.  It is an `OutOfBoundsError` otherwise, and in kapi's own kernels always.
 
     Yields
     ------
@@ -144,9 +151,13 @@ def simulation(
         raise KernelLaunchError(
             f"spin_limit must be an integer of at least 1, got {short_repr(spin_limit)}", code="simulation-spin-limit"
         )
+    if not isinstance(wraparound, bool):
+        raise KernelLaunchError(
+            f"wraparound must be True or False, got {short_repr(wraparound)}", code="simulation-wraparound"
+        )
     report = Report()
     marked = marked_arrays(uninitialised)
-    token = _settings.set(Settings(names, seed, schedules, profile, report, spin_limit, marked))
+    token = _settings.set(Settings(names, seed, schedules, profile, report, spin_limit, marked, wraparound))
     try:
         yield report
     finally:

@@ -12,6 +12,7 @@ from kapi_sim.errors import KernelLaunchError
 from kapi_sim.items.schedule_state import ScheduleState
 from kapi_sim.language.intrinsics.index_space import NdRange, Range
 from kapi_sim.numba_cuda.wording import in_cuda_words
+from kapi_sim.settings.control import current_settings
 
 if TYPE_CHECKING:
     from kapi_sim.memory.arguments import Bound
@@ -37,9 +38,11 @@ class CudaClock(ScheduleState):
         What kernels have made, by the number of the block that it belongs to (-1 for all) and by what made it.
     sizes : dict
         Bytes of the shared arrays, by the place that makes them.
+    wraps_around : bool
+        Whether computed negative indices count from the end.
     """
 
-    __slots__ = ("_threads", "block_dim", "bound", "grid_dim", "shared", "sizes")
+    __slots__ = ("_threads", "block_dim", "bound", "grid_dim", "shared", "sizes", "wraps_around")
 
     def __init__(self, space: Range | NdRange, sub_group_size: int) -> None:
         assert isinstance(space, NdRange)
@@ -50,6 +53,7 @@ class CudaClock(ScheduleState):
         self.shared: dict[tuple[int, object], Any] = {}
         self.sizes: dict[object, int] = {}
         self.bound: Bound | None = None
+        self.wraps_around = current_settings().wraparound
         x, y, z = self.block_dim
         self._threads = [(i, j, k) for k in range(z) for j in range(y) for i in range(x)]
         super().__init__(space, sub_group_size)

@@ -143,6 +143,12 @@ class _Elements:
             index = self._from_start(components, frame)
         return super()._locate(index, frame)  # type: ignore[misc]
 
+    def _outside(self: Any, index: Any, axis: int, position: int, frame: FrameType) -> int:
+        extent: int = self.shape[axis]
+        if self.clock.wraps_around and -extent <= position < 0:
+            return position + extent
+        return super()._outside(index, axis, position, frame)  # type: ignore[misc, no-any-return]
+
     def _part(self: Any, index: Any, frame: FrameType) -> Any:
         index = self._from_start(index, frame)
         components = index if index.__class__ is tuple else (index,)
@@ -309,7 +315,8 @@ class Flat:
 
     def _offset(self, index: Any) -> tuple[int, ...]:
         view = self._view
-        number = int(index) + (len(self) if index.__class__ is FromEnd else 0)
+        is_from_end = index.__class__ is FromEnd or (view.clock.wraps_around and index < 0)
+        number = int(index) + (len(self) if is_from_end else 0)
         if not 0 <= number < len(self):
             fail_outside(f"{view.name}.flat", index, 0, int(index), (len(self),), view.clock, _getframe(2))
         return tuple(map(int, np.unravel_index(number, view.shape)))
