@@ -143,7 +143,7 @@ def test_a_computed_index_that_becomes_negative_is_an_error(body, line, defined)
         ("out[0] = m.flat[n]", 4),
         ("a[n] = 7\n    out[0] = a[5]", 7),
         ("cuda.atomic.add(a, i - 1, 2)\n    out[0] = a[5]", 7),
-        ("cuda.atomic.add(m, (n, i - 2), 2)\n    out[0] = m[1, 1]", 6),
+        ("cuda.atomic.add(m, (n, i - 2), 2)\n    out[0] = m[1, 0]", 5),
         ("own = cuda.local.array(3, np.float64)\n    own[2] = 8\n    out[0] = own[n]", 8),
     ],
 )
