@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba.extending import lower_cast
+from numba.extending import NativeValue, box, lower_cast, unbox
 
 from kapi_types._numba_compat import as_dtype, cgutils
+from kapi_types.device_arrays import views
 from kapi_types.device_arrays.device_array import DeviceArrayType
 from kapi_types.device_arrays.models import DeviceArrayModel
 
@@ -107,6 +108,25 @@ class ArrayValue:
         is_null = cgutils.is_null(self.builder, result)
         self.builder.store(is_null, failed)
         return self.builder.not_(is_null)
+
+
+@unbox(DeviceArrayType)
+def unbox_device_array(type_: DeviceArrayType, obj: Any, c: Any) -> NativeValue:
+    """Read an array object; nothing waits for its work, since compiled code does not touch the memory."""
+    array = ArrayValue(type_, c)
+    failed = cgutils.alloca_once_value(c.builder, cgutils.false_bit)
+    array.read_by_call(views.host_fields, obj, failed)
+    with c.builder.if_then(c.builder.not_(c.builder.load(failed)), likely=True):
+        array.keep(obj)
+    return NativeValue(array.proxy._getvalue(), is_error=c.builder.load(failed))
+
+
+@box(DeviceArrayType)
+def box_device_array(type_: DeviceArrayType, value: Any, c: Any) -> Any:
+    """Return the array object that was passed in, or an array of a part of its memory."""
+    result = ArrayValue(type_, c, value).object_by_call(views.view_of, c.env_manager)
+    c.context.nrt.decref(c.builder, type_, value)
+    return result
 
 
 @lower_cast(DeviceArrayType, DeviceArrayType)

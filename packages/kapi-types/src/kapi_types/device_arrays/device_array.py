@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, Self
 
 from kapi_types._numba_compat import types
@@ -70,8 +71,8 @@ class DeviceArrayType(ArrayType):
         return self.usm_type in HOST_ACCESSIBLE
 
     def __array_ufunc__(self, *args: Any, **kwargs: Any) -> type[DeviceArrayType]:
-        """The type that Numba gives an array expression: a device array, not one of NumPy's."""
-        return type(self)
+        """The class that Numba makes an array expression's type by: a device array of the library, not NumPy's."""
+        return _type_maker(self.library)
 
     def copy(
         self,
@@ -108,3 +109,14 @@ class DeviceArrayType(ArrayType):
 
     def _same_library(self, *args: Any, **keywords: Any) -> Self:
         return type(self)(self.library, *args, **keywords)
+
+
+@cache
+def _type_maker(library: str) -> type[DeviceArrayType]:
+    """A class that is called without the library, as Numba calls the class of an array expression's type."""
+
+    class Maker(DeviceArrayType):
+        def __new__(cls, *args: Any, **keywords: Any) -> Any:
+            return DeviceArrayType(library, *args, **keywords)
+
+    return Maker

@@ -9,6 +9,7 @@ from typing import NoReturn
 from kapi_sim.errors import KernelCompilationError
 from kapi_types._numba_compat import NUMBA_FOLDER
 from kapi_types.device_arrays.device_array import DeviceArrayType
+from kapi_types.device_arrays.libraries import library_named
 
 __all__ = ["refuse_access", "refuse_allocation", "refuse_elements"]
 
@@ -21,6 +22,13 @@ def refuse_access(array: DeviceArrayType) -> NoReturn:
     KernelCompilationError
         Always. It is no error of Numba's, so it reaches the user as it stands.
     """
+    library = library_named(array.library)
+    if library is not None:
+        raise KernelCompilationError(
+            f"{_location()}array that a function on the host touches must be in memory that the host reaches, got "
+            f"{array}; copy it to the host with `{library.host_copy}`, or let the device do it, in a kernel",
+            code="host-memory-access",
+        )
     kind = (
         f"{array.usm_type} memory"
         if array.usm_type
@@ -51,18 +59,18 @@ def refuse_elements(array: DeviceArrayType) -> NoReturn:
     )
 
 
-def refuse_allocation() -> NoReturn:
-    """End the compilation of a host function that would allocate a USM array.
+def refuse_allocation(array: type[DeviceArrayType]) -> NoReturn:
+    """End the compilation of a host function that would allocate a device array.
 
     Raises
     ------
     KernelCompilationError
         Always.
     """
+    new, remedy = ("device", "in a kernel") if array is DeviceArrayType else ("USM", "or install kapi-numba-offload")
     raise KernelCompilationError(
-        f"{_location()}result must be stored in an array that exists, got an expression that makes a new USM array, "
-        "for which a function on the host has no queue; pass an array for it and assign to its elements, "
-        "or install kapi-numba-offload",
+        f"{_location()}result must be stored in an array that exists, got an expression that makes a new {new} array, "
+        f"for which a function on the host has no queue; pass an array for it and assign to its elements, {remedy}",
         code="host-allocation",
     )
 

@@ -121,7 +121,7 @@ def _call_wait(waited: Any) -> None:
 @overload_classmethod(UsmArrayType, "_allocate")
 @overload_classmethod(DeviceArrayType, "_allocate")
 def _allocate(cls: Any, size: Any, alignment: Any) -> Any:
-    refuse_allocation()
+    refuse_allocation(cls.instance_type)
 
 
 def _object(context: Any, builder: Any, type_: SyclObjectType, value: Any) -> Any:

@@ -53,7 +53,7 @@ def sycl_object_type(value: Any) -> SyclObjectType | None:
     try:
         return _type_of_class[cls]
     except KeyError:
-        capsule = value._get_capsule()
+        capsule = value._get_capsule() if hasattr(cls, "_get_capsule") else None
         found = next((type_ for name, type_ in _TYPES.items() if _is_capsule(capsule, name)), None)
         _type_of_class[cls] = found
         return found

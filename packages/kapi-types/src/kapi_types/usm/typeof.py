@@ -1,4 +1,4 @@
-"""Types of USM arrays, queues and events in functions that run on the host, from their values."""
+"""Types of device arrays, queues and events in functions that run on the host, from their values."""
 
 from __future__ import annotations
 
@@ -9,14 +9,13 @@ import kapi_types.usm.attributes
 import kapi_types.usm.boxing  # noqa: F401  functions that get such a type are compiled with these
 from kapi_types._numba_compat import Purpose, errors
 from kapi_types.arrays import array_type
+from kapi_types.device_arrays.device_array import DeviceArrayType
+from kapi_types.device_arrays.typeof import quick_typeof, typeof_library_array
 from kapi_types.usm.queue import SyclObjectType, sycl_object_type
 from kapi_types.usm.structures import learn, struct_key
 from kapi_types.usm.usm_array import UsmArrayType, array_fields, is_usm_array, is_usm_array_class, usm_kind
 
-__all__ = ["quick_classes", "typeof_usm_array", "typeof_usm_value"]
-
-quick_classes: set[type] = set()
-"""Classes of arrays whose type the hook of dispatchers reads by `typeof_usm_array`, for Numba's `typeof` costs more."""
+__all__ = ["typeof_host_value", "typeof_usm_array"]
 
 _types: dict[Hashable, UsmArrayType] = {}
 
@@ -40,7 +39,7 @@ def typeof_usm_array(value: Any) -> UsmArrayType:
     """
     key: Hashable = struct_key(value)
     if key is None and is_usm_array_class(type(value)):
-        quick_classes.add(type(value))
+        quick_typeof[type(value)] = typeof_usm_array
         key = struct_key(value) if learn(value) else None
     if key is None:
         fields = array_fields(value)
@@ -54,15 +53,19 @@ def typeof_usm_array(value: Any) -> UsmArrayType:
         return type_
 
 
-def typeof_usm_value(value: Any, context: Any) -> UsmArrayType | SyclObjectType | None:
-    """Return the type of a USM array, a queue or an event for Numba's `typeof`, or None for anything else.
+def typeof_host_value(value: Any, context: Any) -> DeviceArrayType | SyclObjectType | None:
+    """Return the type of a device array, a queue or an event for Numba's `typeof`, or None for anything else.
 
     Raises
     ------
     numba.core.errors.NumbaValueError
         If `value` is a global variable or a constant: compiled code may outlive it.
     """
-    type_ = typeof_usm_array(value) if is_usm_array(value) else sycl_object_type(value)
+    type_: DeviceArrayType | SyclObjectType | None
+    if is_usm_array(value):
+        type_ = typeof_usm_array(value)
+    else:
+        type_ = typeof_library_array(value) or sycl_object_type(value)
     if type_ is not None and context.purpose is Purpose.constant:
         raise errors.NumbaValueError(
             f"{type_} must be an argument of the compiled function, got a global variable or constant; "

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from kapi_sim.finishing import finish
+from kapi_types.device_arrays.views import elements_of, host_numbers, is_all_of
 from kapi_types.usm.usm_array import array_fields
 
 __all__ = ["UsmView", "host_fields", "queue_of", "view_of", "wait_for"]
@@ -68,15 +69,9 @@ def view_of(owner: Any, dtype: np.dtype[Any], address: int, *steps: int) -> Any:
     TypeError
         If there is no owner, or the strides are no multiple of the elements' size.
     """
-    if owner is None:
-        raise TypeError("array must be memory of an array that was passed in, got one that compiled code made")
-    rank = len(steps) // 2
-    shape, byte_strides = steps[:rank], steps[rank:]
-    if any(stride % dtype.itemsize for stride in byte_strides):
-        raise TypeError(f"strides must be multiples of {dtype.itemsize} bytes, got {byte_strides}; return a copy")
-    strides = tuple(stride // dtype.itemsize for stride in byte_strides)
+    shape, strides = elements_of(owner, dtype, steps)
     fields = array_fields(owner)
-    if (fields.pointer, fields.shape, fields.strides, fields.dtype) == (address, shape, strides, dtype):
+    if is_all_of(fields, dtype, address, shape, strides):
         return owner
     # Memory is known by its allocation, so a view is described from where its owner's begins.
     base = owner.__sycl_usm_array_interface__["data"][0]
@@ -109,22 +104,8 @@ def _view_of_dpnp(
 
 
 def host_fields(array: Any, rank: int) -> tuple[int, ...]:
-    """The fields of an array that compiled code reads by its protocol.
-
-    Returns
-    -------
-    tuple of int
-        Address of element (0, ..., 0), lengths of all axes, strides of all axes in bytes.
-
-    Raises
-    ------
-    ValueError
-        If the array has not the rank that its type had.
-    """
-    fields = array_fields(array)
-    if len(fields.shape) != rank:
-        raise ValueError(f"array must have rank {rank}, got {len(fields.shape)}; it was changed during the call")
-    return fields.pointer, *fields.shape, *(stride * fields.dtype.itemsize for stride in fields.strides)
+    """The fields of an array that compiled code reads by its protocol; see `host_numbers`."""
+    return host_numbers(array_fields(array), rank)
 
 
 def queue_of(array: Any) -> Any:

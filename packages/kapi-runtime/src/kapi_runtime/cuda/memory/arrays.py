@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from kapi_runtime.platform.numba_cuda_arrays import HostReadableArray
 from kapi_runtime.platform.placement_errors import placement_error
 from kapi_sim.errors import DtypeError
 from kapi_sim.language.array_memory import ArrayFields, c_strides
+from kapi_types.device_arrays.libraries import cupy_fields, strides_in_elements, torch_fields
 
 __all__ = ["Owner", "cuda_fields", "library_of", "ordinal_of_pointer"]
 
@@ -111,18 +112,10 @@ _POINTER_GET_ATTRIBUTE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.
 
 
 def _of_cupy(value: Any) -> ArrayFields | None:
-    data: Any = getattr(value, "data", None)
-    if not hasattr(data, "ptr") or not hasattr(value, "strides"):
+    if not hasattr(getattr(value, "data", None), "ptr") or not hasattr(value, "strides"):
         return None
-    dtype = np.dtype(value.dtype)
-    return ArrayFields(
-        pointer=data.ptr,
-        shape=value.shape,
-        strides=_in_elements(value.strides, dtype),
-        dtype=dtype,
-        readonly=False,
-        owner=Owner(data.device_id, "cupy"),
-    )
+    fields = cupy_fields(value)
+    return replace(fields, owner=Owner(fields.owner, "cupy"))
 
 
 def _of_torch(value: Any) -> ArrayFields | None:
@@ -134,43 +127,8 @@ def _of_torch(value: Any) -> ArrayFields | None:
             "`tensor.cuda()` copies it",
             "array-on-host",
         )
-    if value.requires_grad:
-        raise DtypeError(
-            "a tensor must be without requires_grad, since kernels record nothing for its gradient, got one with it: "
-            "pass `tensor.detach()`",
-            code="tensor-form",
-        )
-    if str(value.layout) != "torch.strided":
-        raise DtypeError(
-            f"a tensor must be dense, got one of {value.layout}: pass `tensor.to_dense()`", code="tensor-form"
-        )
-    if value.is_conj() or value.is_neg():
-        raise DtypeError(
-            "a tensor must hold its values, got one that is conjugated or negated when it is read: pass "
-            "`tensor.resolve_conj().resolve_neg()`",
-            code="tensor-form",
-        )
-    name = str(value.dtype).removeprefix("torch.")
-    if name not in _TORCH_DTYPES:
-        raise DtypeError(
-            f"elements of a tensor must be of one of {', '.join(_TORCH_DTYPES)}, got {name}: convert by "
-            "`tensor.to(dtype)`",
-            code="argument-dtype",
-        )
-    return ArrayFields(
-        pointer=value.data_ptr(),
-        shape=tuple(value.shape),
-        strides=tuple(value.stride()),
-        dtype=np.dtype(name),
-        readonly=False,
-        owner=Owner(value.get_device(), "torch"),
-    )
-
-
-_TORCH_DTYPES = (
-    *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
-    *("float16", "float32", "float64", "complex64", "complex128"),
-)
+    fields = torch_fields(value)
+    return replace(fields, owner=Owner(fields.owner, "torch"))
 
 
 def _of_jax(value: Any) -> ArrayFields | None:
@@ -212,7 +170,7 @@ def _by_interface(value: Any) -> ArrayFields | None:
     return ArrayFields(
         pointer=pointer,
         shape=shape,
-        strides=c_strides(shape) if strides is None else _in_elements(tuple(map(int, strides)), dtype),
+        strides=c_strides(shape) if strides is None else strides_in_elements(tuple(map(int, strides)), dtype),
         dtype=dtype,
         readonly=bool(readonly),
         owner=Owner(
@@ -262,13 +220,3 @@ def _by_dlpack(value: Any) -> ArrayFields | None:
         readonly=library == "jax",
         owner=Owner(ordinal, library, stream, read.owner),
     )
-
-
-def _in_elements(strides: tuple[int, ...], dtype: np.dtype[Any]) -> tuple[int, ...]:
-    size = dtype.itemsize
-    if any(stride % size for stride in strides):
-        raise DtypeError(
-            f"steps from element to element must be whole elements, got {strides} bytes for {dtype}: pass a copy",
-            code="array-misaligned",
-        )
-    return tuple(stride // size for stride in strides)
