@@ -413,3 +413,52 @@ def test_compiled_code_is_cached(tmp_path):
     for hits in (0, 1):
         done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, timeout=300)
         assert (done.returncode, done.stdout.strip()) == (0, f"3 True {hits}"), done.stderr
+
+
+SLICES = {
+    "row": lambda a: a[1],
+    "last": lambda a: a[-1],
+    "rows": lambda a: a[1:],
+    "steps": lambda a: a[1::2, ::2],
+    "column": lambda a: a[:, 2],
+    "new axis": lambda a: a[None, ..., 3:],
+    "slice of a slice": lambda a: a[1:, 1:][1:, 2],
+}
+
+
+@pytest.mark.parametrize("part", SLICES.values(), ids=SLICES)
+@pytest.mark.parametrize("kind", ["cupy", "torch", "usm"])
+def test_slices_are_views_of_device_memory(usm_array, kind, part):
+    """The same address, shape and strides as NumPy's; no element is read, and references balance."""
+    host = np.arange(24.0).reshape(4, 6)
+    expected = part(host)
+
+    class Sliced(Tensor):
+        def as_strided(self, shape, strides, start):
+            return np.lib.stride_tricks.as_strided(self.array.ravel()[start:], shape, [8 * each for each in strides])
+
+    Sliced.__module__, Sliced.__name__ = "torch", "Tensor"
+    make = {"cupy": cupy.of, "torch": Sliced, "usm": lambda array: usm_array(array, usm_type="device")}[kind]
+    owner, sliced = make(host), numba.njit(part)
+    view = sliced(owner)
+    fields = array_fields(view) if kind != "torch" else array_fields(Tensor(view))
+    assert (fields.pointer, fields.shape) == (expected.__array_interface__["data"][0], expected.shape)
+    assert tuple(8 * stride for stride in fields.strides) == expected.strides
+    del view, fields
+    gc.collect()
+    references = sys.getrefcount(owner)
+    for _ in range(1000):
+        sliced(owner)
+    gc.collect()
+    assert sys.getrefcount(owner) == references
+
+
+@pytest.mark.parametrize(
+    "index",
+    [lambda a: a[1, 2], lambda a: a[np.array([1, 2])], lambda a: a[1, np.array([1, 2])], lambda a: a[a.shape[0] > 1]],
+    ids=["element", "array", "row and array", "bool"],
+)
+def test_indices_that_read_elements_are_refused(index):
+    with pytest.raises((KapiError, numba.TypingError)) as caught:
+        numba.njit(index)(cupy.of(np.zeros((3, 4))))
+    assert caught.type is numba.TypingError or caught.value.code == "host-memory-access"

@@ -6,7 +6,8 @@ from collections.abc import Callable, Hashable
 from functools import partial
 from typing import Any
 
-import kapi_types.device_arrays.boxing  # noqa: F401  functions that get such a type are compiled with it
+import kapi_types.device_arrays.boxing
+import kapi_types.device_arrays.slicing  # noqa: F401  functions that get such a type are compiled with these
 from kapi_types.arrays import array_type
 from kapi_types.device_arrays.device_array import DeviceArrayType
 from kapi_types.device_arrays.libraries import LibraryArrays, library_of_class
