@@ -1,19 +1,20 @@
-"""The command line: ``python -m kapi_sim trace FILE``, ``exercise N`` and ``puzzle N``."""
+"""The command line: ``python -m kapi_sim check FILE``, ``trace FILE``, ``exercise N`` and ``puzzle N``."""
 
 from __future__ import annotations
 
 import argparse
-import runpy
 import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from kapi_sim import trace
-from kapi_sim.errors import KapiError, KernelLaunchError
+from kapi_sim.errors import KapiError
 from kapi_sim.exercises import EXERCISES, PUZZLES, find
+from kapi_sim.items.profile import PROFILES
+from kapi_sim.programs.checking import check_program
+from kapi_sim.programs.running import require_program, run_program
 from kapi_sim.settings.control import simulation
-from kapi_sim.tracebacks import from_program, shorten
 from kapi_sim.tracing.traces import require_format
 
 __all__ = ["main"]
@@ -32,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given, rest = parser.parse_known_args(arguments)
     if rest and given.run is not _trace:
         parser.error(f"unrecognized arguments: {' '.join(rest)}")
-    given.arguments = rest
+    given.arguments = [*getattr(given, "arguments", ()), *rest]
     try:
         status: int = given.run(given)
     except KapiError as error:
@@ -44,6 +45,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m kapi_sim", description="Kernels in the simulator.")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    checking = commands.add_parser(
+        "check",
+        help="run a program that imports numba.cuda under all checks: status 0 if clean, 1 for faults, 2 if not run",
+    )
+    checking.add_argument("--checks", default="all", help='"all", "none", or names with commas between')
+    checking.add_argument("--seed", type=int, help="the order of threads; program order if left out")
+    checking.add_argument("--orders", type=int, default=1, help="how many orders of threads to run and compare")
+    checking.add_argument("--profile", choices=sorted(PROFILES), help="the device to pretend")
+    checking.add_argument(
+        "--wraparound", action="store_true", help="let computed negative indices count from the end, as on a GPU"
+    )
+    checking.add_argument("file", type=Path, help="the program")
+    checking.add_argument("arguments", nargs=argparse.REMAINDER, help="what the program is given")
+    checking.set_defaults(run=_check)
     tracing = commands.add_parser(
         "trace", help="run a program, with all further arguments, and write a page of what its kernels do"
     )
@@ -62,26 +77,10 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _trace(given: argparse.Namespace) -> int:
-    if not given.file.is_file():
-        raise KernelLaunchError(f"the program must be a file that is there, got {given.file}", code="kernel-absent")
+    require_program(given.file)
     require_format(given.output)
-    names = given.checks if given.checks in ("all", "none") else given.checks.split(",")
-    before = sys.argv, sys.path[:]
-    sys.argv = [str(given.file), *given.arguments]
-    sys.path.insert(0, str(given.file.resolve().parent))
-    status = 0
-    try:
-        with simulation(names, seed=given.seed), trace(given.limit) as traced:
-            try:
-                runpy.run_path(str(given.file), run_name="__main__")
-            except SystemExit as end:
-                status = _status(end.code)
-            except Exception as error:
-                shorten(error, isinstance(error, KapiError))
-                print(from_program(error, given.file), file=sys.stderr)
-                status = 1
-    finally:
-        sys.argv, sys.path[:] = before
+    with simulation(_names(given.checks), seed=given.seed), trace(given.limit) as traced:
+        status, _ = run_program(given.file, given.arguments)
     count = len(traced.launches)
     if not count:
         print(f"{given.file} launched no kernel in the simulator, so there is nothing to draw", file=sys.stderr)
@@ -95,12 +94,20 @@ def _trace(given: argparse.Namespace) -> int:
     return status
 
 
-def _status(code: object) -> int:
-    """Return the exit status that a program gave, and print a text that it gave instead."""
-    if code is None or isinstance(code, int):
-        return code or 0
-    print(code, file=sys.stderr)
-    return 1
+def _check(given: argparse.Namespace) -> int:
+    return check_program(
+        given.file,
+        given.arguments,
+        checks=_names(given.checks),
+        seed=given.seed,
+        schedules=given.orders,
+        profile=given.profile,
+        wraparound=given.wraparound,
+    )
+
+
+def _names(checks: str) -> str | list[str]:
+    return checks if checks in ("all", "none") else checks.split(",")
 
 
 def _exercise(given: argparse.Namespace) -> int:

@@ -141,6 +141,8 @@ def execute(
     except Exception as error:
         if recorder is not None:
             recorder.note_failure(error)
+        if settings.report is not None:
+            settings.report.note_fault(kernel.name, error)
         raise
     finally:
         bound.copy_back()

@@ -7,7 +7,7 @@ from html import escape
 
 from kapi_sim.checks.selection import ALL_CHECKS
 
-__all__ = ["LaunchRecord", "Report"]
+__all__ = ["Fault", "LaunchRecord", "Report"]
 
 NEVER_CHECKED = (
     "what only the compiler refuses",
@@ -61,6 +61,22 @@ class LaunchRecord:
     noun: str = "work-items"
 
 
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A launch that an error ended.
+
+    Attributes
+    ----------
+    kernel : str
+        The kernel's name; empty if there was no launch yet.
+    error : Exception
+        As the program got it.
+    """
+
+    kernel: str
+    error: Exception
+
+
 @dataclass(slots=True, repr=False)
 class Report:
     """The launches inside a ``with simulation()`` block, filled as they run.
@@ -71,10 +87,18 @@ class Report:
         In the order in which they ended.
     notes : list of str
         What was found and is no error: benign races, outputs that depend on the order.
+    faults : list of Fault
+        Launches that an error ended, also where the program caught it.
     """
 
     launches: list[LaunchRecord] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    faults: list[Fault] = field(default_factory=list)
+
+    def note_fault(self, kernel: str, error: Exception) -> None:
+        """Add the error that ended a launch, once."""
+        if not any(error is known.error for known in self.faults):
+            self.faults.append(Fault(kernel, error))
 
     def text(self) -> str:
         """Return the report as lines of text."""

@@ -13,16 +13,22 @@ and then takes the fixture ``kapi_checks``::
     @pytest.mark.kapi(orders=4, profiles=["no-fp64", "small-groups"])
     def test_everywhere(kapi_checks):
         ...                                  # runs 8 times
+
+``pytest -p kapi_sim.testing.plugin --kapi-check`` runs any suite under all checks, unedited: what its tests and
+programs import as ``numba.cuda`` is `kapi_sim.numba_cuda`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
 
 from kapi_sim.items.profile import PROFILES, Profile
+from kapi_sim.programs.checking import summary
+from kapi_sim.programs.stand_ins import stand_ins
 from kapi_sim.settings.control import simulation
 from kapi_sim.settings.report import Report
 
@@ -32,8 +38,14 @@ _CONTROLS = ("checks", "orders", "profiles", "schedules", "spin_limit")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the option for the number of orders."""
-    parser.getgroup("kapi").addoption(
+    """Add the options for checks of all tests, and for the number of orders."""
+    group = parser.getgroup("kapi")
+    group.addoption(
+        "--kapi-check",
+        action="store_true",
+        help="run all tests under kapi_sim's checks, with kapi_sim.numba_cuda in the place of numba.cuda",
+    )
+    group.addoption(
         "--kapi-orders",
         type=int,
         default=1,
@@ -42,8 +54,50 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+_TOTAL: pytest.StashKey[Report] = pytest.StashKey()
+"""The launches of all tests, under ``--kapi-check``."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
+    """Put `kapi_sim.numba_cuda` in the place of ``numba.cuda`` before any conftest imports that."""
+    _stand_in(early_config, early_config.known_args_namespace.kapi_check)
+
+
+def _stand_in(config: pytest.Config, is_wanted: bool) -> None:
+    if is_wanted and _TOTAL not in config.stash:
+        config.stash[_TOTAL] = Report()
+        stack = ExitStack()
+        stack.enter_context(stand_ins())
+        config.add_cleanup(stack.close)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
+    """Check all launches of a test and its fixtures."""
+    total = item.config.stash.get(_TOTAL, None)
+    if total is None:
+        return (yield)
+    with simulation() as report:
+        result = yield
+    total.launches += report.launches
+    total.notes += report.notes
+    total.faults += report.faults
+    return result
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    """Say how many launches were checked, and which faults were found."""
+    total = config.stash.get(_TOTAL, None)
+    if total is not None:
+        terminalreporter.section("kapi_sim")
+        for line in summary(total):
+            terminalreporter.write_line(line)
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Make the marker known."""
+    _stand_in(config, config.getoption("--kapi-check"))
     config.addinivalue_line(
         "markers",
         "kapi(checks='all', orders=1, profiles=(None,), schedules=1): how the launches of a test that takes "

@@ -244,6 +244,8 @@ class Dispatcher(DeviceFunction[..., Any]):
                 execute(self._instrumented, space, given)
         except Exception as error:
             reworded(error)
+            if settings.report is not None:
+                settings.report.note_fault(self.__name__, error)
             shorten(error, isinstance(error, KapiError))
             raise
 

@@ -1,0 +1,100 @@
+"""``python -m kapi_sim check``: a program under all checks, and a summary of what its kernels did."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from kapi_sim.errors import KapiError
+from kapi_sim.numba_cuda.support import RefusedWordError
+from kapi_sim.programs.running import require_program, run_program
+from kapi_sim.programs.stand_ins import stand_ins
+from kapi_sim.settings.control import simulation
+from kapi_sim.settings.report import Report
+from kapi_sim.tracebacks import is_users_own
+
+__all__ = ["CLEAN", "FAULTY", "NOT_RUN", "check_program", "summary"]
+
+CLEAN, FAULTY, NOT_RUN = 0, 1, 2
+"""Exit statuses."""
+
+
+def check_program(file: Path, arguments: Sequence[str], **controls: Any) -> int:
+    """Run a program under checks, and print a summary on standard error.
+
+    Parameters
+    ----------
+    file : Path
+        The program; its imports of ``numba.cuda`` get `kapi_sim.numba_cuda`.
+    arguments : sequence of str
+        Its arguments.
+    **controls
+        Of `kapi_sim.simulation`.
+
+    Returns
+    -------
+    int
+        `CLEAN`, `FAULTY`, or `NOT_RUN`: the program failed for another reason, or launched no kernel.
+    """
+    require_program(file)
+    with simulation(**controls) as report, stand_ins() as notes:
+        status, error = run_program(file, arguments)
+    if isinstance(error, KapiError):
+        report.note_fault("", error)
+    for line in (*notes, *summary(report)):
+        print(f"kapi_sim: {line}", file=sys.stderr)
+    if any(not isinstance(each.error, RefusedWordError) for each in report.faults):
+        return FAULTY
+    if status:
+        print(f"kapi_sim: {file} {'ended with an error' if error else f'exited with status {status}'}", file=sys.stderr)
+    return NOT_RUN if status or report.faults or not report.launches else CLEAN
+
+
+def summary(report: Report) -> list[str]:
+    """Return what a report amounts to, as lines: counts, then each fault with its place.
+
+    Parameters
+    ----------
+    report : Report
+        Of a simulation that has ended.
+    """
+    launched = [launch.kernel for launch in report.launches] + [each.kernel for each in report.faults if each.kernel]
+    checked = sum(bool(launch.checks) for launch in report.launches)
+    errors = [each.error for each in report.faults]
+    refused = [each for each in errors if isinstance(each, RefusedWordError)]
+    faults = [each for each in errors if not isinstance(each, RefusedWordError)]
+    lines = [
+        f"{_counted(len(set(launched)), 'kernel', 'kernels')}, {_counted(len(launched), 'launch', 'launches')}: "
+        f"{checked} checked to the end, {_counted(len(faults), 'fault', 'faults')}"
+    ]
+    if not launched and not report.faults:
+        lines = ["no kernel was launched, so nothing was checked"]
+    lines += [f"fault: {_described(each)}" for each in faults]
+    lines += [f"refused: {_described(each)}" for each in refused]
+    lines += [f"note: {each}" for each in report.notes]
+    return lines
+
+
+def _counted(count: int, one: str, many: str) -> str:
+    return f"{count} {one if count == 1 else many}"
+
+
+def _described(error: Exception) -> str:
+    """Return the place of a fault, its class, and the first line of its message."""
+    message = str(error).partition("\n")[0]
+    code = getattr(error, "code", "")
+    tag = f" [{code}]" if code and f"[{code}]" not in message else ""
+    return f"{_place(error)}{type(error).__name__}: {message}{tag}"
+
+
+def _place(error: Exception) -> str:
+    """Return ``file:line: `` of the innermost line of the user's that an error came from."""
+    place = ""
+    traceback = error.__traceback__
+    while traceback is not None:
+        if is_users_own(traceback.tb_frame.f_globals.get("__name__") or ""):
+            place = f"{traceback.tb_frame.f_code.co_filename}:{traceback.tb_lineno}: "
+        traceback = traceback.tb_next
+    return place

@@ -1,0 +1,89 @@
+"""Modules that stand in for others while a program runs: `kapi_sim.numba_cuda` for ``numba.cuda``."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import ModuleType
+from typing import Any
+
+from kapi_sim import numba_cuda
+from kapi_sim.numba_cuda.launches import vectorizers
+
+__all__ = ["stand_ins"]
+
+_OF_CUDA = (
+    "api", "args", "compiler", "cudadrv", "cudadrv.devicearray", "cudadrv.devices", "cudadrv.driver", "cudadrv.error",
+    "cudadrv.nvvm", "cudadrv.runtime", "decorators", "dispatcher", "errors", "extending", "kernels",
+    "kernels.reduction", "kernels.transpose", "libdevice", "random", "types",
+)  # fmt: skip
+"""Modules below ``numba.cuda``."""
+
+
+@contextmanager
+def stand_ins() -> Iterator[list[str]]:
+    """Let all spellings of ``import numba.cuda`` inside a ``with`` block mean `kapi_sim.numba_cuda`.
+
+    Numba itself stays where it is installed; its functions for the host run as Python where it is not.  NumPy's arrays
+    stand in for CuPy's where that is not installed.
+
+    Yields
+    ------
+    list of str
+        One sentence for each package that is not installed and that the program imports, filled as it does.
+    """
+    notes: list[str] = []
+    replaced: dict[str, ModuleType] = {f"numba.cuda.{name}": _dialect(name) for name in _OF_CUDA}
+    replaced["numba.cuda"] = numba_cuda
+    attributes: dict[str, Any] = {"cuda": numba_cuda}
+    numba = importlib.import_module("numba") if importlib.util.find_spec("numba") else None
+    if numba is None:
+        from kapi_sim.programs.without_numba import MODULES
+
+        replaced |= MODULES
+        notes.append("Numba is not installed: functions by numba.njit run as Python")
+    else:
+        attributes |= {name: _by_target(getattr(numba, name), getattr(vectorizers, name)) for name in _VECTORIZERS}
+    hidden = {name: sys.modules[name] for name in list(sys.modules) if name in replaced or _is_below_cuda(name)}
+    before = {name: vars(numba)[name] for name in attributes if name in vars(numba)} if numba else {}
+    for name in hidden:
+        del sys.modules[name]
+    sys.modules.update(replaced)
+    if numba is not None:
+        vars(numba).update(attributes)
+    try:
+        yield notes
+    finally:
+        for name in replaced:
+            sys.modules.pop(name, None)
+        sys.modules.update(hidden)
+        if numba is not None:
+            for name in attributes:
+                vars(numba).pop(name, None)
+            vars(numba).update(before)
+
+
+_VECTORIZERS = ("vectorize", "guvectorize")
+
+
+def _dialect(name: str) -> ModuleType:
+    return importlib.import_module(f"kapi_sim.numba_cuda.{name}")
+
+
+def _is_below_cuda(name: str) -> bool:
+    return name.startswith("numba.cuda.")
+
+
+def _by_target(host: Callable[..., Any], cuda: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a decorator of Numba's that makes functions for ``target="cuda"`` here."""
+
+    def decorator(*args: Any, **options: Any) -> Any:
+        made = cuda if options.get("target") == "cuda" else host
+        return made(*args, **options)
+
+    decorator.__name__ = host.__name__
+    decorator.__doc__ = host.__doc__
+    return decorator
