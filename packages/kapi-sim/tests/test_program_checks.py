@@ -168,6 +168,65 @@ def test_imports_are_as_before_afterwards(folder):
     assert sys.modules["numba"] is None
 
 
+CUPY = """
+import cupy as cp
+import cupyx
+from cupyx import jit
+from numba import cuda
+
+
+@jit.rawkernel()
+def reverse(x, y):
+    t = jit.threadIdx.x
+    tile = jit.shared_memory(cp.float32, 8)
+    tile[t] = x[jit.blockIdx.x * jit.blockDim.x + t]
+    jit.syncthreads()
+    y[jit.grid(1)] = tile[7 - t]
+
+
+@cupyx.jit.rawkernel(device=True)
+def twice(x):
+    return x + x
+
+
+@jit.rawkernel()
+def total(x, out):
+    for i in jit.range(jit.grid(1), x.size, jit.gridsize(1)):
+        jit.atomic_add(out, jit.laneid() // 32, twice(x[i]))
+
+
+@cuda.jit
+def halved(a):
+    a[cuda.grid(1)] /= 2
+
+
+x, out = cp.arange(16, dtype=cp.float32), cp.zeros(1, cp.float32)
+y = cp.zeros_like(x)
+reverse[2, 8](x, y)
+reverse((2,), (8,), (x, y))
+total((1,), (4,), (x, out))
+halved[2, 8](y)
+cp.cuda.Device().synchronize()
+cp.cuda.Stream.null.synchronize()
+assert isinstance(x, cp.ndarray)
+print(cp.asnumpy(y), out.get(), float(cp.sum(x)))
+"""
+
+
+def test_numpy_stands_in_for_cupy_and_its_kernels_are_checked(checked):
+    status, printed, said = checked(CUPY)
+    assert status == 0
+    assert printed.split() == "[3.5 3. 2.5 2. 1.5 1. 0.5 0. 7.5 7. 6.5 6. 5.5 5. 4.5 4. ] [240.] 120.0".split()
+    assert said[1:] == [
+        "kapi_sim: CuPy is not installed: NumPy's arrays stand in for its arrays",
+        "kapi_sim: 3 kernels, 4 launches: 4 checked to the end, 0 faults",
+    ]
+    assert not {"cupy", "cupyx"} & {name.partition(".")[0] for name in sys.modules}
+    status, _, said = checked(CUPY.replace("    jit.syncthreads()\n", ""))
+    assert status == 1
+    assert "DataRaceError: data race on tile[" in said[-1]
+
+
 SUITE = """
 import numpy as np
 import pytest

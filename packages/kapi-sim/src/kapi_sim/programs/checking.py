@@ -86,15 +86,15 @@ def _described(error: Exception) -> str:
     message = str(error).partition("\n")[0]
     code = getattr(error, "code", "")
     tag = f" [{code}]" if code and f"[{code}]" not in message else ""
-    return f"{_place(error)}{type(error).__name__}: {message}{tag}"
+    return f"{_location(error)}{type(error).__name__}: {message}{tag}"
 
 
-def _place(error: Exception) -> str:
+def _location(error: Exception) -> str:
     """Return ``file:line: `` of the innermost line of the user's that an error came from."""
-    place = ""
+    location = ""
     traceback = error.__traceback__
     while traceback is not None:
         if is_users_own(traceback.tb_frame.f_globals.get("__name__") or ""):
-            place = f"{traceback.tb_frame.f_code.co_filename}:{traceback.tb_lineno}: "
+            location = f"{traceback.tb_frame.f_code.co_filename}:{traceback.tb_lineno}: "
         traceback = traceback.tb_next
-    return place
+    return location

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.machinery
 import importlib.util
 import sys
 from collections.abc import Callable, Iterator
@@ -47,6 +48,7 @@ def stand_ins() -> Iterator[list[str]]:
         notes.append("Numba is not installed: functions by numba.njit run as Python")
     else:
         attributes |= {name: _by_target(getattr(numba, name), getattr(vectorizers, name)) for name in _VECTORIZERS}
+    cupy = None if importlib.util.find_spec("cupy") else _WithoutCupy(notes)
     hidden = {name: sys.modules[name] for name in list(sys.modules) if name in replaced or _is_below_cuda(name)}
     before = {name: vars(numba)[name] for name in attributes if name in vars(numba)} if numba else {}
     for name in hidden:
@@ -54,9 +56,13 @@ def stand_ins() -> Iterator[list[str]]:
     sys.modules.update(replaced)
     if numba is not None:
         vars(numba).update(attributes)
+    if cupy is not None:
+        sys.meta_path.append(cupy)
     try:
         yield notes
     finally:
+        if cupy is not None:
+            cupy.remove()
         for name in replaced:
             sys.modules.pop(name, None)
         sys.modules.update(hidden)
@@ -64,6 +70,36 @@ def stand_ins() -> Iterator[list[str]]:
             for name in attributes:
                 vars(numba).pop(name, None)
             vars(numba).update(before)
+
+
+class _WithoutCupy:
+    """The finder of what stands in for CuPy; it says so when a program imports that."""
+
+    def __init__(self, notes: list[str]) -> None:
+        self._notes = notes
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> importlib.machinery.ModuleSpec | None:
+        if name.partition(".")[0] not in ("cupy", "cupyx"):
+            return None
+        from kapi_sim.programs.without_cupy import MODULES
+
+        note = "CuPy is not installed: NumPy's arrays stand in for its arrays"
+        self._notes += [] if note in self._notes else [note]
+        return importlib.machinery.ModuleSpec(name, self) if name in MODULES else None  # type: ignore[arg-type]
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
+        from kapi_sim.programs.without_cupy import MODULES
+
+        return MODULES[spec.name]
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Do nothing: the module is made."""
+
+    def remove(self) -> None:
+        """Take back what was imported."""
+        sys.meta_path.remove(self)
+        for name in [name for name in sys.modules if name.partition(".")[0] in ("cupy", "cupyx")]:
+            del sys.modules[name]
 
 
 _VECTORIZERS = ("vectorize", "guvectorize")
