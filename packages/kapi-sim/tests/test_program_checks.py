@@ -267,3 +267,12 @@ def test_a_suite_is_checked_unedited(tmp_path):
     assert "1 failed, 1 passed" in result.stdout, result.stdout + result.stderr
     assert "1 kernel, 2 launches: 1 checked to the end, 1 fault" in result.stdout
     assert "test_suite.py:9: OutOfBoundsError: index 3 is out of bounds: axis 0 of `a` has length 3" in result.stdout
+
+
+def test_ctrl_c_ends_with_the_summary(checked):
+    status, _, said = checked(FAULTY.replace("last[2, 2](a)", "raise KeyboardInterrupt"))
+    assert status == 130
+    assert said[1:] == [
+        "kapi_sim: 1 kernel, 1 launch: 1 checked to the end, 0 faults",
+        "kapi_sim: program.py was interrupted",
+    ]

@@ -15,10 +15,12 @@ from kapi_sim.settings.control import simulation
 from kapi_sim.settings.report import Report
 from kapi_sim.tracebacks import is_users_own
 
-__all__ = ["CLEAN", "FAULTY", "NOT_RUN", "check_program", "summary"]
+__all__ = ["CLEAN", "FAULTY", "INTERRUPTED", "NOT_RUN", "check_program", "summary"]
 
 CLEAN, FAULTY, NOT_RUN = 0, 1, 2
-"""Exit statuses."""
+"""Exit statuses of the command."""
+INTERRUPTED = 130
+"""Status of a program that Ctrl-C ended."""
 
 
 def check_program(file: Path, arguments: Sequence[str], **controls: Any) -> int:
@@ -36,19 +38,30 @@ def check_program(file: Path, arguments: Sequence[str], **controls: Any) -> int:
     Returns
     -------
     int
-        `CLEAN`, `FAULTY`, or `NOT_RUN`: the program failed for another reason, or launched no kernel.
+        `CLEAN`, `FAULTY`, `INTERRUPTED`, or `NOT_RUN`: the program failed for another reason, or launched no kernel.
     """
     require_program(file)
+    error: Exception | None = None
     with simulation(**controls) as report, stand_ins() as notes:
-        status, error = run_program(file, arguments)
+        try:
+            status, error = run_program(file, arguments)
+        except KeyboardInterrupt:
+            status = INTERRUPTED
     if isinstance(error, KapiError):
         report.note_fault("", error)
     for line in (*notes, *summary(report)):
         print(f"kapi_sim: {line}", file=sys.stderr)
-    if any(not isinstance(each.error, RefusedWordError) for each in report.faults):
+    is_interrupted = status == INTERRUPTED and error is None
+    is_faulty = any(not isinstance(each.error, RefusedWordError) for each in report.faults)
+    if is_interrupted or (status and not is_faulty):
+        end = (
+            "was interrupted" if is_interrupted else "ended with an error" if error else f"exited with status {status}"
+        )
+        print(f"kapi_sim: {file} {end}", file=sys.stderr)
+    if is_faulty:
         return FAULTY
-    if status:
-        print(f"kapi_sim: {file} {'ended with an error' if error else f'exited with status {status}'}", file=sys.stderr)
+    if is_interrupted:
+        return INTERRUPTED
     return NOT_RUN if status or report.faults or not report.launches else CLEAN
 
 
