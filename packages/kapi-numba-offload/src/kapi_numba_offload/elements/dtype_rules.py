@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["CUPY", "DPNP", "ArrayType", "DtypeRules", "LibraryDifferences", "coerced_kind", "numpy_dtype"]
+__all__ = ["CUPY", "DPNP", "ArrayType", "DtypeRules", "LibraryDifferences", "coerced_kind"]
 
 _KINDS = ("device", "shared", "host")
 
@@ -166,7 +166,7 @@ class DtypeRules:
             strong = [each for each in given if isinstance(each, np.dtype)]
             names = {(np.result_type(each(0), *strong) if isinstance(each, type) else each).name for each in given}
             found = next((made for made, dtypes in row.items() if names <= dtypes), None)
-        return self._supported(numpy_dtype(name, given) if found is None else np.dtype(found))
+        return self._supported(_numpy_dtype(name, given) if found is None else np.dtype(found))
 
     def _supported(self, dtype: np.dtype[Any]) -> np.dtype[Any]:
         """A dtype, or the one that the device has in its place."""
@@ -211,7 +211,7 @@ def coerced_kind(kinds: Iterable[str]) -> str:
 
 
 @lru_cache(maxsize=4096)
-def numpy_dtype(name: str, given: tuple[Any, ...]) -> np.dtype[Any]:
+def _numpy_dtype(name: str, given: tuple[Any, ...]) -> np.dtype[Any]:
     """The dtype of the result of a NumPy function.
 
     Parameters
