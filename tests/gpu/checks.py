@@ -850,6 +850,52 @@ def copies_of_libraries() -> Any:
 
 
 @check
+def types_of_arrays_in_njit_functions() -> Any:
+    import numba
+
+    import kapi_types
+    from kapi_types import DeviceArrayType
+
+    kapi_types.register()
+    same, part = numba.njit(lambda a: a), numba.njit(lambda a: a[1::2, ::3])
+    host = np.arange(24, dtype=np.float32).reshape(4, 6)
+    known = {"cupy": cupy.asarray(host), "torch": torch_().asarray(host, device="cuda")}
+    with contextlib.suppress(ImportError):
+        import jax
+
+        if jax.default_backend() == "gpu":
+            known["jax"] = jax.numpy.asarray(host)
+    for library, array in known.items():
+        found = numba.typeof(array)
+        if library == "jax":
+            assert found == DeviceArrayType("jax", numba.float32, 2, "C", readonly=True), found
+        else:
+            assert found == DeviceArrayType(library, numba.float32, 2, "C"), found
+            assert numba.typeof(array.T).layout == "F"
+            view = part(array)
+            assert type(view) is type(array)
+            np.testing.assert_array_equal(cupy.asnumpy(cupy.asarray(view)), host[1::2, ::3])
+            view[...] = -1
+            np.testing.assert_array_equal(cupy.asnumpy(cupy.asarray(array))[1::2, ::3], -1)
+        same(array)
+        references = sys.getrefcount(array)
+        assert all(same(array) is array for _ in range(1000))
+        assert sys.getrefcount(array) == references
+        with raises(KernelCompilationError, "copy it to the host"):
+            numba.njit(lambda a: a[0, 0])(array)
+    for name in ("int8", "float16", "complex64", "bool"):
+        assert numba.typeof(cupy.zeros(3, name)).dtype == numba.from_dtype(np.dtype(name))
+        assert numba.typeof(torch_().zeros(3, dtype=getattr(torch_(), name), device="cuda")).dtype == numba.from_dtype(
+            np.dtype(name)
+        )
+    with raises(DtypeError, "tensor.detach()"):
+        same(torch_().zeros(3, device="cuda", requires_grad=True))
+    with contextlib.suppress(ValueError):
+        raise AssertionError(f"a CPU tensor has a type: {numba.typeof(torch_().zeros(3))}")
+    return sorted(known)
+
+
+@check
 def devices_and_queues() -> Any:
     assert kapi.compat.is_available()
     device = kapi.select_device("cuda:0")
