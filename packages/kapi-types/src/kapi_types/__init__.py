@@ -1,6 +1,7 @@
 """Numba types of arrays, queues, events and kernel values, and the typing rules of the kernel language.
 
-The types describe any array with `__sycl_usm_array_interface__`; neither dpctl nor dpnp is imported here.
+The types describe arrays with `__sycl_usm_array_interface__`, and those of CuPy, PyTorch and JAX in a GPU's memory; no
+array library is imported here.
 """
 
 from __future__ import annotations
