@@ -124,7 +124,7 @@ def test_faults_that_the_program_catches_count(checked):
 @pytest.mark.parametrize(
     ("text", "last"),
     [
-        ("print('nothing to do')", "kapi_sim: no kernel was launched, so nothing was checked"),
+        ("print('nothing to do')", "kapi_sim: no launch of a kernel came to its end, so nothing was checked"),
         ("raise KeyError('boom')", "kapi_sim: program.py ended with an error"),
         ("import sys\nsys.exit(4)", "kapi_sim: program.py exited with status 4"),
         (FAULTY.replace("last[2, 2](a)", "assert a[0] == 7"), "kapi_sim: program.py ended with an error"),
@@ -274,5 +274,15 @@ def test_ctrl_c_ends_with_the_summary(checked):
     assert status == 130
     assert said[1:] == [
         "kapi_sim: 1 kernel, 1 launch: 1 checked to the end, 0 faults",
-        "kapi_sim: program.py was interrupted",
+        "kapi_sim: program.py was interrupted at program.py:13",
     ]
+
+
+def test_modules_of_the_compiler_are_refused_when_they_are_used(checked):
+    imports = "from numba.cuda.cudadecl import registry\nfrom numba.cuda.testing import CUDATestCase, skip_on_cudasim\n"
+    assert checked(imports + CLEAN)[0] == 0
+    status, _, said = checked(f"{imports}\n@registry.register_attr\nclass Own: pass")
+    assert status == 2
+    assert said[2].startswith(
+        "kapi_sim: refused: program.py:4: RefusedWordError: cuda.cudadecl.registry.register_attr "
+    )

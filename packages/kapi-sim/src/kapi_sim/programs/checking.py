@@ -42,11 +42,12 @@ def check_program(file: Path, arguments: Sequence[str], **controls: Any) -> int:
     """
     require_program(file)
     error: Exception | None = None
+    location = ""
     with simulation(**controls) as report, stand_ins() as notes:
         try:
             status, error = run_program(file, arguments)
-        except KeyboardInterrupt:
-            status = INTERRUPTED
+        except KeyboardInterrupt as interrupt:
+            status, location = INTERRUPTED, _location(interrupt)
     if isinstance(error, KapiError):
         report.note_fault("", error)
     for line in (*notes, *summary(report)):
@@ -54,9 +55,8 @@ def check_program(file: Path, arguments: Sequence[str], **controls: Any) -> int:
     is_interrupted = status == INTERRUPTED and error is None
     is_faulty = any(not isinstance(each.error, RefusedWordError) for each in report.faults)
     if is_interrupted or (status and not is_faulty):
-        end = (
-            "was interrupted" if is_interrupted else "ended with an error" if error else f"exited with status {status}"
-        )
+        end = "ended with an error" if error else f"exited with status {status}"
+        end = f"was interrupted at {location}" if is_interrupted else end
         print(f"kapi_sim: {file} {end}", file=sys.stderr)
     if is_faulty:
         return FAULTY
@@ -83,7 +83,7 @@ def summary(report: Report) -> list[str]:
         f"{checked} checked to the end, {_counted(len(faults), 'fault', 'faults')}"
     ]
     if not launched and not report.faults:
-        lines = ["no kernel was launched, so nothing was checked"]
+        lines = ["no launch of a kernel came to its end, so nothing was checked"]
     lines += [f"fault: {_described(each)}" for each in faults]
     lines += [f"refused: {_described(each)}" for each in refused]
     lines += [f"note: {each}" for each in report.notes]
@@ -99,15 +99,15 @@ def _described(error: Exception) -> str:
     message = str(error).partition("\n")[0]
     code = getattr(error, "code", "")
     tag = f" [{code}]" if code and f"[{code}]" not in message else ""
-    return f"{_location(error)}{type(error).__name__}: {message}{tag}"
+    return ": ".join(filter(None, (_location(error), type(error).__name__, f"{message}{tag}")))
 
 
-def _location(error: Exception) -> str:
-    """Return ``file:line: `` of the innermost line of the user's that an error came from."""
+def _location(error: BaseException) -> str:
+    """Return ``file:line`` of the innermost line of the user's that an error came from."""
     location = ""
     traceback = error.__traceback__
     while traceback is not None:
         if is_users_own(traceback.tb_frame.f_globals.get("__name__") or ""):
-            location = f"{traceback.tb_frame.f_code.co_filename}:{traceback.tb_lineno}: "
+            location = f"{traceback.tb_frame.f_code.co_filename}:{traceback.tb_lineno}"
         traceback = traceback.tb_next
     return location

@@ -6,6 +6,7 @@ import importlib
 import importlib.machinery
 import importlib.util
 import sys
+import unittest
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import ModuleType
@@ -13,6 +14,7 @@ from typing import Any
 
 from kapi_sim import numba_cuda
 from kapi_sim.numba_cuda.launches import vectorizers
+from kapi_sim.numba_cuda.support import REFUSED, Refused
 
 __all__ = ["stand_ins"]
 
@@ -22,6 +24,11 @@ _OF_CUDA = (
     "kernels.reduction", "kernels.transpose", "libdevice", "random", "types",
 )  # fmt: skip
 """Modules below ``numba.cuda``."""
+_OF_COMPILER = (
+    "codegen", "cudadecl", "cudaimpl", "cudamath", "descriptor", "intrinsics", "libdevicedecl", "libdeviceimpl",
+    "mathimpl", "models", "nvvmutils", "stubs", "target", "ufuncs",
+)  # fmt: skip
+"""Modules below ``numba.cuda`` that extend its compiler, imported as they are; a call of what they hold is refused."""
 
 
 @contextmanager
@@ -38,6 +45,8 @@ def stand_ins() -> Iterator[list[str]]:
     """
     notes: list[str] = []
     replaced: dict[str, ModuleType] = {f"numba.cuda.{name}": _dialect(name) for name in _OF_CUDA}
+    replaced |= {f"numba.cuda.{name}": _OfCompiler(name) for name in _OF_COMPILER}
+    replaced["numba.cuda.testing"] = _testing()
     replaced["numba.cuda"] = numba_cuda
     attributes: dict[str, Any] = {"cuda": numba_cuda}
     numba = importlib.import_module("numba") if importlib.util.find_spec("numba") else None
@@ -103,6 +112,27 @@ class _WithoutCupy:
 
 
 _VECTORIZERS = ("vectorize", "guvectorize")
+
+
+class _OfCompiler(ModuleType):
+    """A module of the compiler, of which each name is refused when it is called."""
+
+    def __getattr__(self, name: str) -> Refused:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return Refused(f"{self.__name__}.{name}", REFUSED["extending"])
+
+
+def _testing() -> ModuleType:
+    """Return the part of ``numba.cuda.testing`` that test suites use: the simulator skips nothing."""
+    made = ModuleType("numba.cuda.testing")
+    cases = dict.fromkeys(("CUDATestCase", "ContextResettingTestCase"), unittest.TestCase)
+    skips = {
+        f"skip_{name}": lambda reason: lambda test: test
+        for name in ("on_cudasim", "unless_cudasim", "unless_conda_cudatoolkit", "if_external_memmgr")
+    }
+    vars(made).update(cases, unittest=unittest, **skips)
+    return made
 
 
 def _dialect(name: str) -> ModuleType:
