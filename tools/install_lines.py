@@ -70,7 +70,7 @@ PROGRAMS: dict[str, str] = {
         "except kapi.DeviceNotFoundError as error:\n"
         "    assert 'CUDA' in str(error) or 'NVIDIA' in str(error), error\n" + _COMPILED.format("kapi_ptx", "math.exp")
     ),
-    "kapi-numba-offload": (
+    "kapi-numba-offload[dpnp]": (
         "import warnings; warnings.simplefilter('error')\n"
         "import kapi_numba_offload\n"  # makes the driver known before a device is looked for
         "import dpnp, numba\n"

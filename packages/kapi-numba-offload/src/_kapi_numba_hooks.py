@@ -30,6 +30,9 @@ SUPPORTED_NUMBA = (">=0.68", "<0.69")
 """The range of Numba versions whose internals this package was written against, lowest and highest."""
 
 _MISSING = object()
+_ARRAY_CLASSES = frozenset((("cupy", "ndarray"), ("dpnp.dpnp_array", "dpnp_array")))
+_LIBRARIES = ("cupy", "dpctl", "dpnp", "kapi_runtime")
+"""Modules whose functions make arrays of devices; `kapi_numba_offload.libraries` knows the libraries."""
 
 
 class Patch:
@@ -135,8 +138,8 @@ def _call_vectorized(function: Any, *args: Any, **keywords: Any) -> Any:
 
 
 def _is_device_array(value: Any) -> bool:
-    # By names: dpnp is not imported for programs that have none of its arrays.
-    return type(value).__name__ == "dpnp_array" and type(value).__module__ == "dpnp.dpnp_array"
+    # By names: no library is imported for programs that have none of its arrays.
+    return (type(value).__module__, type(value).__name__) in _ARRAY_CLASSES
 
 
 def _compile_for_args(dispatcher: Any, *args: Any, **keywords: Any) -> Any:
@@ -203,15 +206,15 @@ def _define_pipelines_with_offload(compiler: Any) -> Any:
 
 def _holds_usm_array(type_: Any) -> bool:
     # Tuples of tuples are rare, and other types do not hold arrays that a caller passes.
-    return type(type_).__name__ in ("UsmArrayType", "IndexSpaceType") or any(
+    return type(type_).__name__ in ("DeviceArrayType", "UsmArrayType", "IndexSpaceType") or any(
         map(_holds_usm_array, getattr(type_, "types", ()))
     )
 
 
 def _makes_arrays(identity: Any) -> bool:
-    """Whether a function names dpnp or kernels, which Numba cannot compile: it is offloaded whatever its arguments."""
+    """Whether a function names an array library or kernels: Numba cannot compile it, so any call is offloaded."""
     function = getattr(identity, "func", None)
-    if function is None or not any(name in sys.modules for name in ("dpctl", "dpnp", "kapi_runtime")):
+    if function is None or not any(name in sys.modules for name in _LIBRARIES):
         return False
     outside = function.__globals__
     values = [outside.get(name) for name in _globals_of(function.__code__)]
@@ -227,13 +230,13 @@ def _globals_of(code: CodeType) -> Iterator[str]:
 
 
 def _is_of_kapi(value: Any) -> bool:
-    """Whether a value is dpnp, dpctl or kapi-runtime, or a function or class of theirs."""
+    """Whether a value is an array library, dpctl or kapi-runtime, or a function or class of theirs."""
     if isinstance(value, ModuleType):
-        return value.__name__ in ("dpctl", "dpnp", "kapi_runtime")
+        return value.__name__ in _LIBRARIES
     if not callable(value):
         return False
     module = getattr(value, "__module__", None) or type(value).__module__
-    return isinstance(module, str) and module.partition(".")[0] in ("dpctl", "dpnp", "kapi_runtime", "kapi_sim")
+    return isinstance(module, str) and module.partition(".")[0] in (*_LIBRARIES, "kapi_sim")
 
 
 def _is_filled(cell: Any) -> bool:

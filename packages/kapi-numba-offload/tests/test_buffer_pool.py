@@ -6,7 +6,7 @@ import numba
 import numpy as np
 import pytest
 
-from kapi_numba_offload.run import buffer_pool
+from kapi_numba_offload.libraries import usm_pool as buffer_pool
 
 N = 200_000
 

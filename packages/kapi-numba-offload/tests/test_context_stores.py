@@ -5,10 +5,9 @@ import numpy as np
 import pytest
 from numba import TypingError, prange
 
-import kapi_numba_offload.loops.host.host_copies as host_copies
-import kapi_numba_offload.run.usm as usm
 import kapi_runtime
 from kapi_numba_offload._numba_compat import NumbaError
+from kapi_numba_offload.libraries.dpnp import DpnpLibrary
 
 
 def by_slice(a):
@@ -114,8 +113,7 @@ def test_stores_reach_the_argument(function, layouts, in_context):
 @pytest.mark.parametrize("function", STORES)
 def test_stores_reach_the_argument_from_other_memory(function, layouts, in_context, monkeypatch):
     """As on a device whose memory the host does not reach; Python is the reference."""
-    for place in (host_copies, usm):
-        monkeypatch.setattr(place, "is_reachable", lambda array: False)
+    monkeypatch.setattr(DpnpLibrary, "is_reachable", lambda *_: False)
     compiled = numba.njit(function)
     for name, make in layouts.items():
         memories = []

@@ -11,10 +11,14 @@ import numpy as np
 import pytest
 
 from kapi_numba_offload.analysis.operations import ELEMENTWISE, IN_PLACE
-from kapi_numba_offload.elements.dtype_rules import CUPY, DPNP, ArrayType, DtypeRules
+from kapi_numba_offload.elements.dtype_rules import DIFFERENCES, ArrayType, DtypeRules
 from kapi_numba_offload.elements.reductions import FUSED_REDUCTIONS
 
-LIBRARIES = [(name, table) for name, table in {"dpnp": DPNP, "cupy": CUPY}.items() if importlib.util.find_spec(name)]
+LIBRARIES = [
+    (name, differences)
+    for name, differences in DIFFERENCES.items()
+    if importlib.util.find_spec(name)
+]  # fmt: skip
 DTYPES = [
     "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64",
     "complex64", "complex128",

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from kapi_numba_offload import OffloadFallbackWarning, offload_reports
-from kapi_numba_offload.run.usm import is_reachable
+from kapi_numba_offload.libraries.arrays import library
+from kapi_numba_offload.libraries.dpnp import DpnpLibrary
 
 RANDOM = np.random.default_rng(7)
 
@@ -91,7 +92,7 @@ def test_a_loop_over_elements_runs_in_memory_that_the_host_reaches(kind):
     a = dpnp.arange(1.0, 2001.0, usm_type=kind)
     a += 1  # on the queue when the loop begins
     b = dpnp.reshape(dpnp.arange(4000.0, usm_type=kind), (2000, 2))
-    assert is_reachable(a)
+    assert library(a).is_reachable(a)
     f = numba.njit(running_sum)
     with pytest.warns(OffloadFallbackWarning, match="in the memory of its arrays"):
         total = f(a, b)
@@ -102,11 +103,7 @@ def test_a_loop_over_elements_runs_in_memory_that_the_host_reaches(kind):
 
 def test_memory_that_the_host_does_not_reach_is_copied_once(monkeypatch):
     """As on a device of its own: there and back, whatever the number of turns."""
-    import kapi_numba_offload.loops.host.host_copies as module
-    from kapi_numba_offload.run import usm
-
-    for place in (module, usm):
-        monkeypatch.setattr(place, "is_reachable", lambda array: False)
+    monkeypatch.setattr(DpnpLibrary, "is_reachable", lambda *_: False)
     a, b = dpnp.ones(50), dpnp.ones((50, 2))
     f = numba.njit(running_sum)
     with pytest.warns(OffloadFallbackWarning):

@@ -12,7 +12,7 @@ from kapi_sim.testing.reports import raises
 # What is called, by status; a test of each elementwise function is in test_operations.
 EXAMPLES = {
     "offloaded": ["np.sin(a)", "np.maximum(a, b)", "np.sum(a)", "np.argmax(m, axis=1)", "np.any(a > 2)"],
-    "dpnp's kernel": [
+    "array library": [
         "np.dot(a, b)", "np.matmul(m, m.T)", "np.sort(b)", "np.cumsum(a)", "np.linalg.norm(a)", "np.linalg.inv(s)",
         "np.fft.fft(a)", "np.unique(b)", "np.transpose(m)", "np.concatenate((a, b))", "np.clip(a, 1, 2)", "np.std(m)",
         "np.argsort(b)", "np.outer(a, b)", "np.linalg.solve(s, np.ones(2))", "np.where(a > 1)[0]",
@@ -47,7 +47,7 @@ def test_each_function_has_one_status():
     assert len(found) > 300
 
 
-@pytest.mark.parametrize("kind", ["offloaded", "dpnp's kernel"])
+@pytest.mark.parametrize("kind", ["offloaded", "array library"])
 def test_functions_on_the_device_give_what_dpnp_gives(kind, assert_same):
     """Dtype, shape, USM kind and queue included."""
     for text in EXAMPLES[kind]:

@@ -5,8 +5,8 @@ import numba
 import numpy as np
 import pytest
 
+import kapi_numba_offload.libraries.dpnp as usm
 import kapi_runtime
-from kapi_numba_offload.run import usm
 from kapi_sim.errors import ExecutionPlacementError, KernelCompilationError
 from kapi_sim.testing.reports import raises
 

@@ -157,7 +157,7 @@ def is_of_jitclass(function: Any) -> bool:
 
 def with_numpy_arrays(type_: Any) -> Any:
     """A type with NumPy arrays instead of USM arrays."""
-    if type(type_).__name__ == "UsmArrayType":
+    if type(type_).__name__ in ("DeviceArrayType", "UsmArrayType"):
         return types.Array(type_.dtype, type_.ndim, type_.layout)
     if isinstance(type_, types.BaseTuple) and not isinstance(type_, types.BaseNamedTuple):
         return types.Tuple(tuple(map(with_numpy_arrays, type_)))

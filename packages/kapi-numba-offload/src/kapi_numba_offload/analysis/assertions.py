@@ -9,6 +9,7 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from kapi_numba_offload.analysis.scope import Scope
+from kapi_numba_offload.libraries.entry import NOT_USER_CODE
 
 __all__ = ["asserts"]
 
@@ -51,7 +52,7 @@ def _asserts(value: Any, seen: set[int]) -> bool:
 
 
 def _is_of_numpy(function: FunctionType) -> bool:
-    return (function.__module__ or "").partition(".")[0] in ("numpy", "dpnp", "numba", "math", "kapi_runtime")
+    return (function.__module__ or "").partition(".")[0] in ("math", *NOT_USER_CODE)
 
 
 def _has_assertion(code: CodeType) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Collection
 import numba
 import numpy as np
 
-from kapi_numba_offload.analysis.numpy_functions import function_named, numpy_name
+from kapi_numba_offload.analysis.numpy_functions import numpy_function, numpy_name
 from kapi_numba_offload.analysis.numpy_signatures import numpy_parameters
 from kapi_numba_offload.analysis.scope import UNKNOWN, Scope
 from kapi_numba_offload.analysis.syntax import targets_of
@@ -76,7 +76,7 @@ def _is_pure(call: ast.Call, names: Scope) -> bool:
 def _position_of_out(name: str) -> int | None:
     """The number of arguments before `out` in a call of a NumPy function; None if it does not take it by position."""
     names = numpy_parameters(name)
-    if isinstance(function_named(name, on_device=False), np.ufunc):
+    if isinstance(numpy_function(name), np.ufunc):
         return len(names)
     return names.index("out") if "out" in names else None
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from kapi_numba_offload.analysis.syntax import root_variable
+from kapi_numba_offload.libraries.installed import library_names
 
 __all__ = ["Dtypes", "as_numpy_has_it", "dtypes_after"]
 
@@ -129,5 +130,5 @@ def _of_call(call: ast.Call, known: Mapping[str, Dtypes]) -> Dtypes:
         return frozenset((np.dtype(type_).name,))
     given = _of(function, known).union(*(_of(each, known) for each in call.args))
     # NumPy's functions give NumPy's numbers for Python's, too; others give what they are given.
-    is_numpy_s = isinstance(function, ast.Attribute) and root_variable(function) in ("np", "numpy", "dpnp")
+    is_numpy_s = isinstance(function, ast.Attribute) and root_variable(function) in ("np", "numpy", *library_names())
     return given or (frozenset(("float64",)) if is_numpy_s else _NONE)

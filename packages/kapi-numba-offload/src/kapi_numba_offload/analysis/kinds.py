@@ -28,7 +28,9 @@ from kapi_numba_offload.analysis.random_functions import (
 from kapi_numba_offload.analysis.scope import UNKNOWN, Scope
 from kapi_numba_offload.analysis.source import parsed_function
 from kapi_numba_offload.analysis.syntax import indices_of, integer_literal
-from kapi_numba_offload.run.usm import is_dpnp_array
+from kapi_numba_offload.libraries.arrays import is_device_array
+from kapi_numba_offload.libraries.entry import NOT_USER_CODE
+from kapi_numba_offload.libraries.installed import library_name
 
 __all__ = [
     "ANY",
@@ -423,7 +425,7 @@ class Kinds:
 
     def _numpy_call(self, node: ast.Call, name: str, function: Any, kinds: Sequence[Kind]) -> Kind:
         arrays = [each for each in kinds if isinstance(each, ArrayKind)]
-        of_dpnp = getattr(function, "__module__", "").startswith("dpnp") or type(function).__module__.startswith("dpnp")
+        is_library_s = library_name(function) is not None
         if name in ELEMENTWISE:
             if any(isinstance(each, ast.Starred) for each in node.args) or not node.args:
                 return ANY
@@ -438,9 +440,9 @@ class Kinds:
         self._note_mixture(node, [each for each, usm in is_of if usm], outside)
         if not arrays or (name in CREATION and all(each.ndim == 0 for each in arrays)):
             if name in CREATION:
-                made = ArrayKind(of_dpnp or not self._has_host, _made_rank(name, node, kinds), is_array=True)
+                made = ArrayKind(is_library_s or not self._has_host, _made_rank(name, node, kinds), is_array=True)
                 return TupleKind((made, made)) if name in MAKES_PAIRS else made
-            return ArrayKind(True) if of_dpnp else ANY
+            return ArrayKind(True) if is_library_s else ANY
         if name.endswith("_like") or (name in _SAME_RANK_FUNCTIONS and kinds[0] is arrays[0] and not node.keywords):
             return arrays[0]
         return ArrayKind(True) if any(each.usm for each in arrays) else ANY
@@ -503,7 +505,7 @@ def kinds_in_call(
     is_plain = isinstance(own, FunctionType) and own.__closure__ is None and None not in words
     if not is_plain or depth > _DEEPEST or any(isinstance(each, ast.Starred) for each in call.args):
         return None
-    if (own.__module__ or "").partition(".")[0] in ("numpy", "dpnp", "numba", "kapi_runtime"):
+    if (own.__module__ or "").partition(".")[0] in NOT_USER_CODE:
         return None
     definition = parsed_function(own)
     if definition is None or definition.args.vararg is not None or definition.args.kwarg is not None:
@@ -549,7 +551,7 @@ def _kind(value: Any) -> Kind:
     """The kind of a value in hand."""
     if isinstance(value, (int, float, complex, np.generic)):
         return SCALAR
-    if is_dpnp_array(value):
+    if is_device_array(value):
         return ArrayKind(True, value.ndim)
     if isinstance(value, np.ndarray):
         return ArrayKind(False, value.ndim)

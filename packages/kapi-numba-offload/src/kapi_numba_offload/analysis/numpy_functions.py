@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from kapi_numba_offload.analysis.operations import ELEMENTWISE, operator_operands
 from kapi_numba_offload.analysis.scope import UNKNOWN, Scope
-from kapi_numba_offload.run.usm import LIBRARY
+from kapi_numba_offload.libraries.installed import imported_libraries, library_name, library_named
+from kapi_numba_offload.libraries.interface import ArrayLibrary
 
 __all__ = [
     "CREATION",
     "REDUCTIONS",
     "STATUSES",
-    "function_named",
     "elementwise",
+    "numpy_function",
     "numpy_functions",
     "numpy_name",
     "status",
@@ -38,7 +40,7 @@ CREATION = frozenset((
 
 STATUSES = {
     "offloaded": "part of a kernel, fused with what stands around it",
-    "dpnp's kernel": "dpnp's function of that name, on the device",
+    "array library": "the array library's function of that name, on the device",
     "host": "NumPy's function on a copy, with an `OffloadFallbackWarning`; arrays that it returns are copied back",
     "refused": "an error: files, texts, and settings of NumPy are no work for a device",
 }
@@ -62,36 +64,35 @@ def _public(module: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
             yield prefix + name, value
 
 
-def _numpy_names() -> dict[Any, str]:
-    """NumPy's and dpnp's functions by identity, with the name that NumPy's documentation uses first."""
+@cache
+def _names(module: Any) -> dict[Any, str]:
+    """A library's functions by identity, with the name that NumPy's documentation uses first."""
     found: dict[Any, str] = {}
-    for module in (LIBRARY, np):
-        for name, function in _public(module):
+    for name, function in _public(module):
+        found.setdefault(function, name)
+    for submodule in _SUBMODULES:
+        for name, function in _public(getattr(module, submodule), f"{submodule}."):
             found.setdefault(function, name)
-        for submodule in _SUBMODULES:
-            for name, function in _public(getattr(module, submodule), f"{submodule}."):
-                found.setdefault(function, name)
     for name in (*ELEMENTWISE, *REDUCTIONS, *(each for each in CREATION if "." not in each)):
-        for module in (LIBRARY, np):
-            if hasattr(module, name):
-                found[getattr(module, name)] = name
+        if hasattr(module, name):
+            found[getattr(module, name)] = name
     return found
 
 
-_NAMES = _numpy_names()
-
-
 def numpy_name(function: Any) -> str | None:
-    """NumPy's name for one of its functions or of dpnp's; None for anything else."""
+    """NumPy's name for one of its functions or of an array library's; None for anything else."""
     try:
-        return _NAMES.get(function)
+        if function in _names(np):
+            return _names(np)[function]
     except TypeError:  # not hashable
         return None
+    own = library_name(function)
+    return next((_names(each.functions).get(function) for each in imported_libraries() if each.name == own), None)
 
 
-def function_named(name: str, *, on_device: bool) -> Any:
-    """Dpnp's or NumPy's function of a name such as `sum` or `linalg.norm`; None if it has none."""
-    found: Any = LIBRARY if on_device else np
+def numpy_function(name: str) -> Any:
+    """NumPy's function of a name such as `sum` or `linalg.norm`; None if it has none."""
+    found: Any = np
     for part in name.split("."):
         found = getattr(found, part, None)
     return found
@@ -106,15 +107,16 @@ def numpy_functions() -> list[str]:
     return sorted(names)
 
 
-def status(name: str) -> str:
-    """The status of the NumPy function `name`, a key of `STATUSES`."""
+def status(name: str, library: ArrayLibrary | None = None) -> str:
+    """The status of the NumPy function `name`, a key of `STATUSES`, for arrays of a library; by default dpnp's."""
     if name in _REFUSED:
         return "refused"
     if name in ELEMENTWISE or name in REDUCTIONS:
         return "offloaded"
-    if numpy_name(function_named(name, on_device=False)) in (*ELEMENTWISE, *REDUCTIONS):  # another name of one of them
+    if numpy_name(numpy_function(name)) in (*ELEMENTWISE, *REDUCTIONS):  # another name of one of them
         return "offloaded"
-    return "host" if function_named(name, on_device=True) is None else "dpnp's kernel"
+    found = (library or library_named("dpnp")).function(name)
+    return "host" if found is None else "array library"
 
 
 def elementwise(node: ast.expr, names: Scope) -> tuple[str, list[ast.expr]] | None:

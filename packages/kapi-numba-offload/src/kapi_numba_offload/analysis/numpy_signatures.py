@@ -1,4 +1,4 @@
-"""NumPy's signatures: parameters by position, and calls bound for dpnp's functions."""
+"""NumPy's signatures: parameters by position, and calls bound for an array library's functions."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from kapi_numba_offload.analysis.numpy_functions import function_named
-from kapi_numba_offload.run.usm import MEANINGLESS_PARAMETERS, PARAMETER_NAMES, REQUIRED_PARAMETERS
+from kapi_numba_offload.analysis.numpy_functions import numpy_function
+from kapi_numba_offload.libraries.interface import ArrayLibrary
 
-__all__ = ["as_dpnp_takes_it", "numpy_parameters", "positional_parameters"]
+__all__ = ["as_library_takes_it", "numpy_parameters", "positional_parameters"]
 
 # Functions written in C have signatures in new versions of NumPy only.
 _NUMPY_PARAMETERS = {
@@ -37,7 +37,7 @@ _NUMPY_PARAMETERS = {
 def numpy_parameters(name: str) -> tuple[str, ...]:
     """The names of what the NumPy function of this name takes by position."""
     known = _NUMPY_PARAMETERS.get(name)
-    return tuple(known.split()) if known else positional_parameters(function_named(name, on_device=False))
+    return tuple(known.split()) if known else positional_parameters(numpy_function(name))
 
 
 def positional_parameters(function: Any) -> tuple[str, ...]:
@@ -51,13 +51,15 @@ def positional_parameters(function: Any) -> tuple[str, ...]:
     return tuple(each.name for each in found if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD))
 
 
-def as_dpnp_takes_it(
-    name: str, args: Sequence[Any], keywords: Mapping[str, Any]
+def as_library_takes_it(
+    library: ArrayLibrary, name: str, args: Sequence[Any], keywords: Mapping[str, Any]
 ) -> tuple[Sequence[Any], dict[str, Any]]:
-    """The arguments of a call of a NumPy function for dpnp's function of that name.
+    """The arguments of a call of a NumPy function for an array library's function of that name.
 
     Parameters
     ----------
+    library : ArrayLibrary
+        The library.
     name : str
         NumPy's name of it.
     args, keywords : sequence, mapping
@@ -68,11 +70,16 @@ def as_dpnp_takes_it(
     TypeError
         If NumPy has no such parameter.
     """
-    own_names, dpnp_names, words = _parameters(name)
+    if library.has_numpy_signatures:
+        meaningless = library.meaningless_parameters
+        return args, {
+            own: value for own, value in keywords.items() if not any(value is each for each in meaningless.get(own, ()))
+        }
+    own_names, library_names, words = _parameters(library, name)
     if len(args) > len(own_names):
-        return args, dict(keywords)  # more than are known; dpnp raises its own error
-    same = sum(1 for _ in _same(own_names, dpnp_names, words))
-    missing = REQUIRED_PARAMETERS.get(name, {})
+        return args, dict(keywords)  # more than are known; the library raises its own error
+    same = sum(1 for _ in _same(own_names, library_names, words))
+    missing = library.required_parameters.get(name, {})
     if len(args) <= same and not keywords and not missing:
         return args, {}
     given = dict(keywords)
@@ -81,36 +88,36 @@ def as_dpnp_takes_it(
             raise TypeError(f"{name}() got multiple values for argument {own!r}")
         given[own] = value
     first = list(args[:same])
-    # Leading parameters may be given by NumPy's names, which dpnp has others for.
+    # Leading parameters may be given by NumPy's names, which the library has others for.
     for own in own_names[len(first) : same]:
         if own in words or own not in given:
             break
         first.append(given.pop(own))
     made = {}
     for own, value in given.items():
-        if any(value is each for each in MEANINGLESS_PARAMETERS.get(own, ())):
+        if any(value is each for each in library.meaningless_parameters.get(own, ())):
             continue
-        made[own if own in words else PARAMETER_NAMES.get(own, own)] = value
+        made[own if own in words else library.parameter_names.get(own, own)] = value
     for own, value in missing.items():
         if own not in made and own_names.index(own) >= len(first):
             made[own] = value
     return first, made
 
 
-def _same(own_names: Sequence[str], dpnp_names: Sequence[str], words: frozenset[str]) -> Any:
+def _same(own_names: Sequence[str], library_names: Sequence[str], words: frozenset[str]) -> Any:
     """The leading parameters that both take by position at the same position."""
-    for own, other in zip(own_names, dpnp_names, strict=False):
-        # What dpnp has under another name is the same if dpnp does not use NumPy's name for something else.
+    for own, other in zip(own_names, library_names, strict=False):
+        # What the library has under another name is the same if it does not use NumPy's name for something else.
         if own != other and own in words:
             return
         yield own
 
 
 @cache
-def _parameters(name: str) -> tuple[tuple[str, ...], tuple[str, ...], frozenset[str]]:
-    """Names of what NumPy and dpnp take by position, and of what dpnp takes by name."""
+def _parameters(library: ArrayLibrary, name: str) -> tuple[tuple[str, ...], tuple[str, ...], frozenset[str]]:
+    """Names of what NumPy and the library take by position, and of what the library takes by name."""
     own_names = numpy_parameters(name)
-    function = function_named(name, on_device=True)
+    function = library.function(name)
     try:
         found = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):  # an elementwise function, which both take alike

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from kapi_numba_offload.run.usm import LIBRARY
 from kapi_sim.language.table.intrinsics import rows
 
 __all__ = ["ELEMENTWISE", "IN_PLACE", "OPERATORS", "Elementwise", "operator_operands"]
@@ -23,13 +22,13 @@ class Elementwise:
     Attributes
     ----------
     name : str
-        Its name in NumPy, dpnp and kernels.
+        Its name in NumPy, array libraries and kernels.
     arity : int
         How many operands it has.
     gives_truth : bool
         Whether its results are truth values, whatever it is given.
     apply : callable or None
-        Python's operator for whole arrays; None where it is dpnp's function of that name.
+        Python's operator for whole arrays; None where it is the array library's function of that name.
     """
 
     name: str
@@ -80,9 +79,9 @@ def _gives_truth(function: Any) -> bool:
 ELEMENTWISE = {
     row.name: Elementwise(row.name, len(row.parameters), _gives_truth(getattr(np, row.name)), _APPLIED.get(row.name))
     for row in rows("numpy")
-    if row.name not in _NOT_ELEMENTWISE and hasattr(LIBRARY, row.name)
+    if row.name not in _NOT_ELEMENTWISE
 }
-"""The operations by NumPy's names for them: those that kernels and dpnp both have."""
+"""The operations by NumPy's names for them: those that kernels have, as array libraries do."""
 
 
 def operator_operands(node: ast.expr) -> tuple[str, list[ast.expr]] | None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["CUPY", "DPNP", "ArrayType", "DtypeRules", "LibraryDifferences", "coerced_kind"]
+__all__ = ["CUPY", "DIFFERENCES", "DPNP", "NUMPY", "ArrayType", "DtypeRules", "LibraryDifferences", "coerced_kind"]
 
 _KINDS = ("device", "shared", "host")
 
@@ -77,6 +77,12 @@ CUPY = LibraryDifferences(
 Besides, CuPy wraps a Python integer that the array's dtype does not hold, and has functions such as `hypot` for complex
 numbers: the rules refuse both, so that CuPy computes them itself.
 """
+
+NUMPY = LibraryDifferences(dtypes=DPNP.dtypes, elementwise={})
+"""Those of a library that has none."""
+
+DIFFERENCES = {"cupy": CUPY, "dpnp": DPNP}
+"""The differences by the names of libraries."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from kapi_numba_offload._numba_compat import as_dtype, from_dtype, ufunc_find_ma
 from kapi_numba_offload.analysis.operations import ELEMENTWISE
 from kapi_numba_offload.elements.dtype_rules import ArrayType
 from kapi_numba_offload.elements.numbers import is_array, with_numba_integers
-from kapi_numba_offload.run.usm import LIBRARY, is_dpnp_array
+from kapi_numba_offload.libraries.arrays import arrays_among, library
 
 __all__ = [
     "Apply",
@@ -75,7 +75,7 @@ _COMPARISONS = frozenset(("equal", "not_equal", "less", "less_equal", "greater",
 
 
 def apply(name: str, operands: Sequence[Any]) -> Any:
-    """An operation on whole arrays or numbers: dpnp's where one of them is a dpnp array, else NumPy's.
+    """An operation on whole arrays or numbers: the library's of an array among them, else NumPy's.
 
     For types of arrays it is the type of the result.
     """
@@ -88,8 +88,8 @@ def apply(name: str, operands: Sequence[Any]) -> Any:
             return each.rules.elementwise(name, operands)
     if row.apply is not None:
         return row.apply(*operands)
-    module = LIBRARY if any(map(is_dpnp_array, operands)) else np
-    return getattr(module, name)(*operands)
+    array = next(arrays_among(operands), None)
+    return (getattr(np, name) if array is None else library(array).function(name))(*operands)
 
 
 def _comparable(operands: Sequence[Any]) -> Sequence[Any]:

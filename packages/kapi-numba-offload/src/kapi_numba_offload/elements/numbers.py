@@ -11,7 +11,7 @@ import numpy as np
 from kapi_numba_offload._numba_compat import as_dtype, from_dtype
 from kapi_numba_offload.analysis.operations import ELEMENTWISE
 from kapi_numba_offload.elements.dtype_rules import ArrayType
-from kapi_numba_offload.run.usm import is_dpnp_array
+from kapi_numba_offload.libraries.arrays import is_device_array
 from kapi_types import weak_bool, weak_int
 from kapi_types.kernel_typing import numba_loop
 
@@ -43,8 +43,8 @@ def with_numba_integers(name: str, operands: Sequence[Any]) -> Sequence[Any]:
 
 
 def is_array(value: object) -> bool:
-    """Whether `value` is a dpnp array or the type of one."""
-    return isinstance(value, ArrayType) or is_dpnp_array(value)
+    """Whether `value` is a device array or the type of one."""
+    return isinstance(value, ArrayType) or is_device_array(value)
 
 
 def _type_of(value: Any) -> Any:

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from kapi_numba_offload.elements.dtype_rules import DPNP, ArrayType, DtypeRules
+from kapi_numba_offload.elements.dtype_rules import DIFFERENCES, NUMPY, ArrayType, DtypeRules
 from kapi_numba_offload.elements.expression import Apply, Cast, Leaf, Node, Ref
 from kapi_numba_offload.elements.statements import Statement
-from kapi_numba_offload.run.usm import DpnpArray
+from kapi_numba_offload.libraries.arrays import is_device_array, library
 
 __all__ = [
     "Unfused",
@@ -47,16 +47,16 @@ class Unfused(Exception):
 
 def type_of(value: Any) -> Any:
     """The type of an array; numbers as they are."""
-    if not isinstance(value, DpnpArray):
+    if not is_device_array(value):
         return value
-    device = value.sycl_device
-    return ArrayType(value.dtype, value.ndim, value.usm_type, _rules(device.has_aspect_fp16, device.has_aspect_fp64))
+    own = library(value)
+    missing = own.facts(own.queue_of(value)).missing_dtypes
+    return ArrayType(value.dtype, value.ndim, own.kind_of(value), _rules(own.name, missing))
 
 
 @cache
-def _rules(has_fp16: bool, has_fp64: bool) -> DtypeRules:
-    missing = [*(() if has_fp16 else ("float16",)), *(() if has_fp64 else ("float64", "complex128"))]
-    return DtypeRules(DPNP, frozenset(missing))
+def _rules(name: str, missing: frozenset[str]) -> DtypeRules:
+    return DtypeRules(DIFFERENCES.get(name, NUMPY), missing)
 
 
 def number_key(value: Any) -> Any:
@@ -69,7 +69,7 @@ def number_key(value: Any) -> Any:
 
 def dtype_of(value: Any) -> np.dtype[Any] | None:
     """The dtype of an array, of its type or of a NumPy number; None for Python's own numbers."""
-    return value.dtype if isinstance(value, (ArrayType, DpnpArray, np.generic)) else None
+    return value.dtype if isinstance(value, (ArrayType, np.generic)) or is_device_array(value) else None
 
 
 def require_held(value: Any, dtype: np.dtype[Any]) -> None:
@@ -97,7 +97,7 @@ def statement_shapes(statements: Sequence[Statement], leaves: Sequence[Any]) -> 
     def shape_of(node: Node) -> tuple[int, ...]:
         if isinstance(node, Leaf):
             leaf = leaves[node.index]
-            return leaf.shape if isinstance(leaf, DpnpArray) else ()
+            return leaf.shape if is_device_array(leaf) else ()
         if isinstance(node, Ref):
             return shapes[node.statement]
         if isinstance(node, Cast):
@@ -111,8 +111,8 @@ def statement_shapes(statements: Sequence[Statement], leaves: Sequence[Any]) -> 
             shape = shape_of(statement.node)
             if statement.target is not None:
                 target = leaves[statement.target]
-                if not isinstance(target, DpnpArray):
-                    raise Unfused("it stores to what is no dpnp array")
+                if not is_device_array(target):
+                    raise Unfused("it stores to what is no device array")
                 if np.broadcast_shapes(shape, target.shape) != target.shape:
                     raise ValueError
                 shape = target.shape

@@ -21,7 +21,7 @@ from kapi_numba_offload.elements.reductions import Combination
 from kapi_numba_offload.elements.spelling import Operand, cast
 from kapi_numba_offload.elements.statements import SourceLocation, Statement
 from kapi_numba_offload.elements.work_distribution import POSITION_LINES
-from kapi_numba_offload.run.usm import DpnpArray
+from kapi_numba_offload.libraries.arrays import is_device_array
 
 __all__ = ["Along", "Elements", "along_axes", "extents_of", "stored", "full"]
 
@@ -61,7 +61,7 @@ class Elements:
         """The statements for leaves, with the values or types of their nodes."""
         return cls(
             statements,
-            [isinstance(leaf, DpnpArray) for leaf in leaves],
+            [is_device_array(leaf) for leaf in leaves],
             [Operand(f"x{number}", dtype_of(leaf)) for number, leaf in enumerate(leaves)],
             {node: dtype_of(value) for node, value in values.items()},
             fastmath,

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import kapi_runtime
+from kapi_numba_offload.libraries.arrays import device_facts
+from kapi_numba_offload.libraries.interface import DeviceFacts
 
 __all__ = [
     "POSITION_LINES",
@@ -66,7 +68,7 @@ POSITION_LINES = (
 
 def distribute(count: int, queue: Any) -> WorkDistribution:
     """Distribute `count` iterations, at least one, on a queue's device."""
-    device = queue.sycl_device
+    device = device_facts(queue)
     lanes = _lanes(device)
     rows = max(1, min(_most_items(device), count) // lanes)
     return WorkDistribution(rows, lanes, -(-count // (rows * lanes)))
@@ -74,16 +76,16 @@ def distribute(count: int, queue: Any) -> WorkDistribution:
 
 def distribute_rows(count: int, queue: Any, per_unit: int = ROWS_PER_UNIT) -> WorkDistribution:
     """Distribute `count` iterations, at least one, in rows of one lane: each work-item takes consecutive ones."""
-    steps = -(-count // (per_unit * queue.sycl_device.max_compute_units))
+    steps = -(-count // (per_unit * device_facts(queue).units))
     return WorkDistribution(-(-count // steps), 1, steps)
 
 
 def has_enough_rows(count: int, queue: Any) -> bool:
     """Whether `count` iterations keep all units of a queue's device busy."""
-    return count >= ROWS_PER_UNIT // 4 * int(queue.sycl_device.max_compute_units)
+    return count >= ROWS_PER_UNIT // 4 * device_facts(queue).units
 
 
-def pieces_of(kept: int, count: int, device: Any, is_along_last: bool) -> int:
+def pieces_of(kept: int, count: int, device: DeviceFacts, is_along_last: bool) -> int:
     """Into how many work-items each of `kept` reductions of `count` elements is split."""
     most = _most_items(device)
     if not is_along_last:
@@ -94,12 +96,12 @@ def pieces_of(kept: int, count: int, device: Any, is_along_last: bool) -> int:
     return lanes * max(1, min(most // (lanes * kept), count // (lanes * _FEWEST_STEPS)))
 
 
-def _lanes(device: Any) -> int:
+def _lanes(device: DeviceFacts) -> int:
     # Intel's runtime for CPUs runs 16 work-items as one vector; more lanes than that make it go through the data
     # several times, at half of the speed.
     return 16 if device.is_cpu else 64
 
 
-def _most_items(device: Any) -> int:
+def _most_items(device: DeviceFacts) -> int:
     """Work-items beyond which a device gains nothing by sharing out work further."""
-    return int(min(_MOST_ITEMS, device.max_compute_units * _ITEMS_PER_UNIT))
+    return int(min(_MOST_ITEMS, device.units * _ITEMS_PER_UNIT))

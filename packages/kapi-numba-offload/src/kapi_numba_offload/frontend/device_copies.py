@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from kapi_numba_offload._numba_compat import as_dtype, types
-from kapi_numba_offload.loops.host.host_copies import HostCopies, arrays_among
-from kapi_numba_offload.run.byte_bounds import ALIGNMENT, host_address, host_bounds, sharing
+from kapi_numba_offload.libraries.arrays import allocate, arrays_among, host_copy, library, like
+from kapi_numba_offload.libraries.byte_bounds import ALIGNMENT, host_address, host_bounds, sharing
+from kapi_numba_offload.libraries.host_memory import host_view_at
+from kapi_numba_offload.loops.host.host_copies import HostCopies
 from kapi_numba_offload.run.python_numbers import as_number
-from kapi_numba_offload.run.usm import allocate, host_copy, host_view_at, like, store_elements, view_of
 from kapi_runtime.launch.host_arrays import bits
 
 __all__ = ["DeviceCopies"]
@@ -77,12 +78,13 @@ class DeviceCopies:
         low, high = min(low for low, _ in bounds), max(high for _, high in bounds)
         start = low % ALIGNMENT
         memory = allocate((start + high - low,), _BYTE, "device", queue)
-        block = _CopiedMemory(arrays, low, high, memory._array_obj._pointer + start - low)
+        made = library(memory)
+        block = _CopiedMemory(arrays, low, high, made.block_of(memory)[0] + start - low)
         self._blocks.append(block)
         for each in arrays:
-            copy = view_of(memory, host_address(each) + block.shift, each)
-            store_elements(copy, each)
-            copy._array_obj.flags.writable = each.flags.writeable
+            copy = made.view_of(memory, host_address(each) + block.shift, each)
+            made.store_elements(copy, each)
+            made.set_writable(copy, each.flags.writeable)
             self._copies[id(each)] = each, copy
 
     def on_device(self, value: Any) -> Any:
@@ -125,18 +127,19 @@ class DeviceCopies:
         if not array.size:
             return None
         for block in self._blocks:
-            address = array._array_obj._pointer - block.shift
+            address = library(array).fields(array).pointer - block.shift
             if block.low <= address < block.high:
                 return _view(block, address, array)
         return None
 
 
 def _view(block: _CopiedMemory, address: int, array: Any) -> np.ndarray[Any, Any]:
-    low, high = array._array_obj._byte_bounds
+    own_library = library(array)
+    low, high = own_library.byte_bounds(array)
     own = low - block.shift, high - block.shift
     holders = [each for each in block.arrays if host_bounds(each)[0] <= own[0] and own[1] <= host_bounds(each)[1]]
     holders = holders or block.arrays
-    view = host_view_at(holders[0], address, array, is_writeable=array.flags.writable)
+    view = host_view_at(holders[0], address, own_library.fields(array), is_writeable=own_library.is_writable(array))
     for each in holders:  # as under Numba, where such a view is the array itself
         if host_address(each) == address and (each.shape, each.strides, each.dtype) == (
             view.shape, view.strides, view.dtype,

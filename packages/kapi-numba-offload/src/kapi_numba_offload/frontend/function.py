@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+import kapi_runtime
 from kapi_numba_offload._numba_compat import CPUDispatcher, types
 from kapi_numba_offload.analysis.array_idioms import desugar_array_idioms
 from kapi_numba_offload.analysis.control_flow import own_nodes
@@ -24,6 +25,9 @@ from kapi_numba_offload.analysis.source import function_definition
 from kapi_numba_offload.analysis.syntax import names_in
 from kapi_numba_offload.elements.numbers import is_narrow
 from kapi_numba_offload.frontend.returned_numbers import as_numbers, numbers_in_lists, returned_arrays
+from kapi_numba_offload.libraries.arrays import adopted, is_device_array, like, queue_of
+from kapi_numba_offload.libraries.installed import library_named, library_of_queue
+from kapi_numba_offload.libraries.interface import ArrayLibrary
 from kapi_numba_offload.loops.loop_syntax import variables_of
 from kapi_numba_offload.partition.function_info import PREFIX, FunctionInfo
 from kapi_numba_offload.partition.invariant_views import hoist_views
@@ -32,10 +36,9 @@ from kapi_numba_offload.run.call_graph import OffloadedParts, run_recorded
 from kapi_numba_offload.run.diagnostics import report_of
 from kapi_numba_offload.run.options import OffloadOptions, options_of
 from kapi_numba_offload.run.placement import mixed_error
-from kapi_numba_offload.run.usm import DpnpArray, as_dpnp, like
 from kapi_runtime.launch.host_arrays import device_array_target
 from kapi_sim.errors import KernelCompilationError
-from kapi_types import UsmArrayType, is_usm_array
+from kapi_types import DeviceArrayType
 
 __all__ = ["OffloadedFunction", "holds_usm"]
 
@@ -55,7 +58,7 @@ class OffloadedFunction(OffloadedParts):
     func_ir : numba.core.ir.FunctionIR, optional
         Numba's IR of it, needed if it has no source.
     numba_types : bool
-        Whether expressions have the types that Numba gives them for NumPy arrays; else those of dpnp.
+        Whether expressions have the types that Numba gives them for NumPy arrays; else those of the array library.
     options : OffloadOptions, optional
         Those of the function; by default what it was given by `offload`.
 
@@ -103,16 +106,18 @@ class OffloadedFunction(OffloadedParts):
         stored = variables_of([definition], ast.Store)
         contiguous = frozenset(
             name for name, type_ in zip(names.parameters, arguments, strict=True)
-            if isinstance(type_, UsmArrayType) and type_.layout == "C" and type_.usm_type and name not in stored
+            if isinstance(type_, DeviceArrayType) and type_.layout == "C" and type_.usm_type and name not in stored
         )  # fmt: skip
         facts = FunctionInfo(
-            function, definition, names, kinds, contiguous, options or options_of(function), numba_types=numba_types,
+            function, definition, names, kinds, contiguous, options or options_of(function), _library(arguments),
+            numba_types=numba_types,
             has_narrow_integers=any(map(_may_be_narrow, arguments)) or _names_narrow_integers(definition, names),
         )  # fmt: skip
-        self.partition = Partition(facts)
+        self.partition, self.library_name = Partition(facts), facts.library.name
         for node, usm, host in kinds.mixtures:
             where = facts.location(_statement_of(definition, node))
-            raise mixed_error(where, ast.unparse(usm), ast.unparse(host), is_stored=_is_stored_to(node, host))
+            texts = ast.unparse(usm), ast.unparse(host)
+            raise mixed_error(where, *texts, facts.library, is_stored=_is_stored_to(node, host))
         body = self.partition.block(definition.body)
         definition.body = hoist_views(facts, self.partition.helpers, body)
         self._call = _compiled(function, definition, names, self.partition)
@@ -120,8 +125,8 @@ class OffloadedFunction(OffloadedParts):
     def __call__(self, *args: Any) -> Any:
         """Run the function."""
         for position in self._usm_positions:
-            if type(args[position]) is not DpnpArray:
-                return self._call_as_dpnp(args)
+            if not is_device_array(args[position]):
+                return self._call_adopted(args)
         return self._run(args)
 
     @property
@@ -156,10 +161,10 @@ class OffloadedFunction(OffloadedParts):
             print(report_of(self).text(level))
         return result
 
-    def _call_as_dpnp(self, args: Sequence[Any]) -> Any:
-        """Run it with dpnp's arrays instead of others that are known by their protocol; these are given back."""
+    def _call_adopted(self, args: Sequence[Any]) -> Any:
+        """Run it with an array library's arrays instead of others over the same memory; these are given back."""
         seen: dict[int, tuple[Any, Any]] = {}
-        given = [as_dpnp(each, seen) for each in args]
+        given = [adopted(each, seen) for each in args]
         return _as_given(self._run(given), seen)
 
     def __reduce__(self) -> Any:
@@ -189,8 +194,18 @@ def _rebuilt(
     return OffloadedFunction(getattr(found, "py_func", found), arguments, options=options)
 
 
+def _library(arguments: Iterable[types.Type]) -> ArrayLibrary:
+    """The library of the first device array among arguments of these types; without one that of a default device."""
+    for each in arguments:
+        if isinstance(each, types.BaseTuple) and holds_usm([each]):
+            return _library(each)
+        if isinstance(each, DeviceArrayType):
+            return library_named("dpnp" if each.library == "usm" else each.library)
+    return library_of_queue(kapi_runtime.default_queue())
+
+
 def _kind_of_type(type_: types.Type) -> Kind:
-    if isinstance(type_, UsmArrayType):
+    if isinstance(type_, DeviceArrayType):
         return ArrayKind(True, type_.ndim, is_array=True)
     if isinstance(type_, types.Array):
         return ArrayKind(False, type_.ndim)
@@ -254,7 +269,7 @@ def _names_narrow_integers(definition: ast.FunctionDef, names: Scope) -> bool:
 def holds_usm(given: Iterable[types.Type]) -> bool:
     """Whether one of the types is that of a USM array, or of a tuple with one."""
     return any(
-        isinstance(each, UsmArrayType) or (isinstance(each, types.BaseTuple) and holds_usm(each)) for each in given
+        isinstance(each, DeviceArrayType) or (isinstance(each, types.BaseTuple) and holds_usm(each)) for each in given
     )
 
 
@@ -290,7 +305,7 @@ def _compiled(
     """The partitioned function, with the original's globals and closure."""
     if partition.needs_queue:
         arrays = ", ".join(names.parameters)
-        queue = partition.helper("queue_of", queue_of)
+        queue = partition.helper("queue_among", queue_among)
         definition.body.insert(0, ast.parse(f"{PREFIX}queue = {queue}({arrays})").body[0])
     given = {**names.closure, **partition.helpers}
     outer = ast.parse(f"def {PREFIX}outer({', '.join(given)}):\n    return {definition.name}").body[0]
@@ -311,10 +326,10 @@ def _compiled(
     return made
 
 
-def queue_of(*args: Any) -> Any:
-    """The queue of the first USM array among the arguments, or in a tuple of them."""
+def queue_among(*args: Any) -> Any:
+    """The queue of the first device array among the arguments, or in a tuple of them."""
     for each in args:
-        found = each.sycl_queue if is_usm_array(each) else queue_of(*each) if isinstance(each, tuple) else None
+        found = queue_of(each) if is_device_array(each) else queue_among(*each) if isinstance(each, tuple) else None
         if found is not None:
             return found
     host_target = device_array_target()  # in a device context, arrays that are made are of its queue

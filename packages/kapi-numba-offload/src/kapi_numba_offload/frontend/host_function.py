@@ -9,12 +9,12 @@ import numba
 
 from kapi_numba_offload._numba_compat import numba_call, types, with_numpy_arrays
 from kapi_numba_offload.elements.statements import SourceLocation
-from kapi_numba_offload.loops.host.host_copies import HostCopies, arrays_among
+from kapi_numba_offload.libraries.arrays import arrays_among
+from kapi_numba_offload.loops.host.host_copies import HostCopies, is_reachable
 from kapi_numba_offload.run.call_graph import OffloadedParts, run_recorded
 from kapi_numba_offload.run.options import OffloadOptions
 from kapi_numba_offload.run.reasons import IN_PLACE, ON_COPIES, Refusal, fall_back
 from kapi_numba_offload.run.timing import timed
-from kapi_numba_offload.run.usm import is_reachable
 
 __all__ = ["HostFunction"]
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from kapi_numba_offload.analysis.control_flow import own_nodes
 from kapi_numba_offload.analysis.kinds import ArrayKind, Kind, Kinds, TupleKind
+from kapi_numba_offload.libraries.arrays import like
 from kapi_numba_offload.run.python_numbers import as_number
-from kapi_numba_offload.run.usm import like
 
 __all__ = ["Returned", "as_numbers", "numbers_in_lists", "returned_arrays"]
 

@@ -1,4 +1,4 @@
-"""Functions of `numba.vectorize` and `numba.guvectorize` over dpnp arrays: loops over their elements, offloaded.
+"""Functions of `numba.vectorize` and `numba.guvectorize` over device arrays: loops over their elements, offloaded.
 
 A function is written out as an `njit` function with one `prange` loop for each axis, so it becomes a kernel as other
 loops do, and falls back to the host as they do. Numba says what its results are: it is asked with one element.
@@ -18,9 +18,10 @@ import numpy as np
 
 from kapi_numba_offload._numba_compat import are_arrays
 from kapi_numba_offload.elements.statements import SourceLocation
+from kapi_numba_offload.libraries.arrays import allocate, is_device_array, library
+from kapi_numba_offload.libraries.installed import library_of_queue
 from kapi_numba_offload.run.placement import one_queue
 from kapi_numba_offload.run.source_warnings import made_of
-from kapi_numba_offload.run.usm import LIBRARY, as_dpnp_array, is_dpnp_array
 from kapi_sim.errors import KernelCompilationError
 
 __all__ = ["call_vectorized"]
@@ -30,7 +31,7 @@ _AXES = re.compile(r"\(([^)]*)\)")
 
 
 def call_vectorized(function: Any, args: Sequence[Any], keywords: dict[str, Any]) -> Any:
-    """A call with dpnp arrays of what `numba.vectorize` or `numba.guvectorize` made.
+    """A call with device arrays of what `numba.vectorize` or `numba.guvectorize` made.
 
     Parameters
     ----------
@@ -44,7 +45,7 @@ def call_vectorized(function: Any, args: Sequence[Any], keywords: dict[str, Any]
     KernelCompilationError
         For other keywords.
     ExecutionPlacementError
-        If NumPy and dpnp arrays meet, or arrays of two queues.
+        If NumPy and device arrays meet, or arrays of two queues.
     """
     code = function._dispatcher.py_func.__code__
     name = function.__name__
@@ -65,23 +66,25 @@ def call_vectorized(function: Any, args: Sequence[Any], keywords: dict[str, Any]
     parameters = list(code.co_varnames[: code.co_argcount])
     texts = [parameters[number] if number < len(parameters) else "out" for number in range(len(given))]
     queue = one_queue(location, texts, given)
-    values = [each if is_dpnp_array(each) or np.ndim(each) == 0 else LIBRARY.asarray(each) for each in given]
+    makes = library_of_queue(queue)
+    values = [each if is_device_array(each) or np.ndim(each) == 0 else makes.from_host(np.asarray(each), queue)
+              for each in given]  # fmt: skip
     values, results = _typed(function, values, inputs, cores)
     shape = np.broadcast_shapes(*(_outer(each, core) for each, core in zip(values[:inputs], cores, strict=False)))
     lengths = _lengths(values, cores)
     for core, dtype in zip(cores[len(values) :], results[len(values) - inputs :], strict=True):
-        values.append(LIBRARY.empty((*shape, *(lengths[axis] for axis in core)), dtype=dtype, sycl_queue=queue))
+        values.append(allocate((*shape, *(lengths[axis] for axis in core)), dtype, "device", queue))
     declared = are_arrays(function)
     ones = [any(cores) and not core and (number >= inputs or (number < len(declared) and declared[number]))
             for number, core in enumerate(cores)]  # fmt: skip
-    values = [as_dpnp_array(each, queue) if is_one and not is_dpnp_array(each) else each
+    values = [makes.from_host(each, queue) if is_one and not is_device_array(each) else each
               for each, is_one in zip(values, ones, strict=True)]  # fmt: skip
     spread = [_spread(each, core, shape, is_result=number >= inputs, is_one=ones[number])
               for number, (each, core) in enumerate(zip(values, cores, strict=True))]  # fmt: skip
     if shape == ():
         shape = (1,)
-        spread = [each[np.newaxis] if is_dpnp_array(each) else each for each in spread]
-    _loop(function, len(shape), tuple(map(is_dpnp_array, spread)), inputs, tuple(ones), any(cores))(*spread)
+        spread = [each[np.newaxis] if is_device_array(each) else each for each in spread]
+    _loop(function, len(shape), tuple(map(is_device_array, spread)), inputs, tuple(ones), any(cores))(*spread)
     made = values[inputs:]
     return made[0] if len(made) == 1 else tuple(made)
 
@@ -101,7 +104,7 @@ def _axes(text: str) -> list[str]:
 
 
 def _outer(value: Any, core: Sequence[str]) -> tuple[int, ...]:
-    shape = np.shape(value) if not is_dpnp_array(value) else value.shape
+    shape = np.shape(value) if not is_device_array(value) else value.shape
     return tuple(shape[: len(shape) - len(core)])
 
 
@@ -119,7 +122,7 @@ def _typed(
     function: Any, values: Sequence[Any], inputs: int, cores: Sequence[Sequence[str]]
 ) -> tuple[list[Any], list[np.dtype[Any]]]:
     """The arguments as the loop that Numba chooses takes them, and the dtypes of its results."""
-    dtypes = [each.dtype if is_dpnp_array(each) else np.asarray(each).dtype for each in values]
+    dtypes = [each.dtype if is_device_array(each) else np.asarray(each).dtype for each in values]
     # What Numba compiled before is no reason for a type: it depends on which calls came first.
     is_typed = not function.is_dynamic if any(cores) else function._frozen
     known = [each for each in function.types if is_typed and _takes(each, dtypes[:inputs])]
@@ -135,7 +138,7 @@ def _typed(
     for number, value in enumerate(values):
         if number >= inputs:
             typed.append(value)
-        elif is_dpnp_array(value):
+        elif is_device_array(value):
             typed.append(value if value.dtype == dtypes[number] else value.astype(dtypes[number]))
         else:
             typed.append(dtypes[number].type(value))
@@ -163,7 +166,7 @@ def _results(
 
 def _spread(value: Any, core: Sequence[str], shape: tuple[int, ...], *, is_result: bool, is_one: bool) -> Any:
     """An argument with all outer axes; numbers as they are. With `is_one`, elements are arrays of one element."""
-    if not is_dpnp_array(value):
+    if not is_device_array(value):
         return value
     own = value.shape[value.ndim - len(core) :] if core else ()
     if value.shape == (*shape, *own):
@@ -171,7 +174,7 @@ def _spread(value: Any, core: Sequence[str], shape: tuple[int, ...], *, is_resul
     elif is_result:
         raise ValueError(f"result must have shape {(*shape, *own)}, got {value.shape}")
     else:
-        made = LIBRARY.broadcast_to(value, (*shape, *own))
+        made = library(value).functions.broadcast_to(value, (*shape, *own))
     return made[..., np.newaxis] if is_one else made
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from kapi_numba_offload.analysis.syntax import nodes_in
+from kapi_numba_offload.libraries.arrays import host_copy, is_device_array
 from kapi_numba_offload.loops.coarsening import has_long_rows
-from kapi_numba_offload.run.usm import DpnpArray, host_copy
 
 __all__ = ["as_number", "as_tuples", "lower_bound", "only_read", "specialization_key", "strong_numbers"]
 
@@ -54,7 +54,7 @@ def as_tuples(names: Sequence[str], values: Sequence[Any], read: frozenset[str])
 
 def _is_plain(value: list[Any]) -> bool:
     kinds = {type(each) for each in value}
-    is_known = all(issubclass(each, (DpnpArray, int, float, np.number)) for each in kinds)
+    is_known = all(isinstance(each, (int, float, np.number)) or is_device_array(each) for each in value)
     return 0 < len(value) <= _MAX_LENGTH and len(kinds) == 1 and is_known
 
 
@@ -65,12 +65,12 @@ def strong_numbers(values: Sequence[Any]) -> list[Any]:
 
 def as_number(value: Any) -> Any:
     """A 0-d array that a loop takes for a number, as a number."""
-    return host_copy(value)[()] if isinstance(value, DpnpArray) and value.ndim == 0 else value
+    return host_copy(value)[()] if is_device_array(value) and value.ndim == 0 else value
 
 
 def specialization_key(value: Any) -> Any:
     """A captured value's part of the key: kernels are made for types, axes of one element, and signs of integers."""
-    if isinstance(value, DpnpArray):
+    if is_device_array(value):
         return value.dtype, tuple([length == 1 for length in value.shape]), has_long_rows(value)
     if isinstance(value, tuple):
         return tuple(map(specialization_key, value))

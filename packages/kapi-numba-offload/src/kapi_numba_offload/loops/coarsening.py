@@ -13,7 +13,7 @@ from typing import Any
 from kapi_numba_offload.analysis.operations import OPERATORS
 from kapi_numba_offload.analysis.syntax import indices_of, names_in, nodes_in, targets_of
 from kapi_numba_offload.elements.work_distribution import has_enough_rows
-from kapi_numba_offload.run.usm import DpnpArray
+from kapi_numba_offload.libraries.arrays import device_facts
 
 __all__ = ["has_long_rows", "may_coarsen", "traversed_rows"]
 
@@ -28,10 +28,10 @@ _QUICK = frozenset(f"kapi_array_{name}" for name in OPERATORS.values() if name !
 
 def may_coarsen(extents: Sequence[int], queue: Any) -> bool:
     """Whether work-items may run many iterations: on CPUs, whose units all get some."""
-    return bool(queue.sycl_device.is_cpu) and (len(extents) == 1 or has_enough_rows(extents[0], queue))
+    return device_facts(queue).is_cpu and (len(extents) == 1 or has_enough_rows(extents[0], queue))
 
 
-def has_long_rows(array: DpnpArray) -> bool:
+def has_long_rows(array: Any) -> bool:
     """Whether traversing a row takes longer than what is done once for each."""
     return bool(array.ndim) and array.shape[-1] >= _MIN_LENGTH
 

@@ -13,6 +13,7 @@ import numpy as np
 import kapi_runtime
 from kapi_numba_offload._numba_compat import as_dtype
 from kapi_numba_offload.elements.array_integers import warn_of_integers
+from kapi_numba_offload.libraries.arrays import is_device_array
 from kapi_numba_offload.loops.body.pipeline import LoweredBody
 from kapi_numba_offload.loops.body.state import NotInKernelError
 from kapi_numba_offload.loops.body.views import ArrayFacts, LaunchFacts
@@ -24,7 +25,6 @@ from kapi_numba_offload.loops.privatization import PrivatizedBody, privatize_red
 from kapi_numba_offload.loops.simulated_loop import identities
 from kapi_numba_offload.run.options import OffloadOptions
 from kapi_numba_offload.run.reasons import Refusal
-from kapi_numba_offload.run.usm import DpnpArray
 from kapi_sim.errors import DtypeError, KernelCompilationError
 from kapi_sim.forks import reinit_after_fork
 from kapi_types import is_weak, typeof_argument
@@ -138,7 +138,7 @@ class LoopBuilder:
         for text in self.functions.allocated_lengths:
             name, _, rest = text.partition(".shape[")
             value, axis = values.get(name), rest.rstrip("]")
-            if rest and axis.isdigit() and isinstance(value, DpnpArray) and int(axis) < value.ndim:
+            if rest and axis.isdigit() and is_device_array(value) and int(axis) < value.ndim:
                 found[text] = value.shape[int(axis)]
             elif not rest and isinstance(value, (int, np.integer)) and not isinstance(value, bool):
                 found[text] = int(value)
@@ -189,9 +189,7 @@ class LoopBuilder:
         return f"{error}: `{text}`" if text else str(error)
 
     def _arrays(self, captured: Sequence[Any]) -> dict[str, Any]:
-        return {
-            name: each for name, each in zip(self.syntax.captured, captured, strict=True) if isinstance(each, DpnpArray)
-        }
+        return {name: each for name, each in zip(self.syntax.captured, captured, strict=True) if is_device_array(each)}
 
     def lowered(self, bounds: Sequence[int], captured: Sequence[Any]) -> LoweredBody:
         """The body with elements only, for such values."""

@@ -13,6 +13,7 @@ from kapi_numba_offload.analysis.scope import Scope
 from kapi_numba_offload.analysis.syntax import nodes_in
 from kapi_numba_offload.elements.reductions import combine
 from kapi_numba_offload.elements.work_distribution import distribute, distribute_rows
+from kapi_numba_offload.libraries.arrays import allocate, host_copy, is_device_array, is_same_view, may_overlap
 from kapi_numba_offload.loops.body.state import stored_to
 from kapi_numba_offload.loops.captured_values import as_number, as_tuples, only_read, strong_numbers
 from kapi_numba_offload.loops.coarsening import may_coarsen
@@ -29,7 +30,6 @@ from kapi_numba_offload.run.placement import one_queue
 from kapi_numba_offload.run.reasons import Refusal, fall_back
 from kapi_numba_offload.run.simulation import is_simulating
 from kapi_numba_offload.run.timing import timed
-from kapi_numba_offload.run.usm import DpnpArray, allocate, host_copy, is_same_view, may_overlap
 
 __all__ = ["ParallelLoop"]
 
@@ -109,7 +109,7 @@ class ParallelLoop:
         if self._numba_types:
             captured, initial = strong_numbers(captured), strong_numbers(initial)
         given, captured = captured, as_tuples(self.syntax.captured, captured, self._only_read)
-        arrays = [each for each in captured if isinstance(each, DpnpArray)]
+        arrays = [each for each in captured if is_device_array(each)]
         if arrays:
             queue = one_queue(self.location, self.syntax.captured, captured)
         if not arrays and (not self.syntax.reductions or any(isinstance(each, np.ndarray) for each in captured)):
@@ -200,7 +200,7 @@ class ParallelLoop:
 
     def _array_reduction(self, initial: Sequence[Any]) -> Refusal | None:
         for name, value in zip(self.syntax.reductions, initial, strict=True):
-            if isinstance(value, (DpnpArray, np.ndarray)):
+            if isinstance(value, np.ndarray) or is_device_array(value):
                 return Refusal("array-reduction", self.location.line, name)
         return None
 

@@ -17,8 +17,8 @@ from kapi_numba_offload.analysis.control_flow import has_jump
 from kapi_numba_offload.elements.kernel_source import MOST_DIMENSIONS, make_kernel, space_of
 from kapi_numba_offload.elements.reductions import COMBINATIONS
 from kapi_numba_offload.elements.work_distribution import ROWS_PER_UNIT, WorkDistribution, distribute_rows
+from kapi_numba_offload.libraries.arrays import allocate, device_facts, is_device_array, may_share_memory, queue_of
 from kapi_numba_offload.run.launching import launch
-from kapi_numba_offload.run.usm import DpnpArray, allocate, may_share_memory
 
 __all__ = [
     "BLOCK",
@@ -74,7 +74,7 @@ class PrivatizedArray(NamedTuple):
 
     def sample(self, array: Any) -> list[Any]:
         """Arguments to compile a kernel with."""
-        return self.arguments(allocate((1,), array.dtype, "device", array.sycl_queue), 1)
+        return self.arguments(allocate((1,), array.dtype, "device", queue_of(array)), 1)
 
 
 class PrivatizedBody(NamedTuple):
@@ -206,13 +206,13 @@ def small_arrays(captured: Sequence[Any], stored: Sequence[int], extents: Sequen
     A row has at most as many elements as the unit has iterations, so that to fill and add up rows is the lesser work.
     """
     count = math.prod(extents)
-    most = count // int(queue.sycl_device.max_compute_units) if count >= _MIN_ITERATIONS else 0
+    most = count // device_facts(queue).units if count >= _MIN_ITERATIONS else 0
     return tuple(number for number in stored if _is_small(captured[number], most))
 
 
 def _is_small(array: Any, most: int) -> bool:
     return (
-        isinstance(array, DpnpArray)
+        is_device_array(array)
         and 1 <= array.ndim <= MOST_DIMENSIONS
         and 0 < array.size <= most
         and array.dtype.name in _DTYPES
@@ -224,7 +224,7 @@ def _is_small(array: Any, most: int) -> bool:
 
 def are_distinct(positions: Sequence[int], captured: Sequence[Any]) -> bool:
     """Whether the arrays at these positions share no memory with other ones."""
-    arrays = [(number, each) for number, each in enumerate(captured) if isinstance(each, DpnpArray)]
+    arrays = [(number, each) for number, each in enumerate(captured) if is_device_array(each)]
     return not any(at != number and may_share_memory(captured[at], each) for at in positions for number, each in arrays)
 
 
@@ -250,7 +250,7 @@ class PrivateRows:
     def __init__(
         self, privatized: Sequence[PrivatizedArray], arrays: Sequence[Any], extents: Sequence[int], queue: Any
     ) -> None:
-        longest = max(each.size for each in arrays) * int(queue.sycl_device.max_compute_units)
+        longest = max(each.size for each in arrays) * device_facts(queue).units
         per_unit = max(1, min(ROWS_PER_UNIT, math.prod(extents) // longest))
         self.shares: WorkDistribution = distribute_rows(extents[0], queue, per_unit)
         pitches = [pitch_of(each.size, each.dtype) for each in arrays]

@@ -11,10 +11,12 @@ import numpy as np
 
 from kapi_numba_offload._numba_compat import overload_of, type_key
 from kapi_numba_offload.analysis.effects import CHANGES
-from kapi_numba_offload.analysis.numpy_functions import function_named, status
-from kapi_numba_offload.analysis.numpy_signatures import as_dpnp_takes_it
+from kapi_numba_offload.analysis.numpy_functions import numpy_function, status
+from kapi_numba_offload.analysis.numpy_signatures import as_library_takes_it
 from kapi_numba_offload.elements.operands import require_held
-from kapi_numba_offload.loops.host.host_copies import arrays_among
+from kapi_numba_offload.libraries.arrays import arrays_among, host_copy, is_device_array, kind_of, library, queue_of
+from kapi_numba_offload.libraries.installed import library_name, library_named, library_of_queue
+from kapi_numba_offload.libraries.interface import ArrayLibrary
 from kapi_numba_offload.partition.argument_texts import ArgumentTexts
 from kapi_numba_offload.regions.histogram import histogram
 from kapi_numba_offload.regions.library_functions import extremum_position, product
@@ -22,39 +24,38 @@ from kapi_numba_offload.run.options import OffloadOptions
 from kapi_numba_offload.run.placement import host_arrays_among, mixture_among, not_on_device_error
 from kapi_numba_offload.run.reasons import Refusal, fall_back
 from kapi_numba_offload.run.timing import timed
-from kapi_numba_offload.run.usm import as_dpnp_array, host_copy, is_dpnp_array
 from kapi_sim.errors import ExecutionPlacementError, KernelCompilationError
 
 __all__ = ["MENDED", "Constant", "Conversion", "Creation", "HelperCall", "NumpyCall", "OverloadedCall", "element"]
 
 _REFUSED = (TypeError, NotImplementedError)
-"""What dpnp raises for what it has not."""
+"""What array libraries raise for what they have not."""
 
 _OWN: dict[str, tuple[Callable[..., Any], str]] = {
-    "argmax": (partial(extremum_position, "argmax"), "dpnp"),
-    "argmin": (partial(extremum_position, "argmin"), "dpnp"),
+    "argmax": (partial(extremum_position, "argmax"), "array library"),
+    "argmin": (partial(extremum_position, "argmin"), "array library"),
     "histogram": (histogram, "kernel"),
     "matmul": (product, "numpy"),
     "dot": (product, "numpy"),
 }
 """NumPy's functions that this package runs for some arguments, and give None for others; and where they run."""
 
-MENDED = ("argmax", "argmin")
-"""Those that dpnp has a fault in, so that they take the place of dpnp's where the source names these, too."""
 
+MENDED = ("argmax", "argmin")
+"""Methods of arrays that are called as the functions of that name, since a library may have a fault in them."""
 
 _FILLING = ("full", "full_like")
 
 
 class NumpyCall:
-    """A NumPy function: dpnp's of that name where it is given a dpnp array.
+    """A NumPy function: the array library's of that name where it is given a device array.
 
     Parameters
     ----------
     name : str
         NumPy's name of it, or another name of a function that runs on the host.
     function : callable
-        NumPy's function, or dpnp's.
+        NumPy's function, or an array library's.
     location : SourceLocation
         Where it is called.
     options : OffloadOptions
@@ -65,8 +66,8 @@ class NumpyCall:
     Attributes
     ----------
     latest : str or None
-        Where the latest call ran: "kernel" (of this package), "dpnp", "numpy" (in the arrays' memory), "host", or why
-        on the host.
+        Where the latest call ran: "kernel" (of this package), the name of an array library, "numpy" (in the arrays'
+        memory), "host", or why on the host.
     """
 
     def __init__(self, name: str, function: Any, location: Any, options: OffloadOptions, texts: ArgumentTexts) -> None:
@@ -74,31 +75,35 @@ class NumpyCall:
         self.latest: str | None = None
         self.moved = 0
         self._function, self._options, self._texts = function, options, texts
-        self._status = status(name)
-        self._spelled = name if function_named(name, on_device=False) is None else f"numpy.{name}"
-        self._is_dpnp = (getattr(function, "__module__", None) or type(function).__module__).startswith("dpnp")
-        self._on_device: Any = function if self._is_dpnp else function_named(name, on_device=True)
+        self._spelled = name if numpy_function(name) is None else f"numpy.{name}"
+        own = library_name(function)
+        self._own_library = None if own is None else library_named(own)
 
     @timed
     def __call__(self, *args: Any, **keywords: Any) -> Any:
-        if not any(_has_usm(each) for each in (*args, *keywords.values())):
+        array = next(arrays_among((*args, *keywords.values())), None)
+        if array is None:
             return self._without_arrays(args, keywords)
-        if self._status == "refused" and not self._is_dpnp:
-            raise KernelCompilationError(
-                f"function with USM arrays must not call numpy.{self.name} with one of them, got it at "
-                f"{self.location}: copy to the host first, with `asnumpy()`\n  {self.location}: {self.location.text}",
-                code="offload-host-call",
-            )
-        if self._status == "host" and not self._is_dpnp:
-            return self._on_host(args, keywords, "")
+        found = self._own_library or library(array)
+        if self._own_library is None:
+            known = status(self.name, found)
+            if known == "refused":
+                raise KernelCompilationError(
+                    f"function with USM arrays must not call numpy.{self.name} with one of them, got it at "
+                    f"{self.location}: copy to the host first, with `{found.host_copy_call('a')}`\n"
+                    f"  {self.location}: {self.location.text}",
+                    code="offload-host-call",
+                )
+            if known == "host":
+                return self._on_host(args, keywords, "")
         own = _OWN.get(self.name)
-        if own is not None and (not self._is_dpnp or self.name in MENDED):
+        if own is not None and (self._own_library is None or self.name in found.mended):
             result = own[0](self.location, args, keywords)
             if result is not None:
-                self.latest = own[1]
+                self.latest = found.name if own[1] == "array library" else own[1]
                 return result
         try:
-            result = self._by_dpnp(args, keywords)
+            result = self._by_library(found, args, keywords)
         except _REFUSED as error:
             return self._refused(error, args, keywords)
         except ValueError as error:  # dpnp stores to an array of the result's own type only
@@ -107,18 +112,18 @@ class NumpyCall:
             return self._refused(error, args, keywords)
         except ExecutionPlacementError as error:
             raise self._mixture(args, keywords) or error from None
-        self.latest = "dpnp"
+        self.latest = found.name
         return result
 
-    def _by_dpnp(self, args: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
-        given, words = as_dpnp_takes_it(self.name, args, keywords)
-        if self._is_dpnp:  # its author may have written it for dpnp
+    def _by_library(self, found: ArrayLibrary, args: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
+        given, words = as_library_takes_it(found, self.name, args, keywords)
+        if self._own_library is not None:  # its author may have written it for the library
             try:
-                return self._on_device(*args, **keywords)
+                return self._function(*args, **keywords)
             except TypeError:
                 if words == keywords:
                     raise
-        result = self._on_device(*given, **words)
+        result = (self._function if self._own_library is not None else found.function(self.name))(*given, **words)
         if self.name in _FILLING:  # dpnp stores what is left of a number
             require_held(words.get("fill_value", given[1] if len(given) > 1 else None), result.dtype)
         return result
@@ -126,30 +131,31 @@ class NumpyCall:
     def _without_arrays(self, args: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
         # dpnp refuses NumPy's numbers, which elements are here, and NumPy has the same function for them.
         numbers = (
-            self._is_dpnp and args and all(isinstance(each, (bool, int, float, complex, np.generic)) for each in args)
+            self._own_library is not None
+            and args
+            and all(isinstance(each, (bool, int, float, complex, np.generic)) for each in args)
         )
-        if self._is_dpnp and any(map(_has_host, args)):
+        if self._own_library is not None and any(map(_has_host, args)):
             raise not_on_device_error(
-                self.location, self.name, *host_arrays_among(self._texts.spelled(len(args)), args)[:1]
+                self.location,
+                self._own_library,
+                self.name,
+                *host_arrays_among(self._texts.spelled(len(args)), args)[:1],
             )
-        function = function_named(self.name, on_device=False) if numbers else None
+        function = numpy_function(self.name) if numbers else None
         self.latest = "host"
         return (function or self._function)(*args, **keywords)
 
     def _refused(self, error: Exception, args: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
-        """NumPy's answer to what dpnp refused; dpnp's error if NumPy has none either."""
+        """NumPy's answer to what the library refused; its error if NumPy has none either."""
         mixture = self._mixture(args, keywords)
         if mixture is not None:
             raise mixture from None
         out = keywords.get("out")
         out = out[0] if isinstance(out, tuple) and len(out) == 1 else out
-        if self._ufunc() is not None and is_dpnp_array(out):
+        if self._ufunc() is not None and is_device_array(out):
             return self._into(out, error, args, keywords)
-        if (
-            self.name in CHANGES
-            or keywords.get("out") is not None
-            or function_named(self.name, on_device=False) is None
-        ):
+        if self.name in CHANGES or keywords.get("out") is not None or numpy_function(self.name) is None:
             error.add_note(f"{self.location}: {self.location.text}")
             raise error
         try:
@@ -159,7 +165,7 @@ class NumpyCall:
             raise error from None
 
     def _ufunc(self) -> np.ufunc | None:
-        function = function_named(self.name, on_device=False)
+        function = numpy_function(self.name)
         return function if isinstance(function, np.ufunc) else None
 
     def _into(self, out: Any, error: Exception, args: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
@@ -170,19 +176,19 @@ class NumpyCall:
         except _REFUSED:
             error.add_note(f"{self.location}: {self.location.text}")
             raise error from None
-        out[...] = _back(stored, out.sycl_queue, out.usm_type)
+        library(out).store_elements(out, stored)
         self.moved += out.nbytes
         return out
 
     def _mixture(self, args: Sequence[Any], keywords: Mapping[str, Any]) -> Exception | None:
-        """The error for NumPy arrays among dpnp's."""
+        """The error for NumPy arrays among those of a device."""
         texts = self._texts.spelled(len(args), keywords)
         return mixture_among(self.location, texts, [*args, *keywords.values()])
 
     def _on_host(self, args: Any, keywords: Mapping[str, Any], why: str) -> Any:
         """NumPy's function on copies; arrays that it returns are copied to the queue of those that it was given."""
         detail = f"{self._spelled} at {self.location}: {self.location.text}{why}"
-        function = function_named(self.name, on_device=False) or self._function
+        function = numpy_function(self.name) or self._function
         copies = [_on_host(each) for each in args]
         words = {name: _on_host(each) for name, each in keywords.items()}
         refusal = Refusal("host-function", self.location.line, self.name, detail)
@@ -190,7 +196,7 @@ class NumpyCall:
         result = function(*copies, **words)
         arrays = list(arrays_among((*args, *keywords.values())))
         self.moved = sum(each.nbytes for each in arrays)
-        return _back(result, arrays[0].sycl_queue, arrays[0].usm_type)
+        return _back(result, queue_of(arrays[0]), kind_of(arrays[0]))
 
 
 class Creation(NumpyCall):
@@ -201,19 +207,17 @@ class Creation(NumpyCall):
 
     @timed
     def __call__(self, queue: Any, *args: Any, **keywords: Any) -> Any:
-        if keywords.get("device") is None and keywords.get("sycl_queue") is None:
-            keywords.pop("device", None)
-            keywords["sycl_queue"] = queue
+        found = self._own_library or library_of_queue(queue)
         try:
-            result = self._by_dpnp(args, keywords)
+            with found.creating(queue, keywords) as words:
+                result = self._by_library(found, args, words)
         except _REFUSED as error:
-            queue = keywords.pop("sycl_queue", queue)
-            return self._made_on_host(error, queue, args, keywords)
-        self.latest = "dpnp"
+            return self._made_on_host(error, keywords.pop("sycl_queue", queue), args, keywords)
+        self.latest = found.name
         return result
 
     def _made_on_host(self, error: Exception, queue: Any, args: Any, keywords: Mapping[str, Any]) -> Any:
-        function: Callable[..., Any] = function_named(self.name, on_device=False)
+        function: Callable[..., Any] = numpy_function(self.name)
         copies = [_on_host(each) for each in args]
         try:
             result = function(*copies, **keywords)
@@ -247,7 +251,7 @@ class HelperCall:
         """Call it: the queue first."""
         result = self._function(*args, **keywords)
         given = (*args, *keywords.values())
-        if queue is None or any(map(_has_usm, given)) or any(map(_has_host, given)):
+        if queue is None or next(arrays_among(given), None) is not None or any(map(_has_host, given)):
             return result
         return _back(result, queue, "device")
 
@@ -307,17 +311,17 @@ class Constant:
         self._copies: dict[Any, Any] = {}
 
     def __call__(self, queue: Any) -> Any:
-        """The array as a dpnp array."""
+        """The array as a device array."""
         elements = self._value.tobytes()
         if elements != self._elements:
             self._elements, self._copies = elements, {}
         if queue not in self._copies:
-            self._copies[queue] = as_dpnp_array(self._value, queue)
+            self._copies[queue] = library_of_queue(queue).from_host(self._value, queue)
         return self._copies[queue]
 
 
 class Conversion:
-    """One of NumPy's types of numbers, called: the elements of a dpnp array are converted.
+    """One of NumPy's types of numbers, called: the elements of a device array are converted.
 
     Parameters
     ----------
@@ -330,16 +334,12 @@ class Conversion:
 
     def __call__(self, value: Any) -> Any:
         """The converted number or array."""
-        return value.astype(self._type) if is_dpnp_array(value) else self._type(value)
+        return value.astype(self._type) if is_device_array(value) else self._type(value)
 
 
 def element(value: Any) -> Any:
     """One element of an array as a number: an ordered copy to the host."""
-    return host_copy(value)[()] if is_dpnp_array(value) and value.ndim == 0 else value
-
-
-def _has_usm(value: Any) -> bool:
-    return next(arrays_among((value,)), None) is not None
+    return host_copy(value)[()] if is_device_array(value) and value.ndim == 0 else value
 
 
 def _has_host(value: Any) -> bool:
@@ -349,12 +349,12 @@ def _has_host(value: Any) -> bool:
 
 
 def _on_host(value: Any) -> Any:
-    if is_dpnp_array(value):
+    if is_device_array(value):
         return host_copy(value)
     return type(value)(map(_on_host, value)) if isinstance(value, (tuple, list)) else value
 
 
 def _back(value: Any, queue: Any, kind: str) -> Any:
     if isinstance(value, np.ndarray):
-        return as_dpnp_array(value, queue, kind)
+        return library_of_queue(queue).from_host(value, queue, kind)
     return tuple(_back(each, queue, kind) for each in value) if isinstance(value, (tuple, list)) else value

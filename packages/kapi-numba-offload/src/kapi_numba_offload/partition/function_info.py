@@ -16,6 +16,7 @@ from kapi_numba_offload.analysis.operations import operator_operands
 from kapi_numba_offload.analysis.scope import UNKNOWN, Scope
 from kapi_numba_offload.analysis.syntax import indices_of, names_in
 from kapi_numba_offload.elements.statements import SourceLocation
+from kapi_numba_offload.libraries.interface import ArrayLibrary
 from kapi_numba_offload.run.options import OffloadOptions
 
 __all__ = ["PREFIX", "FunctionInfo", "loaded"]
@@ -41,8 +42,10 @@ class FunctionInfo:
         Variables that are always C-contiguous arrays of one dtype and USM kind.
     options : OffloadOptions
         Those of the function.
+    library : ArrayLibrary
+        The library of its arrays, or of those that it makes.
     numba_types : bool
-        Whether expressions have Numba's types; else dpnp's.
+        Whether expressions have Numba's types; else the array library's.
     has_narrow_integers : bool
         Whether it may have integers of fewer than 64 bits, or NumPy's bools.
     """
@@ -55,13 +58,14 @@ class FunctionInfo:
         kinds: Kinds,
         contiguous: frozenset[str],
         options: OffloadOptions,
+        library: ArrayLibrary,
         *,
         numba_types: bool,
         has_narrow_integers: bool = True,
     ) -> None:
         self.original, self.definition, self.names, self.kinds = original, definition, names, kinds
         self.contiguous, self.options, self.numba_types = contiguous, options, numba_types
-        self.has_narrow_integers = has_narrow_integers
+        self.library, self.has_narrow_integers = library, has_narrow_integers
 
         self.filename, self.function = original.__code__.co_filename, definition.name
         nodes = list(ast.walk(definition))

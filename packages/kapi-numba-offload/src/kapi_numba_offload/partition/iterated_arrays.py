@@ -8,7 +8,7 @@ from typing import Any
 
 from kapi_numba_offload.analysis.kinds import ANY, ArrayKind, Kinds
 from kapi_numba_offload.analysis.scope import Scope
-from kapi_numba_offload.run.usm import host_copy, is_dpnp_array
+from kapi_numba_offload.libraries.arrays import host_copy, is_device_array
 
 __all__ = ["elements", "iterated_arrays"]
 
@@ -59,4 +59,4 @@ class _IteratedElements:
 
 def elements(value: Any) -> Any:
     """Iterable for a value: the numbers of a dpnp array of one axis, anything else itself."""
-    return _IteratedElements(value) if is_dpnp_array(value) and value.ndim == 1 else value
+    return _IteratedElements(value) if is_device_array(value) and value.ndim == 1 else value

@@ -13,13 +13,14 @@ import numpy as np
 from kapi_numba_offload._numba_compat import numba_call
 from kapi_numba_offload.analysis.kinds import GENERATOR
 from kapi_numba_offload.analysis.random_functions import METHODS_OF_GENERATORS, random_name
-from kapi_numba_offload.loops.host.host_copies import HostCopies, arrays_among
+from kapi_numba_offload.libraries.arrays import arrays_among, like
+from kapi_numba_offload.libraries.installed import library_of_queue
+from kapi_numba_offload.loops.host.host_copies import HostCopies, is_reachable
 from kapi_numba_offload.partition.function_info import FunctionInfo
 from kapi_numba_offload.run.options import OffloadOptions
 from kapi_numba_offload.run.python_numbers import as_number
 from kapi_numba_offload.run.reasons import IN_PLACE, ON_COPIES, Refusal, fall_back
 from kapi_numba_offload.run.timing import timed
-from kapi_numba_offload.run.usm import as_dpnp_array, is_reachable, like
 
 __all__ = ["RandomCall", "random_draw"]
 
@@ -78,7 +79,7 @@ class RandomCall:
         if queue is None or not isinstance(result, np.ndarray):
             return result
         self.moved += result.nbytes
-        return as_dpnp_array(result, queue)
+        return library_of_queue(queue).from_host(result, queue)
 
 
 def _with_numbers(value: Any) -> Any:

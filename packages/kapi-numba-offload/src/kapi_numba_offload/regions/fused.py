@@ -17,12 +17,21 @@ from kapi_numba_offload.elements.kernel_source import Indexing, space_of
 from kapi_numba_offload.elements.operands import Unfused, absolute, dtype_of, indexing_of, number_key, statement_shapes
 from kapi_numba_offload.elements.sinks import Elements, extents_of, stored
 from kapi_numba_offload.elements.statements import Statement
-from kapi_numba_offload.regions.type_inference import TypeInference, by_dpnp
+from kapi_numba_offload.libraries.arrays import (
+    allocate,
+    flat_view,
+    is_device_array,
+    is_same_view,
+    kind_of,
+    library,
+    may_overlap,
+)
+from kapi_numba_offload.libraries.installed import library_of, library_of_queue
+from kapi_numba_offload.regions.type_inference import TypeInference, by_library
 from kapi_numba_offload.run.kernel_launch import KernelLaunch
 from kapi_numba_offload.run.launching import launch
 from kapi_numba_offload.run.placement import one_queue
 from kapi_numba_offload.run.timing import timed
-from kapi_numba_offload.run.usm import DpnpArray, allocate, allocator, flat_view, is_same_view, may_overlap
 from kapi_sim.errors import KapiError
 from kapi_sim.forks import reinit_after_fork
 
@@ -81,6 +90,10 @@ class _Kept:
     ready: _Launch | _SplitLaunch
     queue: Any
     parts: tuple[list[Any], ...]
+
+
+def _made_output(shape: tuple[int, ...], dtype: np.dtype[Any], kind: str, queue: Any) -> _Output:
+    return _Output(None, shape, dtype, kind, library_of_queue(queue).allocator(shape, dtype, kind))
 
 
 def _made(output: _Output, shape: tuple[int, ...], leaves: Sequence[Any], queue: Any) -> Any:
@@ -172,7 +185,7 @@ class FusedRegion:
         is_same = all(one is other for one, other in zip(leaves, given, strict=True))
         if is_same and queue is not None and (isinstance(ready, _SplitLaunch) or not self.varying):
             numbers = tuple(
-                (position, number_key(each)) for position, each in enumerate(leaves) if type(each) is not DpnpArray
+                (position, number_key(each)) for position, each in enumerate(leaves) if not is_device_array(each)
             )
             parts = ready.parts if isinstance(ready, _SplitLaunch) else ()
             kept[:] = [_Kept(numbers, ready, queue, tuple([] for _ in parts))]
@@ -247,16 +260,16 @@ class FusedRegion:
         queue = None
         is_mixed = has_host = False
         for leaf, contiguous in zip(leaves, self._contiguous, strict=True):
-            if type(leaf) is DpnpArray:
-                inner = leaf._array_obj
-                own = inner.sycl_queue
+            own_library = library_of(leaf)
+            if own_library is not None:
+                own = own_library.queue_of(leaf)
                 if queue is None:
                     queue = own
                 elif own is not queue and own != queue:
                     is_mixed = True
-                key.append(inner.shape)
+                key.append(leaf.shape)
                 if not contiguous:
-                    key += (inner.strides, inner.dtype, type(inner.usm_data))
+                    key += own_library.layout_key(leaf)
             else:
                 has_host = has_host or isinstance(leaf, np.ndarray)
                 key.append(number_key(leaf))
@@ -272,8 +285,8 @@ class FusedRegion:
         """The leaves, with copies of single elements that statements may store to: they are read before that."""
         made = list(leaves)
         for position, each in enumerate(leaves):
-            if isinstance(each, DpnpArray) and each.ndim == 0 and position not in self._stores:
-                stored_to = [leaves[target] for target in self._stores if isinstance(leaves[target], DpnpArray)]
+            if is_device_array(each) and each.ndim == 0 and position not in self._stores:
+                stored_to = [leaves[target] for target in self._stores if is_device_array(leaves[target])]
                 if any(may_overlap(each, other) for other in stored_to):
                     made[position] = each.copy()
         return tuple(made)
@@ -287,10 +300,10 @@ class FusedRegion:
         found: dict[int, int] = {}
         for target in self._stores:
             array = leaves[target]
-            if target in found or not isinstance(array, DpnpArray):
+            if target in found or not is_device_array(array):
                 continue
             for position, other in enumerate(leaves):
-                if position == target or position in found or not isinstance(other, DpnpArray):
+                if position == target or position in found or not is_device_array(other):
                     continue
                 if is_same_view(array, other):
                     found[position] = target
@@ -303,7 +316,7 @@ class FusedRegion:
     ) -> Any:
         """Run each part as a kernel of its own, and a single statement that is none by dpnp or Python."""
         if len(self.statements) == 1:
-            value = by_dpnp(self.statements[0], leaves, (), self._answers.operation)
+            value = by_library(self.statements[0], leaves, (), self._answers.operation)
             return value if self.statements[0].is_output else ()
         values: list[Any] = []
         for number, (first, end) in enumerate(parts):
@@ -383,25 +396,24 @@ class FusedRegion:
         outputs = tuple(
             _Output(statement.target, shape, None, None)
             if statement.target is not None
-            else _Output(None, shape, result.dtype, result.kind, allocator(shape, result.dtype, result.kind))
+            else _made_output(shape, result.dtype, result.kind, queue)
             for statement, result in zip(self.statements, results, strict=True)
             if _is_stored(statement)
         )
-        arrays = [leaf for leaf in leaves if isinstance(leaf, DpnpArray)]
-        if any(not leaves[target].get_array().flags.writable for target in self._stores):
+        arrays = [leaf for leaf in leaves if is_device_array(leaf)]
+        if not all(library(leaves[target]).is_writable(leaves[target]) for target in self._stores):
             raise Unfused("an array that it stores to is read-only")
-        if any(0 in leaves[target].get_array().strides and leaves[target].size > 1 for target in self._stores):
+        targets = [leaves[target] for target in self._stores]
+        if any(0 in library(each).fields(each).strides and each.size > 1 for each in targets):
             raise Unfused("an array that it stores to has one element in several places")
         dense = all(each.ndim == 0 or (each.shape == shape and each.flags.c_contiguous) for each in arrays)
         if dense and len(shape) > 1:
-            flat = frozenset(
-                position for position, leaf in enumerate(leaves) if isinstance(leaf, DpnpArray) and leaf.ndim
-            )
+            flat = frozenset(position for position, leaf in enumerate(leaves) if is_device_array(leaf) and leaf.ndim)
             grid: tuple[int, ...] = (int(np.prod(shape, dtype=np.int64)),)
         else:
             flat, grid = frozenset(), shape
         indexings: list[Indexing] = [
-            None if not isinstance(leaf, DpnpArray) else (0,) if position in flat else indexing_of(leaf.shape, shape)
+            None if not is_device_array(leaf) else (0,) if position in flat else indexing_of(leaf.shape, shape)
             for position, leaf in enumerate(leaves)
         ]
         kernel = self._kernel(leaves, indexings, values, results, len(grid), aliases)
@@ -436,7 +448,7 @@ class FusedRegion:
 
         Once for arrays of these ranks and orders: other lengths are no other code.
         """
-        orders = [(each.ndim, each.flags.c_contiguous, each.usm_type) for each in leaves if isinstance(each, DpnpArray)]
+        orders = [(each.ndim, each.flags.c_contiguous, kind_of(each)) for each in leaves if is_device_array(each)]
         key = id(ready.kernel), bool(ready.flat), queue, *orders
         if key in self._tried:
             return
@@ -444,7 +456,7 @@ class FusedRegion:
         made = [_made(each, one, leaves, queue) for each in ready.outputs]
         args = [*made, *leaves]
         if ready.flat:
-            args = [flat_view(each) if isinstance(each, DpnpArray) and each.ndim else each for each in args]
+            args = [flat_view(each) if is_device_array(each) and each.ndim else each for each in args]
         empty = kapi_runtime.Range(*(0 for _ in ready.space))
         try:
             kapi_runtime.call_kernel_async(ready.kernel, empty, (), *args, *ready.scalars)

@@ -12,9 +12,17 @@ from kapi_numba_offload.elements.kernel_source import make_kernel, space_of
 from kapi_numba_offload.elements.reductions import COMBINATIONS
 from kapi_numba_offload.elements.statements import SourceLocation
 from kapi_numba_offload.elements.work_distribution import POSITION_LINES, ROWS_PER_UNIT, distribute, distribute_rows
+from kapi_numba_offload.libraries.arrays import (
+    allocate,
+    device_facts,
+    host_copy,
+    is_device_array,
+    kind_of,
+    library,
+    queue_of,
+)
 from kapi_numba_offload.loops.privatization import adding_kernel, pitch_of
 from kapi_numba_offload.run.launching import launch
-from kapi_numba_offload.run.usm import LIBRARY, DpnpArray, allocate, as_dpnp_array, flat_view, host_copy
 
 __all__ = ["histogram"]
 
@@ -48,9 +56,9 @@ def histogram(location: SourceLocation, args: Sequence[Any], keywords: Mapping[s
         or any(own in keywords for own in _PARAMETERS[: len(args)])
         or given.get("weights") is not None
         or given.get("density") not in (None, False)
-        or not isinstance(array, DpnpArray)
+        or not is_device_array(array)
         or array.dtype.name not in _DTYPES
-        or not array.sycl_queue.sycl_device.is_cpu
+        or not device_facts(queue_of(array)).is_cpu
         or not _is_integer(bins)
         or not 1 <= bins <= _MOST_BINS
         or not (limits is None or _are_limits(limits))
@@ -76,7 +84,10 @@ def _are_limits(value: Any) -> bool:
 
 
 def _histogram(location: SourceLocation, array: Any, bins: int, limits: Any) -> tuple[Any, Any] | None:
-    flat = array if array.ndim == 1 else flat_view(array) if array.flags.c_contiguous else LIBRARY.ravel(array)
+    own = library(array)
+    flat = array
+    if array.ndim != 1:
+        flat = own.flat_view(array) if array.flags.c_contiguous else own.functions.ravel(array)
     ends = _extrema(location, flat) if limits is None and flat.size else np.zeros(0, flat.dtype)
     edges = np.histogram_bin_edges(ends, bins, limits)
     first, last = limits if limits is not None else (ends[0], ends[1]) if ends.size else (0, 1)
@@ -100,9 +111,9 @@ def _histogram(location: SourceLocation, array: Any, bins: int, limits: Any) -> 
         *_products(first, last, distance, bins, sample.dtype, edges.dtype, quotient),
     ]
     kernel = _counting(low, high, edges.dtype, sample.dtype, quotient, str(location))
-    queue, kind = array.sycl_queue, array.usm_type
-    on_device = as_dpnp_array(edges, queue, kind)
-    units = int(queue.sycl_device.max_compute_units)
+    queue, kind = queue_of(array), kind_of(array)
+    on_device = own.from_host(edges, queue, kind)
+    units = device_facts(queue).units
     shares = distribute_rows(max(1, flat.size), queue, max(1, min(ROWS_PER_UNIT, flat.size // (bins * units))))
     pitch = pitch_of(bins, _COUNT)
     rows = allocate((shares.rows * pitch,), _COUNT, "device", queue)
@@ -130,7 +141,7 @@ def _products(
 
 def _extrema(location: SourceLocation, flat: Any) -> np.ndarray[Any, Any]:
     """The least and the greatest element of an array that has some; nan if it has one."""
-    dtype, queue = flat.dtype, flat.sycl_queue
+    dtype, queue = flat.dtype, queue_of(flat)
     low, high = COMBINATIONS["min"], COMBINATIONS["max"]
     lines = (
         "low = lowest",

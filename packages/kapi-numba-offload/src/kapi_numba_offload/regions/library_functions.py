@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from kapi_numba_offload.analysis.numpy_signatures import as_dpnp_takes_it
+from kapi_numba_offload.analysis.numpy_signatures import as_library_takes_it
 from kapi_numba_offload.elements.dtype_rules import coerced_kind
-from kapi_numba_offload.run.usm import LIBRARY, DpnpArray, allocate, has_host_memory, host_views
+from kapi_numba_offload.libraries.arrays import allocate, device_facts, is_device_array, kind_of, library, queue_of
 
 __all__ = ["extremum_position", "product"]
 
@@ -33,13 +33,13 @@ def product(_: Any, args: Sequence[Any], keywords: Mapping[str, Any]) -> Any | N
     dpnp.ndarray or None
         None where dpnp does what is asked, or tells what is wrong with it.
     """
-    if keywords or len(args) != 2 or not all(isinstance(each, DpnpArray) for each in args):
+    if keywords or len(args) != 2 or not all(map(is_device_array, args)):
         return None
     one, other = args
-    queue = one.sycl_queue
+    queue = queue_of(one)
     if (
-        other.sycl_queue != queue
-        or not has_host_memory(queue.sycl_device)
+        queue_of(other) != queue
+        or not device_facts(queue).has_host_memory
         or one.dtype != other.dtype
         or one.dtype.name not in _DTYPES
         or not (1 <= one.ndim <= 2 and 1 <= other.ndim <= 2)
@@ -47,24 +47,28 @@ def product(_: Any, args: Sequence[Any], keywords: Mapping[str, Any]) -> Any | N
         or not (one.size and other.size)
     ):
         return None
-    kind = coerced_kind((one.usm_type, other.usm_type))
+    kind = coerced_kind((kind_of(one), kind_of(other)))
     result = allocate((*one.shape[:-1], *other.shape[1:]), one.dtype, kind, queue)
-    left, right, out = host_views(queue, (one, other, result))
+    left, right, out = library(result).host_views(queue, (one, other, result))
     np.matmul(left, right, out=out)
     return result
 
 
 def extremum_position(name: str, _: Any, args: Sequence[Any], keywords: Mapping[str, Any]) -> Any | None:
     """The result of `numpy.argmax` or `numpy.argmin` for these arguments, as `product` gives its own."""
-    given, words = as_dpnp_takes_it(name, args, keywords)
-    array = given[0] if given else words.pop("a", None)
-    if not isinstance(array, DpnpArray) or array.dtype.kind not in "fc":
+    array = args[0] if args else keywords.get("a")
+    if not is_device_array(array) or array.dtype.kind not in "fc":
         return None
+    own = library(array)
+    if name not in own.mended:
+        return None
+    given, words = as_library_takes_it(own, name, args, keywords)
+    words.pop("a", None)
     words |= dict(zip(("axis", "out"), given[1:], strict=False))
     out = words.pop("out", None)
-    nans = LIBRARY.isnan(array)
-    has_nan, first_nan = LIBRARY.any(nans, **words), LIBRARY.argmax(nans, **words)
-    found = LIBRARY.where(has_nan, first_nan, getattr(LIBRARY, name)(array, **words))
+    nans = own.functions.isnan(array)
+    has_nan, first_nan = own.functions.any(nans, **words), own.functions.argmax(nans, **words)
+    found = own.functions.where(has_nan, first_nan, own.function(name)(array, **words))
     if out is None:
         return found
     out[...] = found

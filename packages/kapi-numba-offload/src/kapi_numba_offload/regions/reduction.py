@@ -17,11 +17,12 @@ from kapi_numba_offload.elements.operands import indexing_of, type_of
 from kapi_numba_offload.elements.reductions import FUSED_REDUCTIONS
 from kapi_numba_offload.elements.sinks import Along, Elements, along_axes, extents_of, full
 from kapi_numba_offload.elements.work_distribution import distribute, pieces_of
+from kapi_numba_offload.libraries.arrays import allocate, device_facts, flat_view, is_device_array
+from kapi_numba_offload.libraries.installed import library_of_queue
 from kapi_numba_offload.regions.fused import FusedRegion
 from kapi_numba_offload.run.kernel_launch import KernelLaunch
 from kapi_numba_offload.run.launching import launch
 from kapi_numba_offload.run.timing import timed
-from kapi_numba_offload.run.usm import LIBRARY, DpnpArray, allocate, flat_view
 from kapi_sim.errors import KapiError
 
 __all__ = ["Reduction"]
@@ -73,7 +74,7 @@ class _Layout:
         """Launch the kernels: the result, and shape, dtype and kind of all that was allocated."""
         operands = list(leaves)
         if self.is_flat:
-            operands = [flat_view(each) if isinstance(each, DpnpArray) and each.ndim > 1 else each for each in leaves]
+            operands = [flat_view(each) if is_device_array(each) and each.ndim > 1 else each for each in leaves]
         result = allocate(self.result, self.dtype, self.kind, queue)
         made: list[tuple[Any, ...]] = [(self.result, self.dtype, self.kind)]
         target = result
@@ -83,7 +84,7 @@ class _Layout:
         submit(self.first, self.spaces[0], [target, self.identity, *operands, *self.before])
         if self.second is not None:
             submit(self.second, self.spaces[1], [result, target, self.identity, *self.after])
-        return (result if self.result == self.shape else LIBRARY.reshape(result, self.shape)), made
+        return (result if self.result == self.shape else result.reshape(self.shape)), made
 
 
 class Reduction:
@@ -128,7 +129,7 @@ class Reduction:
             self._ready[key] = ready
         if isinstance(ready, str):
             self.latest = ready
-            return getattr(LIBRARY, self.name)(self._operand(leaves), **self._words)
+            return library_of_queue(queue).function(self.name)(self._operand(leaves), **self._words)
         result, made = ready.run(leaves, queue, launch)
         self.latest = KernelLaunch(ready.first, ready.spaces[0], queue, made)
         return result
@@ -138,14 +139,14 @@ class Reduction:
         return leaves[0] if self._is_of_array else self.region(*leaves)
 
     def _prepare(self, leaves: Sequence[Any], queue: Any) -> _Layout | str:
-        arrays = [each for each in leaves if isinstance(each, DpnpArray)]
+        arrays = [each for each in leaves if is_device_array(each)]
         values: dict[Node, Any] = {}
         try:
             shape = np.broadcast_shapes(*(each.shape for each in arrays))
             if 0 in shape:
                 return "it has no elements"
             if self._is_of_array and int(np.prod(shape, dtype=np.int64)) < _MANY:
-                return "dpnp's kernel takes no longer for so few elements"
+                return "the array library's kernel takes no longer for so few elements"
             expression = evaluate(self.statements[0].node, [*map(type_of, leaves)], (), values)
             check_array_integers(self.statements[0], values)
             elements = Elements.of(self.statements, leaves, values, self.region.fastmath)
@@ -166,7 +167,7 @@ class Reduction:
         self, elements: Elements, leaves: Sequence[Any], count: int, answer: ArrayType, queue: Any
     ) -> _Layout:
         combination, dtype = FUSED_REDUCTIONS[self.name], answer.dtype
-        ranks = [each.ndim if isinstance(each, DpnpArray) else 0 for each in leaves]
+        ranks = [each.ndim if is_device_array(each) else 0 for each in leaves]
         first, second = full(elements, ranks, combination, dtype, is_mean=self.name == "mean")
         shares = distribute(count, queue)
         return _Layout(
@@ -181,8 +182,8 @@ class Reduction:
         axes = sorted(np.lib.array_utils.normalize_axis_tuple(self._words["axis"], len(shape)))
         along = Along(shape, axes, 1)
         kept = int(np.prod(along.kept, dtype=np.int64))
-        along = Along(shape, axes, pieces_of(kept, along.count, queue.sycl_device, along.is_along_last))
-        indexings = [indexing_of(leaf.shape, shape) if isinstance(leaf, DpnpArray) else None for leaf in leaves]
+        along = Along(shape, axes, pieces_of(kept, along.count, device_facts(queue), along.is_along_last))
+        indexings = [indexing_of(leaf.shape, shape) if is_device_array(leaf) else None for leaf in leaves]
         first, second = along_axes(elements, indexings, along, combination, dtype, is_mean=self.name == "mean")
         whole_shape = tuple(1 if axis in axes else length for axis, length in enumerate(shape))
         return _Layout(

@@ -14,9 +14,9 @@ from kapi_numba_offload.elements.dtype_rules import ArrayType
 from kapi_numba_offload.elements.expression import Apply, Node, apply, apply_as_numba, evaluate
 from kapi_numba_offload.elements.operands import Unfused, number_key, require_held, type_of
 from kapi_numba_offload.elements.statements import Statement
-from kapi_numba_offload.run.usm import DpnpArray
+from kapi_numba_offload.libraries.arrays import is_device_array, kind_of
 
-__all__ = ["InferredTypes", "TypeInference", "by_dpnp"]
+__all__ = ["InferredTypes", "TypeInference", "by_library"]
 
 _REMEMBERED = 64
 
@@ -71,10 +71,7 @@ class TypeInference:
         """
         key = (
             queue,
-            *(
-                (each.ndim, each.dtype, each.usm_type) if isinstance(each, DpnpArray) else number_key(each)
-                for each in leaves
-            ),
+            *((each.ndim, each.dtype, kind_of(each)) if is_device_array(each) else number_key(each) for each in leaves),
         )
         found = self._known.get(key)
         if found is None:
@@ -104,13 +101,13 @@ class TypeInference:
         return InferredTypes(values, results)
 
 
-def by_dpnp(
+def by_library(
     statement: Statement,
     leaves: Sequence[Any],
     earlier: Sequence[Any],
     operation: Callable[[str, Sequence[Any]], Any] = apply,
 ) -> Any:
-    """Run a statement by dpnp's own operations: its value, or the array that it is stored to."""
+    """Run a statement by the array library's own operations: its value, or the array that it is stored to."""
     if statement.in_place is not None:
         assert isinstance(statement.node, Apply)
         assert statement.target is not None

@@ -20,12 +20,15 @@ class OffloadedParts:
         As written.
     arguments : tuple of numba.types.Type
         The types of its arguments.
+    library_name : str
+        The name of the array library that runs what is no kernel.
     called : dict
         The offloaded functions that its calls called themselves, by identity.
     """
 
     function: Callable[..., Any]
     arguments: tuple[Any, ...]
+    library_name: str
 
     def __init__(self) -> None:
         self.called: dict[int, OffloadedParts] = {}

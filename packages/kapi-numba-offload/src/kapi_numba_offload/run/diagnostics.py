@@ -11,6 +11,7 @@ from typing import Any, TextIO
 from weakref import WeakKeyDictionary
 
 from kapi_numba_offload._numba_compat import constants_of
+from kapi_numba_offload.libraries.installed import library_names
 from kapi_numba_offload.run.call_graph import OffloadedParts, transitive_calls
 from kapi_numba_offload.run.kernel_launch import KernelLaunch
 
@@ -173,8 +174,9 @@ class ExplainedPart:
         Line of its first statement.
     text : str
         The first statement, or the call.
-    where : {"kernel", "dpnp", "numpy", "host"}
-        What ran it; "numpy" in the memory of the arrays, without a copy.
+    where : str
+        What ran it: "kernel", the name of the array library, "host", or "numpy", in the memory of the arrays without a
+        copy.
     reason : str
         Why it was no kernel, where it was none.
     moved : int
@@ -217,8 +219,8 @@ def explained_parts(function: Any, times: Mapping[int, tuple[int, float]]) -> li
             if isinstance(latest, KernelLaunch):
                 where, reason, moved = "kernel", "", latest.moved
             elif hasattr(part, "statements"):
-                where, reason, moved = "dpnp", str(latest or ""), 0
-            elif latest in ("dpnp", "kernel", "numpy"):
+                where, reason, moved = offloaded.library_name, str(latest or ""), 0
+            elif latest in ("kernel", "numpy", *library_names()):
                 where, reason, moved = latest, "", 0
             else:
                 host = getattr(part, "host", part)

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import kapi_runtime
+from kapi_numba_offload.libraries.arrays import device_facts
+from kapi_numba_offload.libraries.installed import library_of_queue
 from kapi_runtime import NdRange
-from kapi_runtime.sycl.programs.work_group_size import rounded_range
 
 __all__ = ["KernelLaunch"]
 
@@ -23,10 +24,10 @@ class KernelLaunch:
         What ran.
     index_space : Range or NdRange
         Its work-items.
-    queue : dpctl.SyclQueue
+    queue : object
         Where.
     made : sequence of (tuple, numpy.dtype, str)
-        Shape, dtype and USM kind of each array that was allocated for it.
+        Shape, dtype and kind of memory of each array that was allocated for it.
     moved : int
         Bytes copied to the host for it: what work-items left of reductions.
     """
@@ -45,7 +46,7 @@ class KernelLaunch:
     @property
     def device_name(self) -> str:
         """The device's name."""
-        return str(self.queue.sycl_device.name)
+        return str(device_facts(self.queue).name)
 
     @property
     def space(self) -> str:
@@ -58,10 +59,8 @@ class KernelLaunch:
         """The size of a work-group, as text."""
         if isinstance(self.index_space, NdRange):
             return "1 work-item, which takes one iteration after another"
-        device = self.queue.sycl_device
-        modules = self.kernel.modules.values()
-        has_loops = any(each.has_loops for each in modules)  # type: ignore[attr-defined]  # that of SPIR-V has it
-        _, local = rounded_range(self.index_space, device.max_compute_units, device.max_work_group_size, has_loops)
+        has_loops = any(getattr(each, "has_loops", False) for each in self.kernel.modules.values())
+        local = library_of_queue(self.queue).work_group(self.queue, self.index_space, has_loops)
         return "chosen by the driver" if local is None else " x ".join(map(str, local)) + " work-items"
 
     @property

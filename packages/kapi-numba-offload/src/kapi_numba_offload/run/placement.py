@@ -8,17 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from kapi_numba_offload.run.usm import is_dpnp_array
+from kapi_numba_offload.libraries.arrays import is_device_array, library
+from kapi_numba_offload.libraries.interface import ArrayLibrary
 from kapi_runtime.platform.placement_errors import placement_error
-from kapi_runtime.sycl.execution_queue import execution_queue
 from kapi_sim.errors import ExecutionPlacementError
-from kapi_types import array_fields, is_usm_array
 
 __all__ = ["host_arrays_among", "mixed_error", "mixture_among", "not_on_device_error", "one_queue"]
 
 
-def mixed_error(location: Any, usm: str, host: str, *, is_stored: bool = False) -> Exception:
-    """The error for NumPy and device arrays in one expression: one of placement, and a `TypeError` as dpnp's is.
+def mixed_error(location: Any, usm: str, host: str, library: ArrayLibrary, *, is_stored: bool = False) -> Exception:
+    """The error for NumPy and device arrays in one expression: of placement, and a `TypeError` as libraries have.
 
     Parameters
     ----------
@@ -26,13 +25,15 @@ def mixed_error(location: Any, usm: str, host: str, *, is_stored: bool = False) 
         Where they meet.
     usm, host : str
         How the device array and the NumPy array are spelled there.
+    library : ArrayLibrary
+        That of the device array.
     is_stored : bool
         Whether the one is stored to the other.
     """
     remedy = (
-        f"`{_primary(usm)}.asnumpy()` copies it to the host"
+        f"`{library.host_copy_call(_primary(usm))}` copies it to the host"
         if is_stored
-        else f"`dpnp.asarray({host})` copies it to the default device"
+        else f"`{library.copy_call(host)}` copies it to the default device"
     )
     return placement_error(
         f"arrays of one expression must be all device arrays or all NumPy arrays, got device array `{usm}` and NumPy "
@@ -42,21 +43,23 @@ def mixed_error(location: Any, usm: str, host: str, *, is_stored: bool = False) 
     )
 
 
-def not_on_device_error(location: Any, name: str, host: str) -> Exception:
-    """The error for a NumPy array that one of dpnp's functions is given.
+def not_on_device_error(location: Any, library: ArrayLibrary, name: str, host: str) -> Exception:
+    """The error for a NumPy array that one of an array library's functions is given.
 
     Parameters
     ----------
     location : SourceLocation
         Where it is called.
+    library : ArrayLibrary
+        The library.
     name : str
         The function's name.
     host : str
         How the NumPy array is spelled there.
     """
     return placement_error(
-        f"arrays that dpnp.{name}() is given must be device arrays, got NumPy array `{host}`: "
-        f"`dpnp.asarray({host})` copies it to the default device\n  {location}: {location.text}",
+        f"arrays that {library.name}.{name}() is given must be device arrays, got NumPy array `{host}`: "
+        f"`{library.copy_call(host)}` copies it to the default device\n  {location}: {location.text}",
         "arrays-mixed",
         is_type_error=True,
     )
@@ -74,25 +77,28 @@ def mixture_among(location: Any, texts: Sequence[str], values: Sequence[Any]) ->
     values : sequence of object
         What they are.
     """
-    usm = [text for text, is_usm in _arrays_among(texts, values) if is_usm]
+    usm = [(text, each) for text, each in _arrays_among(texts, values) if is_device_array(each)]
     host = host_arrays_among(texts, values)
-    return mixed_error(location, usm[0], host[0]) if usm and host else None
+    if not (usm and host):
+        return None
+    ((text, array), *_) = usm
+    return mixed_error(location, text, host[0], library(array))
 
 
 def host_arrays_among(texts: Sequence[str], values: Sequence[Any]) -> list[str]:
     """Source texts of the NumPy arrays among values, those in tuples and lists included."""
-    return [text for text, is_usm in _arrays_among(texts, values) if not is_usm]
+    return [text for text, each in _arrays_among(texts, values) if not is_device_array(each)]
 
 
-def _arrays_among(texts: Sequence[str], values: Sequence[Any]) -> Iterator[tuple[str, bool]]:
+def _arrays_among(texts: Sequence[str], values: Sequence[Any]) -> Iterator[tuple[str, Any]]:
     for text, value in zip(texts, values, strict=True):
         yield from _arrays_of(text, value)
 
 
-def _arrays_of(text: str, value: Any) -> Iterator[tuple[str, bool]]:
-    """The arrays in a value: how each is spelled, and whether it is a device array."""
-    if is_dpnp_array(value) or isinstance(value, np.ndarray):
-        yield text, is_dpnp_array(value)
+def _arrays_of(text: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """The arrays in a value, of a device and NumPy's: how each is spelled, and the array."""
+    if is_device_array(value) or isinstance(value, np.ndarray):
+        yield text, value
     elif isinstance(value, (tuple, list)):
         yield from _arrays_among(_items(text, len(value)), value)
 
@@ -119,11 +125,11 @@ def one_queue(location: Any, names: Sequence[str], values: Sequence[Any]) -> Any
     ExecutionPlacementError
         If they have several, or one is a NumPy array.
     """
-    arrays = [(name, value) for name, value in zip(names, values, strict=True) if is_usm_array(value)]
+    arrays = [(name, value) for name, value in zip(names, values, strict=True) if is_device_array(value)]
     for name, value in zip(names, values, strict=True):
         if isinstance(value, np.ndarray) and arrays:
-            raise mixed_error(location, arrays[0][0], name)
+            raise mixed_error(location, arrays[0][0], name, library(arrays[0][1]))
     try:
-        return execution_queue(location.function, [(name, array_fields(value).owner) for name, value in arrays])
+        return library(arrays[0][1]).execution_queue(location.function, arrays)
     except ExecutionPlacementError as error:
         raise placement_error(f"{error.message}\n  {location}: {location.text}", error.code) from None

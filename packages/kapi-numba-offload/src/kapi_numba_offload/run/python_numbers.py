@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from kapi_numba_offload.run.usm import DpnpArray, host_copy
+from kapi_numba_offload.libraries.arrays import host_copy, is_device_array
 
 __all__ = ["as_number"]
 
@@ -16,7 +16,7 @@ _NUMBERS = "biufc"
 
 def as_number(value: Any) -> Any:
     """A 0-d device array or one of NumPy's numbers as one of Python's; anything else as it is."""
-    if isinstance(value, DpnpArray):
+    if is_device_array(value):
         if value.ndim:
             return value
         value = host_copy(value)[()]

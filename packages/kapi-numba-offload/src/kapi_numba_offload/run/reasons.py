@@ -53,7 +53,7 @@ REASONS: dict[str, Reason] = {
     ),
     "array-reduction": Reason(
         "iterations of the `prange` loop reduce into a whole array",
-        "loop over the elements of the result in `prange`, or use `dpnp.sum` with an axis",
+        "loop over the elements of the result in `prange`, or use `np.sum` with an axis",
     ),
     "early-exit": Reason(
         "an iteration of the `prange` loop may end the loop by `break` or `return`",
@@ -72,8 +72,8 @@ REASONS: dict[str, Reason] = {
         "give the loop arrays that share no memory: `a.copy()`",
     ),
     "host-function": Reason(
-        "dpnp lacks this NumPy function or these arguments, or the function is a `numba.stencil`",
-        "use functions that dpnp has, write a stencil with slices or `prange`, or work on a copy: `a.asnumpy()`",
+        "the array library lacks this NumPy function or these arguments, or the function is a `numba.stencil`",
+        "use functions that it has, write a stencil with slices or `prange`, or work on a copy on the host",
     ),
     "no-source": Reason(
         "a function with branches or loops has no source to be read, as after `exec` or at Python's prompt",

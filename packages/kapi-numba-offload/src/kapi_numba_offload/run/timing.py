@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from kapi_numba_offload.run.usm import is_dpnp_array
+from kapi_numba_offload.libraries.arrays import is_device_array, queue_of
 from kapi_sim.finishing import finish
 
 __all__ = ["timed", "timing"]
@@ -52,7 +52,7 @@ def timed(method: Callable[..., Any]) -> Callable[..., Any]:
 
 def _wait(values: Sequence[Any]) -> None:
     for each in values:
-        if is_dpnp_array(each):
-            finish(each.sycl_queue)
+        if is_device_array(each):
+            finish(queue_of(each))
         elif isinstance(each, (tuple, list)):
             _wait(each)

@@ -11,9 +11,9 @@ from typing import Any
 import numba
 import numpy as np
 
-from kapi_numba_offload.analysis.numpy_functions import function_named, numpy_name
+from kapi_numba_offload.analysis.numpy_functions import numpy_function, numpy_name
+from kapi_numba_offload.libraries.installed import imported_libraries
 from kapi_numba_offload.loops.loop_syntax import variables_of
-from kapi_numba_offload.run.usm import LIBRARY
 
 __all__ = ["CalledFunction", "as_host_has_it"]
 
@@ -55,11 +55,12 @@ class CalledFunction:
 
 
 def as_host_has_it(outside: dict[str, Any], named: Iterable[str]) -> dict[str, Any]:
-    """Globals with NumPy instead of dpnp, and its functions instead of dpnp's: arrays are NumPy's there."""
+    """Globals with NumPy instead of array libraries, and its functions instead of theirs: arrays are NumPy's there."""
+    libraries = list(imported_libraries())
     for name in named:
         value = outside.get(name)
-        if value is LIBRARY:
+        if any(value is each.functions for each in libraries):
             outside[name] = np
-        elif (own := numpy_name(value)) is not None and function_named(own, on_device=True) is value:
-            outside[name] = function_named(own, on_device=False) or value
+        elif (own := numpy_name(value)) is not None and any(each.function(own) is value for each in libraries):
+            outside[name] = numpy_function(own) or value
     return outside

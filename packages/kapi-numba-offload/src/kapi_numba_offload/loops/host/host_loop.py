@@ -15,12 +15,12 @@ from kapi_numba_offload.analysis.effects import has_aliases, has_effects
 from kapi_numba_offload.analysis.element_dtypes import Dtypes, as_numpy_has_it, dtypes_after
 from kapi_numba_offload.analysis.scope import Scope
 from kapi_numba_offload.analysis.syntax import root_variable
+from kapi_numba_offload.libraries.arrays import arrays_among, is_device_array, library
 from kapi_numba_offload.loops.host.called_functions import CalledFunction, as_host_has_it
-from kapi_numba_offload.loops.host.host_copies import HostCopies, arrays_among
+from kapi_numba_offload.loops.host.host_copies import HostCopies, is_reachable
 from kapi_numba_offload.loops.host.loop_exits import function_body
 from kapi_numba_offload.loops.loop_syntax import variables_of
 from kapi_numba_offload.run.reasons import IN_PLACE, ON_COPIES
-from kapi_numba_offload.run.usm import DpnpArray, is_reachable
 
 __all__ = ["HostLoop", "is_only_read"]
 
@@ -204,9 +204,9 @@ class HostLoop:
 
 def _type_key(value: Any) -> Any:
     """Parts that decide Numba's type of a value."""
-    if isinstance(value, DpnpArray):
+    if is_device_array(value):
         flags = value.flags
-        return value.dtype, value.ndim, flags.c_contiguous, flags.f_contiguous, flags.writable
+        return value.dtype, value.ndim, flags.c_contiguous, flags.f_contiguous, library(value).is_writable(value)
     if isinstance(value, np.ndarray):
         own = value.flags
         return value.dtype, value.ndim, own.c_contiguous, own.f_contiguous, own.writeable, own.aligned

@@ -10,18 +10,17 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from math import prod
 from typing import Any
 
 import numpy as np
 
 from kapi_numba_offload.elements.statements import SourceLocation
+from kapi_numba_offload.libraries.arrays import device_facts, is_device_array, kind_of, may_share_memory, queue_of
 from kapi_numba_offload.loops.host.host_loop import HostLoop
 from kapi_numba_offload.run.options import OffloadOptions
 from kapi_numba_offload.run.simulation import is_simulating
 from kapi_numba_offload.run.timing import timed
-from kapi_numba_offload.run.usm import DpnpArray, has_host_memory, may_share_memory
 from kapi_sim import environment
 
 __all__ = ["SAME_TYPES", "SmallLoop", "WorkedAxes", "most_elements"]
@@ -133,18 +132,18 @@ class SmallLoop:
         values = dict(zip(self.host.given, captured, strict=True))
         lengths: list[int] = []
         for name, each in values.items():
-            if type(each) is DpnpArray:
-                inner = each._array_obj
-                shape = self.axes.of(name, inner.shape, values)
+            if is_device_array(each):
+                shape = self.axes.of(name, each.shape, values)
                 if _largest(shape, self.axes.most) > most or _largest(shape, self.axes.of_products) > limit:
                     return False
-                if (queue is not None and inner.sycl_queue != queue) or inner.usm_type != "device":
+                own = queue_of(each)
+                if (queue is not None and own != queue) or kind_of(each) != "device":
                     return False
-                queue = inner.sycl_queue
-                lengths += inner.shape
+                queue = own
+                lengths += each.shape
             elif isinstance(each, (np.ndarray, tuple, list)):
                 return False
-        if queue is None or not most or not self.options.may_fall_back or not _is_reachable(queue.sycl_device):
+        if queue is None or not most or not self.options.may_fall_back or not device_facts(queue).has_host_memory:
             return False
         return not self.depth or _largest(tuple(lengths), self.depth) <= most
 
@@ -162,17 +161,12 @@ class SmallLoop:
 
 def _are_distinct(values: Sequence[Any]) -> bool:
     """Whether no two arrays share memory."""
-    arrays = [each for each in values if isinstance(each, DpnpArray)]
+    arrays = [each for each in values if is_device_array(each)]
     return not any(itertools.starmap(may_share_memory, itertools.combinations(arrays, 2)))
 
 
 def _has_the_same_types(value: Any) -> bool:
     """Whether operations with a value have the same dtypes for dpnp and for Numba."""
-    if isinstance(value, (DpnpArray, np.generic)):
+    if isinstance(value, np.generic) or is_device_array(value):
         return value.dtype in SAME_TYPES
     return type(value) in (bool, int, float, complex)
-
-
-@lru_cache(maxsize=64)
-def _is_reachable(device: Any) -> bool:
-    return has_host_memory(device)

@@ -148,4 +148,4 @@ def _check_same_memory(facts: FunctionInfo, syntax: LoopSyntax, location: Source
             if isinstance(node, ast.Name) and isinstance(kind, ArrayKind) and node.id in syntax.captured:
                 found.setdefault(kind.usm, node.id)
     if len(found) == 2:
-        raise mixed_error(location, found[True], found[False])
+        raise mixed_error(location, found[True], found[False], facts.library)

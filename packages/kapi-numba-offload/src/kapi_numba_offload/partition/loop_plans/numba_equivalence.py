@@ -147,7 +147,7 @@ def called_function(facts: FunctionInfo, call: ast.Call) -> tuple[FunctionInfo, 
     function = getattr(value, "py_func", value)
     inner = FunctionInfo(
         function, definition, Scope(function, definition), kinds, frozenset(), facts.options,
-        numba_types=facts.numba_types,
+        facts.library, numba_types=facts.numba_types,
     )  # fmt: skip
     return inner, definition.body
 

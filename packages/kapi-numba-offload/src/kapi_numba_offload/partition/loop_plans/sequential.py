@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 from kapi_numba_offload.analysis.control_flow import assigned_at, outlining_obstacle
 from kapi_numba_offload.analysis.syntax import located
 from kapi_numba_offload.elements.statements import SourceLocation
-from kapi_numba_offload.loops.host.host_copies import arrays_among
+from kapi_numba_offload.libraries.arrays import arrays_among
 from kapi_numba_offload.loops.host.host_loop import HostLoop, is_only_read
 from kapi_numba_offload.loops.host.loop_exits import is_flaggable
 from kapi_numba_offload.loops.loop_syntax import first_use, variables_of

@@ -13,7 +13,7 @@ import dpctl.memory
 from kapi_runtime.sycl.queues.keep_alive import release
 from kapi_sim import environment
 
-__all__ = ["KINDS", "memory_for"]
+__all__ = ["memory_for"]
 
 _MIN_BYTES = 65536  # bytes: smaller blocks are cheap
 _LARGE = 2**20  # bytes: a new block of so many takes longer than to look which launches are done
@@ -57,9 +57,6 @@ _NEW = {
     "host": dpctl.memory.MemoryUSMHost,
 }
 _POOLED = {"device": _PooledDevice, "shared": _PooledShared, "host": _PooledHost}
-
-KINDS: dict[type, str] = {memory: kind for classes in (_NEW, _POOLED) for kind, memory in classes.items()}
-"""The USM kind by the class of memory."""
 
 
 def memory_for(nbytes: int, kind: str, queue: Any) -> Any:

@@ -1,0 +1,130 @@
+"""Device arrays of any library: what is asked of them most often."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, TypeGuard, cast
+
+import numpy as np
+
+from kapi_numba_offload.libraries.installed import library_of, library_of_platform, library_of_queue
+from kapi_numba_offload.libraries.interface import ArrayLibrary, DeviceFacts
+from kapi_types import is_usm_array
+
+__all__ = [
+    "adopted",
+    "allocate",
+    "arrays_among",
+    "device_facts",
+    "flat_view",
+    "host_copy",
+    "is_device_array",
+    "is_same_view",
+    "kind_of",
+    "library",
+    "like",
+    "may_overlap",
+    "may_share_memory",
+    "numpy_arrays_among",
+    "queue_of",
+]
+
+
+def is_device_array(value: Any) -> TypeGuard[Any]:
+    """Whether a value is an array of a library that is offloaded."""
+    return library_of(value) is not None
+
+
+def library(array: Any) -> ArrayLibrary:
+    """The library of a value that is a device array."""
+    return cast(ArrayLibrary, library_of(array))
+
+
+def queue_of(array: Any) -> Any:
+    """The queue that orders the work with an array."""
+    return library(array).queue_of(array)
+
+
+def kind_of(array: Any) -> str:
+    """The kind of an array's memory: "device", "shared" or "host"."""
+    return library(array).kind_of(array)
+
+
+def device_facts(queue: Any) -> DeviceFacts:
+    """The properties of a queue's device."""
+    return library_of_queue(queue).facts(queue)
+
+
+def allocate(shape: tuple[int, ...], dtype: np.dtype[Any], kind: str, queue: Any) -> Any:
+    """A new array on a queue, as `ArrayLibrary.allocate` makes it."""
+    return library_of_queue(queue).allocate(shape, dtype, kind, queue)
+
+
+def flat_view(array: Any) -> Any:
+    """A C-contiguous array's elements along one axis, in the same memory."""
+    return library(array).flat_view(array)
+
+
+def host_copy(array: Any) -> np.ndarray[Any, Any]:
+    """An array's elements in the host's memory, after all that its queue has been given."""
+    return library(array).host_copy(array)
+
+
+def is_same_view(first: Any, second: Any) -> bool:
+    """Whether an index means the same element, of the same dtype, in both arrays."""
+    return library(first).is_same_view(first, second)
+
+
+def may_overlap(first: Any, second: Any) -> bool:
+    """Whether two arrays share memory without being the same view of it, as `ArrayLibrary.may_overlap` tells."""
+    return library(first).may_overlap(first, second)
+
+
+def may_share_memory(first: Any, second: Any) -> bool:
+    """Whether two arrays share memory, as the same view or otherwise."""
+    return is_same_view(first, second) or may_overlap(first, second)
+
+
+def arrays_among(values: Iterable[Any]) -> Iterator[Any]:
+    """The device arrays among values, those in tuples and lists included."""
+    for each in values:
+        if isinstance(each, (tuple, list)):
+            yield from arrays_among(each)
+        elif is_device_array(each):
+            yield each
+
+
+def numpy_arrays_among(values: Iterable[Any]) -> Iterator[Any]:
+    """The NumPy arrays among values, those in tuples and lists included."""
+    for each in values:
+        if isinstance(each, (tuple, list)):
+            yield from numpy_arrays_among(each)
+        elif isinstance(each, np.ndarray):
+            yield each
+
+
+def like(value: Any, items: Iterable[Any]) -> Any:
+    """A tuple or list of other items; a named tuple stays one."""
+    return type(value)._make(items) if hasattr(value, "_make") else type(value)(items)
+
+
+def adopted(value: Any, seen: dict[int, tuple[Any, Any]]) -> Any:
+    """A value whose arrays of other classes, those in tuples and lists included, are a library's over the same memory.
+
+    Parameters
+    ----------
+    value : object
+        Any value.
+    seen : dict
+        Gets each array that another one stands for, with that one, by the identity of the latter.
+    """
+    if isinstance(value, (tuple, list)):
+        return like(value, [adopted(each, seen) for each in value])
+    if is_device_array(value) or not is_usm_array(value):
+        return value
+    for original, view in seen.values():
+        if original is value:
+            return view
+    view = library_of_platform("sycl").adopted(value)
+    seen[id(view)] = value, view
+    return view
