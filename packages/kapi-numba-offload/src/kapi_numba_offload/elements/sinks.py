@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 import kapi_runtime
+from kapi_numba_offload.elements.combining import combining_lines, combining_parameters
 from kapi_numba_offload.elements.expression import Node, leaves_of
 from kapi_numba_offload.elements.kernel_source import Indexing, emit, index_lines, make_kernel, spell_index
 from kapi_numba_offload.elements.operands import dtype_of
@@ -22,6 +23,7 @@ from kapi_numba_offload.elements.spelling import Operand, cast
 from kapi_numba_offload.elements.statements import SourceLocation, Statement
 from kapi_numba_offload.elements.work_distribution import POSITION_LINES
 from kapi_numba_offload.libraries.arrays import is_device_array
+from kapi_numba_offload.libraries.interface import DeviceFacts
 
 __all__ = ["Along", "Elements", "along_axes", "extents_of", "stored", "full"]
 
@@ -165,7 +167,13 @@ def stored(
 
 
 def full(
-    elements: Elements, ranks: Sequence[int], combination: Combination, dtype: np.dtype[Any], *, is_mean: bool
+    elements: Elements,
+    ranks: Sequence[int],
+    combination: Combination,
+    dtype: np.dtype[Any],
+    facts: DeviceFacts,
+    *,
+    is_mean: bool,
 ) -> tuple[kapi_runtime.Kernel, kapi_runtime.Kernel]:
     """The kernels that reduce all elements of contiguous arrays of one shape: to one a work-item, and these to one.
 
@@ -179,6 +187,8 @@ def full(
         What two values become.
     dtype : numpy.dtype
         The result's.
+    facts : DeviceFacts
+        Those of the device.
     is_mean : bool
         Whether the result is divided by the number of elements.
     """
@@ -195,15 +205,10 @@ def full(
         f"        {combination.line('value', dtype)}",
         "partial[kapi_row * kapi_lanes + kapi_lane] = total",
     ]
-    second = [
-        "total = identity",
-        "for i in range(items):",
-        f"    {combination.line('partial[i]', dtype)}",
-        f"result[()] = {_finished(dtype, is_mean)}",
-    ]
+    second = combining_lines(combination, dtype, _finished(dtype, is_mean), facts)
     return (
         elements.kernel(["partial", "identity", *elements.parameters, "count", "kapi_steps"], first),
-        elements.kernel(["result", "partial", "identity", "items", "count"], second, "_combined"),
+        elements.kernel(combining_parameters(facts), second, "_combined"),
     )
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import kapi_runtime
 from kapi_numba_offload._numba_compat import as_dtype
 from kapi_numba_offload.elements.array_integers import warn_of_integers
-from kapi_numba_offload.libraries.arrays import is_device_array
+from kapi_numba_offload.libraries.arrays import is_device_array, library, like
 from kapi_numba_offload.loops.body.pipeline import LoweredBody
 from kapi_numba_offload.loops.body.state import NotInKernelError
 from kapi_numba_offload.loops.body.views import ArrayFacts, LaunchFacts
@@ -223,7 +223,7 @@ class LoopBuilder:
         functions, axes = self.functions, len(self.syntax.axes)
         if self.syntax.reductions:
             numbers = [0, 1] * axes + [1] * (axes - 1) + [1]
-            signature = [typeof_argument(each) for each in (*initial, *captured, *numbers)]
+            signature = [typeof_argument(_as_fields(each)) for each in (*initial, *captured, *numbers)]
             types = return_type(functions.typing(body), signature)
             dtypes = [np.dtype(as_dtype(as_strong(each))) for each in types]
             starts = identities(self.syntax, dtypes)
@@ -237,3 +237,10 @@ class LoopBuilder:
         rows = [part for each in (private.arrays if private else ()) for part in each.sample(values[each.name])]
         kapi_runtime.call_kernel_async(kernel, space, (), *rows, *captured, *[0, 1] * axes, *rest)
         return kernel, [], []
+
+
+def _as_fields(value: Any) -> Any:
+    """A value with the fields of arrays in their place, which have a type whatever library they are of."""
+    if isinstance(value, tuple):
+        return like(value, map(_as_fields, value))
+    return library(value).fields(value) if is_device_array(value) else value

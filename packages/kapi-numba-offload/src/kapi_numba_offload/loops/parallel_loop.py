@@ -11,9 +11,17 @@ import kapi_runtime
 from kapi_numba_offload.analysis.assertions import asserts
 from kapi_numba_offload.analysis.scope import Scope
 from kapi_numba_offload.analysis.syntax import nodes_in
-from kapi_numba_offload.elements.reductions import combine
+from kapi_numba_offload.elements.combining import combining_kernel, combining_space, combining_values
+from kapi_numba_offload.elements.reductions import COMBINATIONS, combine
 from kapi_numba_offload.elements.work_distribution import distribute, distribute_rows
-from kapi_numba_offload.libraries.arrays import allocate, host_copy, is_device_array, is_same_view, may_overlap
+from kapi_numba_offload.libraries.arrays import (
+    allocate,
+    device_facts,
+    host_copy,
+    is_device_array,
+    is_same_view,
+    may_overlap,
+)
 from kapi_numba_offload.loops.body.state import stored_to
 from kapi_numba_offload.loops.captured_values import as_number, as_tuples, only_read, strong_numbers
 from kapi_numba_offload.loops.coarsening import may_coarsen
@@ -182,16 +190,28 @@ class ParallelLoop:
             shares.steps,
         ]
         launch(kernel, space, args, checks=self._checks)
-        moved = shares.items * sum(dtype.itemsize for dtype in dtypes)
+        moved = (shares.items if device_facts(queue).has_host_memory else 1) * sum(dtype.itemsize for dtype in dtypes)
         arrays = [((shares.items,), dtype, "device") for dtype in dtypes] + (rows.allocations if rows else [])
         if rows:
             rows.add_up(self.location)
         self.latest = KernelLaunch(kernel, space, queue, arrays, moved)
         found = [
-            combine(operation, value, host_copy(each))
+            combine(operation, value, host_copy(self._combined(operation, each, queue)))
             for operation, value, each in zip(operations, initial, partial, strict=True)
         ]
         return _results(found, weak)
+
+    def _combined(self, operation: str, partial: Any, queue: Any) -> Any:
+        """What is copied to the host: all partial results where it reaches them, else their one value."""
+        facts = device_facts(queue)
+        if facts.has_host_memory:
+            return partial
+        combination, dtype = COMBINATIONS[operation], partial.dtype
+        kernel = combining_kernel(combination, dtype, facts, str(self.location))
+        result = allocate((), dtype, "device", queue)
+        numbers = combination.identity(dtype), partial.size, partial.size
+        launch(kernel, combining_space(facts), [result, partial, *numbers, *combining_values(dtype, facts)])
+        return result.reshape(1)
 
     def _rows(self, made: BuiltLoop, captured: Sequence[Any], extents: Sequence[int], queue: Any) -> PrivateRows | None:
         if made.private is None:

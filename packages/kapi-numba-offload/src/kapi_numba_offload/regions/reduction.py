@@ -10,6 +10,7 @@ import numpy as np
 
 import kapi_runtime
 from kapi_numba_offload.elements.array_integers import check_array_integers
+from kapi_numba_offload.elements.combining import combining_space, combining_values
 from kapi_numba_offload.elements.dtype_rules import ArrayType
 from kapi_numba_offload.elements.expression import Leaf, Node, evaluate
 from kapi_numba_offload.elements.kernel_source import space_of
@@ -39,10 +40,10 @@ class _Layout:
     ----------
     first, second : Kernel
         From the operands to pieces, and from these to the result; the first alone where each has one piece.
-    spaces : tuple of Range
+    spaces : tuple of Range or NdRange
         Their index spaces.
     before, after : tuple
-        The numbers that the first is given after the operands, and the second after its arrays.
+        What the first is given after the operands, and the second after its arrays.
     result, pieces : tuple of int
         Shapes of what they store; that of pieces is empty where there is no second.
     shape : tuple of int
@@ -59,9 +60,9 @@ class _Layout:
 
     first: kapi_runtime.Kernel
     second: kapi_runtime.Kernel | None
-    spaces: tuple[kapi_runtime.Range, kapi_runtime.Range]
+    spaces: tuple[kapi_runtime.Range, kapi_runtime.Range | kapi_runtime.NdRange]
     before: tuple[int, ...]
-    after: tuple[int, ...]
+    after: tuple[Any, ...]
     result: tuple[int, ...]
     pieces: tuple[int, ...]
     shape: tuple[int, ...]
@@ -168,10 +169,12 @@ class Reduction:
     ) -> _Layout:
         combination, dtype = FUSED_REDUCTIONS[self.name], answer.dtype
         ranks = [each.ndim if is_device_array(each) else 0 for each in leaves]
-        first, second = full(elements, ranks, combination, dtype, is_mean=self.name == "mean")
+        facts = device_facts(queue)
+        first, second = full(elements, ranks, combination, dtype, facts, is_mean=self.name == "mean")
         shares = distribute(count, queue)
         return _Layout(
-            first, second, (shares.space, kapi_runtime.Range(1)), (count, shares.steps), (shares.items, count),
+            first, second, (shares.space, combining_space(facts)), (count, shares.steps),
+            (shares.items, count, *combining_values(dtype, facts)),
             (), (shares.items,), (), dtype, answer.kind, combination.identity(dtype), is_flat=True,
         )  # fmt: skip
 
@@ -195,4 +198,6 @@ class Reduction:
 
 
 def _submit_nothing(kernel: kapi_runtime.Kernel, space: Any, args: Sequence[Any]) -> None:
-    kapi_runtime.call_kernel_async(kernel, kapi_runtime.Range(*(0 for _ in space)), (), *args)
+    # A work-group combines what no work-item has found, in an array that nobody reads.
+    empty = space if isinstance(space, kapi_runtime.NdRange) else kapi_runtime.Range(*(0 for _ in space))
+    kapi_runtime.call_kernel_async(kernel, empty, (), *args)

@@ -1,0 +1,69 @@
+"""Partial results that a work-group combines, as on devices that are no processors."""
+
+import dataclasses
+
+import dpnp
+import numba
+import numpy as np
+import pytest
+
+from kapi_numba_offload.libraries.dpnp import DpnpLibrary
+
+RANDOM = np.random.default_rng(11)
+
+
+@pytest.fixture(autouse=True)
+def as_on_a_gpu(monkeypatch):
+    """The device is taken for one with memory of its own, whose work-items are no lanes of vectors."""
+    facts = DpnpLibrary.facts
+    monkeypatch.setattr(
+        DpnpLibrary,
+        "facts",
+        lambda self, queue: dataclasses.replace(facts(self, queue), is_cpu=False, has_host_memory=False),
+    )
+
+
+@pytest.mark.parametrize("count", [1, 255, 256, 257, 100_003])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64", "complex128"])
+def test_reductions_of_expressions(count, dtype, launches):
+    x, y = (RANDOM.integers(-9, 9, count).astype(dtype) for _ in range(2))
+
+    @numba.njit
+    def f(x, y):
+        return np.sum(x * y), np.mean(x - y)
+
+    total, mean = f(dpnp.asarray(x), dpnp.asarray(y))
+    np.testing.assert_allclose([total, mean], [np.sum(x * y), np.mean(x - y)], rtol=1e-6)
+    assert [kernel.__name__[-9:] for kernel, *_ in launches].count("_combined") == 2
+
+
+@pytest.mark.parametrize("count", [1, 257, 100_003])
+def test_other_reductions(count):
+    x = RANDOM.standard_normal(count)
+
+    @numba.njit
+    def f(x):
+        return np.max(x * 2), np.min(x + 1), np.any(x * 1 > 3), np.all(x * 1 < 9)
+
+    assert f(dpnp.asarray(x)) == (np.max(x * 2), np.min(x + 1), np.any(x > 3), np.all(x < 9))
+
+
+def test_nan_is_the_extremum():
+    x = RANDOM.standard_normal(5000)
+    x[4321] = np.nan
+    f = numba.njit(lambda x: (np.max(x * 2), np.min(x * 2)))
+    assert np.isnan(f(dpnp.asarray(x))).all()
+
+
+@pytest.mark.parametrize("count", [0, 1, 300, 100_003])
+def test_reductions_of_loops(count):
+    @numba.njit
+    def f(x, start):
+        total, most = start, -np.inf
+        for i in numba.prange(x.shape[0]):
+            total += x[i] * x[i]
+            most = max(most, x[i])
+        return total, most
+
+    x = RANDOM.integers(-9, 9, count).astype(np.float64)
+    assert f(dpnp.asarray(x), 2.5) == (2.5 + np.sum(x * x), x.max(initial=-np.inf))
