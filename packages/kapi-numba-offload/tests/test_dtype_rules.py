@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from kapi_numba_offload.analysis.operations import ELEMENTWISE, IN_PLACE
-from kapi_numba_offload.elements.dtype_rules import DIFFERENCES, ArrayType, DtypeRules
+from kapi_numba_offload.elements.dtype_rules import CUPY, DIFFERENCES, ArrayType, DtypeRules
 from kapi_numba_offload.elements.reductions import FUSED_REDUCTIONS
 
 LIBRARIES = [

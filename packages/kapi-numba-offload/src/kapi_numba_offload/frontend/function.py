@@ -25,7 +25,8 @@ from kapi_numba_offload.analysis.source import function_definition
 from kapi_numba_offload.analysis.syntax import names_in
 from kapi_numba_offload.elements.numbers import is_narrow
 from kapi_numba_offload.frontend.returned_numbers import as_numbers, numbers_in_lists, returned_arrays
-from kapi_numba_offload.libraries.arrays import adopted, is_device_array, like, queue_of
+from kapi_numba_offload.libraries.arrays import adopted, guest_of, is_device_array, like, queue_of
+from kapi_numba_offload.libraries.guests import GUESTS, Guest
 from kapi_numba_offload.libraries.installed import library_named, library_of_queue
 from kapi_numba_offload.libraries.interface import ArrayLibrary
 from kapi_numba_offload.loops.loop_syntax import variables_of
@@ -165,7 +166,8 @@ class OffloadedFunction(OffloadedParts):
         """Run it with an array library's arrays instead of others over the same memory; these are given back."""
         seen: dict[int, tuple[Any, Any]] = {}
         given = [adopted(each, seen) for each in args]
-        return _as_given(self._run(given), seen)
+        guests = [guest for original, _ in seen.values() if (guest := guest_of(original)) is not None]
+        return _as_given(self._run(given), seen, guests[0] if guests else None)
 
     def __reduce__(self) -> Any:
         # Kernels are compiled again, or found in kapi-runtime's own cache.
@@ -200,7 +202,8 @@ def _library(arguments: Iterable[types.Type]) -> ArrayLibrary:
         if isinstance(each, types.BaseTuple) and holds_usm([each]):
             return _library(each)
         if isinstance(each, DeviceArrayType):
-            return library_named("dpnp" if each.library == "usm" else each.library)
+            name = "dpnp" if each.library == "usm" else each.library
+            return library_named(GUESTS[name].host if name in GUESTS else name)
     return library_of_queue(kapi_runtime.default_queue())
 
 
@@ -277,11 +280,13 @@ def _holds_lists(type_: types.Type) -> bool:
     return isinstance(type_, types.List) or (isinstance(type_, types.BaseTuple) and any(map(_holds_lists, type_)))
 
 
-def _as_given(value: Any, seen: dict[int, tuple[Any, Any]]) -> Any:
-    """A result, in which arrays that the function was given are the objects that it was given."""
+def _as_given(value: Any, seen: dict[int, tuple[Any, Any]], guest: Guest | None) -> Any:
+    """A result: arrays that the function was given are the objects that it was given, and new ones are a guest's."""
     if isinstance(value, (tuple, list)):
-        return like(value, [_as_given(each, seen) for each in value])
-    return seen[id(value)][0] if id(value) in seen else value
+        return like(value, [_as_given(each, seen, guest) for each in value])
+    if id(value) in seen:
+        return seen[id(value)][0]
+    return value if guest is None or not is_device_array(value) else guest.given_back(value)
 
 
 def _is_stored_to(node: ast.AST, host: ast.expr) -> bool:

@@ -7,9 +7,11 @@ from typing import Any, TypeGuard, cast
 
 import numpy as np
 
-from kapi_numba_offload.libraries.installed import library_of, library_of_platform, library_of_queue
+from kapi_numba_offload.libraries.guests import GUESTS, Guest
+from kapi_numba_offload.libraries.installed import library_named, library_of, library_of_platform, library_of_queue
 from kapi_numba_offload.libraries.interface import ArrayLibrary, DeviceFacts
 from kapi_types import is_usm_array
+from kapi_types.device_arrays.libraries import library_of_class
 
 __all__ = [
     "adopted",
@@ -17,6 +19,7 @@ __all__ = [
     "arrays_among",
     "device_facts",
     "flat_view",
+    "guest_of",
     "host_copy",
     "is_device_array",
     "is_same_view",
@@ -111,6 +114,8 @@ def like(value: Any, items: Iterable[Any]) -> Any:
 def adopted(value: Any, seen: dict[int, tuple[Any, Any]]) -> Any:
     """A value whose arrays of other classes, those in tuples and lists included, are a library's over the same memory.
 
+    Those have the USM protocol, or are of a library in `GUESTS`.
+
     Parameters
     ----------
     value : object
@@ -120,11 +125,20 @@ def adopted(value: Any, seen: dict[int, tuple[Any, Any]]) -> Any:
     """
     if isinstance(value, (tuple, list)):
         return like(value, [adopted(each, seen) for each in value])
-    if is_device_array(value) or not is_usm_array(value):
+    guest = guest_of(value)
+    if is_device_array(value) or not (guest is not None or is_usm_array(value)):
         return value
     for original, view in seen.values():
         if original is value:
             return view
-    view = library_of_platform("sycl").adopted(value)
+    host = library_of_platform("sycl") if guest is None else library_named(guest.host)
+    view = host.adopted(value)
     seen[id(view)] = value, view
     return view
+
+
+def guest_of(value: Any) -> Guest | None:
+    """The library of `GUESTS` whose array a value is, where it is on a device."""
+    found = library_of_class(type(value))
+    guest = None if found is None else GUESTS.get(found.name)
+    return None if guest is None or found is None or found.fields(value) is None else guest

@@ -20,7 +20,7 @@ from kapi_runtime.cuda.memory.arrays import cuda_fields
 from kapi_runtime.cuda.queues.queue import CudaQueue
 from kapi_runtime.cuda.queues.streams import LEGACY, stream_of
 from kapi_sim.language.array_memory import ArrayFields
-from kapi_types import array_fields
+from kapi_types.device_arrays.libraries import cupy_fields
 
 __all__ = ["CupyLibrary"]
 
@@ -61,7 +61,9 @@ class CupyLibrary(ArrayLibrary):
         return _facts(queue.device)
 
     def fields(self, array: Any) -> ArrayFields:
-        return array_fields(array)
+        fields = cupy_fields(array)
+        assert fields is not None  # it is an array of CuPy's
+        return fields
 
     def kind_of(self, array: Any) -> str:
         return "device"
