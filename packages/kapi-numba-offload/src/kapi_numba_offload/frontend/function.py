@@ -165,9 +165,8 @@ class OffloadedFunction(OffloadedParts):
     def _call_adopted(self, args: Sequence[Any]) -> Any:
         """Run it with an array library's arrays instead of others over the same memory; these are given back."""
         seen: dict[int, tuple[Any, Any]] = {}
-        given = [adopted(each, seen) for each in args]
-        guests = [guest for original, _ in seen.values() if (guest := guest_of(original)) is not None]
-        return _as_given(self._run(given), seen, guests[0] if guests else None)
+        given = [adopted(each, seen, may_store=self.may_store) for each in args]
+        return _as_given(self._run(given), seen, guest_of(args))
 
     def __reduce__(self) -> Any:
         # Kernels are compiled again, or found in kapi-runtime's own cache.

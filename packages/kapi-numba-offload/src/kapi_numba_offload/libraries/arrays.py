@@ -111,7 +111,7 @@ def like(value: Any, items: Iterable[Any]) -> Any:
     return type(value)._make(items) if hasattr(value, "_make") else type(value)(items)
 
 
-def adopted(value: Any, seen: dict[int, tuple[Any, Any]]) -> Any:
+def adopted(value: Any, seen: dict[int, tuple[Any, Any]], *, may_store: bool) -> Any:
     """A value whose arrays of other classes, those in tuples and lists included, are a library's over the same memory.
 
     Those have the USM protocol, or are of a library in `GUESTS`.
@@ -122,9 +122,11 @@ def adopted(value: Any, seen: dict[int, tuple[Any, Any]]) -> Any:
         Any value.
     seen : dict
         Gets each array that another one stands for, with that one, by the identity of the latter.
+    may_store : bool
+        Whether an array may be stored to: one that is constant is copied then.
     """
     if isinstance(value, (tuple, list)):
-        return like(value, [adopted(each, seen) for each in value])
+        return like(value, [adopted(each, seen, may_store=may_store) for each in value])
     guest = guest_of(value)
     if is_device_array(value) or not (guest is not None or is_usm_array(value)):
         return value
@@ -133,12 +135,16 @@ def adopted(value: Any, seen: dict[int, tuple[Any, Any]]) -> Any:
             return view
     host = library_of_platform("sycl") if guest is None else library_named(guest.host)
     view = host.adopted(value)
+    if may_store and guest is not None and guest.is_constant:
+        return view.copy()
     seen[id(view)] = value, view
     return view
 
 
 def guest_of(value: Any) -> Guest | None:
-    """The library of `GUESTS` whose array a value is, where it is on a device."""
+    """The library of `GUESTS` that a value's array is of, the first of a tuple's, where it is on a device."""
+    if isinstance(value, (tuple, list)):
+        return next(filter(None, map(guest_of, value)), None)
     found = library_of_class(type(value))
     guest = None if found is None else GUESTS.get(found.name)
     return None if guest is None or found is None or found.fields(value) is None else guest

@@ -40,7 +40,7 @@ class CupyLibrary(ArrayLibrary):
 
     def creating(self, queue: Any, keywords: Mapping[str, Any]) -> AbstractContextManager[dict[str, Any]]:
         words = {name: each for name, each in keywords.items() if name != "device"}
-        return nullcontext(words) if self._is_current(queue) else _on(queue, words)
+        return nullcontext(words) if queue is None or self._is_current(queue) else _on(queue, words)
 
     def copy_call(self, name: str) -> str:
         return f"cupy.asarray({name})"

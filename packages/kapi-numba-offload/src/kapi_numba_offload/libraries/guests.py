@@ -20,10 +20,13 @@ class Guest:
         The name of that library.
     given_back : callable
         Makes the guest's array of the host's, over the same memory, by DLPack.
+    is_constant : bool
+        Whether its arrays never change: a function that stores into one has a copy.
     """
 
     host: str
     given_back: Callable[[Any], Any]
+    is_constant: bool = False
 
 
 def _as_torch(array: Any) -> Any:
@@ -34,5 +37,5 @@ def _as_jax(array: Any) -> Any:
     return importlib.import_module("jax.dlpack").from_dlpack(array)
 
 
-GUESTS = {"torch": Guest("cupy", _as_torch), "jax": Guest("cupy", _as_jax)}
+GUESTS = {"torch": Guest("cupy", _as_torch), "jax": Guest("cupy", _as_jax, is_constant=True)}
 """By the names that their Numba types have."""
