@@ -1,4 +1,4 @@
-"""Run everything of kapi_runtime that needs an NVIDIA GPU, and print one table: ``python tools/gpu.py [--json FILE]``.
+"""Run everything of kapi that needs an NVIDIA GPU, and print one table: ``python tools/gpu.py [--json FILE]``.
 
 It needs no index: an interpreter that has Numba, cuda-bindings and CuPy (PyTorch, JAX and numba-cuda are used where
 they are), hypothesis and pytest for the kernels that programs write, and kapi's packages, which ``--wheels FOLDER``
@@ -101,6 +101,7 @@ def main() -> int:
     parser.add_argument("--only", choices=("conformance", "checks", "written"))
     parser.add_argument("--kernels", type=int, default=200, help="how many random kernels to run")
     parser.add_argument("--compositions", type=int, default=2000, help="how many statements of all levels to run")
+    parser.add_argument("--functions", type=int, default=100, help="how many random njit functions to run")
     parser.add_argument("--seed", type=int, default=int(os.environ.get("KAPI_TEST_SEED", "0")), help="which of them")
     parser.add_argument("names", nargs="*", help="checks to run; all by default")
     given = parser.parse_args()
@@ -130,7 +131,11 @@ def all_rows(given: argparse.Namespace) -> list[dict[str, Any]]:
         for options in ([], ["--coarse"], ["--any-launch"], ["--debug"], ["--without-inlining"]):
             rows.append(conformance(options, given.processes))
     if given.only in (None, "written"):
-        for kind, count in (("kernels", given.kernels), ("compositions", given.compositions)):
+        for kind, count in (
+            ("kernels", given.kernels),
+            ("compositions", given.compositions),
+            ("functions", given.functions),
+        ):
             rows.append(written(kind, count, given.seed, given.processes))
     return rows
 

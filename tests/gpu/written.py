@@ -1,8 +1,8 @@
-"""Kernels that programs write, on CuPy arrays: ``python tests/gpu/written.py kernels|compositions NUMBER COUNT``.
+"""What programs write, on CuPy arrays: ``python tests/gpu/written.py kernels|compositions|functions NUMBER COUNT``.
 
-They are those of tests/integration: random kernels, against the simulator and plain Python over NumPy's scalars; and
-operations of the table with all kinds of values, in all places.  NUMBER says which.  Prints a line of JSON: how many
-agreed, and the differences.  Needs hypothesis and pytest.
+They are those of tests/integration: random kernels, against the simulator and plain Python over NumPy's scalars;
+operations of the table with all kinds of values, in all places; and random njit functions, against Python.  NUMBER says
+which.  Prints a line of JSON: how many agreed, and the differences.  Needs hypothesis and pytest.
 """
 
 from __future__ import annotations
@@ -67,7 +67,29 @@ def compositions(number: int, count: int) -> tuple[int, list[str]]:
     return verdict.counts["statements"] - len(verdict.differences), list(map(str, verdict.differences))
 
 
-KINDS: dict[str, Callable[[int, int], tuple[int, list[str]]]] = {"kernels": kernels, "compositions": compositions}
+def functions(number: int, count: int) -> tuple[int, list[str]]:
+    """So many random njit functions that only this number gives."""
+    import warnings
+
+    from random_functions import differences, written
+
+    import _kapi_numba_hooks
+
+    _kapi_numba_hooks.install()  # wheels that are unpacked have no entry points
+    warnings.simplefilter("ignore")
+    found = []
+    for seed in range(number * 10_000, number * 10_000 + count):
+        told = differences(written(seed))
+        if told:
+            found.append(f"seed {seed}: {told[0][:1500]}")
+    return count - len(found), found
+
+
+KINDS: dict[str, Callable[[int, int], tuple[int, list[str]]]] = {
+    "kernels": kernels,
+    "compositions": compositions,
+    "functions": functions,
+}
 
 
 def main() -> None:
