@@ -26,3 +26,9 @@ def test_random_functions_agree(block):
     with ThreadPoolExecutor(2) as pool:
         for done in pool.map(run, (first, first + EACH)):
             assert done.returncode == 0, f"{done.stdout[-6000:]}\n{done.stderr[-3000:]}"
+
+
+@pytest.mark.parametrize("seed", [400003], ids=["numba-runs-it-for-arrays-of-one-memory"])
+def test_functions_that_once_differed(seed):
+    done = subprocess.run([sys.executable, str(FOLDER), str(seed), "1"], capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, f"{done.stdout[-6000:]}\n{done.stderr[-3000:]}"

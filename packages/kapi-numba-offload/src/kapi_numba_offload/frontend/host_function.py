@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -9,7 +10,7 @@ import numba
 
 from kapi_numba_offload._numba_compat import numba_call, types, with_numpy_arrays
 from kapi_numba_offload.elements.statements import SourceLocation
-from kapi_numba_offload.libraries.arrays import arrays_among
+from kapi_numba_offload.libraries.arrays import arrays_among, may_share_memory
 from kapi_numba_offload.loops.host.host_copies import HostCopies, is_reachable
 from kapi_numba_offload.run.call_graph import OffloadedParts, run_recorded
 from kapi_numba_offload.run.options import OffloadOptions
@@ -34,6 +35,8 @@ class HostFunction(OffloadedParts):
         Whether it was given `parallel=True`.
     refusal : Refusal, optional
         Why it is no kernel; by default, that it has no source.
+    otherwise : callable, optional
+        What is called for arrays that share memory, if Numba's results would be others then.
 
     Attributes
     ----------
@@ -51,12 +54,13 @@ class HostFunction(OffloadedParts):
         *,
         parallel: bool,
         refusal: Refusal | None = None,
+        otherwise: Any = None,
     ) -> None:
         super().__init__()
         self.function, self.arguments = function, tuple(arguments)
         self.latest: str | None = None
         self.moved = 0
-        self._options, self._parallel = options, parallel
+        self._options, self._parallel, self._otherwise = options, parallel, otherwise
         code = function.__code__
         self.location = SourceLocation(
             code.co_filename, code.co_firstlineno, function.__name__, f"def {function.__name__}"
@@ -79,6 +83,8 @@ class HostFunction(OffloadedParts):
 
     def __call__(self, *args: Any) -> Any:
         """Run the function, with a warning."""
+        if self._otherwise is not None and _share_memory(list(arrays_among(args))):
+            return self._otherwise(*args)
         return run_recorded(self, self._run, args)
 
     @timed
@@ -95,7 +101,13 @@ class HostFunction(OffloadedParts):
         return copies.on_device(result)
 
     def __reduce__(self) -> Any:
-        return _rebuilt, (self.function, self._options, self.arguments, self._parallel, self.refusal)
+        return _rebuilt, (
+            self.function, self._options, self.arguments, self._parallel, self.refusal, self._otherwise,
+        )  # fmt: skip
+
+
+def _share_memory(arrays: list[Any]) -> bool:
+    return any(itertools.starmap(may_share_memory, itertools.combinations(arrays, 2)))
 
 
 def _rebuilt(
@@ -104,5 +116,6 @@ def _rebuilt(
     arguments: Sequence[types.Type],
     parallel: bool,
     refusal: Refusal,
+    otherwise: Any,
 ) -> HostFunction:
-    return HostFunction(function, options, arguments, parallel=parallel, refusal=refusal)
+    return HostFunction(function, options, arguments, parallel=parallel, refusal=refusal, otherwise=otherwise)

@@ -101,7 +101,11 @@ def _host_function(offloaded: OffloadedFunction, options: OffloadOptions) -> Hos
     if refusal is None or not options.may_fall_back:
         return None
     arguments = offloaded.arguments
-    host = HostFunction(offloaded.function, options, arguments, parallel=options.parallel, refusal=refusal)
+    # NumPy reads all of an expression before it stores, and Numba an element at a time.
+    otherwise = offloaded if offloaded.partition.regions and offloaded.may_store else None
+    host = HostFunction(
+        offloaded.function, options, arguments, parallel=options.parallel, refusal=refusal, otherwise=otherwise
+    )
     return host if host.compiles() else None
 
 
