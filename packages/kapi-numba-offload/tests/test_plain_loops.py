@@ -157,3 +157,18 @@ def test_loops_over_rows_are_compiled_in_a_context(launches):
     assert len(launches) == 1
     (report,) = kapi_numba_offload.offload_reports(dispatcher)
     assert any("Numba computes" in (each.reason or "") for each in report.parts)
+
+
+def test_updates_by_other_parts_of_an_array_are_numpys_beside_loops(as_in_python):
+    """In a function that would be Numba's because of a loop: Numba does not read all of the value first."""
+
+    def f(a, b, c, d):
+        taken = []
+        for i in range(2):
+            taken.append(a[i])
+        a[1:] += a[:-1]
+        b[:, ::-1] -= b
+        c += c[::-1] * 2
+        d *= d + 1
+
+    as_in_python(f, [np.arange(6.0), np.arange(12.0).reshape(3, 4), np.arange(5.0), np.arange(4.0)])

@@ -40,6 +40,7 @@ from kapi_numba_offload.partition.function_info import PREFIX, FunctionInfo, loa
 from kapi_numba_offload.partition.grouping import Fused, StatementGroup, expression_region
 from kapi_numba_offload.partition.iterated_arrays import elements, iterated_arrays
 from kapi_numba_offload.partition.loop_plans.element_accesses import array_of_elements
+from kapi_numba_offload.partition.loop_plans.numba_equivalence import updates_what_it_reads
 from kapi_numba_offload.partition.loop_plans.selection import loop_plan
 from kapi_numba_offload.partition.loop_plans.sequential import InterpretedLoop
 from kapi_numba_offload.partition.random_calls import RandomCall, random_draw
@@ -78,12 +79,17 @@ class Partition:
         self._in_containers = numbers_in_containers(self.definition, facts.kinds)
         self._iterated = iterated_arrays(self.definition, facts.names, facts.kinds)
         self._following: list[Sequence[ast.stmt]] = []
+        self._updates_what_it_reads = any(
+            isinstance(each, ast.AugAssign) and updates_what_it_reads(facts, each) for each in ast.walk(self.definition)
+        )
 
     @property
     def needs_host(self) -> Refusal | None:
         """Why Numba is to run the whole function: a loop over elements that Python would run; None without one."""
         if any(isinstance(each, (ast.Yield, ast.YieldFrom)) for each in ast.walk(self.definition)):
             return None  # what it yields are arrays of the device
+        if self._updates_what_it_reads:
+            return None  # Numba does not read all of it first, as NumPy and dpnp do
         found = (each.refusal for each in self.loops if getattr(each, "needs_function", False))
         return next(found, None)
 

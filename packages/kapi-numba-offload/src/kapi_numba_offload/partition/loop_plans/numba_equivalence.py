@@ -26,6 +26,7 @@ __all__ = [
     "is_movable",
     "may_reach_beyond",
     "stores_what_it_reads",
+    "updates_what_it_reads",
 ]
 
 _NOT_SMALL = (ast.Raise, ast.Assert, ast.With, ast.Try, ast.Lambda, ast.FunctionDef)
@@ -71,6 +72,22 @@ def stores_what_it_reads(facts: FunctionInfo, node: ast.AST) -> bool:
         return False
     read = variables_of([ast.Expr(node.value)], ast.Load)
     return any(root_variable(each) is None or root_variable(each) in read for each in targets)
+
+
+def updates_what_it_reads(facts: FunctionInfo, node: ast.AugAssign) -> bool:
+    """Whether an update in place of an array may read other elements of it than the one that it stores to."""
+    if not stores_what_it_reads(facts, node):
+        return False
+    target, owner = ast.unparse(node.target), root_variable(node.target)
+    operands = [node.value]
+    for each in operands:  # it grows
+        if isinstance(each, ast.BinOp):
+            operands += each.left, each.right
+        elif isinstance(each, ast.UnaryOp):
+            operands.append(each.operand)
+        elif ast.unparse(each) != target and (owner is None or owner in variables_of([ast.Expr(each)], ast.Load)):
+            return True
+    return False
 
 
 def may_reach_beyond(node: ast.AST) -> bool:
