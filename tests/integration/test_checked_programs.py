@@ -70,7 +70,7 @@ def test_numba_stays_but_for_cuda(folder, capsys):
     assert main(["check", "program.py"]) == 0
     captured = capsys.readouterr()
     assert captured.out == "[ 0.  1.  8. 27.] 36.0 [ 0.  2. 16. 54.] [ 0.   0.5  4.  13.5] numba.core.registry\n"
-    assert captured.err == "kapi_sim: 1 kernel, 1 launch: 1 checked to the end, 0 faults\n"
+    assert captured.err == "kapi_sim: 2 kernels, 2 launches: 1 checked to the end, 0 faults\n"
 
 
 def test_numba_is_as_before_afterwards():

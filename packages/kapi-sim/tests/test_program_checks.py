@@ -102,7 +102,7 @@ def test_all_spellings_of_the_import_are_checked(checked):
     status, printed, said = checked(CLEAN, "--checks", "3")
     assert status == 0
     assert printed == "[  0.   2.  16.  54. 128.] 8 [0. 4.] --checks 3\n"
-    assert said == [WITHOUT_NUMBA, "kapi_sim: 2 kernels, 2 launches: 2 checked to the end, 0 faults"]
+    assert said == [WITHOUT_NUMBA, "kapi_sim: 3 kernels, 3 launches: 2 checked to the end, 0 faults"]
 
 
 def test_faults_are_named_with_their_line(checked):
@@ -286,3 +286,11 @@ def test_modules_of_the_compiler_are_refused_when_they_are_used(checked):
     assert said[2].startswith(
         "kapi_sim: refused: program.py:4: RefusedWordError: cuda.cudadecl.registry.register_attr "
     )
+
+
+def test_a_program_of_vectorized_functions_alone_is_clean(checked):
+    imports = "import numpy as np\nfrom numba import vectorize\n\n\n"
+    text = f"{imports}@vectorize(['f8(f8)'], target='cuda')\ndef f(x):\n    return x\n\n\nf(np.ones(3))"
+    status, _, said = checked(text)
+    assert status == 0
+    assert said[1:] == ["kapi_sim: 1 kernel, 1 launch: 0 checked to the end, 0 faults"]

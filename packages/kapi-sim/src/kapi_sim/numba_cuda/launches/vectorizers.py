@@ -15,6 +15,8 @@ from kapi_sim.numba_cuda.kinds.kinds import Array, Kind, Number
 from kapi_sim.numba_cuda.launches.declared import declared_signature
 from kapi_sim.numba_cuda.launches.dispatcher import Dispatcher
 from kapi_sim.numba_cuda.values.dtypes import conversion_of
+from kapi_sim.settings.control import current_settings
+from kapi_sim.settings.report import LaunchRecord
 
 __all__ = ["GUfunc", "Ufunc", "guvectorize", "vectorize"]
 
@@ -66,6 +68,7 @@ class Ufunc:
         with np.errstate(all="ignore"):
             found = [self.py_func(*each) for each in zip(*values, strict=True)]
         made = np.array(found, result).reshape(shape) if result is not None else np.array(found).reshape(shape)
+        self._note_launch(made)
         if out is not None:
             if isinstance(out, DeviceArray):
                 out.setitem(Ellipsis, made)
@@ -75,6 +78,15 @@ class Ufunc:
         if any(isinstance(each, DeviceArray) for each in args):
             return DeviceArray.of(made)
         return made if made.ndim else made[()]
+
+    def _note_launch(self, made: np.ndarray[Any, Any]) -> None:
+        """Add the call to the report as a launch without checks: its threads share no memory."""
+        report = current_settings().report
+        if report is not None:
+            space = f"{made.size} elements"
+            report.launches.append(
+                LaunchRecord(self.__name__, space, made.size, frozenset(), (None,), 0, 32, noun="threads")
+            )
 
     def reduce(self, arg: Any, stream: Any = 0) -> Any:
         """Return the function's reduction of an array of one axis."""
