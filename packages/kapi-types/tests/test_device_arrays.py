@@ -39,6 +39,15 @@ class ndarray:
     def __init__(self, shape, dtype=float, memptr=None, strides=None):
         self.shape, self.dtype, self.data, self.strides = shape, np.dtype(dtype), memptr, strides
 
+    @property
+    def ndim(self):
+        return len(self.shape)
+
+    @property
+    def flags(self):
+        found = np.lib.stride_tricks.as_strided(np.empty(1, self.dtype), self.shape, self.strides).flags
+        return type("Flags", (), {"c_contiguous": found.c_contiguous, "f_contiguous": found.f_contiguous})
+
 def of(array, device_id=0):
     """An array with the memory of one of NumPy's."""
     memory = Pointer(array.__array_interface__["data"][0], array, device_id)

@@ -26,7 +26,8 @@ def refuse_access(array: DeviceArrayType) -> NoReturn:
     if library is not None:
         raise KernelCompilationError(
             f"{_location()}array that a function on the host touches must be in memory that the host reaches, got "
-            f"{array}; copy it to the host with `{library.host_copy}`, or let the device do it, in a kernel",
+            f"{array}; copy it to the host with `{library.host_copy}`, or let the device do it: in a kernel, or "
+            "with kapi-numba-offload installed",
             code="host-memory-access",
         )
     kind = (

@@ -5,7 +5,7 @@ A library is known by the name of its arrays' class, so none is imported here; n
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,12 +41,16 @@ class LibraryArrays:
         Makes an array of another's memory, from the owner, dtype, address, shape, and strides in elements.
     host_copy : str
         The call that copies an array to the host, for messages.
+    key : callable, optional
+        What decides the type of an array, where that is read faster than its fields; None for an array that has to be
+        read.
     """
 
     name: str
     fields: Callable[[Any], ArrayFields | None]
     view: Callable[[Any, np.dtype[Any], int, tuple[int, ...], tuple[int, ...]], Any]
     host_copy: str
+    key: Callable[[Any], Hashable] | None = None
 
 
 def library_of_class(cls: type) -> LibraryArrays | None:
@@ -92,6 +96,13 @@ def cupy_fields(value: Any) -> ArrayFields:
 def _cupy_view(owner: Any, dtype: np.dtype[Any], address: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> Any:
     start = owner.data + (address - owner.data.ptr)
     return type(owner)(shape, dtype, start, tuple(stride * dtype.itemsize for stride in strides))
+
+
+def _cupy_key(value: Any) -> Hashable:
+    flags = value.flags
+    if flags.c_contiguous:
+        return value.dtype, value.ndim, "C"
+    return (value.dtype, value.ndim, "F") if flags.f_contiguous else None  # the strides may be none of whole elements
 
 
 def torch_fields(value: Any) -> ArrayFields:
@@ -181,7 +192,7 @@ def _jax_view(owner: Any, dtype: np.dtype[Any], address: int, shape: tuple[int, 
 
 
 LIBRARIES = {
-    ("cupy", "ndarray"): LibraryArrays("cupy", cupy_fields, _cupy_view, "cupy.asnumpy(array)"),
+    ("cupy", "ndarray"): LibraryArrays("cupy", cupy_fields, _cupy_view, "cupy.asnumpy(array)", _cupy_key),
     ("torch", "Tensor"): LibraryArrays("torch", _fields_of_cuda_tensor, _torch_view, "array.cpu()"),
     ("jaxlib", "ArrayImpl"): LibraryArrays("jax", _jax_fields, _jax_view, "numpy.asarray(array)"),
 }

@@ -18,6 +18,7 @@ quick_typeof: dict[type, Callable[[Any], DeviceArrayType | None]] = {}
 """By class of arrays, the function that the hook of dispatchers calls, for Numba's `typeof` costs more."""
 
 _types: dict[Hashable, DeviceArrayType] = {}
+_types_by_key: dict[Hashable, DeviceArrayType] = {}
 
 
 def typeof_library_array(value: Any) -> DeviceArrayType | None:
@@ -35,8 +36,19 @@ def typeof_library_array(value: Any) -> DeviceArrayType | None:
         library = library_of_class(cls)
         if library is None:
             return None
-        quick_typeof[cls] = partial(_typeof, library)
+        quick_typeof[cls] = partial(_typeof if library.key is None else _typeof_by_key, library)
     return quick_typeof[cls](value)
+
+
+def _typeof_by_key(library: LibraryArrays, value: Any) -> DeviceArrayType | None:
+    assert library.key is not None
+    key = library.key(value)
+    found = _types_by_key.get((library.name, key))
+    if found is None:
+        found = _typeof(library, value)
+        if found is not None and key is not None:
+            _types_by_key[library.name, key] = found
+    return found
 
 
 def _typeof(library: LibraryArrays, value: Any) -> DeviceArrayType | None:
