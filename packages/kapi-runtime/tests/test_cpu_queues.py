@@ -366,6 +366,50 @@ def test_ctrl_c_ends_the_wait_and_the_work_goes_on(run_python, items, first, rou
     assert done.stdout.split() == ["early", "True"], done.stdout + done.stderr
 
 
+LEAVES_NATIVE_CODE = """
+import threading
+import types
+import numpy as np
+import kapi_runtime as kapi
+from kapi_runtime.cpu.execution import launch
+
+@kapi.kernel
+def spin(item: kapi.Item, values, rounds):
+    i = item.get_id(0)
+    n = 0
+    while n < rounds:
+        values[i] = values[i] * 0.999 + 0.5
+        n += 1
+
+values = np.ones(100_000)
+spin[values.size](values, 1)
+native = launch.native_functions()
+interrupts = [KeyboardInterrupt]
+
+def share(*arguments):
+    native.share(*arguments)
+    if interrupts and threading.current_thread() is threading.main_thread():
+        raise interrupts.pop()
+
+launch.native_functions = lambda: types.SimpleNamespace(advance=native.advance, share=share)
+values[...] = 1
+try:
+    spin[values.size](values, 1_000)
+except KeyboardInterrupt:
+    kapi.default_queue("cpu").synchronize()
+expected = 1.0
+for _ in range(1_000):
+    expected = expected * 0.999 + 0.5
+print(interrupts, np.allclose(values, expected))
+"""
+
+
+def test_work_goes_on_when_ctrl_c_is_raised_as_native_code_returns(run_python):
+    """Threads that wait for it hear of its end."""
+    done = run_python(LEAVES_NATIVE_CODE, NUMBA_NUM_THREADS="2")
+    assert done.stdout.strip() == "[] True", done.stdout + done.stderr
+
+
 @pytest.mark.parametrize("count", ["1", "3"])
 def test_number_of_threads_is_numba_s(run_python, count):
     done = run_python(

@@ -151,6 +151,8 @@ class LaunchShape:
         except BaseException:
             if not is_shared:
                 self.resume(record, packed, queue, owners)
+            elif not execution.is_taken:  # Ctrl-C came before the pool had it
+                pool.offer(execution, 1)
             raise
         finally:
             if not is_shared:
@@ -237,11 +239,13 @@ class Execution:
                 record = self._shape.take()
             except UsmAllocationError:
                 return  # who came first has its memory
-        native_functions().share(
-            self._shape.kernel.loaded.address, self._packed, record.address, ctypes.addressof(self._shared), patience
-        )
-        self._shape.give(record)
-        self._look()
+        code, shared = self._shape.kernel.loaded.address, ctypes.addressof(self._shared)
+        try:
+            native_functions().share(code, self._packed, record.address, shared, patience)
+        finally:  # Ctrl-C that came meanwhile is raised when native code returns
+            if record is not self._key:
+                self._shape.give(record)
+            self._look()
 
     def wait(self) -> None:
         """Wait until all groups are done.  Other threads run meanwhile, and Ctrl-C is heard; the work goes on then."""
@@ -258,4 +262,5 @@ class Execution:
         except IndexError:  # another thread has told them
             return
         self._running.pop(self._key, None)
+        self._shape.give(self._key)  # no sooner: the next launch with it is another entry of `running`
         self._lock.release()
