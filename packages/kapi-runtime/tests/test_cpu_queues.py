@@ -12,6 +12,7 @@ import pytest
 import kapi_runtime as kapi
 from kapi_runtime.cpu.execution import launch as launches
 from kapi_runtime.cpu.queues import keep_alive
+from kapi_runtime.cpu.queues.events import CpuEvent
 from kapi_sim.testing.reports import raises
 
 LONG = 3_000_000
@@ -364,6 +365,16 @@ spin[ITEMS](begun, may_end, values, 10)
 def test_ctrl_c_ends_the_wait_and_the_work_goes_on(run_python, items, first, rounds):
     done = run_python(INTERRUPT.replace("ITEMS", items).replace("FIRST", first).replace("ROUNDS", rounds))
     assert done.stdout.split() == ["early", "True"], done.stdout + done.stderr
+
+
+def test_lock_that_an_interrupted_wait_has_keeps_no_other_wait_from_its_end():
+    event = CpuEvent()
+    waiter = threading.Thread(target=event.wait, daemon=True)
+    waiter.start()
+    time.sleep(0.1)  # it waits
+    event.is_done = True  # and the lock stays held, as Ctrl-C after `acquire` leaves it
+    waiter.join(60)
+    assert not waiter.is_alive()
 
 
 LEAVES_NATIVE_CODE = """

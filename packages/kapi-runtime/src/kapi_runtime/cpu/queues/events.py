@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import threading
 import time
 from collections.abc import Sequence
@@ -18,8 +17,11 @@ __all__ = ["DONE", "CpuEvent", "Running", "native_events", "wait_for_lock"]
 Running = dict[Any, None]
 """Launches that their callers run by themselves; its keys alone count."""
 
-_LONGEST_WAIT = 0.05 if sys.platform == "win32" else -1.0
-"""Seconds for which a lock is waited for at a time: on Windows, Ctrl-C is not heard meanwhile."""
+_LONGEST_WAIT = 0.05
+"""Seconds for which a lock is waited for at a time.
+
+Ctrl-C is not heard meanwhile if it comes as the wait begins, and on Windows never.
+"""
 
 _process = 0
 
@@ -89,8 +91,9 @@ class CpuEvent(HostEvent):
                     "forked while the work ran: wait before the fork",
                     code="forked-process",
                 )
-            wait_for_lock(self._lock)
-            self._lock.release()
+            while not self.is_done:  # asked again and again, for Ctrl-C may keep another thread from its release
+                if self._lock.acquire(timeout=_LONGEST_WAIT):
+                    self._lock.release()
         if self.error is not None:
             raise self.error
 
