@@ -82,11 +82,13 @@ def foreign_array_error(function: Callable[..., Any], name: str, value: Any) -> 
     """
     code = function.__code__
     kind = f"{type(value).__module__}.{type(value).__qualname__}"
-    where = "on an NVIDIA GPU" if hasattr(value, "__cuda_array_interface__") else "of another library"
+    is_on_gpu = hasattr(value, "__cuda_array_interface__")
+    where = "on an NVIDIA GPU" if is_on_gpu else "of another library"
+    conversion = f"cupy.asarray({name})" if is_on_gpu else f"dpnp.asarray({name})"
     return DtypeError(
-        f"argument `{name}` of {function.__name__}() at {code.co_filename}:{code.co_firstlineno} must be a dpnp or "
-        f"dpctl array for the function to be offloaded, or a NumPy array for Numba, got {kind}, an array {where}: copy "
-        "it, as by `dpnp.asarray(numpy_array)`, or write a kernel with `kapi_runtime.kernel`, which takes arrays of "
-        "CuPy, PyTorch and JAX",
+        f"argument `{name}` of {function.__name__}() at {code.co_filename}:{code.co_firstlineno} must be an array of "
+        f"CuPy, PyTorch, JAX or dpnp for the function to be offloaded, or a NumPy array for Numba, got {kind}, an "
+        f"array {where}: convert it, as by `{conversion}`, or write a kernel with `kapi_runtime.kernel`, which takes "
+        "arrays by their protocols",
         code="offload-foreign-array",
     )

@@ -15,6 +15,8 @@ import numpy as np
 from kapi_numba_offload.libraries.entry import ENTRIES, LibraryEntry
 from kapi_numba_offload.libraries.interface import ArrayLibrary
 from kapi_runtime.host.queues import require_queue
+from kapi_runtime.platform.installed import is_installed
+from kapi_runtime.platform.placement_errors import placement_error
 from kapi_sim.forks import reinit_after_fork
 
 __all__ = [
@@ -107,6 +109,12 @@ def library_of_platform(name: str) -> ArrayLibrary:
 def _get(entry: LibraryEntry) -> ArrayLibrary:
     with _lock:
         if entry.name not in _made:
+            if not is_installed(entry.platform):
+                raise placement_error(
+                    f"arrays of {entry.name} must have the platform that kernels run on for functions over them to be "
+                    f"offloaded, got an environment without it: `{entry.install}`",
+                    "platform-absent",
+                )
             module, _, name = entry.library.partition(":")
             _made[entry.name] = getattr(importlib.import_module(module), name)()
         return _made[entry.name]
