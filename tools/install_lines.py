@@ -78,6 +78,12 @@ PROGRAMS: dict[str, str] = {
         "result = double(dpnp.arange(4.0))\n"
         "assert type(result) is dpnp.ndarray and result.asnumpy().tolist() == [1, 3, 5, 7]"
     ),
+    "kapi-numba-offload[cuda]": (  # CuPy imports with a driver alone
+        "import importlib.util; assert importlib.util.find_spec('cupy')\n"
+        "import numba, numpy as np\n"
+        "import kapi_numba_offload\n"
+        "assert numba.njit(lambda a: a * 2)(np.arange(3.0)).tolist() == [0, 2, 4]"
+    ),
     "cupy-cuda13x": "import importlib.util; assert importlib.util.find_spec('cupy')",  # it imports with a driver alone
     "pyopencl": (  # with the variable that the page sets
         "import importlib.metadata, os\n"
