@@ -121,12 +121,13 @@ def simulation(
     profile: Any = None,
     spin_limit: int = 1_000_000,
     uninitialised: Iterable[Any] = (),
+    wraparound: bool = False,
 ) -> Iterator[DeviceReport]:
     """Run the launches inside a ``with`` block on their device, without the simulator's checks.
 
     Parameters
     ----------
-    checks, seed, schedules, profile, spin_limit, uninitialised
+    checks, seed, schedules, profile, spin_limit, uninitialised, wraparound
         As in `kapi_sim.simulation`; validated but for the last, and without effect.
 
     Yields
