@@ -128,7 +128,7 @@ def simulation(
     Parameters
     ----------
     checks, seed, schedules, profile, spin_limit, uninitialised, wraparound
-        As in `kapi_sim.simulation`; validated but for the last, and without effect.
+        As in `kapi_sim.simulation`; validated but for `uninitialised`, and without effect.
 
     Yields
     ------
@@ -145,7 +145,8 @@ def simulation(
     KernelLaunchError
         If a control has a value that it cannot have.
     """
-    with kapi_sim.simulation(checks, seed, schedules, profile, spin_limit):  # the arrays are a device's
+    controls = checks, seed, schedules, profile, spin_limit
+    with kapi_sim.simulation(*controls, wraparound=wraparound):  # the arrays of `uninitialised` are a device's
         _warn_once("simulation")
         with _reporting(DeviceReport()) as report:
             yield report
