@@ -1,12 +1,13 @@
-"""NPBench's Numba programs over dpnp arrays: which are right, where they run, and how long they take.
+"""NPBench's Numba programs over arrays of dpnp or CuPy: which are right, where they run, and how long they take.
 
 NPBench is not part of this repository: name a checkout of it (https://github.com/spcl/npbench).
 
     python benchmarks/npbench.py PATH [--only floyd_warshall] [--preset S] [--timeout 60] [--json FILE] \
-        [--peers numba dpnp]
+        [--peers numba dpnp cupy]
 
-Each variant of each program runs in a process of its own. "Right" is agreement with NPBench's NumPy program. A program
-is on the device if no part of it fell back to the host.
+``KAPI_ARRAYS=cupy`` runs them over CuPy's arrays; its peer is NPBench's own program for CuPy. Each variant of each
+program runs in a process of its own. "Right" is agreement with NPBench's NumPy program. A program is on the device if
+no part of it fell back to the host.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import copy
 import importlib
 import itertools
 import json
+import os
 import statistics
 import sys
 import time
@@ -27,7 +29,8 @@ from typing import Any
 from programs import Times, agree, answer, arguments, fallbacks, finish, line_of
 
 VARIANTS = ("npr", "np", "n")
-PEERS = ("numba", "dpnp")
+PEERS = ("numba", "dpnp", "cupy")
+ARRAYS = os.environ.get("KAPI_ARRAYS", "dpnp")
 _ROUNDS = 5
 _FAR_BELOW = 0.2  # of a peer's speed: these are listed
 _SHORTEST = 1e-6  # s
@@ -69,15 +72,16 @@ def in_process(options: argparse.Namespace, name: str, variant: str) -> dict[str
 
 
 def run(checkout: Path, name: str, variant: str, preset: str, peers: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """Run one variant over dpnp arrays, and the NumPy program: the row, and again when each peer has been timed.
+    """Run one variant over device arrays, and the NumPy program: the row, and again when each peer has been timed.
 
-    The peers are Numba over NumPy arrays, with the same function, and dpnp with the NumPy program. The times are the
-    least of a few rounds, in each of which all run once: what else the machine does then meets all alike. Those that
-    end with `_cpu_s` are of the processors, of all threads together.
+    The peers are Numba over NumPy arrays, with the same function; dpnp with the NumPy program; and NPBench's program
+    for CuPy. The times are the least of a few rounds, in each of which all run once: what else the machine does then
+    meets all alike. Those that end with `_cpu_s` are of the processors, of all threads together.
     """
-    import dpnp
+    import _kapi_numba_hooks
 
-    import kapi_numba_offload  # noqa: F401  # it offloads what `numba.njit` compiles
+    library = importlib.import_module(ARRAYS)
+    _kapi_numba_hooks.install()  # a tree of sources has no entry points
 
     info, data, reference = program(checkout, name, preset)
     function = variant_of(checkout, name, variant)
@@ -85,13 +89,13 @@ def run(checkout: Path, name: str, variant: str, preset: str, peers: Sequence[st
     def call(function: Any, on_device: bool) -> tuple[list[Any], list[Any], Times]:
         values = {each: copy.deepcopy(data[each]) for each in info["input_args"]}
         if on_device:
-            arrays = {each: dpnp.asarray(values[each]) for each in info["array_args"] if each in values}
+            arrays = {each: library.asarray(values[each]) for each in info["array_args"] if each in values}
             values.update(arrays)
         start = Times.now()
         returned = function(*values.values())
         for each in values.values():
-            if isinstance(each, dpnp.ndarray):
-                each.sycl_queue.wait()
+            if isinstance(each, library.ndarray):
+                wait(each)
         taken = Times.now() - start
         results = list(returned) if isinstance(returned, (tuple, list)) else [] if returned is None else [returned]
         return results, [values[each] for each in info["output_args"] if each in values], taken
@@ -105,7 +109,7 @@ def run(checkout: Path, name: str, variant: str, preset: str, peers: Sequence[st
     # Some programs return what they change in place, and some of their variants do not.
     if outputs and bool(found) != bool(expected):
         found, expected = [], []
-    host = [each.asnumpy() if isinstance(each, dpnp.ndarray) else each for each in [*found, *outputs]]
+    host = [library.asnumpy(each) if isinstance(each, library.ndarray) else each for each in [*found, *outputs]]
     expected += expected_outputs
     is_right = len(host) == len(expected) and all(map(agree, host, expected))
     causes = fallbacks(warned)
@@ -124,7 +128,10 @@ def run(checkout: Path, name: str, variant: str, preset: str, peers: Sequence[st
         row.update(call(function, False)[2].named("numba_first"))
         yield row
     if "dpnp" in peers:
-        runs["dpnp"] = with_dpnp(reference, dpnp), True
+        runs["dpnp"] = with_dpnp(reference, library), True
+    if "cupy" in peers:
+        own_module = importlib.import_module(f"{path_of(info)}_cupy")
+        runs["cupy"] = getattr(own_module, info["func_name"]), True
     begin = time.perf_counter()
     for _ in range(_ROUNDS):
         if time.perf_counter() - begin > _SECONDS:
@@ -138,6 +145,14 @@ def run(checkout: Path, name: str, variant: str, preset: str, peers: Sequence[st
             for key, value in taken.named(each).items():
                 row[key] = min(row.get(key, value), value)
         yield row
+
+
+def wait(array: Any) -> None:
+    """Wait for what an array's library has been given."""
+    if ARRAYS == "cupy":
+        array.device.synchronize()
+    else:
+        array.sycl_queue.wait()
 
 
 def times(rows: Sequence[dict[str, Any]]) -> str:
