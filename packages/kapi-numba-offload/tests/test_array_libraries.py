@@ -5,6 +5,7 @@ import sys
 from types import ModuleType
 
 import dpnp
+import numba
 import numpy as np
 import pytest
 
@@ -52,7 +53,7 @@ def test_a_library_without_its_platform_is_named_with_what_installs_it(monkeypat
         library_of(cupy())
 
 
-def test_the_package_needs_no_array_library():
+def test_the_package_needs_no_array_library(tmp_path):
     program = """
 import sys
 class Absent:
@@ -63,7 +64,31 @@ sys.meta_path.insert(0, Absent())
 import numba, numpy as np
 import kapi_numba_offload
 from kapi_numba_offload.frontend import entry
-print(numba.njit(lambda a: a.sum() + 1)(np.arange(4.0)))
+import kapi_runtime as kapi
+
+@kapi.kernel
+def double(item: kapi.Item, a):
+    a[item.get_id(0)] *= 2
+
+@numba.njit
+def launches(a):
+    double[kapi.Range(4)](a)
+    return np.zeros(2)
+
+a = np.arange(4.0)
+print(numba.njit(lambda a: a.sum() + 1)(a), launches(a), a)
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300)
-    assert done.stdout.strip() == "7.0", done.stderr
+    (tmp_path / "program.py").write_text(program, "utf-8")
+    command = [sys.executable, str(tmp_path / "program.py")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert done.stdout.strip() == "7.0 [0. 0.] [0. 2. 4. 6.]", done.stderr
+
+
+def test_a_function_without_arrays_makes_those_of_the_library_that_is_imported():
+    @numba.njit
+    def made(n):
+        return dpnp.zeros(n) + np.ones(n)
+
+    found = made(3)
+    assert type(found) is dpnp.ndarray
+    assert found.asnumpy().tolist() == [1, 1, 1]

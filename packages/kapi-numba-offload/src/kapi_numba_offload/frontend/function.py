@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-import kapi_runtime
 from kapi_numba_offload._numba_compat import CPUDispatcher, types
 from kapi_numba_offload.analysis.array_idioms import desugar_array_idioms
 from kapi_numba_offload.analysis.control_flow import own_nodes
@@ -27,7 +26,7 @@ from kapi_numba_offload.elements.numbers import is_narrow
 from kapi_numba_offload.frontend.returned_numbers import as_numbers, numbers_in_lists, returned_arrays
 from kapi_numba_offload.libraries.arrays import adopted, guest_of, is_device_array, like, queue_of
 from kapi_numba_offload.libraries.guests import GUESTS, Guest
-from kapi_numba_offload.libraries.installed import library_named, library_of_queue
+from kapi_numba_offload.libraries.installed import default_library, library_named
 from kapi_numba_offload.libraries.interface import ArrayLibrary
 from kapi_numba_offload.loops.loop_syntax import variables_of
 from kapi_numba_offload.partition.function_info import PREFIX, FunctionInfo
@@ -114,7 +113,7 @@ class OffloadedFunction(OffloadedParts):
             numba_types=numba_types,
             has_narrow_integers=any(map(_may_be_narrow, arguments)) or _names_narrow_integers(definition, names),
         )  # fmt: skip
-        self.partition, self.library_name = Partition(facts), facts.library.name
+        self.partition, self.library_name = Partition(facts), facts.library_name
         for node, usm, host in kinds.mixtures:
             where = facts.location(_statement_of(definition, node))
             texts = ast.unparse(usm), ast.unparse(host)
@@ -195,15 +194,15 @@ def _rebuilt(
     return OffloadedFunction(getattr(found, "py_func", found), arguments, options=options)
 
 
-def _library(arguments: Iterable[types.Type]) -> ArrayLibrary:
-    """The library of the first device array among arguments of these types; without one that of a default device."""
+def _library(arguments: Iterable[types.Type]) -> ArrayLibrary | None:
+    """The library of the first device array among arguments of these types; without one the first that is imported."""
     for each in arguments:
         if isinstance(each, types.BaseTuple) and holds_usm([each]):
             return _library(each)
         if isinstance(each, DeviceArrayType):
             name = "dpnp" if each.library == "usm" else each.library
             return library_named(GUESTS[name].host if name in GUESTS else name)
-    return library_of_queue(kapi_runtime.default_queue())
+    return default_library()
 
 
 def _kind_of_type(type_: types.Type) -> Kind:

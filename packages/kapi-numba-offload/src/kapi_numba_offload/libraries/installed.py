@@ -20,6 +20,7 @@ from kapi_runtime.platform.placement_errors import placement_error
 from kapi_sim.forks import reinit_after_fork
 
 __all__ = [
+    "default_library",
     "imported_libraries",
     "known_libraries",
     "library_name",
@@ -56,6 +57,11 @@ def imported_libraries() -> Iterator[ArrayLibrary]:
     for each in known_libraries():
         if each.name in _made or each.name in sys.modules:
             yield _get(each)
+
+
+def default_library() -> ArrayLibrary | None:
+    """The library of arrays that are made where none is given: the first that the program has imported."""
+    return next(imported_libraries(), None)
 
 
 def library_name(function: Any) -> str | None:

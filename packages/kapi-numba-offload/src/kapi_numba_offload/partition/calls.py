@@ -15,7 +15,7 @@ from kapi_numba_offload.analysis.numpy_functions import numpy_function, status
 from kapi_numba_offload.analysis.numpy_signatures import as_library_takes_it
 from kapi_numba_offload.elements.operands import require_held
 from kapi_numba_offload.libraries.arrays import arrays_among, host_copy, is_device_array, kind_of, library, queue_of
-from kapi_numba_offload.libraries.installed import library_name, library_named, library_of_queue
+from kapi_numba_offload.libraries.installed import default_library, library_name, library_named, library_of_queue
 from kapi_numba_offload.libraries.interface import ArrayLibrary
 from kapi_numba_offload.partition.argument_texts import ArgumentTexts
 from kapi_numba_offload.regions.histogram import histogram
@@ -207,7 +207,9 @@ class Creation(NumpyCall):
 
     @timed
     def __call__(self, queue: Any, *args: Any, **keywords: Any) -> Any:
-        found = self._own_library or library_of_queue(queue)
+        found = self._own_library or (default_library() if queue is None else library_of_queue(queue))
+        if found is None:
+            return self._function(*args, **keywords)
         try:
             with found.creating(queue, keywords) as words:
                 result = self._by_library(found, args, words)

@@ -42,8 +42,8 @@ class FunctionInfo:
         Variables that are always C-contiguous arrays of one dtype and USM kind.
     options : OffloadOptions
         Those of the function.
-    library : ArrayLibrary
-        The library of its arrays, or of those that it makes.
+    library : ArrayLibrary or None
+        The library of its arrays, or of those that it makes; None if it has neither.
     numba_types : bool
         Whether expressions have Numba's types; else the array library's.
     has_narrow_integers : bool
@@ -58,14 +58,15 @@ class FunctionInfo:
         kinds: Kinds,
         contiguous: frozenset[str],
         options: OffloadOptions,
-        library: ArrayLibrary,
+        library: ArrayLibrary | None,
         *,
         numba_types: bool,
         has_narrow_integers: bool = True,
     ) -> None:
         self.original, self.definition, self.names, self.kinds = original, definition, names, kinds
         self.contiguous, self.options, self.numba_types = contiguous, options, numba_types
-        self.library, self.has_narrow_integers = library, has_narrow_integers
+        self.library, self.library_name = library, "" if library is None else library.name
+        self.has_narrow_integers = has_narrow_integers
 
         self.filename, self.function = original.__code__.co_filename, definition.name
         nodes = list(ast.walk(definition))

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from kapi_numba_offload.libraries.arrays import is_device_array, library
+from kapi_numba_offload.libraries.installed import library_named
 from kapi_numba_offload.libraries.interface import ArrayLibrary
 from kapi_runtime.platform.placement_errors import placement_error
 from kapi_sim.errors import ExecutionPlacementError
@@ -16,7 +17,9 @@ from kapi_sim.errors import ExecutionPlacementError
 __all__ = ["host_arrays_among", "mixed_error", "mixture_among", "not_on_device_error", "one_queue"]
 
 
-def mixed_error(location: Any, usm: str, host: str, library: ArrayLibrary, *, is_stored: bool = False) -> Exception:
+def mixed_error(
+    location: Any, usm: str, host: str, library: ArrayLibrary | None, *, is_stored: bool = False
+) -> Exception:
     """The error for NumPy and device arrays in one expression: of placement, and a `TypeError` as libraries have.
 
     Parameters
@@ -25,11 +28,12 @@ def mixed_error(location: Any, usm: str, host: str, library: ArrayLibrary, *, is
         Where they meet.
     usm, host : str
         How the device array and the NumPy array are spelled there.
-    library : ArrayLibrary
-        That of the device array.
+    library : ArrayLibrary, optional
+        That of the device array, if it is known.
     is_stored : bool
         Whether the one is stored to the other.
     """
+    library = library or library_named("dpnp")
     remedy = (
         f"`{library.host_copy_call(_primary(usm))}` copies it to the host"
         if is_stored
