@@ -9,9 +9,11 @@ import numba
 import numpy as np
 import pytest
 
+import _kapi_numba_hooks
 from kapi_numba_offload.analysis.numpy_functions import numpy_name
 from kapi_numba_offload.libraries import installed
 from kapi_numba_offload.libraries.arrays import is_device_array
+from kapi_numba_offload.libraries.entry import ENTRIES
 from kapi_numba_offload.libraries.installed import imported_libraries, library_named, library_of, library_of_queue
 from kapi_sim.errors import ExecutionPlacementError
 from kapi_sim.testing.reports import raises
@@ -92,3 +94,16 @@ def test_a_function_without_arrays_makes_those_of_the_library_that_is_imported()
     found = made(3)
     assert type(found) is dpnp.ndarray
     assert found.asnumpy().tolist() == [1, 1, 1]
+
+
+def test_a_library_without_its_platform_does_not_disturb_another(monkeypatch):
+    """A program may import CuPy for other reasons."""
+    monkeypatch.setitem(sys.modules, "cupy", ModuleType("cupy"))
+    monkeypatch.setattr(installed, "is_installed", lambda name: name == "sycl")
+    assert [each.name for each in imported_libraries()] == ["dpnp"]
+    assert numpy_name(dpnp.sqrt) == "sqrt"
+
+
+def test_the_hooks_know_the_same_classes():
+    assert {each.array_class for each in ENTRIES} == _kapi_numba_hooks._ARRAY_CLASSES
+    assert {each.name for each in ENTRIES} < set(_kapi_numba_hooks._LIBRARIES)

@@ -82,11 +82,12 @@ def _names(module: Any) -> dict[Any, str]:
 def numpy_name(function: Any) -> str | None:
     """NumPy's name for one of its functions or of an array library's; None for anything else."""
     try:
-        if function in _names(np):
-            return _names(np)[function]
+        name = _names(np).get(function)
     except TypeError:  # not hashable
         return None
     own = library_name(function)
+    if name is not None or own is None:
+        return name
     return next((_names(each.functions).get(function) for each in imported_libraries() if each.name == own), None)
 
 

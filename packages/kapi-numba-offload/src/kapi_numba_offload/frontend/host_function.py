@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,7 +9,7 @@ import numba
 
 from kapi_numba_offload._numba_compat import numba_call, types, with_numpy_arrays
 from kapi_numba_offload.elements.statements import SourceLocation
-from kapi_numba_offload.libraries.arrays import arrays_among, may_share_memory
+from kapi_numba_offload.libraries.arrays import any_share_memory, arrays_among
 from kapi_numba_offload.loops.host.host_copies import HostCopies, is_reachable
 from kapi_numba_offload.run.call_graph import OffloadedParts, run_recorded
 from kapi_numba_offload.run.options import OffloadOptions
@@ -83,7 +82,7 @@ class HostFunction(OffloadedParts):
 
     def __call__(self, *args: Any) -> Any:
         """Run the function, with a warning."""
-        if self._otherwise is not None and _share_memory(list(arrays_among(args))):
+        if self._otherwise is not None and any_share_memory(args):
             return self._otherwise(*args)
         return run_recorded(self, self._run, args)
 
@@ -104,10 +103,6 @@ class HostFunction(OffloadedParts):
         return _rebuilt, (
             self.function, self._options, self.arguments, self._parallel, self.refusal, self._otherwise,
         )  # fmt: skip
-
-
-def _share_memory(arrays: list[Any]) -> bool:
-    return any(itertools.starmap(may_share_memory, itertools.combinations(arrays, 2)))
 
 
 def _rebuilt(

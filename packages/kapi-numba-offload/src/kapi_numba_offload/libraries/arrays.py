@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator
 from typing import Any, TypeGuard, cast
 
@@ -16,6 +17,7 @@ from kapi_types.device_arrays.libraries import library_of_class
 __all__ = [
     "adopted",
     "allocate",
+    "any_share_memory",
     "arrays_among",
     "device_facts",
     "flat_view",
@@ -86,6 +88,11 @@ def may_overlap(first: Any, second: Any) -> bool:
 def may_share_memory(first: Any, second: Any) -> bool:
     """Whether two arrays share memory, as the same view or otherwise."""
     return is_same_view(first, second) or may_overlap(first, second)
+
+
+def any_share_memory(values: Iterable[Any]) -> bool:
+    """Whether two of the device arrays among values share memory."""
+    return any(itertools.starmap(may_share_memory, itertools.combinations(arrays_among(values), 2)))
 
 
 def arrays_among(values: Iterable[Any]) -> Iterator[Any]:

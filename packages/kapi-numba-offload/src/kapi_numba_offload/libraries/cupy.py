@@ -13,6 +13,7 @@ from typing import Any
 import cupy
 import numpy as np
 
+from kapi_numba_offload.libraries.host_memory import each_once
 from kapi_numba_offload.libraries.interface import ArrayLibrary, DeviceFacts
 from kapi_runtime.cuda.devices.device import CudaDevice, device_at
 from kapi_runtime.cuda.execution_queue import execution_queue
@@ -122,8 +123,7 @@ class CupyLibrary(ArrayLibrary):
     def store_elements(self, array: Any, values: np.ndarray[Any, Any]) -> None:
         if not array.size:
             return
-        # An element that has several indices is stored once.
-        once = tuple(slice(None) if stride else slice(1) for stride in values.strides)
+        once = each_once(values)
         with self.creating(self.queue_of(array), {}):
             array[once] = cupy.asarray(values[once])
 

@@ -16,7 +16,7 @@ import dpnp
 import numpy as np
 from dpnp.dpnp_array import dpnp_array
 
-from kapi_numba_offload.libraries.host_memory import as_numpy, bytes_at
+from kapi_numba_offload.libraries.host_memory import as_numpy, bytes_at, each_once
 from kapi_numba_offload.libraries.interface import ArrayLibrary, DeviceFacts
 from kapi_numba_offload.libraries.usm_pool import memory_for
 from kapi_runtime.sycl.execution_queue import execution_queue
@@ -63,8 +63,8 @@ class DpnpLibrary(ArrayLibrary):
         return _facts(queue.sycl_device)
 
     def work_group(self, queue: Any, space: Sequence[int], has_loops: bool) -> Sequence[int] | None:
-        device = queue.sycl_device
-        return rounded_range(space, device.max_compute_units, device.max_work_group_size, has_loops)[1]
+        facts = self.facts(queue)
+        return rounded_range(space, facts.units, facts.max_work_group_size, has_loops)[1]
 
     def fields(self, array: Any) -> ArrayFields:
         return array_fields(array)
@@ -161,8 +161,8 @@ class DpnpLibrary(ArrayLibrary):
             return
         if self.is_reachable(array):
             np.copyto(self.host_views(array.sycl_queue, (array,))[0], values)
-        else:  # an element that has several indices is stored once
-            once = tuple(slice(None) if stride else slice(1) for stride in values.strides)
+        else:
+            once = each_once(values)
             array[once] = values[once]
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from kapi_sim.language.array_memory import ArrayFields
 
-__all__ = ["as_numpy", "bytes_at", "host_view_at"]
+__all__ = ["as_numpy", "bytes_at", "each_once", "host_view_at"]
 
 
 class _ArrayInterface:
@@ -30,6 +30,11 @@ class _ArrayInterface:
 def bytes_at(owner: Any, low: int, high: int) -> np.ndarray[Any, Any]:
     """The memory from one address to another as a NumPy array of bytes, which keeps `owner`."""
     return np.asarray(_ArrayInterface(owner, low, (high - low,), (1,), np.dtype(np.uint8)))
+
+
+def each_once(values: np.ndarray[Any, Any]) -> tuple[slice, ...]:
+    """The indices by which each element of an array is met once, also one that has several indices."""
+    return tuple(slice(None) if stride else slice(1) for stride in values.strides)
 
 
 def as_numpy(owner: Any, fields: ArrayFields) -> np.ndarray[Any, Any]:

@@ -53,9 +53,9 @@ def _class_names() -> frozenset[str]:
 
 
 def imported_libraries() -> Iterator[ArrayLibrary]:
-    """The libraries that the program has imported."""
+    """The libraries that the program has imported, and whose arrays kernels can run on."""
     for each in known_libraries():
-        if each.name in _made or each.name in sys.modules:
+        if each.name in _made or (each.name in sys.modules and is_installed(each.platform)):
             yield _get(each)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -14,7 +14,15 @@ from kapi_numba_offload.analysis.effects import CHANGES
 from kapi_numba_offload.analysis.numpy_functions import numpy_function, status
 from kapi_numba_offload.analysis.numpy_signatures import as_library_takes_it
 from kapi_numba_offload.elements.operands import require_held
-from kapi_numba_offload.libraries.arrays import arrays_among, host_copy, is_device_array, kind_of, library, queue_of
+from kapi_numba_offload.libraries.arrays import (
+    arrays_among,
+    host_copy,
+    is_device_array,
+    kind_of,
+    library,
+    numpy_arrays_among,
+    queue_of,
+)
 from kapi_numba_offload.libraries.installed import default_library, library_name, library_named, library_of_queue
 from kapi_numba_offload.libraries.interface import ArrayLibrary
 from kapi_numba_offload.partition.argument_texts import ArgumentTexts
@@ -135,7 +143,7 @@ class NumpyCall:
             and args
             and all(isinstance(each, (bool, int, float, complex, np.generic)) for each in args)
         )
-        if self._own_library is not None and any(map(_has_host, args)):
+        if self._own_library is not None and _has_host(args):
             raise not_on_device_error(
                 self.location,
                 self._own_library,
@@ -253,7 +261,7 @@ class HelperCall:
         """Call it: the queue first."""
         result = self._function(*args, **keywords)
         given = (*args, *keywords.values())
-        if queue is None or next(arrays_among(given), None) is not None or any(map(_has_host, given)):
+        if queue is None or next(arrays_among(given), None) is not None or _has_host(given):
             return result
         return _back(result, queue, "device")
 
@@ -344,10 +352,8 @@ def element(value: Any) -> Any:
     return host_copy(value)[()] if is_device_array(value) and value.ndim == 0 else value
 
 
-def _has_host(value: Any) -> bool:
-    if isinstance(value, (tuple, list)):
-        return any(map(_has_host, value))
-    return isinstance(value, np.ndarray)
+def _has_host(values: Iterable[Any]) -> bool:
+    return next(numpy_arrays_among(values), None) is not None
 
 
 def _on_host(value: Any) -> Any:

@@ -7,7 +7,6 @@ or stays on the device. The types, the shapes and the source decide, so that the
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
@@ -16,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from kapi_numba_offload.elements.statements import SourceLocation
-from kapi_numba_offload.libraries.arrays import device_facts, is_device_array, kind_of, may_share_memory, queue_of
+from kapi_numba_offload.libraries.arrays import any_share_memory, device_facts, is_device_array, kind_of, queue_of
 from kapi_numba_offload.loops.host.host_loop import HostLoop
 from kapi_numba_offload.run.options import OffloadOptions
 from kapi_numba_offload.run.simulation import is_simulating
@@ -122,7 +121,7 @@ class SmallLoop:
 
     def _is_compiled(self, captured: Sequence[Any]) -> bool:
         is_alike = self.of_any_type or all(map(_has_the_same_types, captured))
-        return self.may_compile and is_alike and _are_distinct(captured) and self.host.compiles(captured)
+        return self.may_compile and is_alike and not any_share_memory(captured) and self.host.compiles(captured)
 
     def _is_small(self, captured: Sequence[Any]) -> bool:
         """Whether its arrays are small, and lie where the host reaches them, in one place."""
@@ -157,12 +156,6 @@ class SmallLoop:
             return self.host.leave((), captured)
         with np.errstate(all="ignore"):  # as on a device
             return self.host.leave((), captured, compiled=False)
-
-
-def _are_distinct(values: Sequence[Any]) -> bool:
-    """Whether no two arrays share memory."""
-    arrays = [each for each in values if is_device_array(each)]
-    return not any(itertools.starmap(may_share_memory, itertools.combinations(arrays, 2)))
 
 
 def _has_the_same_types(value: Any) -> bool:
