@@ -17,6 +17,11 @@ PACKAGES = (
     "kapi-numba-offload",
 )
 
+ROOM = 14
+"""Most modules that a room has, `__init__` included."""
+ONE_EACH = ("numba_cuda", "puzzles", "answers")
+"""Rooms that have a module for each name of numba.cuda, or for each exercise."""
+
 
 @pytest.fixture(params=PACKAGES)
 def package(request, root):
@@ -43,6 +48,13 @@ def test_package_has_types_an_example_and_tests(package):
     assert (package / "src" / package.name.replace("-", "_") / "py.typed").is_file()
     assert list((package / "examples").glob("*.py"))
     assert list((package / "tests").rglob("test_*.py"))
+
+
+def test_rooms_have_few_modules(package):
+    rooms = [folder for folder in (package / "src").rglob("*") if folder.is_dir() and folder.name not in ONE_EACH]
+    counts = {str(room.relative_to(package)): len(list(room.glob("*.py"))) for room in rooms}
+    assert max(counts.values()) > 3
+    assert not {room: count for room, count in counts.items() if count > ROOM}
 
 
 def test_package_licence_is_the_repository_s(package, root):

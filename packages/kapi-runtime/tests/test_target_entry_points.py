@@ -8,8 +8,8 @@ import pytest
 
 import kapi_runtime as kapi
 import kapi_spirv
-from kapi_runtime.platform import installed, targets
-from kapi_runtime.platform.entry import installed_entry_points
+from kapi_runtime.platform import entry_points, installed
+from kapi_runtime.platform.entry_points import installed_entry_points
 from kapi_sim.language import KernelOptions
 
 TOY = """
@@ -44,10 +44,10 @@ def toy(monkeypatch, tmp_path):
     (folder / "entry_points.txt").write_text("[kapi.targets]\ntoy = toy_target:COMPILER\n", "utf-8")
     monkeypatch.syspath_prepend(tmp_path)
     installed_entry_points.cache_clear()
-    targets.compiler_of.cache_clear()
+    entry_points.compiler_of.cache_clear()
     yield
     installed_entry_points.cache_clear()
-    targets.compiler_of.cache_clear()
+    entry_points.compiler_of.cache_clear()
     sys.modules.pop("toy_target", None)
 
 
@@ -56,8 +56,8 @@ def double(item: kapi.Item, x):
 
 
 def test_targets_of_kapi_are_found():
-    assert targets.compiler_of("spirv").compile_kernel == kapi_spirv.compile_kernel
-    assert (targets.package_of("spirv"), targets.distribution_of("spirv")) == ("kapi_spirv", "kapi-spirv")
+    assert entry_points.compiler_of("spirv").compile_kernel == kapi_spirv.compile_kernel
+    assert (entry_points.package_of("spirv"), entry_points.distribution_of("spirv")) == ("kapi_spirv", "kapi-spirv")
 
 
 def test_platforms_name_their_targets():
@@ -65,15 +65,15 @@ def test_platforms_name_their_targets():
 
 
 def test_target_is_found_without_its_import(toy):
-    assert targets.package_of("toy") == "toy_target"
-    assert targets.distribution_of("toy") == "toy-target"
+    assert entry_points.package_of("toy") == "toy_target"
+    assert entry_points.distribution_of("toy") == "toy-target"
     assert "toy_target" not in sys.modules
 
 
 def test_third_target_compiles_and_keeps_the_kernels_of_a_platform(toy, monkeypatch):
     platform = next(each for each in installed.platforms() if each.name == "sycl")
     monkeypatch.setattr(type(platform), "target", "toy")
-    target = targets.compiler_of("toy").default_target()
+    target = entry_points.compiler_of("toy").default_target()
     module = platform.compile(double, "item1, float32[:]", target, KernelOptions())
     assert (type(module.target).__name__, module.target.version) == ("ToyTarget", "1.4")
     kept = platform.write_module(module, "key")

@@ -10,7 +10,7 @@ import pytest
 
 import kapi_runtime as kapi
 from kapi_runtime.platform import installed
-from kapi_runtime.platform.entry import PlatformEntry, installed_entry_points
+from kapi_runtime.platform.entry_points import PlatformEntry, installed_entry_points
 from kapi_sim.language.array_memory import ArrayFields
 from kapi_sim.testing.reports import raises
 

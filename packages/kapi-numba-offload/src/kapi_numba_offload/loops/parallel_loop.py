@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import kapi_runtime
-from kapi_numba_offload.analysis.assertions import asserts
+from kapi_numba_offload.analysis.effects import asserts
 from kapi_numba_offload.analysis.scope import Scope
 from kapi_numba_offload.analysis.syntax import nodes_in
 from kapi_numba_offload.elements.combining import combining_kernel, combining_space, combining_values

@@ -17,8 +17,8 @@ from kapi_lowering import KernelModule, Target
 from kapi_runtime import cache
 from kapi_runtime.build.fingerprint import NoFingerprintError, compiler_fingerprint, fingerprint
 from kapi_runtime.build.uninterrupted import run_uninterrupted
+from kapi_runtime.platform.entry_points import package_of
 from kapi_runtime.platform.interface import Platform
-from kapi_runtime.platform.targets import package_of
 from kapi_sim import DtypeError, MixedTypesWarning, NdRange, Range
 from kapi_sim.errors import code_of, message_of
 from kapi_sim.forks import reinit_after_fork

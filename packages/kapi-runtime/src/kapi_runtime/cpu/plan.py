@@ -22,8 +22,7 @@ from kapi_runtime.cpu.programs.program import CpuKernel
 from kapi_runtime.cpu.queues import keep_alive
 from kapi_runtime.cpu.queues.events import DONE, CpuEvent, native_events
 from kapi_runtime.cpu.queues.queue import CpuQueue, default_queue
-from kapi_runtime.platform.calling import caller
-from kapi_runtime.platform.host_array_target import host_array_target
+from kapi_runtime.platform.current import caller, host_array_target
 from kapi_sim.errors import KernelLaunchError
 
 __all__ = ["CpuPlan", "make_plan"]

@@ -14,7 +14,7 @@ from kapi_runtime.cpu.execution.launch import shape_of
 from kapi_runtime.cpu.programs.program import CpuKernel
 from kapi_runtime.cpu.queues.events import CpuEvent
 from kapi_runtime.cpu.queues.queue import CpuQueue
-from kapi_runtime.platform.calling import caller
+from kapi_runtime.platform.current import caller
 from kapi_runtime.platform.interface import NativeArgument
 from kapi_sim import LocalAccessor
 

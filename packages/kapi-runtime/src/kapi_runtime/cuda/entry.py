@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from kapi_runtime.platform import dlpack
-from kapi_runtime.platform.entry import PlatformEntry
+from kapi_runtime.platform.entry_points import PlatformEntry
 
 __all__ = ["ENTRY"]
 

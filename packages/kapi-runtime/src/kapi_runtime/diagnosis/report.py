@@ -8,8 +8,8 @@ from typing import Any
 
 from kapi_runtime.host.devices import devices, missing_device_error
 from kapi_runtime.platform import installed
+from kapi_runtime.platform.entry_points import distribution_of
 from kapi_runtime.platform.installed import package_version
-from kapi_runtime.platform.targets import distribution_of
 
 __all__ = ["Diagnosis", "detect", "diagnose", "doctor"]
 

@@ -17,8 +17,8 @@ from kapi_runtime.kernels.launchables import DeviceLaunchable
 from kapi_runtime.launch.arguments import read_arguments
 from kapi_runtime.launch.preparation import Prepared, compiled, prepare
 from kapi_runtime.platform import recorder
+from kapi_runtime.platform.current import host_array_target
 from kapi_runtime.platform.handles import HostEvent
-from kapi_runtime.platform.host_array_target import host_array_target
 from kapi_runtime.platform.interface import BuiltKernel, LaunchPlan, Platform
 from kapi_runtime.platform.reset import on_reset
 from kapi_sim import NdRange, Range

@@ -13,7 +13,7 @@ from typing import Any
 from kapi_runtime.host.devices import find_device, platform_of_device
 from kapi_runtime.host.queues import require_queue
 from kapi_runtime.kernels.kernel_information import Statistics, suggested_local_range
-from kapi_runtime.platform.calling import caller
+from kapi_runtime.platform.current import caller
 from kapi_runtime.platform.interface import BuiltKernel, KernelInformation, Platform
 from kapi_sim import KernelCompilationError, NdRange, Range
 from kapi_sim.forks import reinit_after_fork

@@ -11,8 +11,8 @@ from kapi_runtime.host.events import listed_events
 from kapi_runtime.kernels.launchables import DeviceLaunchable, stand_in
 from kapi_runtime.launch.arguments import Arguments, read_arguments
 from kapi_runtime.launch.preparation import compiled, prepare
+from kapi_runtime.platform.current import host_array_target
 from kapi_runtime.platform.handles import HostEvent
-from kapi_runtime.platform.host_array_target import host_array_target
 from kapi_runtime.platform.interface import BuiltKernel, Platform
 from kapi_sim import DtypeError, KernelLaunchError, NdRange, Range
 from kapi_sim.errors import code_of, message_of

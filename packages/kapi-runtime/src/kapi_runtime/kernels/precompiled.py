@@ -25,8 +25,8 @@ from kapi_runtime.kernels.parameters import (
 from kapi_runtime.launch.arguments import Arguments, read_arguments
 from kapi_runtime.launch.preparation import BuiltLaunch, prepare
 from kapi_runtime.platform import installed, reset
+from kapi_runtime.platform.current import host_array_target
 from kapi_runtime.platform.handles import HostEvent
-from kapi_runtime.platform.host_array_target import host_array_target
 from kapi_runtime.platform.interface import BuiltKernel, ForeignCode, NativeArgument, Platform
 from kapi_runtime.platform.placement_errors import placement_error
 from kapi_sim import DtypeError, LocalAccessor, NdRange, Range

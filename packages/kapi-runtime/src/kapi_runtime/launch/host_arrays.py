@@ -19,7 +19,7 @@ import numpy as np
 from kapi_runtime.host.devices import find_device, platform_of_device
 from kapi_runtime.host.queues import known_queue
 from kapi_runtime.platform import current
-from kapi_runtime.platform.host_array_target import HostArrayTarget, device_array_target, host_array_target
+from kapi_runtime.platform.current import HostArrayTarget, device_array_target, host_array_target
 from kapi_runtime.platform.interface import Allocation
 from kapi_sim.errors import DtypeError, ExecutionPlacementError, ImplicitCopyWarning
 from kapi_sim.language.array_memory import ArrayFields, overlaps_itself

@@ -1,15 +1,32 @@
-"""The current device: a stack for each thread and asyncio task, empty at first.
+"""State of the calling thread or asyncio task: its current device, the queue of its NumPy arrays, whether it waits.
 
-What a ``with`` block puts there is told apart from what `push` does: the end of the block takes away what was pushed
-inside of it and not popped, and a pop never takes what belongs to a block.
+The current device is the top of a stack, empty at first. The end of a ``with`` block pops its device and all that was
+pushed inside of it, and `pop` takes no block's device.
 """
 
 from __future__ import annotations
 
+import threading
 from contextvars import ContextVar
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-__all__ = ["clear", "current", "enter", "leave", "pop", "push", "select"]
+if TYPE_CHECKING:
+    from kapi_runtime.platform.interface import Platform
+
+__all__ = [
+    "HostArrayTarget",
+    "caller",
+    "clear",
+    "current",
+    "device_array_target",
+    "enter",
+    "host_array_target",
+    "leave",
+    "pop",
+    "push",
+    "select",
+]
 
 
 class _Entry(NamedTuple):
@@ -66,3 +83,43 @@ def select(device: Any) -> None:
 def clear() -> None:
     """Empty the stack."""
     _stack.set(())
+
+
+@dataclass(frozen=True, slots=True)
+class HostArrayTarget:
+    """The queue to which NumPy arrays are moved for each launch inside of a `device_context`.
+
+    Attributes
+    ----------
+    platform : Platform
+        The platform of the queue.
+    queue : object
+        The queue.
+    warn : bool
+        Whether a copy is warned of.
+    in_place : bool
+        Whether arrays stay where they are if the device reads the host's memory.
+    """
+
+    platform: Platform
+    queue: Any
+    warn: bool
+    in_place: bool = True
+
+
+host_array_target: ContextVar[HostArrayTarget | None] = ContextVar("kapi_host_array_target", default=None)
+"""The target of this thread or task, None outside of every `device_context`, which sets it."""
+
+
+def device_array_target() -> HostArrayTarget | None:
+    """Return the target; None also in the context of a platform whose kernels use NumPy arrays in place."""
+    target = host_array_target.get()
+    return None if target is None or target.platform.is_host else target
+
+
+class _Caller(threading.local):
+    waits = False
+
+
+caller = _Caller()
+"""The calling thread: whether it `waits` at once for what it submits now, so that a platform may let it do the work."""

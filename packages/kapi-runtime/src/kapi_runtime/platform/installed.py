@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from kapi_runtime.platform.entry import PlatformEntry, installed_entry_points
+from kapi_runtime.platform.entry_points import PlatformEntry, installed_entry_points
 from kapi_runtime.platform.interface import Platform
 from kapi_runtime.platform.placement_errors import placement_error
 from kapi_sim.errors import DeviceNotFoundError, DriverError
@@ -56,9 +56,7 @@ def known_platforms() -> tuple[PlatformEntry, ...]:
     """
     package = __name__.partition(".")[0]
     folders = map(Path, importlib.import_module(package).__path__)
-    own = sorted(
-        file.parent.name for folder in folders for file in folder.glob("*/entry.py") if file.parent.name != "platform"
-    )
+    own = sorted(file.parent.name for folder in folders for file in folder.glob("*/entry.py"))
     found = [importlib.import_module(f"{package}.{name}.entry").ENTRY for name in own]
     found += [each.load() for each in installed_entry_points() if each.group == _GROUP]
     return tuple(sorted(found, key=lambda each: (each.rank, each.name)))

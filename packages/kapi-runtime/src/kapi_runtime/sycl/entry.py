@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kapi_runtime.platform import dlpack
-from kapi_runtime.platform.entry import PlatformEntry
+from kapi_runtime.platform.entry_points import PlatformEntry
 from kapi_sim.language.usm_protocol import is_usm_array
 
 __all__ = ["ENTRY"]

@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 import dpctl
 
-from kapi_runtime.platform.host_array_target import host_array_target
+from kapi_runtime.platform.current import host_array_target
 from kapi_runtime.sycl.native.rows import pair_rows, plan_rows
 from kapi_runtime.sycl.native.structures import KEPT, Pair, Row, SyclLaunch
 from kapi_runtime.sycl.native.submission import Submission, submission

@@ -8,16 +8,14 @@ from functools import cache
 from typing import Any
 
 from . import (
-    error_functions,
     exponential,
     exponents,
-    gamma,
     hyperbolic,
     inverse_trigonometric,
     logarithm,
-    power,
+    powers_and_roots,
     remainders,
-    roots,
+    special_functions,
     trigonometric,
 )
 from .coefficients import TABLES
@@ -31,16 +29,16 @@ _UNARY: tuple[Callable[[Writer, Value], Value], ...] = (
     trigonometric.sin, trigonometric.cos, trigonometric.tan,
     inverse_trigonometric.asin, inverse_trigonometric.acos, inverse_trigonometric.atan,
     hyperbolic.sinh, hyperbolic.cosh, hyperbolic.tanh, hyperbolic.asinh, hyperbolic.acosh, hyperbolic.atanh,
-    roots.cbrt, error_functions.erf, error_functions.erfc, gamma.lgamma, exponents.ilogb,
+    powers_and_roots.cbrt, special_functions.erf, special_functions.erfc, special_functions.lgamma, exponents.ilogb,
 )  # fmt: skip
 _BINARY: tuple[Callable[[Writer, Value, Value], Value], ...] = (
-    inverse_trigonometric.atan2, power.pow, roots.hypot, remainders.fmod, remainders.remainder,
+    inverse_trigonometric.atan2, powers_and_roots.pow, powers_and_roots.hypot, remainders.fmod, remainders.remainder,
 )  # fmt: skip
 
 FUNCTIONS: dict[str, tuple[Callable[..., Value], tuple[str, ...]]] = {
     **{each.__name__: (each, ("",)) for each in _UNARY},
     **{each.__name__: (each, ("", "")) for each in _BINARY},
-    "tgamma": (gamma.gamma, ("",)),
+    "tgamma": (special_functions.gamma, ("",)),
     "ldexp": (exponents.ldexp, ("", "i32")),
     "nextafter": (exponents.nextafter, ("", "")),
     "kapi_nextafter16": (exponents.nextafter_half, ("i16", "i16")),

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from kapi_runtime.platform.targets import compiler_of
+from kapi_runtime.platform.entry_points import compiler_of
 
 if TYPE_CHECKING:
     from kapi_lowering import KernelModule, Target

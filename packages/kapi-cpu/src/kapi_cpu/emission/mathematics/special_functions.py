@@ -1,12 +1,20 @@
-"""The gamma function and its logarithm: Stirling's series from 8 on, and the functional equation below."""
+"""The gamma function and its logarithm, the error function and its complement.
+
+The gamma function is Stirling's series from 8 on, and the functional equation below.
+
+References
+----------
+M. M. Shepherd, J. G. Laframboise, "Chebyshev approximation of (1 + 2x) exp(x**2) erfc x in 0 <= x < oo", 1981.
+"""
 
 from __future__ import annotations
 
+from .exponential import exponential
 from .logarithm import log
-from .power import binary_logarithm, power_of_sum
+from .powers_and_roots import binary_logarithm, power_of_sum
 from .writer import Value, Writer
 
-__all__ = ["gamma", "lgamma"]
+__all__ = ["erf", "erfc", "gamma", "lgamma"]
 
 _INFINITY = float("inf")
 
@@ -101,3 +109,26 @@ def lgamma(w: Writer, x: Value) -> Value:
     y = w.select(is_tiny, -log(w, a), y)
     is_infinite = a.equals(_INFINITY) | (is_negative & r.equals(0.0))
     return w.select(is_infinite, _INFINITY, y)
+
+
+def _tail(w: Writer, a: Value) -> Value:
+    """Erfc of a number that is not negative."""
+    limit = w.pick(28.0, 10.5)
+    a = w.select(a > limit, limit, a)
+    q = (a - 4.0) / (a + 4.0)
+    square, error = w.two_product(a, a)
+    return exponential(w, -square, low=-error, factor=w.polynomial("erfc", q) / (a + a + 1.0))
+
+
+def erf(w: Writer, x: Value) -> Value:
+    """Error function."""
+    a = abs(x)
+    near = a + a * w.polynomial("erf", a * a)
+    return w.select(a < 1.0, near, 1.0 - _tail(w, a)).with_sign_of(x)
+
+
+def erfc(w: Writer, x: Value) -> Value:
+    """Complementary error function, 1 - erf(x)."""
+    a = abs(x)
+    tail = _tail(w, a)
+    return w.select(x < 0.0, 2.0 - tail, tail)

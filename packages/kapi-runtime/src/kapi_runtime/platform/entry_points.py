@@ -1,4 +1,4 @@
-"""`PlatformEntry`: what is known of a platform before its library is imported, installed or not."""
+"""Entry points of platforms and targets: known before a platform's library or a target's compiler is imported."""
 
 from __future__ import annotations
 
@@ -6,11 +6,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["PlatformEntry", "installed_entry_points"]
+from kapi_sim.forks import block_forks
 
-_GROUPS = ("kapi.platforms", "kapi.targets")
+if TYPE_CHECKING:
+    from kapi_lowering import TargetCompiler
+
+__all__ = ["PlatformEntry", "compiler_of", "distribution_of", "installed_entry_points", "package_of"]
+
+_TARGETS = "kapi.targets"
+_GROUPS = ("kapi.platforms", _TARGETS)
 
 
 @cache
@@ -67,3 +73,29 @@ class PlatformEntry:
     queue_protocol: str = ""
     at_import: str = ""
     is_host: bool = False
+
+
+@cache
+def compiler_of(target: str) -> TargetCompiler[Any, Any]:
+    """Return the compiler of a target by the name of its entry point, such as "spirv"; imports the target's package."""
+    with block_forks():  # a child of a fork has no half of a module
+        compiler: TargetCompiler[Any, Any] = _entry_point(target).load()
+    return compiler
+
+
+def package_of(target: str) -> str:
+    """Return the name of the package that has a target, which is not imported."""
+    return _entry_point(target).module.partition(".")[0]
+
+
+def distribution_of(target: str) -> str:
+    """Return the name of the distribution that brings a target."""
+    return package_of(target).replace("_", "-")
+
+
+def _entry_point(target: str) -> EntryPoint:
+    for each in installed_entry_points():
+        if (each.group, each.name) == (_TARGETS, target):
+            return each
+    # A tree without metadata has kapi's own targets, too.
+    return EntryPoint(target, f"kapi_{target}.compiler:COMPILER", _TARGETS)
