@@ -58,7 +58,15 @@ def first(out):
     return out.asnumpy()[0]
 
 
-@pytest.mark.parametrize("kernel", [from_global, from_function, from_module, from_class, from_object])
+NAME = "factor"
+
+
+@kapi.kernel
+def by_name(item: kapi.Item, out):
+    out[item.get_id(0)] = getattr(OBJECT.inner, NAME)
+
+
+@pytest.mark.parametrize("kernel", [from_global, from_function, from_module, from_class, from_object, by_name])
 def test_value_from_outside_is_that_at_the_launch(kernel, monkeypatch):
     out, seen = dpnp.zeros(3, dtype=np.float64), []
     for value in (1, 2, 2.5, 1):
@@ -115,6 +123,24 @@ def test_fingerprint_counts_the_constants_of_classes_and_objects(owner, kernel, 
     assert fingerprint(kernel.py_func) == before
     monkeypatch.setattr(owner, "factor", 2)
     assert fingerprint(kernel.py_func) != before
+
+
+def test_fingerprint_counts_the_constant_that_a_name_from_outside_takes(monkeypatch):
+    before = fingerprint(by_name.py_func)
+    monkeypatch.setattr(OBJECT.inner, "factor", 2)
+    second = fingerprint(by_name.py_func)
+    monkeypatch.setitem(globals(), "NAME", "other")
+    assert len({before, second, fingerprint(by_name.py_func)}) == 3
+
+
+def test_name_from_outside_is_that_at_the_launch(monkeypatch):
+    out, seen = dpnp.zeros(3), []
+    monkeypatch.setattr(OBJECT.inner, "other", 7, raising=False)
+    for name in ("factor", "other", "factor"):
+        monkeypatch.setitem(globals(), "NAME", name)
+        kapi.call_kernel(by_name, kapi.Range(3), out)
+        seen.append(first(out))
+    assert seen == [1, 7, 1]
 
 
 def test_fingerprint_counts_what_each_function_takes_of_a_module(monkeypatch):

@@ -100,3 +100,26 @@ def test_tuple_is_not_indexed_by_a_truth_value_in_a_variable():
 
     with raises(kapi.KernelCompilationError, "indexed-value"):
         stored(chosen)
+
+
+NAME = "ndim"
+
+
+def test_name_of_an_attribute_is_that_at_the_launch(monkeypatch):
+    def named(x, a):
+        own = lambda NAME: NAME + 1  # noqa: E731  a parameter of the same name
+        return getattr(a, NAME) + own(x) * 10
+
+    seen = []
+    for name in ("ndim", "size", "ndim"):
+        monkeypatch.setitem(globals(), "NAME", name)
+        seen.append(stored(named)[0])
+    assert seen == [1 + 15, 4 + 15, 1 + 15]
+
+
+def test_name_of_an_attribute_must_be_a_constant():
+    def computed(x, a):
+        return getattr(a, x)
+
+    with raises(kapi.KernelCompilationError, "function-unknown"):
+        stored(computed)

@@ -10,7 +10,7 @@ from llvmlite import ir
 from kapi_lowering._numba_compat import LoweringRegistry
 from kapi_lowering.llvm_calls import I64
 from kapi_lowering.numbers.conversion import convert
-from kapi_types.kernel_api import EnumerationType, EnumMemberType
+from kapi_types.kernel_api import ConstantType, EnumerationType, EnumMemberType
 
 __all__ = ["registry"]
 
@@ -49,3 +49,13 @@ def _equal(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Value
 @registry.lower(operator.ne, EnumMemberType, EnumMemberType)
 def _different(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Value:
     return builder.icmp_signed("!=", *args)
+
+
+@registry.lower(operator.eq, ConstantType, ConstantType)
+def _equal_constants(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Constant:
+    return ir.IntType(1)(sig.args[0] == sig.args[1])
+
+
+@registry.lower(operator.ne, ConstantType, ConstantType)
+def _different_constants(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Constant:
+    return ir.IntType(1)(sig.args[0] != sig.args[1])

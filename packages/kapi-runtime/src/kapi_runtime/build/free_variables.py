@@ -14,7 +14,7 @@ from opcode import opmap
 from typing import Any
 
 from kapi_sim import DeviceFunction
-from kapi_sim.language.attributes import MISSING, attribute_of, has_constants
+from kapi_sim.language.attributes import MISSING, attribute_of, has_constants, resolve
 from kapi_sim.language.launchables.launchable import Launchable
 
 __all__ = ["EMPTY", "FreeVariableVisitor", "is_known_object", "named_tuple_defaults"]
@@ -37,7 +37,8 @@ class FreeVariableVisitor:
 
     def __init__(self) -> None:
         self._numbers: dict[int, int] = {}  # of the functions visited, by id
-        self._taken: set[tuple[int, types.CodeType]] = set()  # owners of constants, and the code that takes them
+        self._taken: set[tuple[int, types.CodeType, tuple[str, ...]]] = set()  # owners, and the code that takes of them
+        self._texts: dict[types.CodeType, tuple[str, ...]] = {}  # that `getattr` may be given from outside
         self._held: list[Any] = []  # so that no other object takes an id
 
     # -- for subclasses
@@ -87,6 +88,10 @@ class FreeVariableVisitor:
             return
         self.visit_function(function)
         code = function.__code__
+        names = sorted(set(global_names(code)))
+        if "getattr" in names:
+            found = [resolve(function, (name,)) for name in (*code.co_freevars, *names)]
+            self._texts[code] = tuple(value for value in found if isinstance(value, str))
         self._value(function.__defaults__, code)
         if function.__kwdefaults__:
             self._items(function.__kwdefaults__, sorted(function.__kwdefaults__), code)
@@ -98,7 +103,6 @@ class FreeVariableVisitor:
             self.visit_cell(cell, name, value)
             if value is not EMPTY:
                 self._value(value, code)
-        names = sorted(set(global_names(code)))
         self._items(function.__globals__, [name for name in names if name in function.__globals__], code)
         # A name of Python's own may get a meaning of the module's.
         others = [name for name in names if name not in function.__globals__]
@@ -129,11 +133,12 @@ class FreeVariableVisitor:
         """Visit what the code may take of a value; the rest of it does not matter."""
         is_module = isinstance(value, types.ModuleType)
         is_enumeration = isinstance(value, type) and issubclass(value, enum.Enum)
-        if not (is_enumeration or has_constants(value)) or (id(value), code) in self._taken:
+        taking = (id(value), code, self._texts.get(code, ()))
+        if not (is_enumeration or has_constants(value)) or taking in self._taken:
             return
-        self._taken.add((id(value), code))  # other code takes other attributes
+        self._taken.add(taking)  # other code takes other attributes
         self._held.append(value)
-        names = sorted(set(attribute_names(code)))
+        names = sorted({*attribute_names(code), *taking[2]})
         if is_enumeration:
             for name in names:
                 if name in value.__members__:

@@ -324,9 +324,11 @@ class _Compilation:
                     "import it again, or restart the program"
                 )
                 self._problems.append(KernelProblem("source-changed", code.co_filename, code.co_firstlineno, text))
-            self._trees[id(function)] = (
-                None if tree is None else settle_tests(write_out_lists(write_out_attributes(tree, function)))
-            )
+            if tree is not None:
+                tree, texts = write_out_attributes(tree, function)
+                self.dependencies += [(function, path, text) for path, text in texts]
+                tree = settle_tests(write_out_lists(tree))
+            self._trees[id(function)] = tree
         return self._trees[id(function)]
 
     def _as_is(self, function: Callable[..., Any]) -> Callable[..., Any]:

@@ -186,6 +186,10 @@ class Rewriter(ArithmeticRewriter):
     def visit_Name(self, node: ast.Name) -> ast.expr:
         return self._substituted(node)
 
+    def visit_MatchValue(self, node: ast.MatchValue) -> ast.MatchValue:
+        """Leave a pattern as it is: Python allows no call there."""
+        return node
+
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
         made = self._substituted(node)
         if made is not node:

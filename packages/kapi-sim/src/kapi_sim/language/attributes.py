@@ -150,20 +150,46 @@ def resolve(function: Callable[..., Any], path: tuple[str, ...]) -> Any:
 
 
 class _WrittenOut(ast.NodeTransformer):
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+        self._local: set[str] = set()
+        self.texts: list[tuple[tuple[str, ...], str]] = []
+
     def visit_Call(self, node: ast.Call) -> ast.expr:
         self.generic_visit(node)
         if not (isinstance(node.func, ast.Name) and node.func.id == "getattr") or node.keywords or len(node.args) != 2:
             return node
-        owner, name = node.args
-        if not (isinstance(name, ast.Constant) and isinstance(name.value, str) and name.value.isidentifier()):
+        owner, named = node.args
+        name = named.value if isinstance(named, ast.Constant) else None
+        if isinstance(named, ast.Name) and named.id not in self._local:
+            name = resolve(self._function, (named.id,))
+        if not (isinstance(name, str) and name.isidentifier()):
             return node
-        return ast.copy_location(ast.Attribute(owner, name.value, ast.Load()), node)
+        if isinstance(named, ast.Name):
+            self.texts.append(((named.id,), name))
+        return ast.copy_location(ast.Attribute(owner, name, ast.Load()), node)
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        return self._inner(node)
+
+    def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
+        return self._inner(node)
+
+    def _inner(self, node: ast.FunctionDef | ast.Lambda) -> ast.AST:
+        outer, self._local = self._local, self._local | bound_names(node)
+        self.generic_visit(node)
+        self._local = outer
+        return node
 
 
-def write_out_attributes(tree: ast.FunctionDef, function: Callable[..., Any]) -> ast.FunctionDef:
-    """Return `tree` with each ``getattr(x, "name")`` written as ``x.name``."""
-    is_python_s = resolve(function, ("getattr",)) is getattr and "getattr" not in bound_names(tree)
-    return _WrittenOut().visit(tree) if is_python_s else tree
+def write_out_attributes(
+    tree: ast.FunctionDef, function: Callable[..., Any]
+) -> tuple[ast.FunctionDef, list[tuple[tuple[str, ...], str]]]:
+    """Return `tree` with each ``getattr(x, "name")`` written as ``x.name``, and the paths of names that gave a text."""
+    written = _WrittenOut(function)
+    if resolve(function, ("getattr",)) is getattr and "getattr" not in bound_names(tree):
+        tree = written.visit(tree)
+    return tree, written.texts
 
 
 def write_out_lists(tree: ast.FunctionDef) -> ast.FunctionDef:

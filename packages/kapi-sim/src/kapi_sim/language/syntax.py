@@ -108,7 +108,9 @@ _MADE_BY: dict[str, Finding | None] = {
     **dict.fromkeys(("open", "eval", "exec", "compile", "globals", "locals", "setattr", "super"), None),
 }
 _MADE_BY["getattr"] = Finding(
-    "function-unknown", "getattr() must be given an object and a name, a text in its place: write getattr(x, 'name')"
+    "function-unknown",
+    "getattr() must be given an object and a constant name, a text or a variable from outside that holds one: write "
+    "getattr(x, 'name')",
 )
 _FREE = ("print", "breakpoint")
 """Calls that a kernel may make in the simulator only, whatever they are given."""
@@ -126,7 +128,7 @@ def find_problems(tree: ast.FunctionDef, function: Callable[..., Any], is_kernel
     is_kernel : bool
         Whether it must return nothing.
     """
-    tree = write_out_attributes(tree, function)
+    tree, _ = write_out_attributes(tree, function)
     finder = _Finder(function, bound_names(tree))
     is_starred = tree.args.vararg is not None or tree.args.kwarg is not None
     if is_kernel:

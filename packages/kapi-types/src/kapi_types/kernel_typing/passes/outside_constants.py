@@ -80,9 +80,9 @@ class _Folding:
             return
         if self._value_of(call.func) is not getattr:
             return
-        # A name that a global holds would be one that no key of what is compiled knows of.
         named = self._ir._definitions[call.args[1].name]
-        name = named[0].value if len(named) == 1 and isinstance(named[0], ir.Const) else None
+        is_constant = len(named) == 1 and isinstance(named[0], (ir.Const, ir.Global, ir.FreeVar))
+        name = named[0].value if is_constant else None
         if isinstance(name, str) and name.isidentifier():
             statement.value = ir.Expr.getattr(call.args[0], name, call.loc)
             self._ir._definitions[statement.target.name] = [statement.value]

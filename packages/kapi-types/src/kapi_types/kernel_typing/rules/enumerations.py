@@ -1,4 +1,4 @@
-"""The types of users' enumerations in a kernel: members by name, equality, and values of one type."""
+"""The types of enumerations in a kernel: members by name, equality, and values of one type."""
 
 from __future__ import annotations
 
@@ -52,4 +52,11 @@ class _Member(templates.AttributeTemplate):
 @registry.rule(operator.eq, operator.ne)
 def _equality(context: Any, left: types.Type, right: types.Type) -> Any:
     is_one = isinstance(left, EnumMemberType) and left == right
-    return templates.signature(weak_bool, left, right) if is_one else None
+    return templates.signature(weak_bool, left, right) if is_one or _are_of_the_language(left, right) else None
+
+
+def _are_of_the_language(left: types.Type, right: types.Type) -> bool:
+    """Whether these are members of one enumeration of kapi's own."""
+    if not (isinstance(left, ConstantType) and isinstance(right, ConstantType)):
+        return False
+    return isinstance(left.value, _OF_THE_LANGUAGE) and type(left.value) is type(right.value)

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import enum
 from typing import Any
 
 import numpy as np
@@ -63,6 +64,47 @@ def _else_clauses(item: kapi.Item, a, out):
             break
     else:
         out[i] = 0
+
+
+@kernel
+def _while_else(item: kapi.Item, a, out):
+    i = item.get_id(0)
+    n = a[i]
+    d = 2
+    while d * d <= n:
+        if n % d == 0:
+            out[i] = d
+            break
+        d += 1
+    else:
+        out[i] = -n
+
+
+class Suit(enum.IntEnum):
+    """Integers with names, for patterns."""
+
+    CLUBS = 40
+    HEARTS = 50
+
+
+@kernel
+def _match(item: kapi.Item, a, out):
+    i = item.get_id(0)
+    match a[i]:
+        case 0 | 1:
+            out[i] = 10
+        case 2 if i > 1:
+            out[i] = 20
+        case -1:
+            out[i] = 30
+        case Suit.CLUBS | 2.5:
+            out[i] = 40
+        case (7 | 8) as seven:
+            out[i] = seven * 100
+        case large if large > 1000:
+            out[i] = large
+        case _:
+            out[i] = i
 
 
 @kernel
@@ -225,6 +267,16 @@ CASES: tuple[Case, ...] = (
         ((5,),),
         lambda: [np.array([2, 9, 13, 35, 8], np.int64), np.full(5, -1, np.int64)],
         lambda given: {1: np.array([0, 3, 0, 5, 2])},
+    ),
+    output_case(
+        "control/while-else", _while_else, ((5,),), [np.array([2, 9, 13, 35, 8])], [-2, 3, -13, 5, 2], np.int64
+    ),
+    output_case(
+        "control/match",
+        _match,
+        ((10,),),
+        [np.array([1, 2, 2, -1, 40, 2.5, 8, 2000, 3, 0])],
+        [10, 1, 20, 30, 40, 40, 800, 2000, 8, 10],
     ),
     output_case("control/early-return", _early_return, ((6,),), [np.array([4, -2, 0], np.int64)], [5, -1, 1], np.int64),
     output_case("control/nested-branches", _nested_branches, ((6,),), [_KINDS], [2, 1, 0, -1, -2, -3], np.int64),

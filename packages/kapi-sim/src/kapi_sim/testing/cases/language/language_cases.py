@@ -120,6 +120,27 @@ def _outside(item: kapi.Item, a, out):
     out[6, i] = PLACES[1] + len(PLACES)
 
 
+FUNCTION, CONSTANT, METHOD = "sqrt", "order", "fetch_add"
+
+
+def _attributes_by_name(kapi: Any) -> Any:
+    member, barrier = "shape", "group_barrier"
+
+    @kapi.device_func
+    def taken(x):
+        return getattr(math, FUNCTION)(x) + getattr(OPTIONS, CONSTANT)
+
+    @kapi.kernel
+    def attributes_by_name(item: kapi.NdItem, a, out):
+        i = item.get_global_id(0)
+        out[0, i] = taken(a[i])
+        out[1, i] = getattr(out, member)[0]
+        getattr(kapi.AtomicRef(out, (2, 0)), METHOD)(a[i])
+        getattr(kapi, barrier)(item.get_group())
+
+    return attributes_by_name
+
+
 @kernel
 def _iteration(item: kapi.Item, a, b, out):
     i = item.get_id(0)
@@ -259,6 +280,14 @@ CASES: tuple[Case, ...] = (
         ((3,),),
         [_THREE],
         [[14] * 3, _THREE * np.float32(0.5) + _ID * 10, [8.25] * 3, [13] * 3, [3] * 3, [9] * 3, [6] * 3],
+        starts=True,
+    ),
+    output_case(
+        "language/attributes-by-name",
+        _attributes_by_name,
+        ((3,), (3,)),
+        [np.array([1.0, 4, 9])],
+        [[3, 4, 5], [3, 3, 3], [14, 0, 0]],
         starts=True,
     ),
     Case(

@@ -127,6 +127,32 @@ def _enumerations(item: kapi.Item, a, out):
     out[2, i] = i == Colour.BLUE
 
 
+_ORDERS = (kapi.MemoryOrder.RELAXED, kapi.MemoryOrder.ACQ_REL)
+_DEVICE = kapi.MemoryScope.DEVICE
+
+
+def _members_of_the_language(kapi: Any) -> Any:
+    @kapi.device_func
+    def add(a, order, scope=_DEVICE):
+        kapi.AtomicRef(a, 0, order, scope).fetch_add(1)
+        return order
+
+    @kapi.kernel
+    def members_of_the_language(item: kapi.Item, out):
+        i = item.get_id(0)
+        relaxed = add(out[0], _ORDERS[0])
+        scope = kapi.MemoryScope.DEVICE
+        add(out[1], _ORDERS[1], scope)
+        out[2, i] = (relaxed == kapi.MemoryOrder.RELAXED) + 2 * (relaxed != _ORDERS[1]) + 4 * (relaxed == _ORDERS[1])
+        match scope:
+            case kapi.MemoryScope.WORK_GROUP:
+                out[3, i] = -i
+            case kapi.MemoryScope.DEVICE:
+                out[3, i] = i
+
+    return members_of_the_language
+
+
 @kernel
 def _rows(item: kapi.Item, a, out):
     i = item.get_id(0)
@@ -306,6 +332,15 @@ CASES: tuple[Case, ...] = (
         ((6,),),
         [_SIX],
         [[1, 2, 3, 10, 10, 10], [0, 0.5, 1, 3, 4, 5], [0, 0, 0, 0, 0, 1]],
+    ),
+    output_case(
+        "values/members-of-the-language",
+        _members_of_the_language,
+        ((3,),),
+        [],
+        [[3, 0, 0], [3, 0, 0], [3, 3, 3], [0, 1, 2]],
+        np.int32,
+        starts=True,
     ),
     output_case("values/rows", _rows, ((4,),), [_GRID], [(_GRID**2).sum(axis=1), 4 + 1 + _GRID[:, 1] + 4], starts=True),
     output_case(
