@@ -9,7 +9,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from kapi_numba_offload.analysis.control_flow import has_break
-from kapi_numba_offload.analysis.kinds import SCALAR, ArrayKind, Kinds
+from kapi_numba_offload.analysis.kind_inference import Kinds
+from kapi_numba_offload.analysis.kinds import SCALAR, ArrayKind
 from kapi_numba_offload.analysis.numpy_functions import numpy_name
 from kapi_numba_offload.analysis.scope import Scope
 from kapi_numba_offload.analysis.syntax import conjuncts, located, names_in, targets_of

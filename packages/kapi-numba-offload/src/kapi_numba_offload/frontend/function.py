@@ -16,7 +16,8 @@ import numpy as np
 from kapi_numba_offload._numba_compat import CPUDispatcher, types
 from kapi_numba_offload.analysis.control_flow import own_nodes
 from kapi_numba_offload.analysis.effects import may_store
-from kapi_numba_offload.analysis.kinds import ANY, GENERATOR, SCALAR, ArrayKind, Kind, Kinds, TupleKind
+from kapi_numba_offload.analysis.kind_inference import Kinds
+from kapi_numba_offload.analysis.kinds import ANY, GENERATOR, SCALAR, ArrayKind, Kind, TupleKind
 from kapi_numba_offload.analysis.normal_form import desugar_array_idioms, normalised
 from kapi_numba_offload.analysis.scope import Scope
 from kapi_numba_offload.analysis.source import function_definition

@@ -8,7 +8,8 @@ from types import GeneratorType
 from typing import Any
 
 from kapi_numba_offload.analysis.control_flow import own_nodes
-from kapi_numba_offload.analysis.kinds import ArrayKind, Kind, Kinds, TupleKind
+from kapi_numba_offload.analysis.kind_inference import Kinds
+from kapi_numba_offload.analysis.kinds import ArrayKind, Kind, TupleKind
 from kapi_numba_offload.libraries.arrays import like
 from kapi_numba_offload.run.python_numbers import as_number
 

@@ -6,7 +6,8 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
-from kapi_numba_offload.analysis.kinds import ANY, ArrayKind, Kind, Kinds
+from kapi_numba_offload.analysis.kind_inference import Kinds
+from kapi_numba_offload.analysis.kinds import ANY, ArrayKind, Kind
 from kapi_numba_offload.run.python_numbers import as_number
 
 __all__ = ["call_of_container", "is_call_of_container", "numbers_in_containers"]

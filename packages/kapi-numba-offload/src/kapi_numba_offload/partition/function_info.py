@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from kapi_numba_offload.analysis.kinds import ANY, SCALAR, ArrayKind, Kinds, is_number_type, may_have_axes
+from kapi_numba_offload.analysis.kind_inference import Kinds
+from kapi_numba_offload.analysis.kinds import ANY, SCALAR, ArrayKind, is_number_type, may_have_axes
 from kapi_numba_offload.analysis.numpy_functions import elementwise
 from kapi_numba_offload.analysis.operations import operator_operands
 from kapi_numba_offload.analysis.scope import UNKNOWN, Scope

@@ -6,7 +6,8 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
-from kapi_numba_offload.analysis.kinds import ANY, ArrayKind, Kinds
+from kapi_numba_offload.analysis.kind_inference import Kinds
+from kapi_numba_offload.analysis.kinds import ANY, ArrayKind
 from kapi_numba_offload.analysis.scope import Scope
 from kapi_numba_offload.libraries.arrays import host_copy, is_device_array
 

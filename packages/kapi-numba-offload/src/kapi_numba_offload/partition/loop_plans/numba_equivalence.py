@@ -9,7 +9,8 @@ import numpy as np
 
 from kapi_numba_offload._numba_compat import CPUDispatcher, has_overloads, is_generic
 from kapi_numba_offload.analysis.effects import has_effects, returns_new_values
-from kapi_numba_offload.analysis.kinds import SCALAR, ArrayKind, Kind, is_number_type, kinds_in_call, may_have_axes
+from kapi_numba_offload.analysis.kind_inference import kinds_in_call
+from kapi_numba_offload.analysis.kinds import SCALAR, ArrayKind, Kind, is_number_type, may_have_axes
 from kapi_numba_offload.analysis.numpy_functions import numpy_name
 from kapi_numba_offload.analysis.scope import UNKNOWN, Scope
 from kapi_numba_offload.analysis.syntax import indices_of, nodes_in, root_variable
