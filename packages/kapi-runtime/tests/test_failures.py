@@ -130,6 +130,14 @@ def body(item, table):
     assert "return table[i, j - 1]" in str(caught.value)
 
 
+def test_boundscheck_names_a_constant_index_beyond_the_start():
+    kernel = made("def body(item, table):\n    table[item.get_id(0), -5] = 1\n", boundscheck=True)
+    kapi.call_kernel(kernel, kapi.Range(4), dpnp.zeros((4, 5), dtype=np.float32))
+    with raises(kapi.OutOfBoundsError, "negative-index") as caught:
+        kapi.call_kernel(kernel, kapi.Range(4), dpnp.zeros((4, 3), dtype=np.float32))
+    assert "index -5 is negative: axis 1 of `table` has length 3" in str(caught.value)
+
+
 def test_boundscheck_keeps_far_accesses_from_ending_the_process():
     """Addresses that are nobody's are neither read nor written, in any direction."""
     kernel = made("def body(item, a, far):\n    a[item.get_id(0) + far] = a[far - item.get_id(0)]\n", boundscheck=True)

@@ -61,6 +61,45 @@ def test_negative_index_does_not_wrap_around():
     kapi.call_kernel(left_neighbour_guarded, kapi.Range(4), np.zeros(4), np.zeros(4))
 
 
+@pytest.mark.parametrize(
+    "index",
+    [
+        "-1 + n",
+        "last if n == 0 else 0",
+        "twice",
+        "kapi.MemoryOrder.RELAXED - 1",
+        "NUMPY",
+        "-7",
+        "(n + 1) * -1",
+        "(lambda LAST: LAST)(-1)",
+    ],
+)
+def test_computed_negative_index_is_an_error(index, defined):
+    body = f"    last = -1\n    twice = 0\n    twice = -1\n    n = a.shape[0] // 6\n    n -= 1\n    a[{index}] = 1\n"
+    kernel = kapi.kernel(defined(f"def kernel(item, a):\n{body}", kapi=kapi, NUMPY=np.int64(-1))["kernel"])
+    with raises(kapi.OutOfBoundsError, "negative-index", words=False):
+        kapi.call_kernel(kernel, kapi.Range(1), np.zeros(6))
+
+
+def test_constant_index_is_the_one_that_its_global_holds_now(defined):
+    names = defined("def kernel(item, a):\n    a[LAST] = 1\n", LAST=-1)
+    kernel, a = kapi.kernel(names["kernel"]), np.zeros(6)
+    for last in (-1, -3, 0, -2):
+        names["kernel"].__globals__["LAST"] = last
+        kapi.call_kernel(kernel, kapi.Range(1), a)
+    assert a.tolist() == [1, 0, 0, 1, 1, 1]
+
+
+def test_constant_indices_race_by_the_element_that_they_name():
+    @kapi.kernel
+    def kernel(item: kapi.Item, a):
+        a[-1] = item.get_id(0)
+
+    with raises(kapi.DataRaceError, "data-race", words=False) as caught:
+        kapi.call_kernel(kernel, kapi.Range(2), np.zeros(6))
+    assert "a[5]" in str(caught.value)
+
+
 @pytest.mark.parametrize(("i", "j", "axis"), [(2, 0, 0), (0, 3, 1), (-1, 0, 0), (1, -3, 1)])
 def test_each_axis_is_checked(i, j, axis):
     code = "negative-index" if (i, j)[axis] < 0 else "index-out-of-bounds"

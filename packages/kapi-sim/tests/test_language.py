@@ -199,7 +199,7 @@ SEEN = []
         ("TABLE[0] = 1.0", "outside-array-stored"),
         ("b = TABLE; b[1:][0] += 1.0", "outside-array-stored"),
         ("a[0] = TABLE[3]", "index-out-of-bounds"),
-        ("a[0] = TABLE[-1]", "negative-index"),
+        ("a[0] = TABLE[-4]", "negative-index"),
         ("kapi.AtomicRef(TABLE, 0).load()", "atomic-of-private"),
         ("SEEN.append(1)", "outside-collection"),
         ("a.sum()", "array-attribute"),

@@ -271,18 +271,6 @@ def shift_of_constants(item, a, b):
     b[0] = 1 << 100
 
 
-def negative_index(item, a, b):
-    b[-1] = 1
-
-
-def negative_index_of_an_axis(item, a, b):
-    b[0] = a[item.get_id(0), -2] + 1
-
-
-def negative_indices(item, a, b):
-    b[0] = a[-3, 0] + 1
-
-
 def dimension_too_large(item, a, b):
     b[item.get_id(1)] = 1
 
@@ -318,9 +306,6 @@ BIG_INDEX = 3
         (returned_constant, 1, "a kernel cannot return a value, got Python int"),
         (power_of_constants, 1, "a constant must fit 64 bits, got 2 power 70"),
         (shift_of_constants, 1, "a constant must fit 64 bits, got "),
-        (negative_index, 1, "index must not be negative, got -1; count from the end with `array.shape[axis] - 1`"),
-        (negative_index_of_an_axis, 1, "index must not be negative, got -2; count from the end"),
-        (negative_indices, 1, "index must not be negative, got -3; count from the end"),
         (dimension_too_large, 1, "dim must be from 0 to 0 in a space of 1 dimensions, got 1"),
         (dimension_below_zero, 1, "dim must be from 0 to 0 in a space of 1 dimensions, got -1"),
         (context_manager, 1, "kernels have no with statement: enter the context around the launch"),

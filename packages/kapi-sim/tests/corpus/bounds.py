@@ -57,15 +57,15 @@ class left_neighbour_of_the_first:
         b[i] = a[i - 1] if i > 0 else 0.0
 
 
-class last_element_as_python_spells_it:
+class constant_index_beyond_the_start:
     error, space, arguments = kapi.OutOfBoundsError, kapi.Range(1), one
     code = "negative-index"
 
     def wrong(item: kapi.Item, a):
-        a[0] = a[-1]  # named
+        a[0] = a[-9]  # named
 
     def right(item: kapi.Item, a):
-        a[0] = a[a.shape[0] - 1]
+        a[0] = a[-1]
 
 
 class right_neighbour_of_the_last:

@@ -39,6 +39,8 @@ class KernelTargetContext(BaseContext):
         What the work-items of the kernel may meet.
     site : SourcePlace
         The place in the source that is lowered.
+    axes_from_end : frozenset of int
+        The axes along which the statement that is lowered has a constant negative index.
     """
 
     strict_alignment = True
@@ -51,6 +53,7 @@ class KernelTargetContext(BaseContext):
         self.options = KernelOptions()
         self.failures = FailureTable()
         self.site = SourceLocation("", 0)
+        self.axes_from_end: frozenset[int] = frozenset()
         self._private_memory: list[tuple[int, SourceLocation]] = []
         self._is_in_kernel = True
 

@@ -17,12 +17,14 @@ from kapi_lowering.target import Target
 from kapi_sim import environment
 from kapi_sim.errors import KernelCompilationError, KernelProblem, LimitError, MixedTypesWarning
 from kapi_sim.language import MAX_PRIVATE_BYTES, KernelOptions
-from kapi_types import SubGroupType
+from kapi_types import AtomicRefType, SubGroupType
 from kapi_types.kernel_typing import (
     ArgumentPath,
     KernelCompiler,
     KernelTypingContext,
     ProblemsFound,
+    axes_from_end,
+    definitions_of,
     describe_problems,
     float_introductions,
     kernel_flags,
@@ -220,6 +222,7 @@ class _KernelLower(Lower):
 
     def lower_function_body(self) -> Any:
         """Lower all statements."""
+        self._definitions = definitions_of(self.func_ir)
         first = self.func_ir.loc
         name = self.func_ir.func_id.func_name
         self._lines = function_lines(self.context, self.builder.function, name, first.filename, first.line)
@@ -228,9 +231,24 @@ class _KernelLower(Lower):
     def lower_inst(self, inst: Any) -> None:
         """Lower one statement."""
         self.context.site = SourceLocation(self.loc.filename, self.loc.line, _subject(inst))
+        self.context.axes_from_end = self._axes_from_end(inst)
         if self._lines is not None:
             self.builder.debug_metadata = self._lines.at(self.loc.line)
         super().lower_inst(inst)
+
+    def _axes_from_end(self, statement: Any) -> frozenset[int]:
+        """The axes along which a statement has a constant negative index of an array."""
+        done = statement.value if isinstance(statement, numba_ir.Assign) else statement
+        kind = getattr(done, "op", None)
+        if isinstance(done, numba_ir.StaticSetItem) or kind == "static_getitem":
+            index = done.index_var
+        elif isinstance(done, numba_ir.SetItem) or kind == "getitem":
+            index = done.index
+        elif kind == "call" and isinstance(self.typeof(statement.target.name), AtomicRefType):
+            index = dict(done.kws).get("index", done.args[1] if len(done.args) > 1 else None)
+        else:
+            return frozenset()
+        return axes_from_end(self._definitions, index)
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)

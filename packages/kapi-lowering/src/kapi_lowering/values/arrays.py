@@ -1,4 +1,4 @@
-"""Array elements and attributes. No index wraps around, and contiguous arrays pay for no strides.
+"""Array elements and attributes. Constant indices alone count from the end, and contiguous arrays pay for no strides.
 
 Indices are checked where the kernel's options say so: then an index outside its axis ends the work-item.
 """
@@ -16,7 +16,7 @@ from kapi_lowering.numbers.conversion import convert
 from kapi_types import ArrayType
 from kapi_types.weak import weak_int
 
-__all__ = ["check_indices", "element_pointer", "registry"]
+__all__ = ["checked_indices", "element_pointer", "registry"]
 
 registry = LoweringRegistry("kapi arrays")
 
@@ -48,7 +48,7 @@ def element_pointer(
     """
     struct = context.make_helper(builder, array_type, array)
     indices = _indices(context, builder, index_type, index)
-    check_indices(context, builder, dict(enumerate(indices)), cgutils.unpack_tuple(builder, struct.shape))
+    indices = checked_indices(context, builder, indices, cgutils.unpack_tuple(builder, struct.shape))
     offset: ir.Value = I64(0)
     if array_type.has_strides:
         for axis, each in enumerate(indices):
@@ -64,13 +64,32 @@ def element_pointer(
     return builder.gep(struct.data, [offset], inbounds=True)
 
 
-def check_indices(context: Any, builder: ir.IRBuilder, indices: dict[int, ir.Value], shape: list[ir.Value]) -> None:
-    """End the work-item if an index, each given with its axis, lies outside, where indices are checked."""
-    if not context.options.checks_bounds:
-        return
-    for axis, index in indices.items():
-        with cgutils.if_unlikely(builder, builder.icmp_unsigned(">=", index, shape[axis])):
-            context.call_conv.return_index_failure(builder, index, axis, shape[axis])
+def checked_indices(
+    context: Any, builder: ir.IRBuilder, indices: list[ir.Value | None], shape: list[ir.Value]
+) -> list[Any]:
+    """Count the indices of the leading axes from the start, and end the work-item if one lies outside.
+
+    Parameters
+    ----------
+    context : KernelTargetContext
+        The target, which knows what counts from the end, and whether indices are checked.
+    builder : llvmlite.ir.IRBuilder
+        Where to compute them.
+    indices : list of llvmlite.ir.Value or None
+        The indices; None for a slice, which is handed back as it is.
+    shape : list of llvmlite.ir.Value
+        The extent of each axis.
+    """
+    counted = []
+    for axis, index in enumerate(indices):
+        position = index
+        if index is not None and axis in context.axes_from_end:
+            position = builder.add(index, shape[axis], flags=["nsw"])
+        if index is not None and context.options.checks_bounds:
+            with cgutils.if_unlikely(builder, builder.icmp_unsigned(">=", position, shape[axis])):
+                context.call_conv.return_index_failure(builder, index, axis, shape[axis])
+        counted.append(position)
+    return counted
 
 
 @registry.lower(operator.setitem, ArrayType, types.Any, types.Any)

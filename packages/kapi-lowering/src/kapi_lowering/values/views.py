@@ -13,7 +13,7 @@ from llvmlite import ir
 from kapi_lowering._numba_compat import LoweringRegistry, cgutils, types
 from kapi_lowering.llvm_calls import I64
 from kapi_lowering.numbers.conversion import convert, held_bound
-from kapi_lowering.values.arrays import check_indices, element_pointer
+from kapi_lowering.values.arrays import checked_indices, element_pointer
 from kapi_types import ArrayType
 from kapi_types.kernel_typing.rules.views import SliceType, index_parts
 from kapi_types.weak import weak_int
@@ -88,17 +88,20 @@ def _getitem(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Val
     shape = list(cgutils.unpack_tuple(builder, struct.shape))
     offset: ir.Value = I64(0)
     kept_shape, kept_strides = [], []
-    for axis, type_ in enumerate(index_parts(index_type)):
-        value = builder.extract_value(index, axis) if isinstance(index_type, types.BaseTuple) else index
+    parts = index_parts(index_type)
+    values = cgutils.unpack_tuple(builder, index) if isinstance(index_type, types.BaseTuple) else [index]
+    given = [
+        None if isinstance(p, SliceType) else convert(builder, v, p, weak_int)
+        for p, v in zip(parts, values, strict=True)
+    ]
+    starts = checked_indices(context, builder, given, shape)
+    for axis, (type_, start) in enumerate(zip(parts, starts, strict=True)):
         if isinstance(type_, SliceType):
-            start, step, count = _bounds(builder, type_, value, shape[axis])
+            start, step, count = _bounds(builder, type_, values[axis], shape[axis])
             kept_shape.append(count)
             kept_strides.append(builder.mul(step, strides[axis]))
-        else:
-            start = convert(builder, value, type_, weak_int)
-            check_indices(context, builder, {axis: start}, shape)
         offset = builder.add(offset, builder.mul(start, strides[axis], flags=["nsw"]), flags=["nsw"])
-    rest = len(index_parts(index_type))
+    rest = len(parts)
     view = context.make_helper(builder, sig.return_type)
     view.data = builder.gep(struct.data, [offset])
     _set_extents(context, builder, sig.return_type, view, kept_shape + shape[rest:], kept_strides + strides[rest:])

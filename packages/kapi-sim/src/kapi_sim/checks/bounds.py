@@ -1,4 +1,4 @@
-"""Indices against their axes.  A negative index is outside: kernels know no wrap-around."""
+"""Indices against their axes.  A computed negative index is outside: constants alone count from the end."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def fail_outside(
     site = site_of(frame.f_code, frame.f_lasti)
     extent = shape[axis]
     if position < 0:
-        hint = _below_zero_hint(name, axis, position, frame)
+        hint = _below_zero_hint(name, axis, extent, frame)
     else:
         hint = _guard_that_lets_through(name, axis, frame) or (
             f"guard the access with `if index < {name}.shape[{axis}]`, or launch as many work-items as it has"
@@ -51,15 +51,17 @@ def describe_index(name: str, axis: int, position: int, extent: int) -> str:
     return f"index {position} is {fault}: axis {axis} of {name} has length {extent}"
 
 
-def _below_zero_hint(name: str, axis: int, position: int, frame: FrameType) -> str:
+def _below_zero_hint(name: str, axis: int, extent: int, frame: FrameType) -> str:
     """Say how a kernel writes what a negative index means: a number counts from the end, a neighbour needs a guard."""
-    from_end = "negative indices do not count from the end"
     indices = _indices(name, axis, frame)
     if indices and all(map(_is_number, indices)):
-        return f"{from_end}: write {name}.shape[{axis}] - {-position}"
+        return f"a constant negative index counts from the end: write one from -{extent} on"
     negative = next((each for each in indices if len(indices) == 1 or not isinstance(each, ast.Name)), None)
     guarded = "index" if negative is None or _is_number(negative) else ast.unparse(negative)
-    return f"{from_end}: guard the access with `if {guarded} >= 0`, and say what holds outside"
+    return (
+        f"a computed index does not count from the end: guard the access with `if {guarded} >= 0`, and say what "
+        "holds outside"
+    )
 
 
 def _is_number(index: ast.expr) -> bool:

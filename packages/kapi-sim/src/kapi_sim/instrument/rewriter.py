@@ -13,6 +13,7 @@ import numpy as np
 from kapi_sim.checks.calls import DEVICE
 from kapi_sim.errors import KernelProblem
 from kapi_sim.instrument.arithmetic_rewriter import ArithmeticRewriter, names_of_truths
+from kapi_sim.instrument.from_end import with_indices_from_end
 from kapi_sim.instrument.join_points import JoinPoints
 from kapi_sim.instrument.mixed_types import ARGUMENT_TYPES, CHECK_JOIN, argument_types
 from kapi_sim.instrument.statements import ITERATION, counted_loop, holds_convergent_call, mark_lines, numbered_loop
@@ -132,6 +133,9 @@ class Rewriter(ArithmeticRewriter):
         defaults = *(self._function.__defaults__ or ()), *(self._function.__kwdefaults__ or {}).values()
         self.has_changed |= as_plain(defaults) is not defaults
         added = self._callees.dialect.adapted(tree, self._function)
+        from_end, dependencies = with_indices_from_end(tree, self._function, self._callees.dialect)
+        self._callees.dependencies += dependencies
+        added |= from_end
         self.has_changed |= bool(added)
         self.cells.update({name: CellType(value) for name, value in added.items()})
         # A default that was stripped must not leave a keyword-only parameter required by the code

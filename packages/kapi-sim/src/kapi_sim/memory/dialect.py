@@ -11,6 +11,7 @@ import numpy as np
 from kapi_sim.items.schedule_state import ScheduleState
 from kapi_sim.language import is_kernel_dtype
 from kapi_sim.language.integers import as_plain
+from kapi_sim.language.intrinsics.atomics import AtomicRef
 from kapi_sim.language.intrinsics.index_space import NdRange, Range
 from kapi_sim.language.launchables.launchable import parameters_for_launch
 from kapi_sim.memory.views import View
@@ -93,6 +94,10 @@ class Dialect:
     def adapted(self, tree: ast.FunctionDef, function: Callable[..., Any]) -> dict[str, Any]:
         """Change the source of a function, ahead of all else that is done to it, and return what its new names mean."""
         return {}
+
+    def index_keyword(self, called: object) -> str | None:
+        """Return the name of the second parameter of what is called, if that is an index of the first."""
+        return "index" if called is AtomicRef else None
 
     def without_source(self, function: Callable[..., Any], made: Callable[..., Any]) -> Callable[..., Any]:
         """Return what a kernel calls for a function whose source is not had, and of which `made` was made."""

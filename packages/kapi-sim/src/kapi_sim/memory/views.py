@@ -24,7 +24,7 @@ from kapi_sim.numbers.arithmetic import stored_integer
 from kapi_sim.short_repr import short_repr
 from kapi_sim.tracebacks import users_frame
 
-__all__ = ["SaturatingArray", "View", "poison"]
+__all__ = ["FromEnd", "SaturatingArray", "View", "poison"]
 
 _WIDE = (np.float64, np.complex128)
 _COMPLEX = (complex, np.complex64, np.complex128)
@@ -43,6 +43,10 @@ def poison(array: np.ndarray[Any, Any]) -> None:
         array.fill(True)
     else:
         array.view(np.uint8).fill(0xCD)
+
+
+class FromEnd(int):
+    """A negative index that the source says as it is: it counts from the end of its axis."""
 
 
 class SaturatingArray(np.ndarray[Any, np.dtype[Any]]):
@@ -377,7 +381,7 @@ class View:
     def _outside(self, index: Any, axis: int, position: int, frame: FrameType) -> int:
         """Handle an index outside its axis: raise, or return what NumPy makes of it."""
         extent = self.shape[axis]
-        if not self._has_bounds and -extent <= position < extent:
+        if (position.__class__ is FromEnd or not self._has_bounds) and -extent <= position < extent:
             return int(position + extent)
         fail_outside(self.name, index, axis, position, self.shape, self._clock, frame)
 
@@ -393,6 +397,8 @@ class View:
             if component.__class__ is not int:
                 if isinstance(component, np.integer):
                     component = int(component)
+                elif component.__class__ is FromEnd:
+                    pass
                 elif isinstance(component, slice):
                     return None
                 elif component.__class__ is Undefined:
@@ -429,7 +435,7 @@ class View:
         components = index if isinstance(index, tuple) else (index,)
         for axis, component in enumerate(components):
             if isinstance(component, (int, np.integer)) and not 0 <= component < self.shape[axis]:
-                self._outside(index, axis, int(component), frame)
+                self._outside(index, axis, component if component.__class__ is FromEnd else int(component), frame)
         return self._like(self._array[index], spell(self.name, index))
 
     def _fail_on_array(self, *_: object) -> NoReturn:

@@ -38,7 +38,6 @@ _RULES = [
         (r"\bgroups\b(?![\w\[.(])", "blocks"),
         (r"\bgroup\b(?![\w\[.(])", "block"),
         (r"\bgroup_barrier\b", "syncthreads"),
-        (r"negative indices do not count from the end", "a computed index does not count from the end"),
         (r" with a fence_scope too narrow", " of a scope too narrow"),
     )
 ]

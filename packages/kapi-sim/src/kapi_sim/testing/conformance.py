@@ -5,7 +5,7 @@ from __future__ import annotations
 from kapi_sim.testing.case import Backend, Case
 from kapi_sim.testing.cases.groups import collective_cases, group_cases, index_cases, sub_group_cases
 from kapi_sim.testing.cases.language import call_cases, control_cases, language_cases
-from kapi_sim.testing.cases.memory import array_cases, atomic_cases, constant_cases, private_cases
+from kapi_sim.testing.cases.memory import array_cases, atomic_cases, constant_cases, from_end_cases, private_cases
 from kapi_sim.testing.cases.numbers import (
     bit_cases,
     complex_cases,
@@ -35,6 +35,7 @@ CASES: tuple[Case, ...] = (
     *weak_cases.CASES,
     *array_cases.CASES,
     *constant_cases.CASES,
+    *from_end_cases.CASES,
     *group_cases.CASES,
     *collective_cases.CASES,
     *sub_group_cases.CASES,

@@ -6,6 +6,7 @@ It holds NumPy 2's number rules (weak and strong scalars) and knows nothing of t
 from __future__ import annotations
 
 from kapi_types.kernel_typing.context import TARGET_NAME, KernelTypingContext
+from kapi_types.kernel_typing.passes.known_values import axes_from_end, definitions_of
 from kapi_types.kernel_typing.pipeline import KernelCompiler, kernel_flags
 from kapi_types.kernel_typing.problems.problems import ProblemsFound, describe_problems, first_words, spell_type
 from kapi_types.kernel_typing.problems.source_problems import problems_of_form, problems_of_source, reported_problems
@@ -22,6 +23,8 @@ __all__ = [
     "ArgumentPath",
     "ProblemsFound",
     "as_strong",
+    "axes_from_end",
+    "definitions_of",
     "describe_problems",
     "first_words",
     "float_introductions",

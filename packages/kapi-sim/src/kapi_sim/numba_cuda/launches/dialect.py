@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from kapi_sim.errors import DtypeError, KernelLaunchError
+from kapi_sim.items.convergence import DialectIntrinsic
 from kapi_sim.items.schedule_state import ScheduleState
 from kapi_sim.language.intrinsics.index_space import NdRange, Range
 from kapi_sim.memory.arguments import Bound
@@ -20,7 +21,6 @@ from kapi_sim.memory.views import View
 from kapi_sim.numba_cuda.cg import GridGroup, grid_sync
 from kapi_sim.numba_cuda.host.device_arrays import as_host_array
 from kapi_sim.numba_cuda.launches.device_signatures import converting, with_declared_types
-from kapi_sim.numba_cuda.launches.from_end import with_indices_from_end
 from kapi_sim.numba_cuda.launches.library_calls import with_library_calls
 from kapi_sim.numba_cuda.launches.unset_variables import has_unset_variables, with_unset_variables
 from kapi_sim.numba_cuda.threads.running import CudaClock, begin
@@ -98,7 +98,10 @@ class CudaDialect(Dialect):
     def adapted(self, tree: ast.FunctionDef, function: Callable[..., Any]) -> dict[str, Any]:
         assert isinstance(function, FunctionType)
         made = with_unset_variables(tree, function) | with_library_calls(tree, function)
-        return made | with_indices_from_end(tree, function) | with_declared_types(tree, function)
+        return made | with_declared_types(tree, function)
+
+    def index_keyword(self, called: object) -> str | None:
+        return "idx" if isinstance(called, DialectIntrinsic) and called.is_atomic else None
 
     def without_source(self, function: Callable[..., Any], made: Callable[..., Any]) -> Callable[..., Any]:
         return converting(function, made)

@@ -13,19 +13,15 @@ from kapi_sim.checks.bounds import fail_outside, spell
 from kapi_sim.errors import DtypeError, OutOfBoundsError
 from kapi_sim.language.source import site_of
 from kapi_sim.memory.recorder import TracedView
-from kapi_sim.memory.views import View
+from kapi_sim.memory.views import FromEnd, View
 from kapi_sim.numba_cuda.values.dtypes import Narrow, wrapped
 
-__all__ = ["CudaView", "FromEnd", "NarrowCudaView", "Record", "TracedCudaView", "TracedNarrowCudaView"]
+__all__ = ["CudaView", "NarrowCudaView", "Record", "TracedCudaView", "TracedNarrowCudaView"]
 
 _getframe = sys._getframe
 _OWN = frozenset(name for view in (View, TracedView) for name in view.__slots__)
 _AS_PYTHON = frozenset(np.dtype(code).type for code in "bhilqBHI")
 """Integers that Numba computes with in 64 bits, as Python's integers are here."""
-
-
-class FromEnd(int):
-    """A negative index that the source says as it is: it counts from the end of its axis."""
 
 
 def _is_special(component: object) -> bool:

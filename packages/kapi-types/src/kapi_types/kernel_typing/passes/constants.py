@@ -58,7 +58,6 @@ def constant_problems(state: Any) -> list[KernelProblem]:
             problems += _negative_exponents(definitions, function, expression, signature)
         elif isinstance(expression, (ir.SetItem, ir.StaticSetItem)) or kind in ("getitem", "static_getitem"):
             if isinstance(signature.args[0], ArrayType):
-                problems += _negative_indices(definitions, expression)
                 problems += _stored_out_of_range(definitions, expression, signature.args[0])
             elif isinstance(signature.args[0], types.BaseTuple):
                 problems += _members_out_of_range(definitions, expression, signature.args[0])
@@ -164,20 +163,6 @@ def _dimensions_out_of_range(
             last = receiver.ndim - 1
             text = f"dim must be from 0 to {last} in a space of {receiver.ndim} dimensions, got {dim}"
             yield problem_at(expression.loc, "dim-out-of-range", text)
-
-
-def _negative_indices(definitions: dict[str, Any], expression: Any) -> Iterator[KernelProblem]:
-    """Python would count these from the end; kernels do not."""
-    is_static = isinstance(expression, ir.StaticSetItem) or getattr(expression, "op", None) == "static_getitem"
-    index = expression.index_var if is_static else expression.index
-    made = definitions.get(getattr(index, "name", ""))
-    axes = made.items if isinstance(made, ir.Expr) and made.op == "build_tuple" else (index,)
-    values = made.value if isinstance(made, ir.Const) and isinstance(made.value, tuple) else ()
-    constants = [*values, *(constant_of(definitions, axis) for axis in axes)]
-    for value in constants:
-        if isinstance(value, int) and value < 0:
-            text = f"index must not be negative, got {value}; count from the end with `array.shape[axis] - {-value}`"
-            yield problem_at(expression.loc, "negative-index", text)
 
 
 def _steps_of_zero(definitions: dict[str, Any], expression: Any, subject: str) -> Iterator[KernelProblem]:

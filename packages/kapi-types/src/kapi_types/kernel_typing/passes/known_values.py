@@ -9,7 +9,16 @@ from typing import Any
 from kapi_types._numba_compat import ir
 from kapi_types.kernel_typing.rules.operators import BINARY, INPLACE, UNARY
 
-__all__ = ["constant_of", "definitions_of", "folded", "is_negative_literal", "known_value", "made_of", "members_of"]
+__all__ = [
+    "axes_from_end",
+    "constant_of",
+    "definitions_of",
+    "folded",
+    "is_negative_literal",
+    "known_value",
+    "made_of",
+    "members_of",
+]
 
 _MAX_DEPTH = 6  # operations; each has two operands
 _MAX_EXPONENT = 64  # bits that a power or a shift may add
@@ -114,6 +123,15 @@ def _member(definitions: dict[str, Any], container: Any, index: Any) -> Any:
         return None
     member = members[index]
     return member.value if isinstance(member, ir.Const) else known_value(definitions, member)
+
+
+def axes_from_end(definitions: dict[str, Any], index: Any) -> frozenset[int]:
+    """The axes along which an index of an array, a number or a tuple of numbers, is a constant below zero."""
+    number = constant_of(definitions, index)
+    axes = (
+        [number] if number is not None else [constant_of(definitions, each) for each in members_of(definitions, index)]
+    )
+    return frozenset(axis for axis, value in enumerate(axes) if value is not None and value < 0)
 
 
 def is_negative_literal(func_ir: Any, variable: Any) -> bool:
