@@ -4,62 +4,33 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-import kapi_runtime
-from kapi_numba_offload.elements.dtype_rules import ArrayType
 from kapi_numba_offload.elements.expression import Leaf, Node, Ref, leaves_of, references_of, renumbered
-from kapi_numba_offload.elements.kernel_source import Indexing, space_of
-from kapi_numba_offload.elements.operands import Unfused, absolute, dtype_of, indexing_of, number_key, statement_shapes
-from kapi_numba_offload.elements.sinks import Elements, extents_of, stored
+from kapi_numba_offload.elements.operands import Unfused, absolute, number_key
 from kapi_numba_offload.elements.statements import Statement
 from kapi_numba_offload.libraries.arrays import (
-    allocate,
     flat_view,
     is_device_array,
     is_same_view,
-    kind_of,
-    library,
     may_overlap,
 )
-from kapi_numba_offload.libraries.installed import library_of, library_of_queue
+from kapi_numba_offload.libraries.installed import library_of
+from kapi_numba_offload.regions.specialization import PreparedLaunch, Specializer, is_stored
 from kapi_numba_offload.regions.type_inference import TypeInference, by_library
 from kapi_numba_offload.run.kernel_launch import KernelLaunch
 from kapi_numba_offload.run.launching import launch
 from kapi_numba_offload.run.placement import one_queue
 from kapi_numba_offload.run.timing import timed
-from kapi_sim.errors import KapiError
 from kapi_sim.forks import reinit_after_fork
 
 __all__ = ["FusedRegion"]
 
 _REMEMBERED = 256  # shapes of one region; beyond, all are forgotten, as a program that uses so many needs none twice
-
-
-@dataclass(frozen=True, slots=True)
-class _Output:
-    """An array that a launch makes, or (with `leaf`) one that it was given."""
-
-    leaf: int | None
-    shape: tuple[int, ...]
-    dtype: np.dtype[Any] | None
-    kind: str | None
-    make: Callable[[Any], Any] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class _Launch:
-    """A compiled launch of the region, for operands of these types and shapes."""
-
-    kernel: kapi_runtime.Kernel
-    space: kapi_runtime.Range
-    outputs: tuple[_Output, ...]
-    flat: frozenset[int]
-    scalars: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +49,7 @@ class _Kept:
     ----------
     numbers : tuple of (int, object)
         Positions of operands that are no arrays, and what `number_key` says of them.
-    ready : _Launch or _Apart
+    ready : PreparedLaunch or _SplitLaunch
         The launch, or why there are several.
     queue : dpctl.SyclQueue
         Where.
@@ -87,19 +58,9 @@ class _Kept:
     """
 
     numbers: tuple[tuple[int, Any], ...]
-    ready: _Launch | _SplitLaunch
+    ready: PreparedLaunch | _SplitLaunch
     queue: Any
     parts: tuple[list[Any], ...]
-
-
-def _made_output(shape: tuple[int, ...], dtype: np.dtype[Any], kind: str, queue: Any) -> _Output:
-    return _Output(None, shape, dtype, kind, library_of_queue(queue).allocator(shape, dtype, kind))
-
-
-def _made(output: _Output, shape: tuple[int, ...], leaves: Sequence[Any], queue: Any) -> Any:
-    if output.dtype is None or output.kind is None:
-        return leaves[output.leaf or 0]
-    return allocate(shape, output.dtype, output.kind, queue)
 
 
 class FusedRegion:
@@ -142,18 +103,17 @@ class FusedRegion:
         self.statements = tuple(statements)
         self.names = tuple(names)
         self.location = statements[0].location
-        self._launches: dict[tuple[Any, ...], _Launch | Unfused] = {}
-        self._kernels: dict[tuple[Any, ...], kapi_runtime.Kernel] = {}
+        self._launches: dict[tuple[Any, ...], PreparedLaunch | Unfused] = {}
         self._stores = tuple(each.target for each in statements if each.target is not None)
         self._contiguous = tuple(contiguous or [False] * len(names))
-        stored = [each for each in statements if _is_stored(each)]
+        stored = [each for each in statements if is_stored(each)]
         self._outputs = tuple(number for number, each in enumerate(stored) if each.is_output)
-        self._ran: tuple[_Launch, Any] | str | None = None
+        self._ran: tuple[PreparedLaunch, Any] | str | None = None
         self.varying: frozenset[int] = frozenset()
         self.fastmath = fastmath
         self._numba_types = numba_types
-        self._answers = TypeInference(self.statements, numba_types=numba_types)
-        self._tried: set[tuple[Any, ...]] = set()
+        self._types = TypeInference(self.statements, numba_types=numba_types)
+        self._specialize = Specializer(self.statements, self._types, fastmath)
         self._parts: dict[tuple[int, int], tuple[FusedRegion, tuple[int, ...]]] = {}
         self._lock = reinit_after_fork(threading.Lock())
 
@@ -170,7 +130,7 @@ class FusedRegion:
         Parameters
         ----------
         kept : list
-            Empty in the first turn; what the later ones need not find out.
+            Empty in the first iteration; then what later iterations need not find out.
         leaves : object
             As for a call.
         """
@@ -193,7 +153,7 @@ class FusedRegion:
 
     def _run(
         self,
-        ready: _Launch | _SplitLaunch,
+        ready: PreparedLaunch | _SplitLaunch,
         queue: Any,
         leaves: tuple[Any, ...],
         kept: Sequence[list[Any]] | None = None,
@@ -213,7 +173,7 @@ class FusedRegion:
             return made[self._outputs[0]]
         return tuple([made[number] for number in self._outputs])
 
-    def _found(self, leaves: tuple[Any, ...]) -> tuple[_Launch | _SplitLaunch, Any, tuple[Any, ...]]:
+    def _found(self, leaves: tuple[Any, ...]) -> tuple[PreparedLaunch | _SplitLaunch, Any, tuple[Any, ...]]:
         """Prepared launch for operands, or the split into several; its queue; and the operands to use."""
         key, queue = self.key(leaves)
         if queue is None:
@@ -316,7 +276,7 @@ class FusedRegion:
     ) -> Any:
         """Run each part as a kernel of its own, and a single statement that is none by dpnp or Python."""
         if len(self.statements) == 1:
-            value = by_library(self.statements[0], leaves, (), self._answers.operation)
+            value = by_library(self.statements[0], leaves, (), self._types.operation)
             return value if self.statements[0].is_output else ()
         values: list[Any] = []
         for number, (first, end) in enumerate(parts):
@@ -369,101 +329,16 @@ class FusedRegion:
             self._parts[first, end] = region, tuple(used)
         return self._parts[first, end]
 
-    # ------------------------------------------------------------------------------------------- specialisation
-
     def _prepare(
         self, key: tuple[Any, ...], leaves: Sequence[Any], queue: Any, aliases: dict[int, int]
-    ) -> _Launch | Unfused:
+    ) -> PreparedLaunch | Unfused:
         with self._lock:
-            ready: _Launch | Unfused
+            ready: PreparedLaunch | Unfused
             try:
-                ready = self._specialise(leaves, queue, aliases)
+                ready = self._specialize(leaves, queue, aliases)
             except Unfused as reason:
                 ready = reason
             if len(self._launches) >= _REMEMBERED:
                 self._launches.clear()
             self._launches[key] = ready
         return ready
-
-    def _specialise(self, leaves: Sequence[Any], queue: Any, aliases: dict[int, int]) -> _Launch:
-        shapes = statement_shapes(self.statements, leaves)
-        answer = self._answers.of(leaves, queue)
-        values, results = answer.values, answer.results
-        full = [shapes[position] for position, each in enumerate(self.statements) if _is_stored(each)]
-        if len(set(full)) != 1 or not all(isinstance(each, ArrayType) for each in results):
-            raise Unfused("its results have different shapes", shapes)
-        shape = full[0]
-        outputs = tuple(
-            _Output(statement.target, shape, None, None)
-            if statement.target is not None
-            else _made_output(shape, result.dtype, result.kind, queue)
-            for statement, result in zip(self.statements, results, strict=True)
-            if _is_stored(statement)
-        )
-        arrays = [leaf for leaf in leaves if is_device_array(leaf)]
-        if not all(library(leaves[target]).is_writable(leaves[target]) for target in self._stores):
-            raise Unfused("an array that it stores to is read-only")
-        targets = [leaves[target] for target in self._stores]
-        if any(0 in library(each).fields(each).strides and each.size > 1 for each in targets):
-            raise Unfused("an array that it stores to has one element in several places")
-        dense = all(each.ndim == 0 or (each.shape == shape and each.flags.c_contiguous) for each in arrays)
-        if dense and len(shape) > 1:
-            flat = frozenset(position for position, leaf in enumerate(leaves) if is_device_array(leaf) and leaf.ndim)
-            grid: tuple[int, ...] = (int(np.prod(shape, dtype=np.int64)),)
-        else:
-            flat, grid = frozenset(), shape
-        indexings: list[Indexing] = [
-            None if not is_device_array(leaf) else (0,) if position in flat else indexing_of(leaf.shape, shape)
-            for position, leaf in enumerate(leaves)
-        ]
-        kernel = self._kernel(leaves, indexings, values, results, len(grid), aliases)
-        ready = _Launch(kernel, space_of(grid), outputs, flat, extents_of(grid))
-        self._try(ready, leaves, shape, queue)
-        return ready
-
-    def _kernel(
-        self,
-        leaves: Sequence[Any],
-        indexings: Sequence[Indexing],
-        values: dict[Node, Any],
-        results: Sequence[Any],
-        ndim: int,
-        aliases: dict[int, int],
-    ) -> kapi_runtime.Kernel:
-        own_dtypes = tuple(dtype_of(each) for each in leaves)
-        dtypes = tuple(dtype_of(value) for value in values.values())
-        key = (tuple(indexings), dtypes, own_dtypes, ndim, tuple(aliases.items()))
-        if key not in self._kernels:
-            elements = Elements.of(self.statements, leaves, values, self.fastmath)
-            memory = {**{position: position for position in self._stores}, **aliases}
-            try:
-                kernel = stored(elements, indexings, [each.dtype for each in results], ndim, memory)
-            except TypeError as error:
-                raise Unfused(str(error)) from error
-            self._kernels[key] = kernel
-        return self._kernels[key]
-
-    def _try(self, ready: _Launch, leaves: Sequence[Any], shape: tuple[int, ...], queue: Any) -> None:
-        """Compile the kernel by a launch without work-items, so that what it cannot be is known before it is used.
-
-        Once for arrays of these ranks and orders: other lengths are no other code.
-        """
-        orders = [(each.ndim, each.flags.c_contiguous, kind_of(each)) for each in leaves if is_device_array(each)]
-        key = id(ready.kernel), bool(ready.flat), queue, *orders
-        if key in self._tried:
-            return
-        one = tuple(min(1, length) for length in shape)
-        made = [_made(each, one, leaves, queue) for each in ready.outputs]
-        args = [*made, *leaves]
-        if ready.flat:
-            args = [flat_view(each) if is_device_array(each) and each.ndim else each for each in args]
-        empty = kapi_runtime.Range(*(0 for _ in ready.space))
-        try:
-            kapi_runtime.call_kernel_async(ready.kernel, empty, (), *args, *ready.scalars)
-        except KapiError as error:
-            raise Unfused(str(error)) from error
-        self._tried.add(key)
-
-
-def _is_stored(statement: Statement) -> bool:
-    return statement.is_output or statement.target is not None
