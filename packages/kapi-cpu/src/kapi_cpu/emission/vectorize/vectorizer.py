@@ -15,15 +15,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from kapi_cpu.emission.legalize.group_operations import BARRIER
-from kapi_cpu.emission.vectorize.lanes import LaneEmitter, NotVectorizableError
+from kapi_cpu.emission.vectorize.block_order import BlockOrder, Level, Node
+from kapi_cpu.emission.vectorize.lane_loops import NotVectorizableError
+from kapi_cpu.emission.vectorize.lanes import LaneEmitter
 from kapi_cpu.emission.vectorize.scalars import bound_of, recomputed_values
 from kapi_cpu.emission.vectorize.shapes import VARYING, Shapes
 from kapi_lowering.emission.llvm_ir import I1, Block, Function, Instruction, IRValue, NaturalLoop, constant
 
 __all__ = ["Vectorizer"]
-
-_Node = Block | NaturalLoop
-_Level = NaturalLoop | None
 
 _WORTH_A_CHECK = ("load", "store", "call", "atomicrmw", "cmpxchg", "sdiv", "udiv", "srem", "urem", "fence")
 _FEW = 8
@@ -59,10 +58,10 @@ class Vectorizer:
         self.source, self.target, self.shapes, self.lane = source, target, shapes, emitter
         self.flow, self._entry_mask = shapes.flow, mask
         self._given = dict(emitter.values)
-        self._position: dict[Block, int] = {}
-        self._ordered: dict[_Level, list[_Node]] = {}
-        self._entries: dict[_Node, Block] = {}
-        self._deferred: dict[_Node, set[Block]] = {}
+        self._order = BlockOrder(shapes)
+        self._position = self._order.position
+        self._entries: dict[Node, Block] = {}
+        self._deferred: dict[Node, set[Block]] = {}
         self._outer: dict[NaturalLoop, set[Block]] = {}
         self._after: dict[NaturalLoop, Block] = {}
         self._slots: dict[IRValue, IRValue] = {}
@@ -75,7 +74,6 @@ class Vectorizer:
         self._nonempty: set[Block] = set()
         self._modes: dict[Block, tuple[str, Block | None]] = {}
         self._has_barriers = any(each.callee.startswith(BARRIER) for each in source.instructions())
-        self._number_blocks(None, source.entry)
         self._find_modes()
         self._make_slots()
 
@@ -90,71 +88,6 @@ class Vectorizer:
         self.lane.jump(self._entry_of(self.source.entry))
         self._process(None)
         self.lane.allocas.emit("br label ?", self.target.blocks[1])
-
-    # -- the order of blocks: topological but for back edges, those of a loop next to each other
-
-    def _number_blocks(self, level: _Level, first: Block) -> None:
-        self._ordered[level] = self._nodes(level, first)
-        for node in self._ordered[level]:
-            if isinstance(node, NaturalLoop):
-                assert node.header is not None
-                self._number_blocks(node, node.header)
-            else:
-                self._position[node] = len(self._position)
-
-    def _nodes(self, level: _Level, first: Block) -> list[_Node]:
-        """The nodes of a level, those that one dominates right behind it, and each behind those that lead to it."""
-        order = self._topological(level, first)
-        children: dict[_Node, list[_Node]] = {node: [] for node in order}
-        for node in order[1:]:
-            block = node.header if isinstance(node, NaturalLoop) else node
-            above = self.flow.dominators.parent[block]  # type: ignore[index]
-            parent = self._node_at(level, above)  # type: ignore[arg-type]
-            children[parent].append(node)  # type: ignore[index]
-        compact: list[_Node] = []
-        pending = order[:1]
-        while pending:
-            node = pending.pop()
-            compact.append(node)
-            pending += reversed(children[node])
-        return compact
-
-    def _topological(self, level: _Level, first: Block) -> list[_Node]:
-        seen: set[_Node] = {first}
-        order: list[_Node] = []
-        stack: list[tuple[_Node, list[Block]]] = [(first, self._targets(first))]
-        while stack:
-            at, targets = stack[-1]
-            while targets:
-                target = targets.pop()
-                following = self._node_at(level, target)
-                if following is None or following in seen or (level is not None and target is level.header):
-                    continue
-                seen.add(following)
-                stack.append((following, self._targets(following)))
-                break
-            else:
-                order.append(at)
-                stack.pop()
-        return order[::-1]
-
-    def _targets(self, node: _Node) -> list[Block]:
-        return [*node.exits] if isinstance(node, NaturalLoop) else [*self.flow.successors[node]]
-
-    def _node_at(self, level: _Level, block: Block) -> _Node | None:
-        """The block, or the loop around it, that is a node of a level; None if it is outside of it."""
-        node: _Node = block
-        loop = self.shapes.loop_of(block)
-        while loop is not level:
-            if loop is None:
-                return None
-            node, loop = loop, loop.parent
-        return node
-
-    def _first(self, node: _Node) -> int:
-        block = node.header if isinstance(node, NaturalLoop) else node
-        assert block is not None
-        return self._position[block]
 
     # -- masks
 
@@ -228,26 +161,26 @@ class Vectorizer:
         loop = self.shapes.loop_of(target)
         return loop is not None and loop.header is target and source in loop.blocks
 
-    def _level_of(self, block: Block) -> _Level:
+    def _level_of(self, block: Block) -> Level:
         """The level of which a block, or the loop that it is the header of, is a node."""
         loop = self.shapes.loop_of(block)
         return loop.parent if loop is not None and loop.header is block else loop
 
-    def _zero_edges(self, level: _Level) -> None:
+    def _zero_edges(self, level: Level) -> None:
         for (source, target), slot in self._edges.items():
             if self._level_of(target) is level:
                 self.lane.builder.emit(f"store {self.lane.mask_type()} zeroinitializer, ptr ?", slot)
                 for bound in self._bounds.get((source, target), ()):
                     self.lane.builder.emit("store i1 false, ptr ?", bound)
 
-    def _level_mask(self, level: _Level) -> IRValue | None:
+    def _level_mask(self, level: Level) -> IRValue | None:
         if level is None:
             return self._entry_mask
         if not self._is_masked(level):
             return None
         return self._loaded(self._live[level])
 
-    def _is_masked(self, level: _Level) -> bool:
+    def _is_masked(self, level: Level) -> bool:
         """Whether lanes may be off that were on at the beginning, or are off from there."""
         if level is None:
             return self._entry_mask is not None
@@ -272,7 +205,7 @@ class Vectorizer:
     def _loaded(self, slot: IRValue) -> IRValue:
         return self.lane.builder.emit(f"load {self.lane.mask_type()}, ptr ?", slot)
 
-    def _mask_of(self, block: Block, level: _Level) -> tuple[IRValue | None, bool]:
+    def _mask_of(self, block: Block, level: Level) -> tuple[IRValue | None, bool]:
         """The mask of a node of a level, by its block, and whether a lane is on in it."""
         mode, same = self._modes[block]
         if mode == "level":
@@ -302,23 +235,23 @@ class Vectorizer:
 
     # -- blocks of the target
 
-    def _entry_of(self, node: _Node) -> Block:
+    def _entry_of(self, node: Node) -> Block:
         if node not in self._entries:
             name = (node.header if isinstance(node, NaturalLoop) else node) or self.source.entry
             label = name.quoted("pre" if isinstance(node, NaturalLoop) else "") or "block"
             self._entries[node] = self.lane.block(label)
         return self._entries[node]
 
-    def _resolve(self, level: _Level, targets: Iterable[Block]) -> Block:
+    def _resolve(self, level: Level, targets: Iterable[Block]) -> Block:
         """The block to jump to so that all these are come to, those further on later."""
         wanted = set(targets)
         if level is not None:
             wanted.discard(level.header)
-        inside = {self._node_at(level, target) for target in wanted} - {None}
+        inside = {self._order.node_at(level, target) for target in wanted} - {None}
         if inside:
-            following = min(inside, key=lambda node: self._first(node))  # type: ignore[arg-type]
+            following = min(inside, key=lambda node: self._order.first(node))  # type: ignore[arg-type]
             assert following is not None
-            rest = {target for target in wanted if self._node_at(level, target) is not following}
+            rest = {target for target in wanted if self._order.node_at(level, target) is not following}
             self._deferred.setdefault(following, set()).update(rest)
             return self._entry_of(following)
         assert level is not None, wanted
@@ -326,8 +259,8 @@ class Vectorizer:
             return self._after[level]
         return self._resolve(level.parent, wanted | self._outer[level])
 
-    def _process(self, level: _Level) -> None:
-        for node in self._ordered[level]:
+    def _process(self, level: Level) -> None:
+        for node in self._order.nodes[level]:
             if isinstance(node, NaturalLoop):
                 self._loop(level, node)
             else:
@@ -335,7 +268,7 @@ class Vectorizer:
 
     # -- loops
 
-    def _loop(self, level: _Level, loop: NaturalLoop) -> None:
+    def _loop(self, level: Level, loop: NaturalLoop) -> None:
         deferred = self._deferred.pop(loop, set())
         header = loop.header
         assert header is not None
@@ -361,7 +294,7 @@ class Vectorizer:
 
     # -- blocks
 
-    def _block(self, level: _Level, block: Block) -> None:
+    def _block(self, level: Level, block: Block) -> None:
         deferred = self._deferred.pop(block, set())
         is_header = level is not None and level.header is block
         self.lane.begin(self._entry_of(block), None, True)
@@ -441,7 +374,7 @@ class Vectorizer:
 
     # -- ends of blocks
 
-    def _end(self, level: _Level, block: Block, deferred: set[Block]) -> None:
+    def _end(self, level: Level, block: Block, deferred: set[Block]) -> None:
         end = block.terminator
         if end.opcode == "ret":
             self.lane.builder.emit("ret void")
@@ -505,7 +438,7 @@ class Vectorizer:
         some, whole = answers if predicate[1] == "l" else answers[::-1]
         return some, whole
 
-    def _leave(self, level: _Level, targets: set[Block], deferred: set[Block], back: IRValue | None) -> None:
+    def _leave(self, level: Level, targets: set[Block], deferred: set[Block], back: IRValue | None) -> None:
         """Jump to what comes next."""
         if level is not None and level.header in targets:
             header = self._entry_of(level.header)
