@@ -60,6 +60,10 @@ COSTS = {
     ),
     **dict.fromkeys(("AtomicRef.fetch_and", "AtomicRef.fetch_or", "AtomicRef.fetch_xor"), _UPDATE),
     **dict.fromkeys(
+        ("AtomicRef.fetch_mul", "AtomicRef.fetch_inc", "AtomicRef.fetch_dec"),
+        f"{_UPDATE}; a loop of compare-and-exchange on most devices",
+    ),
+    **dict.fromkeys(
         ("AtomicRef.fetch_min", "AtomicRef.fetch_max"),
         f"{_UPDATE}; of floats, a loop of compare-and-exchange on many devices",
     ),

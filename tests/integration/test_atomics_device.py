@@ -20,7 +20,7 @@ NATIVE = SpirvTarget(float_atomic_add=(32, 64), float_atomic_min_max=(32, 64))
 CASES = [
     pytest.param(dtype, target, id=f"{dtype}-{name}")
     for name, target in (("core", CORE), ("native", NATIVE))
-    for dtype in ("i4", "u4", "i8", "u8", "f4", "f8")
+    for dtype in ("i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8")
     if target is CORE or dtype[0] == "f"
 ]
 SPACES = {
@@ -33,7 +33,7 @@ SPACES = {
 def build(space, has_bits, target):
     """Every fetch operation by all work-items on the same cells; local ones are copied out by their group."""
     names = ["fetch_add", "fetch_sub", "fetch_min", "fetch_max", "exchange"]
-    names += ["fetch_and", "fetch_or", "fetch_xor"] if has_bits else []
+    names += ["fetch_and", "fetch_or", "fetch_xor", "fetch_mul"] if has_bits else []
     lines = ["group = item.get_group()", "i = item.get_global_id(0)", "k = item.get_local_id(0)"]
     lines += ["if k < 3:", "    for row in range(tile.shape[0]):", "        tile[row, k] = cells[row, k]"]
     lines += ["kapi.group_barrier(group)"]
@@ -58,6 +58,7 @@ def check(name, start, x, before, after, members):
         "fetch_sub": lambda: start - given.sum(dtype=x.dtype),
         "fetch_min": lambda: min(start, given.min()),
         "fetch_max": lambda: max(start, given.max()),
+        "fetch_mul": lambda: start * given.prod(dtype=x.dtype),
         "fetch_and": lambda: start & np.bitwise_and.reduce(given),
         "fetch_or": lambda: start | np.bitwise_or.reduce(given),
         "fetch_xor": lambda: start ^ np.bitwise_xor.reduce(given),
@@ -99,7 +100,27 @@ def test_atomics_lose_nothing(dtype, target, space):
                     check(name, cells[row, cell], x, before[row], left[row, cell], members)
 
 
-@pytest.mark.parametrize("dtype", ["i4", "u8", "f4", "f8"])
+@pytest.mark.parametrize("dtype", ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8"])
+def test_cycles_come_to_each_number_as_often(dtype):
+    """Counters beside each other, of which two may lie in one word, that go up to 6 and begin again."""
+
+    @kapi.kernel
+    def cycle(item: kapi.Item, counters, seen):
+        i = item.get_id(0)
+        seen[0, i] = kapi.AtomicRef(counters, i % 3).fetch_inc(6)
+        seen[1, i] = kapi.AtomicRef(counters, 3 + i % 3).fetch_dec(6)
+
+    counters, seen = dpnp.zeros(6, dtype=dtype), dpnp.zeros((2, ITEMS), dtype=dtype)
+    kapi.call_kernel(cycle, kapi.Range(ITEMS), counters, seen)
+    steps = ITEMS // CELLS
+    assert counters.asnumpy().tolist() == [steps % 7] * 3 + [-steps % 7] * 3
+    for row, sign in zip(seen.asnumpy().astype(int), (1, -1), strict=True):
+        for cell in range(CELLS):
+            wanted = np.bincount(sign * np.arange(steps) % 7)
+            np.testing.assert_array_equal(np.bincount(row[cell::CELLS]), wanted)
+
+
+@pytest.mark.parametrize("dtype", ["i1", "u2", "i4", "u8", "f4", "f8"])
 def test_compare_exchange_counts(dtype):
     """A counter that each work-item raises by one, trying until nobody else was faster."""
 
@@ -112,10 +133,11 @@ def test_compare_exchange_counts(dtype):
             pass
         ranks[item.get_id(0)] = seen[0]
 
-    counter, ranks = dpnp.zeros(1, dtype=dtype), dpnp.zeros(500, dtype=dtype)
-    kapi.call_kernel(count, kapi.Range(500), counter, ranks)
-    assert counter.asnumpy()[0] == 500
-    np.testing.assert_array_equal(np.sort(ranks.asnumpy()), np.arange(500))
+    n = 100 if dtype == "i1" else 500
+    counter, ranks = dpnp.zeros(1, dtype=dtype), dpnp.zeros(n, dtype=dtype)
+    kapi.call_kernel(count, kapi.Range(n), counter, ranks)
+    assert counter.asnumpy()[0] == n
+    np.testing.assert_array_equal(np.sort(ranks.asnumpy()), np.arange(n))
 
 
 def test_default_device_has_native_float_atomics():

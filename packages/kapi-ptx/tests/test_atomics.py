@@ -114,6 +114,8 @@ def test_all_operations_assemble_in_both_memories(assemble, dtype, space):
         ("float64", "fetch_sub", "add.f64"),
         ("float64", "exchange", "exch.b64"),
         ("float32", "compare_exchange", "cas.b32"),
+        ("uint32", "fetch_inc", "inc.u32"),
+        ("uint32", "fetch_dec", "dec.u32"),
     ],
 )
 def test_operation_is_one_instruction_of_its_type(memory_instructions, dtype, name, suffix):

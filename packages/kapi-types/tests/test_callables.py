@@ -40,7 +40,7 @@ WRONG = {
     "predicate": ("kapi.any_of_group(group, a)", "group-predicate"),
     "too many arguments": ("kapi.all_of_group(group, True, 1)", "call-arguments"),
     "a name that is none": ("kapi.none_of_group(group, value=True)", "call-arguments"),
-    "atomics on int16": ("kapi.AtomicRef(h, 0)", "atomic-ref"),
+    "atomics on truth values": ("kapi.AtomicRef(kapi.PrivateArray(1, np.bool_), 0)", "atomic-ref"),
     "index of too many axes": ("kapi.AtomicRef(a, (0, 1))", "atomic-index"),
     "order that is a number": ("kapi.AtomicRef(a, 0, 1)", "no-enum-member"),
     "local memory called global": (
@@ -61,7 +61,7 @@ WRONG = {
     "read-only array": ("kapi.AtomicRef(r, 0).fetch_add(1)", "argument-read-only"),
     "value that is none": ("kapi.AtomicRef(a, 0).store(a)", "atomic-value"),
     "expected value without an array": ("kapi.AtomicRef(a, 0).compare_exchange(1, 2)", "atomic-expected"),
-    "operation that atomics lack": ("kapi.AtomicRef(a, 0).fetch_mul(2)", "attribute-unknown"),
+    "operation that atomics lack": ("kapi.AtomicRef(a, 0).fetch_nand(2)", "attribute-unknown"),
     "fence without a scope": ("kapi.atomic_fence(kapi.MemoryOrder.ACQUIRE)", "call-arguments"),
     "shape that an argument gives": ("kapi.PrivateArray(n, np.int32)", "shape-unknown"),
     "shape partly of an argument": ("kapi.PrivateArray((2, n), np.int32)", "shape-unknown"),

@@ -463,6 +463,8 @@ _UPDATES = {
     "fetch_add": np.add, "fetch_sub": np.subtract,
     # What is not a number is neither larger nor smaller.
     "fetch_min": lambda x, y: y if y < x else x, "fetch_max": lambda x, y: y if y > x else x,
+    "fetch_mul": np.multiply, "fetch_inc": lambda x, y: type(x)(0) if x >= y else x + type(x)(1),
+    "fetch_dec": lambda x, y: y if x <= 0 or x > y else x - type(x)(1),
     "fetch_and": np.bitwise_and, "fetch_or": np.bitwise_or, "fetch_xor": np.bitwise_xor,
 }  # fmt: skip
 

@@ -93,6 +93,8 @@ class CpuTarget(Target):
 
     # -- atomics
 
+    has_narrow_atomics = True
+
     def has_float_atomic(self, update: AtomicUpdate, width: int) -> bool:
         return True
 

@@ -45,7 +45,8 @@ SubGroupQuery = Literal["sub_group_id", "sub_group_count", "local_id", "size", "
 GroupKind = Literal["work_group", "sub_group"]
 
 AtomicUpdate = Literal[
-    "exchange", "add", "sub", "min", "max", "umin", "umax", "and", "or", "xor", "fadd", "fmin", "fmax"
+    "exchange", "add", "sub", "mul", "inc_wrap", "uinc_wrap", "dec_wrap", "udec_wrap", "min", "max", "umin", "umax",
+    "and", "or", "xor", "fadd", "fmul", "fmin", "fmax",
 ]  # fmt: skip
 """What one atomic operation does to an element; those with `u` are of unsigned integers, those with `f` of floats."""
 
@@ -277,9 +278,20 @@ class Target(ABC):
 
     # -- atomics, on elements of 32 and 64 bits
 
+    has_narrow_atomics: ClassVar[bool] = False
+    """Whether they also take integers of 8 and 16 bits; others are a part of a word of 32 bits."""
+
+    def has_integer_atomic(self, update: AtomicUpdate, width: int) -> bool:
+        """Whether there is one operation for integers of this width, in bits; others are made by compare-exchange."""
+        is_wide = width >= 32 or self.has_narrow_atomics
+        return is_wide and update not in ("mul", "inc_wrap", "uinc_wrap", "dec_wrap", "udec_wrap")
+
     @abstractmethod
     def has_float_atomic(self, update: AtomicUpdate, width: int) -> bool:
-        """Whether there is one operation for floats of this width, in bits; others are made by compare-exchange."""
+        """Whether there is one operation for floats of this width, in bits; others are made by compare-exchange.
+
+        A product, `fmul`, always is.
+        """
 
     def atomic_load(self, builder: ir.IRBuilder, pointer: ir.Value, order: MemoryOrder, scope: MemoryScope) -> ir.Value:
         """Read; `order` is RELAXED, ACQUIRE or SEQ_CST."""

@@ -178,6 +178,10 @@ class PtxTarget(Target):
 
     # -- atomics
 
+    def has_integer_atomic(self, update: AtomicUpdate, width: int) -> bool:
+        is_wrapping = update in ("uinc_wrap", "udec_wrap") and width == 32
+        return is_wrapping or Target.has_integer_atomic(self, update, width)
+
     def has_float_atomic(self, update: AtomicUpdate, width: int) -> bool:
         return update == "fadd" and width in (32, 64)
 

@@ -321,8 +321,33 @@ class bits_of_a_float:
         kapi.AtomicRef(bits, 0).fetch_or(1)
 
 
-class atomics_on_short_integers:
-    error, space, arguments = kapi.DtypeError, RANGE, lambda: (np.zeros(1, np.int16), np.zeros(1, np.int32))
+class cycles_of_floats:
+    error, space, arguments = kapi.DtypeError, RANGE, lambda: (np.zeros(1, np.float32), np.zeros(1, np.uint8))
+    code = "atomic-needs-integer"
+
+    def wrong(item: kapi.Item, x, count):
+        kapi.AtomicRef(x, 0).fetch_inc(3)  # named
+
+    def right(item: kapi.Item, x, count):
+        kapi.AtomicRef(count, 0).fetch_inc(3)
+
+
+class bytes_beside_an_atomic:
+    error, space, arguments = kapi.DataRaceError, RANGE, lambda: (np.zeros(8, np.uint8),)
+
+    def wrong(item: kapi.Item, counts):
+        i = item.get_id(0)
+        kapi.AtomicRef(counts, 0).fetch_add(1)
+        counts[i // 2 + 1] = i  # named
+
+    def right(item: kapi.Item, counts):
+        i = item.get_id(0)
+        kapi.AtomicRef(counts, 0).fetch_add(1)
+        counts[i + 1] = i
+
+
+class atomics_on_short_floats:
+    error, space, arguments = kapi.DtypeError, RANGE, lambda: (np.zeros(1, np.float16), np.zeros(1, np.int16))
     code = "atomic-dtype"
 
     def wrong(item: kapi.Item, x, y):

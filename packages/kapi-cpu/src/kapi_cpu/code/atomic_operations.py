@@ -20,7 +20,7 @@ _ORDERS = {
 _LOCAL = 3
 """The address space of local memory, until there is one."""
 
-_BYTES = {"i32": 4, "float": 4, "i64": 8, "double": 8}
+_BYTES = {"i8": 1, "i16": 2, "i32": 4, "float": 4, "i64": 8, "double": 8}
 
 
 def fence(builder: ir.IRBuilder, order: MemoryOrder, scope: MemoryScope) -> None:

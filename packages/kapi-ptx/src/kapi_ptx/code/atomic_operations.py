@@ -21,6 +21,8 @@ __all__ = ["atomic_load", "atomic_store", "atomic_update", "compare_exchange"]
 _UPDATES: dict[AtomicUpdate, tuple[str, str]] = {
     "exchange": ("exch", "b"),
     "add": ("add", "u"),
+    "uinc_wrap": ("inc", "u"),
+    "udec_wrap": ("dec", "u"),
     "min": ("min", "s"),
     "max": ("max", "s"),
     "umin": ("min", "u"),

@@ -41,7 +41,14 @@ _INDEXED = re.compile(
 )
 _OF_REFERENCES = {"value": "load", "get": "load", "read": "load", "set": "store", "write": "store"}
 """What other libraries call the methods of an AtomicRef."""
-_OF_OPERATORS = {"+": "fetch_add", "-": "fetch_sub", "&": "fetch_and", "|": "fetch_or", "^": "fetch_xor"}
+_OF_OPERATORS = {
+    "+": "fetch_add",
+    "-": "fetch_sub",
+    "*": "fetch_mul",
+    "&": "fetch_and",
+    "|": "fetch_or",
+    "^": "fetch_xor",
+}
 """The methods that operators are in SYCL C++."""
 _NUMBERS = {
     "bool": "Python bool",

@@ -16,13 +16,13 @@ from kapi_sim.errors import DtypeError, KernelCompilationError
 from kapi_sim.items.undefined import Undefined
 from kapi_sim.language.intrinsics.atomics import ATOMIC_DTYPES, ATOMIC_KINDS
 from kapi_sim.language.intrinsics.memory import AddressSpace, MemoryOrder, MemoryScope
-from kapi_sim.language.intrinsics.operators import bit_and, bit_or, bit_xor, plus
+from kapi_sim.language.intrinsics.operators import bit_and, bit_or, bit_xor, multiplies, plus
 from kapi_sim.language.source import Site, site_of
 from kapi_sim.memory.views import View
 from kapi_sim.numbers.arithmetic import stored_integer
 from kapi_sim.short_repr import short_repr
 
-__all__ = ["References", "SimAtomicRef", "WatchedAtomicRef"]
+__all__ = ["References", "SimAtomicRef", "WatchedAtomicRef", "wrapping_decrement", "wrapping_increment"]
 
 _getframe = sys._getframe
 _DTYPES = frozenset(map(np.dtype, ATOMIC_DTYPES))
@@ -40,6 +40,16 @@ def _larger(x: Any, y: Any) -> Any:
 
 def _minus(x: Any, y: Any) -> Any:
     return x - y
+
+
+def wrapping_increment(x: Any, limit: Any) -> Any:
+    """Return the integer after `x` in the cycle from 0 to `limit`."""
+    return x - x if x >= limit else x + 1
+
+
+def wrapping_decrement(x: Any, limit: Any) -> Any:
+    """Return the integer before `x` in the cycle from 0 to `limit`."""
+    return limit if x <= 0 or x > limit else x - 1
 
 
 class SimAtomicRef:
@@ -89,6 +99,15 @@ class SimAtomicRef:
 
     def fetch_sub(self, value: Any) -> Any:
         return self._change(_minus, value)
+
+    def fetch_mul(self, value: Any) -> Any:
+        return self._change(multiplies, value)
+
+    def fetch_inc(self, limit: Any) -> Any:
+        return self._change(wrapping_increment, limit)
+
+    def fetch_dec(self, limit: Any) -> Any:
+        return self._change(wrapping_decrement, limit)
 
     def fetch_min(self, value: Any) -> Any:
         return self._change(_smaller, value)
@@ -189,6 +208,15 @@ class WatchedAtomicRef:
     def fetch_sub(self, value: Any) -> Any:
         return self._change(_minus, value, _getframe(1))
 
+    def fetch_mul(self, value: Any) -> Any:
+        return self._change(multiplies, value, _getframe(1))
+
+    def fetch_inc(self, limit: Any) -> Any:
+        return self._change_integer("fetch_inc", wrapping_increment, limit, _getframe(1))
+
+    def fetch_dec(self, limit: Any) -> Any:
+        return self._change_integer("fetch_dec", wrapping_decrement, limit, _getframe(1))
+
     def fetch_min(self, value: Any) -> Any:
         return self._change(_smaller, value, _getframe(1))
 
@@ -196,15 +224,15 @@ class WatchedAtomicRef:
         return self._change(_larger, value, _getframe(1))
 
     def fetch_and(self, value: Any) -> Any:
-        return self._change_bits("fetch_and", bit_and, value, _getframe(1))
+        return self._change_integer("fetch_and", bit_and, value, _getframe(1))
 
     def fetch_or(self, value: Any) -> Any:
-        return self._change_bits("fetch_or", bit_or, value, _getframe(1))
+        return self._change_integer("fetch_or", bit_or, value, _getframe(1))
 
     def fetch_xor(self, value: Any) -> Any:
-        return self._change_bits("fetch_xor", bit_xor, value, _getframe(1))
+        return self._change_integer("fetch_xor", bit_xor, value, _getframe(1))
 
-    def _change_bits(self, name: str, function: Callable[[Any, Any], Any], value: Any, frame: FrameType) -> Any:
+    def _change_integer(self, name: str, function: Callable[[Any, Any], Any], value: Any, frame: FrameType) -> Any:
         dtype = self._view.dtype
         if dtype.kind not in ATOMIC_KINDS[name]:
             raise DtypeError(

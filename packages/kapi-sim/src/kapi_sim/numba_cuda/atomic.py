@@ -12,10 +12,9 @@ import numpy as np
 from kapi_sim.checks.limits import fail_narrow_atomics
 from kapi_sim.errors import DtypeError
 from kapi_sim.items.convergence import DialectIntrinsic
-from kapi_sim.language.intrinsics.atomics import ATOMIC_DTYPES
 from kapi_sim.language.intrinsics.memory import MemoryOrder, MemoryScope
 from kapi_sim.language.source import site_of
-from kapi_sim.memory.atomics import WatchedAtomicRef
+from kapi_sim.memory.atomics import WatchedAtomicRef, wrapping_decrement, wrapping_increment
 from kapi_sim.memory.views import View
 from kapi_sim.numba_cuda.threads.captured import as_view
 from kapi_sim.numba_cuda.threads.running import running
@@ -38,7 +37,8 @@ __all__ = [
     "xor",
 ]
 
-_DTYPES = frozenset(map(np.dtype, ATOMIC_DTYPES))
+_NAMES = ("int32", "int64", "uint32", "uint64", "float32", "float64")
+_DTYPES = frozenset(map(np.dtype, _NAMES))
 _getframe = sys._getframe
 
 
@@ -54,7 +54,7 @@ def _reference(word: str, ary: Any, idx: Any, frame: FrameType, kinds: str) -> A
     where = f"{clock.describe()} at {site_of(frame.f_code, frame.f_lasti)}"
     dtype = ary.dtype
     if dtype not in _DTYPES or dtype.kind not in kinds:
-        named = ", ".join(name for name in ATOMIC_DTYPES if np.dtype(name).kind in kinds)
+        named = ", ".join(name for name in _NAMES if np.dtype(name).kind in kinds)
         raise DtypeError(
             f"array of cuda.{word} must be of {named}, got `{ary.name}` of dtype {dtype}\n  {where}",
             code="atomic-dtype",
@@ -174,8 +174,8 @@ sub = Atomic("sub", lambda x, y: x - y)
 and_ = Atomic("and_", lambda x, y: x & y, "iu")
 or_ = Atomic("or_", lambda x, y: x | y, "iu")
 xor = Atomic("xor", lambda x, y: x ^ y, "iu")
-inc = Atomic("inc", lambda x, y: x * 0 if x >= y else x + 1, "u")
-dec = Atomic("dec", lambda x, y: y if x == 0 or x > y else x - 1, "u")
+inc = Atomic("inc", wrapping_increment, "u")
+dec = Atomic("dec", wrapping_decrement, "u")
 exch = Atomic("exch", lambda x, y: y, "iuf")
 max = Atomic("max", _larger)
 min = Atomic("min", _smaller)

@@ -15,7 +15,9 @@ from kapi_sim.language.intrinsics.outside import carry_out
 
 __all__ = ["ATOMIC_DTYPES", "ATOMIC_KINDS", "AtomicRef", "atomic_fence"]
 
-ATOMIC_DTYPES: tuple[str, ...] = ("int32", "int64", "uint32", "uint64", "float32", "float64")
+ATOMIC_DTYPES: tuple[str, ...] = (
+    "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64",
+)  # fmt: skip
 """Types of elements that can be used atomically."""
 
 ATOMIC_KINDS: dict[str, str] = {
@@ -25,6 +27,9 @@ ATOMIC_KINDS: dict[str, str] = {
     "compare_exchange": "iuf",
     "fetch_add": "iuf",
     "fetch_sub": "iuf",
+    "fetch_mul": "iuf",
+    "fetch_inc": "iu",
+    "fetch_dec": "iu",
     "fetch_min": "iuf",
     "fetch_max": "iuf",
     "fetch_and": "iu",
@@ -128,6 +133,21 @@ class AtomicRef:
     def fetch_sub(self, value: Any) -> Any:
         """Subtract `value`, and return the earlier value of the element; integers wrap."""
         _only_in_kernels("fetch_sub")
+
+    def fetch_mul(self, value: Any) -> Any:
+        """Multiply by `value`, and return the earlier value of the element; integers wrap."""
+        _only_in_kernels("fetch_mul")
+
+    def fetch_inc(self, limit: Any) -> Any:
+        """Add 1, or write 0 if the element is `limit` or more, and return its earlier value; integers only."""
+        _only_in_kernels("fetch_inc")
+
+    def fetch_dec(self, limit: Any) -> Any:
+        """Subtract 1, and return the earlier value of the element; integers only.
+
+        If the element is 0 or less, or more than `limit`, `limit` is written.
+        """
+        _only_in_kernels("fetch_dec")
 
     def fetch_min(self, value: Any) -> Any:
         """Write the smaller of the element and `value`, and return the earlier value of the element.

@@ -10,6 +10,7 @@ from kapi_sim.language.table.row import Intrinsic, Parameter
 __all__ = ["MEMORY_ROWS"]
 
 _ELEMENT: tuple[Parameter, ...] = (("value", "element", None),)
+_LIMIT: tuple[Parameter, ...] = (("limit", "element", None),)
 
 # name, parameters, result, meaning, SPIR-V operation
 _OPERATIONS: tuple[tuple[str, tuple[Parameter, ...], str, str, str], ...] = (
@@ -25,6 +26,15 @@ _OPERATIONS: tuple[tuple[str, tuple[Parameter, ...], str, str, str], ...] = (
     ),
     ("fetch_add", _ELEMENT, "element", "add; what it was before", "OpAtomicIAdd or OpAtomicFAddEXT"),
     ("fetch_sub", _ELEMENT, "element", "subtract; what it was before", "OpAtomicISub or OpAtomicFAddEXT"),
+    ("fetch_mul", _ELEMENT, "element", "multiply; what it was before", "OpAtomicCompareExchange"),
+    ("fetch_inc", _LIMIT, "element", "add 1, or 0 from the limit on; what it was before", "OpAtomicCompareExchange"),
+    (
+        "fetch_dec",
+        _LIMIT,
+        "element",
+        "subtract 1, or the limit from 0 and from above the limit; what it was before",
+        "OpAtomicCompareExchange",
+    ),
     ("fetch_min", _ELEMENT, "element", "keep the smaller; what it was before", "OpAtomic...Min"),
     ("fetch_max", _ELEMENT, "element", "keep the larger; what it was before", "OpAtomic...Max"),
     ("fetch_and", _ELEMENT, "element", "keep the bits of value; what it was before", "OpAtomicAnd"),

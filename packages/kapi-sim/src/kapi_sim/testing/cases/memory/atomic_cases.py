@@ -25,6 +25,7 @@ def _of_own(item: kapi.Item, a, b, before):
     before[4, i] = kapi.AtomicRef(a, (4, i)).fetch_sub(b[i])
     before[5, i] = kapi.AtomicRef(a, (5, i)).fetch_min(b[i])
     before[6, i] = kapi.AtomicRef(a, (6, i)).fetch_max(b[i])
+    before[7, i] = kapi.AtomicRef(a, (7, i)).fetch_mul(b[i])
 
 
 @kernel
@@ -33,6 +34,8 @@ def _bits_of_own(item: kapi.Item, a, b, before):
     before[0, i] = kapi.AtomicRef(a, (0, i)).fetch_and(b[i])
     before[1, i] = kapi.AtomicRef(a, (1, i)).fetch_or(b[i])
     before[2, i] = kapi.AtomicRef(a, (2, i)).fetch_xor(b[i])
+    before[3, i] = kapi.AtomicRef(a, (3, i)).fetch_inc(b[i])
+    before[4, i] = kapi.AtomicRef(a, (4, i)).fetch_dec(b[i])
 
 
 @kernel
@@ -78,6 +81,21 @@ def _nearest_of_nan_case(dtype: str) -> Case:
 @kernel
 def _histogram(item: kapi.Item, values, bins):
     kapi.AtomicRef(bins, values[item.get_id(0)]).fetch_add(1)
+
+
+@kernel
+def _cycles(item: kapi.NdItem, out, tile):
+    k = item.get_local_id(0)
+    kapi.AtomicRef(out, 0).fetch_inc(6)
+    kapi.AtomicRef(out, 1, kapi.MemoryOrder.ACQ_REL).fetch_dec(5)
+    if k < 2:
+        tile[k] = 2 * k
+    kapi.group_barrier(item.get_group())
+    kapi.AtomicRef(tile, 0, memory_scope=kapi.MemoryScope.WORK_GROUP).fetch_inc(4)
+    kapi.AtomicRef(tile, 1, memory_scope=kapi.MemoryScope.WORK_GROUP).fetch_mul(2 + k % 2)
+    kapi.group_barrier(item.get_group())
+    if item.get_global_id(0) < 2:
+        out[2 + k] = tile[k]
 
 
 @kernel
@@ -184,9 +202,11 @@ def _three_dimensions(item: kapi.Item, counts):
 
 _A = 40
 _INTEGERS = (np.arange(_A) * 7919) % 101
+_NARROW = ("int8", "int16", "uint8", "uint16")
 _DTYPES = ("int32", "int64", "uint32", "uint64", "float32", "float64")
 _OPERATIONS = tuple(
-    f"AtomicRef.{name}" for name in ("load", "store", "exchange", "fetch_add", "fetch_sub", "fetch_min", "fetch_max")
+    f"AtomicRef.{name}"
+    for name in ("load", "store", "exchange", "fetch_add", "fetch_sub", "fetch_min", "fetch_max", "fetch_mul")
 )
 
 
@@ -203,8 +223,8 @@ def _pair(dtype: str, rows: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, 
 
 def _own_case(dtype: str) -> Case:
     def expected(given: list[Any]) -> dict[int, np.ndarray[Any, Any]]:
-        a, b = _pair(dtype, 7)
-        after = np.array([a[0], b, b, a[3] + b, a[4] - b, np.minimum(a[5], b), np.maximum(a[6], b)])
+        a, b = _pair(dtype, 8)
+        after = np.array([a[0], b, b, a[3] + b, a[4] - b, np.minimum(a[5], b), np.maximum(a[6], b), a[7] * b])
         before = a.copy()
         before[1] = 0
         return {0: after, 2: before}
@@ -213,7 +233,7 @@ def _own_case(dtype: str) -> Case:
         f"atomics/own-elements-{dtype}",
         _of_own,
         ((_A,),),
-        lambda: [*_pair(dtype, 7), np.zeros((7, _A), dtype)],
+        lambda: [*_pair(dtype, 8), np.zeros((8, _A), dtype)],
         expected,
         covers=("AtomicRef", *_OPERATIONS),
         starts=(2,),
@@ -222,16 +242,18 @@ def _own_case(dtype: str) -> Case:
 
 def _bits_case(dtype: str) -> Case:
     def expected(given: list[Any]) -> dict[int, np.ndarray[Any, Any]]:
-        a, b = _pair(dtype, 3)
-        return {0: np.array([a[0] & b, a[1] | b, a[2] ^ b]), 2: a}
+        a, b = _pair(dtype, 5)
+        raised = np.where(a[3] >= b, 0, a[3] + 1).astype(dtype)
+        lowered = np.where((a[4] <= 0) | (a[4] > b), b, a[4] - 1).astype(dtype)
+        return {0: np.array([a[0] & b, a[1] | b, a[2] ^ b, raised, lowered]), 2: a}
 
     return Case(
         f"atomics/bits-{dtype}",
         _bits_of_own,
         ((_A,),),
-        lambda: [*_pair(dtype, 3), np.zeros((3, _A), dtype)],
+        lambda: [*_pair(dtype, 5), np.zeros((5, _A), dtype)],
         expected,
-        covers=("AtomicRef.fetch_and", "AtomicRef.fetch_or", "AtomicRef.fetch_xor"),
+        covers=tuple(f"AtomicRef.fetch_{name}" for name in ("and", "or", "xor", "inc", "dec")),
     )
 
 
@@ -260,6 +282,16 @@ def _histogram_case(dtype: str) -> Case:
         np.bincount(_INTEGERS % 7, minlength=7).astype(dtype),
         dtype,
         starts=True,
+    )
+
+
+def _cycles_case(dtype: str) -> Case:
+    return Case(
+        f"atomics/cycles-{dtype}",
+        _cycles,
+        ((_A,), (8,)),
+        lambda: [np.array([0, 3, 1, 2], dtype), Local(2, dtype)],
+        lambda given: {0: np.array([_A % 7, (3 - _A) % 6, 8 % 5, 2 * 2**4 * 3**4]).astype(dtype)},
     )
 
 
@@ -293,10 +325,11 @@ _NUMBERS = (np.arange(48, dtype=np.float32) * 5) % 19
 
 CASES: tuple[Case, ...] = (
     *(_nearest_of_nan_case(dtype) for dtype in ("float32", "float64")),
-    *(_own_case(dtype) for dtype in _DTYPES),
-    *(_bits_case(dtype) for dtype in _DTYPES[:4]),
-    *(_compare_case(dtype) for dtype in _DTYPES),
-    *(_histogram_case(dtype) for dtype in ("int32", "uint64", "float32", "float64")),
+    *(_own_case(dtype) for dtype in (*_NARROW, *_DTYPES)),
+    *(_bits_case(dtype) for dtype in (*_NARROW, *_DTYPES[:4])),
+    *(_compare_case(dtype) for dtype in (*_NARROW, *_DTYPES)),
+    *(_histogram_case(dtype) for dtype in (*_NARROW, "int32", "uint64", "float32", "float64")),
+    *(_cycles_case(dtype) for dtype in ("uint8", "int16", "uint32", "uint64")),
     *(_extremes_case(dtype) for dtype in _DTYPES),
     *(_no_number_case(dtype) for dtype in ("float32", "float64")),
     output_case(
