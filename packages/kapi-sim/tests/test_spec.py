@@ -122,8 +122,10 @@ def test_error_table_is_complete_and_unique():
     for row in errors.ERRORS:
         assert issubclass(row.error, row.builtin)
         assert issubclass(row.error, kapi.KapiError)
-        assert row.error.__doc__
-        assert "Cure:" in row.error.__doc__
+        assert row.cause
+        assert row.cure
+        assert not row.cause.endswith(".")
+        assert "\n" not in row.cause
 
 
 def test_range_keeps_its_dimensions():

@@ -7,6 +7,7 @@ table of the classes, from which the documentation is printed; `kapi_sim.codes.C
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -361,127 +362,19 @@ class ErrorRow:
     cure: str
 
 
-ERRORS: tuple[ErrorRow, ...] = (
-    ErrorRow(
-        DataRaceError,
-        RuntimeError,
-        "kapi-sim",
-        "two unordered work-items use one location and one of them writes",
-        "a barrier between the lines, one writer for each element, an atomic, or two launches",
-    ),
-    ErrorRow(
-        OutOfBoundsError,
-        IndexError,
-        "kapi-sim",
-        "an index outside its axis, negative ones included",
-        "guard the access",
-    ),
-    ErrorRow(
-        UninitializedReadError,
-        RuntimeError,
-        "kapi-sim",
-        "local or private memory read before it was written",
-        "write each cell first",
-    ),
-    ErrorRow(
-        BarrierDivergenceError,
-        RuntimeError,
-        "kapi-sim",
-        "a barrier reached by a part of its group",
-        "move the barrier out of the branch",
-    ),
-    ErrorRow(
-        CollectiveMismatchError,
-        RuntimeError,
-        "kapi-sim",
-        "a group algorithm reached by a part of its group or with differing arguments",
-        "call it where the whole group comes by",
-    ),
-    ErrorRow(
-        DeadlockError,
-        RuntimeError,
-        "kapi-sim",
-        "a wait that no schedule can end",
-        "do not spin on another work-group",
-    ),
-    ErrorRow(
-        LimitError,
-        ValueError,
-        "kapi-sim",
-        "more work-items or memory than the language or device allows",
-        "ask for less",
-    ),
-    ErrorRow(
-        DtypeError,
-        TypeError,
-        "kapi-sim",
-        "a type that kernels do not take, or a value that does not fit",
-        "convert before the launch",
-    ),
-    ErrorRow(
-        DivisionByZeroError,
-        ZeroDivisionError,
-        "kapi-sim",
-        "an integer or a Python float divided by zero",
-        "guard the divisor",
-    ),
-    ErrorRow(
-        OperandError,
-        ValueError,
-        "kapi-sim",
-        "numbers for which an operator or a function has no result",
-        "guard the operands",
-    ),
-    ErrorRow(
-        ExecutionPlacementError,
-        ValueError,
-        "kapi-runtime",
-        "array arguments on different queues",
-        "copy explicitly",
-    ),
-    ErrorRow(
-        KernelCompilationError,
-        RuntimeError,
-        "kapi-spirv",
-        "a construct that cannot be compiled",
-        "change the lines that the message names",
-    ),
-    ErrorRow(
-        KernelLaunchError,
-        RuntimeError,
-        "kapi-sim",
-        "index space, kernel and arguments that do not fit",
-        "as the message says",
-    ),
-    ErrorRow(
-        ModuleFileError,
-        ValueError,
-        "kapi-spirv",
-        "bytes that are no compiled kernel, or not what was written",
-        "write the file again",
-    ),
-    ErrorRow(
-        KernelAssertionError,
-        AssertionError,
-        "kapi-runtime",
-        "an assert failed on a device in debug mode",
-        "run the kernel in the simulator",
-    ),
-    ErrorRow(DeviceNotFoundError, RuntimeError, "kapi-runtime", "no usable device", "install a driver"),
-    ErrorRow(
-        DriverError,
-        RuntimeError,
-        "kapi-runtime",
-        "the driver refused or failed",
-        "run python -m kapi_runtime",
-    ),
-    ErrorRow(
-        UsmAllocationError,
-        MemoryError,
-        "kapi-runtime",
-        "device memory could not be had",
-        "smaller arrays, or fewer at once",
-    ),
-    ErrorRow(ForkError, RuntimeError, "kapi-runtime", "a device used after a fork", "start processes with spawn"),
-)
+_OF_COMPILERS = (KernelCompilationError, ModuleFileError)
+_OF_RUNTIME = (
+    ExecutionPlacementError, KernelAssertionError, DeviceNotFoundError, DriverError, UsmAllocationError, ForkError,
+)  # fmt: skip
+
+
+def _row(error: type[KapiError]) -> ErrorRow:
+    """The row of a class, from the first two paragraphs of its docstring."""
+    cause, _, rest = inspect.cleandoc(error.__doc__ or "").partition("\n\nCure: ")
+    cure = " ".join(rest.partition("\n\n")[0].split())
+    package = "kapi-spirv" if error in _OF_COMPILERS else "kapi-runtime" if error in _OF_RUNTIME else "kapi-sim"
+    return ErrorRow(error, error.__bases__[1], package, cause.removesuffix("."), cure.removesuffix("."))
+
+
+ERRORS: tuple[ErrorRow, ...] = tuple(map(_row, KapiError.__subclasses__()))
 """The table of errors: class, builtin base, package that raises it, cause and cure."""
