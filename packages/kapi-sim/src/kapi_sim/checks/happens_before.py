@@ -45,27 +45,6 @@ _Published = tuple[_Node, int, int]
 """A node, the work-item that released it, and the scope."""
 
 
-_NO_SCOPE = -1
-"""In place of a scope: neither acquired nor released."""
-
-
-class _Use:
-    """One work-item's synchronization through an element.
-
-    Attributes
-    ----------
-    taken, given : int or None
-        Scope of the first operation that reads, as an acquire, and of the last that writes, as a release; `_LOOSE`
-        if it is none, `None` if there is no such operation.
-    """
-
-    __slots__ = ("given", "taken")
-
-    def __init__(self) -> None:
-        self.taken: int | None = None
-        self.given: int | None = None
-
-
 class Fence(NamedTuple):
     """A fence that a work-item passed.
 
@@ -88,6 +67,12 @@ class HappensBefore:
     ----------
     clock : Clock
         Tells groups and epochs.
+
+    Attributes
+    ----------
+    depends_on_order : bool
+        Whether one work-item read what another one released, as with a lock that both take.  What is ordered so may
+        be unordered the other way round: one of them has no acquire or no release, or it uses elements outside.
     """
 
     __slots__ = (
@@ -97,11 +82,9 @@ class HappensBefore:
         "_known",
         "_latest",
         "_locations",
-        "_loose",
-        "_passed_on",
         "_ticks",
         "_unfenced",
-        "_uses",
+        "depends_on_order",
     )
 
     def __init__(self, clock: ScheduleState) -> None:
@@ -117,9 +100,7 @@ class HappensBefore:
         self._unfenced: dict[int, dict[_Published, None]] = {}
         self._locations: dict[int, list[_Published]] = {}
         self._latest: tuple[int, tuple[_Node, ...], _Horizon] | None = None
-        self._passed_on: set[int] = set()
-        self._uses: dict[int, dict[int, _Use]] = {}
-        self._loose: dict[int, list[_Use]] = {}
+        self.depends_on_order = False
 
     def tick(self, uid: int) -> int:
         """Return how often a work-item has released."""
@@ -148,13 +129,8 @@ class HappensBefore:
         published = self._locations.get(address, ())
         seen = [p for p in published if self.is_in_scope(uid, p[1], min(scope, p[2]))]
         acquires = order in _ACQUIRING
-        use = self._use(address, uid)
-        if use.taken is None:
-            use.taken = scope if acquires else _NO_SCOPE
-            if not acquires:
-                self._loose.setdefault(uid, []).append(use)
         if published and published[-1][1] != uid:
-            self._passed_on.add(address)
+            self.depends_on_order = True
         if acquires:
             self._learn(uid, seen)
             return len(seen) == len(published)
@@ -181,7 +157,6 @@ class HappensBefore:
             new: _Published | None = (self._release(uid), uid, scope)
         else:
             new = self._fenced.get(uid)
-        self._use(address, uid).given = _NO_SCOPE if new is None else min(scope, new[2])
         earlier = self._locations.get(address, []) if continues else []
         if new is not None and new not in earlier:
             # A node that knows the others stands for them; that of a fence was made before they were seen.
@@ -204,8 +179,6 @@ class HappensBefore:
             if order in orders:
                 self._fences[uid, releases] = Fence(scope, line)
         if order in _ACQUIRING:
-            for use in self._loose.pop(uid, ()):
-                use.taken = scope
             seen = self._unfenced.get(uid, {})
             self._learn(uid, [p for p in seen if self.is_in_scope(uid, p[1], min(scope, p[2]))])
         if order in _RELEASING:
@@ -248,30 +221,6 @@ class HappensBefore:
         if latest is None or latest[0] != self._clock.uid or latest[1] != roots:
             self._latest = latest = (self._clock.uid, roots, _Horizon(roots))
         return latest[2].holds(uid, self._clock.group_of(uid), tick, epoch)
-
-    def depends_on_order(self) -> bool:
-        """Tell whether what was passed on by one work-item after another might not be, the other way round.
-
-        So it is with a lock that one takes without an acquire, or gives back without a release: what the
-        work-items after it do is ordered, and what it does after them would not be.
-        """
-        for address in self._passed_on:
-            uses = self._uses[address]
-            groups = {self._clock.group_of(uid) for uid in uses}
-            scope = MemoryScope.DEVICE if len(groups) > 1 else MemoryScope.WORK_GROUP
-            for use in uses.values():
-                if use.taken is not None and use.given is not None and min(use.taken, use.given) < scope:
-                    return True
-        return False
-
-    def _use(self, address: int, uid: int) -> _Use:
-        uses = self._uses.get(address)
-        if uses is None:
-            uses = self._uses[address] = {}
-        use = uses.get(uid)
-        if use is None:
-            use = uses[uid] = _Use()
-        return use
 
     def _learn(self, uid: int, seen: list[_Published]) -> None:
         if seen:

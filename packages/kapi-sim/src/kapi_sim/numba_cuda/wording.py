@@ -17,6 +17,16 @@ _IN_QUOTES = {
 _RULES = [
     (re.compile(pattern), words)
     for pattern, words in (
+        (
+            r"the atomic_fence at line (\d+) has memory_scope \w+, which does not hold both work-items: make it "
+            r"MemoryScope\.DEVICE",
+            r"the fence at line \1 does not hold both threads: make it cuda.threadfence()",
+        ),
+        (r"the RELAXED atomics at lines", "the atomics at lines"),
+        (
+            r"write with MemoryOrder\.RELEASE and read with ACQUIRE, or put an atomic_fence before",
+            "put a cuda.threadfence() before",
+        ),
         (r"local memory of a work-group", "shared memory of a block"),
         (r"\blocal memory\b", "shared memory"),
         (r"\bprivate memory\b", "local memory"),

@@ -2,7 +2,7 @@
 
 A loop that waits for another work-group ends if that one has run before; a lock that one work-item takes without
 an acquire is in order for all that come after it.  Which launches may have such, the first run tells: then a
-work-group that heard of another one runs alone, as if it came first, and a launch with such a lock runs backwards.
+work-group that heard of another one runs alone, as if it came first, and a launch with locks runs backwards.
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ class AdversarialRerun:
         if self._before is None or not isinstance(shadow, HappensBeforeShadowMemory) or bound.ordering is None:
             return
         observed = shadow.observed
-        is_one_sided = bound.ordering.depends_on_order()
-        if not observed and not is_one_sided:
+        depends_on_order = bound.ordering.depends_on_order
+        if not observed and not depends_on_order:
             return
         after = bound.snapshot()
         shadows = [each for each in (shadow, bound.local_trail) if each is not None]
@@ -72,7 +72,7 @@ class AdversarialRerun:
                 # Groups are alike: of many, few are looked at.
                 if place & (place - 1) == 0:
                     self._run_alone(group, list(hearings.values()))
-            if is_one_sided:
+            if depends_on_order:
                 self._run_backwards()
         finally:
             bound.is_second_look = False
@@ -106,7 +106,6 @@ class AdversarialRerun:
             return
         except Exception as error:
             error.add_note(
-                "found with the work-items in reverse order: what an atomic operation without ACQUIRE or without "
-                "RELEASE takes part in is ordered in the one order and not in the other",
+                "found with the work-items in reverse order: in program order, atomics happen to order these accesses"
             )
             raise

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -10,6 +11,7 @@ from kapi_sim.items.convergence import ALGORITHM, GROUP, Contributions, Convergi
 from kapi_sim.items.undefined import Undefined
 from kapi_sim.language.intrinsics.memory import MemoryOrder, MemoryScope
 from kapi_sim.language.intrinsics.outside import carry_out
+from kapi_sim.language.source import line_of
 from kapi_sim.numba_cuda.threads.running import running
 
 __all__ = [
@@ -126,7 +128,8 @@ class ThreadFence(DialectIntrinsic):
         """Order the thread's accesses before it and after it."""
         bound = running(self.__name__).bound
         if bound is not None and bound.ordering is not None:
-            bound.ordering.fence(MemoryOrder.SEQ_CST, self._scope)
+            frame = sys._getframe(1)
+            bound.ordering.fence(MemoryOrder.SEQ_CST, self._scope, line_of(frame.f_code, frame.f_lasti))
 
 
 syncthreads = SyncThreads("syncthreads")
