@@ -195,6 +195,19 @@ class Own(np.ndarray):
     """A class of arrays that adds nothing."""
 
 
+def test_columns_of_a_matrix_have_one_plan(slow_path):
+    @kapi.kernel
+    def add(item: kapi.Item, x, y):
+        i = item.get_id(0)
+        y[i] += x[i]
+
+    matrix = np.ones((10, 8))
+    for j in range(1, 8):
+        add[kapi.Range(10)](matrix[:, j - 1], matrix[:, j])
+    assert len(slow_path) == 1
+    assert (matrix == np.arange(1, 9)).all()
+
+
 def test_launches_after_the_first_look_at_nothing_twice(slow_path):
     @kapi.kernel
     def twice(item: kapi.Item, values):

@@ -290,6 +290,25 @@ def test_interlocking_arrays_are_not_disjoint(gpu, lib, copied):
     assert targets(copied) == [(True, True), (True, False)]
 
 
+def test_columns_of_a_matrix_have_one_plan(gpu, lib, copied, slow_path):
+    host = np.ones((10, 8), np.float32)
+    gpu.adopt(host)
+    columns = [lib.array(host[:, j]) for j in range(8)]
+    for j in range(1, 8):
+        copied[kapi.Range(10)](columns[j - 1], columns[j])
+    assert len(slow_path) == 1
+    copied[kapi.Range(10)](columns[1], columns[0])  # it was not looked at whether these share an element
+    assert len(slow_path) == 2
+
+
+def test_shapes_that_come_once_have_no_plan(gpu, lib, copied):
+    for size in range(1, 40):
+        copied[kapi.Range(size)](ones(lib, size), ones(lib, size))
+    assert len(copied._plans) == 16
+    copied[kapi.Range(39)](ones(lib, 39), ones(lib, 39))
+    assert len(copied._plans) == 17
+
+
 def test_large_extents_have_code_for_them(gpu, lib, copied):
     whole = kapi.Range(2**31 - 2**16)
     huge = np.lib.stride_tricks.as_strided(np.ones(1, np.int8), (2**31 - 2**16,), (0,))

@@ -11,6 +11,7 @@ import pytest
 
 import kapi_runtime as kapi
 from kapi_runtime.cuda.native import cupy_arrays, submission, torch_tensors
+from kapi_runtime.native.packing_source import Pair
 from kapi_runtime.platform.dlpack import CUDA, DlpackTensor
 from kapi_sim.testing.reports import raises
 
@@ -208,7 +209,7 @@ def reading(gpu, monkeypatch):
     def make(values, pairs=()):
         packed = (ctypes.c_uint64 * len(values))()
         places = [ctypes.addressof(packed) + 8 * k for k in range(len(values))]
-        apart = [(places[i], places[j], *reaches) for i, j, *reaches in pairs]
+        apart = [each._replace(first=places[each.first], second=places[each.second]) for each in pairs]
         reader = cupy_arrays.cupy_reader(functions.read_cupy, values, places, apart, 0)
         assert isinstance(reader, partial)
         return reader, packed
@@ -249,10 +250,11 @@ def test_native_code_refuses_what_is_no_array_of_the_class(reading):
 
 @pytest.mark.parametrize(("may_be_one", "distance", "expected"), [
     (True, 0, True), (False, 0, False), (True, 4, False), (False, 44, False), (False, 48, True), (False, -48, True),
-    (False, -44, False),
+    (False, -44, False), (False, 20, True), (False, -20, False),
 ])  # fmt: skip
 def test_native_code_refuses_arrays_that_interlock(reading, may_be_one, distance, expected):
-    read, _ = reading([array_of(4096), array_of(8192)], [(0, 1, (0, 48), (0, 48), may_be_one)])
+    """But for those that lie as the plan's own do, 20 bytes from each other."""
+    read, _ = reading([array_of(4096), array_of(8192)], [Pair(0, 1, (0, 48), (0, 48), may_be_one, 20)])
     assert read(array_of(1 << 20), array_of((1 << 20) + distance)) is expected
 
 
@@ -384,7 +386,7 @@ def reading_tensors(gpu, monkeypatch):
     def make(values, pairs=(), stream=7):
         packed = (ctypes.c_uint64 * len(values))()
         places = [ctypes.addressof(packed) + 8 * k for k in range(len(values))]
-        apart = [(places[i], places[j], *reaches) for i, j, *reaches in pairs]
+        apart = [each._replace(first=places[each.first], second=places[each.second]) for each in pairs]
         reader = torch_tensors.torch_reader(functions.read_torch, values, places, apart, 0, stream)
         assert isinstance(reader, partial)
         return reader, packed
@@ -444,8 +446,9 @@ def test_native_code_reads_tensors_only_if_the_plan_s_stream_is_current(
 
 
 def test_native_code_refuses_tensors_that_interlock(reading_tensors):
-    read, _ = reading_tensors([Tensor(4096), Tensor(8192)], [(0, 1, (0, 48), (0, 48), True)])
-    assert [read(Tensor(1 << 20), Tensor((1 << 20) + distance)) for distance in (0, 4, 48)] == [True, False, True]
+    read, _ = reading_tensors([Tensor(4096), Tensor(8192)], [Pair(0, 1, (0, 48), (0, 48), True, 20)])
+    found = [read(Tensor(1 << 20), Tensor((1 << 20) + distance)) for distance in (0, 4, 48, 20)]
+    assert found == [True, False, True, True]
 
 
 def test_exchange_of_another_version_or_without_a_function_is_not_used(monkeypatch):

@@ -98,7 +98,9 @@ def _packing_natively(
         unread -= 1
         values, addresses = [given[index] for index in its], [address_of[index] for index in its]
         # The last reader finds all addresses packed.
-        checked = [] if unread else [(address_of[i], address_of[j], one, other, may) for i, j, one, other, may in pairs]
+        checked = [] if unread else [
+            each._replace(first=address_of[each.first], second=address_of[each.second]) for each in pairs
+        ]
         reader: Reader | None
         if library == "cupy":
             reader = cupy_reader(readers.read_cupy, values, addresses, checked, ordinal)
@@ -182,8 +184,10 @@ def _stream(source: PackingSource, library: str, ordinal: int) -> str:
 
 def _require_disjoint(source: PackingSource, pairs: Sequence[Pair]) -> None:
     """Let the arrays of each pair be as `written_pairs` says."""
-    for i, j, (low, high), (low_other, high_other), may_be_one in pairs:
-        tests = [f"p{i} + {high} <= p{j} + {low_other}", f"p{j} + {high_other} <= p{i} + {low}"]
+    for i, j, (low, high), (low_other, high_other), may_be_one, distance in pairs:
+        tests = [
+            f"p{i} + {high} <= p{j} + {low_other}", f"p{j} + {high_other} <= p{i} + {low}", f"p{j} - p{i} == {distance}"
+        ]  # fmt: skip
         if may_be_one:
             tests.append(f"p{i} == p{j}")
         source.tests.append(" or ".join(tests))

@@ -140,7 +140,7 @@ class Kernel(DeviceLaunchable):
         prepared = self.prepare(space, given)
         events = prepared.submit(before)
         if tried is not None and recorder.active is None:  # what is recorded goes the long way, and tries none
-            self._plans.add(space, prepared, tried)
+            self._plans.add(space, prepared, tried, given)
         return events
 
     def inspect_types(self) -> dict[str, str]:
@@ -316,18 +316,22 @@ def _pickled_by_value(arguments: tuple[Any, ...]) -> bytes:
 
 
 _SPACES, _PLANS = 64, 8  # index spaces of which a kernel remembers plans, and plans for each
+_PROMPT = 16  # index spaces that get a plan at once; that of a further one is worth its time if it comes again
 
 
 class PlanTable(dict["Range | NdRange", "tuple[LaunchPlan, ...]"]):
     """The plans of one kernel by index space, the latest first; those of old index spaces are forgotten."""
 
-    __slots__ = ("_lock",)
+    __slots__ = ("_lock", "_seen")
 
     def __init__(self) -> None:
         super().__init__()
         self._lock = reinit_after_fork(threading.Lock())
+        self._seen: dict[Any, None] = {}
 
-    def add(self, space: Range | NdRange, prepared: Prepared, tried: tuple[LaunchPlan, ...]) -> None:
+    def add(
+        self, space: Range | NdRange, prepared: Prepared, tried: tuple[LaunchPlan, ...], given: tuple[Any, ...]
+    ) -> None:
         """Put a plan for launches like this one before the others of its index space.
 
         Parameters
@@ -339,7 +343,12 @@ class PlanTable(dict["Range | NdRange", "tuple[LaunchPlan, ...]"]):
         tried : tuple of LaunchPlan
             The plans of the index space, which the launch is none of.  If they are others by now, another thread has
             made one, and the next launch tells whether that one serves.
+        given : tuple
+            The arguments.
         """
+        has_room = len(tried) < _PLANS if space in self else len(self) < _PROMPT
+        if not has_room and not self._is_seen(space, given):
+            return
         plan = prepared.plan() if self.get(space, ()) == tried else None
         if plan is None:
             return
@@ -349,6 +358,17 @@ class PlanTable(dict["Range | NdRange", "tuple[LaunchPlan, ...]"]):
                 self[space] = (plan, *tried[: _PLANS - 1])
                 while len(self) > _SPACES:
                     del self[next(iter(self))]
+
+    def _is_seen(self, space: Range | NdRange, given: tuple[Any, ...]) -> bool:
+        """Whether a launch over arrays of these shapes is one of the last that got no plan."""
+        form = space, *((type(each), getattr(each, "shape", None)) for each in given)
+        with self._lock:
+            if form in self._seen:
+                return True
+            self._seen[form] = None
+            if len(self._seen) > _SPACES:
+                del self._seen[next(iter(self._seen))]
+        return False
 
     def forget(self, device: Any) -> None:
         """Drop the plans of launches on a device."""

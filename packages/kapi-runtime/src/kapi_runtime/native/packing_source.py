@@ -4,14 +4,38 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from kapi_sim.language.array_memory import ArrayFields
 
 __all__ = ["Pair", "PackingSource", "written_pairs"]
 
-Pair = tuple[int, int, tuple[int, int], tuple[int, int], bool]
-"""What names two arrays, the bytes that each reaches beyond its own address, and whether they may be one view."""
+
+class Pair(NamedTuple):
+    """Two arrays of which a kernel writes one.
+
+    A launch like the plan's has them apart, or as one view where they may be one, or as the plan's own launch has them:
+    that was looked at element by element, and what is between its elements, as columns of one matrix are, counts.
+
+    Attributes
+    ----------
+    first, second : int
+        What names them.
+    reach, other_reach : (int, int)
+        From where to where each reaches beyond its own address, in bytes.
+    may_be_one : bool
+        Whether they may be one view.
+    distance : int
+        From the first one's address to the second one's in the launch that the plan is made of, in bytes.
+    """
+
+    first: int
+    second: int
+    reach: tuple[int, int]
+    other_reach: tuple[int, int]
+    may_be_one: bool
+    distance: int
+
 
 _NUMBERS = (bool, int, float, complex)
 
@@ -58,7 +82,7 @@ class PackingSource:
 
 
 def written_pairs(arrays: Sequence[tuple[int, ArrayFields, bool]], reads_apart: bool) -> Iterator[Pair]:
-    """The pairs of arrays that must share nothing, or be one view, since one of them is written.
+    """The pairs of arrays of a launch that was validated, of which one is written.
 
     With `reads_apart`, the module takes for granted that what is only read is no view of what is written.
 
@@ -78,4 +102,4 @@ def written_pairs(arrays: Sequence[tuple[int, ArrayFields, bool]], reads_apart: 
             )
             forms = [(each.shape, each.strides, each.dtype.itemsize) for each in (one, other)]
             may_be_one = forms[0] == forms[1] and (writes_one == writes_other or not reads_apart)
-            yield name, other_name, reach, other_reach, may_be_one
+            yield Pair(name, other_name, reach, other_reach, may_be_one, other.pointer - one.pointer)

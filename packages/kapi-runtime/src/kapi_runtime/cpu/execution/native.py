@@ -19,15 +19,12 @@ from typing import Any
 import numpy as np
 
 from kapi_cpu.emission.launch_record import word
+from kapi_runtime.native.packing_source import Pair
 
-__all__ = ["SHORT_NS", "ArrayTable", "NativeFunctions", "Pair", "can_read_arrays", "native_functions"]
+__all__ = ["SHORT_NS", "ArrayTable", "NativeFunctions", "can_read_arrays", "native_functions"]
 
 SHORT_NS = 60_000
 """Nanoseconds for which a launch stays on its thread: waking another one takes a third of that."""
-
-Pair = tuple[int, int, tuple[int, int], tuple[int, int], bool]
-"""Two arrays of which one is written: where their addresses are packed, in bytes; from where to where each reaches
-beyond its own address; and whether they may be one view."""
 
 _ASKED = 0x500  # NPY_ARRAY_ALIGNED and NPY_ARRAY_WRITEABLE
 _ITEMS = tuple.__basicsize__
@@ -173,8 +170,13 @@ pair.body:
   %is.one = icmp eq i64 %one, %other
   %may.be.one = icmp ne i64 %alike, 0
   %is.view = and i1 %is.one, %may.be.one
-  %is.right = or i1 %is.apart, %is.view
-  %pair.row.next = getelementptr i64, ptr %pair, i64 7
+  %distance = sub i64 %other, %one
+  %distance.row = getelementptr i64, ptr %pair, i64 7
+  %distance.planned = load i64, ptr %distance.row
+  %is.planned = icmp eq i64 %distance, %distance.planned
+  %is.known = or i1 %is.view, %is.planned
+  %is.right = or i1 %is.apart, %is.known
+  %pair.row.next = getelementptr i64, ptr %pair, i64 8
   br i1 %is.right, label %pair.next, label %no
 pair.next:
   %j.next = add i64 %j, 1
@@ -336,7 +338,7 @@ class ArrayTable:
     arrays : sequence of (int, numpy.ndarray, int)
         The index of each array among the arguments, an array like it, and where its address is packed, in bytes.
     pairs : sequence of Pair
-        What must share nothing, or be one view.
+        The pairs of which one is written, named by where their addresses are packed, in bytes.
     """
 
     __slots__ = ("_held", "_words", "address")
@@ -347,8 +349,8 @@ class ArrayTable:
             words += (_ITEMS + 8 * index, id(type(array)), id(array.dtype), _flags_of(array), array.ndim, offset)
             words += (*array.shape, *array.strides)
         words.append(len(pairs))
-        for one, other, reach, other_reach, may_be_one in pairs:
-            words += (one, other, *reach, *other_reach, int(may_be_one))
+        for one, other, reach, other_reach, may_be_one, distance in pairs:
+            words += (one, other, *reach, *other_reach, int(may_be_one), distance)
         # They stay where they are, and nothing else comes there.
         self._held = [(type(array), array.dtype) for _, array, _ in arrays]
         self._words = (ctypes.c_int64 * len(words))(*words)

@@ -8,15 +8,13 @@ from functools import partial
 from typing import Any
 
 from kapi_runtime.cuda.native.structures import ArrayPair, ArrayRow, ArrayTable
+from kapi_runtime.native.packing_source import Pair
 
-__all__ = ["HEAD", "LOWEST", "WORD", "Pair", "Reader", "offset_of", "reader_by_table", "word_at"]
+__all__ = ["HEAD", "LOWEST", "WORD", "Reader", "offset_of", "reader_by_table", "word_at"]
 
 WORD = 8
 HEAD = 2 * WORD  # what each object begins with
 LOWEST = 1 << 16  # no address of memory is lower
-
-Pair = tuple[int, int, tuple[int, int], tuple[int, int], bool]
-"""Where two addresses are packed, how far each array reaches to both sides of its own, and whether they may be one."""
 
 
 class Reader(partial):  # type: ignore[type-arg]  # it is generic in stubs alone
@@ -39,7 +37,8 @@ def reader_by_table(
     rows : sequence of dict
         The fields of each array's row; `shape` and `strides` are tuples.
     pairs : iterable of Pair
-        Pairs of arrays, one of them written; those of other tables may be among them that are read before.
+        Pairs of arrays, one of them written, named by where their addresses are packed; those of other tables may be
+        among them that are read before.
     *kept
         What the table's addresses are of.
     """
@@ -60,8 +59,7 @@ def reader_by_table(
 
 
 def _flat(pair: Pair) -> tuple[int, ...]:
-    first, second, (low, high), (other_low, other_high), may_be_one = pair
-    return first, second, low, high, other_low, other_high, may_be_one
+    return pair.first, pair.second, *pair.reach, *pair.other_reach, pair.may_be_one, pair.distance
 
 
 def word_at(address: int) -> int:

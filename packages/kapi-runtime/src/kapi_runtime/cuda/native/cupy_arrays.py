@@ -13,8 +13,9 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from typing import Any
 
-from kapi_runtime.cuda.native.array_tables import LOWEST, WORD, Pair, Reader, offset_of, reader_by_table, word_at
+from kapi_runtime.cuda.native.array_tables import LOWEST, WORD, Reader, offset_of, reader_by_table, word_at
 from kapi_runtime.cuda.native.structures import CupyTable
+from kapi_runtime.native.packing_source import Pair
 
 __all__ = ["cupy_reader", "learned_layout"]
 

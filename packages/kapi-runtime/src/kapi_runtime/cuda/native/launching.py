@@ -163,7 +163,7 @@ def are_equal(found: Any, expected: Any, count: Any) -> Any:
 
 @native
 def are_all_disjoint(table: Any) -> Any:
-    """Whether the arrays of each pair are apart, or one view where they may be."""
+    """Whether the arrays of each pair are as `packing_source.Pair` says."""
     for index in range(table.pair_count):
         if not are_disjoint(pair_at(table.pairs + index * PAIR)):
             return False
@@ -172,11 +172,11 @@ def are_all_disjoint(table: Any) -> Any:
 
 @native
 def are_disjoint(pair: Any) -> Any:
-    """Whether two arrays that are packed share nothing, or may be one view and are."""
+    """Whether two arrays that are packed share nothing, or may be one view and are, or lie as the plan's do."""
     first, second = words(pair.first)[0], words(pair.second)[0]
     if first + pair.first_high <= second + pair.second_low or second + pair.second_high <= first + pair.first_low:
         return True
-    return pair.may_be_one != 0 and first == second
+    return second - first == pair.distance or (pair.may_be_one != 0 and first == second)
 
 
 ENTRY_POINTS = (send, read_cupy, read_torch)

@@ -58,7 +58,7 @@ class ArrayPair(ctypes.Structure):
 
     _fields_: ClassVar[Fields] = (
         *_fields(_POINTER, "first second"),
-        *_fields(_WORD, "first_low first_high second_low second_high may_be_one"),  # whether they may be one view
+        *_fields(_WORD, "first_low first_high second_low second_high may_be_one distance"),  # see `packing_source.Pair`
     )
 
 

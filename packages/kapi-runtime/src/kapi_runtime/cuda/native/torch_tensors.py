@@ -19,8 +19,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kapi_runtime.cuda.native.array_tables import LOWEST, WORD, Pair, Reader, offset_of, reader_by_table, word_at
+from kapi_runtime.cuda.native.array_tables import LOWEST, WORD, Reader, offset_of, reader_by_table, word_at
 from kapi_runtime.cuda.native.structures import TorchTable
+from kapi_runtime.native.packing_source import Pair
 from kapi_runtime.native.loading import capsule_address
 from kapi_runtime.platform.dlpack import CPU, DlpackTensor
 
