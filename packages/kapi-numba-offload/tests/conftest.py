@@ -1,5 +1,6 @@
 """Fixtures of this package's tests."""
 
+import dataclasses
 import importlib.util
 import warnings
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 
 import kapi_numba_offload.run.launching
 import kapi_runtime
+from kapi_numba_offload.libraries.dpnp import DpnpLibrary
 
 
 @pytest.fixture(scope="session")
@@ -69,6 +71,17 @@ def integer_functions():
 def no_small_loops(monkeypatch):
     """Loops over the small arrays of tests run as those over large ones do."""
     monkeypatch.setenv("KAPI_OFFLOAD_SMALL", "0")
+
+
+@pytest.fixture
+def as_on_a_gpu(monkeypatch):
+    """The device is taken for one with memory of its own, whose work-items are no lanes of vectors."""
+    facts = DpnpLibrary.facts
+    monkeypatch.setattr(
+        DpnpLibrary,
+        "facts",
+        lambda self, queue: dataclasses.replace(facts(self, queue), is_cpu=False, has_host_memory=False),
+    )
 
 
 @pytest.fixture

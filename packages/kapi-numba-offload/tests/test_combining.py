@@ -1,26 +1,14 @@
 """Partial results that a work-group combines, as on devices that are no processors."""
 
-import dataclasses
-
 import dpnp
 import numba
 import numpy as np
 import pytest
 
-from kapi_numba_offload.libraries.dpnp import DpnpLibrary
-
 RANDOM = np.random.default_rng(11)
 
 
-@pytest.fixture(autouse=True)
-def as_on_a_gpu(monkeypatch):
-    """The device is taken for one with memory of its own, whose work-items are no lanes of vectors."""
-    facts = DpnpLibrary.facts
-    monkeypatch.setattr(
-        DpnpLibrary,
-        "facts",
-        lambda self, queue: dataclasses.replace(facts(self, queue), is_cpu=False, has_host_memory=False),
-    )
+pytestmark = pytest.mark.usefixtures("as_on_a_gpu")
 
 
 @pytest.mark.parametrize("count", [1, 255, 256, 257, 100_003])

@@ -98,9 +98,11 @@ def _packing_natively(
         unread -= 1
         values, addresses = [given[index] for index in its], [address_of[index] for index in its]
         # The last reader finds all addresses packed.
-        checked = [] if unread else [
-            each._replace(first=address_of[each.first], second=address_of[each.second]) for each in pairs
-        ]
+        checked = (
+            []
+            if unread
+            else [each._replace(first=address_of[each.first], second=address_of[each.second]) for each in pairs]
+        )
         reader: Reader | None
         if library == "cupy":
             reader = cupy_reader(readers.read_cupy, values, addresses, checked, ordinal)

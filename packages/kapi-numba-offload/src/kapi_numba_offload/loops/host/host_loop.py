@@ -143,6 +143,10 @@ class HostLoop:
                     self.moved += copies.copy_back(array)
         return tuple(copies.on_device(tuple(result)))
 
+    def only_reads(self, name: str) -> bool:
+        """Whether an array that it is given keeps its elements."""
+        return name in self._only_read
+
     def compiles(self, captured: Sequence[Any]) -> bool:
         """Compile the loop for such values; whether Numba can."""
         return self.why_not_compiled((), captured) is None

@@ -1,4 +1,7 @@
-"""Loops over small arrays: what a launch costs is more than the work, so it is done in the memory of the arrays.
+"""Loops over small arrays: their launches cost more than the work, so the host does it.
+
+A device whose memory the host reaches has its arrays worked on where they lie. The arrays of another device are copied
+once, and what was stored is copied back, if that costs less than the launches: see `SmallLoop.suits`.
 
 Numba's code does it where the types are the same for Numba, and NumPy where they are not. A loop around `prange` loops
 has elements, which are slow in Python, and functions that a loop calls have plans of their own: such a loop is Numba's
@@ -15,8 +18,17 @@ from typing import Any
 import numpy as np
 
 from kapi_numba_offload.elements.statements import SourceLocation
-from kapi_numba_offload.libraries.arrays import any_share_memory, device_facts, is_device_array, kind_of, queue_of
+from kapi_numba_offload.libraries.arrays import (
+    any_share_memory,
+    arrays_among,
+    device_facts,
+    is_device_array,
+    kind_of,
+    queue_of,
+)
+from kapi_numba_offload.loops.host.host_copies import is_reachable
 from kapi_numba_offload.loops.host.host_loop import HostLoop
+from kapi_numba_offload.loops.host.loop_steps import Extents, LoopSteps
 from kapi_numba_offload.run.options import OffloadOptions
 from kapi_numba_offload.run.simulation import is_simulating
 from kapi_numba_offload.run.timing import timed
@@ -28,6 +40,14 @@ SAME_TYPES = frozenset(map(np.dtype, ("float64", "complex128", "int64")))
 """Dtypes whose operations have the same dtypes for dpnp and for Numba, with each other and with Python's numbers."""
 _DEFAULT = 32768  # elements: with fewer, NumPy needs less time for some operations than their launches
 _IN_PRODUCTS = 32  # times as many elements that a product of matrices may read: its call costs more than a launch
+
+# Costs of a loop on a GPU and on its host, measured on an H100 with PCIe 5; only their order of magnitude counts.
+_LAUNCH = 15e-6  # s, of a statement, its share of a fused kernel or a call of the library
+_COPY = 60e-6  # s, of a copy between host and device, and its wait
+_BANDWIDTH = 5e9  # bytes/s of such a copy, of memory that is not pinned
+_OPERATION = 0.5e-9  # s, of an operation on an element by the host
+_MULTIPLICATION = 0.25e-9  # s, of one in a product
+_CALL = 1e-6  # s, of a statement by NumPy
 
 
 def most_elements() -> int:
@@ -77,7 +97,7 @@ def _largest(shape: tuple[int, ...], axes: int | None) -> int:
 class SmallLoop:
     """A loop whose iterations work on whole arrays or rows, and that is the host's where these are small.
 
-    Only for arrays that lie where the host reaches them without a copy, and where fallback is not switched off.
+    Only where fallback is not switched off.
 
     Attributes
     ----------
@@ -87,6 +107,10 @@ class SmallLoop:
         The loop.
     axes : WorkedAxes
         The axes of arrays that its statements work on.
+    steps : LoopSteps
+        How many statements a run has.
+    operations : float
+        Operations on arrays in a statement, in the mean.
     options : OffloadOptions
         Those of the function.
     may_compile : bool
@@ -105,6 +129,8 @@ class SmallLoop:
     location: SourceLocation
     host: HostLoop
     axes: WorkedAxes
+    steps: LoopSteps
+    operations: float
     options: OffloadOptions
     may_compile: bool
     may_interpret: bool
@@ -115,7 +141,11 @@ class SmallLoop:
     def suits(self, *captured: Any) -> bool:
         """Whether it is to run on the host for these values."""
         self.latest = None
-        if self.depth is None or not self._is_small(captured) or (self.depth and is_simulating()):
+        queue = None if self.depth is None or not self.options.may_fall_back else _one_queue(captured)
+        if queue is None or not most_elements() or (self.depth and is_simulating()):
+            return False
+        is_near = device_facts(queue).has_host_memory
+        if not (self._is_small(captured) if is_near else self._is_cheaper_on_host(captured)):
             return False
         return self.may_interpret or self._is_compiled(captured)
 
@@ -124,38 +154,63 @@ class SmallLoop:
         return self.may_compile and is_alike and not any_share_memory(captured) and self.host.compiles(captured)
 
     def _is_small(self, captured: Sequence[Any]) -> bool:
-        """Whether its arrays are small, and lie where the host reaches them, in one place."""
+        """Whether its statements work on few elements."""
         most = most_elements()
-        limit = most * _IN_PRODUCTS
-        queue = None
+        worked, of_products, of_loops = self._worked(captured)
+        return worked <= most and of_products <= most * _IN_PRODUCTS and of_loops <= most
+
+    def _worked(self, captured: Sequence[Any]) -> tuple[int, int, int]:
+        """The elements that one statement works on at most, one product, and one `prange` loop."""
         values = dict(zip(self.host.given, captured, strict=True))
-        lengths: list[int] = []
-        for name, each in values.items():
+        arrays = [(name, each) for name, each in values.items() if is_device_array(each)]
+        shapes = [self.axes.of(name, each.shape, values) for name, each in arrays]
+        lengths = tuple(length for _, each in arrays for length in each.shape)
+        return (
+            max(_largest(each, self.axes.most) for each in shapes),
+            max(_largest(each, self.axes.of_products) for each in shapes),
+            _largest(lengths, self.depth) if self.depth else 0,
+        )
+
+    def _is_cheaper_on_host(self, captured: Sequence[Any]) -> bool:
+        """Whether the host takes less time for the copies and the work than the device's launches take."""
+        values: dict[str, Any] = {}
+        of_copies = 0.0
+        for name, each in zip(self.host.given, captured, strict=True):
             if is_device_array(each):
-                shape = self.axes.of(name, each.shape, values)
-                if _largest(shape, self.axes.most) > most or _largest(shape, self.axes.of_products) > limit:
-                    return False
-                own = queue_of(each)
-                if (queue is not None and own != queue) or kind_of(each) != "device":
-                    return False
-                queue = own
-                lengths += each.shape
-            elif isinstance(each, (np.ndarray, tuple, list)):
-                return False
-        if queue is None or not most or not self.options.may_fall_back or not device_facts(queue).has_host_memory:
-            return False
-        return not self.depth or _largest(tuple(lengths), self.depth) <= most
+                values[name] = Extents(each)
+                copies = 1 if self.host.only_reads(name) else 2
+                of_copies += copies * (_COPY + each.nbytes / _BANDWIDTH)
+            elif isinstance(each, (int, np.integer)):
+                values[name] = int(each)
+        worked, of_products, of_loops = self._worked(captured)
+        work = max(worked, of_loops) * self.operations * _OPERATION + of_products * _MULTIPLICATION + _CALL
+        return of_copies < self.steps.count(values) * (_LAUNCH - work)
 
     @timed
     def __call__(self, *captured: Any) -> Any:
         """Run the loop as Numba compiled it, or with NumPy."""
         compiled = self._is_compiled(captured)
         who = "Numba" if compiled else "NumPy"
-        self.latest = f"its arrays are small, and {who} computes where they are"
+        is_near = all(map(is_reachable, arrays_among(captured)))
+        self.latest = f"its arrays are small, and {who} computes {'where they are' if is_near else 'on copies'}"
         if compiled:
             return self.host.leave((), captured)
         with np.errstate(all="ignore"):  # as on a device
             return self.host.leave((), captured, compiled=False)
+
+
+def _one_queue(captured: Sequence[Any]) -> Any:
+    """The one queue of the arrays among values, in memory of the device; None for others, and beside NumPy's arrays."""
+    queue = None
+    for each in captured:
+        if is_device_array(each):
+            own = queue_of(each)
+            if (queue is not None and own != queue) or kind_of(each) != "device":
+                return None
+            queue = own
+        elif isinstance(each, (np.ndarray, tuple, list)):
+            return None
+    return queue
 
 
 def _has_the_same_types(value: Any) -> bool:

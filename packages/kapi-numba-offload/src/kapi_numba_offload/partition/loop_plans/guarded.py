@@ -1,4 +1,4 @@
-"""Plans for loops over whole arrays: on the device, but for small arrays, behind a guard at run time."""
+"""Plans for loops over whole arrays: on the device, or where the work is less than its launches cost, on the host."""
 
 from __future__ import annotations
 
@@ -22,7 +22,12 @@ from kapi_numba_offload.partition.loop_plans.numba_equivalence import (
 )
 from kapi_numba_offload.partition.loop_plans.plan import HostPlan, Rewriter
 from kapi_numba_offload.partition.loop_plans.sequential import outline
-from kapi_numba_offload.partition.loop_plans.work_estimates import parallel_depth, worked_axes
+from kapi_numba_offload.partition.loop_plans.work_estimates import (
+    loop_steps,
+    operations,
+    parallel_depth,
+    worked_axes,
+)
 
 __all__ = ["GuardedPlan", "guarded_plan"]
 
@@ -80,7 +85,8 @@ def guarded_plan(
         called=tuple(called.values()), definitions=definitions,
     )  # fmt: skip
     loop = SmallLoop(
-        facts.location(statement), host, worked_axes(facts, nodes), facts.options,
+        facts.location(statement), host, worked_axes(facts, nodes), loop_steps(facts, statement),
+        operations(facts, nodes), facts.options,
         may_compile=is_alike, may_interpret=not is_compiled_only, depth=parallel_depth(facts, nodes),
         of_any_type=facts.numba_types or not (makes_arrays or has_parallel),
     )  # fmt: skip

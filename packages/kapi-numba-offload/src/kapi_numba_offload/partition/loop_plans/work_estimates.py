@@ -1,4 +1,4 @@
-"""The axes of arrays that the statements of a loop work on, and how deep its parallel loops are nested."""
+"""Work of a loop: its steps, the axes of arrays that its statements work on, the depth of its parallel loops."""
 
 from __future__ import annotations
 
@@ -9,16 +9,56 @@ from kapi_numba_offload.analysis.kinds import ANY, SCALAR, ArrayKind
 from kapi_numba_offload.analysis.numpy_functions import numpy_name
 from kapi_numba_offload.analysis.scope import UNKNOWN
 from kapi_numba_offload.analysis.syntax import indices_of, names_in
+from kapi_numba_offload.loops.host.loop_steps import LoopSteps, bound
 from kapi_numba_offload.loops.host.small_loops import WorkedAxes
 from kapi_numba_offload.loops.loop_syntax import is_parallel
 from kapi_numba_offload.partition.function_info import FunctionInfo
 from kapi_numba_offload.partition.loop_plans.element_accesses import computes_arrays
 from kapi_numba_offload.partition.loop_plans.numba_equivalence import called_function
 
-__all__ = ["parallel_depth", "worked_axes"]
+__all__ = ["loop_steps", "operations", "parallel_depth", "worked_axes"]
 
 _OPERATIONS = (ast.BinOp, ast.UnaryOp, ast.Compare, ast.Call)
 _CONTRACTIONS = {"dot", "inner", "vdot", "matmul"}
+
+
+def loop_steps(facts: FunctionInfo, statement: ast.For | ast.While) -> LoopSteps:
+    """The steps of a loop."""
+    statements = 0
+    inner = []
+    waiting: list[ast.stmt] = list(statement.body)
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, ast.If):
+            waiting += each.body + each.orelse
+        elif not isinstance(each, (ast.For, ast.While)) or (
+            isinstance(each, ast.For) and is_parallel(each, facts.names)
+        ):
+            statements += _names_arrays(facts, each)
+        else:
+            inner.append(loop_steps(facts, each))
+    variable = bounds = None
+    if isinstance(statement, ast.For) and isinstance(statement.iter, ast.Call):
+        if isinstance(statement.target, ast.Name):
+            variable = statement.target.id
+        if facts.names.value(statement.iter.func) is range:
+            codes = tuple(bound(each, facts.names.value) for each in statement.iter.args)
+            bounds = tuple(each for each in codes if each is not None)
+            bounds = bounds if len(bounds) == len(codes) else None
+    return LoopSteps(variable, bounds, statements, tuple(inner))
+
+
+def operations(facts: FunctionInfo, nodes: Sequence[ast.AST]) -> float:
+    """The operations on arrays in a statement on arrays, in the mean."""
+    statements = sum(isinstance(each, ast.stmt) and _names_arrays(facts, each) for each in nodes)
+    found = sum(
+        isinstance(each, (*_OPERATIONS, ast.AugAssign)) and _names_arrays(facts, each) for each in nodes
+    )  # fmt: skip
+    return max(1.0, found / max(1, statements))
+
+
+def _names_arrays(facts: FunctionInfo, node: ast.AST) -> bool:
+    return any(isinstance(each, ast.Name) and facts.is_usm(each) for each in ast.walk(node))
 
 
 def worked_axes(facts: FunctionInfo, nodes: Sequence[ast.AST]) -> WorkedAxes:

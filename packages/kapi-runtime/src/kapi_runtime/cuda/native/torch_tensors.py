@@ -21,8 +21,8 @@ import numpy as np
 
 from kapi_runtime.cuda.native.array_tables import LOWEST, WORD, Reader, offset_of, reader_by_table, word_at
 from kapi_runtime.cuda.native.structures import TorchTable
-from kapi_runtime.native.packing_source import Pair
 from kapi_runtime.native.loading import capsule_address
+from kapi_runtime.native.packing_source import Pair
 from kapi_runtime.platform.dlpack import CPU, DlpackTensor
 
 __all__ = ["Exchange", "exchange_of", "learned_layout", "torch_reader"]
