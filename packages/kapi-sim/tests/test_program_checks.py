@@ -10,6 +10,7 @@ import sys
 import pytest
 
 from kapi_sim.__main__ import main
+from kapi_sim.errors import PartialRunWarning
 from kapi_sim.programs.stand_ins import stand_ins
 
 IMPORTS = """
@@ -276,6 +277,23 @@ def test_ctrl_c_ends_with_the_summary(checked):
         "kapi_sim: 1 kernel, 1 launch: 1 checked to the end, 0 faults",
         "kapi_sim: program.py was interrupted at program.py:13",
     ]
+
+
+def test_ctrl_c_in_a_kernel_names_the_block(checked):
+    interrupting = "import sys\nclass Out:\n    flush = print\n    def write(self, text): raise KeyboardInterrupt\n"
+    kernel = "@cuda.jit\ndef talk(a):\n    if cuda.grid(1) == 5:\n        print(5)\n"
+    text = f"from numba import cuda\n{interrupting}{kernel}sys.stdout = Out()\ntalk[4, 2]([0])\n"
+    text = text.replace("talk[4, 2]([0])", "import numpy\ntalk[4, 2](numpy.zeros(1))")
+    status, _, said = checked(text)
+    assert status == 130
+    assert said[-1].endswith(" in thread 1 of block 2 of kernel `talk`")
+
+
+def test_groups_are_a_sample(checked):
+    with pytest.warns(PartialRunWarning, match=r"1 of 2 blocks of kernel `cubes` ran, as `simulation\(groups="):
+        status, _, said = checked(CLEAN, options=["--groups", "1"])
+    assert status == 0
+    assert any(line.startswith("kapi_sim: not checked: ") and line.endswith("a sample") for line in said)
 
 
 def test_modules_of_the_compiler_are_refused_when_they_are_used(checked):

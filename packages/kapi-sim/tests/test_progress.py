@@ -92,6 +92,15 @@ def test_launch_that_stands_still_is_not_reported_again(monkeypatch):
     assert shown == [1, 1, 2]
 
 
+def test_rest_is_estimated_from_the_part_that_is_done(monkeypatch):
+    terminal = use_terminal(monkeypatch)
+    states = iter([0.0, 0.25, 0.5])
+    follower = progress.Follower(lambda: ("4 of 9", object()), lambda: next(states), _start=time.monotonic() - 100)
+    for _ in range(3):
+        follower.look()
+    assert re.findall(r"kapi: 4 of 9, 10\d s(?:, about (\d+) s more)?", terminal.getvalue()) == ["", "300", "100"]
+
+
 def test_nothing_is_followed_where_there_is_no_terminal(monkeypatch):
     monkeypatch.setattr("sys.stderr", io.StringIO())
     assert progress.follow_launch("k", "work-items", 1, lambda: (0, 0)) is None

@@ -56,6 +56,9 @@ def _parser() -> argparse.ArgumentParser:
     checking.add_argument(
         "--wraparound", action="store_true", help="let computed negative indices count from the end, as on a GPU"
     )
+    checking.add_argument(
+        "--groups", type=float, help="run this many blocks of each launch, or below 1 this part of them, as a sample"
+    )
     checking.add_argument("file", type=Path, help="the program")
     checking.add_argument("arguments", nargs=argparse.REMAINDER, help="what the program is given")
     checking.set_defaults(run=_check)
@@ -103,6 +106,7 @@ def _check(given: argparse.Namespace) -> int:
         schedules=given.orders,
         profile=given.profile,
         wraparound=given.wraparound,
+        groups=given.groups,
     )
 
 

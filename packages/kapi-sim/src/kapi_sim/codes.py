@@ -322,6 +322,7 @@ _SIMULATOR = {
     "simulation-schedules": "`schedules` of simulation() is no positive integer",
     "simulation-seed": "`seed` of simulation() is no integer",
     "simulation-spin-limit": "`spin_limit` of simulation() is no positive integer",
+    "simulation-groups": "`groups` of simulation() is neither a number of work-groups nor a part of them",
     "simulation-wraparound": "`wraparound` of simulation() is neither True nor False",
     "trace-accesses": "accesses of a kind or a space that is none are to be counted",
     "trace-cut": "accesses are to be counted in a trace that left events out",

@@ -42,6 +42,7 @@ __all__ = [
     "OutOfBoundsError",
     "LimitWarning",
     "MixedTypesWarning",
+    "PartialRunWarning",
     "ScheduleDependenceWarning",
     "SimulatorOnlyWarning",
     "UninitializedReadError",
@@ -319,6 +320,10 @@ class LimitWarning(KapiWarning):
 
 class MixedTypesWarning(KapiWarning):
     """Control-flow paths give a kernel's variable numbers of different types, and a device has one type for all."""
+
+
+class PartialRunWarning(KapiWarning):
+    """Only some work-groups of a launch ran, as `simulation` was asked: the results of the others are missing."""
 
 
 class ScheduleDependenceWarning(KapiWarning):

@@ -26,6 +26,7 @@ from kapi_sim.errors import (
     KernelLaunchError,
     LimitWarning,
     OutOfBoundsError,
+    PartialRunWarning,
     ScheduleDependenceWarning,
     UninitializedReadError,
 )
@@ -44,7 +45,7 @@ from kapi_sim.memory.constants import CONSTANT
 from kapi_sim.memory.views import View
 from kapi_sim.memory.watchdog import SpinningError, deadlock
 from kapi_sim.run.adversarial_rerun import AdversarialRerun
-from kapi_sim.run.order import Order
+from kapi_sim.run.order import Order, sample_of
 from kapi_sim.run.schedule import Schedule
 from kapi_sim.settings.control import Settings, current_settings
 from kapi_sim.settings.debugging import is_debugged, start_clock
@@ -130,6 +131,22 @@ def execute(
                 settings.report.notes.append(note)
             warnings.warn(note, LimitWarning, stacklevel=2)
     dialect.start(bound)
+    sample = _sample(space, settings)
+    noun, total = ("work-items", space.size) if isinstance(space, Range) else ("work-groups", space.group_range.size)
+    if (
+        sample is not None
+        and settings.report is not None
+        and all(each.left_out is None for each in settings.report.launches)
+    ):
+        warnings.warn(
+            clock.in_words(
+                f"{len(sample)} of {total} {noun} of kernel `{kernel.name}` ran, as `simulation(groups=...)` says: the "
+                "others were not checked, and their results are missing\n  silence this with "
+                "warnings.filterwarnings('ignore', category=kapi_sim.errors.PartialRunWarning)"
+            ),
+            PartialRunWarning,
+            stacklevel=2,
+        )
     run = partial(_run, kernel, compiled, space, bound, settings, is_followed)
     try:
         second_look = AdversarialRerun(bound, compiled, run)
@@ -139,6 +156,8 @@ def execute(
             _compare(run, kernel, bound, settings, seeds)
         second_look.look()
     except Exception as error:
+        if sample is not None:
+            error.add_note(clock.in_words(f"{len(sample)} of {total} {noun} ran, as `simulation(groups=...)` says"))
         if recorder is not None:
             recorder.note_failure(error)
         if settings.report is not None:
@@ -157,7 +176,7 @@ def execute(
             LaunchRecord(
                 kernel.name,
                 clock.spelled_space,
-                whole.size,
+                whole.size if sample is None else len(sample) * clock.group_size,
                 settings.checks,
                 seeds,
                 bound.elements_tracked,
@@ -165,6 +184,7 @@ def execute(
                 settings.uninitialised is not None,
                 settings.profile is not None,
                 clock.in_words("work-items"),
+                None if sample is None else clock.in_words(f"{total - len(sample)} of {total} {noun}"),
             )
         )
 
@@ -174,6 +194,10 @@ def _is_complex(value: Any) -> bool:
         return any(map(_is_complex, value))
     dtype = getattr(value, "dtype", None)
     return isinstance(value, complex) if dtype is None else getattr(dtype, "kind", "c") == "c"
+
+
+def _sample(space: Range | NdRange, settings: Settings) -> frozenset[int] | None:
+    return sample_of(space.size if isinstance(space, Range) else space.group_range.size, settings.groups)
 
 
 def _sub_group_size(space: Range | NdRange, settings: Settings, options: KernelOptions) -> int:
@@ -214,6 +238,7 @@ def _run(
         is_followed,
         "convergence" in settings.checks,
         order,
+        _sample(space, settings),
     )
     start_clock(bound.clock)
     thread = get_ident()
@@ -224,6 +249,9 @@ def _run(
         # A device computes on through overflow, division of floats by zero and nan.
         with np.errstate(all="ignore"), _counting(compiled, bound):
             schedule.run(space)
+    except KeyboardInterrupt as interrupt:
+        interrupt.add_note(bound.clock.in_words(f"interrupted in {bound.clock.describe()} of kernel `{kernel.name}`"))
+        raise
     except Exception as error:
         _complete(error, kernel, bound)
         raise

@@ -35,9 +35,12 @@ class Follower:
     ----------
     tell : callable
         Returns how far the work is, in words, and something that differs if it went on.
+    part_done : callable
+        Returns which part of the work is done, from 0 to 1; 0 where that is not known.
     """
 
     show: Callable[[], tuple[str, object]]
+    part_done: Callable[[], float] = lambda: 0.0
     _start: float = field(default_factory=time.monotonic)
     _seen: object = None
     _is_shown: bool = False
@@ -55,15 +58,17 @@ class Follower:
         text, state = self.show()
         if seconds >= AFTER and state != self._seen:
             self._is_shown = True
-            _write(f"\r\x1b[Kkapi: {text}, {seconds:.0f} s")
+            part = self.part_done()
+            rest = f", about {seconds * (1 - part) / part:.0f} s more" if part > 0 else ""
+            _write(f"\r\x1b[Kkapi: {text}, {seconds:.0f} s{rest}")
         self._seen = state
 
 
-def follow(show: Callable[[], tuple[str, object]]) -> Follower | None:
+def follow(show: Callable[[], tuple[str, object]], part_done: Callable[[], float] = lambda: 0.0) -> Follower | None:
     """Follow work until `Follower.stop` is called; `None` if standard error is no terminal."""
     if not _is_terminal():
         return None
-    made = Follower(show)
+    made = Follower(show, part_done)
     with _LOOKS:
         if not any(thread.is_alive() for thread in _threads):  # the first, or a process that was forked
             thread = threading.Thread(target=_look_now_and_then, name="kapi-progress", daemon=True)
@@ -96,7 +101,7 @@ def follow_launch(kernel: str, noun: str, total: int, position: Callable[[], tup
         done, state = position()
         return f"`{kernel}` has run {done} of {total} {noun}", state
 
-    return follow(show)
+    return follow(show, lambda: position()[0] / max(total, 1))
 
 
 @contextmanager

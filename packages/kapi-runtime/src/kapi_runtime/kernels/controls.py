@@ -122,12 +122,13 @@ def simulation(
     spin_limit: int = 1_000_000,
     uninitialised: Iterable[Any] = (),
     wraparound: bool = False,
+    groups: float | None = None,
 ) -> Iterator[DeviceReport]:
     """Run the launches inside a ``with`` block on their device, without the simulator's checks.
 
     Parameters
     ----------
-    checks, seed, schedules, profile, spin_limit, uninitialised, wraparound
+    checks, seed, schedules, profile, spin_limit, uninitialised, wraparound, groups
         As in `kapi_sim.simulation`; validated but for `uninitialised`, and without effect.
 
     Yields
@@ -146,7 +147,9 @@ def simulation(
         If a control has a value that it cannot have.
     """
     controls = checks, seed, schedules, profile, spin_limit
-    with kapi_sim.simulation(*controls, wraparound=wraparound):  # the arrays of `uninitialised` are a device's
+    with kapi_sim.simulation(
+        *controls, wraparound=wraparound, groups=groups
+    ):  # the arrays of `uninitialised` are a device's
         _warn_once("simulation")
         with _reporting(DeviceReport()) as report:
             yield report

@@ -42,12 +42,14 @@ def check_program(file: Path, arguments: Sequence[str], **controls: Any) -> int:
     """
     require_program(file)
     error: Exception | None = None
-    location = ""
+    location = position = ""
     with simulation(**controls) as report, stand_ins() as notes:
         try:
             status, error = run_program(file, arguments)
         except KeyboardInterrupt as interrupt:
             status, location = INTERRUPTED, _location(interrupt)
+            notes_of = getattr(interrupt, "__notes__", [])
+            position = notes_of[0].removeprefix("interrupted") if notes_of else ""
     if isinstance(error, KapiError):
         report.note_fault("", error)
     for line in (*notes, *summary(report)):
@@ -56,7 +58,7 @@ def check_program(file: Path, arguments: Sequence[str], **controls: Any) -> int:
     is_faulty = any(not isinstance(each.error, RefusedWordError) for each in report.faults)
     if is_interrupted or (status and not is_faulty):
         end = "ended with an error" if error else f"exited with status {status}"
-        end = f"was interrupted at {location}" if is_interrupted else end
+        end = f"was interrupted at {location}{position}" if is_interrupted else end
         print(f"kapi_sim: {file} {end}", file=sys.stderr)
     if is_faulty:
         return FAULTY
@@ -82,6 +84,11 @@ def summary(report: Report) -> list[str]:
         f"{_counted(len(set(launched)), 'kernel', 'kernels')}, {_counted(len(launched), 'launch', 'launches')}: "
         f"{checked} checked to the end, {_counted(len(faults), 'fault', 'faults')}"
     ]
+    partial = [each for each in report.launches if each.left_out is not None]
+    if partial:
+        most = ", ".join(dict.fromkeys(f"{each.left_out} of {each.kernel}" for each in partial[:3]))
+        more = ", ..." if len(partial) > 3 else ""
+        lines.append(f"not checked: {most}{more}: the other groups were a sample")
     if not launched and not report.faults:
         lines = ["no launch of a kernel came to its end, so nothing was checked"]
     lines += [f"fault: {_described(each)}" for each in faults]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-__all__ = ["Order", "Shuffler"]
+__all__ = ["Order", "Shuffler", "sample_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +36,29 @@ class Order:
         from random import Random
 
         return Random(self.seed)
+
+
+def sample_of(total: int, groups: float | None) -> frozenset[int] | None:
+    """Return the numbers of the groups that run, evenly spaced, with the first and the last; `None` for all.
+
+    Parameters
+    ----------
+    total : int
+        How many groups a launch has.
+    groups : int, float or None
+        How many may run, or below 1 the part of them.
+
+    Examples
+    --------
+    >>> sorted(sample_of(100, 4)), sorted(sample_of(100, 0.03)), sample_of(3, 4)
+    ([0, 33, 66, 99], [0, 49, 99], None)
+    """
+    if groups is None:
+        return None
+    count = max(1, round(total * groups) if groups < 1 else int(groups))
+    if count >= total:
+        return None
+    return frozenset(place * (total - 1) // max(count - 1, 1) for place in range(count))
 
 
 class Shuffler(Protocol):

@@ -7,13 +7,17 @@ may happen at a stop, `kapi_sim.run.group_run` knows; a kernel with barriers onl
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from itertools import compress, islice, product, repeat
+from threading import Lock
 from typing import Any
 
 from kapi_sim.errors import KernelLaunchError
+from kapi_sim.forks import reinit_after_fork
 from kapi_sim.items.items import Cluster, SimItem, SimNdItem, linear
 from kapi_sim.items.schedule_state import ScheduleState
 from kapi_sim.language.intrinsics.index_space import NdRange, Range
@@ -26,6 +30,9 @@ from kapi_sim.run.order import Order, Shuffler
 from kapi_sim.short_repr import short_repr
 
 __all__ = ["Schedule"]
+
+_SELDOM = 100_000
+"""Objects after which the garbage collector looks, while a launch runs."""
 
 
 @dataclass(slots=True)
@@ -55,6 +62,8 @@ class Schedule:
         Whether a barrier that a part of a group reaches is an error.
     order : Order
         In which work-items run.
+    sample : frozenset of int or None
+        The numbers of the work-groups that run, of a Range launch of the work-items; `None` for all.
     groups_run : int
         How many work-groups have run.
     item : SimItem or None
@@ -71,6 +80,7 @@ class Schedule:
     is_checked: bool
     checks_convergence: bool
     order: Order
+    sample: frozenset[int] | None = None
     groups_run: int = 0
     item: SimItem | None = None
 
@@ -85,12 +95,14 @@ class Schedule:
         noun, total = (
             ("work-items", space.size) if isinstance(space, Range) else ("work-groups", space.group_range.size)
         )
+        total = total if self.sample is None else len(self.sample)
         follower = follow_launch(self.function.__name__, noun, total, self._position)
         try:
-            if isinstance(space, Range):
-                self._run_range(space, shuffler)
-            else:
-                self._run_groups(space, shuffler)
+            with _GARBAGE.seldom_collected():
+                if isinstance(space, Range):
+                    self._run_range(space, shuffler)
+                else:
+                    self._run_groups(space, shuffler)
         finally:
             if follower is not None:
                 follower.stop()
@@ -116,7 +128,7 @@ class Schedule:
         clock = self.clock
         call = partial(self.function, item, *self.values)
         try:
-            if not self.is_checked:
+            if not self.is_checked and self.sample is None:
                 for item.id in _permuted(_indices(space), shuffler):
                     call()
                 return
@@ -175,6 +187,8 @@ class Schedule:
 
     def _chosen(self, numbered: Iterable[Any], shuffler: Shuffler | None) -> Iterable[Any]:
         only = self.order.only
+        if only is None and self.sample is not None:
+            numbered = [each for each in numbered if each[0] in self.sample]
         return _permuted(numbered, shuffler) if only is None else islice(numbered, only, only + 1)
 
     def _group_in_a_loop(self, cluster: Cluster) -> Callable[[int, Shuffler | None], GroupRun | None]:
@@ -240,6 +254,35 @@ class Schedule:
             failed = [generator for generator in running if generator.gi_frame is None]
             self.clock.uid = base + generators.index(failed[-1]) if failed else base
             raise
+
+
+class _Garbage:
+    """Python's garbage collector, which looks at each record of an access, and finds no cycle among them."""
+
+    def __init__(self) -> None:
+        self._lock = reinit_after_fork(Lock())
+        self._launches = 0
+        self._before = (0, 0, 0)
+
+    @contextmanager
+    def seldom_collected(self) -> Iterator[None]:
+        """Let it look less often: in a launch of many work-items, it took a third of the time."""
+        with self._lock:
+            if not self._launches:
+                self._before = gc.get_threshold()
+                if 0 < self._before[0] < _SELDOM:
+                    gc.set_threshold(_SELDOM, *self._before[1:])
+            self._launches += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._launches -= 1
+                if not self._launches:
+                    gc.set_threshold(*self._before)
+
+
+_GARBAGE = _Garbage()
 
 
 def _indices(extents: tuple[int, ...]) -> Iterator[tuple[int, ...]]:

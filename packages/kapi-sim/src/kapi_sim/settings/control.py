@@ -41,6 +41,8 @@ class Settings:
         Arrays in which a read before any write is an error.
     wraparound : bool
         Whether computed negative indices of numba.cuda's kernels count from the end.
+    groups : int, float or None
+        How many work-groups of each launch run, or the part of them that does; `None` for all.
     """
 
     checks: frozenset[str]
@@ -51,6 +53,7 @@ class Settings:
     spin_limit: int = 1_000_000
     uninitialised: Uninitialised | None = None
     wraparound: bool = False
+    groups: float | None = None
 
 
 _settings: ContextVar[Settings | None] = ContextVar("kapi_sim_settings", default=None)
@@ -77,6 +80,13 @@ def settings_of(settings: Settings) -> Iterator[None]:
         _settings.reset(token)
 
 
+def _is_sample_size(groups: object) -> bool:
+    """Whether a number of work-groups, or a part of them, is given."""
+    if isinstance(groups, bool) or not isinstance(groups, (int, float)):
+        return False
+    return 0 < groups < 1 or (groups >= 1 and float(groups).is_integer())
+
+
 @contextmanager
 def simulation(
     checks: str | Iterable[str] = "all",
@@ -86,6 +96,7 @@ def simulation(
     spin_limit: int = 1_000_000,
     uninitialised: Iterable[Any] = (),
     wraparound: bool = False,
+    groups: float | None = None,
 ) -> Iterator[Report]:
     """Control the launches inside a ``with`` block, and report on them.
 
@@ -110,6 +121,10 @@ def simulation(
     wraparound : bool
         Whether a computed index that becomes negative counts from the end in kernels of `kapi_sim.numba_cuda`, as it
         does on a GPU.  It is an `OutOfBoundsError` otherwise, and in kapi's own kernels always.
+    groups : int or float, optional
+        At most how many work-groups of each launch run, or below 1 the part of them that does; of a `Range`,
+        work-items.  The first and the last are among them, the others lie evenly between.  The report says what was
+        left out, and a `PartialRunWarning` once.
 
     Yields
     ------
@@ -155,9 +170,14 @@ def simulation(
         raise KernelLaunchError(
             f"wraparound must be True or False, got {short_repr(wraparound)}", code="simulation-wraparound"
         )
+    if groups is not None and not _is_sample_size(groups):
+        raise KernelLaunchError(
+            f"groups must be an integer of at least 1, a fraction between 0 and 1, or None, got {short_repr(groups)}",
+            code="simulation-groups",
+        )
     report = Report()
     marked = marked_arrays(uninitialised)
-    token = _settings.set(Settings(names, seed, schedules, profile, report, spin_limit, marked, wraparound))
+    token = _settings.set(Settings(names, seed, schedules, profile, report, spin_limit, marked, wraparound, groups))
     try:
         yield report
     finally:

@@ -47,6 +47,8 @@ class LaunchRecord:
         Whether the launch was checked against a device's limits and abilities.
     noun : str
         What the dialect calls work-items.
+    left_out : str or None
+        How many work-groups did not run, where `simulation` was asked for some of them.
     """
 
     kernel: str
@@ -59,6 +61,7 @@ class LaunchRecord:
     has_marked: bool = False
     has_profile: bool = False
     noun: str = "work-items"
+    left_out: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,12 +109,13 @@ class Report:
         for launch in self.launches:
             orders = ", ".join("program order" if seed is None else f"seed {seed}" for seed in launch.seeds)
             total = f"{launch.work_items} {launch.noun} in total"
+            left_out = [] if launch.left_out is None else [f"{launch.left_out}, which did not run"]
             lines.append(f"{launch.kernel} over {launch.index_space}: {total}, {orders}")
             checked = [name for name in ALL_CHECKS if name in launch.checks]
             missing = [name for name in ALL_CHECKS if name not in launch.checks]
             lines.append(f"  checked: {', '.join(checked) or 'nothing'}")
             unasked = [*([] if launch.has_profile else [UNPROFILED]), *([] if launch.has_marked else [UNMARKED])]
-            lines.append(f"  not checked: {', '.join((*missing, *NEVER_CHECKED, *unasked))}")
+            lines.append(f"  not checked: {', '.join((*left_out, *missing, *NEVER_CHECKED, *unasked))}")
             if "races" in launch.checks:
                 lines.append(f"  tracked: {launch.elements_tracked} elements of global memory")
         lines += [f"note: {note}" for note in self.notes]

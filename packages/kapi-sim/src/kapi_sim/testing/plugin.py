@@ -34,7 +34,7 @@ from kapi_sim.settings.report import Report
 
 __all__ = ["kapi_checks"]
 
-_CONTROLS = ("checks", "orders", "profiles", "schedules", "spin_limit")
+_CONTROLS = ("checks", "groups", "orders", "profiles", "schedules", "spin_limit")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
