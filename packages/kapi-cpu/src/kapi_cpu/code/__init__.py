@@ -5,10 +5,8 @@ from __future__ import annotations
 from kapi_cpu.code.atomic_operations import atomic_load, atomic_store, atomic_update, compare_exchange, fence
 from kapi_cpu.code.entry import begin_entry, finish_entry
 from kapi_cpu.code.group_operations import barrier, broadcast, combine, shuffle, vote
-from kapi_cpu.code.library import library_call
-from kapi_cpu.code.local_memory import local_memory
-from kapi_cpu.code.printing import print_formatted, text
-from kapi_cpu.code.work_items import linear_groups, sub_group_query, work_item_query
+from kapi_cpu.code.library import library_call, print_formatted, text
+from kapi_cpu.code.work_items import linear_groups, local_memory, sub_group_query, work_item_query
 
 __all__ = [
     "atomic_load",

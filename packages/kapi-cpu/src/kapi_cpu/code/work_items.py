@@ -1,4 +1,4 @@
-"""Queries of the index space; the fastest axis is 0."""
+"""Queries of the index space, whose fastest axis is 0, and each work-group's local memory."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 from llvmlite import ir
 
+from kapi_cpu.emission.launch_record import ALIGNMENT
 from kapi_lowering.llvm_calls import I32, I64, call_declared
-from kapi_lowering.target import SubGroupQuery, WorkItemQuery
+from kapi_lowering.target import LocalMemory, SubGroupQuery, WorkItemQuery
 
-__all__ = ["linear_groups", "query", "sub_group_query", "work_item_query"]
+__all__ = ["linear_groups", "local_memory", "query", "sub_group_query", "work_item_query"]
 
 _PURE = ("nounwind", "readnone")
 
@@ -33,3 +34,14 @@ def linear_groups(builder: ir.IRBuilder, local_size: Sequence[ir.Value], group_c
     """Tell which extents linear work-groups stand for."""
     args = [*local_size, *group_count]
     call_declared(builder, f"kapi.linear.{len(local_size)}", ir.VoidType(), args, ("nounwind",))
+
+
+def local_memory(builder: ir.IRBuilder, wanted: Sequence[LocalMemory]) -> Sequence[ir.Value]:
+    """A pointer for each parameter that is local memory."""
+    area = query(builder, "local_memory", ir.IntType(8).as_pointer(3))
+    found, offset = [], I64(0)
+    for each in wanted:
+        found.append(builder.bitcast(builder.gep(area, [offset], inbounds=True), each.element.as_pointer(3)))
+        size = builder.mul(each.counted(builder), I64(each.itemsize))
+        offset = builder.add(offset, builder.and_(builder.add(size, I64(ALIGNMENT - 1)), I64(-ALIGNMENT)))
+    return found

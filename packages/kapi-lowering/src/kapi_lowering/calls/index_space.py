@@ -1,4 +1,4 @@
-"""Index-space queries of Item, NdItem and Group, by the names of the intrinsic table.
+"""Index-space queries of Item, NdItem, Group and SubGroup, by the names of the intrinsic table.
 
 SYCL's last dimension is the fastest. A target counts axes from the fastest one: dimension `d` of `n` here is its axis
 `n - 1 - d`.
@@ -13,9 +13,9 @@ from llvmlite import ir
 
 from kapi_lowering._numba_compat import LoweringRegistry, types
 from kapi_lowering.llvm_calls import I32, I64
-from kapi_lowering.target import WorkItemQuery
+from kapi_lowering.target import SubGroupQuery, WorkItemQuery
 from kapi_sim.language.table.intrinsics import rows
-from kapi_types import GroupType, ItemType, NdItemType
+from kapi_types import GroupType, ItemType, NdItemType, SubGroupType
 
 __all__ = ["LOWERED", "registry"]
 
@@ -104,6 +104,7 @@ def _register_methods() -> None:
 
 
 @registry.lower("NdItem.get_group", NdItemType)
+@registry.lower("NdItem.get_sub_group", NdItemType)
 def _get_group(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Value:
     return context.get_dummy_value()
 
@@ -126,4 +127,27 @@ _register_methods()
 for _owner, _type in _TYPES.items():
     registry.lower_getattr(_type, "dimensions")(_dimensions)
     LOWERED.add(f"{_owner}.dimensions")
-LOWERED |= {"NdItem.get_group", "Group.leader"}
+LOWERED |= {"NdItem.get_group", "Group.leader", "NdItem.get_sub_group", *(row.key for row in rows(owner="SubGroup"))}
+
+_SUB_GROUP_QUERIES: dict[str, SubGroupQuery] = {
+    "get_group_id": "sub_group_id",
+    "get_group_range": "sub_group_count",
+    "get_local_id": "local_id",
+    "get_local_range": "size",
+    "get_max_local_range": "max_size",
+}
+
+
+def _register_sub_group_query(method: str, query: SubGroupQuery) -> None:
+    @registry.lower(f"SubGroup.{method}", SubGroupType)
+    def implement(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Value:
+        return builder.zext(context.kernel_target.sub_group_query(builder, query), I64)
+
+
+for _method, _asked in _SUB_GROUP_QUERIES.items():
+    _register_sub_group_query(_method, _asked)
+
+
+@registry.lower_getattr(SubGroupType, "leader")
+def _sub_group_leader(context: Any, builder: ir.IRBuilder, type_: Any, value: ir.Value) -> ir.Value:
+    return builder.icmp_unsigned("==", context.kernel_target.sub_group_query(builder, "local_id"), I32(0))

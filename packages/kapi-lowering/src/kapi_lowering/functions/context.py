@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from types import FunctionType
 from typing import Any
@@ -12,7 +12,6 @@ from llvmlite import ir
 from kapi_lowering._numba_compat import BaseContext
 from kapi_lowering.functions.calling_convention import KernelCallConv
 from kapi_lowering.functions.codegen import KernelCodegen, KernelLibrary
-from kapi_lowering.functions.fast_math import allow_fast_math
 from kapi_lowering.functions.models import kernel_data_models
 from kapi_lowering.functions.registries import REGISTRIES
 from kapi_lowering.results.failures import FailureTable, SourceLocation
@@ -21,7 +20,7 @@ from kapi_sim.errors import KernelProblem
 from kapi_sim.language import KernelOptions
 from kapi_types.kernel_typing import TARGET_NAME, KernelTypingContext, ProblemsFound
 
-__all__ = ["KernelTargetContext"]
+__all__ = ["KernelTargetContext", "allow_fast_math"]
 
 
 class KernelTargetContext(BaseContext):
@@ -143,3 +142,28 @@ class KernelTargetContext(BaseContext):
     ) -> None:
         """Make a compiled function callable from kernel code compiled after it."""
         self.insert_user_function((function, args), fndesc, [library])
+
+
+_OPERATIONS = frozenset(("fadd", "fsub", "fmul", "fdiv", "frem", "fneg", "fcmp"))
+_FLOATS = (ir.HalfType, ir.FloatType, ir.DoubleType)
+
+
+def allow_fast_math(module: ir.Module, flags: Sequence[str]) -> None:
+    """Give the flags to each float operation of a module, and to each call that returns a float.
+
+    Parameters
+    ----------
+    module : llvmlite.ir.Module
+        Changed in place.
+    flags : sequence of str
+        Names from `kapi_sim.language.FAST_MATH_FLAGS`; none changes nothing.
+    """
+    if not flags:
+        return
+    instructions = (each for function in module.functions for block in function.blocks for each in block.instructions)
+    for instruction in instructions:
+        if isinstance(instruction, ir.CallInstr):
+            if isinstance(instruction.type, _FLOATS):
+                instruction.fastmath.update(flags)
+        elif instruction.opname in _OPERATIONS:
+            instruction.flags.extend(flag for flag in flags if flag not in instruction.flags)

@@ -9,14 +9,12 @@ from kapi_lowering.calls import (
     exchange,
     groups,
     index_space,
+    library_calls,
     mathematics,
     printing,
-    random_numbers,
-    reductions,
-    sub_groups,
 )
 from kapi_lowering.numbers import arithmetic, comparison, complex_numbers, constants, conversion, enumerations
-from kapi_lowering.values import arrays, constant_arrays, iteration, private_memory, sequences, tuples, views
+from kapi_lowering.values import array_memory, arrays, iteration, sequences, tuples, views
 
 __all__ = ["REGISTRIES"]
 
@@ -24,12 +22,12 @@ REGISTRIES = tuple(
     module.registry
     for module in (
         arithmetic,
+        array_memory,
         arrays,
         atomics,
         bits,
         comparison,
         complex_numbers,
-        constant_arrays,
         constants,
         conversion,
         enumerations,
@@ -38,13 +36,10 @@ REGISTRIES = tuple(
         groups,
         index_space,
         iteration,
+        library_calls,
         mathematics,
         printing,
-        private_memory,
-        random_numbers,
-        reductions,
         sequences,
-        sub_groups,
         tuples,
         views,
     )

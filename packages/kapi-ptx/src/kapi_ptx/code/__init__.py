@@ -5,9 +5,8 @@ from __future__ import annotations
 from kapi_ptx.code.atomic_operations import atomic_load, atomic_store, atomic_update, compare_exchange
 from kapi_ptx.code.entry import begin_entry, finish_entry
 from kapi_ptx.code.group_operations import broadcast, shuffle, vote
-from kapi_ptx.code.library import library_call
-from kapi_ptx.code.ordering import barrier, fence
-from kapi_ptx.code.printing import print_formatted, text
+from kapi_ptx.code.library import library_call, print_formatted, text
+from kapi_ptx.code.memory_model import barrier, fence
 from kapi_ptx.code.shared_memory import local_memory
 from kapi_ptx.code.work_items import sub_group_query
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from llvmlite import ir
 
 from kapi_lowering.target import AtomicUpdate
-from kapi_ptx.code.memory_model import asm, scope_word, write_fence
+from kapi_ptx.code.memory_model import asm, fence, scope_word
 from kapi_sim import AddressSpace, MemoryOrder, MemoryScope
 
 __all__ = ["atomic_load", "atomic_store", "atomic_update", "compare_exchange"]
@@ -109,7 +109,7 @@ def _begin(
 ) -> str:
     """The instruction up to its type, after the fence that sequential consistency asks for."""
     if order is MemoryOrder.SEQ_CST:
-        write_fence(builder, order, scope)
+        fence(builder, order, scope)
     space = _SPACES.get(AddressSpace(pointer.type.addrspace), "")
     return f"{operation}.{word}.{scope_word(scope)}{space}"
 

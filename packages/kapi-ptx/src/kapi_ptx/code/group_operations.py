@@ -17,7 +17,7 @@ from llvmlite import ir
 
 from kapi_lowering.llvm_calls import I32, I64, call_declared, call_intrinsic
 from kapi_lowering.target import Combination, CombineMode, GroupKind, ShuffleKind
-from kapi_ptx.code.ordering import synchronize
+from kapi_ptx.code.memory_model import synchronize
 from kapi_ptx.code.shared_memory import free_scratch, scratch
 from kapi_ptx.code.work_items import EVERY_LANE, lane, linear_id, sub_group_query, sub_group_size
 

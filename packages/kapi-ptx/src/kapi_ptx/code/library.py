@@ -1,4 +1,4 @@
-"""Functions of mathematics: those of NVIDIA's libdevice, which emission links, and what it does not have.
+"""Functions of mathematics, of NVIDIA's libdevice, which emission links, or its own; and `vprintf`.
 
 References
 ----------
@@ -11,9 +11,10 @@ from collections.abc import Sequence
 
 from llvmlite import ir
 
-from kapi_lowering.llvm_calls import call_declared, call_intrinsic
+from kapi_lowering.llvm_calls import I32, call_declared, call_intrinsic, constant_text
+from kapi_sim import AddressSpace
 
-__all__ = ["library_call"]
+__all__ = ["library_call", "print_formatted", "text"]
 
 _I16 = ir.IntType(16)
 _SUFFIXES = {"float": "f", "double": ""}
@@ -41,3 +42,30 @@ def _next_half(builder: ir.IRBuilder, value: ir.Value, toward: ir.Value) -> ir.V
     moved = builder.select(builder.fcmp_ordered("==", value, toward), toward, moved)
     # The sum of two is nan if either is.
     return builder.select(builder.fcmp_unordered("uno", value, toward), builder.fadd(value, toward), moved)
+
+
+_BYTE = ir.IntType(8)
+_POINTER = _BYTE.as_pointer()
+_OF_CODES = {"text": _POINTER, "int64": ir.IntType(64), "uint64": ir.IntType(64)}
+
+
+def text(builder: ir.IRBuilder, content: str) -> ir.Value:
+    """A generic pointer to a constant text."""
+    start = constant_text(builder, content, "kapi_text", int(AddressSpace.GLOBAL))
+    return builder.addrspacecast(start, _POINTER)
+
+
+def print_formatted(builder: ir.IRBuilder, format_: str, values: Sequence[ir.Value], codes: Sequence[str]) -> None:
+    """Print as C's `printf`."""
+    # As C promotes them: what `vprintf` reads has 8 bytes each.
+    promoted = [
+        builder.fpext(value, ir.DoubleType()) if code == "float32" else value
+        for value, code in zip(values, codes, strict=True)
+    ]
+    type_ = ir.LiteralStructType([_OF_CODES.get(code, ir.DoubleType()) for code in codes])
+    # In the first block: memory that is taken in a loop is taken in each turn of it.
+    with builder.goto_entry_block():
+        held = builder.alloca(type_)
+    for place, value in enumerate(promoted):
+        builder.store(value, builder.gep(held, [I32(0), I32(place)], inbounds=True))
+    call_declared(builder, "vprintf", I32, [text(builder, format_), builder.bitcast(held, _POINTER)], ("nounwind",))

@@ -6,7 +6,7 @@ from kapi_spirv.code.atomic_operations import atomic_load, atomic_store, atomic_
 from kapi_spirv.code.builtins import call_builtin as library_call
 from kapi_spirv.code.entry import begin_entry, finish_entry, linear_groups
 from kapi_spirv.code.group_operations import broadcast, combine, shuffle, vote
-from kapi_spirv.code.ordering import barrier, fence
+from kapi_spirv.code.memory_model import barrier, fence
 from kapi_spirv.code.printing import print_formatted, text
 from kapi_spirv.code.work_items import sub_group_query, work_item_query
 

@@ -1,4 +1,4 @@
-"""Scopes and memory semantics: the kernel language's constants as SPIR-V's numbers.
+"""Barriers and fences, and the kernel language's scopes and orders as SPIR-V's numbers.
 
 LLVM's own atomic instructions and fences come out without a word on which memory they order, which by the
 specification is none; so operations are called by name, with semantics of our own.
@@ -15,8 +15,9 @@ from llvmlite import ir
 from kapi_lowering.llvm_calls import I32
 from kapi_lowering.target import GroupKind
 from kapi_sim import MemoryOrder, MemoryScope
+from kapi_spirv.code.builtins import call_builtin
 
-__all__ = ["execution_scope", "scope_operand", "semantics_operand"]
+__all__ = ["barrier", "execution_scope", "fence", "scope_operand", "semantics_operand"]
 
 _SCOPES = {
     MemoryScope.SYSTEM: 0,
@@ -51,3 +52,21 @@ def semantics_operand(order: MemoryOrder) -> ir.Constant:
     """The operand for a memory order, which is about local and global memory alike."""
     bits = _ORDERS[order]
     return I32(bits | _LOCAL_MEMORY | _GLOBAL_MEMORY if bits else 0)
+
+
+def barrier(builder: ir.IRBuilder, group: GroupKind, order: MemoryOrder, scope: MemoryScope) -> None:
+    """Wait for all work-items of the group, and order memory for `scope`."""
+    call_builtin(
+        builder,
+        "__spirv_ControlBarrier",
+        ir.VoidType(),
+        [execution_scope(group), scope_operand(scope), semantics_operand(order)],
+        unsigned=True,
+        attributes=("nounwind", "convergent"),
+    )
+
+
+def fence(builder: ir.IRBuilder, order: MemoryOrder, scope: MemoryScope) -> None:
+    """Order memory."""
+    operands = [scope_operand(scope), semantics_operand(order)]
+    call_builtin(builder, "__spirv_MemoryBarrier", ir.VoidType(), operands, unsigned=True, attributes=("nounwind",))

@@ -30,7 +30,6 @@ from kapi_types.kernel_typing.rules import (
     enumerations,
     iteration,
     operators,
-    reductions,
     tuples,
     views,
 )
@@ -77,7 +76,7 @@ class KernelTypingContext(TypingContext):
     def _load_builtins(self) -> None:
         modules = (
             operators, conversions, arrays, views, tuples, enumerations, iteration, language, callables, atomics,
-            reductions, random_numbers,
+            random_numbers,
         )  # fmt: skip
         for module in modules:
             self.install_registry(module.registry)

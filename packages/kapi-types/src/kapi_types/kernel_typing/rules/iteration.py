@@ -1,4 +1,4 @@
-"""The types of what a loop goes over: `range`, arrays, tuples, and `enumerate`, `zip` and `reversed` of these.
+"""The types of sequences: `range`, arrays, tuples, `enumerate`, `zip` and `reversed` of these, and their reductions.
 
 All of these have a length and a value at each position, so a loop over any of them is a count of positions.
 """
@@ -12,6 +12,7 @@ from typing import Any
 
 from kapi_types._numba_compat import templates, types
 from kapi_types.arrays import ArrayType
+from kapi_types.kernel_typing.library.sequence_functions import FUNCTIONS, OF_RANGES
 from kapi_types.kernel_typing.problems.problems import spell_type
 from kapi_types.kernel_typing.rules.promotion import integer_type, is_scalar
 from kapi_types.kernel_typing.rules.rule_registry import RuleRegistry
@@ -243,3 +244,23 @@ def _in_range(context: Any, container: types.Type, value: types.Type) -> Any:
         return templates.signature(weak_bool, container, value)
     is_whole = isinstance(value, (types.Integer, types.Boolean))
     return templates.signature(weak_bool, container, weak_int) if is_whole else None
+
+
+@registry.shared_rule(*FUNCTIONS)
+def _reduction(function: Any, context: Any, *args: types.Type) -> Any:
+    """Typed by the function of the library, which is compiled for the sequence."""
+    is_sum = function is sum
+    if not 1 <= len(args) <= 1 + is_sum:
+        return None
+    if not (isinstance(args[0], RangeType) or (isinstance(args[0], ArrayType) and args[0].ndim == 1)):
+        return None
+    given = (*args, weak_int) if is_sum and len(args) == 1 else args
+    functions = OF_RANGES if isinstance(args[0], RangeType) else FUNCTIONS
+    return templates.signature(context.type_device_function(functions[function], given), *args)
+
+
+@registry.shared_rule(operator.eq, operator.ne)
+def _equal_ranges(function: Any, context: Any, left: types.Type, right: types.Type) -> Any:
+    if not (isinstance(left, RangeType) and isinstance(right, RangeType)):
+        return None
+    return templates.signature(context.type_device_function(OF_RANGES[function], (left, right)), left, right)
