@@ -173,6 +173,8 @@ class HappensBeforeShadowMemory(ShadowMemory):
             for access, writes, _ in now.atomics.values():
                 if writes and self._is_unordered(access):
                     self._fail(access, _atomically(True), "read", array, index, frame, _MIXED)
+        if self.disputed:
+            self._require_undisputed(address, frame)
         tick = self._ordering.tick(uid)
         known = now.reads.get(uid)
         if known is None or known.epoch != epoch or known.release != tick:
@@ -190,13 +192,14 @@ class HappensBeforeShadowMemory(ShadowMemory):
         self.writes[address] = access
         if not self.finds_races:
             return None
+        self.disputed.pop(address, None)
         cell = self._cell(address)
         equal: Access | None = None
         if self._is_settled(cell):
             if self.space == "local":
                 cell.restart()
         else:
-            self._check_write(cell.now, access, frame)
+            self._check_write(cell.now, access, address, frame)
             for write in cell.now.writes.values():
                 if self._is_unordered(write):
                     equal = write
@@ -205,12 +208,12 @@ class HappensBeforeShadowMemory(ShadowMemory):
             cell.begin(access)
         else:
             if cell.behind is not None:
-                self._check_write(cell.behind, access, frame)
+                self._check_write(cell.behind, access, address, frame)
             cell.now.writes[uid] = cell.latest = access
         self._touch(cell)
         return equal
 
-    def _check_write(self, accesses: _Accesses, write: Access, frame: FrameType) -> None:
+    def _check_write(self, accesses: _Accesses, write: Access, address: int, frame: FrameType) -> None:
         """Raise for what a plain write races."""
         array, index = write.array, write.index
         for read in accesses.reads.values():
@@ -221,7 +224,7 @@ class HappensBeforeShadowMemory(ShadowMemory):
                 self._fail(access, _atomically(writes), "wrote", array, index, frame, _MIXED)
         for other in accesses.writes.values():
             if self._is_unordered(other) and not is_same(array, write.value, other.array, other.value):
-                self._fail(other, "wrote", "wrote", array, index, frame)
+                self._fail_unless_harmless(other, address, array, index, frame)
 
     def note_atomic(
         self,
@@ -277,6 +280,8 @@ class HappensBeforeShadowMemory(ShadowMemory):
             self.writes[address] = access
         if not self.finds_races:
             return
+        if reads and self.disputed:
+            self._require_undisputed(address, frame)
         does = _atomically(writes)
         cell = self._cell(address)
         now = cell.now

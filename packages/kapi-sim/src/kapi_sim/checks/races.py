@@ -19,7 +19,7 @@ from kapi_sim.checks.equality import is_same
 from kapi_sim.checks.hints import Barrier, Hint, race_hint
 from kapi_sim.errors import BenignRaceWarning, DataRaceError
 from kapi_sim.items.schedule_state import ScheduleState
-from kapi_sim.language.source import Site, site_of
+from kapi_sim.language.source import Site, harmless_reason, site_of
 
 __all__ = ["Access", "AccessedArray", "Race", "Record", "ShadowMemory", "VALUE", "WORK_ITEM"]
 
@@ -124,6 +124,8 @@ class ShadowMemory:
 
     Attributes
     ----------
+    disputed : dict of int to DataRaceError
+        By address, the races of writes whose authors call them harmless: so they are while nobody reads the element.
     changes : int
         How often memory was changed, as far as that is known: a write of what is there already is no change.
     finds_races : bool
@@ -140,6 +142,7 @@ class ShadowMemory:
         "_tracks_unwritten",
         "changes",
         "clock",
+        "disputed",
         "finds_races",
         "initialised",
         "is_silent",
@@ -157,6 +160,7 @@ class ShadowMemory:
         self.reads: dict[int, Record] = {}
         self.writes: dict[int, Record] = {}
         self.unwritten: dict[int, Record] = {}
+        self.disputed: dict[int, DataRaceError] = {}
         self.changes = 0
         self.initialised: set[int] = set()
         self.marked: Container[int] | None = None
@@ -169,12 +173,13 @@ class ShadowMemory:
         """Forget all accesses: the memory is fresh."""
         self.reads.clear()
         self.writes.clear()
+        self.disputed.clear()
         self.unwritten.clear()
 
     def set_aside(self) -> object:
         """Start anew and in silence, and return what `resume` takes."""
         kept = self.reads, self.writes
-        self.reads, self.writes = {}, {}
+        self.reads, self.writes, self.disputed = {}, {}, {}
         self.is_silent = True
         return kept
 
@@ -243,6 +248,8 @@ class ShadowMemory:
                         and (other[_EPOCH] == epoch or other[_EPOCH] < start)
                     ):
                         self._fail(other, "wrote", "read", array, index, frame)
+            if self.disputed:
+                self._require_undisputed(address, frame)
         if not self.finds_races:
             return
         known = self.reads.get(address)
@@ -285,12 +292,14 @@ class ShadowMemory:
                 if other_group is not None:
                     self._fail(other_group, "read", "wrote", array, index, frame)
             if write is not None:
-                second, foreign, benign = self._still_counting(write, array, index, frame, value)
+                if self.disputed:
+                    self.disputed.pop(address, None)
+                second, foreign, benign = self._still_counting(write, address, array, index, frame, value)
         self.writes[address] = (uid, epoch, frame.f_code, frame.f_lasti, array, index, second, foreign, 0, value)
         return benign
 
     def _still_counting(
-        self, write: Record, array: AccessedArray, index: Any, frame: FrameType, value: Any
+        self, write: Record, address: int, array: AccessedArray, index: Any, frame: FrameType, value: Any
     ) -> tuple[Record | None, Record | None, Record | None]:
         """Return what counts of earlier writes beside a new one: of the group, of earlier groups, and unordered."""
         clock = self.clock
@@ -332,26 +341,49 @@ class ShadowMemory:
             earlier = earlier[_SAME_GROUP]
         for each in unordered:
             if not is_same(array, value, each[_ARRAY], each[VALUE]):
-                self._fail(each, "wrote", "wrote", array, index, frame)
+                self._fail_unless_harmless(each, address, array, index, frame)
         return second, foreign, unordered[0] if unordered else None
 
     def note_benign(self, earlier: Record, array: AccessedArray, index: Any, frame: FrameType) -> None:
-        """Warn of two unordered writes of equal values, once for each pair of lines."""
+        """Warn of two unordered writes of equal values, once for each pair of lines; note those called harmless."""
         access = Access(*earlier)
         first, second = site_of(access.code, access.instruction), site_of(frame.f_code, frame.f_lasti)
         if self.is_silent or (first, second) in self.notes:
+            return
+        reason = _reason(earlier, frame)
+        if reason:
+            place = f"{spell(array.name, index)} ({self.space} memory) at {second.location}"
+            text = f"harmless race on {place}, as the program says: {reason}"
+            self.notes[first, second] = self.clock.in_words(text)
             return
         text = (
             f"benign race on {spell(array.name, index)} ({self.space} memory): work-items that nothing "
             "orders "
             f"wrote equal values\n  {self.clock.describe(access.work_item)} at {first}"
             f"\n  {self.clock.describe()} at {second}"
-            "\n  let one work-item write it, or silence the note with warnings.filterwarnings('ignore', "
+            "\n  let one work-item write it, or say why it is harmless in a comment at the line, "
+            "`# kapi: harmless, ...`; or silence all such notes with warnings.filterwarnings('ignore', "
             "category=kapi_sim.errors.BenignRaceWarning)"
         )
         text = self.clock.in_words(text)
         self.notes[first, second] = text
         warnings.warn(text, BenignRaceWarning, stacklevel=2)
+
+    def _fail_unless_harmless(
+        self, record: Record, address: int, array: AccessedArray, index: Any, frame: FrameType
+    ) -> None:
+        """Raise for two unordered writes of different values, or keep the error for who reads what they wrote."""
+        error = self._race(record, "wrote", "wrote", array, index, frame)
+        if not _reason(record, frame):
+            raise error
+        self.disputed[address] = error
+
+    def _require_undisputed(self, address: int, frame: FrameType) -> None:
+        error = self.disputed.get(address)
+        if error is not None:
+            place = site_of(frame.f_code, frame.f_lasti)
+            error.add_note(f"which is not harmless: {self.clock.describe()} reads the element at {place}")
+            raise error
 
     def _fail(
         self,
@@ -363,6 +395,18 @@ class ShadowMemory:
         frame: FrameType,
         hint: str | None = None,
     ) -> NoReturn:
+        raise self._race(record, did, does, array, index, frame, hint)
+
+    def _race(
+        self,
+        record: Record,
+        did: str,
+        does: str,
+        array: AccessedArray,
+        index: Any,
+        frame: FrameType,
+        hint: str | None = None,
+    ) -> DataRaceError:
         earlier = Access(*record)
         first, second = site_of(earlier.code, earlier.instruction), site_of(frame.f_code, frame.f_lasti)
         what = "written twice, with different values," if did == does == "wrote" else "read and written"
@@ -387,13 +431,18 @@ class ShadowMemory:
             code="data-race",
         )
         error.race = Race(earlier, did, array, index, found.barrier)
-        raise error
+        return error
 
     def _hint(self, earlier: Access, frame: FrameType, both_write: bool) -> Hint:
         is_of_group = earlier.epoch >= self.clock.group_start
         return race_hint(
             self.clock, (earlier.code, earlier.instruction), frame, is_of_group, both_write, self.space == "local"
         )
+
+
+def _reason(earlier: Record, frame: FrameType) -> str:
+    """Return why the author calls a race of two writes harmless; empty if neither line says so."""
+    return harmless_reason(earlier[2], earlier[3]) or harmless_reason(frame.f_code, frame.f_lasti)
 
 
 def _alone(write: Record) -> Record:

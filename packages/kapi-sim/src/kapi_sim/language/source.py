@@ -24,6 +24,7 @@ __all__ = [
     "ADDED_ITEM",
     "FUTURE_FLAGS",
     "Site",
+    "harmless_reason",
     "is_source_of",
     "line_of",
     "located_at",
@@ -41,6 +42,8 @@ FUTURE_FLAGS = reduce(or_, (getattr(__future__, name).compiler_flag for name in 
 
 ADDED_ITEM = "_kapi_item"
 """The work-item, as a parameter of a kernel that is written without one."""
+
+_HARMLESS = re.compile(r"#\s*kapi: harmless, *(\S.*)")
 
 _LOADERS = ("_frozen_importlib", "_frozen_importlib_external", "zipimport")
 """Where Python's own loaders are from, which compile a file as it is."""
@@ -269,7 +272,7 @@ def located_source(code: CodeType, span: tuple[int | None, int | None, int | Non
 def _line_of_source(code: CodeType, line: int) -> str:
     """Return one line of the file of a function; empty if it cannot be had."""
     lines = _remembered.get(code) or linecache.getlines(code.co_filename)
-    return lines[line - 1] if len(lines) >= line else ""
+    return lines[line - 1] if len(lines) >= line > 0 else ""
 
 
 _RAISE = len("raise ")
@@ -302,6 +305,20 @@ def located_at(error: Exception, code: CodeType, instruction: int) -> Exception:
         traceback = raised.__traceback__
         return raised.with_traceback(None if traceback is None else traceback.tb_next)
     return error
+
+
+def harmless_reason(code: CodeType, instruction: int) -> str:
+    """Return why the author calls a race here harmless, in a comment at the line or above; empty if none does.
+
+    ``flag[0] = 1  # kapi: harmless, all store the same flag`` gives one.
+    """
+    line = line_of(code, instruction)
+    above = _line_of_source(code, line - 1).strip()
+    for text in (_line_of_source(code, line), above if above.startswith("#") else ""):
+        found = _HARMLESS.search(text)
+        if found is not None:
+            return found.group(1).strip()
+    return ""
 
 
 def site_of(code: CodeType, instruction: int) -> Site:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,6 +20,9 @@ __all__ = ["CLEAN", "FAULTY", "INTERRUPTED", "NOT_RUN", "check_program", "summar
 
 CLEAN, FAULTY, NOT_RUN = 0, 1, 2
 """Exit statuses of the command."""
+_HARMLESS = ("benign race", "harmless race")
+"""How the notes begin of races that are no faults."""
+_PLACE = re.compile(r" at (\S+:\d+): `")
 INTERRUPTED = 130
 """Status of a program that Ctrl-C ended."""
 
@@ -93,8 +97,17 @@ def summary(report: Report) -> list[str]:
         lines = ["no launch of a kernel came to its end, so nothing was checked"]
     lines += [f"fault: {_described(each)}" for each in faults]
     lines += [f"refused: {_described(each)}" for each in refused]
-    lines += [f"note: {each}" for each in report.notes]
+    harmless = [each for each in report.notes if each.startswith(_HARMLESS)]
+    lines += [f"harmless: {_in_one_line(each).removeprefix('harmless ')}" for each in dict.fromkeys(harmless)]
+    lines += [f"note: {each}" for each in report.notes if each not in harmless]
     return lines
+
+
+def _in_one_line(note: str) -> str:
+    """Return the first line of a note, after the latter of the places that it names."""
+    first, *more = note.split("\n")
+    places = _PLACE.findall("\n".join(more))
+    return f"{places[-1]}: {first}" if places else first
 
 
 def _counted(count: int, one: str, many: str) -> str:
