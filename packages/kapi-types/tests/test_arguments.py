@@ -12,6 +12,7 @@ from kapi_sim import AddressSpace, LocalAccessor
 from kapi_sim.errors import DtypeError
 from kapi_sim.testing.reports import raises
 from kapi_types import ArrayType, typeof_argument, weak_bool, weak_float, weak_int
+from kapi_types.kernel_api import ConstantType
 
 
 @pytest.mark.parametrize(
@@ -45,6 +46,13 @@ def test_typeof_argument_of_arrays(usm_array):
     assert typeof_argument(usm_array(array[::2])) == ArrayType(types.float32, 2, "A")
 
 
+@pytest.mark.parametrize("value", [None, test_typeof_argument_of_numbers], ids=["None", "function"])
+def test_typeof_argument_of_constants(value):
+    """A kernel is compiled for each, so the type says which."""
+    assert typeof_argument(value) == ConstantType(value)
+    assert typeof_argument(value) != ConstantType(len)
+
+
 def test_typeof_argument_of_local_memory():
     """Local memory is contiguous, in its own address space, and of a known shape."""
     wanted = ArrayType(types.int64, 2, "C", address_space=AddressSpace.LOCAL, extents=(4, 8))
@@ -71,7 +79,7 @@ def test_typeof_argument_refuses_numpy_arrays():
         typeof_argument(np.zeros(3))
 
 
-@pytest.mark.parametrize("value", ["text", None, [1], object], ids=repr)
+@pytest.mark.parametrize("value", ["text", [1], object], ids=repr)
 def test_typeof_argument_refuses_everything_else(value):
     """The message lists what kernels take."""
     with raises(DtypeError, "argument-type"):

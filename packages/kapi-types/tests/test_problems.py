@@ -239,7 +239,7 @@ def membership(item, a, b):
 
 
 def identity(item, a, b):
-    b[0] = b is not None
+    b[0] = b is not a
 
 
 def a_string(item, a, b):

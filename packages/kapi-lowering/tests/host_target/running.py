@@ -232,5 +232,5 @@ def _leaves(arguments: Any) -> Iterator[Any]:
     for each in arguments:
         if isinstance(each, tuple):
             yield from _leaves(each)
-        else:
+        elif each is not None and not callable(each):  # of which the kernel is specialised
             yield each

@@ -49,7 +49,8 @@ class Kernel(Launchable):
 
     def run(self, index_space: Range | NdRange, args: tuple[Any, ...]) -> None:
         """Run the kernel for each work-item of `index_space`."""
-        execute(self.instrumented, index_space, args, self.options)
+        kernel, others = self.specialized(args)
+        execute(kernel.instrumented, index_space, others, self.options)
 
     def submit(
         self, space: Range | NdRange, dependent_events: Iterable[Any], given: tuple[Any, ...]

@@ -16,6 +16,7 @@ from numba.core.compiler import CompilerBase, Flags
 from numba.core.compiler_machinery import FunctionPass, PassManager, register_pass
 from numba.core.consts import ConstantInferenceError
 from numba.core.interpreter import Interpreter
+from numba.core.ir_utils import build_definitions
 from numba.core.target_extension import GPU, target_override, target_registry
 from numba.core.typed_passes import PreLowerStripPhis
 from numba.core.typing import templates
@@ -52,6 +53,7 @@ __all__ = [
     "RewriteSemanticConstants",
     "TypingContext",
     "as_dtype",
+    "build_definitions",
     "compute_cfg_from_blocks",
     "cgutils",
     "errors",

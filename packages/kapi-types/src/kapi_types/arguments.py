@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from enum import Enum
+from types import FunctionType
 from typing import Any
 
 import numpy as np
 
-from kapi_sim import AddressSpace, LocalAccessor
+from kapi_sim import AddressSpace, DeviceFunction, LocalAccessor
 from kapi_sim.errors import DtypeError
 from kapi_sim.language.integers import require_64_bits
 from kapi_types._numba_compat import from_dtype, types
 from kapi_types.arrays import ArrayType, array_type
-from kapi_types.kernel_api import tuple_of
+from kapi_types.kernel_api import ConstantType, tuple_of
 from kapi_types.usm.usm_array import ArrayFields, array_fields, is_usm_array
 from kapi_types.weak import weak_bool, weak_complex, weak_float, weak_int
 
@@ -26,7 +27,7 @@ def typeof_argument(value: Any) -> types.Type:
     ----------
     value : object
         A USM array or the fields of one, a `LocalAccessor`, a NumPy scalar (strong), a Python bool, int, float or
-        complex (weak), or a tuple or named tuple of these.
+        complex (weak), a tuple or named tuple of these, or None or a function, of which a kernel is specialised.
 
     Returns
     -------
@@ -48,6 +49,8 @@ def typeof_argument(value: Any) -> types.Type:
         return weak_float
     if isinstance(value, complex):
         return weak_complex
+    if value is None or isinstance(value, (FunctionType, DeviceFunction)):
+        return ConstantType(value)
     if isinstance(value, tuple):
         return tuple_of(value, tuple(typeof_argument(member) for member in value))
     if isinstance(value, LocalAccessor):

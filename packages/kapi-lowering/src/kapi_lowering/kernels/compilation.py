@@ -18,7 +18,9 @@ from kapi_lowering.target import Target
 from kapi_sim.errors import DtypeError, KernelCompilationError, LimitError
 from kapi_sim.forks import block_forks, hold_at_forks
 from kapi_sim.language import KernelOptions
+from kapi_sim.language.launchables.specialization import specialized
 from kapi_types import ArrayType, ItemType, NdItemType
+from kapi_types.kernel_api import ConstantType
 from kapi_types.kernel_typing import describe_problems
 from kapi_types.kernel_typing.rules.tuples import tuple_like
 from kapi_types.signatures import parse_signature
@@ -48,6 +50,7 @@ def compiled_kernel(
             f"{args[0] if args else 'no type at all'}",
             code="signature-work-item",
         )
+    function, args = _specialized(function, args)
     _require_sub_group_size(function, options, target)
     names = list(inspect.signature(function).parameters)
     try:
@@ -108,6 +111,22 @@ def compiled_function(
     emitted = _emitted("function", plain, names, args, lowered.modules, plain.__name__, target, optimise)
     _require_floats(plain, target.floats_of(emitted.code), lowered)
     return emitted.code, lowered.return_type
+
+
+def _specialized(function: FunctionType, args: tuple[types.Type, ...]) -> tuple[FunctionType, tuple[types.Type, ...]]:
+    """The function without the parameters of which it is given constants, and the types of the others."""
+    names = inspect.signature(function).parameters
+    constants = {name: each.value for name, each in zip(names, args, strict=True) if isinstance(each, ConstantType)}
+    if not constants:
+        return function, args
+    made = specialized(function, constants)
+    if made is None:
+        raise DtypeError(
+            f"parameters of {function.__name__} must be tested by `is None`, or called, or passed on, where they are "
+            f"None or a function, got {', '.join(constants)}",
+            code="argument-type",
+        )
+    return made, tuple(each for each in args if not isinstance(each, ConstantType))
 
 
 def _begin(function: FunctionType) -> tuple[str, int]:

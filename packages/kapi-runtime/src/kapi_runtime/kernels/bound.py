@@ -37,10 +37,11 @@ class BoundLaunch(_BoundLaunch):
     array([2., 2., 2.])
     """
 
-    __slots__ = ("_owners", "_plan", "_prepared", "_renewals")
+    __slots__ = ("_chosen", "_owners", "_plan", "_prepared", "_renewals")
 
     def __init__(self, kernel: Any, index_space: Range | NdRange, args: tuple[Any, ...]) -> None:
         super().__init__(kernel, index_space, args)
+        self._chosen: Any
         self._prepared: Prepared
         self._plan: LaunchPlan | None
         self._owners: Any
@@ -51,13 +52,15 @@ class BoundLaunch(_BoundLaunch):
         """Put other arguments in the place of those of these names."""
         super().replace(**arguments)
         # A launch in flight has the packed bytes already, so the plan's memory is free to be changed.
-        if self._plan is None or not self._plan.pack(self.given):
+        kernel, others = self.kernel.specialized(self.given)
+        if kernel is not self._chosen or self._plan is None or not self._plan.pack(others):
             self._prepare()
         self._owners = (self.given, self._plan)
 
     def _prepare(self) -> None:
-        self._renewals = self.kernel.renewals()
-        self._prepared = self.kernel.prepare(self.index_space, self.given)
+        self._chosen, others = self.kernel.specialized(self.given)
+        self._renewals = self._chosen.renewals()
+        self._prepared = self._chosen.prepare(self.index_space, others)
         self._plan = self._prepared.plan()
         self._owners = (self.given, self._plan)
 
@@ -65,7 +68,7 @@ class BoundLaunch(_BoundLaunch):
         """Launch after these events and all earlier work on the queue, and return the launch's own events."""
         before = listed_events(dependent_events)
         kernel = self.kernel
-        if kernel.renewals() != self._renewals:
+        if self._chosen.renewals() != self._renewals:
             self._prepare()
         plan, events = self._plan, None
         if plan is not None and recorder.active is None:

@@ -79,18 +79,21 @@ class Kernel(DeviceLaunchable):
         self, space: Range | NdRange, dependent_events: Iterable[Any], given: tuple[Any, ...]
     ) -> tuple[HostEvent, Any]:
         """Launch, and return the events of `call_kernel_async`."""
-        before = listed_events(dependent_events)
+        events = self.events(space, given, listed_events(dependent_events))
+        self.count_launch()
+        if launches.are_logged or open_reports():
+            note_launch(self.__name__, space)
+        return events
+
+    def events(self, space: Range | NdRange, given: tuple[Any, ...], before: list[Any]) -> tuple[HostEvent, Any]:
+        """Launch, and return the events, without a note of it."""
         self.renewals()
         planned, plans = None, self._plans.get(space, ())
         for plan in plans if recorder.active is None else ():
             planned = plan.launch(given, before)
             if planned is not None:
                 break
-        events = planned or self._launched(space, given, before, plans if planned is None else None)
-        self.count_launch()
-        if launches.are_logged or open_reports():
-            note_launch(self.__name__, space)
-        return events
+        return planned or self._launched(space, given, before, plans if planned is None else None)
 
     def bind(self, index_space: Range | NdRange, /, *args: Any, **named: Any) -> BoundLaunch:
         """Validate a launch now, compile its kernel, and return it, to be made by calling it.
@@ -137,6 +140,9 @@ class Kernel(DeviceLaunchable):
         self, space: Range | NdRange, given: tuple[Any, ...], before: list[Any], tried: tuple[LaunchPlan, ...] | None
     ) -> tuple[HostEvent, Any]:
         """Launch the long way, and make a plan for launches like it, which none of the plans that were tried is for."""
+        kernel, others = self.specialized(given)
+        if kernel is not self:
+            return kernel.events(space, others, before)
         prepared = self.prepare(space, given)
         events = prepared.submit(before)
         if tried is not None and recorder.active is None:  # what is recorded goes the long way, and tries none
@@ -182,10 +188,15 @@ class Kernel(DeviceLaunchable):
         return reduced(self, (self.py_func, self.options, self.target), _pickled_by_value)
 
     def _module_count(self) -> int:
-        return len(self.modules.values())
+        return len(self._inspected())
 
     def _inspected(self) -> list[tuple[str, KernelModule]]:
-        return [(module.typed_ir.split("\n", 1)[0], module) for module in self.modules.values()]
+        kernels = [self, *(each for each in self._specializations.values() if each is not None)]
+        modules = [module for each in kernels for module in each.modules.values()]
+        return [(module.typed_ir.split("\n", 1)[0], module) for module in modules]
+
+    def _with_function(self, function: Callable[..., None]) -> Kernel:
+        return Kernel(function, self.options, self.target)
 
 
 _kernels: WeakSet[Kernel] = WeakSet()

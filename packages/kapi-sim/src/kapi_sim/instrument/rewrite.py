@@ -34,9 +34,10 @@ from kapi_sim.language.attributes import (
     write_out_lists,
 )
 from kapi_sim.language.intrinsics.atomics import AtomicRef, atomic_fence
+from kapi_sim.language.launchables.closures import compile_closure
 from kapi_sim.language.launchables.device_function import DeviceFunction
 from kapi_sim.language.outside_values import is_constant_array
-from kapi_sim.language.source import FUTURE_FLAGS, is_source_of, parse_function
+from kapi_sim.language.source import is_source_of, parse_function
 from kapi_sim.language.syntax import find_problems
 from kapi_sim.language.table.other_names import numpy_names
 from kapi_sim.memory.constants import Snapshot
@@ -413,40 +414,16 @@ def _has_while(tree: ast.FunctionDef) -> bool:
 
 
 def _build(function: Callable[..., Any], body: ast.FunctionDef, injected: dict[str, CellType]) -> Callable[..., Any]:
-    """Compile `body` below a factory whose parameters are all that it closes over."""
+    """Compile `body` as a closure over all that it is given in addition."""
     original = function.__code__
-    free = list(original.co_freevars)
-    factory = ast.FunctionDef(
-        name="_kapi_factory",
-        args=ast.arguments(
-            posonlyargs=[],
-            args=[ast.arg(arg=name) for name in (*free, *injected)],
-            kwonlyargs=[],
-            kw_defaults=[],
-            defaults=[],
-        ),
-        body=[body],
-        decorator_list=[],
-    )
-    # Type parameters, a field since Python 3.12, would put a scope of their own around the function.
-    for definition in (factory, body):
-        setattr(definition, "type_params", [])  # noqa: B010
-    module = ast.fix_missing_locations(ast.Module(body=[ast.copy_location(factory, body)], type_ignores=[]))
     try:
-        compiled = compile(
-            module, original.co_filename, "exec", flags=original.co_flags & FUTURE_FLAGS, dont_inherit=True
-        )
+        code = compile_closure(function, body, injected)
     except SyntaxError as error:
         raise KernelCompilationError(
             f"`{function.__name__}` cannot be run:\n  {original.co_filename}:{error.lineno}: {error.msg}: "
             "a barrier must not stand in a comprehension or a lambda",
             code="barrier-in-comprehension",
         ) from None
-    code = _nested(_nested(compiled, "_kapi_factory"), original.co_name)
-    cells = dict(zip(free, function.__closure__ or (), strict=False))
+    cells = dict(zip(original.co_freevars, function.__closure__ or (), strict=False))
     cells.update(injected)
     return with_code(function, code, function.__globals__, tuple(cells[name] for name in code.co_freevars))
-
-
-def _nested(code: CodeType, name: str) -> CodeType:
-    return next(c for c in code.co_consts if isinstance(c, CodeType) and c.co_name == name)

@@ -173,7 +173,7 @@ class _Finder(ast.NodeVisitor):
 
     def visit(self, node: ast.AST) -> None:
         finding = _REFUSED.get(type(node))
-        if finding is not None:
+        if finding is not None and not (isinstance(node, ast.MatchSingleton) and node.value is None):
             self._describe(node, finding)
             # What such a construct holds is no mistake of its own, but a block's statements may be.
             for statement in (*getattr(node, "body", ()), *getattr(node, "finalbody", ())):
@@ -314,8 +314,12 @@ class _Finder(ast.NodeVisitor):
                 self.visit(part)
 
     def visit_Compare(self, node: ast.Compare) -> None:
+        is_of_none = any(
+            isinstance(each, ast.Constant) and each.value is None for each in (node.left, *node.comparators)
+        )
         for operation in node.ops:
-            self._operator(node, operation)
+            if not (is_of_none and isinstance(operation, (ast.Is, ast.IsNot))):
+                self._operator(node, operation)
         self.generic_visit(node)
 
     def visit_BinOp(self, node: ast.BinOp) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kapi_sim.testing.case import Backend, Case
 from kapi_sim.testing.cases.groups import collective_cases, group_cases, index_cases, sub_group_cases
-from kapi_sim.testing.cases.language import call_cases, control_cases, language_cases
+from kapi_sim.testing.cases.language import call_cases, control_cases, language_cases, specialization_cases
 from kapi_sim.testing.cases.memory import array_cases, atomic_cases, constant_cases, from_end_cases, private_cases
 from kapi_sim.testing.cases.numbers import (
     bit_cases,
@@ -44,5 +44,6 @@ CASES: tuple[Case, ...] = (
     *control_cases.CASES,
     *language_cases.CASES,
     *call_cases.CASES,
+    *specialization_cases.CASES,
 )
 """The suite; every name is unique, and every row of the intrinsic table is covered."""

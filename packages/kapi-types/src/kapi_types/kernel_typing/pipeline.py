@@ -23,6 +23,7 @@ from kapi_types.kernel_typing.passes.assignments import CheckAssignments
 from kapi_types.kernel_typing.passes.bytecode import TranslateKernel
 from kapi_types.kernel_typing.passes.constant_arguments import FindConstantArguments
 from kapi_types.kernel_typing.passes.inference import InferTypes
+from kapi_types.kernel_typing.passes.known_values import SettleNoneTests
 from kapi_types.kernel_typing.passes.local_functions import InlineLocalFunctions
 from kapi_types.kernel_typing.passes.mixed_types import FindMixedTypes
 from kapi_types.kernel_typing.passes.names import CheckNames
@@ -66,6 +67,7 @@ class KernelCompiler(CompilerBase):
         passes.add_pass(TranslateKernel, "bytecode to IR")
         passes.add_pass(FixupArgs, "arguments")
         passes.add_pass(IRProcessing, "IR checks")
+        passes.add_pass(SettleNoneTests, "comparisons with None")
         passes.add_pass(InlineLocalFunctions, "local functions inlined")
         passes.add_pass(FoldOutsideConstants, "constants of classes and objects")
         passes.add_pass(SettleRaises, "raise and assert")

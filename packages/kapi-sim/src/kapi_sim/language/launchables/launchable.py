@@ -6,11 +6,12 @@ import functools
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 from kapi_sim.errors import KapiError, KernelCompilationError, KernelLaunchError
 from kapi_sim.language import Item, KernelOptions, NdItem, NdRange, Range, as_range
 from kapi_sim.language.launchables.device_function import DeviceFunction
+from kapi_sim.language.launchables.specialization import specialized, split_arguments
 from kapi_sim.short_repr import short_repr
 from kapi_sim.tracebacks import shorten
 
@@ -25,6 +26,9 @@ __all__ = [
     "require_kernel",
     "require_kernel_function",
 ]
+
+
+_MAX_SPECIALIZATIONS = 64
 
 
 class _DefaultLocalSize:
@@ -66,6 +70,26 @@ class Launchable(ABC):
         functools.update_wrapper(self, py_func)
         self.py_func = py_func
         self.options = options or KernelOptions()
+        self._specializations: dict[Any, Any] = {}
+
+    def specialized(self, args: tuple[Any, ...]) -> tuple[Self, tuple[Any, ...]]:
+        """Return the kernel that the constants among the arguments of a launch choose, and the other arguments."""
+        constants, others = split_arguments(self.py_func, args)
+        if not constants:
+            return self, args
+        key = (self.py_func, self.py_func.__code__, constants)
+        if key not in self._specializations:
+            function = specialized(self.py_func, dict(constants))
+            made = None if function is None else self._with_function(function)
+            while len(self._specializations) >= _MAX_SPECIALIZATIONS:
+                del self._specializations[next(iter(self._specializations))]
+            self._specializations[key] = made
+        made = self._specializations[key]
+        return (self, args) if made is None else (made, others)
+
+    def _with_function(self, function: Callable[..., None]) -> Self:
+        """Return a kernel with the same options."""
+        return type(self)(function, self.options)
 
     @abstractmethod
     def run(self, index_space: Range | NdRange, args: tuple[Any, ...]) -> None:

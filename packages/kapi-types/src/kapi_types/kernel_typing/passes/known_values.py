@@ -1,4 +1,7 @@
-"""Constant propagation: the values that variables of a kernel always hold, and their definitions."""
+"""Constant propagation: the values that variables of a kernel always hold, their definitions, and tests of `None`.
+
+`x is None` and `x is not None` are constants in the code for one list of argument types.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,8 @@ import operator
 from types import ModuleType
 from typing import Any
 
-from kapi_types._numba_compat import ir
+from kapi_types._numba_compat import FunctionPass, build_definitions, ir, register_pass, types
+from kapi_types.kernel_typing.problems.held_values import is_call_of
 from kapi_types.kernel_typing.rules.operators import BINARY, INPLACE, UNARY
 
 __all__ = [
@@ -141,3 +145,98 @@ def is_negative_literal(func_ir: Any, variable: Any) -> bool:
         return False
     made = func_ir._definitions.get(variable.name, ())
     return len(made) == 1 and isinstance(made[0], ir.Const) and type(made[0].value) is int and made[0].value < 0
+
+
+_SOME = "some value"
+"""Stands for any value but None, True and False."""
+
+_Known = dict[str, Any]
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class SettleNoneTests(FunctionPass):
+    """Makes constants of comparisons with `None`, and removes the branches that are never taken.
+
+    A forward data-flow analysis over the blocks that are reached: of each variable whether it is None, or a truth value
+    that a comparison gave. It comes before all passes that find problems, since the others' code has none.
+    """
+
+    _name = "kapi_settle_none_tests"
+
+    def __init__(self) -> None:
+        FunctionPass.__init__(self)
+
+    def run_pass(self, state: Any) -> bool:
+        func_ir, blocks = state.func_ir, state.func_ir.blocks
+        if not any(map(_is_test, (each for block in blocks.values() for each in block.find_exprs(op="binop")))):
+            return False
+        entries: dict[Any, _Known] = {min(blocks): {}}
+        pending = [min(blocks)]
+        while pending:
+            key = pending.pop()
+            known = dict(entries[key])
+            for statement in blocks[key].find_insts(ir.Assign):
+                _note(state, known, statement)
+            for target in _targets(known, blocks[key].terminator):
+                joined = known if target not in entries else _joined(entries[target], known)
+                if joined != entries.get(target):
+                    entries[target] = joined
+                    pending.append(target)
+        for key in set(blocks) - set(entries):
+            del blocks[key]
+        for key, block in blocks.items():
+            known = entries[key]
+            for statement in block.find_insts(ir.Assign):
+                _note(state, known, statement)
+                value = known.get(statement.target.name)
+                if isinstance(value, bool) and not isinstance(statement.value, ir.Const):
+                    statement.value = ir.Const(value, statement.loc, use_literal_type=False)
+            targets = _targets(known, block.terminator)
+            if isinstance(block.terminator, ir.Branch) and len(targets) == 1:
+                block.body[-1] = ir.Jump(targets[0], block.terminator.loc)
+        func_ir._definitions = build_definitions(blocks)
+        return True
+
+
+def _is_test(expression: Any) -> bool:
+    return expression.fn in (operator.is_, operator.is_not)
+
+
+def _note(state: Any, known: _Known, statement: Any) -> None:
+    """Note what an assignment says of its variable."""
+    found = _value(state, known, statement.value)
+    if found is ...:
+        known.pop(statement.target.name, None)
+    else:
+        known[statement.target.name] = found
+
+
+def _value(state: Any, known: _Known, value: Any) -> Any:
+    """None, True, False or `_SOME`; ``...`` if that is not known."""
+    if isinstance(value, ir.Arg):
+        return None if state.args[value.index] == types.none else _SOME
+    if isinstance(value, (ir.Const, ir.Global, ir.FreeVar)):
+        return value.value if value.value is None or isinstance(value.value, bool) else _SOME
+    if isinstance(value, ir.Var):
+        return known.get(value.name, ...)
+    if not isinstance(value, ir.Expr):
+        return ...
+    if value.op == "binop" and _is_test(value):
+        sides = [known.get(each.name, ...) for each in (value.lhs, value.rhs)]
+        if None not in sides or ... in sides:
+            return ...
+        return (sides[0] is sides[1]) == (value.fn is operator.is_)
+    if is_call_of(state.func_ir, value, bool) or (value.op == "unary" and value.fn is operator.not_):
+        given = known.get((value.args[0] if value.op == "call" else value.value).name, ...)
+        return ... if given in (..., _SOME) else bool(given) != (value.op == "unary")
+    return ... if value.op == "call" else _SOME
+
+
+def _targets(known: _Known, last: Any) -> list[Any]:
+    """The blocks that may come after the last statement of one."""
+    value = known.get(last.cond.name) if isinstance(last, ir.Branch) else None
+    return [last.truebr if value else last.falsebr] if isinstance(value, bool) else list(last.get_targets())
+
+
+def _joined(one: _Known, other: _Known) -> _Known:
+    return {name: value for name, value in one.items() if name in other and other[name] is value}
