@@ -11,13 +11,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import count
-from types import CellType
-from typing import TYPE_CHECKING, NoReturn
+from types import CellType, GeneratorType
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
 
 from kapi_sim.checks.bounds import spell
 from kapi_sim.errors import DeadlockError
+from kapi_sim.items.convergence import Yielded
 from kapi_sim.language.intrinsics.index_space import NdRange
 from kapi_sim.language.source import Site, line_of, site_of
+from kapi_sim.memory.views import View
 
 if TYPE_CHECKING:
     from kapi_sim.checks.ordered_races import CrossGroupReads
@@ -35,6 +39,7 @@ __all__ = [
     "deadlock",
     "spin",
     "iteration_of",
+    "loop_state",
     "waiting_for_another_group",
 ]
 
@@ -245,3 +250,25 @@ def _collect(shadow: ShadowMemory, uid: int, loop: Loop, found: dict[tuple[int, 
             (line, spell(array.name, index)),
             f"it waits for {spell(array.name, index)} at line {line}, which is {array.peek(index)}, {by}",
         )
+
+
+def loop_state(bound: Bound, generator: Any, yielded: Yielded) -> object:
+    """The dependences of a work-item that spins in a loop; `None` if they are not recorded."""
+    run, names = yielded[1], yielded[4]
+    if bound.shadow is None or bound.local_trail is None or not isinstance(generator, GeneratorType):
+        return None
+    while generator.gi_yieldfrom is not None:
+        generator = generator.gi_yieldfrom
+    state = {
+        name: _held(value)
+        for name, value in generator.gi_frame.f_locals.items()
+        if (not name.startswith("_kapi_") if names is None else name in names)
+    }
+    return run, state, bound.shadow.changes, bound.local_trail.changes
+
+
+def _held(value: Any) -> object:
+    if isinstance(value, (int, float, complex, np.generic)):
+        return value.__class__, value
+    # Changes of private memory are not counted.
+    return value.array.tobytes() if isinstance(value, View) and value.space == "private" else id(value)

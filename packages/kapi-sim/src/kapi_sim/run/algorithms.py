@@ -17,10 +17,11 @@ from kapi_sim.items.undefined import Undefined
 from kapi_sim.language.intrinsics import group_algorithms as words
 from kapi_sim.language.intrinsics.operators import Operator, identity, operator_row
 from kapi_sim.language.promotion import operand_of_class, scalar_class, unify
+from kapi_sim.memory.views import poison
 from kapi_sim.numbers.arithmetic import checked_ring, wrapped_ring
 from kapi_sim.short_repr import short_repr
 
-__all__ = ["BeyondGroup", "outcome"]
+__all__ = ["BeyondGroup", "outcome", "poisoned"]
 
 _WEAK_KINDS: dict[type, tuple[str, str]] = {bool: ("b", "bool"), int: ("i", "int64"), float: ("f", "float64")}
 
@@ -209,3 +210,16 @@ _SOURCES: dict[Any, Callable[[int, int], int]] = {
     words.permute_group_by_xor: lambda member, mask: member ^ mask,
 }
 _MOVES = ("group_broadcast", "select_from_group", *(word.__name__ for word in _SOURCES))
+
+
+_POISON: dict[type, Any] = {}
+
+
+def poisoned(value: Any) -> Any:
+    """Return what an unchecked kernel gets for a value that is not defined."""
+    kind = value.__class__
+    if kind not in _POISON:
+        made = np.empty(1, np.asarray(value).dtype)
+        poison(made)
+        _POISON[kind] = made[0] if isinstance(value, np.generic) else made[0].item()
+    return _POISON[kind]

@@ -9,11 +9,9 @@ from __future__ import annotations
 from types import GeneratorType
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from kapi_sim.checks.convergence import Arrival, call_sites, check_arrivals, check_uniform, describe_arrivals
 from kapi_sim.checks.initialisation import unwritten_read
-from kapi_sim.errors import CollectiveMismatchError, DeadlockError, KapiError, KernelCompilationError, KernelLaunchError
+from kapi_sim.errors import CollectiveMismatchError, KapiError
 from kapi_sim.items.convergence import (
     ACTIVE,
     ALGORITHM,
@@ -32,18 +30,20 @@ from kapi_sim.language.intrinsics.group_algorithms import select_from_group
 from kapi_sim.language.intrinsics.memory import MemoryScope
 from kapi_sim.language.source import Site
 from kapi_sim.memory.arguments import Bound
-from kapi_sim.memory.views import View, poison
-from kapi_sim.memory.watchdog import SPIN, Loop, deadlock
-from kapi_sim.run.algorithms import BeyondGroup, outcome
-from kapi_sim.short_repr import short_repr
+from kapi_sim.memory.watchdog import SPIN, Loop, deadlock, loop_state
+from kapi_sim.run.algorithms import BeyondGroup, outcome, poisoned
+from kapi_sim.run.misuse import endless, missing_sub_group, not_in_mask, wrong_group, wrong_scope
 
 if TYPE_CHECKING:
     from kapi_sim.run.order import Shuffler
 
-__all__ = ["GroupRun", "end_phase", "endless"]
+__all__ = ["GroupRun", "end_phase"]
 
 _MOST_PATIENCE = 4
 """Of a group that turns in loops, so many work-items may use up the turns of one."""
+
+_OF_SUB_GROUPS = (("delta",), ("mask",), ("remote_local_id",))
+"""The parameter by which an algorithm that only sub-groups have is known."""
 
 
 class GroupRun:
@@ -181,11 +181,11 @@ class GroupRun:
             is_sub_group = isinstance(group, Lanes) or group is ACTIVE
             part = group if is_sub_group or group is GRID else None
             if isinstance(group, Lanes) and not group.mask >> local % self._cluster.sub_group_size & 1:
-                generator.throw(self._not_among(local, group, yielded))
+                generator.throw(not_in_mask(self._clock, local % self._cluster.sub_group_size, group, yielded))
         else:
             is_sub_group = group.__class__ is SimSubGroup
             if not (is_sub_group or group.__class__ is SimGroup) or group.cluster is not self._cluster:
-                generator.throw(_wrong_group(yielded))
+                generator.throw(wrong_group(yielded))
         if is_sub_group:
             self._has_met_in_part = True
         calls: tuple[Any, ...] = ()
@@ -197,12 +197,12 @@ class GroupRun:
         if scope == ALGORITHM:
             word, value, argument = yielded[3:]
             if not is_sub_group and part is None and parameters_of(word)[2:3] in _OF_SUB_GROUPS:
-                generator.throw(_needs_sub_group(word.__name__, group))
+                generator.throw(missing_sub_group(word.__name__, group))
             self._given[local] = value, argument
             self._arrivals[local] = Arrival(site, calls, int(MemoryScope.WORK_ITEM), word, is_sub_group, part)
         else:
             if scope.__class__ is not MemoryScope and scope.__class__ is not int:
-                generator.throw(_no_scope(scope))
+                generator.throw(wrong_scope(scope))
             self._arrivals[local] = Arrival(site, calls, int(scope), None, is_sub_group, part)
         if self._bound.recorder is not None:
             arrival = self._arrivals[local]
@@ -360,7 +360,7 @@ class GroupRun:
 
         def undefined(member: int, wanted: str) -> Any:
             if not self._checks_convergence:
-                return _poisoned(values[member])
+                return poisoned(values[member])
             return Undefined(
                 f"{self._clock.describe(self._base + members[member])} had it from {word.__name__} at "
                 f"{Site(*arrival.site[:2])}, which has no work-item with {wanted}"
@@ -385,15 +385,6 @@ class GroupRun:
             if is_barrier:
                 self._pass_barrier(arrival._replace(scope=int(MemoryScope.WORK_GROUP)), members)
 
-    def _not_among(self, local: int, lanes: Lanes, yielded: Yielded) -> CollectiveMismatchError:
-        word = yielded[3]
-        return CollectiveMismatchError(
-            f"mask of {word.__name__} must name the work-item that calls it, got {lanes.mask:#x} from id "
-            f"{local % self._cluster.sub_group_size} of its sub-group\n  {self._clock.describe()} at "
-            f"{Site(*yielded[0][:2])}\n  call it only where the mask has the work-item's bit",
-            code="mask-without-caller",
-        )
-
     def _by(self, local: int, arrival: Arrival) -> str:
         return f"{self._clock.describe(self._base + local)} at {Site(*arrival.site[:2])}"
 
@@ -410,7 +401,9 @@ class GroupRun:
 
     def _resume_spinning(self) -> None:
         """Let the work-items that turn in loops run a turn each, while all others wait."""
-        states = {local: self._state(self._generators[local], *each[1:]) for local, each in self._spinning.items()}
+        states = {
+            local: loop_state(self._bound, self._generators[local], each) for local, each in self._spinning.items()
+        }
         # Work-items that come round to where they were, with nothing written, do so for ever.
         is_stuck = self._known_states == states and None not in states.values()
         self._known_states = states
@@ -426,22 +419,6 @@ class GroupRun:
                 stuck: dict[int, Loop] = {self._base + number: each[0] for number, each in self._spinning.items()}
                 self._generators[local].throw(deadlock(self._bound, stuck, others, is_stuck))
 
-    def _state(self, generator: Any, run: object, _: int, iterations: int, names: tuple[str, ...] | None) -> object:
-        """The dependences of a work-item that spins in a loop; `None` if they are not recorded."""
-        bound = self._bound
-        if bound.shadow is None or bound.local_trail is None:
-            return None
-        if not isinstance(generator, GeneratorType):
-            return None
-        while generator.gi_yieldfrom is not None:
-            generator = generator.gi_yieldfrom
-        held = generator.gi_frame.f_locals.items()
-        if names is None:
-            state = {name: _held(value) for name, value in held if not name.startswith("_kapi_")}
-        else:
-            state = {name: _held(value) for name, value in held if name in names}
-        return run, state, bound.shadow.changes, bound.local_trail.changes
-
 
 def end_phase(bound: Bound) -> None:
     """Raise for what was read, in the phase that ends, and nobody wrote."""
@@ -450,58 +427,3 @@ def end_phase(bound: Bound) -> None:
             error = unwritten_read(shadow)
             if error is not None:
                 raise error
-
-
-def endless(rounds: int) -> DeadlockError:
-    """Return the error for a loop with a barrier that does not end."""
-    return DeadlockError(
-        f"a loop with a barrier does not end: the whole group passed it {rounds} times: make its condition "
-        "change, or allow it more turns with simulation(spin_limit=...)",
-        code="endless-loop",
-    )
-
-
-_OF_SUB_GROUPS = (("delta",), ("mask",), ("remote_local_id",))
-"""The parameter by which an algorithm that only sub-groups have is known."""
-
-
-def _held(value: Any) -> object:
-    if isinstance(value, (int, float, complex, np.generic)):
-        return value.__class__, value
-    # Changes of private memory are not counted.
-    return value.array.tobytes() if isinstance(value, View) and value.space == "private" else id(value)
-
-
-def _poisoned(value: Any) -> Any:
-    """Return what an unchecked kernel gets for a value that is not defined."""
-    kind = value.__class__
-    if kind not in _POISON:
-        made = np.empty(1, np.asarray(value).dtype)
-        poison(made)
-        _POISON[kind] = made[0] if isinstance(value, np.generic) else made[0].item()
-    return _POISON[kind]
-
-
-_POISON: dict[type, Any] = {}
-
-
-def _wrong_group(yielded: Yielded) -> KernelLaunchError:
-    word = yielded[3].__name__ if yielded[2] == ALGORITHM else "group_barrier"
-    return KernelLaunchError(
-        f"{word} must be given the work-item's own group, got {short_repr(yielded[1])}: write nd_item.get_group()",
-        code="foreign-group",
-    )
-
-
-def _no_scope(value: object) -> KernelCompilationError:
-    return KernelCompilationError(
-        f"fence_scope of group_barrier() must be a member of MemoryScope itself, got {short_repr(value)}; "
-        "write MemoryScope.WORK_GROUP",
-        code="no-enum-member",
-    )
-
-
-def _needs_sub_group(word: str, group: object) -> KernelLaunchError:
-    return KernelLaunchError(
-        f"{word} must be given a sub-group, got {short_repr(group)}: write nd_item.get_sub_group()", code="no-sub-group"
-    )

@@ -25,7 +25,8 @@ from kapi_sim.memory.arguments import Bound
 from kapi_sim.memory.views import poison
 from kapi_sim.memory.watchdog import iteration_of
 from kapi_sim.progress import follow_launch
-from kapi_sim.run.group_run import GroupRun, end_phase, endless
+from kapi_sim.run.group_run import GroupRun, end_phase
+from kapi_sim.run.misuse import endless
 from kapi_sim.run.order import Order, Shuffler
 from kapi_sim.short_repr import short_repr
 
