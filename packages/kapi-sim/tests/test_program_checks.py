@@ -255,13 +255,39 @@ def test_wrong():
 """
 
 
-def test_a_suite_is_checked_unedited(tmp_path):
+def by_entry_point(folder):
+    """Make a distribution with the entry point of kapi-sim's: the one that is installed may be older than the tests."""
+    made = folder / "check_option-0.dist-info"
+    made.mkdir()
+    (made / "METADATA").write_text("Metadata-Version: 2.1\nName: check-option\nVersion: 0\n", "utf-8")
+    (made / "entry_points.txt").write_text("[pytest11]\nkapi_sim = _kapi_sim_pytest\n", "utf-8")
+
+
+def test_the_entry_point_costs_other_suites_nothing(tmp_path):
+    by_entry_point(tmp_path)
+    (tmp_path / "test_other.py").write_text(
+        "import sys\n\ndef test_other(request):\n    assert request.config.getoption('--kapi-check') is False\n"
+        "    assert '_kapi_sim_pytest' in sys.modules\n"
+        "    assert not {'numpy', 'numba', 'kapi_sim'} & sys.modules.keys()\n",
+        "utf-8",
+    )
+    path = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
+    plugins = ["-p", "no:cacheprovider", "-p", "no:hypothesispytest"]
+    command = [sys.executable, "-m", "pytest", *plugins]
+    environment = {**os.environ, "PYTHONPATH": path}
+    result = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert "1 passed" in result.stdout, result.stdout + result.stderr
+
+
+@pytest.mark.parametrize("plugin", [["-p", "kapi_sim.testing.plugin"], []])
+def test_a_suite_is_checked_unedited(tmp_path, plugin):
+    by_entry_point(tmp_path)
     (tmp_path / "conftest.py").write_text("from numba import cuda\nimport numba.cuda.random\n", "utf-8")
     (tmp_path / "test_suite.py").write_text(SUITE, "utf-8")
     # Stands for an environment without Numba: a package of that name which cannot be found.
     (tmp_path / "sitecustomize.py").write_text("import sys\nsys.modules['numba'] = None\n", "utf-8")
     path = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
-    plugins = ["-p", "no:cacheprovider", "-p", "no:hypothesispytest", "-p", "kapi_sim.testing.plugin"]
+    plugins = ["-p", "no:cacheprovider", "-p", "no:hypothesispytest", *plugin]
     command = [sys.executable, "-m", "pytest", *plugins, "--kapi-check"]
     environment = {**os.environ, "PYTHONPATH": path}
     result = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)

@@ -14,7 +14,7 @@ and then takes the fixture ``kapi_checks``::
     def test_everywhere(kapi_checks):
         ...                                  # runs 8 times
 
-``pytest -p kapi_sim.testing.plugin --kapi-check`` runs any suite under all checks, unedited: what its tests and
+``pytest --kapi-check`` runs any suite under all checks, unedited: what its tests and
 programs import as ``numba.cuda`` is `kapi_sim.numba_cuda`.
 """
 
@@ -26,25 +26,22 @@ from typing import Any
 
 import pytest
 
+from _kapi_sim_pytest import pytest_addoption as add_check_option
 from kapi_sim.items.profile import PROFILES, Profile
 from kapi_sim.programs.checking import summary
 from kapi_sim.programs.stand_ins import stand_ins
 from kapi_sim.settings.control import simulation
 from kapi_sim.settings.report import Report
 
-__all__ = ["kapi_checks"]
+__all__ = ["kapi_checks", "stand_in"]
 
 _CONTROLS = ("checks", "groups", "orders", "profiles", "schedules", "spin_limit")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the options for checks of all tests, and for the number of orders."""
+    add_check_option(parser)
     group = parser.getgroup("kapi")
-    group.addoption(
-        "--kapi-check",
-        action="store_true",
-        help="run all tests under kapi_sim's checks, with kapi_sim.numba_cuda in the place of numba.cuda",
-    )
     group.addoption(
         "--kapi-orders",
         type=int,
@@ -61,11 +58,13 @@ _TOTAL: pytest.StashKey[Report] = pytest.StashKey()
 @pytest.hookimpl(tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     """Put `kapi_sim.numba_cuda` in the place of ``numba.cuda`` before any conftest imports that."""
-    _stand_in(early_config, early_config.known_args_namespace.kapi_check)
+    if early_config.known_args_namespace.kapi_check:
+        stand_in(early_config)
 
 
-def _stand_in(config: pytest.Config, is_wanted: bool) -> None:
-    if is_wanted and _TOTAL not in config.stash:
+def stand_in(config: pytest.Config) -> None:
+    """Check all launches from now on."""
+    if _TOTAL not in config.stash:
         config.stash[_TOTAL] = Report()
         stack = ExitStack()
         stack.enter_context(stand_ins())
@@ -97,7 +96,8 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
 
 def pytest_configure(config: pytest.Config) -> None:
     """Make the marker known."""
-    _stand_in(config, config.getoption("--kapi-check"))
+    if config.getoption("--kapi-check"):
+        stand_in(config)
     config.addinivalue_line(
         "markers",
         "kapi(checks='all', orders=1, profiles=(None,), schedules=1): how the launches of a test that takes "
