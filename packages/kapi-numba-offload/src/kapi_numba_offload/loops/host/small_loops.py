@@ -28,7 +28,7 @@ from kapi_numba_offload.libraries.arrays import (
 )
 from kapi_numba_offload.loops.host.host_copies import is_reachable
 from kapi_numba_offload.loops.host.host_loop import HostLoop
-from kapi_numba_offload.loops.host.loop_steps import Extents, LoopSteps
+from kapi_numba_offload.loops.host.loop_costs import COPIED_BYTE, COPY, Extents, LoopCosts
 from kapi_numba_offload.run.options import OffloadOptions
 from kapi_numba_offload.run.simulation import is_simulating
 from kapi_numba_offload.run.timing import timed
@@ -40,14 +40,6 @@ SAME_TYPES = frozenset(map(np.dtype, ("float64", "complex128", "int64")))
 """Dtypes whose operations have the same dtypes for dpnp and for Numba, with each other and with Python's numbers."""
 _DEFAULT = 32768  # elements: with fewer, NumPy needs less time for some operations than their launches
 _IN_PRODUCTS = 32  # times as many elements that a product of matrices may read: its call costs more than a launch
-
-# Costs of a loop on a GPU and on its host, measured on an H100 with PCIe 5; only their order of magnitude counts.
-_LAUNCH = 15e-6  # s, of a statement, its share of a fused kernel or a call of the library
-_COPY = 60e-6  # s, of a copy between host and device, and its wait
-_BANDWIDTH = 5e9  # bytes/s of such a copy, of memory that is not pinned
-_OPERATION = 0.5e-9  # s, of an operation on an element by the host
-_MULTIPLICATION = 0.25e-9  # s, of one in a product
-_CALL = 1e-6  # s, of a statement by NumPy
 
 
 def most_elements() -> int:
@@ -107,10 +99,8 @@ class SmallLoop:
         The loop.
     axes : WorkedAxes
         The axes of arrays that its statements work on.
-    steps : LoopSteps
-        How many statements a run has.
-    operations : float
-        Operations on arrays in a statement, in the mean.
+    costs : LoopCosts
+        What its costs depend on.
     options : OffloadOptions
         Those of the function.
     may_compile : bool
@@ -129,8 +119,7 @@ class SmallLoop:
     location: SourceLocation
     host: HostLoop
     axes: WorkedAxes
-    steps: LoopSteps
-    operations: float
+    costs: LoopCosts
     options: OffloadOptions
     may_compile: bool
     may_interpret: bool
@@ -155,20 +144,22 @@ class SmallLoop:
 
     def _is_small(self, captured: Sequence[Any]) -> bool:
         """Whether its statements work on few elements."""
-        most = most_elements()
-        worked, of_products, of_loops = self._worked(captured)
-        return worked <= most and of_products <= most * _IN_PRODUCTS and of_loops <= most
-
-    def _worked(self, captured: Sequence[Any]) -> tuple[int, int, int]:
-        """The elements that one statement works on at most, one product, and one `prange` loop."""
-        values = dict(zip(self.host.given, captured, strict=True))
-        arrays = [(name, each) for name, each in values.items() if is_device_array(each)]
-        shapes = [self.axes.of(name, each.shape, values) for name, each in arrays]
-        lengths = tuple(length for _, each in arrays for length in each.shape)
+        most, shapes = most_elements(), self._shapes(captured)
         return (
-            max(_largest(each, self.axes.most) for each in shapes),
-            max(_largest(each, self.axes.of_products) for each in shapes),
-            _largest(lengths, self.depth) if self.depth else 0,
+            max(_largest(each, self.axes.most) for each in shapes) <= most
+            and max(_largest(each, self.axes.of_products) for each in shapes) <= most * _IN_PRODUCTS
+            and (not self.depth or self._in_parallel_loops(captured) <= most)
+        )
+
+    def _shapes(self, captured: Sequence[Any]) -> list[tuple[int, ...]]:
+        """The lengths of the axes of each array that a statement may work on."""
+        values = dict(zip(self.host.given, captured, strict=True))
+        return [self.axes.of(name, each.shape, values) for name, each in values.items() if is_device_array(each)]
+
+    def _in_parallel_loops(self, captured: Sequence[Any]) -> int:
+        """The iterations of one `prange` loop, at most."""
+        return _largest(
+            tuple(length for each in captured if is_device_array(each) for length in each.shape), self.depth
         )
 
     def _is_cheaper_on_host(self, captured: Sequence[Any]) -> bool:
@@ -179,12 +170,16 @@ class SmallLoop:
             if is_device_array(each):
                 values[name] = Extents(each)
                 copies = 1 if self.host.only_reads(name) else 2
-                of_copies += copies * (_COPY + each.nbytes / _BANDWIDTH)
+                of_copies += copies * (COPY + each.nbytes * COPIED_BYTE)
             elif isinstance(each, (int, np.integer)):
                 values[name] = int(each)
-        worked, of_products, of_loops = self._worked(captured)
-        work = max(worked, of_loops) * self.operations * _OPERATION + of_products * _MULTIPLICATION + _CALL
-        return of_copies < self.steps.count(values) * (_LAUNCH - work)
+        shapes, of_loops = self._shapes(captured), self._in_parallel_loops(captured) if self.depth else 0
+
+        def largest(axes: int | None) -> int:
+            return max(of_loops, *(_largest(each, axes) for each in shapes))
+
+        on_device, on_host = self.costs.seconds(values, largest)
+        return of_copies + on_host < on_device
 
     @timed
     def __call__(self, *captured: Any) -> Any:

@@ -23,8 +23,7 @@ from kapi_numba_offload.partition.loop_plans.numba_equivalence import (
 from kapi_numba_offload.partition.loop_plans.plan import HostPlan, Rewriter
 from kapi_numba_offload.partition.loop_plans.sequential import outline
 from kapi_numba_offload.partition.loop_plans.work_estimates import (
-    loop_steps,
-    operations,
+    loop_costs,
     parallel_depth,
     worked_axes,
 )
@@ -85,8 +84,8 @@ def guarded_plan(
         called=tuple(called.values()), definitions=definitions,
     )  # fmt: skip
     loop = SmallLoop(
-        facts.location(statement), host, worked_axes(facts, nodes), loop_steps(facts, statement),
-        operations(facts, nodes), facts.options,
+        facts.location(statement), host, worked_axes(facts, nodes), loop_costs(facts, statement),
+        facts.options,
         may_compile=is_alike, may_interpret=not is_compiled_only, depth=parallel_depth(facts, nodes),
         of_any_type=facts.numba_types or not (makes_arrays or has_parallel),
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Work of a loop: its steps, the axes of arrays that its statements work on, the depth of its parallel loops."""
+"""Work of a loop: its costs, the axes of arrays that its statements work on, the depth of its parallel loops."""
 
 from __future__ import annotations
 
@@ -9,52 +9,73 @@ from kapi_numba_offload.analysis.kinds import ANY, SCALAR, ArrayKind
 from kapi_numba_offload.analysis.numpy_functions import numpy_name
 from kapi_numba_offload.analysis.scope import UNKNOWN
 from kapi_numba_offload.analysis.syntax import indices_of, names_in
-from kapi_numba_offload.loops.host.loop_steps import LoopSteps, bound
+from kapi_numba_offload.loops.host.loop_costs import LoopCosts, StatementCosts, bound
 from kapi_numba_offload.loops.host.small_loops import WorkedAxes
 from kapi_numba_offload.loops.loop_syntax import is_parallel
 from kapi_numba_offload.partition.function_info import FunctionInfo
-from kapi_numba_offload.partition.loop_plans.element_accesses import computes_arrays
+from kapi_numba_offload.partition.loop_plans.element_accesses import computes_arrays, elements
 from kapi_numba_offload.partition.loop_plans.numba_equivalence import called_function
 
-__all__ = ["loop_steps", "operations", "parallel_depth", "worked_axes"]
+__all__ = ["loop_costs", "parallel_depth", "worked_axes"]
 
 _OPERATIONS = (ast.BinOp, ast.UnaryOp, ast.Compare, ast.Call)
 _CONTRACTIONS = {"dot", "inner", "vdot", "matmul"}
 
 
-def loop_steps(facts: FunctionInfo, statement: ast.For | ast.While) -> LoopSteps:
-    """The steps of a loop."""
-    statements = 0
-    inner = []
-    waiting: list[ast.stmt] = list(statement.body)
-    while waiting:
-        each = waiting.pop()
-        if isinstance(each, ast.If):
-            waiting += each.body + each.orelse
-        elif not isinstance(each, (ast.For, ast.While)) or (
-            isinstance(each, ast.For) and is_parallel(each, facts.names)
-        ):
-            statements += _names_arrays(facts, each)
-        else:
-            inner.append(loop_steps(facts, each))
+def loop_costs(facts: FunctionInfo, statement: ast.For | ast.While) -> LoopCosts:
+    """The costs of a loop."""
     variable = bounds = None
     if isinstance(statement, ast.For) and isinstance(statement.iter, ast.Call):
         if isinstance(statement.target, ast.Name):
             variable = statement.target.id
         if facts.names.value(statement.iter.func) is range:
             codes = tuple(bound(each, facts.names.value) for each in statement.iter.args)
-            bounds = tuple(each for each in codes if each is not None)
-            bounds = bounds if len(bounds) == len(codes) else None
-    return LoopSteps(variable, bounds, statements, tuple(inner))
+            known = tuple(each for each in codes if each is not None)
+            bounds = known if len(known) == len(codes) else None
+    return LoopCosts(variable, bounds, *map(tuple, _costs(facts, statement.body)))
 
 
-def operations(facts: FunctionInfo, nodes: Sequence[ast.AST]) -> float:
-    """The operations on arrays in a statement on arrays, in the mean."""
-    statements = sum(isinstance(each, ast.stmt) and _names_arrays(facts, each) for each in nodes)
-    found = sum(
-        isinstance(each, (*_OPERATIONS, ast.AugAssign)) and _names_arrays(facts, each) for each in nodes
-    )  # fmt: skip
-    return max(1.0, found / max(1, statements))
+def _costs(facts: FunctionInfo, body: Sequence[ast.stmt]) -> tuple[list[StatementCosts], list[LoopCosts]]:
+    """Those of a block's statements, with what is in branches and in functions that it calls, and of its loops."""
+    statements: list[StatementCosts] = []
+    inner: list[LoopCosts] = []
+    for each in body:
+        is_kernel = isinstance(each, ast.For) and is_parallel(each, facts.names)
+        if isinstance(each, (ast.While, ast.For)) and not is_kernel:
+            inner.append(loop_costs(facts, each))
+            continue
+        called = [called_function(facts, node) for node in ast.walk(each) if isinstance(node, ast.Call)]
+        blocks: list[tuple[FunctionInfo, Sequence[ast.stmt]]] = [found for found in called if found is not None]
+        if isinstance(each, ast.If):
+            blocks += [(facts, each.body), (facts, each.orelse)]
+        for own_facts, block in blocks:
+            of_block, loops = _costs(own_facts, block)
+            statements += of_block
+            inner += loops
+        if not blocks and _names_arrays(facts, each):
+            statements.append(_statement_costs(facts, each))
+    return statements, inner
+
+
+def _statement_costs(facts: FunctionInfo, statement: ast.stmt) -> StatementCosts:
+    nodes = list(ast.walk(statement))
+    worked = worked_axes(facts, nodes)
+    operations = [
+        each for each in nodes
+        if isinstance(each, (*_OPERATIONS, ast.AugAssign, ast.Assign)) and computes_arrays(facts, ast.Expr(each))
+    ]  # fmt: skip
+    columns = (each for each in nodes if isinstance(each, ast.Subscript) and facts.is_usm(each.value))
+    is_scattered = any(_is_column(facts, each) for each in columns)
+    count = sum(1 for _ in elements(facts, statement))
+    return StatementCosts(worked.most, max(1, len(operations)), worked.of_products, count, is_scattered)
+
+
+def _is_column(facts: FunctionInfo, node: ast.Subscript) -> bool:
+    """Whether a subscript is a view with a number for the last axis."""
+    axes = indices_of(node)
+    if len(axes) < 2 or len(axes) != _rank(facts, node.value):
+        return False
+    return not isinstance(axes[-1], ast.Slice) and any(isinstance(each, ast.Slice) for each in axes)
 
 
 def _names_arrays(facts: FunctionInfo, node: ast.AST) -> bool:
@@ -69,9 +90,10 @@ def worked_axes(facts: FunctionInfo, nodes: Sequence[ast.AST]) -> WorkedAxes:
         if isinstance(each, _OPERATIONS) or (isinstance(each, ast.Subscript) and not isinstance(each.ctx, ast.Load))
     ]
     known = [each for each in ranks if each is not None]
-    most = max(known) or None if known and len(known) == len(ranks) else None
     products = [each for each in nodes if isinstance(each, (ast.BinOp, ast.Call)) and _is_contraction(facts, each)]
     of_products = [_rank(facts, operand) for each in products for operand in _operands(facts, each)]
+    # What is no array for all that is known may be one; the operands of a product are.
+    most = max(known) or (1 if products else None) if known and len(known) == len(ranks) else None
     if None in of_products:
         most = None  # they may be stacks of matrices
     return WorkedAxes(most, max((each or 0 for each in of_products), default=0), _parts(facts, nodes))

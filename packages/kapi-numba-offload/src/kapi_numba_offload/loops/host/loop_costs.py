@@ -1,0 +1,157 @@
+"""Costs of a loop, on a GPU and on its host: from its statements, and its bounds and extents before it runs."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import CodeType
+from typing import Any
+
+__all__ = ["COPY", "COPIED_BYTE", "Extents", "LoopCosts", "StatementCosts", "bound"]
+
+# Seconds, measured on an H100 and its host; only their order of magnitude counts.
+COPY = 60e-6  # of a copy between host and device, and its wait
+COPIED_BYTE = 1 / 5e9  # of such a copy, in memory that is not pinned
+_LAUNCH = 20e-6  # of a statement: its share of a fused kernel, or a call of the library
+_READ = 60e-6  # of an element that the host reads or stores
+_CALL = 1e-6  # of a statement by NumPy
+_OPERATION = 0.5e-9  # of the host, on an element
+_SCATTERED = 4  # times as much where each element is in a cache line of its own
+_MULTIPLICATION = 0.25e-9  # of the host, in a product of matrices
+
+_UNCOUNTED = 16  # iterations of a loop whose bounds the values before it do not tell
+_FUNCTIONS = {"len": len, "min": min, "max": max, "abs": abs, "int": int}
+_PARTS = (
+    ast.expr_context, ast.operator, ast.unaryop, ast.BinOp, ast.UnaryOp, ast.Constant, ast.Name, ast.Subscript,
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class StatementCosts:
+    """What the cost of a statement on arrays depends on.
+
+    Attributes
+    ----------
+    axes : int or None
+        How many axes it works on; None if that is not known.
+    operations : int
+        Its operations on arrays.
+    of_products : int
+        How many axes the operands of its products of matrices have, 0 without one.
+    elements : int
+        Single elements that it reads and stores.
+    is_scattered : bool
+        Whether it works on columns: arrays whose last axis has an index.
+    """
+
+    axes: int | None
+    operations: int
+    of_products: int
+    elements: int
+    is_scattered: bool
+
+    def on_device(self) -> float:
+        """Seconds on a GPU, whose work is little beside its launch."""
+        return _LAUNCH + self.elements * _READ
+
+    def on_host(self, largest: Callable[[int | None], int]) -> float:
+        """Seconds on the host, given the number of elements along so many axes."""
+        work = largest(self.axes) * self.operations * _OPERATION * (_SCATTERED if self.is_scattered else 1)
+        return _CALL + work + (largest(self.of_products) * _MULTIPLICATION if self.of_products else 0)
+
+
+@dataclass(frozen=True, slots=True)
+class LoopCosts:
+    """What the cost of a loop nest depends on.
+
+    Attributes
+    ----------
+    variable : str or None
+        What it counts with.
+    bounds : tuple of code, or None
+        The arguments of `range`; None for other loops.
+    statements : tuple of StatementCosts
+        Those on arrays in its own body.
+    inner : tuple of LoopCosts
+        The other loops in its body.
+    """
+
+    variable: str | None
+    bounds: tuple[CodeType, ...] | None
+    statements: tuple[StatementCosts, ...]
+    inner: tuple[LoopCosts, ...]
+
+    def seconds(self, values: Mapping[str, Any], largest: Callable[[int | None], int]) -> tuple[float, float]:
+        """Seconds that a run takes on the device and on the host, without copies.
+
+        A loop whose bounds depend on the variable of one around it counts as for the middle of its range.
+
+        Parameters
+        ----------
+        values : mapping
+            The integers and the `Extents` of the arrays that it is given.
+        largest : callable
+            The most elements along so many axes of one of the arrays.
+        """
+        iterations = self._iterations(values)
+        times = _UNCOUNTED if iterations is None else len(iterations)
+        if iterations and self.variable is not None:
+            values = {**values, self.variable: iterations[len(iterations) // 2]}
+        inner = [each.seconds(values, largest) for each in self.inner] if times else []
+        on_device = sum(each.on_device() for each in self.statements) + sum(each for each, _ in inner)
+        on_host = sum(each.on_host(largest) for each in self.statements) + sum(each for _, each in inner)
+        return times * on_device, times * on_host
+
+    def _iterations(self, values: Mapping[str, Any]) -> range | None:
+        if self.bounds is None:
+            return None
+        try:
+            return range(*(eval(each, {"__builtins__": _FUNCTIONS}, values) for each in self.bounds))
+        except (ArithmeticError, LookupError, NameError, TypeError, ValueError):
+            return None  # one that only the loop itself knows
+
+
+class Extents:
+    """The extents of an array, for the bounds of loops."""
+
+    def __init__(self, array: Any) -> None:
+        self.shape, self.size, self.ndim = array.shape, array.size, array.ndim
+
+    def __len__(self) -> int:
+        return int(self.shape[0])
+
+
+def bound(node: ast.expr, constant: Callable[[ast.expr], Any]) -> CodeType | None:
+    """The code of a bound that is computed from integers and the extents of arrays; None for any other.
+
+    Parameters
+    ----------
+    node : ast.expr
+        The bound.
+    constant : callable
+        The value of a name from outside of the function, given its node.
+    """
+    if not all(_is_part(each) for each in ast.walk(node)):
+        return None
+    made = ast.fix_missing_locations(ast.Expression(_Constants(constant).visit(node)))
+    return compile(made, "<bound>", "eval")
+
+
+def _is_part(node: ast.AST) -> bool:
+    if isinstance(node, ast.Call):
+        return isinstance(node.func, ast.Name) and node.func.id in _FUNCTIONS and not node.keywords
+    if isinstance(node, ast.Attribute):
+        return node.attr in ("shape", "size", "ndim")
+    return isinstance(node, _PARTS) and not isinstance(node, ast.Pow)
+
+
+class _Constants(ast.NodeTransformer):
+    """Replaces the names of integers from outside of a function."""
+
+    def __init__(self, constant: Callable[[ast.expr], Any]) -> None:
+        self._constant = constant
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        value = self._constant(node)
+        return ast.copy_location(ast.Constant(value), node) if type(value) is int else node
