@@ -103,8 +103,8 @@ def _has_indirect_index(facts: FunctionInfo, node: ast.AST) -> bool:
     return any(isinstance(each, ast.Subscript) and _has_element(facts, each.slice) for each in ast.walk(node))
 
 
-def computes_arrays(facts: FunctionInfo, statement: ast.stmt) -> bool:
-    """Whether a statement computes with whole arrays or rows on the device."""
+def computes_arrays(facts: FunctionInfo, statement: ast.AST) -> bool:
+    """Whether a statement, or an expression, computes with whole arrays or rows on the device."""
     return any(
         isinstance(each, (ast.BinOp, ast.UnaryOp, ast.Compare, ast.Call, ast.AugAssign))
         and (

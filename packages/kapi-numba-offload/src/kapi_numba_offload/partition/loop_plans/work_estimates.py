@@ -32,7 +32,8 @@ def loop_costs(facts: FunctionInfo, statement: ast.For | ast.While) -> LoopCosts
             codes = tuple(bound(each, facts.names.value) for each in statement.iter.args)
             known = tuple(each for each in codes if each is not None)
             bounds = known if len(known) == len(codes) else None
-    return LoopCosts(variable, bounds, *map(tuple, _costs(facts, statement.body)))
+    statements, inner = _costs(facts, statement.body)
+    return LoopCosts(variable, bounds, tuple(statements), tuple(inner))
 
 
 def _costs(facts: FunctionInfo, body: Sequence[ast.stmt]) -> tuple[list[StatementCosts], list[LoopCosts]]:
@@ -62,7 +63,7 @@ def _statement_costs(facts: FunctionInfo, statement: ast.stmt) -> StatementCosts
     worked = worked_axes(facts, nodes)
     operations = [
         each for each in nodes
-        if isinstance(each, (*_OPERATIONS, ast.AugAssign, ast.Assign)) and computes_arrays(facts, ast.Expr(each))
+        if isinstance(each, (*_OPERATIONS, ast.AugAssign, ast.Assign)) and computes_arrays(facts, each)
     ]  # fmt: skip
     columns = (each for each in nodes if isinstance(each, ast.Subscript) and facts.is_usm(each.value))
     is_scattered = any(_is_column(facts, each) for each in columns)
