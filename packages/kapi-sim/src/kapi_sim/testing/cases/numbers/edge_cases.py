@@ -117,12 +117,6 @@ def _rounded(item: kapi.Item, x, a, out):
 
 
 @kernel
-def _complex_truth(item: kapi.Item, a, out):
-    i = item.get_id(0)
-    out[i] = np.bool_(a[i])
-
-
-@kernel
 def _wide_literals(item: kapi.Item, q, out, floats):
     i = item.get_id(0)
     out[0, i] = q[i] & (2**64 - 1)
@@ -135,32 +129,6 @@ def _wide_literals(item: kapi.Item, q, out, floats):
     floats[1, i] = 2**63 * 0.5 + i
     floats[2, i] = float(2**64 - 1) + 10**20 / 4
     floats[3, i] = i < 2**63
-
-
-@kernel
-def _ended_powers(item: kapi.Item, a, half, z, out, turned):
-    i = item.get_id(0)
-    out[0, i] = np.power(a[i], half[i])
-    out[1, i] = np.power(a[i], 0.5)
-    out[2, i] = a[i] ** half[i]
-    out[3, i] = a[i] ** 0.5
-    turned[0, i] = z[i] ** (1 + 0j)
-    turned[1, i] = z[i] ** (2 + 0j)
-    turned[2, i] = z[i] ** (-1 + 0j)
-
-
-@kernel
-def _complex_order(item: kapi.Item, a, b, out, chosen):
-    i = item.get_id(0)
-    out[0, i] = a[i] < b[i]
-    out[1, i] = np.less(a[i], b[i])
-    out[2, i] = a[i] >= b[i]
-    out[3, i] = a[i] <= b[i] <= a[i]
-    out[4, i] = a[i] == b[i]
-    chosen[0, i] = min(a[i], b[i])
-    chosen[1, i] = max(a[i], b[i])
-    chosen[2, i] = np.minimum(a[i], b[i])
-    chosen[3, i] = np.fmax(a[i], b[i])
 
 
 @kernel
@@ -199,64 +167,11 @@ def _crossed_bounds(item: kapi.Item, a, b, n, out):
     out[1, i] = np.clip(a[i], b[i], 65534)
 
 
-@kernel
-def _complex_ends(item: kapi.Item, z, zero, least, half, ended, out, zeros):
-    i = item.get_id(0)
-    near_zero, near_one = np.log(z[i]), np.log1p(z[i])
-    out[0, i] = near_zero.real
-    out[1, i] = near_zero.imag
-    out[2, i] = near_one.real
-    out[3, i] = near_one.imag
-    zeros[0, i] = zero / least
-    zeros[1, i] = half**ended
-    zeros[2, i] = pow(half, ended)
-
-
-@kernel
-def _complex_with_double(item: kapi.Item, z, x, narrow, out):
-    i = item.get_id(0)
-    out[0, i] = (1j * x[i]) * narrow[i]
-    out[1, i] = (z - x[i]) * narrow[i]
-    out[2, i] = (z + x[i]) * narrow[i]
-    out[3, i] = z / x[i]
-    changed = z
-    changed *= x[i]
-    out[4, i] = changed * narrow[i]
-    out[5, i] = (z ** x[i]) * narrow[i]
-
-
-def _of_complex_with_double(given: list[Any]) -> dict[int, Any]:
-    z, x, narrow = np.complex128(given[0]), given[1], given[2].astype(np.complex128)
-    with np.errstate(all="ignore"):
-        results = [1j * x * narrow, (z - x) * narrow, (z + x) * narrow, z / x, z * x * narrow, z**x * narrow]
-    return {3: np.array(results)}
-
-
-def _ordered_inputs(dtype: Any) -> Callable[[], list[Any]]:
-    return lambda: [
-        *(np.array(each, dtype) for each in _ORDERED),
-        np.zeros((5, 6), np.bool_),
-        np.zeros((4, 6), dtype),
-    ]
-
-
 def _truth_inputs(dtype: Any) -> Callable[[], list[Any]]:
     return lambda: [np.array([0.0, 1.0, 2.0], np.float32), np.array([False, True, True]), np.zeros((10, 3), dtype)]
 
 
 _WIDE = [0, 5, 2**63, 2**64 - 1]
-_INF, _NAN = np.inf, np.nan
-_ORDERED = (
-    [complex(1, _NAN), complex(1, 2), complex(-_INF, _NAN), complex(_NAN, 0), complex(3, 0), complex(2, 2)],
-    [complex(2, 0), complex(1, 3), complex(1, 1), complex(0, 1), complex(3, _NAN), complex(2, 2)],
-)
-# Where a part is nan nothing is less, more or equal; `min` and `max` then give the first number.
-_CHOSEN = [
-    [_ORDERED[0][0], 1 + 2j, _ORDERED[0][2], _ORDERED[0][3], 3, 2 + 2j],
-    [_ORDERED[0][0], 1 + 3j, _ORDERED[0][2], _ORDERED[0][3], 3, 2 + 2j],
-    [_ORDERED[0][0], 1 + 2j, _ORDERED[0][2], _ORDERED[0][3], _ORDERED[1][4], 2 + 2j],
-    [2, 1 + 3j, 1 + 1j, 1j, 3, 2 + 2j],
-]
 
 _ROUNDED = [2.675, -2.675, 0.125, 1.005]
 
@@ -415,58 +330,6 @@ CASES: tuple[Case, ...] = (
         },
     ),
     Case(
-        "edges/powers-of-infinities",
-        _ended_powers,
-        ((3,),),
-        lambda: [
-            np.array([-_INF, -0.0, _INF]),
-            np.full(3, 0.5),
-            np.array([complex(_INF, 1), complex(0, -_INF), complex(-2, 0)]),
-            np.zeros((4, 3)),
-            np.zeros((3, 3), np.complex128),
-        ],
-        # A root of -inf would be nan. Products and quotients are those of the parts: inf * 0 is nan.
-        lambda given: {
-            3: np.array([[_INF, 0.0, _INF]] * 4),
-            4: np.array(
-                [
-                    [complex(_INF, 1), complex(0, -_INF), -2],
-                    [complex(_INF, _INF), complex(-_INF, _NAN), 4],
-                    [complex(_NAN, _NAN), complex(_NAN, _NAN), -0.5],
-                ]
-            ),
-        },
-    ),
-    *(
-        Case(
-            f"edges/order-of-{name}-with-nan",
-            _complex_order,
-            ((6,),),
-            _ordered_inputs(dtype),
-            lambda given: {
-                2: np.array(
-                    [
-                        [False, True, False, False, False, False],
-                        [False, True, False, False, False, False],
-                        [False, False, False, False, False, True],
-                        [False, False, False, False, False, True],
-                        [False, False, False, False, False, True],
-                    ]
-                ),
-                3: np.array(_CHOSEN, given[3].dtype),
-            },
-        )
-        for name, dtype in (("complex64", np.complex64), ("complex128", np.complex128))
-    ),
-    output_case(
-        "edges/complex-truth",
-        _complex_truth,
-        ((4,),),
-        [np.array([0, 1j, -1, np.nan], np.complex128)],
-        [False, True, True, True],
-        np.bool_,
-    ),
-    Case(
         "edges/bools-beside-numbers",
         _truth_extrema,
         ((4,),),
@@ -506,33 +369,5 @@ CASES: tuple[Case, ...] = (
         [np.array([3, 255], np.uint8), np.array([4294967294, 65535], np.uint32), 65534],
         np.full((2, 2), 65534, np.uint32),
         np.uint32,
-    ),
-    Case(
-        "edges/ends-of-complex-numbers",
-        _complex_ends,
-        ((3,),),
-        lambda: [
-            np.array([complex(1e-323, -1e-323), complex(2.0**-60, 0), complex(-(2.0**-1022), 2.0**-40)]),
-            0j,
-            complex(1e-323, -1e-323),
-            complex(0.5, 0.5),
-            complex(_INF, 0),
-            np.zeros((4, 3)),
-            np.zeros((3, 3), np.complex128),
-        ],
-        # Of (1 - 1j) * 2**-1073, of a power of 2, and of what is all but imaginary.
-        lambda given: {
-            5: np.array(
-                [
-                    [-743.4003511505414, -41.58883083359672, -27.725887222397812],
-                    [-np.pi / 4, 0, np.pi / 2],
-                    [1e-323, 2.0**-60, 2.0**-81],
-                    [-1e-323, 0, 2.0**-40],
-                ]
-            ),
-            6: np.zeros((3, 3)),
-        },
-        ulp={5: 4.0},
-        precision=np.float64,
     ),
 )
