@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 
 import numba
@@ -81,3 +82,53 @@ def test_numba_is_as_before_afterwards():
         assert numba.vectorize(["float64(float64)"])(lambda x: x + 1)(np.ones(1)) == 2
     assert {name: module for name, module in sys.modules.items() if name.partition(".")[0] == "numba"} == before
     assert (vars(numba).get("cuda"), numba.vectorize, numba.guvectorize) == had
+
+
+REFUSED_BY_NUMBA = """
+import math
+
+import numpy as np
+from numba import cuda, float32, njit
+from numba.cuda.random import create_xoroshiro128p_states, xoroshiro128p_uniform_float32
+
+
+@cuda.jit
+def first(a):
+    a[0] = a.item(1)
+
+
+@cuda.jit(device=True)
+def squared(x):
+    return x * x
+
+
+@njit
+def cubed(x):
+    return x * x * x
+
+
+@cuda.jit
+def compiled(a, states, out):
+    i = cuda.grid(1)
+    part = cuda.shared.array(8, float32)
+    part[cuda.threadIdx.x] = squared(a[i]) + cubed(a[i]) + math.sin(a[i])
+    cuda.syncthreads()
+    cuda.atomic.add(out, 0, part[7 - cuda.threadIdx.x] + xoroshiro128p_uniform_float32(states, i))
+
+
+compiled[2, 8](np.ones(16, np.float32), create_xoroshiro128p_states(16, 1), np.zeros(1, np.float32))
+first[1, 1](cuda.to_device(np.arange(3.0)))
+"""
+
+
+@pytest.mark.parametrize(("options", "status"), [([], 0), (["--numba", "error"], 1), (["--numba", "off"], 0)])
+def test_numba_is_asked_whether_it_compiles(tmp_path, options, status):
+    (tmp_path / "program.py").write_text(REFUSED_BY_NUMBA, encoding="utf-8")
+    command = [sys.executable, "-m", "kapi_sim", "check", *options, "program.py"]
+    result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    said = [line for line in result.stderr.splitlines() if line.startswith("kapi_sim: numba: ")]
+    assert result.returncode == status, result.stderr
+    assert len(said) == (0 if "off" in options else 1), result.stderr
+    for line in said:
+        assert line.startswith("kapi_sim: numba: program.py:11: Numba ")
+        assert "does not compile kernel `first`: Invalid use of BoundFunction(array.item for" in line

@@ -59,6 +59,12 @@ def _parser() -> argparse.ArgumentParser:
     checking.add_argument(
         "--groups", type=float, help="run this many blocks of each launch, or below 1 this part of them, as a sample"
     )
+    checking.add_argument(
+        "--numba",
+        choices=["warn", "error", "off"],
+        default="warn",
+        help="whether a kernel that an installed Numba does not compile is a warning, a fault, or not asked about",
+    )
     checking.add_argument("file", type=Path, help="the program")
     checking.add_argument("arguments", nargs=argparse.REMAINDER, help="what the program is given")
     checking.set_defaults(run=_check)
@@ -101,6 +107,7 @@ def _check(given: argparse.Namespace) -> int:
     return check_program(
         given.file,
         given.arguments,
+        numba=given.numba,
         checks=_names(given.checks),
         seed=given.seed,
         schedules=given.orders,

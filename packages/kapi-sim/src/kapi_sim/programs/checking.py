@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from kapi_sim.errors import KapiError
+from kapi_sim.numba_cuda.launches.dispatcher import other_compiler
 from kapi_sim.numba_cuda.support import RefusedWordError
+from kapi_sim.programs.front_end import FrontEnd
 from kapi_sim.programs.running import require_program, run_program
 from kapi_sim.programs.stand_ins import stand_ins
 from kapi_sim.settings.control import simulation
@@ -27,7 +29,7 @@ INTERRUPTED = 130
 """Status of a program that Ctrl-C ended."""
 
 
-def check_program(file: Path, arguments: Sequence[str], **controls: Any) -> int:
+def check_program(file: Path, arguments: Sequence[str], numba: str = "warn", **controls: Any) -> int:
     """Run a program under checks, and print a summary on standard error.
 
     Parameters
@@ -36,6 +38,8 @@ def check_program(file: Path, arguments: Sequence[str], **controls: Any) -> int:
         The program; its imports of ``numba.cuda`` get `kapi_sim.numba_cuda`.
     arguments : sequence of str
         Its arguments.
+    numba : "warn", "error" or "off"
+        How a kernel counts that the front end of an installed Numba refuses, or that it is not asked.
     **controls
         Of `kapi_sim.simulation`.
 
@@ -47,6 +51,8 @@ def check_program(file: Path, arguments: Sequence[str], **controls: Any) -> int:
     require_program(file)
     error: Exception | None = None
     location = position = ""
+    front_end = None if numba == "off" else FrontEnd.installed()
+    other_compiler.set(None if front_end is None else front_end.ask)
     with simulation(**controls) as report, stand_ins() as notes:
         try:
             status, error = run_program(file, arguments)
@@ -56,10 +62,13 @@ def check_program(file: Path, arguments: Sequence[str], **controls: Any) -> int:
             position = notes_of[0].removeprefix("interrupted") if notes_of else ""
     if isinstance(error, KapiError):
         report.note_fault("", error)
-    for line in (*notes, *summary(report)):
+    other_compiler.set(None)
+    refusals = [] if front_end is None else front_end.findings
+    for line in (*notes, *summary(report), *(f"numba: {each}" for each in dict.fromkeys(refusals))):
         print(f"kapi_sim: {line}", file=sys.stderr)
     is_interrupted = status == INTERRUPTED and error is None
     is_faulty = any(not isinstance(each.error, RefusedWordError) for each in report.faults)
+    is_faulty |= bool(refusals) and numba == "error"
     if is_interrupted or (status and not is_faulty):
         end = "ended with an error" if error else f"exited with status {status}"
         end = f"was interrupted at {location}{position}" if is_interrupted else end

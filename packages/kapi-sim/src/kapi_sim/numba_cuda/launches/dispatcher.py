@@ -7,6 +7,7 @@ import inspect
 import operator
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from math import prod
 from types import FunctionType
 from typing import Any
@@ -37,7 +38,12 @@ from kapi_sim.numba_cuda.wording import reworded
 from kapi_sim.settings.control import current_settings, settings_of
 from kapi_sim.tracebacks import shorten
 
-__all__ = ["Dispatcher", "numba_function"]
+__all__ = ["Dispatcher", "numba_function", "other_compiler"]
+
+other_compiler: ContextVar[Callable[[Callable[..., Any], tuple[Any, ...]], None] | None] = ContextVar(
+    "kapi_other_compiler", default=None
+)
+"""Gets each kernel with the arguments of its first launch that have their types."""
 
 
 class Dispatcher(DeviceFunction[..., Any]):
@@ -240,6 +246,9 @@ class Dispatcher(DeviceFunction[..., Any]):
             calls = self._compiled.get(kinds)
             if calls is None:
                 calls = self._compiled[kinds] = require_compilable(function, kinds)
+                ask = other_compiler.get()
+                if ask is not None:
+                    ask(self.py_func, args)
             with settings_of(settings), configured(nbytes), calling(calls), _records(args) as given:
                 execute(self._instrumented, space, given)
         except Exception as error:
