@@ -73,6 +73,12 @@ def is_untyped(value: Any) -> bool:
     return is_container(value) and (not value or any(map(is_container, value)))
 
 
+def holds_plain_numbers(value: Any) -> bool:
+    """Whether a container of Python's holds Python's numbers of one class, which are the same after Numba's copying."""
+    classes = set(map(type, value))
+    return len(classes) == 1 and classes <= {bool, int, float, complex}
+
+
 def is_generic(dispatcher: CPUDispatcher) -> bool:
     """Whether a function is compiled for all types, with no signature and no type of a variable given."""
     return bool(dispatcher._can_compile) and not dispatcher.locals

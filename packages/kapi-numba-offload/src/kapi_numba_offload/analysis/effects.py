@@ -31,7 +31,7 @@ __all__ = [
 CHANGES = {"copyto", "put", "put_along_axis", "place", "putmask", "fill_diagonal"}
 """NumPy's functions that store into an array that they are given."""
 
-_PURE = {len, abs, int, float, bool, complex, round, min, max, range, tuple, numba.prange}
+_PURE = {len, abs, int, float, bool, complex, round, min, max, range, tuple, numba.prange, enumerate, zip, reversed}
 _PURE_METHODS = frozenset(
     "all any argmax argmin argsort astype clip conj conjugate copy cumsum cumprod diagonal dot flatten item max mean "
     "min nonzero prod ravel repeat reshape round squeeze std sum swapaxes take trace transpose var".split()

@@ -101,8 +101,9 @@ def _host_function(offloaded: OffloadedFunction, options: OffloadOptions) -> Hos
     if refusal is None or not options.may_fall_back:
         return None
     arguments = offloaded.arguments
-    # NumPy reads all of an expression before it stores, and Numba an element at a time.
-    otherwise = offloaded if offloaded.partition.regions and offloaded.may_store else None
+    # NumPy reads all of an update in place before it stores, and Numba an element at a time.
+    differs = options.parallel or offloaded.partition.updates_arrays
+    otherwise = offloaded if differs and offloaded.partition.regions and offloaded.may_store else None
     host = HostFunction(
         offloaded.function, options, arguments, parallel=options.parallel, refusal=refusal, otherwise=otherwise
     )

@@ -40,7 +40,7 @@ from kapi_numba_offload.partition.function_info import PREFIX, FunctionInfo, loa
 from kapi_numba_offload.partition.grouping import Fused, StatementGroup, expression_region
 from kapi_numba_offload.partition.iterated_arrays import elements, iterated_arrays
 from kapi_numba_offload.partition.loop_plans.element_accesses import array_of_elements
-from kapi_numba_offload.partition.loop_plans.numba_equivalence import updates_what_it_reads
+from kapi_numba_offload.partition.loop_plans.numba_equivalence import updates_arrays, updates_what_it_reads
 from kapi_numba_offload.partition.loop_plans.selection import loop_plan
 from kapi_numba_offload.partition.loop_plans.sequential import InterpretedLoop
 from kapi_numba_offload.partition.random_calls import RandomCall, random_draw
@@ -67,6 +67,8 @@ class Partition:
         Name and object of everything that the new body calls.
     regions : list of FusedRegion and Reduction
         What became kernels, in order.
+    updates_arrays : bool
+        Whether Numba's results may be others for arrays that share memory.
     """
 
     def __init__(self, facts: FunctionInfo) -> None:
@@ -79,6 +81,7 @@ class Partition:
         self._in_containers = numbers_in_containers(self.definition, facts.kinds)
         self._iterated = iterated_arrays(self.definition, facts.names, facts.kinds)
         self._following: list[Sequence[ast.stmt]] = []
+        self.updates_arrays = updates_arrays(facts)
         self._updates_what_it_reads = any(
             isinstance(each, ast.AugAssign) and updates_what_it_reads(facts, each) for each in ast.walk(self.definition)
         )

@@ -43,6 +43,10 @@ REASONS: dict[str, Reason] = {
         "the iterations of a plain `for` or `while` loop over elements of a USM array may depend on each other",
         "write `numba.prange` if they are independent, or an expression of whole arrays",
     ),
+    "short-steps": Reason(
+        "each of the many iterations of a plain loop works on a few elements, which takes less time than a launch",
+        "write `numba.prange` if the iterations are independent, or an expression of whole arrays",
+    ),
     "carried-value": Reason(
         "an iteration of the `prange` loop reads a variable of an earlier iteration, and this is no reduction",
         "assign the variable before it is read in the iteration, or reduce with one of + - * min max & | ^",

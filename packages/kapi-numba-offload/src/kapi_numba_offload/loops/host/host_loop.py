@@ -10,7 +10,15 @@ from typing import Any
 import numba
 import numpy as np
 
-from kapi_numba_offload._numba_compat import as_dtype, is_container, is_untyped, numba_call, typeof, types
+from kapi_numba_offload._numba_compat import (
+    as_dtype,
+    holds_plain_numbers,
+    is_container,
+    is_untyped,
+    numba_call,
+    typeof,
+    types,
+)
 from kapi_numba_offload.analysis.effects import has_aliases, has_effects
 from kapi_numba_offload.analysis.element_dtypes import Dtypes, as_numpy_has_it, dtypes_after
 from kapi_numba_offload.analysis.scope import Scope
@@ -55,9 +63,13 @@ class HostLoop:
         User functions that are compiled for it; others it calls as they are.
     definitions : sequence of ast.FunctionDef
         Local functions that it calls.
+    may_fill : bool
+        Whether it may store to lists and sets that hold numbers: nothing reads them after an exception.
 
     Attributes
     ----------
+    is_parallel : bool
+        Whether Numba runs iterations of it at once.
     moved : int
         Bytes copied between host and device by the latest run.
     """
@@ -76,8 +88,9 @@ class HostLoop:
         options: Mapping[str, Any] | None = None,
         called: Sequence[CalledFunction] = (),
         definitions: Sequence[ast.FunctionDef] = (),
+        may_fill: bool = False,
     ) -> None:
-        self.given = tuple(given)
+        self.given, self.is_parallel = tuple(given), parallel
         name = f"{function.__name__ if function.__name__.isidentifier() else 'lambda_'}_line_{loop.lineno}"
         definition = ast.parse(f"def {name}({', '.join((*bounds, *given))}): pass").body[0]
         assert isinstance(definition, ast.FunctionDef)
@@ -106,6 +119,7 @@ class HostLoop:
         # An array that is only read need not be copied back; one that is given to a function may be changed by it.
         self._only_read = set() if has_effects(loop, names) or has_aliases(loop) else set(self.given) - stored
         self._kept_as_given = {name for name in self.given if is_only_read(name, loop)}
+        self._may_fill = may_fill
 
     def how(self, bounds: Sequence[Any], given: Sequence[Any]) -> str:
         """Describe how it runs with such values."""
@@ -156,7 +170,11 @@ class HostLoop:
         for name, value in zip(self.given, given, strict=True):
             if is_untyped(value):
                 return f"Numba cannot tell the type of `{name}`"
-            if is_container(value) and name not in self._kept_as_given:
+            if (
+                is_container(value)
+                and name not in self._kept_as_given
+                and not (self._may_fill and holds_plain_numbers(value))
+            ):
                 return f"Numba would leave numbers of its own in `{name}`"
         key = tuple(map(_type_key, (*bounds, *given)))
         if key not in self._why:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from math import inf
 from types import CodeType
 from typing import Any
 
@@ -70,7 +71,7 @@ class LoopCosts:
     variable : str or None
         What it counts with.
     bounds : tuple of code, or None
-        The arguments of `range`; None for other loops.
+        The arguments of `range`, or the length of what is iterated; None for other loops.
     statements : tuple of StatementCosts
         Those on arrays in its own body.
     inner : tuple of LoopCosts
@@ -102,6 +103,11 @@ class LoopCosts:
         on_device = sum(each.on_device() for each in self.statements) + sum(each for each, _ in inner)
         on_host = sum(each.on_host(largest) for each in self.statements) + sum(each for _, each in inner)
         return times * on_device, times * on_host
+
+    def iterations(self, values: Mapping[str, Any]) -> float:
+        """The number of iterations of the outer loop; infinity if the values do not tell."""
+        found = self._iterations(values)
+        return inf if found is None else len(found)
 
     def _iterations(self, values: Mapping[str, Any]) -> range | None:
         if self.bounds is None:

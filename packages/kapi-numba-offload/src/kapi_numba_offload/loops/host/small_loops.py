@@ -10,9 +10,9 @@ or stays on the device. The types, the shapes and the source decide, so that the
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod
+from math import isinf
 from typing import Any
 
 import numpy as np
@@ -29,60 +29,15 @@ from kapi_numba_offload.libraries.arrays import (
 from kapi_numba_offload.loops.host.host_copies import is_reachable
 from kapi_numba_offload.loops.host.host_loop import HostLoop
 from kapi_numba_offload.loops.host.loop_costs import COPIED_BYTE, COPY, Extents, LoopCosts
+from kapi_numba_offload.loops.host.short_steps import FEW, MANY, ShortSteps, has_same_types
+from kapi_numba_offload.loops.host.worked_axes import WorkedAxes, largest, most_elements
 from kapi_numba_offload.run.options import OffloadOptions
 from kapi_numba_offload.run.simulation import is_simulating
 from kapi_numba_offload.run.timing import timed
-from kapi_sim import environment
 
-__all__ = ["SAME_TYPES", "SmallLoop", "WorkedAxes", "most_elements"]
+__all__ = ["SmallLoop"]
 
-SAME_TYPES = frozenset(map(np.dtype, ("float64", "complex128", "int64")))
-"""Dtypes whose operations have the same dtypes for dpnp and for Numba, with each other and with Python's numbers."""
-_DEFAULT = 32768  # elements: with fewer, NumPy needs less time for some operations than their launches
 _IN_PRODUCTS = 32  # times as many elements that a product of matrices may read: its call costs more than a launch
-
-
-def most_elements() -> int:
-    """Limit of the elements of a statement in a small loop: `KAPI_OFFLOAD_SMALL`, 0 for no small loops."""
-    return environment.OFFLOAD_SMALL.number(_DEFAULT)
-
-
-@dataclass(frozen=True, slots=True)
-class WorkedAxes:
-    """Axes of arrays that the statements of a loop work on.
-
-    Attributes
-    ----------
-    most : int or None
-        How many axes they work on at most, those of the operands of products of matrices left out; None if that is not
-        known.
-    of_products : int
-        How many axes the operands of products of matrices have at most.
-    parts : mapping
-        For names of arrays, and axes of them, how much of the axis a statement works on wherever the array is named: a
-        number of elements, or the variable that has it.
-    """
-
-    most: int | None
-    of_products: int
-    parts: Mapping[str, Mapping[int, int | str]]
-
-    def of(self, name: str, shape: tuple[int, ...], values: Mapping[str, Any]) -> tuple[int, ...]:
-        """The lengths of the axes of an array that a statement may work on, for variables with these values."""
-        parts = self.parts.get(name)
-        if parts is None:
-            return shape
-        made = list(shape)
-        for axis, part in parts.items():
-            length = values.get(part) if isinstance(part, str) else part
-            if axis < len(made) and isinstance(length, int):
-                made[axis] = min(made[axis], max(0, length))
-        return tuple(made)
-
-
-def _largest(shape: tuple[int, ...], axes: int | None) -> int:
-    """The elements along so many axes, at most."""
-    return prod(sorted(shape)[len(shape) - axes :] if axes is not None and axes < len(shape) else shape)
 
 
 @dataclass(eq=False)
@@ -112,6 +67,8 @@ class SmallLoop:
         the elements along so many axes. None if that is not known, so that they stay on the device.
     of_any_type : bool
         Whether Numba may compile it for all types; else for those alone whose operations it gives the same types.
+    short_steps : ShortSteps or None
+        The loop for so many iterations, of so few elements each, that Numba's types are the lesser evil.
     latest : str or None
         Why its latest run was on the host; None if it was not.
     """
@@ -125,91 +82,121 @@ class SmallLoop:
     may_interpret: bool
     depth: int | None
     of_any_type: bool
+    short_steps: ShortSteps | None
     latest: str | None = None
 
     def suits(self, *captured: Any) -> bool:
         """Whether it is to run on the host for these values."""
         self.latest = None
-        queue = None if self.depth is None or not self.options.may_fall_back else _one_queue(captured)
-        if queue is None or not most_elements() or (self.depth and is_simulating()):
+        if not self.options.may_fall_back or not most_elements():
+            return False
+        is_for_host = self._is_for_host(captured)
+        if is_for_host and self._is_compiled(captured):
+            return True
+        is_interpreted = is_for_host and self.may_interpret
+        otherwise = "NumPy runs it, a statement at a time" if is_interpreted else "Python runs it, a launch at a time"
+        short = self.short_steps
+        is_short = short is not None and self._has_short_steps(captured) and short.suits(captured, otherwise)
+        return is_short or is_interpreted
+
+    def _is_for_host(self, captured: Sequence[Any]) -> bool:
+        """Whether it takes the host less time."""
+        queue = None if self.depth is None else _one_queue(captured)
+        if queue is None or (self.depth and is_simulating()):
             return False
         is_near = device_facts(queue).has_host_memory
-        if not (self._is_small(captured) if is_near else self._is_cheaper_on_host(captured)):
-            return False
-        return self.may_interpret or self._is_compiled(captured)
+        return self._is_small(captured) if is_near else self._is_cheaper_on_host(captured)
 
     def _is_compiled(self, captured: Sequence[Any]) -> bool:
-        is_alike = self.of_any_type or all(map(_has_the_same_types, captured))
-        return self.may_compile and is_alike and not any_share_memory(captured) and self.host.compiles(captured)
+        is_alike = self.of_any_type or all(map(has_same_types, captured))
+        return (
+            self.may_compile
+            and is_alike
+            and not ((self.depth or self.host.is_parallel) and any_share_memory(captured))
+            and self.host.compiles(captured)
+        )
+
+    def _has_short_steps(self, captured: Sequence[Any]) -> bool:
+        """Whether there are many iterations of few elements each."""
+        arrays = list(arrays_among(captured))
+        iterations = self.costs.iterations(self._values(captured))
+        if self.short_steps is None or not arrays or iterations < MANY:
+            return False
+        axes = self.axes.most, self.axes.of_products
+        if max(largest(each, of) for each in self._shapes(captured) for of in axes) > min(FEW, most_elements()):
+            return False
+        if all(map(is_reachable, arrays)):
+            return True
+        return self.short_steps.has_rows and (isinf(iterations) or self._is_cheaper_on_host(captured))
 
     def _is_small(self, captured: Sequence[Any]) -> bool:
         """Whether its statements work on few elements."""
         most, shapes = most_elements(), self._shapes(captured)
         return (
-            max(_largest(each, self.axes.most) for each in shapes) <= most
-            and max(_largest(each, self.axes.of_products) for each in shapes) <= most * _IN_PRODUCTS
+            max(largest(each, self.axes.most) for each in shapes) <= most
+            and max(largest(each, self.axes.of_products) for each in shapes) <= most * _IN_PRODUCTS
             and (not self.depth or self._in_parallel_loops(captured) <= most)
         )
 
     def _shapes(self, captured: Sequence[Any]) -> list[tuple[int, ...]]:
         """The lengths of the axes of each array that a statement may work on."""
         values = dict(zip(self.host.given, captured, strict=True))
-        return [self.axes.of(name, each.shape, values) for name, each in values.items() if is_device_array(each)]
+        return [
+            self.axes.of(name, each.shape, values) if each is value else each.shape
+            for name, value in values.items()
+            for each in arrays_among((value,))
+        ]
 
     def _in_parallel_loops(self, captured: Sequence[Any]) -> int:
         """The iterations of one `prange` loop, at most."""
-        return _largest(
-            tuple(length for each in captured if is_device_array(each) for length in each.shape), self.depth
-        )
+        return largest(tuple(length for each in arrays_among(captured) for length in each.shape), self.depth)
 
     def _is_cheaper_on_host(self, captured: Sequence[Any]) -> bool:
         """Whether the host takes less time for the copies and the work than the device's launches take."""
-        values: dict[str, Any] = {}
         of_copies = 0.0
+        for name, value in zip(self.host.given, captured, strict=True):
+            copies = 1 if self.host.only_reads(name) else 2
+            of_copies += sum(copies * (COPY + each.nbytes * COPIED_BYTE) for each in arrays_among((value,)))
+        shapes, of_loops = self._shapes(captured), self._in_parallel_loops(captured) if self.depth else 0
+
+        def of_statement(axes: int | None) -> int:
+            return max(of_loops, *(largest(each, axes) for each in shapes))
+
+        on_device, on_host = self.costs.seconds(self._values(captured), of_statement)
+        return of_copies + on_host < on_device
+
+    def _values(self, captured: Sequence[Any]) -> dict[str, Any]:
+        """The integers, and the extents of arrays, among variables."""
+        values: dict[str, Any] = {}
         for name, each in zip(self.host.given, captured, strict=True):
             if is_device_array(each):
                 values[name] = Extents(each)
-                copies = 1 if self.host.only_reads(name) else 2
-                of_copies += copies * (COPY + each.nbytes * COPIED_BYTE)
             elif isinstance(each, (int, np.integer)):
                 values[name] = int(each)
-        shapes, of_loops = self._shapes(captured), self._in_parallel_loops(captured) if self.depth else 0
-
-        def largest(axes: int | None) -> int:
-            return max(of_loops, *(_largest(each, axes) for each in shapes))
-
-        on_device, on_host = self.costs.seconds(values, largest)
-        return of_copies + on_host < on_device
+        return values
 
     @timed
     def __call__(self, *captured: Any) -> Any:
         """Run the loop as Numba compiled it, or with NumPy."""
-        compiled = self._is_compiled(captured)
-        who = "Numba" if compiled else "NumPy"
-        is_near = all(map(is_reachable, arrays_among(captured)))
-        self.latest = f"its arrays are small, and {who} computes {'where they are' if is_near else 'on copies'}"
-        if compiled:
+        where = "where they are" if all(map(is_reachable, arrays_among(captured))) else "on copies"
+        if self._is_compiled(captured):
+            self.latest = f"its arrays are small, and Numba computes {where}"
             return self.host.leave((), captured)
+        short = self.short_steps
+        if short is not None and self._has_short_steps(captured) and short.why_not_compiled(captured) is None:
+            self.latest = short.latest
+            return short.host.leave((), captured)
+        self.latest = f"its arrays are small, and NumPy computes {where}"
         with np.errstate(all="ignore"):  # as on a device
             return self.host.leave((), captured, compiled=False)
 
 
 def _one_queue(captured: Sequence[Any]) -> Any:
     """The one queue of the arrays among values, in memory of the device; None for others, and beside NumPy's arrays."""
-    queue = None
-    for each in captured:
-        if is_device_array(each):
-            own = queue_of(each)
-            if (queue is not None and own != queue) or kind_of(each) != "device":
-                return None
-            queue = own
-        elif isinstance(each, (np.ndarray, tuple, list)):
-            return None
+    if any(isinstance(each, (np.ndarray, list)) for each in captured):
+        return None
+    arrays = list(arrays_among(captured))
+    queue = queue_of(arrays[0]) if arrays else None
+    if any(kind_of(each) != "device" or (each is not arrays[0] and queue_of(each) != queue) for each in arrays):
+        return None
     return queue
-
-
-def _has_the_same_types(value: Any) -> bool:
-    """Whether operations with a value have the same dtypes for dpnp and for Numba."""
-    if isinstance(value, np.generic) or is_device_array(value):
-        return value.dtype in SAME_TYPES
-    return type(value) in (bool, int, float, complex)

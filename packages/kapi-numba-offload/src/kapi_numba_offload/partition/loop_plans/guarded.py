@@ -6,10 +6,11 @@ import ast
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kapi_numba_offload.analysis.effects import has_aliases, has_effects
+from kapi_numba_offload.analysis.effects import has_effects
 from kapi_numba_offload.analysis.kinds import ANY, SCALAR, ArrayKind, Kind, may_have_axes
-from kapi_numba_offload.analysis.syntax import located, names_in
+from kapi_numba_offload.analysis.syntax import indices_of, located, names_in
 from kapi_numba_offload.loops.host.host_loop import HostLoop
+from kapi_numba_offload.loops.host.short_steps import ShortSteps
 from kapi_numba_offload.loops.host.small_loops import SmallLoop
 from kapi_numba_offload.loops.loop_syntax import is_parallel
 from kapi_numba_offload.partition.function_info import FunctionInfo, loaded
@@ -19,14 +20,12 @@ from kapi_numba_offload.partition.loop_plans.numba_equivalence import (
     is_movable,
     may_reach_beyond,
     stores_what_it_reads,
+    with_buffered_updates,
 )
 from kapi_numba_offload.partition.loop_plans.plan import HostPlan, Rewriter
-from kapi_numba_offload.partition.loop_plans.sequential import outline
-from kapi_numba_offload.partition.loop_plans.work_estimates import (
-    loop_costs,
-    parallel_depth,
-    worked_axes,
-)
+from kapi_numba_offload.partition.loop_plans.sequential import Outline, may_raise, outline
+from kapi_numba_offload.partition.loop_plans.work_estimates import loop_costs, parallel_depth, worked_axes
+from kapi_numba_offload.run.reasons import Refusal
 
 __all__ = ["GuardedPlan", "guarded_plan"]
 
@@ -52,25 +51,25 @@ def guarded_plan(
     nodes = list(ast.walk(statement))
     loops = [each for each in nodes if isinstance(each, ast.For)]
     has_parallel = any(is_parallel(each, facts.names) for each in loops)
-    given, returned, flagged, obstacle, definitions = outline(facts, statement, following)
+    parts = outline(facts, statement, following)
+    given, returned, flagged, obstacle, definitions = parts
+    if obstacle is not None or not _has_arrays(facts, nodes, has_parallel=has_parallel):
+        return None
     # In a device context types are Numba's anyway.
     called = called_functions(facts, nodes, of_any_type=facts.numba_types)
     # These have elements, which are slow in Python, or plans of their own; and NumPy's types are not Numba's.
     is_compiled_only = has_parallel or bool(called) or facts.numba_types or _has_narrow_numbers(facts, nodes)
-    is_alike = not has_aliases(statement) and all(
-        is_alike_for_numba(facts, each, of_any_type=facts.numba_types) for each in nodes
+    may_move = (
+        is_movable(nodes)
+        and not has_effects(statement, facts.names, called.keys())
+        and all(_has_same_kind_on_host(facts, nodes, name) for name in returned)
     )
-    if (
-        not (has_parallel or any(may_have_axes(facts.kinds.kind(each)) for each in nodes if isinstance(each, ast.expr)))
-        or (is_compiled_only and not is_alike)
-        or not is_movable(nodes)
-        or has_effects(statement, facts.names, called.keys())
-    ):
-        return None
-    if obstacle is not None or not all(_has_same_kind_on_host(facts, nodes, name) for name in returned):
-        return None
+    is_alike = may_move and all(is_alike_for_numba(facts, each, of_any_type=facts.numba_types) for each in nodes)
     # The types of arrays that it leaves count, and kernels have their own.
-    makes_arrays = any(_makes_arrays(facts, nodes, name) for name in returned)
+    arrays_left = [name for name in returned if _makes_arrays(facts, nodes, name)]
+    short_steps = _short_steps(facts, statement, nodes, parts, arrays_left) if not has_parallel else None
+    if not is_alike and (is_compiled_only or not may_move) and short_steps is None:
+        return None
     # Numba does then what devices and NumPy do with zeros, and does not reach beyond arrays. Slices never do.
     options = {
         "boundscheck": any(map(may_reach_beyond, nodes)),
@@ -78,18 +77,48 @@ def guarded_plan(
         "fastmath": facts.options.numba_fastmath,
     }
     host = HostLoop(
-        facts.original, facts.names, statement, (), given, returned, flagged=flagged, options=options,
+        facts.original, facts.names, with_buffered_updates(facts, statement), (), given, returned, flagged=flagged,
+        options=options, called=tuple(called.values()), definitions=definitions,
         parallel=facts.options.parallel and not has_parallel and not called
         and not any(stores_what_it_reads(facts, each) for each in nodes),
-        called=tuple(called.values()), definitions=definitions,
     )  # fmt: skip
     loop = SmallLoop(
         facts.location(statement), host, worked_axes(facts, nodes), loop_costs(facts, statement),
-        facts.options,
-        may_compile=is_alike, may_interpret=not is_compiled_only, depth=parallel_depth(facts, nodes),
-        of_any_type=facts.numba_types or not (makes_arrays or has_parallel),
+        facts.options, may_compile=is_alike,
+        may_interpret=may_move and not is_compiled_only, depth=parallel_depth(facts, nodes),
+        of_any_type=facts.numba_types or not (arrays_left or has_parallel), short_steps=short_steps,
     )  # fmt: skip
     return GuardedPlan(loop, statement, tuple(given), tuple(returned), tuple(flagged))
+
+
+def _has_arrays(facts: FunctionInfo, nodes: Sequence[ast.AST], *, has_parallel: bool) -> bool:
+    """Whether a loop works on arrays, so far as their kinds are known, or by parallel loops."""
+    return has_parallel or any(may_have_axes(facts.kinds.kind(each)) for each in nodes if isinstance(each, ast.expr))
+
+
+def _short_steps(
+    facts: FunctionInfo,
+    statement: ast.For | ast.While,
+    nodes: Sequence[ast.AST],
+    parts: Outline,
+    arrays_left: Sequence[str],
+) -> ShortSteps:
+    """The loop for iterations of a few elements each."""
+    host = HostLoop(
+        facts.original, facts.names, with_buffered_updates(facts, statement), (), parts.given, parts.returned,
+        parallel=False, flagged=parts.flagged, options=facts.options.for_numba, definitions=parts.definitions,
+        may_fill=not may_raise(facts, statement),
+    )  # fmt: skip
+    arrays = [each for each in nodes if isinstance(each, ast.expr) and may_have_axes(facts.kinds.kind(each))]
+    array = next((each.id for each in arrays if isinstance(each, ast.Name)), "")
+    has_rows = any(
+        isinstance(each, ast.Subscript)
+        and facts.is_usm(each.value)
+        and any(facts.kinds.kind(axis) == SCALAR and not isinstance(axis, ast.Constant) for axis in indices_of(each))
+        for each in nodes
+    ) or (isinstance(statement, ast.For) and facts.is_usm(statement.iter))
+    refusal = Refusal("short-steps", statement.lineno, array)
+    return ShortSteps(facts.location(statement), refusal, host, facts.options, has_rows, arrays_left)
 
 
 def _makes_arrays(facts: FunctionInfo, nodes: Sequence[ast.AST], name: str) -> bool:

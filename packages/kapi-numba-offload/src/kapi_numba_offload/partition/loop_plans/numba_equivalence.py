@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ast
+import copy
 from collections.abc import Sequence
+from types import FunctionType
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +18,7 @@ from kapi_numba_offload.analysis.numpy_functions import numpy_name
 from kapi_numba_offload.analysis.scope import UNKNOWN, Scope
 from kapi_numba_offload.analysis.syntax import indices_of, nodes_in, root_variable
 from kapi_numba_offload.loops.host.called_functions import CalledFunction
-from kapi_numba_offload.loops.host.small_loops import SAME_TYPES
+from kapi_numba_offload.loops.host.short_steps import SAME_TYPES
 from kapi_numba_offload.loops.loop_syntax import variables_of
 from kapi_numba_offload.partition.function_info import FunctionInfo
 from kapi_types import is_usm_array
@@ -27,7 +30,9 @@ __all__ = [
     "is_movable",
     "may_reach_beyond",
     "stores_what_it_reads",
+    "updates_arrays",
     "updates_what_it_reads",
+    "with_buffered_updates",
 ]
 
 _NOT_SMALL = (ast.Raise, ast.Assert, ast.With, ast.Try, ast.Lambda, ast.FunctionDef)
@@ -37,13 +42,12 @@ _OF_DEVICES = {"sycl_queue", "device", "usm_type", "out"}
 def is_alike_for_numba(facts: FunctionInfo, node: ast.AST, *, of_any_type: bool = False) -> bool:
     """Whether a part of a loop does the same for Numba.
 
-    It reads no array that Numba would take for a constant, and changes none in place that it reads: NumPy reads all of
-    it first. Unless it is `of_any_type`, it names no dtype whose operations have other types for Numba.
+    It reads no array that Numba would take for a constant, and changes none in place that it may read, but for updates
+    that `with_buffered_updates` rewrites. Unless it is `of_any_type`, it names no dtype whose operations have other
+    types for Numba.
     """
     if isinstance(node, ast.AugAssign):
-        owner = root_variable(node.target)
-        is_distinct = owner is not None and owner not in variables_of([ast.Expr(node.value)], ast.Load)
-        return is_distinct or _is_number(facts.kinds.target(node)) or _is_number(facts.kinds.kind(node.value))
+        return _changes_by_numbers(facts, node) or may_have_axes(facts.kinds.target(node))
     if isinstance(node, ast.keyword):
         return of_any_type or node.arg != "dtype" or facts.dtype(node.value) in SAME_TYPES
     if isinstance(node, ast.Constant):
@@ -60,6 +64,40 @@ def is_alike_for_numba(facts: FunctionInfo, node: ast.AST, *, of_any_type: bool 
     return (
         not is_random and not isinstance(value, (np.ndarray, np.dtype, tuple, list, dict)) and not is_usm_array(value)
     )
+
+
+def with_buffered_updates(facts: FunctionInfo, statement: ast.stmt) -> ast.stmt:
+    """A copy of a loop in which arrays are updated in place as NumPy does it: all of the operands are read first.
+
+    ``a[1:] += a[:-1]`` becomes ``a[1:] = a[1:] + a[:-1]``, and ``a += b`` becomes ``a[...] = a + b``: Numba reads and
+    stores an element at a time in the former, and not in the latter.
+    """
+    made = copy.deepcopy(statement)
+    copies = dict(zip(ast.walk(statement), ast.walk(made), strict=True))
+    buffered = {
+        copies[each]
+        for each in ast.walk(statement)
+        if isinstance(each, ast.AugAssign)
+        and not _changes_by_numbers(facts, each)
+        and may_have_axes(facts.kinds.target(each))
+    }
+    buffering: ast.stmt = _Buffering(buffered).visit(made)
+    return ast.fix_missing_locations(buffering)
+
+
+class _Buffering(ast.NodeTransformer):
+    def __init__(self, updates: set[ast.AST]) -> None:
+        self._updates = updates
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> ast.stmt:
+        if node not in self._updates:
+            return node
+        before: Any = copy.deepcopy(node.target)
+        before.ctx = ast.Load()
+        target: Any = node.target
+        if isinstance(target, ast.Name):
+            target = ast.Subscript(ast.Name(target.id, ast.Load()), ast.Constant(...), ast.Store())
+        return ast.copy_location(ast.Assign([target], ast.BinOp(before, node.op, node.value)), node)
 
 
 def stores_what_it_reads(facts: FunctionInfo, node: ast.AST) -> bool:
@@ -89,6 +127,33 @@ def updates_what_it_reads(facts: FunctionInfo, node: ast.AugAssign) -> bool:
         elif ast.unparse(each) != target and (owner is None or owner in variables_of([ast.Expr(each)], ast.Load)):
             return True
     return False
+
+
+def updates_arrays(facts: FunctionInfo) -> bool:
+    """Whether a function may update arrays in place by arrays, as NumPy and Numba do it in different order.
+
+    Functions of the user's that it calls count, and those of which nothing is known.
+    """
+    for each in ast.walk(facts.definition):
+        if isinstance(each, ast.AugAssign) and not _changes_by_numbers(facts, each):
+            return True
+        if not isinstance(each, ast.Call):
+            continue
+        if numpy_name(facts.names.value(each.func)) is not None:
+            if has_effects(each, facts.names):
+                return True  # such as a ufunc's `out`
+        elif _is_user_function(facts, each):
+            found = called_function(facts, each)
+            if found is None or updates_arrays(found[0]):
+                return True
+    return False
+
+
+def _is_user_function(facts: FunctionInfo, call: ast.Call) -> bool:
+    value = facts.names.value(call.func)
+    if value is UNKNOWN:
+        return not isinstance(call.func, ast.Attribute)
+    return isinstance(value, (CPUDispatcher, FunctionType))
 
 
 def may_reach_beyond(node: ast.AST) -> bool:

@@ -21,7 +21,7 @@ from kapi_numba_offload.run.options import OffloadOptions
 from kapi_numba_offload.run.reasons import Refusal, fall_back
 from kapi_numba_offload.run.timing import timed
 
-__all__ = ["InterpretedLoop", "InterpretedPlan", "Outline", "SequentialLoop", "outline", "sequential_plan"]
+__all__ = ["InterpretedLoop", "InterpretedPlan", "Outline", "SequentialLoop", "may_raise", "outline", "sequential_plan"]
 
 
 @dataclass(eq=False)
@@ -149,7 +149,7 @@ def sequential_plan(
         return InterpretedPlan(loop, statement)
     host = HostLoop(
         facts.original, facts.names, statement, (), given, returned, parallel=False, flagged=flagged,
-        options=facts.options.for_numba, definitions=definitions,
+        options=facts.options.for_numba, definitions=definitions, may_fill=not may_raise(facts, statement),
     )  # fmt: skip
     containers = {
         target.id
@@ -161,6 +161,13 @@ def sequential_plan(
     needs_function = any(name in containers and not is_only_read(name, statement) for name in given)
     moved = SequentialLoop(location, refusal, host, facts.options, needs_function)
     return HostPlan(moved, statement, tuple(given), tuple(returned), tuple(flagged))
+
+
+def may_raise(facts: FunctionInfo, statement: ast.stmt) -> bool:
+    """Whether a loop raises, or its function handles exceptions: lists then count that are not filled to the end."""
+    return any(isinstance(each, (ast.Raise, ast.Assert)) for each in ast.walk(statement)) or any(
+        isinstance(each, ast.Try) for each in ast.walk(facts.definition)
+    )
 
 
 def _makes_container(value: ast.expr) -> bool:

@@ -1,0 +1,85 @@
+"""Loops of many iterations that work on a few elements each: every launch takes longer than Numba's whole iteration."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kapi_numba_offload.elements.statements import SourceLocation
+from kapi_numba_offload.libraries.arrays import arrays_among, is_device_array
+from kapi_numba_offload.loops.host.host_copies import is_reachable
+from kapi_numba_offload.loops.host.host_loop import HostLoop
+from kapi_numba_offload.run.options import OffloadOptions
+from kapi_numba_offload.run.reasons import IN_PLACE, ON_COPIES, Refusal, fall_back
+
+__all__ = ["FEW", "MANY", "SAME_TYPES", "ShortSteps", "has_same_types"]
+
+SAME_TYPES = frozenset(map(np.dtype, ("float64", "complex128", "int64")))
+"""Dtypes whose operations have the same dtypes for dpnp and for Numba, with each other and with Python's numbers."""
+MANY = 256  # iterations
+FEW = 1024  # elements: Numba works on so many in the time of a launch
+
+
+@dataclass(eq=False)
+class ShortSteps:
+    """A loop with iterations of a few elements each, as Numba compiles it with types of its own.
+
+    Attributes
+    ----------
+    location : SourceLocation
+        Its source location.
+    refusal : Refusal
+        Why it is no kernel.
+    host : HostLoop
+        The loop.
+    options : OffloadOptions
+        Those of the function.
+    has_rows : bool
+        Whether it takes rows or elements of arrays: such a loop is Numba's also where arrays must be copied for it.
+    arrays_left : sequence of str
+        Variables that hold arrays after it, other ones than before.
+    latest : str or None
+        What the latest run warned.
+    """
+
+    location: SourceLocation
+    refusal: Refusal
+    host: HostLoop
+    options: OffloadOptions
+    has_rows: bool
+    arrays_left: Sequence[str]
+    latest: str | None = None
+
+    def suits(self, captured: Sequence[Any], otherwise: str) -> bool:
+        """Whether Numba is to run the loop for these values; warns where it is, and where Numba cannot.
+
+        Parameters
+        ----------
+        captured : sequence
+            The values that it is given.
+        otherwise : str
+            What runs it if Numba does not.
+        """
+        is_in_place = all(map(is_reachable, arrays_among(captured)))
+        why = self.why_not_compiled(captured)
+        how = IN_PLACE if is_in_place else ON_COPIES
+        if why is not None:
+            how = f"{otherwise}: {why}"
+        self.latest = fall_back(self.location, self.refusal, self.options.may_fall_back, how)
+        return why is None
+
+    def why_not_compiled(self, captured: Sequence[Any]) -> str | None:
+        """Why Numba does not run the loop for these values; None if it does."""
+        if self.arrays_left and not all(map(has_same_types, captured)):
+            return f"`{self.arrays_left[0]}` would have another dtype than NumPy's"
+        return self.host.why_not_compiled((), captured)
+
+
+def has_same_types(value: Any) -> bool:
+    """Whether operations with a value have the same dtypes for dpnp and for Numba."""
+    if isinstance(value, np.generic) or is_device_array(value):
+        return value.dtype in SAME_TYPES
+    return type(value) in (bool, int, float, complex)
