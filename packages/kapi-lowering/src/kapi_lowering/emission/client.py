@@ -134,13 +134,6 @@ def prepare(target: Target) -> None:
 def disassemble(llvm_ir: str, entry_point: str, target: Target) -> str:
     """The code of optimised LLVM IR as text, in LLVM's spelling.
 
-    Parameters
-    ----------
-    llvm_ir : str
-        What `emit` gave beside the binary.
-    entry_point, target : str, Target
-        As given to `emit`.
-
     Raises
     ------
     EmissionError

@@ -150,15 +150,7 @@ def _last_name(function: ast.expr) -> str:
 
 
 def asserts(statements: Sequence[ast.stmt], names: Scope) -> bool:
-    """Whether statements, or functions that they name, hold an `assert` that Python would not leave out.
-
-    Parameters
-    ----------
-    statements : sequence of ast.stmt
-        The statements.
-    names : Scope
-        What their names mean.
-    """
+    """Whether statements, or functions that they name, hold an `assert` that Python would not leave out."""
     seen: set[int] = set()
     for statement in statements:
         for node in ast.walk(statement):

@@ -83,15 +83,7 @@ def _block(statements: Sequence[ast.stmt]) -> list[ast.stmt]:
 
 
 def given_arguments(parameters: ast.arguments, call: ast.Call) -> dict[str, ast.expr] | None:
-    """Argument of each parameter, by position, by name or as its default; None if that is not known.
-
-    Parameters
-    ----------
-    parameters : ast.arguments
-        Those of the function.
-    call : ast.Call
-        A call of it.
-    """
+    """Argument of each parameter, by position, by name or as its default; None if that is not known."""
     if parameters.vararg or parameters.kwarg or any(isinstance(each, ast.Starred) for each in call.args):
         return None
     by_place = [each.arg for each in (*parameters.posonlyargs, *parameters.args)]
@@ -221,15 +213,7 @@ class _Taken(ast.NodeTransformer):
 
 
 def _before(value: ast.expr, others: list[ast.expr]) -> _Taken | None:
-    """The assignments of an expression and the rest of it; None if an operand before one could see the difference.
-
-    Parameters
-    ----------
-    value : ast.expr
-        The expression.
-    others : list of ast.expr
-        What else the statement evaluates.
-    """
+    """The assignments of an expression and the rest of it; None if an operand before one could see the difference."""
     nodes = list(ast.walk(value))
     taken = [each for each in nodes if isinstance(each, ast.NamedExpr)]
     names = [each.target.id for each in taken]

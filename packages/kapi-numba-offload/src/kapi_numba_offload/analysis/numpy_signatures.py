@@ -56,15 +56,6 @@ def as_library_takes_it(
 ) -> tuple[Sequence[Any], dict[str, Any]]:
     """The arguments of a call of a NumPy function for an array library's function of that name.
 
-    Parameters
-    ----------
-    library : ArrayLibrary
-        The library.
-    name : str
-        NumPy's name of it.
-    args, keywords : sequence, mapping
-        As NumPy takes them.
-
     Raises
     ------
     TypeError

@@ -22,15 +22,7 @@ UNKNOWN: Any = _Unknown()
 
 
 class Scope:
-    """The names of one function; Numba takes globals and closures for constants, and so does this.
-
-    Parameters
-    ----------
-    function : function
-        Whose names they are.
-    definition : ast.FunctionDef
-        Its syntax.
-    """
+    """The names of one function; Numba takes globals and closures for constants, and so does this."""
 
     def __init__(self, function: Callable[..., Any], definition: ast.FunctionDef) -> None:
         code = function.__code__

@@ -40,13 +40,6 @@ def _typeof_index_space(value: Any, context: Any) -> Any:
 def compile_for_conversion(dispatcher: Any, arguments: tuple[Any, ...]) -> bool:
     """Compile a function that has its signatures for USM arrays, if one takes NumPy arrays in their place.
 
-    Parameters
-    ----------
-    dispatcher : Dispatcher
-        What is called.
-    arguments : tuple of numba.types.Type
-        The types of the arguments.
-
     Returns
     -------
     bool
@@ -69,17 +62,7 @@ def compile_for_conversion(dispatcher: Any, arguments: tuple[Any, ...]) -> bool:
 
 
 def foreign_array_error(function: Callable[..., Any], name: str, value: Any) -> DtypeError:
-    """The error for an argument that is an array of another library, or has one in it.
-
-    Parameters
-    ----------
-    function : function
-        What is called.
-    name : str
-        The parameter.
-    value : object
-        The array.
-    """
+    """The error for an argument that is an array of another library, or has one in it."""
     code = function.__code__
     kind = f"{type(value).__module__}.{type(value).__qualname__}"
     is_on_gpu = hasattr(value, "__cuda_array_interface__")

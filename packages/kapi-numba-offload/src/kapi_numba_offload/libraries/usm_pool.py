@@ -63,15 +63,6 @@ def memory_for(nbytes: int, kind: str, queue: Any) -> Any:
     """Memory of so many bytes, its content undefined: that of an array that is gone, or new.
 
     All work on a queue is in order, so that what was submitted with the array that is gone comes first.
-
-    Parameters
-    ----------
-    nbytes : int
-        How many.
-    kind : {"device", "shared", "host"}
-        USM kind.
-    queue : dpctl.SyclQueue
-        Where it is used.
     """
     if nbytes < _MIN_BYTES:
         return _NEW[kind](nbytes, queue=queue)

@@ -35,17 +35,7 @@ def only_read(names: Sequence[str], body: Sequence[ast.stmt]) -> frozenset[str]:
 
 
 def as_tuples(names: Sequence[str], values: Sequence[Any], read: frozenset[str]) -> list[Any]:
-    """The values with tuples instead of short lists of arrays or numbers of one type.
-
-    Parameters
-    ----------
-    names : sequence of str
-        The variables.
-    values : sequence
-        Their values.
-    read : frozenset of str
-        Those that `only_read` gives.
-    """
+    """The values with tuples instead of short lists of arrays or numbers of one type."""
     return [
         tuple(value) if name in read and type(value) is list and _is_plain(value) else value
         for name, value in zip(names, values, strict=True)

@@ -27,15 +27,6 @@ __all__ = ["LoopFunctions"]
 class LoopFunctions:
     """Makes the Python functions of one loop.
 
-    Parameters
-    ----------
-    function : function
-        That the loop is in.
-    names : Scope
-        What its names mean.
-    syntax : LoopSyntax
-        The loop.
-
     Attributes
     ----------
     allocated_lengths : list of str
@@ -71,15 +62,7 @@ class LoopFunctions:
         return self._made(["item", *parameters], [*_parsed(lines), *_ContinueToReturn().of(body)])
 
     def reduction(self, body: Sequence[ast.stmt], initial: Mapping[str, np.generic]) -> FunctionType:
-        """A share of the iterations for each work-item; parameters: partial results first, extents of axes last.
-
-        Parameters
-        ----------
-        body : sequence of ast.stmt
-            What the rewriter gave.
-        initial : mapping of str to NumPy scalar
-            What each reduction starts with.
-        """
+        """A share of the iterations for each work-item; parameters: partial results first, extents of axes last."""
         axes = self._syntax.axes
         lines = [f"{name} = kapi_initial_{name}" for name in initial]
         lines += [

@@ -244,13 +244,6 @@ class HelperCall:
     """A function of the user's that makes arrays, called without device arrays: Numba runs it, and makes NumPy's.
 
     They are copied to the queue, as `numpy.zeros` makes an array there.
-
-    Parameters
-    ----------
-    function : callable
-        What the source calls.
-    location : SourceLocation
-        Where.
     """
 
     def __init__(self, function: Callable[..., Any], location: Any) -> None:
@@ -267,15 +260,7 @@ class HelperCall:
 
 
 class OverloadedCall:
-    """A Python function with an overload of a library, by `numba.extending.overload`.
-
-    Parameters
-    ----------
-    function : function
-        What the source calls.
-    location : SourceLocation
-        Where.
-    """
+    """A Python function with an overload of a library, by `numba.extending.overload`."""
 
     def __init__(self, function: Any, location: Any) -> None:
         self.location = location
@@ -307,13 +292,7 @@ class OverloadedCall:
 
 
 class Constant:
-    """A NumPy array from outside of the function, copied to each queue once, and again when its elements changed.
-
-    Parameters
-    ----------
-    value : numpy.ndarray
-        The array.
-    """
+    """A NumPy array from outside of the function, copied to each queue once, and again when its elements changed."""
 
     def __init__(self, value: np.ndarray[Any, Any]) -> None:
         self._value = value

@@ -48,17 +48,7 @@ class Fused:
 
 
 def expression_region(facts: FunctionInfo, value: ast.expr, where: ast.AST) -> Fused:
-    """The region of one elementwise expression, and what it is given, as written.
-
-    Parameters
-    ----------
-    facts : FunctionInfo
-        The function that it is from.
-    value : ast.expr
-        The expression.
-    where : ast.AST
-        What is named as its place.
-    """
+    """The region of one elementwise expression, and what it is given, as written."""
     group = StatementGroup(facts)
     group.add(None, None, None, value, where)
     return Fused(group.region(is_expression=True), group.leaves, group.elements, [], None)
@@ -66,11 +56,6 @@ def expression_region(facts: FunctionInfo, value: ast.expr, where: ast.AST) -> F
 
 class StatementGroup:
     """Statements in a row that become one region.
-
-    Parameters
-    ----------
-    facts : FunctionInfo
-        The function that they are from.
 
     Attributes
     ----------

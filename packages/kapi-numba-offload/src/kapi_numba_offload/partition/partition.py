@@ -56,11 +56,6 @@ _Node = TypeVar("_Node", bound=ast.AST)
 class Partition:
     """Rewrites the body of a function.
 
-    Parameters
-    ----------
-    facts : FunctionInfo
-        What is known of the function.
-
     Attributes
     ----------
     helpers : dict

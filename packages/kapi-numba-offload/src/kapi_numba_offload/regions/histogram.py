@@ -36,13 +36,6 @@ _PARAMETERS = ("a", "bins", "range", "density", "weights")
 def histogram(location: SourceLocation, args: Sequence[Any], keywords: Mapping[str, Any]) -> tuple[Any, Any] | None:
     """Counts and edges, as `numpy.histogram` gives them; None where these kernels do not do what is asked.
 
-    Parameters
-    ----------
-    location : SourceLocation
-        Where it is called.
-    args, keywords : sequence, mapping
-        As NumPy takes them.
-
     Raises
     ------
     ValueError

@@ -72,13 +72,7 @@ class OffloadOptions:
         return self.fastmath if isinstance(self.fastmath, bool) else set(self.fastmath)
 
     def with_flags(self, flags: Any) -> OffloadOptions:
-        """The options with those that the function has of `numba.njit`.
-
-        Parameters
-        ----------
-        flags : numba.core.compiler.Flags
-            What Numba made of them.
-        """
+        """The options with those that the function has of `numba.njit`."""
         # Numba means `debug` to check indices, and misses it where `boundscheck` is left to its default.
         asked = flags.boundscheck or flags.debuginfo
         checks = asked if config.BOUNDSCHECK is None else config.BOUNDSCHECK

@@ -70,17 +70,7 @@ def not_on_device_error(location: Any, library: ArrayLibrary, name: str, host: s
 
 
 def mixture_among(location: Any, texts: Sequence[str], values: Sequence[Any]) -> Exception | None:
-    """The error for the first NumPy and device arrays among values, tuples and lists of them included; None for none.
-
-    Parameters
-    ----------
-    location : SourceLocation
-        Where they meet.
-    texts : sequence of str
-        How the values are spelled there.
-    values : sequence of object
-        What they are.
-    """
+    """The error for the first NumPy and device arrays among values, those of tuples and lists too; None for none."""
     usm = [(text, each) for text, each in _arrays_among(texts, values) if is_device_array(each)]
     host = host_arrays_among(texts, values)
     if not (usm and host):

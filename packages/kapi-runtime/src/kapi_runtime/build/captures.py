@@ -28,11 +28,6 @@ _PLAIN = (bool, int, str, bytes, np.generic)
 class Captures:
     """The values that a function, and all functions that it calls, take from outside as they are now.
 
-    Parameters
-    ----------
-    function : function
-        A kernel.
-
     Examples
     --------
     >>> def scaled(factor):

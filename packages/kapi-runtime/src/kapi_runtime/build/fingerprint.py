@@ -80,13 +80,7 @@ def fingerprint(function: types.FunctionType, *more: str, has_source_locations: 
 
 @lru_cache(maxsize=8)
 def compiler_fingerprint(target_package: str) -> str:
-    """Return a digest of what compiles: Python, the sources of the compiler, and the versions of what it needs.
-
-    Parameters
-    ----------
-    target_package : str
-        The package of the target.
-    """
+    """Return a digest of what compiles: Python, the sources of the compiler, and the versions of what it needs."""
     digest = hashlib.sha256(f"{sys.implementation.cache_tag} {sys.version_info}".encode())
     for package in (*_COMPILER, target_package):
         try:

@@ -54,13 +54,6 @@ class Modules:
     """The modules of one kernel, one for each list of argument types; those unused the longest are forgotten.
 
     Threads that need the same module at once wait for the first of them to compile it.
-
-    Parameters
-    ----------
-    function : function
-        The kernel.
-    options : KernelOptions
-        How it is compiled.
     """
 
     def __init__(self, function: Any, options: KernelOptions) -> None:

@@ -34,11 +34,6 @@ class _Outcome(Generic[T]):
 def run_uninterrupted(work: Callable[[], T]) -> T:
     """Return what `work` returns, or raise what it raises; it is never interrupted in the middle.
 
-    Parameters
-    ----------
-    work : callable
-        Takes nothing.
-
     Raises
     ------
     KeyboardInterrupt

@@ -27,15 +27,7 @@ arguments that are not like those of the launch."""
 
 
 def packing_of(module: CpuModule, given: tuple[Any, ...]) -> Pack | None:
-    """Return the function that packs arguments like these, or None if there is none.
-
-    Parameters
-    ----------
-    module : CpuModule
-        What is launched.
-    given : tuple
-        The arguments of a launch.
-    """
+    """Return the function that packs arguments like these, or None if there is none."""
     if not can_read_arrays():
         return None
     source = PackingSource()

@@ -68,15 +68,7 @@ def submitted_range(
 
 
 def packed_extents(space: Range | NdRange, module: KernelModule) -> list[int]:
-    """Return what the packed argument of a launch says of its index space.
-
-    Parameters
-    ----------
-    space : Range or NdRange
-        What the launch asks for.
-    module : KernelModule
-        The compiled kernel.
-    """
+    """Return what the packed argument of a launch says of its index space."""
     if isinstance(space, Range):
         return list(space) if module.index_space == "item" else []
     return [*space.local_range, *space.group_range] if module.is_linear else []

@@ -245,15 +245,6 @@ def is_small(space: Range | NdRange, arguments: Arguments) -> bool:
 def require_assumptions(module: KernelModule, small: bool, are_inputs_disjoint: bool) -> None:
     """Raise if a launch does not keep what a module takes for granted, which its target says.
 
-    Parameters
-    ----------
-    module : KernelModule
-        The compiled kernel.
-    small : bool
-        What `is_small` says of the launch.
-    are_inputs_disjoint : bool
-        What `check_no_overlap` says of it.
-
     Raises
     ------
     LimitError

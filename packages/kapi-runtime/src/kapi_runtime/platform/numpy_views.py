@@ -21,15 +21,7 @@ class _Memory:
 
 
 def numpy_view(fields: ArrayFields, owner: Any = None) -> np.ndarray[Any, Any]:
-    """Return NumPy's array at the address of an array, which may be a device's memory; nothing is read there.
-
-    Parameters
-    ----------
-    fields : ArrayFields
-        The array.
-    owner : object, optional
-        What the view keeps alive.
-    """
+    """Return NumPy's array at the address of an array, which may be a device's memory; nothing is read there."""
     size = fields.dtype.itemsize
     interface = {
         "version": 3,

@@ -63,11 +63,6 @@ class Fence(NamedTuple):
 class HappensBefore:
     """The order that one launch's atomics, fences and sub-group barriers make.
 
-    Parameters
-    ----------
-    clock : Clock
-        Tells groups and epochs.
-
     Attributes
     ----------
     depends_on_order : bool

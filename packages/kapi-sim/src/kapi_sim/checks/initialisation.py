@@ -15,13 +15,7 @@ __all__ = ["PrivateShadowMemory", "unwritten_read"]
 
 
 class PrivateShadowMemory:
-    """Shadow memory of one private array of one work-item, which nobody else can race.
-
-    Parameters
-    ----------
-    clock : Clock
-        Names the work-item.
-    """
+    """Shadow memory of one private array of one work-item, which nobody else can race."""
 
     __slots__ = ("_clock", "_written")
 

@@ -53,15 +53,7 @@ _PARSING = reinit_after_fork(allocate_lock())
 
 
 class Instrumented:
-    """A kernel's rewritten forms, made when first asked for and kept.
-
-    Parameters
-    ----------
-    py_func : function
-        The kernel as written.
-    dialect : Dialect
-        In which it is written.
-    """
+    """A kernel's rewritten forms, made when first asked for and kept."""
 
     __slots__ = ("_compiled", "dialect", "py_func")
 

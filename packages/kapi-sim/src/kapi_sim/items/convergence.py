@@ -78,11 +78,6 @@ class Lanes(Participants):
 class DialectIntrinsic:
     """A word of a dialect: it is called like a function, and the rewriter knows what a call may do.
 
-    Parameters
-    ----------
-    name : str
-        As programs call it.
-
     Attributes
     ----------
     orders_memory : bool

@@ -53,15 +53,7 @@ def wrapping_decrement(x: Any, limit: Any) -> Any:
 
 
 class SimAtomicRef:
-    """A reference to one element, in a kernel that is not checked.
-
-    Parameters
-    ----------
-    array : numpy.ndarray
-        Global or local memory.
-    index : int or tuple of int
-        The element.
-    """
+    """A reference to one element, in a kernel that is not checked."""
 
     __slots__ = ("_array", "_index")
 
@@ -126,21 +118,7 @@ class SimAtomicRef:
 
 
 class WatchedAtomicRef:
-    """A reference to one element, each operation of which is looked at.
-
-    Parameters
-    ----------
-    view : View
-        Global or local memory.
-    address : int
-        Of the element.
-    index : int or tuple of int
-        The element.
-    order, scope : int
-        As `AtomicRef` takes them.
-    ordering : Ordering or None
-        What the operations order.
-    """
+    """A reference to one element, each operation of which is looked at."""
 
     __slots__ = ("_address", "_index", "_order", "_ordering", "_scope", "_view")
 

@@ -15,13 +15,7 @@ CONSTANT = "an argument, for the kernel stores to it, got an array from outside,
 
 
 class Snapshot:
-    """A copy of an array from outside, which holds as long as the array is what it was.
-
-    Parameters
-    ----------
-    array : numpy.ndarray
-        The program's own.
-    """
+    """A copy of an array from outside, which holds as long as the array is what it was."""
 
     __slots__ = ("_original", "array")
 

@@ -20,15 +20,7 @@ __all__ = ["TraceRecorder", "TracedView"]
 
 
 class TraceRecorder:
-    """Notes the events of one launch.
-
-    Parameters
-    ----------
-    launch : Launch
-        Where they go.
-    clock : Clock
-        Tells which work-item runs.
-    """
+    """Notes the events of one launch."""
 
     __slots__ = ("_clock", "_instructions", "_phase", "_places", "_private", "_refused", "_shown", "launch")
 

@@ -143,15 +143,7 @@ class RefusedWordError(KernelCompilationError, NotImplementedError):
 
 
 class Refused:
-    """Stands for a name that the simulator does not have: a program may import it, and not call it.
-
-    Parameters
-    ----------
-    name : str
-        As programs spell it after ``cuda.``.
-    reason : str
-        Why it is not there.
-    """
+    """Stands for a name that the simulator does not have: a program may import it, and not call it."""
 
     __slots__ = ("_name", "_reason")
 

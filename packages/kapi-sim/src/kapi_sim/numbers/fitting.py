@@ -42,13 +42,6 @@ Position = tuple[int, int]
 def check_literals_fit(value: Any, lowest: int, highest: int) -> Any:
     """Return `value`, which shares a place with literals, unless it is an integer of a type that holds not all of them.
 
-    Parameters
-    ----------
-    value : object
-        What was chosen, or assigned.
-    lowest, highest : int
-        The ends of the literals.
-
     Raises
     ------
     DtypeError

@@ -21,17 +21,7 @@ __all__ = ["AdversarialRerun"]
 
 
 class AdversarialRerun:
-    """Runs a launch, and what of it is worth another run.
-
-    Parameters
-    ----------
-    bound : Bound
-        The launch.
-    compiled : Compiled
-        The kernel.
-    run : callable
-        Runs it in an order.
-    """
+    """Runs a launch, and what of it is worth another run."""
 
     __slots__ = ("_before", "_bound", "_run")
 

@@ -111,11 +111,6 @@ def structure_fields(value: Any) -> ArrayFields | None:
 def struct_key(value: Any) -> tuple[int, int, type] | None:
     """Return a key of an array's type, read from its structure: equal keys are equal types.
 
-    Parameters
-    ----------
-    value : object
-        Any value.
-
     Returns
     -------
     tuple or None
@@ -140,11 +135,6 @@ def inner_array(value: Any) -> Any:
 
 def learn(value: Any) -> bool:
     """Check whether the class of `value` has the layout that this module describes, and use it from then on.
-
-    Parameters
-    ----------
-    value : object
-        A USM array of any library.
 
     Returns
     -------

@@ -24,15 +24,7 @@ __all__ = [
 
 
 def declare(function: Function, head: str) -> None:
-    """Declare a function in the module of another one, unless there is one of the name.
-
-    Parameters
-    ----------
-    function : Function
-        One of the module's.
-    head : str
-        What follows ``declare``.
-    """
+    """Declare a function in the module of another one, unless there is one of the name."""
     declared = parse_function_head(function.module, head)
     function.module.functions.setdefault(declared.name, declared)
 

@@ -29,13 +29,6 @@ __all__ = ["RowLowering"]
 class RowLowering:
     """Lowers statements over rows of arrays to loops over elements.
 
-    Parameters
-    ----------
-    state : BodyState
-        What is known of the body.
-    atomics : AtomicUpdates
-        Collects the accesses to elements.
-
     Attributes
     ----------
     late_reads : set of str

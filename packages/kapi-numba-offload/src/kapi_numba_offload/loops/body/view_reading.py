@@ -18,13 +18,7 @@ __all__ = ["ViewReader"]
 
 
 class ViewReader:
-    """Reads views.
-
-    Parameters
-    ----------
-    state : BodyState
-        What is known of the body.
-    """
+    """Reads views."""
 
     def __init__(self, state: BodyState) -> None:
         self._state = state

@@ -108,13 +108,7 @@ def call(name: str, *arguments: Any) -> Any:
 
 
 def address_of(name: str) -> int:
-    """Return the address of a function of the driver's, or 0 if it gives none.
-
-    Parameters
-    ----------
-    name : str
-        The function.
-    """
+    """Return the address of a function of the driver's, or 0 if it gives none."""
     try:
         code, address, *_ = bindings().cuGetProcAddress(name.encode(), _SINCE, 0)
     except (AttributeError, TypeError, ValueError):

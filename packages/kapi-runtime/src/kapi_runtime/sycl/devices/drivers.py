@@ -118,11 +118,6 @@ def _has_cpu() -> bool:
 def search(environment: Mapping[str, str]) -> DriverSearch:
     """Look for an OpenCL CPU driver, changing nothing.
 
-    Parameters
-    ----------
-    environment : mapping of str to str
-        The variables that govern the search.
-
     Returns
     -------
     DriverSearch

@@ -29,11 +29,6 @@ _ADD, _MIN_MAX = _GLOBAL_ADD | _LOCAL_ADD, _GLOBAL_MIN_MAX | _LOCAL_MIN_MAX
 def target_of(device: Any) -> SpirvTarget:
     """Return what to compile for to run on a device.
 
-    Parameters
-    ----------
-    device : dpctl.SyclDevice
-        Any device.
-
     Returns
     -------
     SpirvTarget

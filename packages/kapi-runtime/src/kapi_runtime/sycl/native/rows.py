@@ -22,15 +22,7 @@ _KINDS = {int: structures.INT, float: structures.FLOAT, bool: structures.BOOL}
 
 
 def plan_rows(module: SpirvModule, given: Sequence[Any]) -> list[Row] | None:
-    """Return the row of each argument and of each member of a tuple, or None if only the long way can read one.
-
-    Parameters
-    ----------
-    module : SpirvModule
-        The compiled kernel.
-    given : sequence
-        The arguments.
-    """
+    """Return the row of each argument and of each member of a tuple, or None if only the long way can read one."""
     rows: list[Row] = []
     parameters = iter(module.parameters)
     for position, value in enumerate(given):

@@ -50,11 +50,6 @@ _classes: dict[type, type | None] = {}
 def chain_of(queue: Any) -> list[Any] | None:
     """Return the chain of a queue in this context.
 
-    Parameters
-    ----------
-    queue : dpctl.SyclQueue
-        Where launches are made.
-
     Returns
     -------
     list or None

@@ -19,11 +19,6 @@ def numpy_names(value: object) -> Any:
     """NumPy's function for one of dpnp's of the same name, of which the table has a row; `value` for anything else.
 
     dpnp is not imported for it: a program that has not imported it has none of its functions.
-
-    Parameters
-    ----------
-    value : object
-        What a kernel names.
     """
     library = sys.modules.get(_LIBRARY)
     if library is None or not callable(value):

@@ -23,19 +23,7 @@ _MOST_ROUNDS = 12
 
 
 def follow(session: Session, function: FunctionType, tree: ast.FunctionDef, kinds: tuple[Kind, ...]) -> Kind:
-    """Return the type of a function's result for the types of its parameters.
-
-    Parameters
-    ----------
-    session : Session
-        Keeps the problems that are found.
-    function : function
-        What is followed.
-    tree : ast.FunctionDef
-        Its source.
-    kinds : tuple of Kind
-        One for each parameter.
-    """
+    """Return the type of a function's result for the types of its parameters."""
     flow = FunctionFlow(session, function, bound_names(tree), True)
     refused = [*refused_statements(tree), *unset_variables(tree)]
     for line, finding in refused:

@@ -39,15 +39,7 @@ _CALLED = (DeviceFunction, DialectIntrinsic, BuiltinFunctionType, np.ufunc, Refu
 
 
 def kind_outside(value: Any, name: str) -> Kind | Finding:
-    """Return the type of an object that a kernel takes by a name; or what is wrong, if it can have none.
-
-    Parameters
-    ----------
-    value : object
-        What the name leads to.
-    name : str
-        As the source spells it.
-    """
+    """Return the type of an object that a kernel takes by a name; or what is wrong, if it can have none."""
     if isinstance(value, Captured):
         return _of_array(value, name)
     known = _constant(value, name)

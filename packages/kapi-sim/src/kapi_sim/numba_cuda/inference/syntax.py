@@ -37,13 +37,7 @@ _REFUSED: dict[type[ast.AST], Finding] = {
 
 
 def refused_statements(tree: ast.FunctionDef) -> list[tuple[int, Finding]]:
-    """Return what the source of a function cannot hold, with the lines; functions in it are looked at when called.
-
-    Parameters
-    ----------
-    tree : ast.FunctionDef
-        The source.
-    """
+    """Return what the source of a function cannot hold, with the lines; functions in it are looked at when called."""
     found: list[tuple[int, Finding]] = []
     changed = {name for node in ast.walk(tree) if isinstance(node, ast.Global) for name in node.names}
     pending: list[ast.AST] = list(tree.body)
@@ -78,13 +72,7 @@ def _parts(node: ast.AST) -> list[ast.AST]:
 
 
 def unset_variables(tree: ast.FunctionDef) -> list[tuple[int, Finding]]:
-    """Return the variables that are read before the source sets them, in the order in which it is compiled.
-
-    Parameters
-    ----------
-    tree : ast.FunctionDef
-        The source.
-    """
+    """Return the variables that are read before the source sets them, in the order in which it is compiled."""
     given = {each.arg for each in ast.walk(tree.args) if isinstance(each, ast.arg)}
     order = _Order(bound_names(tree) - given)
     for statement in tree.body:

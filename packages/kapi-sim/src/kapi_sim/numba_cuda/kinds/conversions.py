@@ -137,13 +137,6 @@ def best_overloads(given: Sequence[Kind], signatures: Iterable[Sequence[Kind]]) 
     """Return the numbers of the signatures that the types convert to best, in their order.
 
     The fewest unsafe conversions decide first, then the fewest safe ones, then the fewest promotions.
-
-    Parameters
-    ----------
-    given : sequence of Kind
-        Types of the arguments.
-    signatures : iterable of sequence of Kind
-        Types of the parameters, by signature.
     """
     rated = dict(_rated(given, signatures))
     best = min(rated.values(), default=None)

@@ -15,13 +15,7 @@ _INT64, _UINT64 = np.dtype(np.int64), np.dtype(np.uint64)
 
 
 def kind_of_value(value: Any) -> Kind | None:
-    """Return the type of a number, an array of NumPy's, a tuple, text or None; `None` if numba.cuda has no type for it.
-
-    Parameters
-    ----------
-    value : object
-        On the host.
-    """
+    """Return the type of a number, an array, a tuple, text or None; `None` if numba.cuda has no type for it."""
     if value is None:
         return NOTHING
     if isinstance(value, Enum):

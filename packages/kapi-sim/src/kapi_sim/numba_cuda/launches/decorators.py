@@ -110,15 +110,7 @@ def _decorated(function: Any, declared: Sequence[Declared], given: dict[str, Any
 
 
 class LinkedSource:
-    """Code that is linked to kernels on a GPU, which nothing is made of here: a call of what it holds is refused.
-
-    Parameters
-    ----------
-    data : bytes or str
-        The code.
-    name : str, optional
-        Of its file.
-    """
+    """Code that is linked to kernels on a GPU, which nothing is made of here: a call of what it holds is refused."""
 
     def __init__(self, data: Any, name: str | None = None, **options: Any) -> None:
         self.data = data
@@ -126,13 +118,7 @@ class LinkedSource:
 
 
 class Foreign:
-    """A function of CUDA C, of which the simulator has no Python to run.
-
-    Parameters
-    ----------
-    name : str
-        The function's.
-    """
+    """A function of CUDA C, of which the simulator has no Python to run."""
 
     def __init__(self, name: str) -> None:
         self.__name__ = name

@@ -79,15 +79,7 @@ def _lines_of(tree: ast.FunctionDef) -> dict[str, int]:
 
 
 class _Origin:
-    """Says of a variable without a value which thread uses it.
-
-    Parameters
-    ----------
-    name : str
-        The variable's.
-    site : Site
-        Where it is set.
-    """
+    """Says of a variable without a value which thread uses it."""
 
     __slots__ = ("_name", "_site")
 
@@ -101,15 +93,7 @@ class _Origin:
 
 
 class _Reaching:
-    """The variables that are set on all paths to a point.
-
-    Parameters
-    ----------
-    names : frozenset of str
-        Their names.
-    is_dead : bool
-        Whether no path leads there.
-    """
+    """The variables that are set on all paths to a point."""
 
     __slots__ = ("is_dead", "names")
 

@@ -108,15 +108,7 @@ class SyncWarp(CudaConverging):
 
 
 class ThreadFence(DialectIntrinsic):
-    """``cuda.threadfence`` and its kin.
-
-    Parameters
-    ----------
-    name : str
-        As programs call it.
-    scope : MemoryScope
-        For whom it orders memory.
-    """
+    """``cuda.threadfence`` and its kin."""
 
     orders_memory: ClassVar[bool] = True
 

@@ -55,15 +55,7 @@ brev = Bits("brev", lambda bits, width: int(f"{bits:0{width}b}"[::-1], 2))
 
 
 class NumberFunction(DialectIntrinsic):
-    """A function of numbers.
-
-    Parameters
-    ----------
-    name : str
-        As programs call it.
-    function : callable
-        What it computes.
-    """
+    """A function of numbers."""
 
     def __init__(self, name: str, function: Callable[..., Any]) -> None:
         super().__init__(name)

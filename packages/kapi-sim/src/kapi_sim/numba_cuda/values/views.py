@@ -30,15 +30,7 @@ def _is_special(component: object) -> bool:
 
 
 class Record:
-    """One element of an array of records.
-
-    Parameters
-    ----------
-    view : View
-        The array.
-    index : tuple of int
-        The element.
-    """
+    """One element of an array of records."""
 
     __slots__ = ("_index", "_view")
 
@@ -283,13 +275,7 @@ class _Elements:
 
 
 class Flat:
-    """The elements of an array as those of one axis.
-
-    Parameters
-    ----------
-    view : View
-        The array.
-    """
+    """The elements of an array as those of one axis."""
 
     __slots__ = ("_view",)
 

@@ -37,13 +37,7 @@ def python_function(value: object) -> FunctionType | None:
 
 
 class DeviceFunctionType(GenericCallableType):
-    """A function written in the kernel language, generic over its argument types.
-
-    Parameters
-    ----------
-    function : types.FunctionType
-        The Python function.
-    """
+    """A function written in the kernel language, generic over its argument types."""
 
     def __init__(self, function: FunctionType) -> None:
         self.function = function

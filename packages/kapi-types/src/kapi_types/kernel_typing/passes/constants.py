@@ -22,13 +22,7 @@ __all__ = ["constant_problems"]
 
 
 def constant_problems(state: Any) -> list[KernelProblem]:
-    """Constants out of range: of a strong integer, an axis, a dimension.
-
-    Parameters
-    ----------
-    state : numba.core.compiler.StateDict
-        A compilation after type inference.
-    """
+    """Constants out of range: of a strong integer, an axis, a dimension."""
     definitions = definitions_of(state.func_ir)
     problems: list[KernelProblem] = [*_unpacked_non_tuples(state), *_chosen_out_of_range(definitions, state)]
     for expression, signature in state.calltypes.items():

@@ -24,11 +24,6 @@ _FARTHEST = 1 << 2 * _BYTE  # of a jump with one prefix, in units
 def with_shared_exits(code: CodeType) -> CodeType:
     """Code with the same effect, its local functions' too, that jumps to the last copy of each end.
 
-    Parameters
-    ----------
-    code : CodeType
-        Of a function.
-
     Returns
     -------
     CodeType

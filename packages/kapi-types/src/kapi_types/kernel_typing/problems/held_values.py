@@ -11,15 +11,7 @@ __all__ = ["SettleLengths", "held_value", "is_call_of"]
 
 
 def held_value(func_ir: Any, variable: Any) -> Any:
-    """The constant or global that a variable holds; `None` if it holds none, or several.
-
-    Parameters
-    ----------
-    func_ir : numba.core.ir.FunctionIR
-        Whose variable it is.
-    variable : numba.core.ir.Var
-        The variable.
-    """
+    """The constant or global that a variable holds; `None` if it holds none, or several."""
     try:
         made = func_ir.get_definition(variable)
     except KeyError:

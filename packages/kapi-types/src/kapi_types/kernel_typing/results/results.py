@@ -63,13 +63,7 @@ def _compile(
 
 
 def typed_ir_text(state: Any) -> str:
-    """Numba's IR of one function, each assignment with its source line and the type of its variable.
-
-    Parameters
-    ----------
-    state : numba.core.compiler.StateDict
-        A compilation after type inference.
-    """
+    """Numba's IR of one function, each assignment with its source line and the type of its variable."""
     text = io.StringIO()
     print(f"{state.func_id.func_qualname}({', '.join(map(str, state.args))}) -> {state.return_type}", file=text)
     for label, block in sorted(state.func_ir.blocks.items()):

@@ -70,13 +70,7 @@ class _Plan(NamedTuple):
 
 
 class TableFunctionType(GenericCallableType):
-    """A function that the intrinsic table has a row for.
-
-    Parameters
-    ----------
-    row : Intrinsic
-        The row.
-    """
+    """A function that the intrinsic table has a row for."""
 
     def __init__(self, row: Intrinsic) -> None:
         self.row = row

@@ -64,13 +64,7 @@ class _OverType(types.Type):
 
 
 class EnumerateType(_OverType):
-    """`enumerate(sequence, start)`.
-
-    Parameters
-    ----------
-    sequence : numba.types.Type
-        What is counted.
-    """
+    """`enumerate(sequence, start)`."""
 
     word = "enumerate"
 
@@ -100,15 +94,7 @@ class ReversedType(_OverType):
 
 
 class PositionIteratorType(types.SimpleIteratorType):
-    """The state of a loop over a sequence: the next position, and the sequence.
-
-    Parameters
-    ----------
-    context : KernelTypingContext
-        Knows the types of elements.
-    sequence : numba.types.Type
-        What is gone over.
-    """
+    """The state of a loop over a sequence: the next position, and the sequence."""
 
     def __init__(self, context: Any, sequence: types.Type) -> None:
         self.sequence = sequence

@@ -40,15 +40,7 @@ def declares_numba_integers(function: FunctionType) -> bool:
 
 
 def numba_loop(function: Callable[..., Any], operands: Sequence[types.Type]) -> Loop | None:
-    """The types of an operator on integers and bools, not all of them weak; None where NumPy's types are Numba's, too.
-
-    Parameters
-    ----------
-    function : callable
-        A function of the module `operator`.
-    operands : sequence of numba.types.Type
-        The types of its operands.
-    """
+    """The types of an operator on integers and bools, not all weak; None where NumPy's types are Numba's, too."""
     if not _are_integers(operands) or all(map(is_weak, operands)):
         return None
     are_bools = all(isinstance(each, types.Boolean) for each in operands)

@@ -33,13 +33,7 @@ def tuple_like(like: types.BaseTuple, members: tuple[types.Type, ...]) -> types.
 
 
 class NamedTupleClassType(GenericCallableType):
-    """A class of named tuples, which a kernel calls to make one.
-
-    Parameters
-    ----------
-    class_ : type
-        What `collections.namedtuple` or `typing.NamedTuple` made.
-    """
+    """A class of named tuples, which a kernel calls to make one."""
 
     def __init__(self, class_: type[tuple[Any, ...]]) -> None:
         self.class_ = class_

@@ -17,13 +17,7 @@ registry = RuleRegistry()
 
 
 class SliceType(types.Type):
-    """`slice(start, stop, step)`, of which each may be left out.
-
-    Parameters
-    ----------
-    has_start, has_stop, has_step : bool
-        Which are given.
-    """
+    """`slice(start, stop, step)`, of which each may be left out."""
 
     def __init__(self, has_start: bool, has_stop: bool, has_step: bool) -> None:
         self.given = (has_start, has_stop, has_step)
