@@ -6,22 +6,19 @@ import ctypes
 import ctypes.util
 import itertools
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
 import llvmlite.binding as llvm
-import numpy as np
 
-from kapi_cpu.emission.launch_record import ALIGNMENT, WORDS, aligned
 from kapi_cpu.emission.object_code import ObjectCode
 from kapi_cpu.module import CpuModule
 from kapi_cpu.target import host_target, unmet_needs
 from kapi_sim.errors import DriverError
 
-__all__ = ["GroupRange", "LoadedKernel", "load"]
+__all__ = ["LoadedKernel", "load"]
 
-_Axes = tuple[int, int, int]
 _numbers = itertools.count()
 
 
@@ -86,42 +83,3 @@ def load(module: CpuModule) -> LoadedKernel:
             code="build-refused",
         )
     return LoadedKernel(module)
-
-
-class GroupRange:
-    """One thread's part of a launch: its record, and memory for one work-group at a time.
-
-    Parameters
-    ----------
-    kernel : LoadedKernel
-        Of the launch.
-    global_size, local_size : tuple of int
-        Work-items on each of three axes, the fastest first; groups at the end may be cut off.
-    counts : sequence of int
-        The number of elements of each parameter that is local memory.
-    """
-
-    def __init__(self, kernel: LoadedKernel, global_size: _Axes, local_size: _Axes, counts: Sequence[int] = ()) -> None:
-        self.kernel = kernel
-        groups = [-(-whole // part) for whole, part in zip(global_size, local_size, strict=True)]
-        local, scratch, context, total = kernel.module.group_memory(counts, local_size)
-        self._memory = np.empty(total + ALIGNMENT, np.uint8)
-        base = aligned(self._memory.ctypes.data)
-        self.count = groups[0] * groups[1] * groups[2]
-        words = (*global_size, *local_size, *groups, 0, self.count, base + local, base + scratch, base + context)
-        self._record = (ctypes.c_int64 * len(WORDS))(*words)
-        self._address = ctypes.addressof(self._record)
-
-    def run(self, packed: int, first: int = 0, end: int | None = None) -> None:
-        """Run the groups of these linear ids, the last excluded; all are run by default.
-
-        Parameters
-        ----------
-        packed : int
-            The address of the packed arguments.
-        first, end : int
-            Linear ids.
-        """
-        self._record[WORDS.index("first_group")] = first
-        self._record[WORDS.index("end_group")] = self.count if end is None else end
-        self.kernel.call(packed, self._address)

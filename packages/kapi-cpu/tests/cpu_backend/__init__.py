@@ -13,7 +13,8 @@ import numpy as np
 
 import kapi_sim
 from kapi_cpu import CpuTarget, compile_kernel, host_target
-from kapi_cpu.loading import GroupRange, LoadedKernel, load
+from kapi_cpu.emission.launch_record import ALIGNMENT, WORDS, aligned
+from kapi_cpu.loading import LoadedKernel, load
 from kapi_lowering import FAILURE_RECORD_SIZE, Failure, FailureRecord
 from kapi_types import ArrayType, ItemType, NdItemType, typeof_argument
 from kapi_types.kernel_api import tuple_of
@@ -128,9 +129,26 @@ def run(
     if module.is_linear:
         extents, local = [math.prod(extents)], [math.prod(local)]
     counts = [math.prod(_shape(owners[each.name])) for each in module.parameters if each.kind == "local"]
-    GroupRange(loaded, _axes(extents), _axes(local), counts).run(ctypes.addressof(packed))
+    _run_groups(loaded, _axes(extents), _axes(local), counts, ctypes.addressof(packed))
     found = FailureRecord.read(record.raw)
     return None if found is None else (module.failures[found.number], found)
+
+
+def _run_groups(
+    loaded: LoadedKernel,
+    global_size: Sequence[int],
+    local_size: Sequence[int],
+    counts: Sequence[int],
+    packed: int,
+) -> None:
+    """Run all groups in this thread; groups at the ends may be cut off, and `counts` are elements of local memory."""
+    groups = [-(-whole // part) for whole, part in zip(global_size, local_size, strict=True)]
+    local, scratch, context, total = loaded.module.group_memory(counts, local_size)
+    memory = np.empty(total + ALIGNMENT, np.uint8)
+    base = aligned(memory.ctypes.data)
+    words = (*global_size, *local_size, *groups, 0, math.prod(groups), base + local, base + scratch, base + context)
+    record = (ctypes.c_int64 * len(WORDS))(*words)
+    loaded.call(packed, ctypes.addressof(record))
 
 
 def _axes(extents: Sequence[int]) -> tuple[int, int, int]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["ALIGNMENT", "device_bounds", "host_address", "host_bounds", "sharing"]
+__all__ = ["ALIGNMENT", "host_address", "host_bounds", "sharing"]
 
 ALIGNMENT = 64
 """Bytes: copies begin as far behind a multiple of it as what they are copies of, so that elements stay aligned."""
@@ -23,12 +23,6 @@ def host_bounds(array: np.ndarray[Any, Any]) -> tuple[int, int]:
     if not array.size:
         return host_address(array), host_address(array)
     low, high = np.lib.array_utils.byte_bounds(array)
-    return int(low), int(high)
-
-
-def device_bounds(array: Any) -> tuple[int, int]:
-    """The same for a dpnp array."""
-    low, high = array._array_obj._byte_bounds
     return int(low), int(high)
 
 

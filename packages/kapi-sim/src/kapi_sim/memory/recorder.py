@@ -151,17 +151,8 @@ class TracedView(View):
         return self
 
     def _like(self, array: np.ndarray[Any, Any], name: str) -> View:
-        made = type(self)(
-            array,
-            name,
-            self._clock,
-            self._shadow,
-            self._has_bounds,
-            self._granule,
-            self._has_fp64,
-            self.space,
-            self.starts_unwritten,
-        )
+        made = super()._like(array, name)
+        assert isinstance(made, TracedView)
         made._recorder, made._number, made._root = self._recorder, self._number, self._root
         made._places = self._places
         return made
@@ -187,19 +178,9 @@ class TracedView(View):
             raise
         self._recorder.note_access("write", self._number, self._element(index), self._array[index], frame)
 
-    def note_atomic(
-        self,
-        address: int,
-        index: Any,
-        frame: FrameType,
-        reads: bool,
-        writes: bool,
-        changes: bool,
-        order: int,
-        scope: int,
-    ) -> None:
+    def note_atomic(self, address: int, index: Any, frame: FrameType, *details: Any) -> None:
         try:
-            super().note_atomic(address, index, frame, reads, writes, changes, order, scope)
+            super().note_atomic(address, index, frame, *details)
         except DataRaceError:
             self._refuse("atomic", index, self._array[index], frame)
             raise

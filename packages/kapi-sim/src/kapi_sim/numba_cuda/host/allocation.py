@@ -104,17 +104,13 @@ def to_device(obj: Any, stream: Any = 0, copy: bool = True, to: DeviceArray | No
     return DeviceArray.of(np.array(host, copy=True, order="K", subok=False))
 
 
-def _host_array(shape: Any, dtype: Any, strides: Any, order: str) -> np.ndarray[Any, Any]:
-    return empty_memory(shape, dtype, strides, order)
-
-
 class MappedArray(np.ndarray[Any, np.dtype[Any]]):
     """An array that the host and the device both reach."""
 
 
 def pinned_array(shape: Any, dtype: Any = np.float64, strides: Any = None, order: str = "C") -> np.ndarray[Any, Any]:
     """Return a host array in memory that is never paged out."""
-    return _host_array(shape, dtype, strides, order)
+    return empty_memory(shape, dtype, strides, order)
 
 
 def pinned_array_like(ary: Any) -> np.ndarray[Any, Any]:
@@ -132,7 +128,7 @@ def mapped_array(
     wc: bool = False,
 ) -> Any:
     """Return an array that the host and the device both reach."""
-    return _host_array(shape, dtype, strides, order).view(MappedArray)
+    return empty_memory(shape, dtype, strides, order).view(MappedArray)
 
 
 def mapped_array_like(ary: Any, stream: Any = 0, portable: bool = False, wc: bool = False) -> Any:
@@ -149,7 +145,7 @@ def managed_array(
     attach_global: bool = True,
 ) -> Any:
     """Return an array that moves between the host and the device as it is used."""
-    return _host_array(shape, dtype, strides, order).view(MappedArray)
+    return empty_memory(shape, dtype, strides, order).view(MappedArray)
 
 
 @contextmanager
