@@ -8,6 +8,7 @@ from typing import Any, Literal, overload
 from kapi_sim.errors import KapiError, KernelLaunchError
 from kapi_sim.instrument.rewrite import Instrumented
 from kapi_sim.language import KernelOptions, NdRange, Range
+from kapi_sim.language.launchables.declared import Signature
 from kapi_sim.language.launchables.launchable import Launchable, decorate, require_index_space, require_kernel
 from kapi_sim.language.launchables.pickling import reduced
 from kapi_sim.language.source import remember_source
@@ -39,17 +40,27 @@ class Kernel(Launchable):
     array([0, 2, 4, 6], dtype=int32)
     """
 
-    def __init__(self, py_func: Callable[..., None], options: KernelOptions | None = None) -> None:
-        super().__init__(py_func, options)
+    def __init__(
+        self,
+        py_func: Callable[..., None],
+        options: KernelOptions | None = None,
+        signatures: tuple[Signature, ...] = (),
+    ) -> None:
+        super().__init__(py_func, options, signatures)
         self.instrumented = Instrumented(py_func)
         remember_source(py_func)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return reduced(self, (self.py_func, self.options))
+        return reduced(self, (self.py_func, self.options, self.signatures))
+
+    def compile(self, device: Any = None) -> None:
+        """Look for what no kernel may have, ahead of launches."""
+        super().compile(device)
+        self.instrumented.compiled(True, False, False, False)
 
     def run(self, index_space: Range | NdRange, args: tuple[Any, ...]) -> None:
         """Run the kernel for each work-item of `index_space`."""
-        kernel, others = self.specialized(args)
+        kernel, others = self.specialized(self.as_declared(index_space, args))
         execute(kernel.instrumented, index_space, others, self.options)
 
     def submit(
@@ -77,6 +88,8 @@ class Kernel(Launchable):
 def kernel(function: Callable[..., None], /) -> Kernel: ...
 @overload
 def kernel(
+    signatures: Any = ...,
+    /,
     *,
     debug: bool = ...,
     boundscheck: bool = ...,
@@ -87,13 +100,14 @@ def kernel(
     max_work_group_size: int | None = ...,
     sub_group_size: int | None = ...,
 ) -> Callable[[Callable[..., None]], Kernel]: ...
-def kernel(function: Callable[..., None] | None = None, /, **options: Any) -> Any:
+def kernel(function: Any = None, /, **options: Any) -> Any:
     """Make a function a kernel: its first parameter is an Item or NdItem, and it returns None.
 
     Parameters
     ----------
-    function : function
-        A plain Python function.
+    function : function, or signatures
+        A plain Python function; or a signature, or a list of them, as in ``@kernel("item1, float32[:], int32")``. Then
+        launches must have these types, to which numbers are converted.
     **options
         Those of `kapi_sim.language.KernelOptions`, as in ``@kernel(debug=True)``: `debug`, `boundscheck`, `lineinfo`,
         `fastmath`, `inline`, `work_group_size`, `max_work_group_size`, `sub_group_size`. The simulator keeps to
@@ -102,7 +116,7 @@ def kernel(function: Callable[..., None] | None = None, /, **options: Any) -> An
     Returns
     -------
     Kernel
-        With options and no function, a decorator that makes one.
+        With options or signatures and no function, a decorator that makes one.
 
     Raises
     ------

@@ -6,7 +6,7 @@ from kapi_sim import AddressSpace
 from kapi_sim.language.launchables.signatures import ParameterType, parameter_types
 from kapi_types._numba_compat import from_dtype, types
 from kapi_types.arrays import ArrayType
-from kapi_types.kernel_api import ItemType, NdItemType
+from kapi_types.kernel_api import ConstantType, ItemType, NdItemType
 from kapi_types.weak import weak_bool, weak_complex, weak_float, weak_int
 
 __all__ = ["parse_signature"]
@@ -48,6 +48,8 @@ def _type_of(parsed: ParameterType) -> types.Type:
         return _WEAK[parsed.text]
     if parsed.kind == "tuple":
         return types.Tuple(tuple(map(_type_of, parsed.members)))
+    if parsed.kind == "none":
+        return ConstantType(None)
     element = from_dtype(parsed.dtype)
     if parsed.kind == "scalar":
         return element

@@ -52,13 +52,13 @@ class BoundLaunch(_BoundLaunch):
         """Put other arguments in the place of those of these names."""
         super().replace(**arguments)
         # A launch in flight has the packed bytes already, so the plan's memory is free to be changed.
-        kernel, others = self.kernel.specialized(self.given)
+        kernel, others = self.kernel.specialized(self.kernel.as_declared(self.index_space, self.given))
         if kernel is not self._chosen or self._plan is None or not self._plan.pack(others):
             self._prepare()
         self._owners = (self.given, self._plan)
 
     def _prepare(self) -> None:
-        self._chosen, others = self.kernel.specialized(self.given)
+        self._chosen, others = self.kernel.specialized(self.kernel.as_declared(self.index_space, self.given))
         self._renewals = self._chosen.renewals()
         self._prepared = self._chosen.prepare(self.index_space, others)
         self._plan = self._prepared.plan()

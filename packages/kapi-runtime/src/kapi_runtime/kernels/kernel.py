@@ -7,23 +7,28 @@ from collections.abc import Callable, Iterable
 from typing import Any, Literal, overload
 from weakref import WeakSet
 
+import numpy as np
+
 from kapi_lowering import KernelModule, Target
 from kapi_runtime.build.captures import Captures
 from kapi_runtime.build.modules import Modules
+from kapi_runtime.host.devices import find_device, platform_of_device
 from kapi_runtime.host.events import listed_events
 from kapi_runtime.kernels.bound import BoundLaunch
 from kapi_runtime.kernels.controls import note_launch, open_reports
 from kapi_runtime.kernels.launchables import DeviceLaunchable
-from kapi_runtime.launch.arguments import read_arguments
+from kapi_runtime.launch.arguments import placeholders, read_arguments, typed_arguments
 from kapi_runtime.launch.preparation import Prepared, compiled, prepare
 from kapi_runtime.platform import recorder
 from kapi_runtime.platform.current import host_array_target
 from kapi_runtime.platform.handles import HostEvent
+from kapi_runtime.platform.installed import platform_of_array
 from kapi_runtime.platform.interface import BuiltKernel, LaunchPlan, Platform
 from kapi_runtime.platform.reset import on_reset
 from kapi_sim import NdRange, Range
 from kapi_sim.forks import reinit_after_fork
 from kapi_sim.language import KernelOptions
+from kapi_sim.language.launchables.declared import Signature, array_parameter
 from kapi_sim.language.launchables.launchable import (
     decorate,
     parameters_for_launch,
@@ -31,6 +36,7 @@ from kapi_sim.language.launchables.launchable import (
     require_kernel,
 )
 from kapi_sim.language.launchables.pickling import reduced
+from kapi_sim.language.launchables.signatures import ParameterType
 from kapi_sim.log import launches
 
 __all__ = ["Kernel", "PlanTable", "call_kernel", "call_kernel_async", "kernel"]
@@ -47,6 +53,8 @@ class Kernel(DeviceLaunchable):
         How it is compiled and what its launches must be.
     target : Target, optional
         What to compile for; left out, the device that a launch runs on.
+    signatures : tuple of Signature
+        The types that launches must have; empty for any.
 
     Attributes
     ----------
@@ -64,9 +72,13 @@ class Kernel(DeviceLaunchable):
     """
 
     def __init__(
-        self, py_func: Callable[..., None], options: KernelOptions | None = None, target: Target | None = None
+        self,
+        py_func: Callable[..., None],
+        options: KernelOptions | None = None,
+        target: Target | None = None,
+        signatures: tuple[Signature, ...] = (),
     ) -> None:
-        super().__init__(py_func, options)
+        super().__init__(py_func, options, signatures)
         self.target = target
         self.modules = Modules(py_func, self.options)
         self._plans = PlanTable()
@@ -88,6 +100,8 @@ class Kernel(DeviceLaunchable):
     def events(self, space: Range | NdRange, given: tuple[Any, ...], before: list[Any]) -> tuple[HostEvent, Any]:
         """Launch, and return the events, without a note of it."""
         self.renewals()
+        if self.signatures:
+            given = self.as_declared(space, given)
         planned, plans = None, self._plans.get(space, ())
         for plan in plans if recorder.active is None else ():
             planned = plan.launch(given, before)
@@ -185,7 +199,50 @@ class Kernel(DeviceLaunchable):
         return {signature: platform.built(module, queue) for signature, module in suiting}
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return reduced(self, (self.py_func, self.options, self.target), _pickled_by_value)
+        return reduced(self, (self.py_func, self.options, self.target, self.signatures), _pickled_by_value)
+
+    def compile(self, device: Any = None) -> None:
+        """Compile for the types of each signature, ahead of launches on a device.
+
+        Signatures without a work-item, or with local memory of unknown shape, are compiled at the first launch.
+
+        Parameters
+        ----------
+        device : int or str or dpctl.SyclDevice, optional
+            A device, as `select_device` takes it; by default the current one.
+
+        Raises
+        ------
+        DeviceNotFoundError
+            If there is no such device.
+        KernelCompilationError
+            If the kernel cannot be compiled.
+        """
+        super().compile(device)
+        found = find_device(device)
+        platform = platform_of_device(found)
+        target = self.target or platform.launch_target(found, True, True)
+        self.renewals()
+        for each in self.signatures:
+            values = placeholders(each)
+            if each.item is None or values is None:
+                continue
+            extents = (1,) * each.item.ndim
+            space = Range(*extents) if each.item.kind == "item" else NdRange(extents, extents)
+            kernel, others = self.specialized(values)
+            if kernel._captures is None:
+                kernel._captures = captures = Captures(kernel.py_func)
+                kernel._do_captures_hold = captures.hold
+            names = parameters_for_launch(kernel.py_func, space, others)
+            kernel.modules.get(platform, space, typed_arguments(names, others), target)
+
+    def array_parameter(self, value: Any) -> ParameterType | None:
+        """Return the type of an argument that is an array; None for others."""
+        platform = None if isinstance(value, np.ndarray) else platform_of_array(value, "an argument")
+        fields = None if platform is None else platform.fields(value)
+        if fields is None:
+            return super().array_parameter(value)
+        return array_parameter(fields.dtype, len(fields.shape), fields.layout, fields.readonly)
 
     def _module_count(self) -> int:
         return len(self._inspected())
@@ -212,6 +269,8 @@ def _forget(device: Any) -> None:
 def kernel(function: Callable[..., None], /) -> Kernel: ...
 @overload
 def kernel(
+    signatures: Any = ...,
+    /,
     *,
     debug: bool = ...,
     boundscheck: bool = ...,
@@ -222,13 +281,14 @@ def kernel(
     max_work_group_size: int | None = ...,
     sub_group_size: int | None = ...,
 ) -> Callable[[Callable[..., None]], Kernel]: ...
-def kernel(function: Callable[..., None] | None = None, /, **options: Any) -> Any:
+def kernel(function: Any = None, /, **options: Any) -> Any:
     """Make a function a kernel: its first parameter is an Item or NdItem, and it returns None.
 
     Parameters
     ----------
-    function : function
-        A plain Python function.
+    function : function, or signatures
+        A plain Python function; or a signature, or a list of them, as in ``@kernel("item1, float32[:], int32")``: the
+        kernel is compiled for these types alone, for the current device at once, and numbers are converted to them.
     **options
         Those of `kapi_sim.language.KernelOptions`, as in ``@kernel(debug=True)``: `debug`, `boundscheck`, `lineinfo`,
         `fastmath`, `inline`, `work_group_size`, `max_work_group_size`, `sub_group_size`.
@@ -236,7 +296,7 @@ def kernel(function: Callable[..., None] | None = None, /, **options: Any) -> An
     Returns
     -------
     Kernel
-        With options and no function, a decorator that makes one.
+        With options or signatures and no function, a decorator that makes one.
 
     Raises
     ------

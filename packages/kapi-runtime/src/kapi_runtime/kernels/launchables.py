@@ -18,6 +18,7 @@ from kapi_runtime.platform.interface import BuiltKernel, KernelInformation, Plat
 from kapi_sim import KernelCompilationError, NdRange, Range
 from kapi_sim.forks import reinit_after_fork
 from kapi_sim.language import KernelOptions
+from kapi_sim.language.launchables.declared import Signature
 from kapi_sim.language.launchables.launchable import Launchable
 from kapi_sim.short_repr import short_repr
 
@@ -27,8 +28,13 @@ __all__ = ["DeviceLaunchable", "stand_in"]
 class DeviceLaunchable(Launchable):
     """A kernel that runs on devices: compiled by `@kernel`, or made elsewhere."""
 
-    def __init__(self, py_func: Callable[..., None], options: KernelOptions | None = None) -> None:
-        super().__init__(py_func, options)
+    def __init__(
+        self,
+        py_func: Callable[..., None],
+        options: KernelOptions | None = None,
+        signatures: tuple[Signature, ...] = (),
+    ) -> None:
+        super().__init__(py_func, options, signatures)
         # One step of the interpreter, unlike an addition.
         self.count_launch: Callable[[], int] = itertools.count().__next__
         self._reads = 0

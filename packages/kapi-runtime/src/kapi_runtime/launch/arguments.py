@@ -16,10 +16,12 @@ from kapi_runtime.platform.installed import nothing_installed, platform_of_array
 from kapi_runtime.platform.interface import Platform
 from kapi_runtime.platform.placement_errors import placement_error
 from kapi_sim import DtypeError, LocalAccessor
-from kapi_sim.language.array_memory import ArrayFields, is_masked
+from kapi_sim.language.array_memory import ArrayFields, c_strides, is_masked
 from kapi_sim.language.integers import require_64_bits
+from kapi_sim.language.launchables.declared import Signature
+from kapi_sim.language.launchables.signatures import ParameterType
 
-__all__ = ["Arguments", "launch_queue", "read_arguments"]
+__all__ = ["Arguments", "launch_queue", "placeholders", "read_arguments", "typed_arguments"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,12 +127,8 @@ def read_arguments(
             if not isinstance(value, np.ndarray) and platform_of_host_array(value) is not moved.host_target.platform:
                 raise _no_argument(kernel, name, _described(value))
             fields = moved.fields(name, value)
-        if fields is None:
-            read.append(value)
-            key.append((value.dtype, value.shape) if isinstance(value, LocalAccessor) else type(value))
-        else:
-            read.append(fields)
-            key.append(_array_key(fields))
+        read.append(value if fields is None else fields)
+        key.append(_key(read[-1]))
     return Arguments(
         parameters=tuple(names),
         names=tuple(name for name, _ in leaves),
@@ -142,6 +140,42 @@ def read_arguments(
         copied=moved if moved is not None and moved.copies else None,
         host_target=host_target,
     )
+
+
+def typed_arguments(names: Sequence[str], given: Sequence[Any]) -> Arguments:
+    """Return arguments for a compilation alone, with the fields of each array in its place."""
+    key: list[Any] = []
+    leaves = list(_leaves(names, given, key))
+    key += [_key(value) for _, value in leaves]
+    read = tuple(value for _, value in leaves)
+    return Arguments(tuple(names), tuple(name for name, _ in leaves), tuple(given), read, (), None, tuple(key))
+
+
+def placeholders(signature: Signature) -> tuple[Any, ...] | None:
+    """Return arguments of a signature's types; None if the types do not say all that a compilation needs."""
+    values = tuple(map(_placeholder, signature.parameters))
+    return None if ... in values else values
+
+
+def _placeholder(parameter: ParameterType) -> Any:
+    """A value of a type; ``...`` where there is none."""
+    if parameter.kind == "weak":
+        return {"weak_bool": False, "weak_int": 0, "weak_float": 0.0, "weak_complex": 0j}[parameter.text]
+    if parameter.kind == "tuple":
+        members = tuple(map(_placeholder, parameter.members))
+        return ... if ... in members else members
+    if parameter.kind == "none" or parameter.dtype is None:
+        return None
+    if parameter.kind == "scalar":
+        return parameter.dtype.type(0)
+    if parameter.kind == "local":
+        return ... if parameter.extents is None else LocalAccessor(parameter.extents, parameter.dtype)
+    shape = (2,) * parameter.ndim
+    strides = c_strides(shape)
+    strides = strides[::-1] if parameter.layout == "F" else strides
+    if parameter.layout == "A":
+        strides = tuple(2 * stride for stride in strides)
+    return ArrayFields(0, shape, strides, parameter.dtype, parameter.is_readonly, None)
 
 
 def launch_queue(kernel: str, arguments: Arguments) -> tuple[Platform, Any]:
@@ -251,8 +285,11 @@ def _described(value: Any) -> str:
     return f"an object of class {type(value).__name__}{hint}"
 
 
-def _array_key(fields: ArrayFields) -> tuple[Hashable, ...]:
-    return fields.dtype, len(fields.shape), fields.layout, fields.readonly
+def _key(value: Any) -> Hashable:
+    """What a compiled kernel depends on of one argument, or member of one."""
+    if isinstance(value, ArrayFields):
+        return value.dtype, len(value.shape), value.layout, value.readonly
+    return (value.dtype, value.shape) if isinstance(value, LocalAccessor) else type(value)
 
 
 def _require_host_target(

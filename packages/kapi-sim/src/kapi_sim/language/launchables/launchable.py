@@ -8,10 +8,21 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Self, TypeVar
 
-from kapi_sim.errors import KapiError, KernelCompilationError, KernelLaunchError
+import numpy as np
+
+from kapi_sim.errors import DtypeError, KapiError, KernelCompilationError, KernelLaunchError
 from kapi_sim.language import Item, KernelOptions, NdItem, NdRange, Range, as_range
+from kapi_sim.language.launchables.declared import (
+    Signature,
+    array_parameter,
+    declared_arguments,
+    declared_signatures,
+    is_signature,
+)
 from kapi_sim.language.launchables.device_function import DeviceFunction
+from kapi_sim.language.launchables.signatures import ParameterType
 from kapi_sim.language.launchables.specialization import specialized, split_arguments
+from kapi_sim.language.usm_protocol import is_usm_array, protocol_fields
 from kapi_sim.short_repr import short_repr
 from kapi_sim.tracebacks import shorten
 
@@ -53,6 +64,8 @@ class Launchable(ABC):
         A plain Python function whose first parameter is the work-item.
     options : KernelOptions, optional
         How it is compiled and what its launches must be.
+    signatures : tuple of Signature
+        The types that it is compiled for, where these are the only ones.
 
     Attributes
     ----------
@@ -60,17 +73,53 @@ class Launchable(ABC):
         The function as written.
     options : KernelOptions
         As given to `@kernel`.
+    signatures : tuple of Signature
+        The types that launches must have; empty for any.
     """
 
     py_func: Callable[..., None]
     options: KernelOptions
+    signatures: tuple[Signature, ...]
     __name__: str
 
-    def __init__(self, py_func: Callable[..., None], options: KernelOptions | None = None) -> None:
+    def __init__(
+        self,
+        py_func: Callable[..., None],
+        options: KernelOptions | None = None,
+        signatures: tuple[Signature, ...] = (),
+    ) -> None:
         functools.update_wrapper(self, py_func)
         self.py_func = py_func
         self.options = options or KernelOptions()
+        self.signatures = signatures
         self._specializations: dict[Any, Any] = {}
+
+    def compile(self, device: Any = None) -> None:
+        """Compile for the types of each signature, ahead of launches.
+
+        Raises
+        ------
+        DtypeError
+            If a signature does not fit the parameters.
+        """
+        _require_fitting(self)
+
+    def as_declared(self, space: Range | NdRange, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Return the arguments of a launch as the signature that fits them best has them."""
+        if not self.signatures:
+            return args
+        return declared_arguments(self.py_func, self.signatures, space, args, self.array_parameter)
+
+    def array_parameter(self, value: Any) -> ParameterType | None:
+        """Return the type of an argument that is an array; None for others."""
+        if isinstance(value, np.ndarray):
+            flags = value.flags
+            layout = "C" if flags.c_contiguous else "F" if flags.f_contiguous else "A"
+            return array_parameter(value.dtype, value.ndim, layout, not flags.writeable)
+        if not is_usm_array(value):
+            return None
+        fields = protocol_fields(value)
+        return array_parameter(fields.dtype, len(fields.shape), fields.layout, fields.readonly)
 
     def specialized(self, args: tuple[Any, ...]) -> tuple[Self, tuple[Any, ...]]:
         """Return the kernel that the constants among the arguments of a launch choose, and the other arguments."""
@@ -312,7 +361,7 @@ K = TypeVar("K", bound=Launchable)
 
 def decorate(
     make: Callable[[Callable[..., None], KernelOptions], K],
-    function: Callable[..., None] | None,
+    function: Any,
     given: dict[str, Any],
 ) -> K | Callable[[Callable[..., None]], K]:
     """The result of `@kernel` and `@kernel(option=...)`: a kernel, or a decorator that makes one.
@@ -321,8 +370,8 @@ def decorate(
     ----------
     make : callable
         The back end's kernel of a function and its options.
-    function : function or None
-        What is decorated; None where options come first.
+    function : function, signatures or None
+        What is decorated; None where options come first, and signatures where these do.
     given : dict
         The options by name.
 
@@ -332,12 +381,30 @@ def decorate(
         If an option is none that kernels have, or `function` none that can be a kernel.
     """
     options = KernelOptions.of(**given)
+    signatures = declared_signatures(function) if is_signature(function) else ()
 
     def decorated(function: Callable[..., None]) -> K:
         require_kernel_function(function)
-        return make(function, options)
+        made = make(function, options)
+        if signatures:
+            made.signatures = signatures
+            made.compile()
+        return made
 
-    return decorated if function is None else decorated(function)
+    return decorated if function is None or signatures else decorated(function)
+
+
+def _require_fitting(kernel: Launchable) -> None:
+    """Raise DtypeError unless the signatures of a kernel have a type for each parameter, and no result."""
+    code = kernel.py_func.__code__
+    for each in kernel.signatures:
+        if len(each.parameters) != code.co_argcount - 1 or (each.result is not None and each.result.kind != "none"):
+            names = ", ".join(code.co_varnames[1 : code.co_argcount])
+            raise DtypeError(
+                f"signature of kernel `{kernel.__name__}` must have a type for each parameter after the work-item "
+                f"({names}), and no result, got {each}",
+                code="signature-count",
+            )
 
 
 def require_kernel_function(function: Any) -> None:

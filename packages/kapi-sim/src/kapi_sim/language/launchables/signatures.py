@@ -15,7 +15,7 @@ from kapi_sim.short_repr import short_repr
 
 __all__ = ["ParameterType", "parameter_type", "parameter_types"]
 
-Kind = Literal["item", "nd_item", "scalar", "weak", "array", "local", "tuple"]
+Kind = Literal["item", "nd_item", "scalar", "weak", "array", "local", "tuple", "none"]
 
 _ITEM = re.compile(r"(nd_)?item([0-9]+)")
 _WEAK = ("weak_bool", "weak_int", "weak_float", "weak_complex")
@@ -37,8 +37,8 @@ class ParameterType:
     text : str
         As it was given.
     kind : str
-        ``"item"``, ``"nd_item"``, ``"scalar"``, ``"weak"`` for Python's own numbers, ``"array"``, ``"local"`` or
-        ``"tuple"``.
+        ``"item"``, ``"nd_item"``, ``"scalar"``, ``"weak"`` for Python's own numbers, ``"array"``, ``"local"``,
+        ``"tuple"``, or ``"none"`` for None.
     dtype : numpy.dtype or None
         Of a number, or of an element.
     ndim : int
@@ -71,8 +71,8 @@ def parameter_types(signature: str) -> tuple[ParameterType, ...]:
     signature : str
         ``item1`` to ``item3``, ``nd_item1`` to ``nd_item3``; a dtype, ``float32``; one of Python's own numbers,
         ``weak_int``; an array, ``float32[:, :]``, with ``strided``, ``fortran`` or ``readonly`` before it; local
-        memory, ``local float32[16, 16]``; a tuple of these, ``(int64, float32[:])``.  Without a word before them,
-        arrays are C-contiguous.
+        memory, ``local float32[16, 16]``; a tuple of these, ``(int64, float32[:])``; ``none``.  Without a word before
+        them, arrays are C-contiguous.
 
     Raises
     ------
@@ -115,6 +115,8 @@ def parameter_type(text: str, subject: str = "type of a parameter") -> Parameter
         return ParameterType(text, "nd_item" if item[1] else "item", ndim=int(item[2]))
     if text in _WEAK:
         return ParameterType(text, "weak")
+    if text in ("none", "void"):
+        return ParameterType("none", "none")
     if text.startswith("(") and text.endswith(")"):
         members = tuple(parameter_type(part, f"member of {subject}") for part in _parts(text[1:-1]))
         if all(each.kind in ("scalar", "weak", "array", "tuple") for each in members):
