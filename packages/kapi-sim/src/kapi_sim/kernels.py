@@ -88,7 +88,7 @@ class Kernel(Launchable):
 def kernel(function: Callable[..., None], /) -> Kernel: ...
 @overload
 def kernel(
-    signatures: Any = ...,
+    signatures: str | tuple[Any, ...] | list[Any] | None = ...,
     /,
     *,
     debug: bool = ...,

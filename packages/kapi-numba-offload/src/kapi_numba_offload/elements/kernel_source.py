@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import linecache
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -127,6 +127,5 @@ def make_kernel(
     linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
     namespace: dict[str, Any] = {"np": np, "math": math, "kapi_runtime": kapi_runtime}
     exec(compile(source, filename, "exec"), namespace)
-    if fastmath:
-        return kapi_runtime.kernel(fastmath=fastmath)(namespace[name])
-    return kapi_runtime.kernel(namespace[name])
+    function: Callable[..., None] = namespace[name]
+    return kapi_runtime.kernel(fastmath=fastmath)(function) if fastmath else kapi_runtime.kernel(function)

@@ -269,7 +269,7 @@ def _forget(device: Any) -> None:
 def kernel(function: Callable[..., None], /) -> Kernel: ...
 @overload
 def kernel(
-    signatures: Any = ...,
+    signatures: str | tuple[Any, ...] | list[Any] | None = ...,
     /,
     *,
     debug: bool = ...,

@@ -285,7 +285,7 @@ def _described(value: Any) -> str:
     return f"an object of class {type(value).__name__}{hint}"
 
 
-def _key(value: Any) -> Hashable:
+def _key(value: Any) -> Any:
     """What a compiled kernel depends on of one argument, or member of one."""
     if isinstance(value, ArrayFields):
         return value.dtype, len(value.shape), value.layout, value.readonly

@@ -298,7 +298,9 @@ def _converted(wanted: ParameterType, value: Any) -> Any:
         return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
     if wanted.kind != "scalar" or wanted.dtype is None:
         return value
-    if wanted.dtype.kind in "iu" and not np.iinfo(wanted.dtype).min <= value <= np.iinfo(wanted.dtype).max:
-        raise OverflowError
+    if wanted.dtype.kind in "iu":
+        limits = np.iinfo(wanted.dtype.name)
+        if not limits.min <= value <= limits.max:
+            raise OverflowError
     with np.errstate(over="raise"):
         return wanted.dtype.type(value)
