@@ -28,6 +28,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 import kapi_sim
+from kapi_sim.exercises import find
 from kapi_sim.tracing.figure import dark_rules
 
 EXERCISES = Path(__file__).parents[2] / "packages" / "kapi-sim" / "src" / "kapi_sim" / "exercises"
@@ -54,6 +55,9 @@ class KapiExercise(SphinxDirective):
             *_picture(check, wrong, "What each work-item does. What the report is about is ringed."),
             *self._download(file),
             _raw(_editor(file) if self.config.kapi_live else _NOT_LIVE),
+            _raw('<details class="kapi-answer"><summary>A hint</summary>'),
+            *_parsed(self, find(int(file.stem[2:4])).hint),
+            _raw("</details>"),
             _raw('<details class="kapi-answer"><summary>The answer</summary>'),
             _code(right),
             *_picture(check, right, "The right kernel. A dark wall is a barrier."),

@@ -62,9 +62,11 @@ def _exercise(exercise: Exercise) -> list[nbformat.NotebookNode]:
     check = check.split("\nif __name__", 1)[0]
     folded = {"jupyter": {"source_hidden": True}}
     verb, solved = ("Mend", "right") if exercise.kind == "exercise" else ("Write", "solve")
+    hint = f"<details><summary>A hint</summary>\n\n{exercise.hint}\n\n</details>"
     return [
         new_code_cell(f"{imports}def check({check}".rstrip()),
         new_code_cell(f"@kapi.kernel{kernel.rstrip()}\n\n\nprint(judge(check, {exercise.kernel}))"),
+        *([new_markdown_cell(hint)] if exercise.hint else []),
         new_markdown_cell(f"{verb} `{exercise.kernel}` and run the cell again. The next cell is the answer."),
         new_code_cell(
             answer[answer.index("@kapi.kernel") :].rstrip() + f"\n\n\nprint(judge(check, {solved}))", metadata=folded

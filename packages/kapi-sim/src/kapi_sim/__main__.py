@@ -80,6 +80,7 @@ def _parser() -> argparse.ArgumentParser:
     for kind, article in (("exercise", "an"), ("puzzle", "a")):
         task = commands.add_parser(kind, help=f"write {article} {kind} here, or say whether it is solved")
         task.add_argument("number", type=int, nargs="?", help="from 1 on; all are listed if it is left out")
+        task.add_argument("--hint", action="store_true", help="print a hint")
         task.add_argument("--answer", action="store_true", help="print the answer")
         task.set_defaults(run=_exercise, kind=kind)
     return parser
@@ -126,6 +127,9 @@ def _exercise(given: argparse.Namespace) -> int:
         print("\n".join(each.title for each in (PUZZLES if given.kind == "puzzle" else EXERCISES)))
         return 0
     exercise = find(given.number, given.kind)
+    if given.hint:
+        print(exercise.hint or f"there is no hint for {given.kind} {given.number}")
+        return 0
     if given.answer:
         print(exercise.answer.read_text("utf-8"), end="")
         return 0

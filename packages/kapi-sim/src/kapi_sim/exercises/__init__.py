@@ -7,6 +7,7 @@ whenever they are run, what is wrong with the kernel or that it is right.  The a
 
 from __future__ import annotations
 
+import ast
 import runpy
 from dataclasses import dataclass
 from pathlib import Path
@@ -64,6 +65,12 @@ class Exercise:
     def title(self) -> str:
         """The first line of its text."""
         return self.file.read_text("utf-8").partition("\n")[0].removeprefix('"""').rstrip(".")
+
+    @property
+    def hint(self) -> str:
+        """A hint that does not give the answer away, in Markdown; empty where there is none."""
+        text = ast.get_docstring(ast.parse(self.answer.read_text("utf-8"))) or ""
+        return " ".join(text.partition("Hint: ")[2].split())
 
     def judge(self, given: Path | Kernel | None = None) -> Verdict:
         """Return what is to be said of a reader's kernel.

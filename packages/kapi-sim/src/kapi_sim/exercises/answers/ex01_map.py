@@ -1,4 +1,7 @@
-"""The answer to exercise 1, map."""
+"""The answer to exercise 1, map.
+
+Hint: Write down `i // 2` for the work-items 0, 1, 2 and 3. Each element needs one writer of its own.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The answer to exercise 2, guard."""
+"""The answer to exercise 2, guard.
+
+Hint: The largest `i` is `a.shape[0] - 1`. Which of the two reads is outside then, and which comparison keeps it
+away?
+"""
 
 from __future__ import annotations
 

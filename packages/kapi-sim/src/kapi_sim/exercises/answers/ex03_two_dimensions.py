@@ -1,4 +1,7 @@
-"""The answer to exercise 3, two dimensions."""
+"""The answer to exercise 3, two dimensions.
+
+Hint: `get_id(0)` runs over three values, `get_id(1)` over five. Which of them fits the rows of `c`?
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The answer to exercise 4, shared tile."""
+"""The answer to exercise 4, shared tile.
+
+Hint: Between the line that writes the tile and the line that reads it, the whole group must have arrived. The
+language has a function for that.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The answer to exercise 5, reduction."""
+"""The answer to exercise 5, reduction.
+
+Hint: A barrier is for the whole group. Which work-items leave out the one in the loop, and may it stand outside of
+the `if`?
+"""
 
 from __future__ import annotations
 

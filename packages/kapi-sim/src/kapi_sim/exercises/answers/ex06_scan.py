@@ -1,4 +1,8 @@
-"""The answer to exercise 6, scan."""
+"""The answer to exercise 6, scan.
+
+Hint: `tile[k] += tile[k - step]` is a read and a write. Keep what you read in a variable; one more barrier belongs
+between the two.
+"""
 
 from __future__ import annotations
 

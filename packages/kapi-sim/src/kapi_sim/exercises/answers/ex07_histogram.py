@@ -1,4 +1,8 @@
-"""The answer to exercise 7, histogram."""
+"""The answer to exercise 7, histogram.
+
+Hint: A read and a write by one work-item can be made one operation, which nobody can interrupt:
+`kapi.AtomicRef(counts, ...)`.
+"""
 
 from __future__ import annotations
 

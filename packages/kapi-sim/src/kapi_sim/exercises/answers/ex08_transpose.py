@@ -1,4 +1,8 @@
-"""The answer to exercise 8, transpose."""
+"""The answer to exercise 8, transpose.
+
+Hint: The tile at row r and column c of `a` belongs at row c and column r of `b`. Compute its corner from the
+numbers of the group, not from the global ids.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The answer to exercise 9, stencil."""
+"""The answer to exercise 9, stencil.
+
+Hint: `tile[0]` and `tile[5]` have no owner. Let the first work-item of the group load one, and the last one the
+other, ahead of the barrier.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The answer to exercise 10, matrix product."""
+"""The answer to exercise 10, matrix product.
+
+Hint: A fast work-item comes round the loop and loads the next tile, while a slow one still reads this one. What
+would let it wait?
+"""
 
 from __future__ import annotations
 
