@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from kapi_numba_offload._numba_compat import as_dtype, types
 from kapi_numba_offload.libraries.arrays import allocate, arrays_among, host_copy, library, like
-from kapi_numba_offload.libraries.byte_bounds import ALIGNMENT, host_address, host_bounds, sharing
-from kapi_numba_offload.libraries.host_memory import host_view_at
+from kapi_numba_offload.libraries.host_memory import ALIGNMENT, as_numpy, host_address, host_bounds, sharing
 from kapi_numba_offload.loops.host.host_copies import HostCopies
 from kapi_numba_offload.run.python_numbers import as_number
 from kapi_runtime.launch.host_arrays import bits
@@ -139,7 +138,8 @@ def _view(block: _CopiedMemory, address: int, array: Any) -> np.ndarray[Any, Any
     own = low - block.shift, high - block.shift
     holders = [each for each in block.arrays if host_bounds(each)[0] <= own[0] and own[1] <= host_bounds(each)[1]]
     holders = holders or block.arrays
-    view = host_view_at(holders[0], address, own_library.fields(array), is_writeable=own_library.is_writable(array))
+    fields = replace(own_library.fields(array), pointer=address)
+    view = as_numpy(holders[0], fields, is_writeable=own_library.is_writable(array))
     for each in holders:  # as under Numba, where such a view is the array itself
         if host_address(each) == address and (each.shape, each.strides, each.dtype) == (
             view.shape, view.strides, view.dtype,

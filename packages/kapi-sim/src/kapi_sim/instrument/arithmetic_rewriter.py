@@ -20,8 +20,7 @@ from kapi_sim.numbers.arithmetic import (
     wrapped_shift,
 )
 from kapi_sim.numbers.attributes import contains, index_0d, reject_tuple_product, sliced
-from kapi_sim.numbers.complex_operators import OPERATORS
-from kapi_sim.numbers.complex_order import ordered
+from kapi_sim.numbers.complex_operands import OPERATORS, ordered
 from kapi_sim.numbers.fitting import (
     CHECK_LITERALS_FIT,
     check_literals_fit,

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from kapi_sim.errors import DtypeError
-from kapi_sim.numbers.complex_operators import with_double
+from kapi_sim.numbers.complex_operands import with_double
 from kapi_sim.short_repr import short_repr
 
 __all__ = [

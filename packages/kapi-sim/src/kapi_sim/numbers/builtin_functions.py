@@ -17,7 +17,7 @@ import numpy as np
 from kapi_sim.errors import DtypeError, KernelCompilationError
 from kapi_sim.language.promotion import operand_of_class, scalar_class, unify
 from kapi_sim.numbers.arithmetic import checked_ring, power
-from kapi_sim.numbers.complex_order import ordered
+from kapi_sim.numbers.complex_operands import ordered
 from kapi_sim.numbers.fitting import check_wide_literals_fit
 from kapi_sim.short_repr import short_repr
 

@@ -7,8 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from kapi_sim.numbers.arithmetic import checked_ring, floor_divide, power, remainder, shift
-from kapi_sim.numbers.complex_operators import with_double
-from kapi_sim.numbers.complex_order import ordered
+from kapi_sim.numbers.complex_operands import ordered, with_double
 from kapi_sim.numbers.fitting import counted
 
 __all__ = ["FUNCTIONS"]

@@ -12,7 +12,7 @@ from kapi_types.device_arrays.boxing import python_function
 from kapi_types.device_arrays.device_array import DeviceArrayType
 from kapi_types.device_arrays.host_access import refuse_allocation
 from kapi_types.usm import views
-from kapi_types.usm.models import UsmArrayModel
+from kapi_types.usm.boxing import UsmArrayModel
 from kapi_types.usm.queue import EventType, QueueType, SyclObjectType
 from kapi_types.usm.usm_array import UsmArrayType
 

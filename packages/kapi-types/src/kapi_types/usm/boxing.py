@@ -1,4 +1,4 @@
-"""Between Python and compiled host functions: USM arrays, queues and events.
+"""USM arrays, queues and events in compiled host functions: their data models, and conversion from Python and back.
 
 An array is read from its structure where its class has the known layout (`kapi_types.usm.structures`), else by
 its protocol (`kapi_types.usm.views.host_fields`). Either way the compiled function holds a counted reference to the
@@ -11,16 +11,17 @@ import ctypes
 from collections.abc import Callable
 from typing import Any
 
-from numba.extending import NativeValue, box, unbox
+from numba.extending import NativeValue, box, models, register_model, unbox
 
-from kapi_types._numba_compat import as_dtype, cgutils
+from kapi_types._numba_compat import as_dtype, cgutils, types
 from kapi_types.device_arrays.boxing import ArrayValue, python_function
+from kapi_types.device_arrays.models import DeviceArrayModel
 from kapi_types.usm import views
 from kapi_types.usm.queue import EventType, QueueType, SyclObjectType
 from kapi_types.usm.structures import C_CONTIGUOUS, DpnpArray, Object, UsmNdarray, class_addresses
 from kapi_types.usm.usm_array import UsmArrayType
 
-__all__: list[str] = []
+__all__ = ["SyclObjectModel", "UsmArrayModel"]
 
 
 class _ClassAddresses(int):
@@ -188,3 +189,26 @@ class _UsmValue(ArrayValue):
                 elements = builder.load(cgutils.gep(builder, stored, axis))
                 builder.store(builder.mul(elements, cgutils.intp_t(self.itemsize)), slot)
         return [builder.load(slot) for slot in slots]
+
+
+@register_model(UsmArrayType)
+class UsmArrayModel(DeviceArrayModel):
+    """A USM array in a function that runs on the host, with the fields of any device array's."""
+
+
+@register_model(QueueType)
+@register_model(EventType)
+class SyclObjectModel(models.StructModel):
+    """A queue or event in a function that runs on the host.
+
+    Attributes
+    ----------
+    meminfo : MemInfoPointer
+        The counted reference that keeps `object` alive.
+    object : pyobject
+        The Python object; borrowed from `meminfo`.
+    """
+
+    def __init__(self, manager: Any, type_: SyclObjectType) -> None:
+        members = [("meminfo", types.MemInfoPointer(types.voidptr)), ("object", types.pyobject)]
+        super().__init__(manager, type_, members)

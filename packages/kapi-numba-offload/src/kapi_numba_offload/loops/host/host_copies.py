@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from kapi_numba_offload.libraries.arrays import library, like, numpy_arrays_among, queue_of
-from kapi_numba_offload.libraries.byte_bounds import ALIGNMENT, host_address, host_bounds, sharing
+from kapi_numba_offload.libraries.host_memory import ALIGNMENT, host_address, host_bounds, sharing
 from kapi_numba_offload.libraries.installed import library_of_queue
 
 __all__ = ["HostCopies", "is_reachable"]
