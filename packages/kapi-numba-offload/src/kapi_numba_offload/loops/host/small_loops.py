@@ -142,9 +142,7 @@ class SmallLoop:
         """The lengths of the axes of each array that a statement may work on."""
         values = dict(zip(self.host.given, captured, strict=True))
         return [
-            self.axes.of(name, each.shape, values) if each is value else each.shape
-            for name, value in values.items()
-            for each in arrays_among((value,))
+            self.axes.of(name, each.shape, values) for name, value in values.items() for each in arrays_among((value,))
         ]
 
     def _in_parallel_loops(self, captured: Sequence[Any]) -> int:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 from kapi_numba_offload.analysis.kinds import ANY, SCALAR, ArrayKind
-from kapi_numba_offload.analysis.numpy_functions import numpy_name
+from kapi_numba_offload.analysis.numpy_functions import elementwise, numpy_name
 from kapi_numba_offload.analysis.scope import UNKNOWN
-from kapi_numba_offload.analysis.syntax import indices_of, names_in
+from kapi_numba_offload.analysis.syntax import indices_of
 from kapi_numba_offload.loops.host.loop_costs import LoopCosts, StatementCosts, bound
 from kapi_numba_offload.loops.host.worked_axes import WorkedAxes
 from kapi_numba_offload.loops.loop_syntax import is_parallel
 from kapi_numba_offload.partition.function_info import FunctionInfo
 from kapi_numba_offload.partition.loop_plans.element_accesses import computes_arrays, elements
 from kapi_numba_offload.partition.loop_plans.numba_equivalence import called_function
+from kapi_numba_offload.partition.loop_plans.worked_parts import iterated, worked_parts
 
 __all__ = ["loop_costs", "parallel_depth", "worked_axes"]
 
@@ -33,7 +34,7 @@ def loop_costs(facts: FunctionInfo, statement: ast.For | ast.While) -> LoopCosts
             known = tuple(each for each in codes if each is not None)
             bounds = known if len(known) == len(codes) else None
     if isinstance(statement, ast.For) and bounds is None:
-        arrays = [each for each in _iterated(facts, statement.iter) if isinstance(each, ast.Name)]
+        arrays = [each for each in iterated(facts, statement.iter) if isinstance(each, ast.Name)]
         length = bound(ast.parse(f"len({arrays[0].id})", mode="eval").body, facts.names.value) if arrays else None
         variable, bounds = (variable, None) if length is None else (None, (length,))
     statements, inner = _costs(facts, statement.body)
@@ -89,11 +90,11 @@ def _names_arrays(facts: FunctionInfo, node: ast.AST) -> bool:
 
 def worked_axes(facts: FunctionInfo, nodes: Sequence[ast.AST]) -> WorkedAxes:
     """The axes of arrays that the statements of a loop work on."""
-    iterated = {id(each) for loop in nodes if isinstance(loop, ast.For) for each in _iterated(facts, loop.iter)}
+    outside = {id(each) for loop in nodes if isinstance(loop, ast.For) for each in iterated(facts, loop.iter)}
     ranks = [
         _axes(facts, each)
         for each in nodes
-        if (isinstance(each, _OPERATIONS) and id(each) not in iterated)
+        if (isinstance(each, _OPERATIONS) and id(each) not in outside)
         or (isinstance(each, ast.Subscript) and not isinstance(each.ctx, ast.Load))
     ]
     known = [each for each in ranks if each is not None]
@@ -103,84 +104,7 @@ def worked_axes(facts: FunctionInfo, nodes: Sequence[ast.AST]) -> WorkedAxes:
     most = max(known) or (1 if products else None) if known and len(known) == len(ranks) else None
     if None in of_products:
         most = None  # they may be stacks of matrices
-    return WorkedAxes(most, max((each or 0 for each in of_products), default=0), _parts(facts, nodes))
-
-
-def _parts(facts: FunctionInfo, nodes: Sequence[ast.AST]) -> dict[str, dict[int, frozenset[int | str]]]:
-    """For each array that is only named with indices, how much of its axes the statements work on."""
-    found: dict[str, dict[int, frozenset[int | str]]] = {}
-    inside = set()
-    measured: dict[str, dict[int, frozenset[int | str]]] = {}
-    stored = set(names_in(nodes, ast.Store, ast.Del))
-    one = {0: frozenset[int | str]((1,))}
-    for each in nodes:
-        iterated = _iterated(facts, each.iter) if isinstance(each, ast.For) else ()
-        for name in iterated:
-            if isinstance(name, ast.Name):
-                found[name.id] = _either(found.get(name.id, one), one)
-                inside.add(id(name))
-        if isinstance(each, ast.Subscript) and isinstance(each.value, ast.Name) and facts.is_usm(each.value):
-            axes = indices_of(each)
-            is_plain = all(isinstance(axis, ast.Slice) or facts.kinds.kind(axis) == SCALAR for axis in axes)
-            own = {
-                number: frozenset((part,))
-                for number, axis in enumerate(axes)
-                if is_plain and (part := _part(axis, stored)) is not None
-            }
-            found[each.value.id] = _either(found.get(each.value.id, own), own)
-            inside.add(id(each.value))
-        elif isinstance(each, ast.Attribute) and each.attr in ("shape", "dtype", "size", "ndim"):
-            inside.add(id(each.value))
-            rank = facts.is_usm(each.value) and _rank(facts, each.value)
-            if isinstance(each.value, ast.Name) and rank:
-                measured[each.value.id] = dict.fromkeys(range(rank), frozenset((1,)))
-        elif isinstance(each, ast.Call) and not each.keywords and (called := called_function(facts, each)) is not None:
-            # What a function works on of an array that it is given whole.
-            within = _parts(called[0], [node for part in called[1] for node in ast.walk(part)])
-            for parameter, arg in zip(called[0].names.parameters, each.args, strict=False):
-                own = {
-                    axis: parts
-                    for axis, parts in within.get(parameter, {}).items()
-                    if all(isinstance(part, int) for part in parts)
-                }
-                if isinstance(arg, ast.Name) and own:
-                    found[arg.id] = _either(found.get(arg.id, own), own)
-                    inside.add(id(arg))
-    found = {**measured, **found}
-    named = {each.id for each in nodes if isinstance(each, ast.Name) and id(each) not in inside}
-    return {name: axes for name, axes in found.items() if axes and name not in named}
-
-
-def _iterated(facts: FunctionInfo, node: ast.expr) -> Iterator[ast.expr]:
-    """What a `for` statement iterates: arrays by name, and calls of `enumerate` and `zip`."""
-    if isinstance(node, ast.Name) and facts.is_usm(node):
-        yield node
-    elif isinstance(node, ast.Call) and facts.names.value(node.func) in (enumerate, zip):
-        yield node
-        for each in node.args:
-            yield from _iterated(facts, each)
-
-
-def _either(
-    one: dict[int, frozenset[int | str]], other: dict[int, frozenset[int | str]]
-) -> dict[int, frozenset[int | str]]:
-    """Parts of the axes of an array that is named in two ways; an axis that is not limited in one is not."""
-    return {axis: one[axis] | other[axis] for axis in one.keys() & other.keys()}
-
-
-def _part(axis: ast.expr, stored: set[str]) -> int | str | None:
-    """Number of elements that an index selects: one, or those of a slice such as `i:i + k`; None if unknown."""
-    if not isinstance(axis, ast.Slice):
-        return 1
-    upper = axis.upper
-    if not isinstance(upper, ast.BinOp) or not isinstance(upper.op, ast.Add) or axis.lower is None:
-        return None
-    if ast.unparse(upper.left) != ast.unparse(axis.lower):
-        return None
-    count = upper.right
-    if isinstance(count, ast.Name):
-        return None if count.id in stored else count.id
-    return count.value if isinstance(count, ast.Constant) and type(count.value) is int else None
+    return WorkedAxes(most, max((each or 0 for each in of_products), default=0), worked_parts(facts, nodes))
 
 
 def _axes(facts: FunctionInfo, node: ast.expr) -> int | None:
@@ -204,7 +128,7 @@ def _axes(facts: FunctionInfo, node: ast.expr) -> int | None:
     kind = facts.kinds.kind(node)
     ranks = [0 if isinstance(each, ast.Constant) else _axes(facts, each) for each in inner]
     is_operation = isinstance(node, (ast.BinOp, ast.UnaryOp, ast.Compare))
-    if isinstance(kind, ArrayKind) and not is_operation:
+    if isinstance(kind, ArrayKind) and not is_operation and not (kind.ndim is None and elementwise(node, facts.names)):
         ranks.append(kind.ndim)
     if kind == ANY and not inner:
         return 0  # no array, or an array that is counted at its uses
