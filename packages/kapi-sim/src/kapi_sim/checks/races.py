@@ -235,6 +235,9 @@ class ShadowMemory:
         if write is None:
             if self._tracks_unwritten:
                 self._note_unwritten(address, array, index, frame)
+            if address not in self.reads and self.finds_races:
+                self.reads[address] = (uid, epoch, frame.f_code, frame.f_lasti, array, index, None, None, 0, None)
+                return
         elif self.finds_races:
             # Unpacking is faster than attributes, and this is done for each access of a kernel.
             writer, written, _, _, _, _, same_group, other_group, _, _ = write

@@ -95,6 +95,7 @@ class View:
         "_length",
         "_shadow",
         "_span",
+        "_stored",
         "_stride",
         "_width",
         "_width_stride",
@@ -133,6 +134,7 @@ class View:
         self._width = array.shape[1] if self._is_matrix else 0
         self._width_stride = array.strides[1] if self._is_matrix else 0
         self.kind: type[Any] = array.dtype.type
+        self._stored = self.kind if has_fp64 else None
         self.name = name
         self.shape = array.shape
         self.space = space
@@ -312,6 +314,15 @@ class View:
                 self._set_part(index, value, frame)
                 return
             address, index = found
+        shadow = self._shadow
+        if value.__class__ is self._stored and shadow is not None and self._span == 1:
+            # The value has the type of the elements, as most have.
+            equal = shadow.note_write(address, self, index, frame, value)
+            self._array[index] = value
+            if equal is not None:
+                assert isinstance(shadow, ShadowMemory)  # private memory has no races
+                shadow.note_benign(equal, self, index, frame)
+            return
         if value.__class__ is Undefined:
             raise value.fail(f"in a store to {spell(self.name, index)} by {self._clock.describe()}")
         if value.__class__ in _COMPLEX and self._array.dtype.kind not in "cb":
@@ -333,7 +344,6 @@ class View:
             value = stored_integer(value, self._array.dtype)
         if not self._has_fp64 and value.__class__ in _WIDE:
             fail_wide(spell(self.name, index), value, self._clock, self._site(frame))
-        shadow = self._shadow
         if shadow is None:
             self._array[index] = value
             return

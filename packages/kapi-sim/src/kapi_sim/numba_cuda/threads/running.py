@@ -42,7 +42,7 @@ class CudaClock(ScheduleState):
         Whether computed negative indices count from the end.
     """
 
-    __slots__ = ("_threads", "block_dim", "bound", "grid_dim", "shared", "sizes", "wraps_around")
+    __slots__ = ("_latest", "_threads", "block_dim", "bound", "grid_dim", "shared", "sizes", "wraps_around")
 
     def __init__(self, space: Range | NdRange, sub_group_size: int) -> None:
         assert isinstance(space, NdRange)
@@ -54,6 +54,7 @@ class CudaClock(ScheduleState):
         self.sizes: dict[object, int] = {}
         self.bound: Bound | None = None
         self.wraps_around = current_settings().wraparound
+        self._latest = -1, 0, 0, 0
         x, y, z = self.block_dim
         self._threads = [(i, j, k) for k in range(z) for j in range(y) for i in range(x)]
         super().__init__(space, sub_group_size)
@@ -94,9 +95,13 @@ class CudaClock(ScheduleState):
 
     def grid_index(self, uid: int) -> Triple:
         """Return a thread's index in the grid, along x, y and z."""
-        block, thread, extents = self.block_of(uid), self._threads[uid % self.group_size], self.block_dim
-        x, y, z = (b * n + t for b, n, t in zip(block, extents, thread, strict=True))
-        return x, y, z
+        number, local = divmod(uid, self.group_size)
+        if number != self._latest[0]:
+            # Most threads ask while their block runs, so its corner is known.
+            x, y, z = map(operator.mul, _triple(number, self.grid_dim), self.block_dim)
+            self._latest = number, x, y, z
+        (_, x, y, z), (i, j, k) = self._latest, self._threads[local]
+        return x + i, y + j, z + k
 
     def describe(self, uid: int | None = None) -> str:
         """Name a thread, the running one if none is given, and its block."""

@@ -102,12 +102,12 @@ class _Elements:
 
     def _set(self: Any, index: Any, value: Any, frame: FrameType) -> None:
         dtype = self._array.dtype
-        if dtype.names is not None and index.__class__ is int and not self.shape:
-            index = dtype.names[index]
-        if dtype.names is not None and index.__class__ is str:
-            self.field(index)._set((), value, frame)
-            return
         if dtype.names is not None:
+            if index.__class__ is int and not self.shape:
+                index = dtype.names[index]
+            if index.__class__ is str:
+                self.field(index)._set((), value, frame)
+                return
             found = self._locate(index, frame)
             if found is None:
                 self._set_part(index, value, frame)
@@ -319,6 +319,23 @@ class CudaView(_Elements, View):
 
     __slots__ = ()
 
+    def __getitem__(self, index: Any) -> Any:
+        shadow = self._shadow
+        if (
+            index.__class__ is not int
+            or not self._is_vector
+            or not 0 <= index < self._length
+            or self._span > 1
+            or shadow is None
+            or self._array.dtype.names is not None
+        ):
+            return self._get(index, _getframe(1))
+        frame = _getframe(1)
+        if frame.f_code.co_name != "<module>":
+            shadow.note_read(self._base + index * self._stride, self, index, frame)
+        value = self._array[index]
+        return value.item() if value.__class__ in _AS_PYTHON else value
+
 
 class TracedCudaView(_Elements, TracedView):
     """A `CudaView` that notes each access."""
@@ -330,6 +347,9 @@ class _NarrowElements:
     """For kernels that ask how many bits an integer has."""
 
     __slots__ = ()
+
+    def __getitem__(self: Any, index: Any) -> Any:
+        return self._get(index, _getframe(1))
 
     def _get(self: Any, index: Any, frame: FrameType) -> Any:
         value = super()._get(index, frame)  # type: ignore[misc]
