@@ -19,6 +19,8 @@ PACKAGES = (
 
 ROOM = 14
 """Most modules that a room has, `__init__` included."""
+LONGEST = 550
+"""Most lines that a module has; most have far fewer."""
 ONE_EACH = ("numba_cuda", "puzzles", "answers")
 """Rooms that have a module for each name of numba.cuda, or for each exercise."""
 
@@ -55,6 +57,12 @@ def test_rooms_have_few_modules(package):
     counts = {str(room.relative_to(package)): len(list(room.glob("*.py"))) for room in rooms}
     assert max(counts.values()) > 3
     assert not {room: count for room, count in counts.items() if count > ROOM}
+
+
+def test_modules_are_short(package):
+    lines = {file.name: len(file.read_text("utf-8").splitlines()) for file in (package / "src").rglob("*.py")}
+    assert max(lines.values()) > 100
+    assert not {file: count for file, count in lines.items() if count > LONGEST}
 
 
 def test_package_licence_is_the_repository_s(package, root):

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 import kapi_sim
 from kapi_sim.checks import ALL_CHECKS
 from kapi_sim.language import INTRINSICS
+from kapi_sim.testing import cases
 from kapi_sim.testing.conformance import CASES
 
 
@@ -51,6 +55,16 @@ def test_conformance_of_sub_groups_of_any_size(size):
         if case.name.startswith("sub-groups/"):
             with kapi_sim.simulation(seed=size, profile=kapi_sim.Profile(sub_group_sizes=(size,))):
                 case.run(Simulator())
+
+
+def test_each_kernel_of_the_cases_has_a_case():
+    """One that lost its case would run no more, and nobody would hear of it."""
+    unused = []
+    for file in Path(cases.__path__[0]).rglob("*_cases.py"):
+        text = file.read_text("utf-8")
+        names = re.findall(r"^def (_\w+)", text, re.MULTILINE)
+        unused += [name for name in names if len(re.findall(rf"\b{name}\b", text)) < 2]
+    assert not unused
 
 
 def test_cases_have_unique_names():

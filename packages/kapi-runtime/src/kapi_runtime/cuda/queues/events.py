@@ -10,7 +10,6 @@ from typing import Any
 from kapi_runtime.cuda.devices import driver
 from kapi_runtime.cuda.devices.device import CudaDevice
 from kapi_runtime.platform.handles import EventStatus, events_of
-from kapi_sim.forks import reinit_after_fork
 
 __all__ = ["CudaEvent", "is_passed", "native_events", "recorded_event", "wait_on_stream"]
 
@@ -21,7 +20,6 @@ _POOLED = 256
 _SPIN = 200e-6  # seconds in which a wait asks again and again: as long as most launches that are waited for take
 _LONGEST_NAP = 1e-3  # seconds between two looks, which is how late Ctrl-C and the end of the work are seen
 
-_lock = reinit_after_fork(threading.Lock())
 _pools: dict[tuple[int, bool], list[Any]] = {}
 
 

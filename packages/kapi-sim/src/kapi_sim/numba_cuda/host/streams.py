@@ -77,7 +77,6 @@ class Event:
     """
 
     def __init__(self, timing: bool = True) -> None:
-        self._timing = timing
         self._time: float | None = None
 
     def record(self, stream: Any = 0) -> None:

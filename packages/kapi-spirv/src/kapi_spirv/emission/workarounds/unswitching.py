@@ -129,7 +129,6 @@ class _Paths:
         self.function = flow.function
         order = postorder([flow.function.entry], flow.successors)
         number = {block: index for index, block in enumerate(order)}  # a block after those that it leads to
-        self._all = flow.successors
         self._next: dict[Block, list[Block]] = {block: [] for block in flow.successors}
         self._before: dict[Block, list[Block]] = {block: [] for block in flow.successors}
         for block, targets in flow.successors.items():

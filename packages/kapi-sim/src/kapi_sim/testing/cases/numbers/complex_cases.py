@@ -113,21 +113,19 @@ def _complex_ends(item: kapi.Item, z, zero, least, half, ended, out, zeros):
 @kernel
 def _complex_with_double(item: kapi.Item, z, x, narrow, out):
     i = item.get_id(0)
-    out[0, i] = (1j * x[i]) * narrow[i]
-    out[1, i] = (z - x[i]) * narrow[i]
-    out[2, i] = (z + x[i]) * narrow[i]
-    out[3, i] = z / x[i]
     changed = z
     changed *= x[i]
-    out[4, i] = changed * narrow[i]
-    out[5, i] = (z ** x[i]) * narrow[i]
+    row = 0
+    for each in (1j * x[i], z - x[i], z + x[i], changed, z ** x[i], z / x[i]):
+        out[row, i] = (each * narrow[i]).real
+        out[row + 1, i] = (each * narrow[i]).imag
+        row += 2
 
 
 def _of_complex_with_double(given: list[Any]) -> dict[int, Any]:
     z, x, narrow = np.complex128(given[0]), given[1], given[2].astype(np.complex128)
-    with np.errstate(all="ignore"):
-        results = [1j * x * narrow, (z - x) * narrow, (z + x) * narrow, z / x, z * x * narrow, z**x * narrow]
-    return {3: np.array(results)}
+    results = [each * narrow for each in (1j * x, z - x, z + x, z * x, z**x, z / x)]
+    return {3: np.array([part for each in results for part in (each.real, each.imag)])}
 
 
 def _ordered_inputs(dtype: Any) -> Callable[[], list[Any]]:
@@ -233,6 +231,20 @@ CASES: tuple[Case, ...] = (
             6: np.zeros((3, 3)),
         },
         ulp={5: 4.0},
+        precision=np.float64,
+    ),
+    Case(
+        "edges/complex-numbers-beside-doubles",
+        _complex_with_double,
+        ((4,),),
+        lambda: [
+            complex(1.1, -0.3),
+            np.array([0.1, 3.0, -2.5, 4.0]),
+            np.array([1.1 + 0.1j, 2, 0.3j, -1.7 + 1e-3j], np.complex64),
+            np.zeros((12, 4)),
+        ],
+        _of_complex_with_double,
+        ulp={3: 64.0},
         precision=np.float64,
     ),
 )
