@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["before_pipeline", "emit", "pipeline", "prepare", "start", "target_machine", "unrolls"]
 
-unrolls = False
+unrolls = True
 
 _SPACE = re.compile(r" addrspace\(\d+\)")
 _INFORMATION = re.compile(r"^@[\w.]+\.info = constant \[2 x i64\] \[i64 (\d+), i64 (\d+)\]", re.MULTILINE)
@@ -23,7 +23,12 @@ _DECISIONS = re.compile(r'^!\d+ = !\{!"kapi\.decisions", !"(\w+)"\}', re.MULTILI
 
 
 def start() -> None:
-    """Set nothing."""
+    """Unroll loops whole or not at all."""
+    import llvmlite.binding as llvm
+
+    # Copies of an iteration before lanes are made are as many more vectors; whole loops leave constant indices.
+    llvm.set_option("", "-unroll-runtime=0")
+    llvm.set_option("", "-unroll-allow-partial=0")
 
 
 def target_machine(request: dict[str, Any]) -> Any:
@@ -83,12 +88,13 @@ def pipeline(request: dict[str, Any]) -> Pipeline:
     from kapi_cpu.emission.half_conversions import define_half_conversions
     from kapi_cpu.emission.legalize.group_operations import expand_group_operations
     from kapi_cpu.emission.legalize.queries import lower_queries
+    from kapi_cpu.emission.vectorize.private_fills import expand_private_fills
     from kapi_lowering.emission.pipeline import Pipeline
 
     options = {name: request[name] for name in ("entry_point", "vector_bits", "lanes")}
     return Pipeline(
         {
-            "legalize": [lower_queries, expand_group_operations],
+            "legalize": [lower_queries, expand_group_operations, expand_private_fills],
             "finish": [
                 assemble_groups.with_options(**options),
                 define_group_updates,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 
 from kapi_cpu.emission.decision import Explanation
@@ -17,6 +17,7 @@ from kapi_cpu.emission.vectorize.cost_model import costs_of, waits_for_itself
 from kapi_cpu.emission.vectorize.decisions import decisions_of
 from kapi_cpu.emission.vectorize.lane_loops import NotVectorizableError, rolled_loop
 from kapi_cpu.emission.vectorize.lanes import LaneEmitter
+from kapi_cpu.emission.vectorize.private_arrays import interleave, interleaved_arrays
 from kapi_cpu.emission.vectorize.shapes import VARYING, Shape, Shapes
 from kapi_cpu.emission.vectorize.sizes import size_of
 from kapi_cpu.emission.vectorize.vectorizer import Vectorizer
@@ -57,7 +58,8 @@ def assemble_groups(module: Module, entry_point: str, vector_bits: int, lanes: i
     flow = ControlFlow(source)
     is_free = not demanded and not lanes
     lanes = demanded or lanes or _lanes_for(source, vector_bits, checks)
-    shapes = Shapes(source, flow, _seeds(source, lanes))
+    arrays = interleaved_arrays(source)
+    shapes = Shapes(source, flow, _seeds(source, lanes, arrays))
     why = "the kernel demands it" if demanded else "the target demands it"
     if is_free:
         why = f"the types that it computes in fill registers of {vector_bits} bits" if lanes > 1 else "it is checked"
@@ -66,10 +68,13 @@ def assemble_groups(module: Module, entry_point: str, vector_bits: int, lanes: i
         why += f"; a work-item costs {costs.vector:.0f} in a vector, and {costs.scalar:.0f} as scalar code"
         if costs.prefers_scalar:
             why = f"a work-item costs {costs.scalar:.0f}, and {costs.vector:.0f} in a vector"
-            lanes, shapes = 1, Shapes(source, flow, _seeds(source, 1))
+            lanes, shapes = 1, Shapes(source, flow, _seeds(source, 1, {}))
         elif waits_for_itself(shapes, vector_bits):
             why += "; twice as many, as iterations wait for each other"
             lanes *= 2
+    if lanes > 1 and arrays:
+        interleave(arrays, lanes)
+        shapes = Shapes(source, flow, _seeds(source, lanes, arrays))
     try:
         parts, context = _parts(source, lanes, shapes, order, checks)
     except NotVectorizableError as error:
@@ -78,7 +83,7 @@ def assemble_groups(module: Module, entry_point: str, vector_bits: int, lanes: i
         why = f"no vectors have {error}"
         for name in [each for each in module.functions if each.startswith(f"{entry_point}.")]:
             del module.functions[name]
-        lanes, shapes = 1, Shapes(source, flow, _seeds(source, 1))
+        lanes, shapes = 1, Shapes(source, flow, _seeds(source, 1, {}))
         parts, context = _parts(source, 1, shapes, order, checks)
     decisions = decisions_of(shapes, lanes, why, _kept_text(context))
     text = Explanation.of(decisions).to_json().encode().hex()
@@ -220,8 +225,8 @@ def _group_seeds(source: Function) -> dict[IRValue, Shape]:
     return seeds
 
 
-def _seeds(source: Function, lanes: int) -> dict[IRValue, Shape]:
-    seeds: dict[IRValue, Shape] = {}
+def _seeds(source: Function, lanes: int, arrays: Mapping[Instruction, int]) -> dict[IRValue, Shape]:
+    seeds: dict[IRValue, Shape] = dict(arrays.items())
     for each in source.instructions():
         if lanes == 1:
             if not each.form.is_void:

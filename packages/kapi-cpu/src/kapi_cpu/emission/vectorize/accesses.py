@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from kapi_cpu.emission.vectorize.lane_loops import NotVectorizableError, lane_loop
+from kapi_cpu.emission.vectorize.private_arrays import allocation_of
 from kapi_cpu.emission.vectorize.shapes import VARYING
 from kapi_cpu.emission.vectorize.sizes import private_step, size_of
 from kapi_lowering.emission.llvm_ir import I1, Instruction, IRType, IRValue, StructType, constant, declare
@@ -35,13 +36,14 @@ class Accesses:
         self._dummies: dict[IRType, IRValue] = {}
 
     def alloca(self, each: Instruction) -> IRValue:
-        """Memory of one lane after the other."""
+        """Memory of one lane after the other, or of the elements of all lanes."""
         step, alignment = private_step(each), each.form.alignment
         if step is None:
             raise NotVectorizableError("private memory whose size is not known")
         if self.lane.lanes > 1 and self.lane.shapes[each] is VARYING:
             raise NotVectorizableError("private memory that varies")
-        size = step * self.lane.lanes
+        is_interleaved = self.lane.lanes > 1 and self.lane.shapes[each] != step
+        size = step if is_interleaved else step * self.lane.lanes
         aligned = max(alignment, 64 if self.lane.lanes > 1 else 8)
         made = self.lane.allocas.emit(f"alloca [{size} x i8], align {aligned}")
         self.lane.private.add(made)
@@ -66,6 +68,8 @@ class Accesses:
             raise NotVectorizableError("a load of a bit")
         step = size_of(type_)
         if shape == step:
+            if self._is_private(pointer):
+                return self.lane.builder.emit(f"load {vector}, ptr ?, align {align}", self.lane.scalar(pointer))
             return self._contiguous_load(vector, self.lane.scalar(pointer), align)
         if shape == -step:
             return self._reversed(self._contiguous_load(vector, self._last(pointer), align, is_reversed=True))
@@ -162,7 +166,8 @@ class Accesses:
         if shape == 0:
             self._store_of_last(value, self.lane.scalar(pointer), align)
         elif shape == size_of(type_):
-            self._contiguous_store(self.lane.vector(value), self.lane.scalar(pointer), align)
+            write = self._blended_store if self._is_private(pointer) else self._contiguous_store
+            write(self.lane.vector(value), self.lane.scalar(pointer), align)
         elif shape == -size_of(type_):
             last = self._last(pointer)
             self._contiguous_store(self._reversed(self.lane.vector(value)), last, align, is_reversed=True)
@@ -211,6 +216,18 @@ class Accesses:
         if after is not None:
             self.lane.jump(after)
             self.lane.move(after)
+
+    def _is_private(self, pointer: IRValue) -> bool:
+        """Whether memory is there for all lanes, whichever are on, and no other vector has a part of it."""
+        return self.lane.is_nonempty and allocation_of(pointer) is not None
+
+    def _blended_store(self, vector: IRValue, address: IRValue, align: int) -> None:
+        """Store what is there for lanes that are off: unlike masked stores, LLVM keeps such memory in registers."""
+        if self.lane.mask is not None:
+            mask, kind = self.lane.mask, vector.type
+            old = self.lane.builder.emit(f"load {kind}, ptr ?, align {align}", address)
+            vector = self.lane.builder.emit(f"select {mask.type} ?, {kind} ?, {kind} ?", mask, vector, old)
+        self.lane.builder.emit(f"store {vector.type} ?, ptr ?, align {align}", vector, address)
 
     def _scatter(self, vector: IRValue, addresses: IRValue, align: int) -> None:
         type_ = vector.type.scalar
