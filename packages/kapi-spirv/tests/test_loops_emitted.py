@@ -6,12 +6,12 @@ import llvmlite.binding as llvm
 import pytest
 
 from kapi_lowering.emission.llvm_ir import parse_module
+from kapi_lowering.emission.passes.invariant_loads import hoist_invariant_loads
 from kapi_lowering.emission.passes.narrow_counters import narrow_counters
 from kapi_lowering.emission.pipeline import run_pass
 from kapi_sim.language import KernelOptions
 from kapi_spirv import SpirvTarget, compile_kernel
 from kapi_spirv.emission.optimize.grid_stride_loops import split_grid_stride_loops
-from kapi_spirv.emission.optimize.invariant_loads import hoist_invariant_loads
 from kapi_spirv.emission.optimize.noalias import set_noalias_metadata
 from kapi_spirv.emission.optimize.simple_functions import expand_simple_functions
 from kapi_spirv.target import ALIASING

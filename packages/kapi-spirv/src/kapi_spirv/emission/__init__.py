@@ -10,6 +10,7 @@ from typing import Any
 import llvmlite.binding as llvm
 
 from kapi_lowering.emission.passes.declarations import drop_unused_declarations
+from kapi_lowering.emission.passes.invariant_loads import hoist_invariant_loads
 from kapi_lowering.emission.passes.narrow_counters import narrow_counters
 from kapi_lowering.emission.pipeline import Pipeline
 
@@ -24,7 +25,6 @@ from .optimize.conversions import expand_saturating_conversions
 from .optimize.float_indices import lower_float_indices
 from .optimize.grid_stride_loops import split_grid_stride_loops
 from .optimize.index_phis import narrow_index_phis
-from .optimize.invariant_loads import hoist_invariant_loads
 from .optimize.noalias import ALIASING, set_noalias_metadata
 from .optimize.remainders import lower_frem
 from .optimize.simple_functions import expand_simple_functions

@@ -20,9 +20,9 @@ from kapi_lowering.emission.llvm_ir import (
     defined,
     is_pure,
 )
+from kapi_lowering.emission.passes.packed import field_of, is_kernel
 from kapi_lowering.emission.pipeline import function_pass
 
-from ..ir.packed import field_of, is_kernel
 from ..ir.queries import id_axis, is_convergent, query, size_axis
 
 __all__ = ["split_grid_stride_loops"]

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from kapi_lowering.emission.llvm_ir import Module
+from kapi_lowering.emission.passes.packed import ARRAYS, array_of, arrays_of, is_kernel
 from kapi_lowering.emission.pipeline import module_pass
-
-from ..ir.packed import ARRAYS, array_of, arrays_of, is_kernel
 
 __all__ = ["ALIASING", "set_noalias_metadata"]
 

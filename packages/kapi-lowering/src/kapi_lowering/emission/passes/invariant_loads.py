@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kapi_lowering.emission.llvm_ir import (
+from ..llvm_ir import (
     I64,
     Block,
     Builder,
@@ -19,9 +19,8 @@ from kapi_lowering.emission.llvm_ir import (
     constant,
     is_pure,
 )
-from kapi_lowering.emission.pipeline import module_pass
-
-from ..ir.packed import SIZES, Array, array_of, arrays_of, is_kernel
+from ..pipeline import module_pass
+from .packed import SIZES, Array, array_of, arrays_of, is_kernel
 
 __all__ = ["hoist_invariant_loads"]
 

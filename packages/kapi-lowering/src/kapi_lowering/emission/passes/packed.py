@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from kapi_lowering.emission.llvm_ir import Argument, Function, Instruction, IRValue, Module, defined
+from ..llvm_ir import Argument, Function, Instruction, IRValue, Module, defined
 
 __all__ = ["ARRAYS", "SIZES", "Array", "array_of", "arrays_of", "field_of", "is_kernel"]
 
