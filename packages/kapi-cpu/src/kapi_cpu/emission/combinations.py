@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-__all__ = ["combined", "identity_of"]
+__all__ = ["PARTIALS", "SUFFIXES", "combined", "identity_of"]
+
+PARTIALS = 16
+"""Partial results of a reduction: value number i is a part of partial number i % 16; these are combined in order."""
 
 _INSTRUCTIONS = {
     "add": "add", "fadd": "fadd", "mul": "mul", "fmul": "fmul", "and": "and", "or": "or", "xor": "xor",
@@ -10,14 +13,17 @@ _INSTRUCTIONS = {
 _INTRINSICS = {
     "min": "smin", "umin": "umin", "max": "smax", "umax": "umax", "fmin": "minnum", "fmax": "maxnum",
 }  # fmt: skip
-_SUFFIXES = {"half": "f16", "float": "f32", "double": "f64"}
+SUFFIXES = {"half": "f16", "float": "f32", "double": "f64"}
 
 
-def combined(combination: str, type_: str, left: str, right: str) -> tuple[str, str]:
-    """The text of one combination of two values, and what must be declared for it."""
+def combined(combination: str, type_: str, left: str, right: str, count: int = 0) -> tuple[str, str]:
+    """The text of one combination of two values, or two vectors of some count, and what must be declared for it."""
+    suffix = SUFFIXES.get(type_, type_)
+    if count:
+        type_, suffix = f"<{count} x {type_}>", f"v{count}{suffix}"
     if combination in _INSTRUCTIONS:
         return f"{_INSTRUCTIONS[combination]} {type_} {left}, {right}", ""
-    name = f"llvm.{_INTRINSICS[combination]}.{_SUFFIXES.get(type_, type_)}"
+    name = f"llvm.{_INTRINSICS[combination]}.{suffix}"
     return f"call {type_} @{name}({type_} {left}, {type_} {right})", f"declare {type_} @{name}({type_}, {type_})"
 
 

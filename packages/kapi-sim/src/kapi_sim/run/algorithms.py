@@ -23,6 +23,9 @@ from kapi_sim.short_repr import short_repr
 
 __all__ = ["BeyondGroup", "outcome", "poisoned"]
 
+_PARTIALS = 16
+"""Partial results of a reduction of floats, those of kapi-cpu: value number i is a part of number i % 16."""
+
 _WEAK_KINDS: dict[type, tuple[str, str]] = {bool: ("b", "bool"), int: ("i", "int64"), float: ("f", "float64")}
 
 
@@ -149,12 +152,19 @@ def _combined(word: Callable[..., Any], values: list[Any], operator: Any, is_che
     if is_half:  # combined in float32, and rounded once
         values = [np.float32(value) for value in values]
     if word is words.reduce_over_group:
-        results = [reduce(combine, values)] * len(values)
+        results = [_reduced(combine, values, dtype)] * len(values)
     else:
         results = list(accumulate(values, combine))
     if is_half:
         results = [np.float16(result) for result in results]
     return [first, *results[:-1]] if word is words.exclusive_scan_over_group else results
+
+
+def _reduced(combine: Callable[[Any, Any], Any], values: list[Any], dtype: str) -> Any:
+    """Combine values: floats in interleaved partial results, which processors compute at once."""
+    if np.dtype(dtype).kind in "fc":
+        values = [reduce(combine, values[first::_PARTIALS]) for first in range(min(_PARTIALS, len(values)))]
+    return reduce(combine, values)
 
 
 def _identity(row: Operator, value: Any) -> Any:

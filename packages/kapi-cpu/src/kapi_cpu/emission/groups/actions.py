@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from kapi_cpu.emission.combinations import combined, identity_of
+from kapi_cpu.emission.combinations import PARTIALS, SUFFIXES, combined, identity_of
 from kapi_cpu.emission.legalize.group_operations import OPERAND_OFFSET, RESULT_OFFSET, SLOTS_OFFSET
+from kapi_cpu.emission.vectorize.sizes import size_of
+from kapi_lowering.emission.llvm_ir import parse_type
 
 __all__ = ["action_text"]
 
@@ -34,28 +36,71 @@ def action_text(action: str, name: str) -> tuple[str, list[str]]:
         ), []
     if kind != "combine":
         return "", []
-    mode, combination, type_ = details
+    return (_reduction_text if details[0] == "reduce" else _scan_text)(head + slots + result, *details)
+
+
+def _scan_text(head: str, mode: str, combination: str, type_: str) -> tuple[str, list[str]]:
+    """Each value becomes the combination of those before it, and of itself if the scan is inclusive."""
     step, declared = combined(combination, type_, "%total", "%value")
-    declarations = [declared] if declared else []
-    if mode == "reduce":
-        first = f"  %first = load {type_}, ptr %slots\n"
-        start, begin = "%first", "1"
-    else:
-        first, start, begin = "", identity_of(combination, type_), "0"
-    body = {
-        "reduce": "",
-        "inclusive_scan": f"  store {type_} %following, ptr %slot\n",
-        "exclusive_scan": f"  store {type_} %total, ptr %slot\n",
-    }[mode]
     if mode == "inclusive_scan":
         # The first value stays as it is: combining it with an identity may change a zero's sign.
         first, start, begin = f"  %first = load {type_}, ptr %slots\n", "%first", "1"
+    else:
+        first, start, begin = "", identity_of(combination, type_), "0"
+    stored = "%following" if mode == "inclusive_scan" else "%total"
     return (
-        f"{head}{slots}{result}{first}  br label %head\nhead:\n"
+        f"{head}{first}  br label %head\nhead:\n"
         f"  %i = phi i64 [ {begin}, %0 ], [ %next, %body ]\n"
         f"  %total = phi {type_} [ {start}, %0 ], [ %following, %body ]\n"
         "  %more = icmp ult i64 %i, %count\n  br i1 %more, label %body, label %end\nbody:\n"
         f"  %slot = getelementptr {type_}, ptr %slots, i64 %i\n  %value = load {type_}, ptr %slot\n"
-        f"  %following = {step}\n{body}  %next = add i64 %i, 1\n  br label %head\nend:\n"
+        f"  %following = {step}\n  store {type_} {stored}, ptr %slot\n"
+        "  %next = add i64 %i, 1\n  br label %head\nend:\n"
         f"  store {type_} %total, ptr %result\n  ret void\n}}\n"
-    ), declarations
+    ), [declared] if declared else []
+
+
+def _reduction_text(head: str, mode: str, combination: str, type_: str) -> tuple[str, list[str]]:
+    """Partial results as one vector, whatever the lanes of the kernel, and then these in their order."""
+    vector, size = f"<{PARTIALS} x {type_}>", size_of(parse_type(type_))
+    row, of_rows = combined(combination, type_, "%partials", "%row", PARTIALS)
+    tail, _ = combined(combination, type_, "%partials", "%tail", PARTIALS)
+    step, of_values = combined(combination, type_, "%total", "%value")
+    suffix = f"v{PARTIALS}{SUFFIXES.get(type_, type_)}.p0"
+    lanes = ", ".join(f"i64 {lane}" for lane in range(PARTIALS))
+    bits = f"<{PARTIALS} x i1>"
+    fold = ""
+    for lane in range(1, PARTIALS):
+        total = f"%total.{lane - 1}"
+        text, _ = combined(combination, type_, total, f"%value.{lane}")
+        fold += f"  %value.{lane} = extractelement {vector} %all, i64 {lane}\n  %total.{lane} = {text}\n"
+    declared = [of_rows, of_values, f"declare {vector} @llvm.masked.load.{suffix}(ptr, {bits}, {vector})"]
+    return (
+        f"{head}  %is_long = icmp uge i64 %count, {PARTIALS}\n  br i1 %is_long, label %long, label %short\n"
+        f"short:\n  %first = load {type_}, ptr %slots\n  br label %head\nhead:\n"
+        "  %i = phi i64 [ 1, %short ], [ %next, %body ]\n"
+        f"  %total = phi {type_} [ %first, %short ], [ %following, %body ]\n"
+        "  %more = icmp ult i64 %i, %count\n  br i1 %more, label %body, label %end\nbody:\n"
+        f"  %slot = getelementptr {type_}, ptr %slots, i64 %i\n  %value = load {type_}, ptr %slot\n"
+        f"  %following = {step}\n  %next = add i64 %i, 1\n  br label %head\nend:\n"
+        f"  store {type_} %total, ptr %result\n  ret void\n"
+        f"long:\n  %whole = and i64 %count, -{PARTIALS}\n"
+        f"  %first.row = load {vector}, ptr %slots, align {size}\n  br label %rows\nrows:\n"
+        f"  %at = phi i64 [ {PARTIALS}, %long ], [ %at.next, %add ]\n"
+        f"  %partials = phi {vector} [ %first.row, %long ], [ %partials.next, %add ]\n"
+        "  %has_row = icmp ult i64 %at, %whole\n  br i1 %has_row, label %add, label %rest\nadd:\n"
+        f"  %row.at = getelementptr {type_}, ptr %slots, i64 %at\n  %row = load {vector}, ptr %row.at, align {size}\n"
+        f"  %partials.next = {row}\n  %at.next = add i64 %at, {PARTIALS}\n  br label %rows\nrest:\n"
+        f"  %left = sub i64 %count, %whole\n"
+        f"  %left.one = insertelement <{PARTIALS} x i64> poison, i64 %left, i64 0\n"
+        f"  %left.all = shufflevector <{PARTIALS} x i64> %left.one, <{PARTIALS} x i64> poison, "
+        f"<{PARTIALS} x i32> zeroinitializer\n"
+        f"  %is_there = icmp ult <{PARTIALS} x i64> <{lanes}>, %left.all\n"
+        f"  %tail.at = getelementptr {type_}, ptr %slots, i64 %whole\n"
+        f"  %tail = call {vector} @llvm.masked.load.{suffix}(ptr align {size} %tail.at, {bits} %is_there, "
+        f"{vector} zeroinitializer)\n"
+        f"  %with_tail = {tail}\n"
+        f"  %all = select {bits} %is_there, {vector} %with_tail, {vector} %partials\n"
+        f"  %total.0 = extractelement {vector} %all, i64 0\n{fold}"
+        f"  store {type_} %total.{PARTIALS - 1}, ptr %result\n  ret void\n}}\n"
+    ), [each for each in declared if each]

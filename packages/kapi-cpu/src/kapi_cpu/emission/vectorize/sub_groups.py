@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kapi_cpu.emission.combinations import combined, identity_of
-from kapi_lowering.emission.llvm_ir import I32, Instruction, IRValue, constant, declare, parse_type
+from kapi_cpu.emission.combinations import PARTIALS, combined, identity_of
+from kapi_lowering.emission.llvm_ir import I32, Instruction, IRType, IRValue, constant, declare, parse_type
 
 if TYPE_CHECKING:
     from kapi_cpu.emission.vectorize.lanes import LaneEmitter
@@ -50,7 +50,7 @@ def _vote(emitter: LaneEmitter, kind: str, value: IRValue) -> IRValue:
 
 
 def _combine(emitter: LaneEmitter, mode: str, combination: str, each: Instruction, value: IRValue) -> IRValue:
-    """Lane after lane, in the order in which work-items are added up everywhere."""
+    """Lane after lane, in the order in which work-items are combined everywhere."""
     type_ = each.type
     builder, identity = emitter.builder, constant(type_, identity_of(combination, str(type_)))
     if emitter.lanes == 1:
@@ -61,11 +61,13 @@ def _combine(emitter: LaneEmitter, mode: str, combination: str, each: Instructio
         neutral = "-0.0" if combination == "fadd" else identity.ref
         splat = constant(value.type, f"splat ({type_} {neutral})")
         value = builder.emit(f"select {mask.type} ?, {value.type} ?, {value.type} ?", mask, value, splat)
+    if mode == "reduce" and emitter.lanes > PARTIALS:
+        value = _partial_results(emitter, combination, type_, value)
     total: IRValue = builder.emit(f"extractelement {value.type} ?, i64 0", value)
     made: IRValue = constant(value.type, "poison")
     first = identity if mode == "exclusive_scan" else total
     made = builder.emit(f"insertelement {value.type} ?, {type_} ?, i64 0", made, first)
-    for lane in range(1, emitter.lanes):
+    for lane in range(1, min(emitter.lanes, PARTIALS) if mode == "reduce" else emitter.lanes):
         one = builder.emit(f"extractelement {value.type} ?, i64 {lane}", value)
         if mode == "exclusive_scan":
             made = builder.emit(f"insertelement {value.type} ?, {type_} ?, i64 {lane}", made, total)
@@ -76,6 +78,23 @@ def _combine(emitter: LaneEmitter, mode: str, combination: str, each: Instructio
         if mode == "inclusive_scan":
             made = builder.emit(f"insertelement {value.type} ?, {type_} ?, i64 {lane}", made, total)
     return total if mode == "reduce" else made
+
+
+def _partial_results(emitter: LaneEmitter, combination: str, type_: IRType, value: IRValue) -> IRValue:
+    """Combine lanes that are a multiple of `PARTIALS` apart, as in work-groups."""
+    builder = emitter.builder
+    parts = []
+    for first in range(0, emitter.lanes, PARTIALS):
+        numbers = ", ".join(f"i32 {lane}" for lane in range(first, first + PARTIALS))
+        text = f"shufflevector {value.type} ?, {value.type} poison, <{PARTIALS} x i32> <{numbers}>"
+        parts.append(builder.emit(text, value))
+    total = parts[0]
+    for part in parts[1:]:
+        text, declared = combined(combination, str(type_), "?", "?", PARTIALS)
+        if declared:
+            declare(emitter.function, declared.removeprefix("declare "))
+        total = builder.emit(text, total, part)
+    return total
 
 
 def _shuffle(emitter: LaneEmitter, kind: str, value: IRValue, operand: IRValue) -> IRValue:
