@@ -51,7 +51,7 @@ def test_loops_over_far_elements_stay_scalar(function, is_scalar):
 def iterated(item: kapi.Item, x, out):
     i = item.get_id(0)
     total = x[i]
-    for _ in range(20):
+    for _ in range(200):
         total = total * total - x[i]
     out[i] = total
 

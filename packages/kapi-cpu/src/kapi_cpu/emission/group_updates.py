@@ -11,11 +11,16 @@ from kapi_cpu.emission.combinations import combined
 from kapi_lowering.emission.llvm_ir import Module, parse_module
 from kapi_lowering.emission.pipeline import module_pass
 
-__all__ = ["PREFIX", "define_group_updates"]
+__all__ = ["PREFIX", "define_group_updates", "update_of"]
 
 PREFIX = "kapi_group_update."
 
 _NAME = re.compile(rf"{re.escape(PREFIX)}(\w+)\.(\w+)")
+
+
+def update_of(name: str) -> str:
+    """The operation of an update, by its function's name."""
+    return name[len(PREFIX) :].partition(".")[0]
 
 
 def _text(name: str, operation: str, type_: str) -> str:

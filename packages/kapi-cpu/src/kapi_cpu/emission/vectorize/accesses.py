@@ -127,8 +127,7 @@ class Accesses:
 
     def _gather(self, type_: IRType, addresses: IRValue, align: int) -> IRValue:
         """One scalar load for each lane; those that are off read from memory that is of no other use."""
-        if self.lane.mask is not None:
-            addresses = self._addresses_or_dummy(addresses, type_)
+        addresses = self.addresses_or_dummy(addresses, type_)
         made: IRValue = constant(self.lane.vector_type(type_), "poison")
         for lane in range(self.lane.lanes):
             address = self.lane.builder.emit(f"extractelement {addresses.type} ?, i64 {lane}", addresses)
@@ -136,8 +135,10 @@ class Accesses:
             made = self.lane.builder.emit(f"insertelement {made.type} ?, {type_} ?, i64 {lane}", made, one)
         return made
 
-    def _addresses_or_dummy(self, addresses: IRValue, type_: IRType) -> IRValue:
-        assert self.lane.mask is not None
+    def addresses_or_dummy(self, addresses: IRValue, type_: IRType) -> IRValue:
+        """The addresses of lanes that are on, and memory that is of no other use for those that are off."""
+        if self.lane.mask is None:
+            return addresses
         dummy = self.lane.splat(self._dummy(type_))
         kind = addresses.type
         return self.lane.builder.emit(
@@ -231,8 +232,7 @@ class Accesses:
 
     def _scatter(self, vector: IRValue, addresses: IRValue, align: int) -> None:
         type_ = vector.type.scalar
-        if self.lane.mask is not None:
-            addresses = self._addresses_or_dummy(addresses, type_)
+        addresses = self.addresses_or_dummy(addresses, type_)
         for lane in range(self.lane.lanes):
             address = self.lane.builder.emit(f"extractelement {addresses.type} ?, i64 {lane}", addresses)
             one = self.lane.builder.emit(f"extractelement {vector.type} ?, i64 {lane}", vector)

@@ -16,6 +16,7 @@ from kapi_lowering.emission.llvm_ir import (
     PointerType,
     StructType,
     constant,
+    declare,
     parse_type,
 )
 
@@ -37,11 +38,8 @@ class NotVectorizableError(Exception):
 
 def lane_loop(emitter: LaneEmitter, each: Instruction) -> IRValue | None:
     """The instruction as it is, once for each lane that is on, in their order."""
-    mask = emitter.mask_value()
-    operands = [
-        emitter.vector(operand) if emitter.shapes[operand] is VARYING else emitter.fetch(operand)
-        for operand in each.operands
-    ]
+    builder, mask = emitter.builder, emitter.mask_value()
+    held = [_in_lanes(emitter, operand) for operand in each.operands]
     parts: tuple[IRType, ...] = () if each.type is VOID or not each.users else (each.type,)
     if parts and isinstance(each.type, StructType):
         parts = each.type.elements
@@ -49,49 +47,36 @@ def lane_loop(emitter: LaneEmitter, each: Instruction) -> IRValue | None:
     for part in parts:
         wide = parse_type(f"<{emitter.lanes} x {_in_memory(part)}>")
         slot = emitter.alloca(wide, "lanes")
-        emitter.builder.emit(f"store {wide} zeroinitializer, ptr ?", slot)
+        builder.emit(f"store {wide} zeroinitializer, ptr ?", slot)
         slots.append(slot)
-    before = emitter.builder.block
-    head, body, after, end = (emitter.block(f"lane.{name}") for name in ("head", "body", "next", "end"))
-    emitter.jump(head)
-    emitter.move(head)
-    lane = emitter.builder.emit("phi i64 [ 0, ? ], [ 0, ? ]", before, before, name="lane")
-    is_on = emitter.builder.emit(f"extractelement {mask.type} ?, i64 ?", mask, lane)
-    emitter.branch(is_on, body, after)
+    bits = builder.emit(f"bitcast {mask.type} ? to i{emitter.lanes}", mask)
+    if emitter.lanes < 64:
+        bits = builder.emit(f"zext i{emitter.lanes} ? to i64", bits)
+    before, body, end = builder.block, emitter.block("lane.body"), emitter.block("lane.end")
+    if emitter.mask is None or emitter.is_nonempty:
+        emitter.jump(body)
+    else:
+        emitter.branch(emitter.any(mask), body, end)
     emitter.move(body)
-    taken = []
-    for operand, held in zip(each.operands, operands, strict=True):
-        shape = emitter.shapes[operand]
-        if shape is VARYING:
-            if isinstance(operand.type, StructType):
-                raise NotVectorizableError("an argument that is a structure")
-            held = emitter.builder.emit(f"extractelement {held.type} ?, i64 ?", held, lane)
-        elif shape:
-            step = emitter.builder.emit(f"mul i64 ?, {shape}", lane)
-            if isinstance(operand.type, PointerType):
-                held = emitter.builder.emit("getelementptr i8, ptr ?, i64 ?", held, step)
-            else:
-                if operand.type is not I64:
-                    step = emitter.builder.emit(f"trunc i64 ? to {operand.type}", step)
-                held = emitter.builder.emit(f"add {operand.type} ?, ?", held, step)
-        taken.append(held)
-    copy = emitter.copied(each, taken)
+    builder = emitter.builder
+    left = builder.emit("phi i64 [ ?, ? ], [ 0, ? ]", bits, before, body, name="left")
+    declare(emitter.function, "i64 @llvm.cttz.i64(i64, i1)")
+    lane = builder.emit("call i64 @llvm.cttz.i64(i64 ?, i1 true)", left)
+    copy = emitter.copied(each, [_of_lane(emitter, *pair, lane) for pair in zip(each.operands, held, strict=True)])
     for number, (slot, part) in enumerate(zip(slots, parts, strict=True)):
         one: IRValue = copy
         if isinstance(each.type, StructType):
-            one = emitter.builder.emit(f"extractvalue {each.type} ?, {number}", copy)
+            one = builder.emit(f"extractvalue {each.type} ?, {number}", copy)
         kind = _in_memory(part)
         if kind is not part:
-            one = emitter.builder.emit(f"zext {part} ? to {kind}", one)
-        at = emitter.builder.emit(f"getelementptr {kind}, ptr ?, i64 ?", slot, lane)
-        emitter.builder.emit(f"store {kind} ?, ptr ?", one, at)
-    emitter.jump(after)
-    emitter.move(after)
-    following = emitter.builder.emit("add i64 ?, 1", lane)
-    lane.rewrite("phi i64 [ 0, ? ], [ ?, ? ]", before, following, after)
-    is_left = emitter.builder.emit(f"icmp ult i64 ?, {emitter.lanes}", following)
+            one = builder.emit(f"zext {part} ? to {kind}", one)
+        at = builder.emit(f"getelementptr {kind}, ptr ?, i64 ?", slot, lane)
+        builder.emit(f"store {kind} ?, ptr ?", one, at)
+    others = builder.emit("and i64 ?, ?", left, builder.emit("add i64 ?, -1", left))
+    left.rewrite("phi i64 [ ?, ? ], [ ?, ? ]", bits, before, others, body)
+    is_left = builder.emit("icmp ne i64 ?, 0", others)
     kept = f", !llvm.loop {rolled_loop(emitter.function.module)}" if each.opcode == "call" else ""
-    emitter.builder.emit("br i1 ?, label ?, label ?", is_left, head, end, metadata=kept)
+    builder.emit("br i1 ?, label ?, label ?", is_left, body, end, metadata=kept)
     emitter.move(end)
     if not parts:
         return None
@@ -109,6 +94,38 @@ def lane_loop(emitter: LaneEmitter, each: Instruction) -> IRValue | None:
     for number, one in enumerate(results):
         made = emitter.builder.emit(f"insertvalue {made.type} ?, {one.type} ?, {number}", made, one)
     return made
+
+
+def _in_lanes(emitter: LaneEmitter, operand: IRValue) -> IRValue:
+    """An operand as the loop finds it: that of the first lane, or the address of those of all."""
+    if emitter.shapes[operand] is not VARYING:
+        return emitter.fetch(operand)
+    if isinstance(operand.type, StructType):
+        raise NotVectorizableError("an argument that is a structure")
+    vector, kind = emitter.vector(operand), _in_memory(operand.type)
+    if kind is not operand.type:
+        vector = emitter.builder.emit(f"zext {vector.type} ? to <{emitter.lanes} x {kind}>", vector)
+    slot = emitter.alloca(vector.type, "operands")
+    emitter.builder.emit(f"store {vector.type} ?, ptr ?", vector, slot)
+    return slot
+
+
+def _of_lane(emitter: LaneEmitter, operand: IRValue, held: IRValue, lane: IRValue) -> IRValue:
+    """An operand in the loop."""
+    builder, shape, type_ = emitter.builder, emitter.shapes[operand], operand.type
+    if shape == 0:
+        return held
+    if shape is VARYING:
+        kind = _in_memory(type_)
+        at = builder.emit(f"getelementptr {kind}, ptr ?, i64 ?", held, lane)
+        one = builder.emit(f"load {kind}, ptr ?", at)
+        return one if kind is type_ else builder.emit(f"trunc {kind} ? to {type_}", one)
+    step = builder.emit(f"mul i64 ?, {shape}", lane)
+    if isinstance(type_, PointerType):
+        return builder.emit("getelementptr i8, ptr ?, i64 ?", held, step)
+    if type_ is not I64:
+        step = builder.emit(f"trunc i64 ? to {type_}", step)
+    return builder.emit(f"add {type_} ?, ?", held, step)
 
 
 def _in_memory(type_: IRType) -> IRType:

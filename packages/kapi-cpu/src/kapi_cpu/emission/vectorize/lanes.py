@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from kapi_cpu.emission.group_updates import PREFIX
 from kapi_cpu.emission.legalize.group_operations import BARRIER
 from kapi_cpu.emission.vectorize.accesses import Accesses
+from kapi_cpu.emission.vectorize.conversions import SATURATING, saturating_conversion
 from kapi_cpu.emission.vectorize.lane_loops import NotVectorizableError, lane_loop
 from kapi_cpu.emission.vectorize.shapes import VARYING, Shapes
 from kapi_cpu.emission.vectorize.sub_groups import sub_group_operation
+from kapi_cpu.emission.vectorize.updates import combined_update, group_update
 from kapi_lowering.emission.llvm_ir import (
     BINARY,
     CASTS,
@@ -245,6 +248,8 @@ class LaneEmitter:
             return self._first_lane(each)
         if opcode == "call":
             return self._call(each)
+        if opcode == "atomicrmw" and combined_update(self, each):
+            return None
         if opcode in ("atomicrmw", "cmpxchg", "load", "store"):
             return lane_loop(self, each)
         return self._widened(each)
@@ -340,13 +345,21 @@ class LaneEmitter:
         text = "".join(f", {index.type} ?" for index in indices)
         return self.builder.emit(f"getelementptr {each.form.element}, {pointer.type} ?{text}", pointer, *indices)
 
+    def addresses_or_dummy(self, addresses: IRValue, type_: IRType) -> IRValue:
+        """The addresses of lanes that are on, and memory that is of no other use for those that are off."""
+        return self._accesses.addresses_or_dummy(addresses, type_)
+
     # -- calls
 
     def _call(self, each: Instruction) -> IRValue | None:
         name = each.callee
         found = _ELEMENTWISE.fullmatch(name)
+        if name.startswith(PREFIX):
+            return group_update(self, each)
         if found is None:
             return lane_loop(self, each)
+        if name.startswith(SATURATING) and (converted := saturating_conversion(self, each)):
+            return converted
         kept = 1 if name.startswith(_SCALAR_SECOND) else 99
         arguments = [
             self.fetch(argument) if number == kept else self.vector(argument)
