@@ -122,18 +122,3 @@ def test_sub_groups_follow_the_linear_id(size, local):
     kapi.call_kernel(kernel, kapi.NdRange(size, local), given[0])
     Cpu().call(kernel, kapi.NdRange(size, local), given[1])
     np.testing.assert_array_equal(given[1], given[0])
-
-
-def test_sums_of_a_group_keep_the_order_of_work_items():
-    @kapi.kernel
-    def kernel(item: kapi.NdItem, a, out):
-        out[item.get_global_id(0)] = kapi.reduce_over_group(item.get_group(), a[item.get_global_id(0)], kapi.plus)
-
-    a = (np.random.default_rng(1).random(96) * 10.0 ** (np.arange(96) % 9)).astype(np.float32)
-    out = np.zeros_like(a)
-    Cpu().call(kernel, kapi.NdRange((96,), (48,)), a, out)
-    for group in range(2):
-        total = np.float32(0)
-        for x in a[48 * group : 48 * group + 48]:
-            total += x
-        assert set(out[48 * group : 48 * group + 48].tolist()) == {float(total)}

@@ -18,6 +18,7 @@ def begin_entry(
     """Declare the entry point, which takes a pointer to the packed arguments."""
     function = ir.Function(module, ir.FunctionType(ir.VoidType(), [packed.as_pointer()]), name)
     argument = function.args[0]
+    argument.name = "packed"
     argument.add_attribute("noalias")
     return function, argument
 

@@ -89,12 +89,14 @@ def pipeline(request: dict[str, Any]) -> Pipeline:
     from kapi_cpu.emission.legalize.group_operations import expand_group_operations
     from kapi_cpu.emission.legalize.queries import lower_queries
     from kapi_cpu.emission.vectorize.private_fills import expand_private_fills
+    from kapi_lowering.emission.passes.invariant_loads import hoist_invariant_loads
     from kapi_lowering.emission.pipeline import Pipeline
 
     options = {name: request[name] for name in ("entry_point", "vector_bits", "lanes")}
     return Pipeline(
         {
             "legalize": [lower_queries, expand_group_operations, expand_private_fills],
+            "optimize": [hoist_invariant_loads.with_options(are_noalias=False)],
             "finish": [
                 assemble_groups.with_options(**options),
                 define_group_updates,

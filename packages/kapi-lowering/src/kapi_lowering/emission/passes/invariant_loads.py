@@ -17,6 +17,7 @@ from ..llvm_ir import (
     NaturalLoop,
     PointerType,
     constant,
+    defined,
     is_pure,
 )
 from ..pipeline import module_pass
@@ -101,8 +102,13 @@ def _writes(loop: NaturalLoop) -> bool | None:
 
 
 def _is_of_arrays(store: Instruction) -> bool:
-    type_ = store.operands[1].type
-    return isinstance(type_, PointerType) and type_.space in _OF_ARRAYS
+    pointer = store.operands[1]
+    assert isinstance(pointer.type, PointerType)
+    if pointer.type.space:
+        return pointer.type.space in _OF_ARRAYS
+    while (step := defined(pointer, "getelementptr")) is not None:
+        pointer = step.operands[0]
+    return defined(pointer, "alloca") is None  # targets with one memory have arrays there as well
 
 
 def _offsets(pointers: list[Instruction]) -> list[tuple[IRValue, int]] | None:
@@ -147,7 +153,7 @@ def _hoist(loop: NaturalLoop, before: Block, array: Array, loads: list[Instructi
     reads, phis = Builder(reading), Builder(after)
     for (type_, pointer), first in elements.items():
         read = reads.emit(
-            f"load {type_}, ptr addrspace(1) ?, align {first.form.alignment}", pointer, name="kapi.hoisted.value"
+            f"load {type_}, {pointer.type} ?, align {first.form.alignment}", pointer, name="kapi.hoisted.value"
         )
         zero = constant(type_, 0.0) if str(type_) in ("half", "float", "double") else constant(type_, 0)
         phi = phis.phi(type_, [(read, reading), (zero, before)], name="kapi.hoisted")

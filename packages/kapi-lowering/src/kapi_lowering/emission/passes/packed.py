@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from ..llvm_ir import Argument, Function, Instruction, IRValue, Module, defined
+from ..llvm_ir import Argument, Function, Instruction, IRType, IRValue, Module, PointerType, defined
 
-__all__ = ["ARRAYS", "SIZES", "Array", "array_of", "arrays_of", "field_of", "is_kernel"]
+__all__ = ["ARRAYS", "SIZES", "Array", "array_of", "arrays_of", "field_of", "is_global", "is_kernel"]
 
 ARRAYS = "!kapi.arrays"
 """The named metadata that has a node for each array."""
@@ -54,6 +54,11 @@ def arrays_of(module: Module) -> dict[int, Array]:
     return arrays
 
 
+def is_global(type_: IRType) -> bool:
+    """Whether pointers of a type may lead into an array: those of global memory, or of targets with one memory."""
+    return isinstance(type_, PointerType) and type_.space in (0, 1)
+
+
 def array_of(pointer: IRValue) -> tuple[int, list[Instruction]] | None:
     """The offset in the packed argument of the array that a pointer leads into, and the pointers on the way there.
 
@@ -65,10 +70,10 @@ def array_of(pointer: IRValue) -> tuple[int, list[Instruction]] | None:
         if load := defined(each, "load"):
             pointers.append(load)
             field = field_of(load.operands[0])
-            is_array = field is not None and str(load.type) == "ptr addrspace(1)"
+            is_array = field is not None and is_global(load.type)
             return (field, pointers) if is_array and field is not None else None
         step = defined(each, "getelementptr")
-        if step is None or str(step.type) != "ptr addrspace(1)":
+        if step is None or not is_global(step.type):
             return None
         pointers.append(step)
         each = step.operands[0]
