@@ -32,12 +32,15 @@ class Fit:
         The interval, as mpmath reads it.
     counts : dict of str to int
         The number of coefficients for results of each type; "short" is float64 in the computation of float32.
+    weight : callable, optional
+        What an error counts at each number; one everywhere if it is left out.
     """
 
     function: Callable[[Any], Any]
     low: Any
     high: Any
     counts: dict[str, int]
+    weight: Callable[[Any], Any] | None = None
 
 
 def _series(function: Callable[[Any], Any], value: Any) -> Callable[[Any], Any]:
@@ -92,6 +95,9 @@ FITS = {
         _series(lambda z: mp.erf(mp.sqrt(z)) / mp.sqrt(z) - 1, 2 / mp.sqrt(mp.pi) - 1), 0, 1, {"double": 13, "float": 6}
     ),
     "erfc": Fit(lambda q: _scaled_tail(4 * (1 + q) / (1 - q)), -1, 0.751, {"double": 23, "float": 11}),
+    "log of erfc": Fit(
+        lambda y: mp.log(mp.erfc(1 + y)), 0, 5, {"double": 18, "float": 7}, weight=lambda y: mp.erfc(1 + y)
+    ),
     "stirling": Fit(_series(lambda z: _stirling(1 / mp.sqrt(z)), mp.mpf(1) / 12), 0, 1 / 64, {"double": 8}),
     "lgamma 1": Fit(_series(lambda t: mp.loggamma(1 + t) / t, -mp.euler), -0.251, 0.251, {"double": 19}),
     "lgamma 2": Fit(_series(lambda t: mp.loggamma(2 + t) / t, 1 - mp.euler), -0.251, 0.251, {"double": 15}),
@@ -169,10 +175,45 @@ def two_over_pi() -> list[int]:
 def coefficients(name: str, type_: str) -> tuple[list[float], float]:
     """The coefficients of a fit, the constant first, and the largest error."""
     fit = FITS[name]
-    found, error = mp.chebyfit(
-        fit.function, [mp.mpf(fit.low), mp.mpf(fit.high)], fit.counts[type_], error=True, asc=True
-    )
+    if fit.weight is not None:
+        found, error = _weighted(fit, fit.weight, fit.counts[type_])
+    else:
+        found, error = mp.chebyfit(
+            fit.function, [mp.mpf(fit.low), mp.mpf(fit.high)], fit.counts[type_], error=True, asc=True
+        )
     return [rounded(each, "float" if type_ == "float" else "double") for each in found], float(error)
+
+
+def _weighted(fit: Fit, weight: Callable[[Any], Any], count: int) -> tuple[list[Any], Any]:
+    """Lawson's least squares, repeated with more weight where errors are large, and the largest weighted error."""
+    size = 4 * count
+    middles = [(mp.mpf(1) - mp.cos(mp.pi * (at + mp.mpf("0.5")) / size)) / 2 for at in range(size)]
+    points = [fit.low + (fit.high - fit.low) * each * mp.sqrt(each) for each in middles]
+    powers = [[x**power for power in range(2 * count - 1)] for x in points]
+    values, weights = [fit.function(x) for x in points], [weight(x) for x in points]
+    shares = [mp.mpf(1)] * size
+    best: tuple[Any, list[Any]] = (mp.inf, [])
+    for _ in range(12):
+        squares = [share * each * each for share, each in zip(shares, weights, strict=True)]
+        sums = [
+            mp.fsum(each * row[power] for each, row in zip(squares, powers, strict=True))
+            for power in range(2 * count - 1)
+        ]
+        right = [
+            mp.fsum(each * y * row[power] for each, y, row in zip(squares, values, powers, strict=True))
+            for power in range(count)
+        ]
+        left = mp.matrix([[sums[row + column] for column in range(count)] for row in range(count)])
+        found = [*mp.lu_solve(left, mp.matrix(right))]
+        errors = [
+            abs(each * (y - mp.fsum(c * power for c, power in zip(found, row, strict=False))))
+            for each, y, row in zip(weights, values, powers, strict=True)
+        ]
+        best = min(best, (max(errors), found), key=lambda pair: pair[0])
+        shares = [share * error for share, error in zip(shares, errors, strict=True)]
+        total = mp.fsum(shares)
+        shares = [each * size / total for each in shares]
+    return best[1], best[0]
 
 
 def _lines(numbers: Iterable[str]) -> list[str]:

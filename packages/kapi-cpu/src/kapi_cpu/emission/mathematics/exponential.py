@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .writer import Value, Writer
 
-__all__ = ["exp", "exp2", "exp10", "exponential", "expm1", "nearest_integer", "scaled"]
+__all__ = ["exp", "exp2", "exp10", "exponential", "expm1", "moderate_exponential", "nearest_integer", "scaled"]
 
 
 def nearest_integer(w: Writer, x: Value) -> Value:
@@ -40,6 +40,13 @@ def exponential(w: Writer, x: Value, low: Value | None = None, factor: Value | N
         r, c = w.fast_two_sum(r, c + low)
     y = (r + (r * r * w.polynomial("exp", r) + c)) + 1.0
     return scaled(w, y if factor is None else y * factor, k)
+
+
+def moderate_exponential(w: Writer, x: Value) -> Value:
+    """exp(x) to two units in the last place, of an x whose result is a normal number."""
+    k = nearest_integer(w, x * w.constant("1/log(2)"))
+    r = (x - k * w.constant("log(2) high")) - k * w.constant("log(2) low")
+    return ((r + r * r * w.polynomial("exp", r)) + 1.0) * w.power_of_two(k)
 
 
 def exp(w: Writer, x: Value) -> Value:
