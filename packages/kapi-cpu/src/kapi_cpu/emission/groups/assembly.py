@@ -15,8 +15,8 @@ from kapi_cpu.emission.legalize.group_operations import BARRIER
 from kapi_cpu.emission.legalize.queries import QUERY
 from kapi_cpu.emission.vectorize.cost_model import costs_of, waits_for_itself
 from kapi_cpu.emission.vectorize.decisions import decisions_of
-from kapi_cpu.emission.vectorize.lane_loops import NotVectorizableError, rolled_loop
-from kapi_cpu.emission.vectorize.lanes import LaneEmitter
+from kapi_cpu.emission.vectorize.instructions.lane_loops import NotVectorizableError, rolled_loop
+from kapi_cpu.emission.vectorize.instructions.lanes import LaneEmitter
 from kapi_cpu.emission.vectorize.private_arrays import interleave, interleaved_arrays
 from kapi_cpu.emission.vectorize.shapes import VARYING, Shape, Shapes
 from kapi_cpu.emission.vectorize.sizes import size_of

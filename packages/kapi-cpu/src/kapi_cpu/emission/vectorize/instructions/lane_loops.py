@@ -21,7 +21,7 @@ from kapi_lowering.emission.llvm_ir import (
 )
 
 if TYPE_CHECKING:
-    from kapi_cpu.emission.vectorize.lanes import LaneEmitter
+    from kapi_cpu.emission.vectorize.instructions.lanes import LaneEmitter
 
 __all__ = ["NotVectorizableError", "lane_loop", "rolled_loop"]
 

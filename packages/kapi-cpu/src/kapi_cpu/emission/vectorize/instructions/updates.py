@@ -10,7 +10,7 @@ from kapi_cpu.emission.vectorize.sizes import size_of
 from kapi_lowering.emission.llvm_ir import FloatType, Instruction, IRType, IRValue, constant, declare
 
 if TYPE_CHECKING:
-    from kapi_cpu.emission.vectorize.lanes import LaneEmitter
+    from kapi_cpu.emission.vectorize.instructions.lanes import LaneEmitter
 
 __all__ = ["combined_update", "group_update"]
 

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 
 from kapi_cpu.emission.group_updates import PREFIX
 from kapi_cpu.emission.legalize.group_operations import BARRIER
-from kapi_cpu.emission.vectorize.accesses import Accesses
-from kapi_cpu.emission.vectorize.conversions import SATURATING, saturating_conversion
-from kapi_cpu.emission.vectorize.lane_loops import NotVectorizableError, lane_loop
+from kapi_cpu.emission.vectorize.instructions.accesses import Accesses
+from kapi_cpu.emission.vectorize.instructions.conversions import SATURATING, saturating_conversion
+from kapi_cpu.emission.vectorize.instructions.lane_loops import NotVectorizableError, lane_loop
+from kapi_cpu.emission.vectorize.instructions.sub_groups import sub_group_operation
+from kapi_cpu.emission.vectorize.instructions.updates import combined_update, group_update
 from kapi_cpu.emission.vectorize.shapes import VARYING, Shapes
-from kapi_cpu.emission.vectorize.sub_groups import sub_group_operation
-from kapi_cpu.emission.vectorize.updates import combined_update, group_update
 from kapi_lowering.emission.llvm_ir import (
     BINARY,
     CASTS,

@@ -8,7 +8,7 @@ from kapi_cpu.emission.combinations import PARTIALS, combined, identity_of
 from kapi_lowering.emission.llvm_ir import I32, Instruction, IRType, IRValue, constant, declare, parse_type
 
 if TYPE_CHECKING:
-    from kapi_cpu.emission.vectorize.lanes import LaneEmitter
+    from kapi_cpu.emission.vectorize.instructions.lanes import LaneEmitter
 
 __all__ = ["sub_group_operation"]
 
