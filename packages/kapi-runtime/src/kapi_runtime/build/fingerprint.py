@@ -24,6 +24,7 @@ import numpy as np
 from kapi_runtime.build.free_variables import EMPTY, FreeVariableVisitor, is_known_object, named_tuple_defaults
 from kapi_sim import DeviceFunction
 from kapi_sim.language.attributes import has_constants
+from kapi_sim.language.launchables.declared import signatures_of
 from kapi_sim.language.launchables.launchable import Launchable
 
 __all__ = ["NoFingerprintError", "compiler_fingerprint", "fingerprint"]
@@ -129,7 +130,7 @@ class _Description(FreeVariableVisitor):
     # -- what the walk meets
 
     def visit_function(self, function: types.FunctionType) -> None:
-        self._text("function", function.__name__)
+        self._text("function", function.__name__, *map(str, signatures_of(function)))
         self._code(function.__code__)
 
     def visit_again(self, number: int) -> None:

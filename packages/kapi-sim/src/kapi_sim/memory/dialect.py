@@ -14,6 +14,7 @@ from kapi_sim.language.integers import as_plain
 from kapi_sim.language.intrinsics.atomics import AtomicRef
 from kapi_sim.language.intrinsics.index_space import NdRange, Range
 from kapi_sim.language.launchables.launchable import parameters_for_launch
+from kapi_sim.memory.declared_types import converting, declared_conversions
 from kapi_sim.memory.views import View
 from kapi_sim.numbers.arithmetic import conversion
 
@@ -93,7 +94,7 @@ class Dialect:
 
     def adapted(self, tree: ast.FunctionDef, function: Callable[..., Any]) -> dict[str, Any]:
         """Change the source of a function, ahead of all else that is done to it, and return what its new names mean."""
-        return {}
+        return declared_conversions(tree, function)
 
     def index_keyword(self, called: object) -> str | None:
         """Return the name of the second parameter of what is called, if that is an index of the first."""
@@ -101,7 +102,7 @@ class Dialect:
 
     def without_source(self, function: Callable[..., Any], made: Callable[..., Any]) -> Callable[..., Any]:
         """Return what a kernel calls for a function whose source is not had, and of which `made` was made."""
-        return made
+        return converting(function, made)
 
     def convergent_method(self, site: tuple[Any, ...], method: Any, *args: Any) -> tuple[Any, ...]:
         """Return what a work-item yields that calls one of `converging_methods`."""

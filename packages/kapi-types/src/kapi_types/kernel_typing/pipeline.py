@@ -18,6 +18,7 @@ from kapi_types._numba_compat import (
     ReconstructSSA,
     RewriteSemanticConstants,
 )
+from kapi_types.kernel_typing.calls.declared_functions import ConvertDeclared
 from kapi_types.kernel_typing.calls.prints import SettlePrints
 from kapi_types.kernel_typing.passes.assignments import CheckAssignments
 from kapi_types.kernel_typing.passes.bytecode import TranslateKernel
@@ -68,6 +69,7 @@ class KernelCompiler(CompilerBase):
         passes.add_pass(FixupArgs, "arguments")
         passes.add_pass(IRProcessing, "IR checks")
         passes.add_pass(SettleNoneTests, "comparisons with None")
+        passes.add_pass(ConvertDeclared, "signatures of device functions")
         passes.add_pass(InlineLocalFunctions, "local functions inlined")
         passes.add_pass(FoldOutsideConstants, "constants of classes and objects")
         passes.add_pass(SettleRaises, "raise and assert")

@@ -7,8 +7,9 @@ attributes and names.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from types import NoneType
+from dataclasses import dataclass, replace
+from functools import update_wrapper
+from types import FunctionType, NoneType
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,10 @@ __all__ = [
     "declared_arguments",
     "declared_signatures",
     "described_type",
+    "described_value",
     "is_signature",
+    "signatures_of",
+    "with_signatures",
 ]
 
 _WEAK: dict[type, str] = {bool: "weak_bool", int: "weak_int", float: "weak_float", complex: "weak_complex"}
@@ -82,6 +86,46 @@ def declared_signatures(given: Any) -> tuple[Signature, ...]:
     ['float32(float32, int64)', '(item1, float32[:])']
     """
     return tuple(map(_signature, given if isinstance(given, list) else [given]))
+
+
+_OWN = "__kapi_signatures__"
+
+
+def with_signatures(function: Callable[..., Any], given: Any) -> FunctionType:
+    """Return a copy of a device function that has signatures.
+
+    Raises
+    ------
+    KernelCompilationError
+        If one is no signature.
+    DtypeError
+        If one has another number of types than the function has parameters, or a result that is no number.
+    """
+    code = function.__code__
+    made = FunctionType(code, function.__globals__, function.__name__, function.__defaults__, function.__closure__)
+    update_wrapper(made, function)
+    made.__kwdefaults__ = function.__kwdefaults__
+    signatures = [
+        replace(each, parameters=(each.item, *each.parameters) if each.item else each.parameters, item=None)
+        for each in declared_signatures(given)
+    ]
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    for each in signatures:
+        is_result = each.result is None or each.result.kind in ("scalar", "none")
+        if len(each.parameters) != len(names) or not is_result:
+            raise DtypeError(
+                f"signature of device function `{function.__name__}` must have a type for each parameter "
+                f"({', '.join(names)}), and a number or none as its result, got {each}",
+                code="signature-count",
+            )
+    setattr(made, _OWN, tuple(signatures))
+    return made
+
+
+def signatures_of(function: Callable[..., Any]) -> tuple[Signature, ...]:
+    """Return the signatures of a device function; none of one that takes any types."""
+    found: tuple[Signature, ...] = getattr(function, _OWN, ())
+    return found
 
 
 def _signature(given: Any) -> Signature:
@@ -155,10 +199,10 @@ def array_parameter(dtype: np.dtype[Any], ndim: int, layout: str, is_readonly: b
     return ParameterType(text, "array", dtype, ndim, layout, is_readonly)
 
 
-def _described_value(value: Any, array: Callable[[Any], ParameterType | None]) -> ParameterType | None:
+def described_value(value: Any, array: Callable[[Any], ParameterType | None]) -> ParameterType | None:
     """Return the description of a launch's argument; None of an object that no kernel takes."""
     if isinstance(value, tuple):
-        members = tuple(_described_value(each, array) for each in value)
+        members = tuple(described_value(each, array) for each in value)
         if None in members:
             return None
         text = ", ".join(each.text for each in members if each)
@@ -215,7 +259,7 @@ def declared_arguments(
             f"index space of kernel `{function.__name__}` must suit a signature, {listed}, got {short_repr(space)}",
             code="compiled-for-other-space",
         )
-    given = [_described_value(value, array) for value in args]
+    given = [described_value(value, array) for value in args]
     found = best_signature(suiting, given)
     try:
         if found is not None:
@@ -260,7 +304,8 @@ def _cost(wanted: ParameterType, given: ParameterType | None, is_call: bool) -> 
         return np.inf
     if wanted.kind == "scalar" and given.kind in ("scalar", "weak"):
         return _cost_of_number(wanted, given, is_call)
-    if wanted.kind != given.kind:
+    are_arrays = is_call and {wanted.kind, given.kind} <= {"array", "local"}  # wherever they are
+    if wanted.kind != given.kind and not are_arrays:
         return np.inf
     if wanted.kind == "tuple":
         if len(wanted.members) != len(given.members):
@@ -270,7 +315,7 @@ def _cost(wanted: ParameterType, given: ParameterType | None, is_call: bool) -> 
         return 0 if wanted.text == given.text else np.inf
     is_same = (wanted.dtype, wanted.ndim) == (given.dtype, given.ndim)
     if wanted.kind == "local":
-        return 0 if is_same and wanted.extents in (None, given.extents) else np.inf
+        return 0 if is_same and (is_call or wanted.extents in (None, given.extents)) else np.inf
     is_laid_out = wanted.layout == given.layout or "A" == wanted.layout or (wanted.ndim < 2 and given.layout != "A")
     if not is_same or not is_laid_out or (given.is_readonly and not wanted.is_readonly):
         return np.inf if wanted.kind == "array" else 0

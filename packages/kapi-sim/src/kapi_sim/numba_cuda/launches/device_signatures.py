@@ -15,6 +15,7 @@ import numpy as np
 
 from kapi_sim.errors import KernelCompilationError
 from kapi_sim.items.undefined import Undefined
+from kapi_sim.memory.declared_types import ENTER, convert_around
 from kapi_sim.memory.views import View
 from kapi_sim.numba_cuda.inference.call_graph import taken_by
 from kapi_sim.numba_cuda.kinds.conversions import best_overloads, grade_of
@@ -38,7 +39,6 @@ from kapi_sim.numba_cuda.values.views import Record as RecordView
 __all__ = ["converting", "declare_types", "with_declared_types"]
 
 _DECLARED: WeakKeyDictionary[Callable[..., Any], tuple[Declared, ...]] = WeakKeyDictionary()
-_ENTER, _LEAVE = "_kapi_declared", "_kapi_declared_result"
 _INT32 = Number(np.dtype(np.int32))
 
 
@@ -66,32 +66,8 @@ def with_declared_types(tree: ast.FunctionDef, function: FunctionType) -> dict[s
     declared = _DECLARED.get(function)
     if declared is None or tree.args.vararg is not None or tree.args.kwarg is not None:
         return {}
-    names = [each.arg for each in (*tree.args.posonlyargs, *tree.args.args)]
-    targets = ", ".join([_LEAVE, *names])
-    start = ast.parse(f"({targets},) = {_ENTER}({', '.join(names)})").body
-    end = ast.parse(f"return {_LEAVE}(None)").body
-    for statement, place in ((start[0], tree.body[0]), (end[0], tree.body[-1])):
-        for part in ast.walk(statement):
-            ast.copy_location(part, place)
-    tree.body = [*start, *map(_Returns().visit, tree.body), *end]
-    return {_ENTER: partial(_entered, function.__name__, declared)}
-
-
-class _Returns(ast.NodeTransformer):
-    """Converts what the statements of a function return; functions in it return what is their own."""
-
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        return node
-
-    def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
-        return node
-
-    def visit_Return(self, node: ast.Return) -> ast.AST:
-        given = node.value or ast.copy_location(ast.Constant(None), node)
-        node.value = ast.copy_location(
-            ast.Call(ast.copy_location(ast.Name(_LEAVE, ast.Load()), node), [given], []), node
-        )
-        return node
+    convert_around(tree)
+    return {ENTER: partial(_entered, function.__name__, declared)}
 
 
 def converting(function: Callable[..., Any], made: Callable[..., Any]) -> Callable[..., Any]:

@@ -9,9 +9,11 @@ from typing import Any
 from numba.extending import is_jitted
 
 from kapi_sim import AddressSpace, DeviceFunction
+from kapi_sim.language.launchables.declared import signatures_of
 from kapi_sim.language.syntax import PARAMETERS_OF_FUNCTION
 from kapi_types._numba_compat import templates, types
 from kapi_types.arrays import ArrayType
+from kapi_types.kernel_typing.calls.declared_functions import declared_for
 from kapi_types.kernel_typing.problems.problems import KernelTypeProblem, NoKernelValueError, ProblemsFound, spell_type
 from kapi_types.kernel_typing.rules.rule_registry import GenericCallableType
 
@@ -68,6 +70,14 @@ class DeviceFunctionType(GenericCallableType):
             bound.arguments[name] if name in bound.arguments else self._type_of_default(context, name)
             for name in self.parameters.parameters
         )
+        signatures = signatures_of(self.function)
+        if signatures and declared_for(self.function, types_) is None:
+            given = ", ".join(map(spell_type, types_))
+            raise KernelTypeProblem(
+                "call-arguments",
+                f"arguments of device function `{self.function.__name__}` must be those of a signature, "
+                f"{' or '.join(map(str, signatures))}, got ({given}): convert them, or leave the signatures out",
+            )
         try:
             returned = context.type_device_function(self.function, types_)
         except ProblemsFound:

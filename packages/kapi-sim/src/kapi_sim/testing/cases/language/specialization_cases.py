@@ -90,6 +90,42 @@ def _functions(kapi: Any) -> Any:
     return functions
 
 
+def _declared_functions(kapi: Any) -> Any:
+    def increment(a):
+        return a + 1
+
+    narrow = kapi.device_func("int32(int32)")(increment)
+    either = kapi.device_func(["int32(int32)", "int64(int64)"])(increment)
+
+    @kapi.device_func("float32(float32[:], int64, float32)")
+    def taken(values, i, by):
+        if i == 1:
+            return 7.7
+        return values[i] * by
+
+    @kapi.device_func("int64(nd_item1, float64)")
+    def halved(item, x):
+        kapi.group_barrier(item.get_group())
+        return x / 2 + 10 * item.get_local_id(0)
+
+    @kapi.device_func("none(float64[:], int64, float32)")
+    def store(values, i, x):
+        values[i] = x
+
+    @kapi.kernel
+    def declared_functions(item: kapi.NdItem, a, b, out):
+        i = item.get_global_id(0)
+        out[0, i] = narrow(b[i])
+        out[1, i] = either(np.int64(2**31 - 1)) - either(np.int32(2**31 - 1))
+        out[2, i] = taken(a, i, 0.1)
+        out[3, i] = halved(item, b[i])
+        own = kapi.PrivateArray(2, np.float64)
+        store(own, 1, 0.1)
+        out[4, i] = own[1]
+
+    return declared_functions
+
+
 _A = np.array([1.0, -2, 3.5, 4])
 _WEIGHTS = np.array([2.0, 0.5, 0, 4])
 _ONES = np.ones(4)
@@ -133,5 +169,18 @@ CASES: tuple[Case, ...] = (
         ((4,), (2,)),
         [_A, _large, _halved, _square, _mirrored, Local(2, np.float64)],
         [np.maximum(abs(_A), 2) + _A / 4, _A * _A / 2, np.maximum(abs(_A / 2), 2), [1, 0, 3, 2]],
+    ),
+    output_case(
+        "specialization/declared-functions",
+        _declared_functions,
+        ((4,), (2,)),
+        [_A.astype(np.float32), np.array([1.5, -2.5, 3.9, 8])],
+        [
+            [2, -1, 4, 9],  # fractions are cut off
+            4 * [2.0**32],
+            np.where(np.arange(4) == 1, np.float32(7.7), _A.astype(np.float32) * np.float32(0.1)),
+            [0, 8, 1, 14],
+            4 * [float(np.float32(0.1))],
+        ],
     ),
 )
