@@ -84,6 +84,19 @@ def test_numba_is_as_before_afterwards():
     assert (vars(numba).get("cuda"), numba.vectorize, numba.guvectorize) == had
 
 
+@pytest.mark.parametrize(
+    "decorator", ["overload(len", "overload_method(type(None), 'x'", "overload_attribute(str, 'x'"]
+)
+def test_extensions_of_the_compiler_for_cuda_are_refused(tmp_path, monkeypatch, capsys, decorator):
+    monkeypatch.chdir(tmp_path)
+    name = decorator.partition("(")[0]
+    text = f"from numba.extending import {name}\n\n@{decorator}, target='cuda')\ndef f(x):\n    pass\n"
+    (tmp_path / "program.py").write_text(text, "utf-8")
+    assert main(["check", "program.py"]) == 2
+    assert "kapi_sim: refused: program.py:3: RefusedWordError: cuda.extending " in capsys.readouterr().err
+    assert getattr(numba.extending, name).__module__.startswith("numba.")
+
+
 REFUSED_BY_NUMBA = """
 import math
 

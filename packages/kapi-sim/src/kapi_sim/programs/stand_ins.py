@@ -14,7 +14,7 @@ from typing import Any
 
 from kapi_sim import numba_cuda
 from kapi_sim.numba_cuda.launches import vectorizers
-from kapi_sim.numba_cuda.support import REFUSED, Refused
+from kapi_sim.numba_cuda.support import REFUSED, Refused, refuse
 
 __all__ = ["stand_ins"]
 
@@ -57,6 +57,9 @@ def stand_ins() -> Iterator[list[str]]:
         notes.append("Numba is not installed: functions by numba.njit run as Python")
     else:
         attributes |= {name: _by_target(getattr(numba, name), getattr(vectorizers, name)) for name in _VECTORIZERS}
+        extending = importlib.import_module("numba.extending")
+        overloads = {name: vars(extending)[name] for name in _OVERLOADS}
+        vars(extending).update({name: _by_target(each, _extend) for name, each in overloads.items()})
     cupy = None if importlib.util.find_spec("cupy") else _WithoutCupy(notes)
     hidden = {name: sys.modules[name] for name in list(sys.modules) if name in replaced or _is_below_cuda(name)}
     before = {name: vars(numba)[name] for name in attributes if name in vars(numba)} if numba else {}
@@ -79,6 +82,7 @@ def stand_ins() -> Iterator[list[str]]:
             for name in attributes:
                 vars(numba).pop(name, None)
             vars(numba).update(before)
+            vars(extending).update(overloads)
 
 
 class _WithoutCupy:
@@ -112,6 +116,12 @@ class _WithoutCupy:
 
 
 _VECTORIZERS = ("vectorize", "guvectorize")
+_OVERLOADS = ("overload", "overload_attribute", "overload_method")
+
+
+def _extend(*args: Any, **options: Any) -> Any:
+    """Refuse an extension of the compiler for CUDA."""
+    refuse("extending")
 
 
 class _OfCompiler(ModuleType):
