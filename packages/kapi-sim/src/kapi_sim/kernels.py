@@ -9,7 +9,8 @@ from kapi_sim.errors import KapiError, KernelLaunchError
 from kapi_sim.instrument.rewrite import Instrumented
 from kapi_sim.language import KernelOptions, NdRange, Range
 from kapi_sim.language.launchables.declared import Signature
-from kapi_sim.language.launchables.launchable import Launchable, decorate, require_index_space, require_kernel
+from kapi_sim.language.launchables.launch_parameters import require_index_space
+from kapi_sim.language.launchables.launchable import Launchable, decorate, require_kernel
 from kapi_sim.language.launchables.pickling import reduced
 from kapi_sim.language.source import remember_source
 from kapi_sim.launch import execute

@@ -29,12 +29,8 @@ from kapi_sim import NdRange, Range
 from kapi_sim.forks import reinit_after_fork
 from kapi_sim.language import KernelOptions
 from kapi_sim.language.launchables.declared import Signature, array_parameter
-from kapi_sim.language.launchables.launchable import (
-    decorate,
-    parameters_for_launch,
-    require_index_space,
-    require_kernel,
-)
+from kapi_sim.language.launchables.launch_parameters import parameters_for_launch, require_index_space
+from kapi_sim.language.launchables.launchable import decorate, require_kernel
 from kapi_sim.language.launchables.pickling import reduced
 from kapi_sim.language.launchables.signatures import ParameterType
 from kapi_sim.log import launches

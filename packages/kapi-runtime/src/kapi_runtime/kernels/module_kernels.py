@@ -17,7 +17,7 @@ from kapi_runtime.platform.interface import BuiltKernel, Platform
 from kapi_sim import DtypeError, KernelLaunchError, NdRange, Range
 from kapi_sim.errors import code_of, message_of
 from kapi_sim.language.array_memory import ArrayFields
-from kapi_sim.language.launchables.launchable import parameters_for_launch
+from kapi_sim.language.launchables.launch_parameters import parameters_for_launch
 from kapi_sim.short_repr import short_repr
 
 __all__ = ["ModuleKernel"]

@@ -32,7 +32,7 @@ from kapi_runtime.platform.placement_errors import placement_error
 from kapi_sim import DtypeError, LocalAccessor, NdRange, Range
 from kapi_sim.forks import reinit_after_fork
 from kapi_sim.language.array_memory import ArrayFields
-from kapi_sim.language.launchables.launchable import parameters_for_launch
+from kapi_sim.language.launchables.launch_parameters import parameters_for_launch
 from kapi_sim.log import launches, log_launch
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from kapi_sim.language import is_kernel_dtype
 from kapi_sim.language.integers import as_plain
 from kapi_sim.language.intrinsics.atomics import AtomicRef
 from kapi_sim.language.intrinsics.index_space import NdRange, Range
-from kapi_sim.language.launchables.launchable import parameters_for_launch
+from kapi_sim.language.launchables.launch_parameters import parameters_for_launch
 from kapi_sim.memory.declared_types import converting, declared_conversions
 from kapi_sim.memory.views import View
 from kapi_sim.numbers.arithmetic import conversion
