@@ -334,3 +334,16 @@ def test_a_variable_that_is_read_above_its_first_value_is_no_program():
 
     with raises(KernelCompilationError, "variable-unset", line="a[0] = later"):
         kernel[1, 1](np.zeros(1))
+
+
+def test_ends_of_ranges_may_be_floats_which_are_truncated():
+    @cuda.jit
+    def kernel(a, x):
+        for i in range(a.size / 2):
+            a[i] += 1
+        for i in range(x, a.size - 0.5, 1):
+            a[i] += 10
+
+    a = np.zeros(5)
+    kernel[1, 1](a, np.float32(1.9))
+    assert a.tolist() == [1, 11, 10, 10, 0]

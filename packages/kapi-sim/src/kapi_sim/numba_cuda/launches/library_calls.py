@@ -1,4 +1,4 @@
-"""Calls that kapi's own kernels have not: ``item`` and ``view`` of numbers, and ufuncs with an array for results."""
+"""Calls that kapi's own kernels have not: methods of numbers, ufuncs with an array for results, ranges up to floats."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from kapi_sim.numba_cuda.values.dtypes import dtype_of
 __all__ = ["with_library_calls"]
 
 _getframe = sys._getframe
+_END = "_kapi_end"
 
 
 def with_library_calls(tree: ast.FunctionDef, function: FunctionType) -> dict[str, Any]:
@@ -38,11 +39,25 @@ def with_library_calls(tree: ast.FunctionDef, function: FunctionType) -> dict[st
     for node in ast.walk(tree):
         if not isinstance(node, ast.Call):
             continue
+        path = dotted_path(node.func)
+        if path == ("range",) and "range" not in local and resolve(function, path) is range:
+            made[_END] = _end
+            node.args = [each if isinstance(each, ast.Constant) else _converted(each) for each in node.args]
+            continue
         name, called = _stand_in(node, function, local)
         if name:
             made[name] = called
             node.func = ast.copy_location(ast.Name(name, ast.Load()), node.func)
     return made
+
+
+def _converted(node: ast.expr) -> ast.expr:
+    return ast.copy_location(ast.Call(ast.copy_location(ast.Name(_END, ast.Load()), node), [node], []), node)
+
+
+def _end(value: Any) -> Any:
+    """Return an end of a range as Numba has it, which converts a float to int64."""
+    return int(value) if isinstance(value, (float, np.floating)) else value
 
 
 def _stand_in(node: ast.Call, function: FunctionType, local: set[str]) -> tuple[str, Any]:
