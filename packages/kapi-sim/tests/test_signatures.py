@@ -42,7 +42,7 @@ def test_arrays_have_the_layout_that_is_named(text, layout, is_readonly):
 @pytest.mark.parametrize(
     "text",
     [
-        *"item0 item4 nd_item int long uintp float complex str object U3 M8 float128 >f4 none [:]".split(),
+        *"item0 item4 nd_item int long uintp float complex str object U3 M8 float128 >f4 [:]".split(),
         *"f4[] f4[: f4[3] f4[:][:] f4[:,:,:,:,:,:,:] f4[::1,::1] readonly_f4[:] (item1) (local) f4)".split(),
         *("", "local", "local f4", "local f4[0]", "local f4[:, 2]", "local readonly f4[:]"),
         *("strided strided f4[:]", "big f4[:]"),
