@@ -46,15 +46,7 @@ _Published = tuple[_Node, int, int]
 
 
 class Fence(NamedTuple):
-    """A fence that a work-item passed.
-
-    Attributes
-    ----------
-    scope : int
-        Its memory scope.
-    line : int
-        Where it stands.
-    """
+    """A fence that a work-item passed."""
 
     scope: int
     line: int

@@ -27,13 +27,7 @@ def _site(code: CodeType, node: ast.Call) -> Site:
 
 @dataclass
 class CallGraph:
-    """The calls of device functions in a kernel.
-
-    Attributes
-    ----------
-    start : Followed or None
-        The kernel.
-    """
+    """The calls of device functions in a kernel."""
 
     start: Followed | None = None
     _followed: dict[tuple[Followed, Site], set[Followed | None]] = field(default_factory=dict)

@@ -71,15 +71,7 @@ class Conflict(Kind):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Named(Kind):
-    """An object from outside that is called, or has attributes: a function, a word of numba.cuda's.
-
-    Attributes
-    ----------
-    value : object
-        The object.
-    name : str
-        As the source spells it.
-    """
+    """An object from outside that is called, or has attributes: a function, a word of numba.cuda's."""
 
     value: Any
     name: str = field(default="")
@@ -112,15 +104,7 @@ class Enumeration(Named):
 
 @dataclass(frozen=True, slots=True)
 class Member(Kind):
-    """A member of an enumeration.
-
-    Attributes
-    ----------
-    made_by : type
-        The enumeration.
-    value : Kind
-        Type of the member's value.
-    """
+    """A member of an enumeration."""
 
     made_by: type[Any]
     value: Kind
@@ -150,13 +134,7 @@ class TypeOf(Kind):
 
 @dataclass(frozen=True, slots=True)
 class DtypeOf(Kind):
-    """A dtype.
-
-    Attributes
-    ----------
-    dtype : numpy.dtype
-        Which.
-    """
+    """A dtype."""
 
     dtype: np.dtype[Any]
 
@@ -166,13 +144,7 @@ class DtypeOf(Kind):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LocalFunction(Kind):
-    """A function that is defined in the kernel.
-
-    Attributes
-    ----------
-    node : ast.FunctionDef or ast.Lambda
-        Its source.
-    """
+    """A function that is defined in the kernel."""
 
     node: ast.FunctionDef | ast.Lambda
 
@@ -188,15 +160,7 @@ class LocalFunction(Kind):
 
 @dataclass(frozen=True, slots=True)
 class Iterable(Kind):
-    """A range, ``enumerate(...)`` or the like.
-
-    Attributes
-    ----------
-    element : Kind
-        What it gives.
-    name : str
-        What makes it.
-    """
+    """A range, ``enumerate(...)`` or the like."""
 
     element: Kind
     name: str
@@ -207,13 +171,7 @@ class Iterable(Kind):
 
 @dataclass(frozen=True, slots=True)
 class ListOf(Kind):
-    """A list, which the compiler knows as the tuple of a loop only.
-
-    Attributes
-    ----------
-    members : tuple of Kind
-        Of its members.
-    """
+    """A list, which the compiler knows as the tuple of a loop only."""
 
     members: tuple[Kind, ...]
 
@@ -231,15 +189,7 @@ class Dim3(Kind):
 
 @dataclass(frozen=True, slots=True)
 class Method(Kind):
-    """A method of an array that gives the same memory as another array.
-
-    Attributes
-    ----------
-    owner : Array
-        The array.
-    name : str
-        The method's.
-    """
+    """A method of an array that gives the same memory as another array."""
 
     owner: Array
     name: str

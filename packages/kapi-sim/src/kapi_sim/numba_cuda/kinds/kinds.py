@@ -167,13 +167,7 @@ class Array(Kind):
 
 @dataclass(frozen=True, slots=True)
 class Record(Kind):
-    """A record.
-
-    Attributes
-    ----------
-    dtype : numpy.dtype
-        With its fields.
-    """
+    """A record."""
 
     dtype: np.dtype[Any]
 
@@ -222,13 +216,7 @@ class Nothing(Kind):
 
 @dataclass(frozen=True, slots=True)
 class Optional(Kind):
-    """A value or ``None``.
-
-    Attributes
-    ----------
-    of : Kind
-        Of the value.
-    """
+    """A value or ``None``."""
 
     of: Kind
 
@@ -254,13 +242,7 @@ class Text(Kind):
 
 @dataclass(frozen=True, slots=True)
 class Pointer(Kind):
-    """An address.
-
-    Attributes
-    ----------
-    of : Kind
-        Of what lies there.
-    """
+    """An address."""
 
     of: Kind
 
@@ -270,13 +252,7 @@ class Pointer(Kind):
 
 @dataclass(frozen=True, slots=True)
 class Other(Kind):
-    """A type that only its name is known of.
-
-    Attributes
-    ----------
-    name : str
-        As messages spell it.
-    """
+    """A type that only its name is known of."""
 
     name: str
 
