@@ -18,7 +18,6 @@ SYCL 2020, section 4.8 (unified shared memory); the array API standard, DLPack.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Iterable
 from typing import Any, overload
 
@@ -32,8 +31,8 @@ from kapi_runtime.platform.handles import HostEvent
 from kapi_runtime.platform.installed import platform_of_array
 from kapi_runtime.platform.interface import MemoryKind, Platform
 from kapi_runtime.platform.numpy_views import fields_of_numpy
-from kapi_sim.errors import DtypeError, ExecutionPlacementError, LimitError
-from kapi_sim.language.array_memory import ArrayFields
+from kapi_sim.errors import DtypeError, ExecutionPlacementError
+from kapi_sim.language.array_memory import ArrayFields, extents_of
 from kapi_sim.short_repr import short_repr
 
 __all__ = ["asarray", "asnumpy", "copy", "device_array", "host_array", "like", "shared_array", "view"]
@@ -151,7 +150,7 @@ def like(*arrays: Any, shape: int | tuple[int, ...] | None = None, dtype: Any = 
         shape = np.broadcast_shapes(*(array.shape for array in arrays))
     if dtype is None:
         dtype = np.result_type(*(array.dtype for array in arrays))
-    return platform.array_like(arrays, _extents(shape), np.dtype(dtype))
+    return platform.array_like(arrays, extents_of(shape), np.dtype(dtype))
 
 
 def asarray(
@@ -368,19 +367,7 @@ def view(array: Any) -> np.ndarray[Any, Any]:
 
 
 def _new(shape: Any, dtype: Any, kind: MemoryKind, queue: Any, fill: Any) -> Any:
-    return _platform_for(queue).new_array(_extents(shape), np.dtype(dtype), kind, queue, fill)
-
-
-def _extents(shape: Any) -> tuple[int, ...]:
-    try:
-        extents = tuple(operator.index(extent) for extent in (shape if isinstance(shape, (tuple, list)) else (shape,)))
-        if min(extents, default=0) < 0:
-            raise TypeError
-    except TypeError:
-        raise LimitError(
-            f"shape must be an integer of at least 0, or a tuple of such, got {short_repr(shape)}", code="memory-shape"
-        ) from None
-    return extents
+    return _platform_for(queue).new_array(extents_of(shape), np.dtype(dtype), kind, queue, fill)
 
 
 def _fields(array: Any) -> ArrayFields:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import operator
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 
 from kapi_runtime.platform.installed import platform_of_array
 from kapi_sim.errors import DtypeError, LimitError
+from kapi_sim.language.array_memory import extents_of
 from kapi_sim.short_repr import short_repr
 
 __all__ = ["Form", "form_like", "form_of"]
@@ -72,12 +72,12 @@ def form_of(shape: Any, dtype: Any, strides: Any, order: Any) -> Form:
     DtypeError
         If `order` is none, or strides are no whole elements.
     """
-    extents, made = _integers("shape", shape), np.dtype(dtype)
+    extents, made = extents_of(shape), np.dtype(dtype)
     if strides is None:
         if order not in ("C", "F"):
             raise DtypeError(f'order must be "C" or "F", got {short_repr(order)}', code="copy-order")
         return Form(extents, made, _dense(extents) if order == "C" else _dense(extents[::-1])[::-1])
-    steps = _integers("strides", strides)
+    steps = extents_of(strides, "strides")
     if len(steps) != len(extents):
         raise LimitError(
             f"strides must be as many as the axes of shape {extents}, got {short_repr(strides)}", code="memory-shape"
@@ -114,15 +114,3 @@ def form_like(array: Any) -> Form:
 
 def _dense(shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(math.prod(shape[axis + 1 :]) for axis in range(len(shape)))
-
-
-def _integers(name: str, given: Any) -> tuple[int, ...]:
-    try:
-        found = tuple(operator.index(each) for each in (given if isinstance(given, (tuple, list)) else (given,)))
-        if min(found, default=0) < 0:
-            raise TypeError
-    except TypeError:
-        raise LimitError(
-            f"{name} must be an integer of at least 0, or a tuple of such, got {short_repr(given)}", code="memory-shape"
-        ) from None
-    return found

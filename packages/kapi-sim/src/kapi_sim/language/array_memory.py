@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import operator
 import sys
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from kapi_sim.errors import LimitError
+from kapi_sim.short_repr import short_repr
+
 __all__ = [
     "OVERLAPPING",
     "ArrayFields",
     "c_strides",
+    "extents_of",
     "is_between",
     "is_masked",
     "is_same_view",
@@ -225,3 +230,22 @@ def _returns_to_start(
         _returns_to_start(axes, reaches, axis - 1, distance + step * stride, has_moved or step != 0, seen)
         for step in range(max(low, 1 - extent), min(high, extent - 1) + 1)
     )
+
+
+def extents_of(given: Any, name: str = "shape") -> tuple[int, ...]:
+    """Return the extents, or other numbers of at least 0, that an integer or a tuple of integers gives.
+
+    Raises
+    ------
+    LimitError
+        If it is none; the message calls it by `name`.
+    """
+    try:
+        found = tuple(operator.index(each) for each in (given if isinstance(given, (tuple, list)) else (given,)))
+        if min(found, default=0) < 0:
+            raise TypeError
+    except TypeError:
+        raise LimitError(
+            f"{name} must be an integer of at least 0, or a tuple of such, got {short_repr(given)}", code="memory-shape"
+        ) from None
+    return found
