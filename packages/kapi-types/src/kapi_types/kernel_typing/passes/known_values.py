@@ -14,6 +14,7 @@ from kapi_types.kernel_typing.problems.held_values import is_call_of
 from kapi_types.kernel_typing.rules.operators import BINARY, INPLACE, UNARY
 
 __all__ = [
+    "SettleNoneTests",
     "axes_from_end",
     "constant_of",
     "definitions_of",
