@@ -81,20 +81,20 @@ class _WorkedParts:
 
     def _count_subscript(self, node: ast.Subscript) -> None:
         owner = node.value
-        if (
-            isinstance(owner, ast.Subscript)
-            and isinstance(owner.value, ast.Name)
-            and not self._facts.is_usm(owner.value)
-        ):
-            owner = owner.value  # an item of a tuple
-        if not isinstance(owner, ast.Name) or not self._facts.is_usm(node.value):
+        is_item = isinstance(owner, ast.Subscript) and not self._facts.is_usm(owner.value)
+        if isinstance(owner, ast.Subscript) and is_item:
+            owner = owner.value  # a tuple of arrays
+        owners = owner.elts if isinstance(owner, ast.Tuple) else [owner]
+        names = [each for each in owners if isinstance(each, ast.Name)]
+        if len(names) < len(owners) or not (self._facts.is_usm(node.value) or all(map(self._facts.is_usm, names))):
             return
         axes = indices_of(node)
         is_plain = all(isinstance(axis, ast.Slice) or self._facts.kinds.kind(axis) == SCALAR for axis in axes)
         parts = {number: frozenset((part,)) for number, axis in enumerate(axes)
                  if is_plain and (part := _part(axis, self._stored)) is not None}  # fmt: skip
-        self._add(owner.id, parts)
-        self._counted.add(id(owner))
+        for each in names:
+            self._add(each.id, parts)
+            self._counted.add(id(each))
 
     def _count_call(self, node: ast.Call) -> None:
         """What a function works on of an array that it is given, or that it finds around it."""
