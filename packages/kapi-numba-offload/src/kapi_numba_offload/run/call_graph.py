@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["OffloadedParts", "transitive_calls", "run_recorded"]
+__all__ = ["OffloadedParts", "recording", "run_recorded", "transitive_calls"]
 
 _state = threading.local()
 
@@ -49,11 +50,25 @@ def run_recorded(one: OffloadedParts, call: Callable[..., Any], args: Iterable[A
     outer: OffloadedParts | None = getattr(_state, "running", None)
     if outer is not None:
         outer.called.setdefault(id(one), one)
+    noted: dict[int, OffloadedParts] | None = getattr(_state, "recorded", None)
+    if noted is not None:
+        noted.setdefault(id(one), one)
     _state.running = one
     try:
         return call(*args)
     finally:
         _state.running = outer
+
+
+@contextmanager
+def recording() -> Iterator[dict[int, OffloadedParts]]:
+    """Note all functions that this thread runs, by identity, in the order of their first calls."""
+    recorded: dict[int, OffloadedParts] = {}
+    _state.recorded = recorded
+    try:
+        yield recorded
+    finally:
+        _state.recorded = None
 
 
 def transitive_calls(first: Iterable[OffloadedParts]) -> list[OffloadedParts]:

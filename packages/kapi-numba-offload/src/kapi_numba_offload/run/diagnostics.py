@@ -11,9 +11,9 @@ from typing import Any, TextIO
 from weakref import WeakKeyDictionary
 
 from kapi_numba_offload._numba_compat import constants_of
-from kapi_numba_offload.libraries.installed import library_names
 from kapi_numba_offload.run.call_graph import OffloadedParts, transitive_calls
 from kapi_numba_offload.run.kernel_launch import KernelLaunch
+from kapi_numba_offload.run.timing import PartWork, outcome_of
 
 __all__ = [
     "ExplainedPart",
@@ -23,6 +23,7 @@ __all__ = [
     "html_report",
     "offload_diagnostics",
     "offload_reports",
+    "parts_of",
     "remember",
     "report_of",
 ]
@@ -180,7 +181,7 @@ class ExplainedPart:
     reason : str
         Why it was no kernel, where it was none.
     moved : int
-        Bytes copied between host and device by its latest run.
+        Bytes copied between host and device.
     runs : int
         How often it ran.
     seconds : float
@@ -197,38 +198,35 @@ class ExplainedPart:
     seconds: float
 
 
-def explained_parts(function: Any, times: Mapping[int, tuple[int, float]]) -> list[ExplainedPart]:
+def explained_parts(function: Any, times: Mapping[int, PartWork]) -> list[ExplainedPart]:
     """The parts of a function that ran, and of the offloaded functions that it called.
 
     Parameters
     ----------
     function : Dispatcher
         What `numba.njit` or `offload` made.
-    times : mapping of int to (int, float)
-        Runs and seconds by the identity of the part.
+    times : mapping of int to PartWork
+        Their work, by the identity of the part.
     """
+    return [part for each in transitive_calls(_offloaded(function)) for part in parts_of(each, times)]
+
+
+def parts_of(offloaded: OffloadedParts, times: Mapping[int, PartWork]) -> list[ExplainedPart]:
+    """The parts that ran of a function for one list of argument types, in the order of their lines."""
     found: list[ExplainedPart] = []
-    for offloaded in transitive_calls(_offloaded(function)):
-        own: list[ExplainedPart] = []
-        for part in offloaded.explained:
-            if id(part) not in times:
-                continue
-            runs, seconds = times[id(part)]
-            text = part.location.text.split("\n")[0]
-            latest = part.latest
-            if isinstance(latest, KernelLaunch):
-                where, reason, moved = "kernel", "", latest.moved
-            elif hasattr(part, "statements"):
-                where, reason, moved = offloaded.library_name, str(latest or ""), 0
-            elif latest in ("kernel", "numpy", *library_names()):
-                where, reason, moved = latest, "", 0
-            else:
-                host = getattr(part, "host", part)
-                where, reason, moved = "host", str(latest or ""), getattr(host, "moved", 0)
-            name = offloaded.function.__name__
-            own.append(ExplainedPart(name, part.location.line, text, where, reason, moved, runs, seconds))
-        found += sorted(own, key=lambda each: each.line)
-    return found
+    for part in offloaded.explained:
+        if id(part) not in times:
+            continue
+        where, reason, _ = outcome_of(part)
+        text = part.location.text.split("\n")[0]
+        name = offloaded.function.__name__
+        line = name, part.location.line, text
+        found.append(ExplainedPart(*line, where or offloaded.library_name, reason, *_work(times[id(part)])))
+    return sorted(found, key=lambda each: each.line)
+
+
+def _work(work: PartWork) -> tuple[int, int, float]:
+    return work.moved, work.runs, work.seconds
 
 
 _of_contexts: WeakKeyDictionary[Any, list[OffloadedParts]] = WeakKeyDictionary()

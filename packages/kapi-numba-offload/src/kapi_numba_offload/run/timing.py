@@ -7,18 +7,54 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 from kapi_numba_offload.libraries.arrays import is_device_array, queue_of
+from kapi_numba_offload.libraries.installed import library_names
+from kapi_numba_offload.run.kernel_launch import KernelLaunch
 from kapi_sim.finishing import finish
 
-__all__ = ["timed", "timing"]
+__all__ = ["PartWork", "outcome_of", "timed", "timing"]
 
 _state = threading.local()
 
 
-class PartTimes(dict[int, tuple[int, float]]):
-    """Runs and seconds of each part that ran, by the identity of the part."""
+class PartWork(NamedTuple):
+    """The work of a part in all of its runs.
+
+    Attributes
+    ----------
+    runs : int
+        How many there were.
+    seconds : float
+        Their time.
+    moved : int
+        Bytes that they copied between host and device.
+    """
+
+    runs: int = 0
+    seconds: float = 0.0
+    moved: int = 0
+
+
+class PartTimes(dict[int, PartWork]):
+    """The work of each part that ran, by the identity of the part."""
+
+
+def outcome_of(part: Any) -> tuple[str, str, int]:
+    """Outcome of the latest run of a part: where it was, the reason where that was no kernel, and the bytes moved.
+
+    The former is "kernel", "host", "numpy", or the name of an array library; empty for an expression that the array
+    library of its function computed.
+    """
+    latest = part.latest
+    if isinstance(latest, KernelLaunch):
+        return "kernel", "", latest.moved
+    if hasattr(part, "statements"):
+        return "", str(latest or ""), 0
+    if latest in ("kernel", "numpy", *library_names()):
+        return latest, "", 0
+    return "host", str(latest or ""), getattr(getattr(part, "host", part), "moved", 0)
 
 
 @contextmanager
@@ -43,8 +79,9 @@ def timed(method: Callable[..., Any]) -> Callable[..., Any]:
         start = time.perf_counter()
         result = method(part, *args, **keywords)
         _wait((*args, result))
-        runs, seconds = times.get(id(part), (0, 0.0))
-        times[id(part)] = runs + 1, seconds + time.perf_counter() - start
+        seconds = time.perf_counter() - start
+        before = times.get(id(part), PartWork())
+        times[id(part)] = PartWork(before.runs + 1, before.seconds + seconds, before.moved + outcome_of(part)[2])
         return result
 
     return call
