@@ -324,11 +324,27 @@ def test_groups_are_a_sample(checked):
 
 def test_modules_of_the_compiler_are_refused_when_they_are_used(checked):
     imports = "from numba.cuda.cudadecl import registry\nfrom numba.cuda.testing import CUDATestCase, skip_on_cudasim\n"
-    assert checked(imports + CLEAN)[0] == 0
+    imports += (
+        "from numba.cuda.testing import skip_unless_cc_60\nfrom numba.cuda.tests.support import captured_stdout\n"
+    )
+    suite = """
+
+@skip_unless_cc_60
+@skip_on_cudasim("it imports")
+class Suite(CUDATestCase):
+    def runTest(self):
+        with captured_stdout() as printed:
+            print(5)
+        assert printed.getvalue().strip() == "5"
+
+
+assert Suite().run().wasSuccessful()
+"""
+    assert checked(imports + CLEAN + suite)[0] == 0
     status, _, said = checked(f"{imports}\n@registry.register_attr\nclass Own: pass")
     assert status == 2
     assert said[2].startswith(
-        "kapi_sim: refused: program.py:4: RefusedWordError: cuda.cudadecl.registry.register_attr "
+        "kapi_sim: refused: program.py:6: RefusedWordError: cuda.cudadecl.registry.register_attr "
     )
 
 

@@ -55,6 +55,6 @@ def run_program(file: Path, arguments: Sequence[str]) -> tuple[int, Exception | 
 def _status(code: object) -> int:
     """Return the exit status that a program gave, and print a text that it gave instead."""
     if code is None or isinstance(code, int):
-        return code or 0
+        return int(code or 0)
     print(code, file=sys.stderr)
     return 1

@@ -5,10 +5,11 @@ from __future__ import annotations
 import importlib
 import importlib.machinery
 import importlib.util
+import io
 import sys
 import unittest
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from types import ModuleType
 from typing import Any
 
@@ -46,7 +47,7 @@ def stand_ins() -> Iterator[list[str]]:
     notes: list[str] = []
     replaced: dict[str, ModuleType] = {f"numba.cuda.{name}": _dialect(name) for name in _OF_CUDA}
     replaced |= {f"numba.cuda.{name}": _OfCompiler(name) for name in _OF_COMPILER}
-    replaced["numba.cuda.testing"] = _testing()
+    replaced |= {f"numba.cuda.{name}": _OfTests(f"numba.cuda.{name}") for name in ("testing", "tests", "tests.support")}
     replaced["numba.cuda"] = numba_cuda
     attributes: dict[str, Any] = {"cuda": numba_cuda}
     numba = importlib.import_module("numba") if importlib.util.find_spec("numba") else None
@@ -133,16 +134,30 @@ class _OfCompiler(ModuleType):
         return Refused(f"{self.__name__}.{name}", REFUSED["extending"])
 
 
-def _testing() -> ModuleType:
-    """Return the part of ``numba.cuda.testing`` that test suites use: the simulator skips nothing."""
-    made = ModuleType("numba.cuda.testing")
-    cases = dict.fromkeys(("CUDATestCase", "ContextResettingTestCase"), unittest.TestCase)
-    skips = {
-        f"skip_{name}": lambda reason: lambda test: test
-        for name in ("on_cudasim", "unless_cudasim", "unless_conda_cudatoolkit", "if_external_memmgr")
-    }
-    vars(made).update(cases, unittest=unittest, **skips)
-    return made
+class _OfTests(ModuleType):
+    """A module that test suites take their cases and skips from: the simulator skips nothing."""
+
+    CUDATestCase = ContextResettingTestCase = unittest.TestCase
+    unittest = unittest
+
+    @staticmethod
+    @contextmanager
+    def captured_stdout() -> Iterator[io.StringIO]:
+        """Keep what is printed."""
+        with redirect_stdout(io.StringIO()) as printed:
+            yield printed
+
+    @staticmethod
+    @contextmanager
+    def override_config(name: str, value: object) -> Iterator[None]:
+        """Leave the compiler's settings, of which the simulator has none."""
+        yield
+
+    def __getattr__(self, name: str) -> Any:
+        if not name.startswith("skip_"):
+            raise AttributeError(name)
+        # Some are given a reason, some the test.
+        return lambda given: given if callable(given) else lambda test: test
 
 
 def _dialect(name: str) -> ModuleType:
