@@ -89,8 +89,7 @@ from kapi_sim.language.launchables.launchable import DEFAULT_LOCAL_SIZE
 if TYPE_CHECKING:
     from kapi_sim.items.profile import PROFILES, Profile
     from kapi_sim.kernels import Kernel, call_kernel, call_kernel_async, kernel
-    from kapi_sim.settings.contexts import device_context
-    from kapi_sim.settings.control import simulation
+    from kapi_sim.settings.control import device_context, simulation
     from kapi_sim.settings.debugging import debug
     from kapi_sim.tracing import trace
 
@@ -189,7 +188,7 @@ _LAZY = {
     "call_kernel": "kernels",
     "call_kernel_async": "kernels",
     "debug": "settings.debugging",
-    "device_context": "settings.contexts",
+    "device_context": "settings.control",
     "kernel": "kernels",
     "simulation": "settings.control",
     "trace": "tracing",

@@ -1,4 +1,4 @@
-"""The simulator's controls: what is checked, in which order work-items run, which device is pretended."""
+"""The simulator's controls: what is checked, the order of work-items, the device that is pretended, device contexts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kapi_sim.items.profile import PROFILES, Profile
 from kapi_sim.settings.report import Report
 from kapi_sim.short_repr import short_repr
 
-__all__ = ["Settings", "current_settings", "settings_of", "simulation"]
+__all__ = ["Settings", "current_settings", "device_context", "settings_of", "simulation"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,3 +182,29 @@ def simulation(
         yield report
     finally:
         _settings.reset(token)
+
+
+@contextmanager
+def device_context(device: Any, *, warn: bool = False) -> Iterator[None]:
+    """Do nothing for the launches inside a ``with`` block: the simulator takes NumPy arrays everywhere.
+
+    Parameters
+    ----------
+    device : object
+        What names a device under `kapi_runtime`; not looked at.
+    warn : bool
+        Whether copies are warned of there; the simulator makes none.
+
+    Examples
+    --------
+    >>> import numpy as np, kapi_sim as kapi
+    >>> @kapi.kernel
+    ... def double(item: kapi.Item, a):
+    ...     a[item.get_id(0)] *= 2
+    >>> values = np.arange(4)
+    >>> with kapi.device_context("opencl:cpu"):
+    ...     double[kapi.Range(4)](values)
+    >>> values
+    array([0, 2, 4, 6])
+    """
+    yield
