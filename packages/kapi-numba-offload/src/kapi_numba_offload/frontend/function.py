@@ -28,6 +28,7 @@ from kapi_numba_offload.libraries.arrays import adopted, guest_of, is_device_arr
 from kapi_numba_offload.libraries.guests import GUESTS, Guest
 from kapi_numba_offload.libraries.installed import default_library, library_named
 from kapi_numba_offload.libraries.interface import ArrayLibrary
+from kapi_numba_offload.loops.independent_loop import IndependentLoop
 from kapi_numba_offload.loops.loop_syntax import variables_of
 from kapi_numba_offload.partition.function_info import PREFIX, FunctionInfo
 from kapi_numba_offload.partition.invariant_views import hoist_views
@@ -132,7 +133,10 @@ class OffloadedFunction(OffloadedParts):
     @property
     def reported(self) -> tuple[Any, ...]:
         """The parts that reports name."""
-        return *self.partition.regions, *self.partition.loops
+        loops = self.partition.loops
+        plain = [each for each in loops if isinstance(each, IndependentLoop)]
+        unused = {id(each if each.latest is None else each.other) for each in plain}
+        return *self.partition.regions, *(each for each in loops if id(each) not in unused)
 
     @property
     def explained(self) -> tuple[Any, ...]:

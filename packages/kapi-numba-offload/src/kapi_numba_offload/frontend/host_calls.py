@@ -248,7 +248,7 @@ def _make(dispatcher: Any, key: tuple[types.Type, ...]) -> _HostCall | str:
     partition = function.partition
     if partition.needs_host is not None:
         return f"line {partition.needs_host.line} has a loop that Numba compiles with the whole function only"
-    if not partition.regions and not any(isinstance(each, ParallelLoop) for each in partition.loops):
+    if not partition.regions and not any(type(each) is ParallelLoop for each in partition.loops):
         return "it has neither an expression of arrays nor a `prange` loop"
     returned = _inferred(dispatcher, key)
     writable = tuple(map(_as_writable, key))

@@ -70,11 +70,13 @@ def is_parallel(node: ast.For, names: Scope) -> bool:
     return isinstance(node.iter, ast.Call) and names.value(node.iter.func) is numba.prange
 
 
-def parallel_loop(node: ast.For, names: Scope) -> LoopSyntax:
-    """Read the syntax of a `prange` loop."""
+def parallel_loop(node: ast.For, names: Scope, depth: int | None = None) -> LoopSyntax:
+    """Read the syntax of a `prange` loop, or of a nest of so many `range` loops whose iterations are independent."""
     axes = [_axis(node)]
     body = node.body
-    while len(axes) < MOST_AXES and len(body) == 1 and isinstance(body[0], ast.For) and is_parallel(body[0], names):
+    while len(axes) < (depth or MOST_AXES) and len(body) == 1 and isinstance(body[0], ast.For):
+        if depth is None and not is_parallel(body[0], names):
+            break
         if body[0].orelse or may_leave_early(body[0]):
             break
         inner = _axis(body[0])

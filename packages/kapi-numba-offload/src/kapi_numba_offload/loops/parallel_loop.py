@@ -66,7 +66,11 @@ class ParallelLoop:
     ----------
     latest : KernelLaunch or str or None
         The latest launch, or why there was none.
+    kind : str
+        What reports call it.
     """
+
+    kind = "prange loop"
 
     def __init__(
         self,

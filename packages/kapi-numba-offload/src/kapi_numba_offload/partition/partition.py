@@ -41,6 +41,7 @@ from kapi_numba_offload.partition.grouping import Fused, StatementGroup, express
 from kapi_numba_offload.partition.iterated_arrays import elements, iterated_arrays
 from kapi_numba_offload.partition.loop_plans.element_accesses import array_of_elements
 from kapi_numba_offload.partition.loop_plans.numba_equivalence import updates_arrays, updates_what_it_reads
+from kapi_numba_offload.partition.loop_plans.plan import LoopPlan
 from kapi_numba_offload.partition.loop_plans.selection import loop_plan
 from kapi_numba_offload.partition.loop_plans.sequential import InterpretedLoop
 from kapi_numba_offload.partition.random_calls import RandomCall, random_draw
@@ -143,8 +144,10 @@ class Partition:
         if not isinstance(statement, (ast.For, ast.While)):
             return [self._children(statement)]
         plan = loop_plan(self.facts, statement, list(reversed(self._following)))
-        if plan is None:
-            return self.inline_loop(statement)
+        return self.inline_loop(statement) if plan is None else self.planned(plan)
+
+    def planned(self, plan: LoopPlan) -> list[ast.stmt]:
+        """The statements instead of a loop, by its plan."""
         self.loops.append(plan.loop)
         return plan.rewritten(self, self.helper(f"loop_{len(self.loops)}", plan.loop))
 

@@ -270,7 +270,7 @@ def _region_report(region: Any) -> PartReport:
 
 
 def _loop_report(loop: Any) -> PartReport:
-    kind = "prange loop" if hasattr(loop, "syntax") else "function" if isinstance(loop, OffloadedParts) else "loop"
+    kind = "function" if isinstance(loop, OffloadedParts) else getattr(loop, "kind", "loop")
     latest = loop.latest
     launch = latest if isinstance(latest, KernelLaunch) else None
     text = loop.location.text.split("\n")[0]

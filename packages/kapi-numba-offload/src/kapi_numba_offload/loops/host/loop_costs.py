@@ -109,6 +109,14 @@ class LoopCosts:
         found = self._iterations(values)
         return inf if found is None else len(found)
 
+    def count(self, values: Mapping[str, Any]) -> int:
+        """How many statements on arrays a run has, in loops that count as for `seconds`."""
+        iterations = self._iterations(values)
+        if iterations and self.variable is not None:
+            values = {**values, self.variable: iterations[len(iterations) // 2]}
+        times = _UNCOUNTED if iterations is None else len(iterations)
+        return times * (len(self.statements) + sum(each.count(values) for each in self.inner)) if times else 0
+
     def _iterations(self, values: Mapping[str, Any]) -> range | None:
         if self.bounds is None:
             return None

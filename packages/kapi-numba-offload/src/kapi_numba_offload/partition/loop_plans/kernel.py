@@ -21,7 +21,7 @@ from kapi_numba_offload.partition.loop_plans.sequential import sequential_plan
 from kapi_numba_offload.run.placement import mixed_error
 from kapi_numba_offload.run.reasons import Refusal
 
-__all__ = ["KernelPlan", "kernel_plan"]
+__all__ = ["KernelPlan", "host_bounds", "kernel_plan", "with_bounds", "with_refused_live_outs"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,17 +44,20 @@ class KernelPlan(LoopPlan):
     def rewritten(self, rewriter: Rewriter, helper: str) -> list[ast.stmt]:
         """A call with queue, bounds and variables, whose results are assigned."""
         where = self.statement
-        bounds = list(map(rewriter.expression, self.bounds))
-        queue = rewriter.queue(where)
-        given: list[ast.expr] = [loaded(each, where) for each in self.given]
-        reductions: list[ast.expr] = [loaded(each, where) for each in self.reductions]
-        tuples = (ast.Tuple(each, ast.Load()) for each in (bounds, given, reductions))
-        call = ast.Call(loaded(helper, where), [queue, *tuples], [])
+        call = ast.Call(loaded(helper, where), self._arguments(rewriter), [])
         targets: list[ast.expr] = [ast.Name(name, ast.Store()) for name in self.left]
         made: ast.stmt = ast.Expr(call)
         if targets:
             made = ast.Assign([targets[0] if len(targets) == 1 else ast.Tuple(targets, ast.Store())], call)
         return [located(made, where)]
+
+    def _arguments(self, rewriter: Rewriter) -> list[ast.expr]:
+        """Queue, bounds, and the variables that it is given and reduces into."""
+        where = self.statement
+        bounds = list(map(rewriter.expression, self.bounds))
+        given: list[ast.expr] = [loaded(each, where) for each in self.given]
+        reductions: list[ast.expr] = [loaded(each, where) for each in self.reductions]
+        return [rewriter.queue(where), *(ast.Tuple(each, ast.Load()) for each in (bounds, given, reductions))]
 
 
 def kernel_plan(facts: FunctionInfo, statement: ast.For, following: Sequence[Sequence[ast.stmt]]) -> LoopPlan:
@@ -80,7 +83,7 @@ def kernel_plan(facts: FunctionInfo, statement: ast.For, following: Sequence[Seq
     _check_same_memory(facts, syntax, location)
     definitions, captured = inlined_local_functions(facts, syntax.captured)
     syntax = replace(syntax, body=[*definitions, *syntax.body], captured=captured)
-    syntax = _with_refused_live_outs(syntax, following)
+    syntax = with_refused_live_outs(syntax, following)
     reductions = tuple(syntax.reductions)
     late = {each.variable for each in syntax.refusals if each.variable in syntax.assigned}
     # On the host, what iterations carry is given and returned as well.
@@ -89,7 +92,6 @@ def kernel_plan(facts: FunctionInfo, statement: ast.For, following: Sequence[Seq
         return sequential_plan(facts, statement, following, syntax.refusals[0])
     syntax = replace(syntax, captured=[*syntax.captured, *carried])
     given, left = tuple(syntax.captured), (*reductions, *carried)
-    host_bounds = [f"kapi_{word}{number}" for number in range(len(syntax.axes)) for word in ("start", "stop", "step")]
     # Numba runs a loop that may raise sequentially, with a warning.
     raises = any(isinstance(each, (ast.Raise, ast.Assert)) for each in ast.walk(statement))
 
@@ -98,7 +100,7 @@ def kernel_plan(facts: FunctionInfo, statement: ast.For, following: Sequence[Seq
         return kind in (SCALAR, ArrayKind(True, 0))
 
     host = HostLoop(
-        facts.original, facts.names, _with_bounds(syntax, statement), host_bounds, [*given, *reductions], left,
+        facts.original, facts.names, with_bounds(syntax, statement), host_bounds(syntax), [*given, *reductions], left,
         parallel=facts.options.parallel and not carried and not raises and may_be_parallel(syntax, is_number),
         options=facts.options.for_numba,
     )  # fmt: skip
@@ -109,7 +111,12 @@ def kernel_plan(facts: FunctionInfo, statement: ast.For, following: Sequence[Seq
     return KernelPlan(loop, statement, given, reductions, left, bounds)
 
 
-def _with_refused_live_outs(syntax: LoopSyntax, following: Sequence[Sequence[ast.stmt]]) -> LoopSyntax:
+def host_bounds(syntax: LoopSyntax) -> list[str]:
+    """The names that `with_bounds` gives the bounds of loops."""
+    return [f"kapi_{word}{number}" for number in range(len(syntax.axes)) for word in ("start", "stop", "step")]
+
+
+def with_refused_live_outs(syntax: LoopSyntax, following: Sequence[Sequence[ast.stmt]]) -> LoopSyntax:
     """The loop with a refusal for each variable that it assigns and that is live after it."""
     variables = {axis.variable for axis in syntax.axes}
     live = {name for name in syntax.assigned | variables if is_live_after(following, name)}
@@ -117,7 +124,7 @@ def _with_refused_live_outs(syntax: LoopSyntax, following: Sequence[Sequence[ast
     return replace(syntax, assigned=syntax.assigned | live, refusals=[*syntax.refusals, *late])
 
 
-def _with_bounds(syntax: LoopSyntax, statement: ast.For) -> ast.For:
+def with_bounds(syntax: LoopSyntax, statement: ast.For) -> ast.For:
     """The nest with the bounds of its loops as variables, which are computed once."""
     inner: list[ast.stmt] = syntax.body
     made = statement

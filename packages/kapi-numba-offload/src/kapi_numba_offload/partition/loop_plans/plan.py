@@ -23,6 +23,9 @@ class Rewriter(Protocol):
     def queue(self, where: ast.AST) -> ast.expr:
         """The queue of the function's arrays."""
 
+    def planned(self, plan: LoopPlan) -> list[ast.stmt]:
+        """The statements of another plan for the same loop."""
+
     def inline_loop(self, statement: ast.For | ast.While) -> list[ast.stmt]:
         """A loop that stays in the function, its blocks rewritten."""
 

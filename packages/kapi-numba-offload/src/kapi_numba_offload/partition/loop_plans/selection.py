@@ -7,8 +7,10 @@ from collections.abc import Sequence
 
 from kapi_numba_offload.loops.loop_syntax import is_parallel
 from kapi_numba_offload.partition.function_info import FunctionInfo
+from kapi_numba_offload.partition.loop_plans.dependences import nest_of
 from kapi_numba_offload.partition.loop_plans.element_accesses import elements, has_array_work
 from kapi_numba_offload.partition.loop_plans.guarded import guarded_plan
+from kapi_numba_offload.partition.loop_plans.independent import independent_plan
 from kapi_numba_offload.partition.loop_plans.kernel import kernel_plan
 from kapi_numba_offload.partition.loop_plans.plan import LoopPlan
 from kapi_numba_offload.partition.loop_plans.sequential import sequential_plan
@@ -34,8 +36,16 @@ def loop_plan(
     if isinstance(statement, ast.For) and is_parallel(statement, facts.names):
         return kernel_plan(facts, statement, following)
     element = next(elements(facts, statement), None)
-    if element is None or has_array_work(facts, statement):
-        return guarded_plan(facts, statement, following)
-    names = [each for each in ast.walk(element) if isinstance(each, ast.Name)]
-    array = next((each.id for each in names if facts.is_usm(each)), names[0].id if names else "")
-    return sequential_plan(facts, statement, following, Refusal("sequential-loop", statement.lineno, array))
+    has_elements = element is not None and not has_array_work(facts, statement)
+    nest = nest_of(facts, statement) if isinstance(statement, ast.For) else None
+    if element is not None and has_elements:
+        names = [each for each in ast.walk(element) if isinstance(each, ast.Name)]
+        array = next((each.id for each in names if facts.is_usm(each)), names[0].id if names else "")
+        detail = nest.dependence if nest is not None else ""
+        refusal = Refusal("sequential-loop", statement.lineno, array, detail)
+        plan: LoopPlan | None = sequential_plan(facts, statement, following, refusal)
+    else:
+        plan = guarded_plan(facts, statement, following)
+    if not isinstance(statement, ast.For) or nest is None or nest.dependence:
+        return plan
+    return independent_plan(facts, statement, following, nest, plan, has_elements=has_elements) or plan

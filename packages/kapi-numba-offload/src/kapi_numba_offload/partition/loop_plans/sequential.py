@@ -145,7 +145,9 @@ def sequential_plan(
     given, returned, flagged, obstacle, definitions = outline(facts, statement, following)
     location = facts.location(statement)
     if obstacle is not None:
-        loop = InterpretedLoop(location, replace(refusal, detail=f"{refusal.detail}{obstacle}"), facts.options)
+        loop = InterpretedLoop(
+            location, replace(refusal, detail="; ".join(filter(None, (refusal.detail, obstacle)))), facts.options
+        )
         return InterpretedPlan(loop, statement)
     host = HostLoop(
         facts.original, facts.names, statement, (), given, returned, parallel=False, flagged=flagged,

@@ -1,0 +1,144 @@
+"""A plain loop whose iterations are independent, at run time: a kernel for values that suit one."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import itertools
+from collections.abc import Sequence
+from math import prod
+from types import CodeType
+from typing import Any
+
+import numpy as np
+
+from kapi_numba_offload.libraries.arrays import device_facts, is_device_array, library, may_share_memory, queue_of
+from kapi_numba_offload.loops.captured_values import as_number
+from kapi_numba_offload.loops.coarsening import may_coarsen
+from kapi_numba_offload.loops.host.loop_costs import Extents, LoopCosts
+from kapi_numba_offload.loops.host.small_loops import SAME_TYPES
+from kapi_numba_offload.loops.loop_builder import BuiltLoop
+from kapi_numba_offload.loops.parallel_loop import ParallelLoop
+from kapi_numba_offload.run.simulation import is_simulating
+
+__all__ = ["IndependentLoop", "index_code"]
+
+_ROUNDED = frozenset(map(np.dtype, ("float32", "complex64")))
+"""Dtypes whose operations are rounded to another precision by Numba on the host, which a reduction would show."""
+_ON_GPU = 256  # iterations: with fewer, one core is as fast
+_ON_CPU = 1 << 17  # statements: with fewer, one core has done them before a launch is
+_PER_UNIT = 2  # iterations for each unit of a CPU
+
+
+def index_code(expression: ast.expr) -> CodeType:
+    """The code of an index, of integers alone."""
+    return compile(ast.fix_missing_locations(ast.Expression(copy.deepcopy(expression))), "<index>", "eval")
+
+
+class IndependentLoop(ParallelLoop):
+    """A plain loop that is a kernel where `suits` says so.
+
+    Parameters
+    ----------
+    *given, **named
+        As for `ParallelLoop`.
+    costs : LoopCosts
+        What its cost depends on.
+    has_elements : bool
+        Whether it is over single elements, which the host runs otherwise.
+    indices : tuple of code
+        Indices that differ between iterations if they have one sign in all: of those from the end, one may be another.
+    stored : frozenset of str
+        The arrays that it stores to.
+
+    Attributes
+    ----------
+    other : object
+        What runs for values that do not suit; None where that is not one object.
+    """
+
+    kind = "loop"
+
+    def __init__(
+        self,
+        *given: Any,
+        costs: LoopCosts,
+        has_elements: bool,
+        indices: tuple[CodeType, ...],
+        stored: frozenset[str],
+        **named: Any,
+    ) -> None:
+        super().__init__(*given, **named)
+        self.other: Any = None
+        self._costs, self._has_elements, self._indices, self._names_stored = costs, has_elements, indices, stored
+
+    def suits(self, queue: Any, bounds: Sequence[Any], captured: Sequence[Any], initial: Sequence[Any]) -> bool:
+        """Whether it is to be a kernel for these values: iterations are independent, and enough for the device.
+
+        Parameters
+        ----------
+        queue, bounds, captured, initial : object
+            As for a call.
+        """
+        self.latest = None
+        captured, initial = [as_number(each) for each in captured], [as_number(each) for each in initial]
+        named = dict(zip(self.syntax.captured, captured, strict=True))
+        arrays = [each for each in captured if is_device_array(each)]
+        if is_simulating() or not all(isinstance(each, (int, np.integer)) for each in bounds) or not arrays:
+            return False
+        dtypes = {each.dtype for each in arrays}
+        known = SAME_TYPES if self.syntax.reductions else SAME_TYPES | _ROUNDED
+        if not dtypes <= known or not all(map(_is_number, (each for each in captured if not is_device_array(each)))):
+            return False
+        if not all(map(_is_number, initial)) or any(queue_of(each) != queue_of(arrays[0]) for each in arrays):
+            return False
+        extents = [len(range(*bounds[at : at + 3])) for at in range(0, len(bounds), 3)]
+        if not (self._are_enough(named, extents, arrays[0]) and self._are_distinct(named, bounds)):
+            return False
+        made = self._builder.prepared(bounds, captured, initial, may_coarsen(extents, queue_of(arrays[0])))
+        return isinstance(made, BuiltLoop) and self._shared(made, captured) is None
+
+    def _are_enough(self, named: dict[str, Any], extents: Sequence[int], array: Any) -> bool:
+        """Whether there is work for all of the device."""
+        facts = device_facts(queue_of(array))
+        if not facts.is_cpu:
+            return prod(extents) >= _ON_GPU
+        if not self._has_elements:
+            return False  # rows are as quick one by one
+        values = {name: Extents(each) if is_device_array(each) else each for name, each in named.items()}
+        return prod(extents) >= _PER_UNIT * facts.units and self._costs.count(values) >= _ON_CPU
+
+    def _are_distinct(self, named: dict[str, Any], bounds: Sequence[int]) -> bool:
+        """Whether different iterations store to different elements, and read none that another one stores."""
+        for name in self._names_stored:
+            array = named.get(name)
+            if not is_device_array(array):
+                return False
+            if any(not stride and length > 1 for stride, length in zip(_strides(array), array.shape, strict=True)):
+                return False
+            if any(is_device_array(each) and may_share_memory(array, each) for other, each in named.items()
+                   if other != name):  # fmt: skip
+                return False
+        ranges = [range(*bounds[at : at + 3]) for at in range(0, len(bounds), 3)]
+        variables = [each.variable for each in self.syntax.axes]
+        numbers = {name: int(each) for name, each in named.items() if isinstance(each, (int, np.integer))}
+        numbers_and_extents = {**{n: Extents(each) for n, each in named.items() if is_device_array(each)}, **numbers}
+        for index in self._indices:
+            corners = itertools.product(*((each[0], each[-1]) for each in ranges))
+            signs = {
+                eval(index, {"__builtins__": {}}, {**numbers_and_extents, **dict(zip(variables, corner, strict=True))})
+                >= 0
+                for corner in corners
+            }  # fmt: skip
+            if len(signs) > 1:
+                return False
+        return True
+
+
+def _strides(array: Any) -> tuple[int, ...]:
+    return tuple(library(array).fields(array).strides)
+
+
+def _is_number(value: Any) -> bool:
+    """Whether a value is a number whose operations have one type for kernels and for Numba."""
+    return type(value) in (bool, int, float, complex) or (isinstance(value, np.generic) and value.dtype in SAME_TYPES)

@@ -1,0 +1,114 @@
+"""Plans for plain loops whose iterations are independent: kernels, where there are enough of them."""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from kapi_numba_offload.analysis.control_flow import read_by_functions
+from kapi_numba_offload.analysis.kinds import ArrayKind
+from kapi_numba_offload.analysis.syntax import located
+from kapi_numba_offload.loops.host.host_loop import HostLoop
+from kapi_numba_offload.loops.independent_loop import IndependentLoop, index_code
+from kapi_numba_offload.loops.loop_syntax import is_parallel, parallel_loop, variables_of
+from kapi_numba_offload.partition.function_info import FunctionInfo, loaded
+from kapi_numba_offload.partition.loop_plans.dependences import Nest
+from kapi_numba_offload.partition.loop_plans.kernel import (
+    KernelPlan,
+    host_bounds,
+    with_bounds,
+    with_refused_live_outs,
+)
+from kapi_numba_offload.partition.loop_plans.plan import LoopPlan, Rewriter
+from kapi_numba_offload.partition.loop_plans.work_estimates import loop_costs
+
+__all__ = ["IndependentPlan", "independent_plan"]
+
+_TOO_FEW = (
+    "its iterations are independent: it is a kernel with more of them, and arrays of floats or 64-bit integers that "
+    "share no memory"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class IndependentPlan(KernelPlan):
+    """A loop with two versions: a kernel where the guard holds for the values in hand, else another plan's.
+
+    Attributes
+    ----------
+    otherwise : LoopPlan or None
+        The other plan; None for a loop that stays in the function then.
+    """
+
+    otherwise: LoopPlan | None = None
+
+    def rewritten(self, rewriter: Rewriter, helper: str) -> list[ast.stmt]:
+        """An `if` statement with both versions."""
+        where = self.statement
+        guard = ast.Attribute(loaded(helper, where), "suits", ast.Load())
+        test = ast.Call(guard, self._arguments(rewriter), [])
+        as_kernel = KernelPlan.rewritten(self, rewriter, helper)
+        other = rewriter.inline_loop(where) if self.otherwise is None else rewriter.planned(self.otherwise)
+        return [located(ast.If(test, as_kernel, other), where)]
+
+    def _arguments(self, rewriter: Rewriter) -> list[ast.expr]:
+        own = replace(self, bounds=copy.deepcopy(self.bounds))  # the loop keeps its own
+        return KernelPlan._arguments(own, rewriter)
+
+
+def independent_plan(
+    facts: FunctionInfo,
+    statement: ast.For,
+    following: Sequence[Sequence[ast.stmt]],
+    nest: Nest,
+    otherwise: LoopPlan | None,
+    *,
+    has_elements: bool,
+) -> IndependentPlan | None:
+    """A plan with a kernel for a plain loop whose iterations are independent; None if it has none.
+
+    Parameters
+    ----------
+    facts : FunctionInfo
+        The function that it is in.
+    statement : ast.For
+        The loop.
+    following : sequence of sequence of ast.stmt
+        What may run after it, block by block.
+    nest : Nest
+        Its independent loops.
+    otherwise : LoopPlan or None
+        The plan for values that do not suit the kernel.
+    has_elements : bool
+        Whether it is a loop over elements, which the host runs otherwise; else its statements are launches.
+    """
+    syntax = with_refused_live_outs(parallel_loop(statement, facts.names, nest.depth), following)
+    if syntax.refusals:
+        return None  # numbers that one iteration has of another one, or leaves
+    names = {*syntax.captured, *syntax.reductions}
+    kinds = [facts.kinds.kind(each) for each in ast.walk(statement) if isinstance(each, ast.Name) and each.id in names]
+    is_unknown = (
+        any(isinstance(each, ast.For) and is_parallel(each, facts.names) for each in ast.walk(statement))
+        or any(isinstance(each, ArrayKind) and not each.usm for each in kinds)
+        or names & {getattr(each, "name", None) for each in facts.local_functions}
+        or variables_of([statement], ast.Store) & read_by_functions(facts.definition, statement)
+    )
+    if is_unknown or not (nest.stored or syntax.reductions):
+        return None
+    given, reductions = tuple(syntax.captured), tuple(syntax.reductions)
+    host = HostLoop(
+        facts.original, facts.names, with_bounds(syntax, statement), host_bounds(syntax), [*given, *reductions],
+        reductions, parallel=False, options=facts.options.for_numba,
+    )  # fmt: skip
+    loop = IndependentLoop(
+        facts.original, facts.names, replace(syntax, body=copy.deepcopy(syntax.body)), facts.location(statement), host,
+        facts.options, numba_types=facts.numba_types, costs=loop_costs(facts, statement), has_elements=has_elements,
+        indices=tuple(index_code(each.expression) for each in nest.indices), stored=frozenset(nest.stored),
+    )  # fmt: skip
+    bounds = tuple(each for axis in syntax.axes for each in (axis.start, axis.stop, axis.step))
+    loop.other = None if otherwise is None else otherwise.loop
+    if has_elements:
+        loop.other.refusal = replace(loop.other.refusal, detail=_TOO_FEW)
+    return IndependentPlan(loop, statement, given, reductions, reductions, bounds, otherwise)
