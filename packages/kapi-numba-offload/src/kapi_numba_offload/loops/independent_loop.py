@@ -16,7 +16,7 @@ from kapi_numba_offload.libraries.arrays import device_facts, is_device_array, l
 from kapi_numba_offload.loops.captured_values import as_number
 from kapi_numba_offload.loops.coarsening import may_coarsen
 from kapi_numba_offload.loops.host.loop_costs import Extents, LoopCosts
-from kapi_numba_offload.loops.host.small_loops import SAME_TYPES
+from kapi_numba_offload.loops.host.short_steps import SAME_TYPES
 from kapi_numba_offload.loops.loop_builder import BuiltLoop
 from kapi_numba_offload.loops.parallel_loop import ParallelLoop
 from kapi_numba_offload.run.simulation import is_simulating
