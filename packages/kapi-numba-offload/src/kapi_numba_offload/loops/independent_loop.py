@@ -26,6 +26,7 @@ __all__ = ["IndependentLoop", "index_code"]
 _ROUNDED = frozenset(map(np.dtype, ("float32", "complex64")))
 """Dtypes whose operations are rounded to another precision by Numba on the host, which a reduction would show."""
 _ON_GPU = 256  # iterations: with fewer, one core is as fast
+_ROW = 64  # times as many elements in a row: longer rows are quicker one by one, each by all of the device
 _ON_CPU = 1 << 17  # statements: with fewer, one core has done them before a launch is
 _PER_UNIT = 2  # iterations for each unit of a CPU
 
@@ -102,7 +103,8 @@ class IndependentLoop(ParallelLoop):
         """Whether there is work for all of the device."""
         facts = device_facts(queue_of(array))
         if not facts.is_cpu:
-            return prod(extents) >= _ON_GPU
+            longest = max(each.size for each in named.values() if is_device_array(each)) / max(1, prod(extents))
+            return prod(extents) >= max(_ON_GPU, 0 if self._has_elements else longest / _ROW)
         if not self._has_elements:
             return False  # rows are as quick one by one
         values = {name: Extents(each) if is_device_array(each) else each for name, each in named.items()}
