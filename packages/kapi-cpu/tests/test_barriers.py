@@ -122,3 +122,29 @@ def test_sub_groups_follow_the_linear_id(size, local):
     kapi.call_kernel(kernel, kapi.NdRange(size, local), given[0])
     Cpu().call(kernel, kapi.NdRange(size, local), given[1])
     np.testing.assert_array_equal(given[1], given[0])
+
+
+def over_rows(item: kapi.NdItem, a, out, tile):
+    i = item.get_global_linear_id()
+    k, n = item.get_local_linear_id(), tile.shape[0]
+    group = item.get_group()
+    total = a[i] * (item.get_local_id(0) + 1)
+    for step in range(1, 4):
+        tile[k] = total
+        kapi.group_barrier(group)
+        total += tile[(k * 7 + step) % n] - tile[n - 1 - k]
+        kapi.group_barrier(group)
+    out[i] = total
+
+
+@pytest.mark.parametrize("lanes", [0, 1, 4])
+@pytest.mark.parametrize("local", [(3, 20), (5, 33), (4, 16), (2, 3, 17), (2, 2, 3), (7, 1)])
+def test_rows_of_a_group_keep_their_own_values(local, lanes):
+    size = (2 * local[0], *local[1:])
+    a = np.random.default_rng(0).integers(-99, 99, int(np.prod(size)))
+    results = []
+    for world in (kapi, Cpu(replace(host_target(), lanes=lanes)).kapi):
+        results.append(np.zeros_like(a))
+        tile = kapi.LocalAccessor(int(np.prod(local)), np.int64)
+        world.call_kernel(kapi.kernel(over_rows), kapi.NdRange(size, local), a, results[-1], tile)
+    np.testing.assert_array_equal(results[1], results[0])

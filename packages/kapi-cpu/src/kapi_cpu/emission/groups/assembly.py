@@ -101,13 +101,25 @@ def assemble_groups(module: Module, entry_point: str, vector_bits: int, lanes: i
                 texts.append(text)
                 declarations.update(dict.fromkeys(needed))
         whole.append(Part(full, rest, action))
-    texts.append(group_loop_text(entry_point, whole, lanes, context, packed_bytes, partial(rolled_loop, module)))
+    is_by_columns = lanes > 1 and bool(order) and _has_rows(source)
+    text = group_loop_text(
+        entry_point, whole, lanes, context, packed_bytes, partial(rolled_loop, module), is_by_columns
+    )
+    texts.append(text)
     del module.functions[entry_point]
     added = parse_module("\n".join([*declarations, *texts]))
     for name, function in added.functions.items():
         function.module = module
         module.functions.setdefault(name, function)
     module.globals[f"@{entry_point}.info"] = f"constant [2 x i64] [i64 {lanes}, i64 {context.nbytes}], align 8"
+
+
+def _has_rows(source: Function) -> bool:
+    """Whether work-items ask for their ids on other axes than the fastest."""
+    return any(
+        each.callee in (f"{QUERY}global_id", f"{QUERY}local_id") and each.arguments[0].integer != 0
+        for each in source.instructions()
+    )
 
 
 def _kept_text(context: Context) -> str:

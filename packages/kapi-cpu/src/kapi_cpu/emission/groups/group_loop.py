@@ -53,6 +53,7 @@ def group_loop_text(
     context: Context,
     packed_bytes: int,
     loop_node: Callable[[], str],
+    is_by_columns: bool,
 ) -> str:
     """The text of the function `name`.
 
@@ -70,6 +71,8 @@ def group_loop_text(
         Bytes of the packed arguments that there are at least.
     loop_node : callable
         Makes the metadata of a loop that is not to be unrolled.
+    is_by_columns : bool
+        Whether the rows of a vector follow each other, and not the vectors of a row.
     """
     # Loads of what may be read at any time leave the loops.
     packed = f"ptr noalias readonly align 8 dereferenceable({packed_bytes}) %packed"
@@ -110,7 +113,7 @@ def group_loop_text(
         "  br label %part.0",
     ]
     for number, part in enumerate(parts):
-        lines += _part_lines(number, part, lanes, context, len(parts), loop_node)
+        lines += _part_lines(number, part, lanes, context, len(parts), loop_node, is_by_columns)
     lines += [
         "group.end:",
         "  %linear.next = add i64 %linear, 1",
@@ -131,9 +134,15 @@ def _loaded(label: str, type_: str = "i64") -> list[str]:
 
 
 def _part_lines(
-    number: int, part: Part, lanes: int, context: Context, count: int, loop_node: Callable[[], str]
+    number: int,
+    part: Part,
+    lanes: int,
+    context: Context,
+    count: int,
+    loop_node: Callable[[], str],
+    is_by_columns: bool,
 ) -> list[str]:
-    """All work-items of the group go through a part: in each row the full vectors, then one with lanes off."""
+    """All work-items of the group go through a part."""
     p = f"p{number}"
     lines = [f"part.{number}:"]
     if part.action:
@@ -142,43 +151,11 @@ def _part_lines(
         lines += [
             f"  %{p}.shared.{place} = load {type_}, ptr %shared.{place}" for place, type_ in enumerate(context.shared)
         ]
+    order = _by_columns if is_by_columns else _by_rows
     lines += [
         "  store i64 0, ptr %item",
         "  store i32 0, ptr %next",
-        f"  br label %{p}.row",
-        f"{p}.row:",
-        f"  %{p}.number = phi i64 [ 0, %part.{number} ], [ %{p}.number.next, %{p}.row.end ]",
-        f"  %{p}.1 = phi i64 [ 0, %part.{number} ], [ %{p}.1.next, %{p}.row.end ]",
-        f"  %{p}.2 = phi i64 [ 0, %part.{number} ], [ %{p}.2.next, %{p}.row.end ]",
-        f"  br i1 %has_whole, label %{p}.full, label %{p}.left",
-        f"{p}.full:",
-        f"  %{p}.0 = phi i64 [ 0, %{p}.row ], [ %{p}.0.next, %{p}.full.end ]",
-        *_vector_lines(number, part.full, f"{p}.full", f"%{p}.0", str(lanes), context),
-        f"  %{p}.0.next = add nuw i64 %{p}.0, {lanes}",
-        f"  %{p}.0.more = icmp ult i64 %{p}.0.next, %whole",
-        f"  br i1 %{p}.0.more, label %{p}.full, label %{p}.left",
-        f"{p}.left:",
-        f"  %{p}.end.0 = phi i64 [ 0, %{p}.row ], [ %{p}.0.next, %{p}.full.end ]",
-    ]
-    if lanes > 1:
-        lines += [
-            # Not a comparison of what no row changes: LLVM would make a copy of the loops for each answer.
-            f"  %{p}.has_rest = icmp ult i64 %{p}.end.0, %extent.0",
-            f"  br i1 %{p}.has_rest, label %{p}.rest, label %{p}.row.end",
-            f"{p}.rest:",
-            *_vector_lines(number, part.rest, f"{p}.rest", "%whole", "%rest", context),
-        ]
-    lines += [
-        f"  br label %{p}.row.end",
-        f"{p}.row.end:",
-        f"  %{p}.1.following = add i64 %{p}.1, 1",
-        f"  %{p}.is_last = icmp eq i64 %{p}.1.following, %extent.1",
-        f"  %{p}.1.next = select i1 %{p}.is_last, i64 0, i64 %{p}.1.following",
-        f"  %{p}.carry = zext i1 %{p}.is_last to i64",
-        f"  %{p}.2.next = add i64 %{p}.2, %{p}.carry",
-        f"  %{p}.number.next = add nuw i64 %{p}.number, 1",
-        f"  %{p}.more = icmp ult i64 %{p}.number.next, %rows",
-        f"  br i1 %{p}.more, label %{p}.row, label %{p}.end, !llvm.loop {loop_node()}",
+        *order(number, part, lanes, context, loop_node),
         f"{p}.end:",
     ]
     if count == 1:
@@ -191,7 +168,91 @@ def _part_lines(
     ]
 
 
-def _vector_lines(number: int, function: str, at: str, first: str, active: str, context: Context) -> list[str]:
+def _by_rows(number: int, part: Part, lanes: int, context: Context, loop_node: Callable[[], str]) -> list[str]:
+    """In each row the full vectors, then one with lanes off."""
+    p = f"p{number}"
+    lines = [
+        f"  br label %{p}.row",
+        f"{p}.row:",
+        *_row_start(p, f"part.{number}", f"{p}.row.end"),
+        f"  br i1 %has_whole, label %{p}.full, label %{p}.left",
+        f"{p}.full:",
+        f"  %{p}.0 = phi i64 [ 0, %{p}.row ], [ %{p}.0.next, %{p}.full.end ]",
+        *_vector_lines(number, part.full, f"{p}.full", p, f"%{p}.0", str(lanes), context),
+        f"  %{p}.0.next = add nuw i64 %{p}.0, {lanes}",
+        f"  %{p}.0.more = icmp ult i64 %{p}.0.next, %whole",
+        f"  br i1 %{p}.0.more, label %{p}.full, label %{p}.left",
+        f"{p}.left:",
+        f"  %{p}.end.0 = phi i64 [ 0, %{p}.row ], [ %{p}.0.next, %{p}.full.end ]",
+    ]
+    if lanes > 1:
+        lines += [
+            # Not a comparison of what no row changes: LLVM would make a copy of the loops for each answer.
+            f"  %{p}.has_rest = icmp ult i64 %{p}.end.0, %extent.0",
+            f"  br i1 %{p}.has_rest, label %{p}.rest, label %{p}.row.end",
+            f"{p}.rest:",
+            *_vector_lines(number, part.rest, f"{p}.rest", p, "%whole", "%rest", context),
+        ]
+    return [
+        *lines,
+        f"  br label %{p}.row.end",
+        f"{p}.row.end:",
+        *_row_end(p),
+        f"  br i1 %{p}.more, label %{p}.row, label %{p}.end, !llvm.loop {loop_node()}",
+    ]
+
+
+def _by_columns(number: int, part: Part, lanes: int, context: Context, loop_node: Callable[[], str]) -> list[str]:
+    """The rows of a full vector one after the other, then those of the next: what a column shares is read once."""
+    p = f"p{number}"
+    full, rest = f"{p}.full", f"{p}.rest"
+    return [
+        f"  br i1 %has_whole, label %{p}.column, label %{p}.left",
+        f"{p}.column:",
+        f"  %{p}.0 = phi i64 [ 0, %part.{number} ], [ %{p}.0.next, %{p}.column.end ]",
+        f"  br label %{full}",
+        f"{full}:",
+        *_row_start(full, f"{p}.column", f"{full}.end"),
+        *_vector_lines(number, part.full, full, full, f"%{p}.0", str(lanes), context),
+        *_row_end(full),
+        f"  br i1 %{full}.more, label %{full}, label %{p}.column.end, !llvm.loop {loop_node()}",
+        f"{p}.column.end:",
+        f"  %{p}.0.next = add nuw i64 %{p}.0, {lanes}",
+        f"  %{p}.0.more = icmp ult i64 %{p}.0.next, %whole",
+        f"  br i1 %{p}.0.more, label %{p}.column, label %{p}.left",
+        f"{p}.left:",
+        f"  %{p}.has_rest = icmp ne i64 %rest, 0",
+        f"  br i1 %{p}.has_rest, label %{rest}, label %{p}.end",
+        f"{rest}:",
+        *_row_start(rest, f"{p}.left", f"{rest}.end"),
+        *_vector_lines(number, part.rest, rest, rest, "%whole", "%rest", context),
+        *_row_end(rest),
+        f"  br i1 %{rest}.more, label %{rest}, label %{p}.end, !llvm.loop {loop_node()}",
+    ]
+
+
+def _row_start(name: str, before: str, latch: str) -> list[str]:
+    return [
+        f"  %{name}.{each} = phi i64 [ 0, %{before} ], [ %{name}.{each}.next, %{latch} ]"
+        for each in ("number", "1", "2")
+    ]
+
+
+def _row_end(name: str) -> list[str]:
+    return [
+        f"  %{name}.1.following = add i64 %{name}.1, 1",
+        f"  %{name}.is_last = icmp eq i64 %{name}.1.following, %extent.1",
+        f"  %{name}.1.next = select i1 %{name}.is_last, i64 0, i64 %{name}.1.following",
+        f"  %{name}.carry = zext i1 %{name}.is_last to i64",
+        f"  %{name}.2.next = add i64 %{name}.2, %{name}.carry",
+        f"  %{name}.number.next = add nuw i64 %{name}.number, 1",
+        f"  %{name}.more = icmp ult i64 %{name}.number.next, %rows",
+    ]
+
+
+def _vector_lines(
+    number: int, function: str, at: str, row: str, first: str, active: str, context: Context
+) -> list[str]:
     """One vector goes through a part, if it is there: from the block `at`, which is begun, to its end."""
     p = f"p{number}"
     lines = [
@@ -212,7 +273,7 @@ def _vector_lines(number: int, function: str, at: str, first: str, active: str, 
     )
     lines += [
         f"  %{at}.result = call {result} @{function}(ptr %packed, ptr %launch, i64 %group.0, i64 %group.1, "
-        f"i64 %group.2, i64 {first}, i64 %{p}.1, i64 %{p}.2, i64 {active}, ptr %{at}.context{shared})",
+        f"i64 %group.2, i64 {first}, i64 %{row}.1, i64 %{row}.2, i64 {active}, ptr %{at}.context{shared})",
         f"  %{at}.next = extractvalue {result} %{at}.result, 0",
     ]
     latest = f"%{at}.next"
