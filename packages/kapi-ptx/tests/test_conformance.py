@@ -89,7 +89,7 @@ def dtypes(value):
     if isinstance(value, tuple):
         return {each for member in value for each in dtypes(member)}
     value = value.base if isinstance(value, Strided) else value
-    return {np.dtype(value.dtype)} if hasattr(value, "dtype") else set()
+    return {np.dtype(value.dtype)} if hasattr(value, "dtype") and not callable(value) else set()
 
 
 SINGLE = [case for case in CASES if {each for value in case.inputs() for each in dtypes(value)} == {np.dtype("f4")}]

@@ -49,7 +49,7 @@ def dtypes(value):
         value = value.base
     if isinstance(value, tuple):
         return {each for member in value for each in dtypes(member)}
-    return {np.dtype(value.dtype)} if hasattr(value, "dtype") else set()
+    return {np.dtype(value.dtype)} if hasattr(value, "dtype") and not callable(value) else set()
 
 
 SINGLE = [case for case in CASES if {each for value in case.inputs() for each in dtypes(value)} == {np.dtype("f4")}]

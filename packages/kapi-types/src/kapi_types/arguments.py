@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from enum import Enum
-from types import FunctionType
 from typing import Any
 
 import numpy as np
 
-from kapi_sim import AddressSpace, DeviceFunction, LocalAccessor
+from kapi_sim import AddressSpace, LocalAccessor
 from kapi_sim.errors import DtypeError
 from kapi_sim.language.integers import require_64_bits
+from kapi_sim.language.launchables.specialization import is_function
 from kapi_types._numba_compat import from_dtype, types
 from kapi_types.arrays import ArrayType, array_type
 from kapi_types.kernel_api import ConstantType, tuple_of
@@ -49,7 +49,7 @@ def typeof_argument(value: Any) -> types.Type:
         return weak_float
     if isinstance(value, complex):
         return weak_complex
-    if value is None or isinstance(value, (FunctionType, DeviceFunction)):
+    if value is None or is_function(value):
         return ConstantType(value)
     if isinstance(value, tuple):
         return tuple_of(value, tuple(typeof_argument(member) for member in value))

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping
-from types import CellType, FunctionType
+from types import BuiltinFunctionType, CellType, FunctionType
 from typing import Any
+
+import numpy as np
 
 from kapi_sim.language.attributes import bound_names
 from kapi_sim.language.intrinsics.memory import AddressSpace, MemoryOrder, MemoryScope
@@ -16,7 +18,7 @@ from kapi_sim.language.launchables.closures import compile_closure
 from kapi_sim.language.launchables.device_function import DeviceFunction
 from kapi_sim.language.source import is_source_of, parse_function, remember_tree
 
-__all__ = ["specialized", "split_arguments"]
+__all__ = ["is_function", "specialized", "split_arguments"]
 
 _MEMBERS = (MemoryOrder, MemoryScope, AddressSpace)
 
@@ -41,8 +43,16 @@ def split_arguments(
     return constants, tuple(value for value in given if not _is_constant(value)) if constants else args
 
 
+def is_function(value: object) -> bool:
+    """Tell whether an argument is a function or a number type, such as `math.sqrt` and `np.float32`."""
+    if isinstance(value, (FunctionType, BuiltinFunctionType, np.ufunc, DeviceFunction, type)):
+        return True
+    # What Numba has compiled for the host is written in Python, too.
+    return hasattr(value, "py_func") and type(value).__module__.startswith("numba.")
+
+
 def _is_constant(value: Any) -> bool:
-    return value is None or isinstance(value, (FunctionType, DeviceFunction, str, *_MEMBERS))
+    return value is None or isinstance(value, (str, *_MEMBERS)) or is_function(value)
 
 
 def specialized(function: Callable[..., Any], constants: Mapping[str, Any]) -> FunctionType | None:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -90,6 +91,15 @@ def _functions(kapi: Any) -> Any:
     return functions
 
 
+@kernel
+def _functions_of_modules(item: kapi.Item, a, function, kind, out):
+    i = item.get_id(0)
+    out[0, i] = kind(function(a[i])) / 3
+    own = kapi.PrivateArray(1, kind)
+    own[0] = a[i] / 3
+    out[1, i] = own[0]
+
+
 def _declared_functions(kapi: Any) -> Any:
     def increment(a):
         return a + 1
@@ -169,6 +179,23 @@ CASES: tuple[Case, ...] = (
         ((4,), (2,)),
         [_A, _large, _halved, _square, _mirrored, Local(2, np.float64)],
         [np.maximum(abs(_A), 2) + _A / 4, _A * _A / 2, np.maximum(abs(_A / 2), 2), [1, 0, 3, 2]],
+    ),
+    *(
+        output_case(
+            f"specialization/{name}",
+            _functions_of_modules,
+            ((4,),),
+            [_A, function, kind],
+            [kind(function(_A)) / kind(3), kind(_A / 3)],
+        )
+        for name, function, kind in (("numpy", np.square, np.float32), ("builtin", abs, np.float64))
+    ),
+    output_case(
+        "specialization/math",
+        _functions_of_modules,
+        ((4,),),
+        [_A, math.floor, np.float32],
+        [np.floor(_A).astype(np.float32) / np.float32(3), np.float32(_A / 3)],
     ),
     output_case(
         "specialization/declared-functions",
