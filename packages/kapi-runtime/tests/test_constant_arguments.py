@@ -115,3 +115,15 @@ def test_variable_that_may_be_none_is_refused():
 
     with raises(kapi.KernelCompilationError, "variable-types"):
         kapi.call_kernel(sometimes, kapi.Range(4), np.zeros(4), 1)
+
+
+def test_oldest_specializations_are_forgotten(monkeypatch):
+    monkeypatch.setattr("kapi_sim.language.launchables.launchable._MAX_SPECIALIZATIONS", 3)
+    kernel = kapi.kernel(combine.py_func)
+    functions = [lambda x, by=n: x + by for n in range(5)]
+    a, out, seen = np.zeros(1), np.zeros(1), []
+    for each in (*functions, functions[0]):
+        kapi.call_kernel(kernel, kapi.Range(1), a, out, each, shift=0)
+        seen.append(out[0])
+    assert seen == [0, 1, 2, 3, 4, 0]
+    assert kernel.statistics.modules == 3

@@ -244,7 +244,7 @@ class Kernel(DeviceLaunchable):
         return len(self._inspected())
 
     def _inspected(self) -> list[tuple[str, KernelModule]]:
-        kernels = [self, *(each for each in self._specializations.values() if each is not None)]
+        kernels = [self, *(each for each in list(self._specializations.values()) if each is not None)]
         modules = [module for each in kernels for module in each.modules.values()]
         return [(module.typed_ir.split("\n", 1)[0], module) for module in modules]
 

@@ -125,14 +125,14 @@ class Launchable(ABC):
         constants, others = split_arguments(self.py_func, args)
         if not constants:
             return self, args
-        key = (self.py_func, self.py_func.__code__, constants)
-        if key not in self._specializations:
+        key, known = (self.py_func, self.py_func.__code__, constants), self._specializations
+        made = known.get(key, ...)
+        if made is ...:
             function = specialized(self.py_func, dict(constants))
             made = None if function is None else self._with_function(function)
-            while len(self._specializations) >= _MAX_SPECIALIZATIONS:
-                del self._specializations[next(iter(self._specializations))]
-            self._specializations[key] = made
-        made = self._specializations[key]
+            while len(known) >= _MAX_SPECIALIZATIONS:
+                known.pop(next(iter(known)), None)  # which another thread may have taken
+            known[key] = made
         return (self, args) if made is None else (made, others)
 
     def _with_function(self, function: Callable[..., None]) -> Self:
