@@ -315,6 +315,13 @@ def test_ctrl_c_in_a_kernel_names_the_block(checked):
     assert said[-1].endswith(" in thread 1 of block 2 of kernel `talk`")
 
 
+def test_a_debugger_that_is_left_is_no_fault(checked):
+    status, _, said = checked("import bdb\n" + FAULTY.replace("last[2, 2](a)", "raise bdb.BdbQuit"))
+    assert (status, said[1]) == (2, "kapi_sim: 1 kernel, 1 launch: 1 checked to the end, 0 faults")
+    text = "from numba import cuda\nimport bdb\n@cuda.jit\ndef k():\n    raise bdb.BdbQuit\nk[1, 1]()\n"
+    assert checked(text)[2][1].endswith("nothing was checked")
+
+
 def test_groups_are_a_sample(checked):
     with pytest.warns(PartialRunWarning, match=r"1 of 2 blocks of kernel `cubes` ran, as `simulation\(groups="):
         status, _, said = checked(CLEAN, options=["--groups", "1"])

@@ -99,8 +99,9 @@ class Report:
     faults: list[Fault] = field(default_factory=list)
 
     def note_fault(self, kernel: str, error: Exception) -> None:
-        """Add the error that ended a launch, once."""
-        if not any(error is known.error for known in self.faults):
+        """Add the error that ended a launch, once; a debugger that its user has left is none."""
+        # By its name: few programs import the debugger.
+        if type(error).__name__ != "BdbQuit" and not any(error is known.error for known in self.faults):
             self.faults.append(Fault(kernel, error))
 
     def text(self) -> str:
