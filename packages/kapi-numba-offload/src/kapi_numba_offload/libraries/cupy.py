@@ -76,6 +76,17 @@ class CupyLibrary(ArrayLibrary):
     def layout_key(self, array: Any) -> tuple[Any, ...]:
         return array.strides, array.dtype
 
+    def byte_bounds(self, array: Any) -> tuple[int, int]:  # asked at each store: without `ArrayFields`
+        low = high = array.data.ptr
+        if not array.size:
+            return low, low
+        for length, stride in zip(array.shape, array.strides, strict=True):
+            if stride < 0:
+                low += (length - 1) * stride
+            else:
+                high += (length - 1) * stride
+        return low, high + array.itemsize
+
     def is_writable(self, array: Any) -> bool:
         return True
 
