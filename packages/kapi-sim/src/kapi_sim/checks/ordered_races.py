@@ -158,7 +158,7 @@ class HappensBeforeShadowMemory(ShadowMemory):
                 yield address, access
 
     def note_read(self, address: int, array: AccessedArray, index: Any, frame: FrameType) -> None:
-        if self._tracks_unwritten and address not in self.writes:
+        if array.starts_unwritten and self._tracks_unwritten and address not in self.writes:
             self._note_unwritten(address, array, index, frame)
         if not self.finds_races:
             return
@@ -264,7 +264,7 @@ class HappensBeforeShadowMemory(ShadowMemory):
         DataRaceError
             If an unordered plain access was recorded, or an atomic one out of scope.
         """
-        if reads and self._tracks_unwritten and address not in self.writes:
+        if reads and array.starts_unwritten and self._tracks_unwritten and address not in self.writes:
             self._note_unwritten(address, array, index, frame)
         clock = self.clock
         uid = clock.uid

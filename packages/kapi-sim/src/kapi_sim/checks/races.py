@@ -204,7 +204,7 @@ class ShadowMemory:
     def _note_unwritten(self, address: int, array: AccessedArray, index: Any, frame: FrameType) -> None:
         if address in self.unwritten or address in self.initialised:
             return
-        if array.starts_unwritten and (self.marked is None or address in self.marked):
+        if self.marked is None or address in self.marked:
             clock = self.clock
             self.unwritten[address] = (
                 clock.uid,
@@ -233,7 +233,7 @@ class ShadowMemory:
         start = clock.group_start
         write = self.writes.get(address)
         if write is None:
-            if self._tracks_unwritten:
+            if array.starts_unwritten and self._tracks_unwritten:
                 self._note_unwritten(address, array, index, frame)
             if address not in self.reads and self.finds_races:
                 self.reads[address] = (uid, epoch, frame.f_code, frame.f_lasti, array, index, None, None, 0, None)

@@ -170,6 +170,9 @@ class TracedView(View):
             self._recorder.note_access("read", self._number, self._element(index), value, frame)
         return value
 
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self._set(index, value, _getframe(1))
+
     def _set(self, index: Any, value: Any, frame: FrameType) -> None:
         try:
             super()._set(index, value, frame)

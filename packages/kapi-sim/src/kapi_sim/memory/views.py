@@ -134,7 +134,7 @@ class View:
         self._width = array.shape[1] if self._is_matrix else 0
         self._width_stride = array.strides[1] if self._is_matrix else 0
         self.kind: type[Any] = array.dtype.type
-        self._stored = self.kind if has_fp64 else None
+        self._stored = self.kind if has_fp64 and array.dtype.names is None else None
         self.name = name
         self.shape = array.shape
         self.space = space
@@ -291,7 +291,24 @@ class View:
         return self._array[index]
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        self._set(index, value, _getframe(1))
+        shadow = self._shadow
+        if (
+            value.__class__ is not self._stored
+            or index.__class__ is not int
+            or not self._is_vector
+            or not 0 <= index < self._length
+            or self._span > 1
+            or shadow is None
+        ):
+            self._set(index, value, _getframe(1))
+            return
+        # The value has the type of the elements, as most have: nothing is left to check but the access.
+        frame = _getframe(1)
+        equal = shadow.note_write(self._base + index * self._stride, self, index, frame, value)
+        self._array[index] = value
+        if equal is not None:
+            assert isinstance(shadow, ShadowMemory)  # private memory has no races
+            shadow.note_benign(equal, self, index, frame)
 
     def _set(self, index: Any, value: Any, frame: FrameType) -> None:
         if index.__class__ is int and self._is_vector:
@@ -314,15 +331,6 @@ class View:
                 self._set_part(index, value, frame)
                 return
             address, index = found
-        shadow = self._shadow
-        if value.__class__ is self._stored and shadow is not None and self._span == 1:
-            # The value has the type of the elements, as most have.
-            equal = shadow.note_write(address, self, index, frame, value)
-            self._array[index] = value
-            if equal is not None:
-                assert isinstance(shadow, ShadowMemory)  # private memory has no races
-                shadow.note_benign(equal, self, index, frame)
-            return
         if value.__class__ is Undefined:
             raise value.fail(f"in a store to {spell(self.name, index)} by {self._clock.describe()}")
         if value.__class__ in _COMPLEX and self._array.dtype.kind not in "cb":
@@ -344,6 +352,7 @@ class View:
             value = stored_integer(value, self._array.dtype)
         if not self._has_fp64 and value.__class__ in _WIDE:
             fail_wide(spell(self.name, index), value, self._clock, self._site(frame))
+        shadow = self._shadow
         if shadow is None:
             self._array[index] = value
             return
