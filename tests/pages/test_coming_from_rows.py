@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import numba
 import numpy as np
 import pytest
 
@@ -106,6 +107,8 @@ HOST = {
     "@kapi.kernel(work_group_size=(16, 16))": lambda b, r: r.options.work_group_size == (16, 16),
     "@kapi.kernel(sub_group_size=16)": lambda b, r: r.options.sub_group_size == 16,
     '@kapi.kernel(fastmath={"contract"})': lambda b, r: r.options.fastmath == ("contract",),
+    '@kapi.kernel("item1, int64[:], int64[:]")': lambda b, r: isinstance(r, kapi.Kernel),
+    "@kapi.device_func(int32(int32))": lambda b, r: isinstance(r, kapi.DeviceFunction),
     "@kapi.kernel(fastmath=True)": lambda b, r: len(r.options.fastmath) > 1,
     'with kapi.device_context("opencl:gpu"):': lambda b, r: True,
 }
@@ -154,17 +157,24 @@ def test_code_of_the_host_does_what_the_row_says(code):
         "local_size": 4,
         "shape": 8,
         "dtype": "float32",
+        "int32": numba.int32,
         "a": np.zeros(8),
         "events": kapi.call_kernel_async(kapi.kernel(store), kapi.Range(8), (), np.zeros(8))[1],
     }
     if code.startswith("@"):
-        given = eval(code.removeprefix("@"), names)(store)
+        given = eval(code.removeprefix("@"), names)(FUNCTIONS.get(code, store))
     elif code.startswith("with "):
         exec(f"{code}\n    kernel[8](a)", names)
         given = None
     else:
         given = eval(code.replace("...", "a"), names)
     assert HOST[code](names, given)
+
+
+FUNCTIONS = {
+    '@kapi.kernel("item1, int64[:], int64[:]")': lambda item, a, b: None,
+    "@kapi.device_func(int32(int32))": lambda number: number,
+}
 
 
 def store(item, a):
