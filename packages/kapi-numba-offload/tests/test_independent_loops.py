@@ -244,6 +244,59 @@ def test_warning_names_the_dependence():
         numba.njit(earlier)(a, b)
 
 
+def steps(a, b, n):
+    for _ in range(n):
+        for i in range(1, a.shape[0] - 1):
+            b[i] = (a[i - 1] + a[i + 1]) / 2
+        for i in range(1, a.shape[0] - 1):
+            a[i] = b[i]
+
+
+def swapped(a, b, n):
+    change, step = 1.0, 0
+    while change > 1e-9 and step < n:
+        change = 0.0
+        for i in range(1, a.shape[0] - 1):
+            b[i] = (a[i - 1] + a[i + 1]) / 2
+            change += abs(b[i] - a[i])
+        a, b = b, a
+        step += 1
+    return change
+
+
+def one_in_order(a, b, n):
+    for _ in range(n):
+        for i in range(a.shape[0]):
+            b[i] = a[i] * 0.5
+        for i in range(1, a.shape[0]):
+            a[i] += b[i - 1] * a[i - 1]
+
+
+def of_a_part(a, b, n):
+    for k in range(n):
+        for i in range(k + 1, a.shape[0]):
+            b[i] = b[i] - 0.5 * a[k]
+
+
+@pytest.mark.filterwarnings("ignore::kapi_numba_offload.OffloadFallbackWarning")
+@pytest.mark.parametrize(("function", "count"), [(steps, 10), (swapped, 10), (one_in_order, 0), (of_a_part, 0)])
+def test_loops_around_kernels_stay_in_the_function(function, count, launches):
+    """Two launches a step; the host has all of a loop whose inner loops are not all kernels before it begins."""
+    a, b = RANDOM.random(40), RANDOM.random(40)
+    given = dpnp.asarray(a), dpnp.asarray(b)
+    compiled = numba.njit(function)
+    found = compiled(*given, 5)
+    expected = function(a, b, 5)
+    np.testing.assert_equal(found is None, expected is None)
+    if expected is not None:
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
+    for one, other in zip(given, (a, b), strict=True):
+        np.testing.assert_allclose(dpnp.asnumpy(one), other, rtol=1e-12)
+    assert len(launches) == count
+    kinds = {part.outcome for part in kapi_numba_offload.offload_reports(compiled)[0].parts}
+    assert kinds == {"offloaded" if count else "host"}
+
+
 class Writer:
     """Writes functions of loops over `a` and `b`, of one axis, and `c`, of two, with subscripts of all kinds."""
 
@@ -296,7 +349,12 @@ class Writer:
             lines.append(f"{indent}for j in range({self.pick('1, ', '')}{self.pick('n // 2', 'k')}):")
             variables.append("j")
             indent += "    "
-        return "\n".join([*lines, *self.block(variables, indent), "    return s", ""])
+        lines += self.block(variables, indent)
+        if self.pick(0, 1, 1):
+            return "\n".join([*lines, "    return s", ""])
+        around = ["    for t in range(3):", *(f"    {each}" for each in lines[3:])]
+        again = ["        for i in range(1, n // 2):", *self.block(["i"], "            ")] if self.pick(0, 1) else []
+        return "\n".join([*lines[:3], *around, *again, "    return s", ""])
 
 
 @pytest.mark.parametrize("seed", range(40))

@@ -29,6 +29,7 @@ from kapi_numba_offload.libraries.guests import GUESTS, Guest
 from kapi_numba_offload.libraries.installed import default_library, library_named
 from kapi_numba_offload.libraries.interface import ArrayLibrary
 from kapi_numba_offload.loops.independent_loop import IndependentLoop
+from kapi_numba_offload.loops.loop_of_kernels import LoopOfKernels
 from kapi_numba_offload.loops.loop_syntax import variables_of
 from kapi_numba_offload.partition.function_info import PREFIX, FunctionInfo
 from kapi_numba_offload.partition.invariant_views import hoist_views
@@ -134,8 +135,12 @@ class OffloadedFunction(OffloadedParts):
     def reported(self) -> tuple[Any, ...]:
         """The parts that reports name."""
         loops = self.partition.loops
-        plain = [each for each in loops if isinstance(each, IndependentLoop)]
-        unused = {id(each if each.latest is None else each.other) for each in plain}
+        unused = {
+            id(each if each.latest is None else each.other) for each in loops if isinstance(each, IndependentLoop)
+        }
+        around = [each for each in loops if isinstance(each, LoopOfKernels)]
+        unused |= {*map(id, around), *(id(each.other) for each in around if each.is_used)}
+        unused |= {id(inner.loop.other) for each in around for inner in each.inner if not each.is_used}
         return *self.partition.regions, *(each for each in loops if id(each) not in unused)
 
     @property

@@ -68,6 +68,7 @@ class FunctionInfo:
         self.contiguous, self.options, self.numba_types = contiguous, options, numba_types
         self.library, self.library_name = library, "" if library is None else library.name
         self.has_narrow_integers = has_narrow_integers
+        self.inner_plans: dict[int, Any] = {}  # of loops by their identity, where the loop around them has asked
 
         self.filename, self.function = original.__code__.co_filename, definition.name
         nodes = list(ast.walk(definition))

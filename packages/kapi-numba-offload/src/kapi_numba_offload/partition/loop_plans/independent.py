@@ -53,9 +53,8 @@ class IndependentPlan(KernelPlan):
         other = rewriter.inline_loop(where) if self.otherwise is None else rewriter.planned(self.otherwise)
         return [located(ast.If(test, as_kernel, other), where)]
 
-    def _arguments(self, rewriter: Rewriter) -> list[ast.expr]:
-        own = replace(self, bounds=copy.deepcopy(self.bounds))  # the loop keeps its own
-        return KernelPlan._arguments(own, rewriter)
+    def _bounds(self, rewriter: Rewriter) -> list[ast.expr]:
+        return list(copy.deepcopy(self.bounds))  # of numbers and extents; the loop keeps its own
 
 
 def independent_plan(

@@ -54,10 +54,13 @@ class KernelPlan(LoopPlan):
     def _arguments(self, rewriter: Rewriter) -> list[ast.expr]:
         """Queue, bounds, and the variables that it is given and reduces into."""
         where = self.statement
-        bounds = list(map(rewriter.expression, self.bounds))
+        bounds = self._bounds(rewriter)
         given: list[ast.expr] = [loaded(each, where) for each in self.given]
         reductions: list[ast.expr] = [loaded(each, where) for each in self.reductions]
         return [rewriter.queue(where), *(ast.Tuple(each, ast.Load()) for each in (bounds, given, reductions))]
+
+    def _bounds(self, rewriter: Rewriter) -> list[ast.expr]:
+        return list(map(rewriter.expression, self.bounds))
 
 
 def kernel_plan(facts: FunctionInfo, statement: ast.For, following: Sequence[Sequence[ast.stmt]]) -> LoopPlan:

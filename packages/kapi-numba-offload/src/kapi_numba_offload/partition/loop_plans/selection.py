@@ -12,6 +12,7 @@ from kapi_numba_offload.partition.loop_plans.element_accesses import elements, h
 from kapi_numba_offload.partition.loop_plans.guarded import guarded_plan
 from kapi_numba_offload.partition.loop_plans.independent import independent_plan
 from kapi_numba_offload.partition.loop_plans.kernel import kernel_plan
+from kapi_numba_offload.partition.loop_plans.loop_of_kernels import loop_of_kernels, loops_with_elements
 from kapi_numba_offload.partition.loop_plans.plan import LoopPlan
 from kapi_numba_offload.partition.loop_plans.sequential import sequential_plan
 from kapi_numba_offload.run.reasons import Refusal
@@ -33,6 +34,9 @@ def loop_plan(
     following : sequence of sequence of ast.stmt
         What may run after it, block by block.
     """
+    if id(statement) in facts.inner_plans:
+        known: LoopPlan | None = facts.inner_plans[id(statement)]
+        return known
     if isinstance(statement, ast.For) and is_parallel(statement, facts.names):
         return kernel_plan(facts, statement, following)
     element = next(elements(facts, statement), None)
@@ -46,6 +50,19 @@ def loop_plan(
         plan: LoopPlan | None = sequential_plan(facts, statement, following, refusal)
     else:
         plan = guarded_plan(facts, statement, following)
-    if not isinstance(statement, ast.For) or nest is None or nest.dependence:
+    if isinstance(statement, ast.For) and nest is not None and not nest.dependence:
+        kernel = independent_plan(facts, statement, following, nest, plan, has_elements=has_elements)
+        if kernel is not None:
+            return kernel
+    inner = loops_with_elements(facts, statement) if has_elements and plan is not None else None
+    if plan is None or not inner:
         return plan
-    return independent_plan(facts, statement, following, nest, plan, has_elements=has_elements) or plan
+    # After the last statement of the body its first may follow.
+    plans = [_planned(facts, each, [statement.body[at + 1 :], [statement], *following]) for at, each in inner]
+    return loop_of_kernels(statement, plans, plan, facts) or plan
+
+
+def _planned(facts: FunctionInfo, loop: ast.For, following: Sequence[Sequence[ast.stmt]]) -> LoopPlan | None:
+    """The plan of an inner loop, which it has as well where the loop around it stays in the function."""
+    plan = facts.inner_plans[id(loop)] = loop_plan(facts, loop, following)
+    return plan

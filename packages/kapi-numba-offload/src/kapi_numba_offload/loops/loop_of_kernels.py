@@ -1,0 +1,82 @@
+"""A plain loop, such as one over time, whose elements are all in inner loops that are kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import CodeType
+from typing import Any
+
+import numpy as np
+
+from kapi_numba_offload.elements.statements import SourceLocation
+from kapi_numba_offload.libraries.arrays import is_device_array, queue_of
+from kapi_numba_offload.loops.host.loop_costs import Extents
+from kapi_numba_offload.loops.independent_loop import IndependentLoop
+
+__all__ = ["InnerKernel", "LoopOfKernels"]
+
+
+@dataclass(frozen=True, slots=True)
+class InnerKernel:
+    """An inner loop.
+
+    Attributes
+    ----------
+    loop : IndependentLoop
+        The loop.
+    bounds : tuple of code
+        Start, stop and step of each axis.
+    given, reductions : tuple of str
+        Variables that it is given, and those that it reduces into.
+    """
+
+    loop: IndependentLoop
+    bounds: tuple[CodeType, ...]
+    given: tuple[str, ...]
+    reductions: tuple[str, ...]
+
+    def suits(self, values: Mapping[str, Any]) -> bool:
+        """Whether it is a kernel for variables with these values; False if others decide."""
+        queue = next((queue_of(each) for each in values.values() if is_device_array(each)), None)
+        known = {name: Extents(each) if is_device_array(each) else each for name, each in values.items()}
+        try:
+            bounds = [eval(each, {"__builtins__": {}}, known) for each in self.bounds]
+            given, initial = ([values[name] for name in names] for names in (self.given, self.reductions))
+        except (LookupError, NameError, TypeError, ArithmeticError):
+            return False
+        return self.loop.suits(queue, bounds, given, initial)
+
+
+@dataclass(eq=False)
+class LoopOfKernels:
+    """A loop that stays in the function where all of its inner loops are kernels, and else is the host's.
+
+    Attributes
+    ----------
+    location : SourceLocation
+        Its source location.
+    inner : sequence of InnerKernel
+        The inner loops with elements.
+    given : tuple of str
+        Variables that it is given.
+    other : object
+        What runs on the host otherwise.
+    is_used : bool
+        Whether it stayed in the function when it ran last.
+    """
+
+    location: SourceLocation
+    inner: Sequence[InnerKernel]
+    given: tuple[str, ...]
+    other: Any
+    is_used: bool = False
+
+    def suits(self, *captured: Any) -> bool:
+        """Whether all inner loops are kernels for variables with these values."""
+        values = {
+            name: each for name, each in zip(self.given, captured, strict=True)
+            if is_device_array(each) or isinstance(each, (int, float, complex, np.generic))
+        }  # fmt: skip
+        self.is_used = all(each.suits(values) for each in self.inner)
+        return self.is_used
