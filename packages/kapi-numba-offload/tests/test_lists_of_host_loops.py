@@ -164,3 +164,35 @@ def test_what_was_appended_before_an_exception_stays():
 def test_loops_whose_indices_come_of_lists_say_that_they_run_on_the_host(recwarn):
     numba.njit(takes_and_puts)(dpnp.ones(6))
     assert "sequential-loop" in str(recwarn.pop().message)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_empty_lists_are_filled_by_compiled_loops(dtype, monkeypatch):
+    """The expression is a kernel with NumPy's dtype, and each loop is compiled: Python takes no element."""
+
+    def f(a):
+        found = []
+        at = []
+        total = 0.0
+        for i in range(a.size):
+            if a[i] > 0.5:
+                found.append(a[i])
+                at.append(i)
+                total += len(at)
+        for i in range(a.size):
+            found.append(a[i])
+        return a * 2.0, np.array(found), at[3], total, len(found)
+
+    a = np.linspace(0, 1, 300).astype(dtype)
+    given = dpnp.asarray(a)
+    taken = []
+    read = dpnp.ndarray.__getitem__
+    monkeypatch.setattr(dpnp.ndarray, "__getitem__", lambda *args: taken.append(1) or read(*args))
+    found = numba.njit(f)(given)
+    assert not taken
+    doubled, kept, *numbers = f(a)
+    assert found[0].dtype == doubled.dtype
+    assert found[1].dtype == kept.dtype
+    np.testing.assert_array_equal(found[0].asnumpy(), doubled)
+    np.testing.assert_array_equal(found[1].asnumpy(), kept)
+    assert list(found[2:]) == numbers

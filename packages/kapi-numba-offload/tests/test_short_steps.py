@@ -172,3 +172,29 @@ def test_functions_that_numba_runs_take_arrays_that_share_memory(accesses):
     assert len(accesses) < 10
     assert found == f(memory[1:], memory[:-1])
     np.testing.assert_array_equal(given.asnumpy(), memory)
+
+
+def by_an_alias(a, b):
+    """Numba compiles all of a function with such a list."""
+    w = b[:-1]
+    kept = [(0, 1)]
+    for i in range(a.shape[0]):
+        kept.append((i, int(a[i, 0])))
+    b[1:] += w * 2
+
+
+def in_a_prange_loop_of_the_host(a, b):
+    for i in numba.prange(a.shape[0]):
+        a[i, 1:] += a[i, :-1]
+        b[i // 2] *= 0.5
+
+
+@pytest.mark.filterwarnings("ignore::kapi_numba_offload.OffloadFallbackWarning")
+@pytest.mark.parametrize("function", [by_an_alias, in_a_prange_loop_of_the_host], ids=lambda each: each.__name__)
+def test_updates_in_place_read_all_before_they_store_on_the_host(function):
+    on_host = [np.arange(40.0).reshape(8, 5), np.arange(8.0)]
+    on_device = [dpnp.asarray(each) for each in on_host]
+    numba.njit(function)(*on_device)
+    function(*on_host)
+    for found, expected in zip(on_device, on_host, strict=True):
+        np.testing.assert_array_equal(found.asnumpy(), expected)

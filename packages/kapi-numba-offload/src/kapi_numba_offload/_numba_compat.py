@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
 from numba.core import config, ir, types, typing
 from numba.core.compiler import CompilerBase, DefaultPassBuilder, Flags, compile_extra, compile_result, run_frontend
 from numba.core.compiler_machinery import FunctionPass, PassManager, register_pass
@@ -74,9 +75,9 @@ def is_untyped(value: Any) -> bool:
 
 
 def holds_plain_numbers(value: Any) -> bool:
-    """Whether a container of Python's holds Python's numbers of one class, which are the same after Numba's copying."""
+    """Whether a container of Python's holds numbers of one class: Numba leaves such in it, too, or Python's."""
     classes = set(map(type, value))
-    return len(classes) == 1 and classes <= {bool, int, float, complex}
+    return len(classes) == 1 and classes <= {bool, int, float, complex, np.float32, np.complex64}
 
 
 def is_generic(dispatcher: CPUDispatcher) -> bool:

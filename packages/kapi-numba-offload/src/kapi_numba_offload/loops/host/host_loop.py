@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from types import FunctionType
 from typing import Any
 
 import numba
 import numpy as np
+from numba import NumbaPendingDeprecationWarning
 
 from kapi_numba_offload._numba_compat import (
     as_dtype,
@@ -65,6 +67,8 @@ class HostLoop:
         Local functions that it calls.
     may_fill : bool
         Whether it may store to lists and sets that hold numbers: nothing reads them after an exception.
+    empty : sequence of str
+        Those of `given` that may be empty lists, whose type the loop tells: it makes them then.
 
     Attributes
     ----------
@@ -89,6 +93,7 @@ class HostLoop:
         called: Sequence[CalledFunction] = (),
         definitions: Sequence[ast.FunctionDef] = (),
         may_fill: bool = False,
+        empty: Sequence[str] = (),
     ) -> None:
         self.given, self.is_parallel = tuple(given), parallel
         name = f"{function.__name__ if function.__name__.isidentifier() else 'lambda_'}_line_{loop.lineno}"
@@ -120,6 +125,15 @@ class HostLoop:
         self._only_read = set() if has_effects(loop, names) or has_aliases(loop) else set(self.given) - stored
         self._kept_as_given = {name for name in self.given if is_only_read(name, loop)}
         self._may_fill = may_fill
+        self._empty = tuple(empty)
+        self._filling: HostLoop | None = None
+        if empty:
+            made: list[Any] = [ast.Assign([ast.Name(each, ast.Store())], ast.List([], ast.Load())) for each in empty]
+            rest = [each for each in given if each not in empty]
+            self._filling = HostLoop(
+                function, names, loop, bounds, rest, [*returned, *empty], parallel=parallel, flagged=flagged,
+                options=options, called=called, definitions=[*made, *definitions], may_fill=may_fill,
+            )  # fmt: skip
 
     def how(self, bounds: Sequence[Any], given: Sequence[Any]) -> str:
         """Describe how it runs with such values."""
@@ -138,13 +152,19 @@ class HostLoop:
     ) -> tuple[Any, ...]:
         """Run the loop, compiled or by Python, and return all that it leaves: see `loop_exits.function_body`."""
         given = [*captured, *initial]
+        if compiled and self._makes_lists(given) and self.why_not_compiled(bounds, given) is None:
+            return self._leave_lists(bounds, given)
         is_compiled = compiled and self.why_not_compiled(bounds, given) is None
         copies = HostCopies(arrays_among(given))
         args = self._on_host(copies, given)
         self.moved = copies.size
         try:
             if is_compiled:
+                narrow = [each for each in given if type(each) is list and each and isinstance(each[0], np.inexact)]
+                classes = [type(each[0]) for each in narrow]
                 result = self._call([*bounds, *args])
+                for each, class_ in zip(narrow, classes, strict=True):
+                    each[:] = map(class_, each)
                 result = self._with_numpy_s(result, [*bounds, *args], given)
             else:
                 result = self.function(*bounds, *args)
@@ -157,6 +177,25 @@ class HostLoop:
                     self.moved += copies.copy_back(array)
         return tuple(copies.on_device(tuple(result)))
 
+    def _makes_lists(self, given: Sequence[Any]) -> bool:
+        """Whether the lists that it may make are empty, and each has one name."""
+        lists = [value for name, value in zip(self.given, given, strict=True) if name in self._empty]
+        is_empty = all(type(each) is list and not each for each in lists)
+        return bool(lists) and is_empty and all(sum(each is other for other in given) == 1 for each in lists)
+
+    def _leave_lists(self, bounds: Sequence[Any], given: Sequence[Any]) -> tuple[Any, ...]:
+        assert self._filling is not None
+        lists = {name: value for name, value in zip(self.given, given, strict=True) if name in self._empty}
+        result = self._filling.leave(bounds, self._without_lists(given))
+        self.moved = self._filling.moved
+        first = self._first + len(self._returned)
+        for name, items in zip(self._empty, result[first:], strict=False):
+            lists[name][:] = items
+        return *result[:first], *result[first + len(self._empty) :]
+
+    def _without_lists(self, given: Sequence[Any]) -> list[Any]:
+        return [value for name, value in zip(self.given, given, strict=True) if name not in self._empty]
+
     def only_reads(self, name: str) -> bool:
         """Whether an array that it is given keeps its elements."""
         return name in self._only_read
@@ -167,6 +206,8 @@ class HostLoop:
 
     def why_not_compiled(self, bounds: Sequence[Any], given: Sequence[Any]) -> str | None:
         """Compile the loop for such values; why Numba does not, or None."""
+        if self._filling is not None and self._makes_lists(given):
+            return self._filling.why_not_compiled(bounds, self._without_lists(given))
         for name, value in zip(self.given, given, strict=True):
             if is_untyped(value):
                 return f"Numba cannot tell the type of `{name}`"
@@ -185,7 +226,10 @@ class HostLoop:
         """Why Numba cannot compile the loop, None if it can: then it has."""
         args = self._on_host(HostCopies(arrays_among(given)), given)
         try:
-            self._compiled.compile(tuple(map(self._compiled.typeof_pyval, (*bounds, *args))))
+            with warnings.catch_warnings():
+                # Lists are Python's to the author of the function.
+                warnings.simplefilter("ignore", NumbaPendingDeprecationWarning)
+                self._compiled.compile(tuple(map(self._compiled.typeof_pyval, (*bounds, *args))))
         except Exception as error:  # some of what Numba cannot compile ends in an exception of its compiler
             words = next((each.strip() for each in str(error).splitlines()[1:] if each.strip()), str(error))
             return f"Numba cannot compile it ({words.rstrip('.')})"
@@ -202,7 +246,7 @@ class HostLoop:
 
     def _with_numpy_s(self, result: tuple[Any, ...], args: Sequence[Any], given: Sequence[Any]) -> tuple[Any, ...]:
         """The values with NumPy's numbers instead of Numba's, where the loop in Python would leave such."""
-        if not any(value.__class__ in (int, float, complex) for value in result):
+        if not any(value.__class__ in (int, float, complex, list) for value in result):
             return result
         compiled = self._compiled.overloads.get(tuple(map(self._compiled.typeof_pyval, args)))
         if compiled is None:
@@ -219,7 +263,11 @@ class HostLoop:
         for number, name in enumerate(self._returned, self._first):
             type_ = compiled.signature.return_type[number]
             type_ = type_.type if isinstance(type_, types.Optional) else type_
-            if values[number].__class__ in (int, float, complex) and isinstance(type_, types.Number):
+            if isinstance(type_, types.List) and isinstance(type_.dtype, types.Number):
+                dtype = as_dtype(type_.dtype)
+                if dtype.name not in ("int64", "float64", "complex128"):
+                    values[number] = [dtype.type(each) for each in values[number]]
+            elif values[number].__class__ in (int, float, complex) and isinstance(type_, types.Number):
                 values[number] = as_numpy_has_it(values[number], as_dtype(type_), dtypes.get(name, frozenset()))
         return tuple(values)
 

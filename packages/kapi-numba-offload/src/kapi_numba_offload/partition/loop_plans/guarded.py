@@ -23,7 +23,7 @@ from kapi_numba_offload.partition.loop_plans.numba_equivalence import (
     with_buffered_updates,
 )
 from kapi_numba_offload.partition.loop_plans.plan import HostPlan, Rewriter
-from kapi_numba_offload.partition.loop_plans.sequential import Outline, may_raise, outline
+from kapi_numba_offload.partition.loop_plans.sequential import Outline, lists_that_start_empty, may_raise, outline
 from kapi_numba_offload.partition.loop_plans.work_estimates import loop_costs, parallel_depth, worked_axes
 from kapi_numba_offload.run.reasons import Refusal
 
@@ -107,7 +107,7 @@ def _short_steps(
     host = HostLoop(
         facts.original, facts.names, with_buffered_updates(facts, statement), (), parts.given, parts.returned,
         parallel=False, flagged=parts.flagged, options=facts.options.for_numba, definitions=parts.definitions,
-        may_fill=not may_raise(facts, statement),
+        may_fill=not may_raise(facts, statement), empty=lists_that_start_empty(facts, statement, parts.given),
     )  # fmt: skip
     arrays = [each for each in nodes if isinstance(each, ast.expr) and may_have_axes(facts.kinds.kind(each))]
     array = next((each.id for each in arrays if isinstance(each, ast.Name)), "")

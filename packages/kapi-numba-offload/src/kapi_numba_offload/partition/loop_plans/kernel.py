@@ -16,6 +16,7 @@ from kapi_numba_offload.loops.loop_syntax import LoopSyntax, parallel_loop, vari
 from kapi_numba_offload.loops.parallel_loop import ParallelLoop
 from kapi_numba_offload.partition.function_info import FunctionInfo, loaded
 from kapi_numba_offload.partition.loop_plans.local_functions import inlined_local_functions
+from kapi_numba_offload.partition.loop_plans.numba_equivalence import with_buffered_updates
 from kapi_numba_offload.partition.loop_plans.plan import LoopPlan, Rewriter, is_live_after
 from kapi_numba_offload.partition.loop_plans.sequential import sequential_plan
 from kapi_numba_offload.run.placement import mixed_error
@@ -102,8 +103,9 @@ def kernel_plan(facts: FunctionInfo, statement: ast.For, following: Sequence[Seq
         kind = facts.kinds.target(node) if isinstance(node, ast.AugAssign) else facts.kinds.kind(node)
         return kind in (SCALAR, ArrayKind(True, 0))
 
+    moved = with_buffered_updates(facts, with_bounds(syntax, statement))
     host = HostLoop(
-        facts.original, facts.names, with_bounds(syntax, statement), host_bounds(syntax), [*given, *reductions], left,
+        facts.original, facts.names, moved, host_bounds(syntax), [*given, *reductions], left,
         parallel=facts.options.parallel and not carried and not raises and may_be_parallel(syntax, is_number),
         options=facts.options.for_numba,
     )  # fmt: skip

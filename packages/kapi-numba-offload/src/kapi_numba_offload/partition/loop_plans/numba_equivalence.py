@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from kapi_numba_offload._numba_compat import CPUDispatcher, has_overloads, is_generic
-from kapi_numba_offload.analysis.effects import has_effects, returns_new_values
+from kapi_numba_offload.analysis.effects import has_aliases, has_effects, returns_new_values
 from kapi_numba_offload.analysis.kind_inference import kinds_in_call
 from kapi_numba_offload.analysis.kinds import SCALAR, ArrayKind, Kind, is_number_type, may_have_axes
 from kapi_numba_offload.analysis.numpy_functions import numpy_name
@@ -114,9 +114,13 @@ def stores_what_it_reads(facts: FunctionInfo, node: ast.AST) -> bool:
 
 
 def updates_what_it_reads(facts: FunctionInfo, node: ast.AugAssign) -> bool:
-    """Whether an update in place of an array may read other elements of it than the one that it stores to."""
+    """Whether an update in place of an array may read other elements of it than the one that it stores to.
+
+    Arrays with other names in the function may be parts of each other.
+    """
     if not stores_what_it_reads(facts, node):
-        return False
+        is_by_array = may_have_axes(facts.kinds.target(node)) and not _changes_by_numbers(facts, node)
+        return is_by_array and has_aliases(facts.definition)
     target, owner = ast.unparse(node.target), root_variable(node.target)
     operands = [node.value]
     for each in operands:  # it grows

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
-from kapi_numba_offload.analysis.control_flow import assigned_at, outlining_obstacle
+from kapi_numba_offload.analysis.control_flow import assigned_at, leaves_by_return, outlining_obstacle
+from kapi_numba_offload.analysis.kinds import SCALAR
 from kapi_numba_offload.analysis.syntax import located
 from kapi_numba_offload.elements.statements import SourceLocation
 from kapi_numba_offload.libraries.arrays import arrays_among
@@ -16,12 +17,22 @@ from kapi_numba_offload.loops.host.loop_exits import is_flaggable
 from kapi_numba_offload.loops.loop_syntax import first_use, variables_of
 from kapi_numba_offload.partition.function_info import FunctionInfo, loaded
 from kapi_numba_offload.partition.loop_plans.local_functions import inlined_local_functions
+from kapi_numba_offload.partition.loop_plans.numba_equivalence import with_buffered_updates
 from kapi_numba_offload.partition.loop_plans.plan import HostPlan, LoopPlan, Rewriter, is_live_after
 from kapi_numba_offload.run.options import OffloadOptions
 from kapi_numba_offload.run.reasons import Refusal, fall_back
 from kapi_numba_offload.run.timing import timed
 
-__all__ = ["InterpretedLoop", "InterpretedPlan", "Outline", "SequentialLoop", "may_raise", "outline", "sequential_plan"]
+__all__ = [
+    "InterpretedLoop",
+    "InterpretedPlan",
+    "Outline",
+    "SequentialLoop",
+    "lists_that_start_empty",
+    "may_raise",
+    "outline",
+    "sequential_plan",
+]
 
 
 @dataclass(eq=False)
@@ -150,8 +161,10 @@ def sequential_plan(
         )
         return InterpretedPlan(loop, statement)
     host = HostLoop(
-        facts.original, facts.names, statement, (), given, returned, parallel=False, flagged=flagged,
+        facts.original, facts.names, with_buffered_updates(facts, statement), (), given, returned, parallel=False,
+        flagged=flagged,
         options=facts.options.for_numba, definitions=definitions, may_fill=not may_raise(facts, statement),
+        empty=(empty := lists_that_start_empty(facts, statement, given)),
     )  # fmt: skip
     containers = {
         target.id
@@ -160,7 +173,9 @@ def sequential_plan(
         for target in each.targets
         if isinstance(target, ast.Name)
     }
-    needs_function = any(name in containers and not is_only_read(name, statement) for name in given)
+    needs_function = any(
+        name in containers and name not in empty and not is_only_read(name, statement) for name in given
+    )
     moved = SequentialLoop(location, refusal, host, facts.options, needs_function)
     return HostPlan(moved, statement, tuple(given), tuple(returned), tuple(flagged))
 
@@ -170,6 +185,47 @@ def may_raise(facts: FunctionInfo, statement: ast.stmt) -> bool:
     return any(isinstance(each, (ast.Raise, ast.Assert)) for each in ast.walk(statement)) or any(
         isinstance(each, ast.Try) for each in ast.walk(facts.definition)
     )
+
+
+def lists_that_start_empty(facts: FunctionInfo, statement: ast.For | ast.While, given: Sequence[str]) -> list[str]:
+    """The variables that a loop is given, and fills with numbers, that hold lists which were made empty."""
+    if may_raise(facts, statement) or leaves_by_return(statement):
+        return []
+    return [name for name in given if _starts_empty(facts, name) and _is_filled_with_numbers(facts, statement, name)]
+
+
+def _starts_empty(facts: FunctionInfo, name: str) -> bool:
+    """Whether all that a function assigns to a variable is `[]`, and no other variable holds its value."""
+    if name in facts.names.parameters:
+        return False
+    made: set[int] = set()
+    for each in ast.walk(facts.definition):
+        if isinstance(each, ast.Assign):
+            if isinstance(each.value, ast.List) and not each.value.elts:
+                made.update(id(target) for target in each.targets if len(each.targets) == 1)
+            held = each.value.elts if isinstance(each.value, (ast.Tuple, ast.List)) else [each.value]
+            if any(isinstance(value, ast.Name) and value.id == name for value in held):
+                return False
+    stores = [each for each in ast.walk(facts.definition)
+              if isinstance(each, ast.Name) and each.id == name and not isinstance(each.ctx, ast.Load)]  # fmt: skip
+    return bool(stores) and all(id(each) in made for each in stores)
+
+
+def _is_filled_with_numbers(facts: FunctionInfo, statement: ast.stmt, name: str) -> bool:
+    """Whether a loop uses a list for its length and items, and to append numbers, only."""
+    known: set[int] = set()
+    has_append = False
+    for each in ast.walk(statement):
+        if isinstance(each, ast.Subscript) and isinstance(each.ctx, ast.Load):
+            known.add(id(each.value))
+        elif isinstance(each, ast.Call) and isinstance(each.func, ast.Name) and each.func.id == "len":
+            known.update(map(id, each.args))
+        elif isinstance(each, ast.Call) and isinstance(each.func, ast.Attribute) and each.func.attr == "append":
+            if len(each.args) == 1 and facts.kinds.kind(each.args[0]) == SCALAR:
+                known.add(id(each.func.value))
+                has_append |= isinstance(each.func.value, ast.Name) and each.func.value.id == name
+    uses = [each for each in ast.walk(statement) if isinstance(each, ast.Name) and each.id == name]
+    return has_append and all(id(each) in known for each in uses)
 
 
 def _makes_container(value: ast.expr) -> bool:
