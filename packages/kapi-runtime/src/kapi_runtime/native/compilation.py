@@ -19,6 +19,7 @@ import sys
 import textwrap
 from collections.abc import Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from kapi_runtime.native.loading import TABLE, TARGETS, WORD
@@ -96,8 +97,9 @@ def digest_of(module: str) -> str:
     digest = hashlib.sha256()
     for name in (module, *import_module(module).SOURCES, *_OWN_SOURCES):
         specification = importlib.util.find_spec(name)
-        loader: Any = None if specification is None else specification.loader
-        source: str = loader.get_source(name)
+        assert specification is not None
+        assert specification.origin is not None
+        source = Path(specification.origin).read_text("utf-8")  # pytest's loaders have no `get_source`
         digest.update(f"{name}\n{source}\0".encode())
     return digest.hexdigest()
 
