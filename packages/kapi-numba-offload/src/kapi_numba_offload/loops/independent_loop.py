@@ -15,8 +15,8 @@ import numpy as np
 from kapi_numba_offload.libraries.arrays import device_facts, is_device_array, library, may_share_memory, queue_of
 from kapi_numba_offload.loops.captured_values import as_number
 from kapi_numba_offload.loops.coarsening import may_coarsen
-from kapi_numba_offload.loops.host.loop_costs import Extents, LoopCosts
-from kapi_numba_offload.loops.host.short_steps import SAME_TYPES
+from kapi_numba_offload.loops.host.loop_costs import LoopCosts, known_values
+from kapi_numba_offload.loops.host.short_steps import SAME_TYPES, has_same_types
 from kapi_numba_offload.loops.loop_builder import BuiltLoop
 from kapi_numba_offload.loops.parallel_loop import ParallelLoop
 from kapi_numba_offload.run.simulation import is_simulating
@@ -89,9 +89,10 @@ class IndependentLoop(ParallelLoop):
             return False
         dtypes = {each.dtype for each in arrays}
         known = SAME_TYPES if self.syntax.reductions else SAME_TYPES | _ROUNDED
-        if not dtypes <= known or not all(map(_is_number, (each for each in captured if not is_device_array(each)))):
+        numbers = [*(each for each in captured if not is_device_array(each)), *initial]
+        if not dtypes <= known or any(map(is_device_array, initial)) or not all(map(has_same_types, numbers)):
             return False
-        if not all(map(_is_number, initial)) or any(queue_of(each) != queue_of(arrays[0]) for each in arrays):
+        if any(queue_of(each) != queue_of(arrays[0]) for each in arrays):
             return False
         extents = [len(range(*bounds[at : at + 3])) for at in range(0, len(bounds), 3)]
         if not (self._are_enough(named, extents, arrays[0]) and self._are_distinct(named, bounds)):
@@ -107,8 +108,7 @@ class IndependentLoop(ParallelLoop):
             return prod(extents) >= max(_ON_GPU, 0 if self._has_elements else longest / _ROW)
         if not self._has_elements:
             return False  # rows are as quick one by one
-        values = {name: Extents(each) if is_device_array(each) else each for name, each in named.items()}
-        return prod(extents) >= _PER_UNIT * facts.units and self._costs.count(values) >= _ON_CPU
+        return prod(extents) >= _PER_UNIT * facts.units and self._costs.count(known_values(named)) >= _ON_CPU
 
     def _are_distinct(self, named: dict[str, Any], bounds: Sequence[int]) -> bool:
         """Whether different iterations store to different elements, and read none that another one stores."""
@@ -123,15 +123,13 @@ class IndependentLoop(ParallelLoop):
                 return False
         ranges = [range(*bounds[at : at + 3]) for at in range(0, len(bounds), 3)]
         variables = [each.variable for each in self.syntax.axes]
-        numbers = {name: int(each) for name, each in named.items() if isinstance(each, (int, np.integer))}
-        numbers_and_extents = {**{n: Extents(each) for n, each in named.items() if is_device_array(each)}, **numbers}
+        values = known_values(named)
         for index in self._indices:
             corners = itertools.product(*((each[0], each[-1]) for each in ranges))
             signs = {
-                eval(index, {"__builtins__": {}}, {**numbers_and_extents, **dict(zip(variables, corner, strict=True))})
-                >= 0
+                eval(index, {"__builtins__": {}}, {**values, **dict(zip(variables, corner, strict=True))}) >= 0
                 for corner in corners
-            }  # fmt: skip
+            }
             if len(signs) > 1:
                 return False
         return True
@@ -139,8 +137,3 @@ class IndependentLoop(ParallelLoop):
 
 def _strides(array: Any) -> tuple[int, ...]:
     return tuple(library(array).fields(array).strides)
-
-
-def _is_number(value: Any) -> bool:
-    """Whether a value is a number whose operations have one type for kernels and for Numba."""
-    return type(value) in (bool, int, float, complex) or (isinstance(value, np.generic) and value.dtype in SAME_TYPES)

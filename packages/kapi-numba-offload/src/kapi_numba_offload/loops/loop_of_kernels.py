@@ -11,7 +11,7 @@ import numpy as np
 
 from kapi_numba_offload.elements.statements import SourceLocation
 from kapi_numba_offload.libraries.arrays import is_device_array, queue_of
-from kapi_numba_offload.loops.host.loop_costs import Extents
+from kapi_numba_offload.loops.host.loop_costs import known_values
 from kapi_numba_offload.loops.independent_loop import IndependentLoop
 
 __all__ = ["InnerKernel", "LoopOfKernels"]
@@ -39,7 +39,7 @@ class InnerKernel:
     def suits(self, values: Mapping[str, Any]) -> bool:
         """Whether it is a kernel for variables with these values; False if others decide."""
         queue = next((queue_of(each) for each in values.values() if is_device_array(each)), None)
-        known = {name: Extents(each) if is_device_array(each) else each for name, each in values.items()}
+        known = known_values(values)
         try:
             bounds = [eval(each, {"__builtins__": {}}, known) for each in self.bounds]
             given, initial = ([values[name] for name in names] for names in (self.given, self.reductions))

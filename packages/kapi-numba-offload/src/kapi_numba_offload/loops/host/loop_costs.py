@@ -9,7 +9,11 @@ from math import inf
 from types import CodeType
 from typing import Any
 
-__all__ = ["COPY", "COPIED_BYTE", "Extents", "LoopCosts", "StatementCosts", "bound"]
+import numpy as np
+
+from kapi_numba_offload.libraries.arrays import is_device_array
+
+__all__ = ["COPIED_BYTE", "COPY", "LoopCosts", "StatementCosts", "bound", "known_values"]
 
 # Seconds, measured on an H100 and its host; only their order of magnitude counts.
 COPY = 60e-6  # of a copy between host and device, and its wait
@@ -91,14 +95,11 @@ class LoopCosts:
         Parameters
         ----------
         values : mapping
-            The integers and the `Extents` of the arrays that it is given.
+            The integers and the extents of the arrays that it is given.
         largest : callable
             The most elements along so many axes of one of the arrays.
         """
-        iterations = self._iterations(values)
-        times = _UNCOUNTED if iterations is None else len(iterations)
-        if iterations and self.variable is not None:
-            values = {**values, self.variable: iterations[len(iterations) // 2]}
+        times, values = self._middle(values)
         inner = [each.seconds(values, largest) for each in self.inner] if times else []
         on_device = sum(each.on_device() for each in self.statements) + sum(each for each, _ in inner)
         on_host = sum(each.on_host(largest) for each in self.statements) + sum(each for _, each in inner)
@@ -111,11 +112,15 @@ class LoopCosts:
 
     def count(self, values: Mapping[str, Any]) -> int:
         """How many statements on arrays a run has, in loops that count as for `seconds`."""
+        times, values = self._middle(values)
+        return times * (len(self.statements) + sum(each.count(values) for each in self.inner)) if times else 0
+
+    def _middle(self, values: Mapping[str, Any]) -> tuple[int, Mapping[str, Any]]:
+        """The number of iterations, and the values in the middle one."""
         iterations = self._iterations(values)
         if iterations and self.variable is not None:
             values = {**values, self.variable: iterations[len(iterations) // 2]}
-        times = _UNCOUNTED if iterations is None else len(iterations)
-        return times * (len(self.statements) + sum(each.count(values) for each in self.inner)) if times else 0
+        return _UNCOUNTED if iterations is None else len(iterations), values
 
     def _iterations(self, values: Mapping[str, Any]) -> range | None:
         if self.bounds is None:
@@ -126,7 +131,7 @@ class LoopCosts:
             return None  # one that only the loop itself knows
 
 
-class Extents:
+class _Extents:
     """The extents of an array, for the bounds of loops."""
 
     def __init__(self, array: Any) -> None:
@@ -134,6 +139,17 @@ class Extents:
 
     def __len__(self) -> int:
         return int(self.shape[0])
+
+
+def known_values(named: Mapping[str, Any]) -> dict[str, Any]:
+    """The integers, and the extents of device arrays, among variables: what bounds and indices are made of."""
+    made: dict[str, Any] = {}
+    for name, each in named.items():
+        if is_device_array(each):
+            made[name] = _Extents(each)
+        elif isinstance(each, (int, np.integer)):
+            made[name] = int(each)
+    return made
 
 
 def bound(node: ast.expr, constant: Callable[[ast.expr], Any]) -> CodeType | None:

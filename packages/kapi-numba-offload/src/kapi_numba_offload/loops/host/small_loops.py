@@ -22,13 +22,12 @@ from kapi_numba_offload.libraries.arrays import (
     any_share_memory,
     arrays_among,
     device_facts,
-    is_device_array,
     kind_of,
     queue_of,
 )
 from kapi_numba_offload.loops.host.host_copies import is_reachable
 from kapi_numba_offload.loops.host.host_loop import HostLoop
-from kapi_numba_offload.loops.host.loop_costs import COPIED_BYTE, COPY, Extents, LoopCosts
+from kapi_numba_offload.loops.host.loop_costs import COPIED_BYTE, COPY, LoopCosts, known_values
 from kapi_numba_offload.loops.host.short_steps import FEW, MANY, ShortSteps, has_same_types
 from kapi_numba_offload.loops.host.worked_axes import WorkedAxes, largest, most_elements
 from kapi_numba_offload.run.options import OffloadOptions
@@ -164,14 +163,7 @@ class SmallLoop:
         return of_copies + on_host < on_device
 
     def _values(self, captured: Sequence[Any]) -> dict[str, Any]:
-        """The integers, and the extents of arrays, among variables."""
-        values: dict[str, Any] = {}
-        for name, each in zip(self.host.given, captured, strict=True):
-            if is_device_array(each):
-                values[name] = Extents(each)
-            elif isinstance(each, (int, np.integer)):
-                values[name] = int(each)
-        return values
+        return known_values(dict(zip(self.host.given, captured, strict=True)))
 
     @timed
     def __call__(self, *captured: Any) -> Any:
