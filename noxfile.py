@@ -202,12 +202,7 @@ def types(session: nox.Session) -> None:
 @nox.session
 def build(session: nox.Session) -> None:
     """Source archives, and wheels from them, into dist/; their contents; kapi-sim alone needs only NumPy."""
-    shutil.rmtree("dist", ignore_errors=True)
-    for dist in PACKAGES:
-        session.run("uv", "build", "--quiet", "--out-dir", "dist", f"packages/{dist}")
-    session.run(sys.executable, "tools/archives.py", "dist", external=True)
-    session.install("--exact", "--group", "build")
-    session.run("twine", "check", "--strict", *sorted(map(str, Path("dist").glob("kapi*"))))
+    build_archives(session)
     install(session, "kapi-sim")
     session.run("python", "tools/isolation.py", "kapi-sim", "--exactly", "kapi-sim", "numpy")
     run_examples(session, "kapi-sim")
@@ -326,6 +321,15 @@ def docs_live(session: nox.Session) -> None:
         *session.posargs,
         env={browsers.VARIABLE: path, "KAPI_PAGES": str(ROOT / target)},
     )
+
+
+@nox.session
+def release(session: nox.Session) -> None:
+    """Archives as for a release, checked; each wheel alone, with those released before it; what is left to do."""
+    build_archives(session)
+    command = [sys.executable, "-m", "tools.first_installs", "dist", "--uv", bootstrap.program("uv")]
+    session.run(*command, *session.posargs, external=True)
+    session.run(sys.executable, "tools/release.py", external=True)
 
 
 @nox.session
@@ -464,6 +468,16 @@ def keep(built: Path) -> Path:
     if not (kept.exists() and filecmp.cmp(built, kept, shallow=False)):
         built.replace(kept)
     return kept
+
+
+def build_archives(session: nox.Session) -> None:
+    """Build source archives, and wheels from them, into dist/, and check contents, metadata and READMEs."""
+    shutil.rmtree("dist", ignore_errors=True)
+    for dist in PACKAGES:
+        session.run("uv", "build", "--quiet", "--out-dir", "dist", f"packages/{dist}")
+    session.run(sys.executable, "tools/archives.py", "dist", external=True)
+    session.install("--exact", "--group", "build")
+    session.run("twine", "check", "--strict", *sorted(map(str, Path("dist").glob("kapi*"))))
 
 
 def install(session: nox.Session, *arguments: str) -> None:

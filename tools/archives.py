@@ -1,7 +1,7 @@
 """Check the built source archives and wheels: ``python tools/archives.py dist``.
 
 Each distribution must be there as both, its metadata valid, and each archive must hold the licence and the
-marker that tells type checkers to read it.
+marker that tells type checkers to read it. The wheels must ask for each other in versions that are there.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 
 from packaging.metadata import ExceptionGroup, Metadata
 
-__all__ = ["DISTRIBUTIONS", "check_sdist", "check_wheel", "main"]
+__all__ = ["DISTRIBUTIONS", "check_sdist", "check_siblings", "check_wheel", "main"]
 
 DISTRIBUTIONS = (
     "kapi-sim",
@@ -68,6 +68,22 @@ def check_metadata(archive: Path, metadata: bytes) -> list[str]:
     return []
 
 
+def check_siblings(wheels: Sequence[Path]) -> list[str]:
+    """Return a line for each requirement of one wheel that no other of them satisfies."""
+    parsed = []
+    for wheel in wheels:
+        module, version = wheel.name.split("-")[:2]
+        with zipfile.ZipFile(wheel) as archive:
+            parsed.append(Metadata.from_email(archive.read(f"{module}-{version}.dist-info/METADATA"), validate=False))
+    versions = {each.name: each.version for each in parsed}
+    return [
+        f"{each.name} {each.version} must ask for {needed.name} {versions[needed.name]}, got {needed}"
+        for each in parsed
+        for needed in each.requires_dist or ()
+        if needed.name in versions and not needed.specifier.contains(versions[needed.name], prereleases=True)
+    ]
+
+
 def missing(archive: Path, names: Sequence[str], wanted: Sequence[str]) -> list[str]:
     """Return a line for each of the `wanted` members that the archive lacks."""
     return [f"{archive.name} must contain {name}, but does not" for name in wanted if name not in names]
@@ -76,6 +92,7 @@ def missing(archive: Path, names: Sequence[str], wanted: Sequence[str]) -> list[
 def main(folder: Path) -> int:
     """Check all archives in `folder` and return the exit status."""
     problems = []
+    wheels: list[Path] = []
     for dist in DISTRIBUTIONS:
         module = dist.replace("-", "_")
         for kind, check in (("-*.whl", check_wheel), ("-*.tar.gz", check_sdist)):
@@ -83,6 +100,8 @@ def main(folder: Path) -> int:
             if len(found) != 1:
                 problems.append(f"{folder} must hold one {module}{kind}, got {len(found)}")
             problems += [line for archive in found for line in check(archive)]
+            wheels += [archive for archive in found if archive.suffix == ".whl"]
+    problems += check_siblings(wheels)
     print("\n".join(problems) or f"{folder}: the archives of {len(DISTRIBUTIONS)} distributions are complete")
     return 1 if problems else 0
 

@@ -70,6 +70,11 @@ PROGRAMS: dict[str, str] = {
         "except kapi.DeviceNotFoundError as error:\n"
         "    assert 'CUDA' in str(error) or 'NVIDIA' in str(error), error\n" + _COMPILED.format("kapi_ptx", "math.exp")
     ),
+    "kapi-numba-offload": (
+        "import numba, numpy as np\n"
+        "import kapi_numba_offload\n"
+        "assert numba.njit(lambda a: a * 2)(np.arange(3.0)).tolist() == [0, 2, 4]"
+    ),
     "kapi-numba-offload[dpnp]": (
         "import warnings; warnings.simplefilter('error')\n"
         "import kapi_numba_offload\n"  # makes the driver known before a device is looked for

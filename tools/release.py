@@ -1,16 +1,18 @@
 """Check that a tag may be released: ``python tools/release.py kapi-sim-v0.1.0`` prints the distribution's name.
 
 A tag names one package and its version.  The version must be that of the package's ``pyproject.toml``, its changelog
-must have a section of it, and no fragment may be left that belongs there.
+must have a section of it, and no fragment may be left that belongs there.  Without a tag, the script lists what is left
+to do for the version of each package, and which addresses are not decided.
 """
 
 from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
-__all__ = ["main", "problems", "split_tag"]
+__all__ = ["DISTRIBUTIONS", "declared_version", "left_to_do", "main", "problems", "split_tag"]
 
 ROOT = Path(__file__).parents[1]
 DISTRIBUTIONS = (
@@ -23,6 +25,10 @@ DISTRIBUTIONS = (
     "kapi-runtime",
     "kapi-numba-offload",
 )
+"""In the order in which they are released: a package asks for those before it alone."""
+UNDECIDED = re.compile("PLACEHOLDER" + "-")
+"""A word of the lines whose addresses nobody has decided; this file must not hold it."""
+WITH_ADDRESSES = (".github/**/*.yml", "*.cff", "*.md", "packages/*/pyproject.toml")
 
 
 def split_tag(tag: str) -> tuple[str, str]:
@@ -39,6 +45,14 @@ def split_tag(tag: str) -> tuple[str, str]:
     return distribution, version
 
 
+def declared_version(distribution: str, root: Path = ROOT) -> str:
+    """Return the version in a package's ``pyproject.toml``; empty if there is none."""
+    text = (root / "packages" / distribution / "pyproject.toml").read_text("utf-8")
+    # Without a parser: the version is a static line.
+    declared = re.search(r'^version = "(.+)"$', text, re.MULTILINE)
+    return declared[1] if declared else ""
+
+
 def problems(distribution: str, version: str, root: Path = ROOT) -> list[str]:
     """Return what keeps a package from being released, a line each.
 
@@ -51,10 +65,9 @@ def problems(distribution: str, version: str, root: Path = ROOT) -> list[str]:
     """
     folder = root / "packages" / distribution
     found = []
-    # Read without a parser: the version is a static line, and Python's own parser came with 3.11.
-    declared = re.search(r'^version = "(.+)"$', (folder / "pyproject.toml").read_text("utf-8"), re.MULTILINE)
-    if not declared or declared[1] != version:
-        found.append(f"{distribution}'s version must be the tag's, {version}, got {declared and declared[1]}")
+    declared = declared_version(distribution, root)
+    if declared != version:
+        found.append(f"{distribution}'s version must be the tag's, {version}, got {declared or None}")
     dated = re.compile(rf"^## {re.escape(version)} \(\d", re.MULTILINE)
     if not dated.search((folder / "CHANGELOG.md").read_text("utf-8")):
         found.append(
@@ -66,8 +79,30 @@ def problems(distribution: str, version: str, root: Path = ROOT) -> list[str]:
     return found
 
 
-def main(tag: str, root: Path = ROOT) -> int:
-    """Print the distribution's name, or what is wrong on standard error, and return the exit status."""
+def left_to_do(root: Path = ROOT) -> Iterator[str]:
+    """Yield what keeps each package from being released with its version, and the files with undecided addresses."""
+    for distribution in DISTRIBUTIONS:
+        yield from problems(distribution, declared_version(distribution, root), root)
+    files = sorted({path for pattern in WITH_ADDRESSES for path in root.glob(pattern)})
+    for path in files:
+        count = len(UNDECIDED.findall(path.read_text("utf-8")))
+        if count:
+            yield f"{path.relative_to(root).as_posix()} must name real addresses, got {count} undecided"
+
+
+def main(tag: str | None = None, root: Path = ROOT) -> int:
+    """Print the distribution's name, or what is wrong on standard error, and return the exit status.
+
+    Parameters
+    ----------
+    tag : str, optional
+        A release. Without one, what is left to do is printed, and is no failure.
+    root : Path
+        The repository.
+    """
+    if tag is None:
+        print("\n".join(left_to_do(root)) or "nothing is left to do: every package may be tagged")
+        return 0
     try:
         distribution, version = split_tag(tag)
     except ValueError as error:
@@ -79,4 +114,4 @@ def main(tag: str, root: Path = ROOT) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))
+    sys.exit(main(*sys.argv[1:]))

@@ -24,3 +24,14 @@ def test_wheel_that_lacks_something_is_reported(tmp_path):
 def test_missing_archives_are_reported(tmp_path, capsys):
     assert archives.main(tmp_path) == 1
     assert len(capsys.readouterr().out.splitlines()) == 2 * len(archives.DISTRIBUTIONS)
+
+
+def test_wheel_that_asks_for_another_version_of_a_sibling_is_reported(tmp_path):
+    wheels = []
+    for name, version, needs in [("kapi_sim", "0.2.0", ""), ("kapi_types", "0.2.0", "Requires-Dist: kapi-sim<0.2\n")]:
+        wheels.append(tmp_path / f"{name}-{version}-py3-none-any.whl")
+        with zipfile.ZipFile(wheels[-1], "w") as archive:
+            text = METADATA.replace("kapi-sim", name.replace("_", "-")).replace("0.1.0", version)
+            archive.writestr(f"{name}-{version}.dist-info/METADATA", text.replace("\n\n", f"\n{needs}\n", 1))
+    assert archives.check_siblings(wheels) == ["kapi-types 0.2.0 must ask for kapi-sim 0.2.0, got kapi-sim<0.2"]
+    assert archives.check_siblings(wheels[:1]) == []

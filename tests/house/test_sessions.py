@@ -6,7 +6,7 @@ import sys
 
 SESSIONS = """
     demo tests pythons lint imports house types build isolated without_dpnp without_platform with_cuda
-    integration brief instruction_sets docs browser docs-live bench bench_peers gpu arm
+    integration brief instruction_sets docs browser docs-live release bench bench_peers gpu arm
     nightly night
 """.split()
 
