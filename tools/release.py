@@ -114,4 +114,4 @@ def main(tag: str | None = None, root: Path = ROOT) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))
+    sys.exit(main(sys.argv[1] if sys.argv[1:] else None))

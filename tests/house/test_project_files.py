@@ -43,7 +43,7 @@ def test_sessions_and_scripts_that_others_run_exist(root):
     sessions = set(re.findall(r"^@nox\.session.*\n(?:@nox.*\n)*def (\w+)\(", noxfile, re.MULTILINE))
     texts = [path.read_text("utf-8") for path in RUN_BY_OTHERS]
     run = {name for text in texts for name in re.findall(r'noxfile\.py -s "?(\w+)', text)}
-    assert {"tests", "isolated", "docs", "build", "lint", "house", "imports", "types"} <= run <= sessions
+    assert {"tests", "isolated", "docs", "release", "lint", "house", "imports", "types"} <= run <= sessions
     assert all((root / name).is_file() for text in texts for name in re.findall(r"python3? ([\w/]+\.py)", text))
 
 

@@ -21,6 +21,8 @@ def logged(caplog, monkeypatch):
         messages = [record.getMessage() for record in caplog.records if record.name == "kapi"]
         caplog.clear()
         messages = [each.replace(kapi.default_device().name.strip(), "DEVICE") for each in messages]
+        messages = [each.replace(kapi.cache.info().folder, "FOLDER") for each in messages]
+        messages = [re.sub(r"\d+ compute units?", "UNITS", each) for each in messages]
         return [re.sub(r"\d+\.\d{3} s$", "SECONDS", each) for each in messages]
 
     return logged
@@ -43,7 +45,7 @@ def kernels():
 COMPILED = "kernel `add`: compiled for SPIR-V; was not in the disk cache, SECONDS"
 FOUND = "kernel `add`: found in the disk cache, SECONDS"
 BUILT = "kernel `add`: built by the driver of DEVICE (opencl:cpu:0), SECONDS"
-DEVICE = "device: DEVICE (opencl:cpu:0)"
+DEVICE = "device: DEVICE (opencl:cpu:0), UNITS; disk cache: FOLDER"
 
 
 def test_compilations_are_logged_at_level_info(caplog, logged, monkeypatch):

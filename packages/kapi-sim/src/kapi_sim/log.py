@@ -1,18 +1,22 @@
 """The logger ``kapi``, and the variable ``KAPI_LOG`` that shows what it has to say.
 
-At level INFO it tells which device is used, what is compiled, in how many seconds, and whether the disk cache had it;
-at DEBUG each launch as well.
+At level INFO it tells which device is used, with its size, where the disk cache is, what is compiled, in how many
+seconds, and whether the cache had it; at DEBUG each launch as well.
 """
 
 from __future__ import annotations
 
 import logging
+import time
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from kapi_sim import environment
 from kapi_sim.errors import KapiWarning
+from kapi_sim.progress import progress_text
 
-__all__ = ["LOGGER", "launches", "log_launch", "show"]
+__all__ = ["LOGGER", "launches", "log_launch", "long_work", "show"]
 
 _LEVELS = ("debug", "info", "warning", "error")
 
@@ -72,6 +76,23 @@ def log_launch(kernel: str, space: object, where: str = "") -> None:
         Added at the end, where the launch is in no device's code.
     """
     LOGGER.debug("launch of `%s` over %r%s", kernel, space, where)
+
+
+@contextmanager
+def long_work(doing: str, done: str) -> Iterator[None]:
+    """Show the progress of a ``with`` block on a terminal, and log what it has done with its seconds.
+
+    Parameters
+    ----------
+    doing : str
+        What the block does, such as ``"compiling kernel `k`"``.
+    done : str
+        What it has done, such as ``"kernel `k`: compiled"``.
+    """
+    start = time.perf_counter()
+    with progress_text(doing):
+        yield
+    LOGGER.info("%s, %.3f s", done, time.perf_counter() - start)
 
 
 def show(level: str) -> None:

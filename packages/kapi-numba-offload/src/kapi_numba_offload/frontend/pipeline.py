@@ -26,6 +26,7 @@ from kapi_numba_offload.frontend.function import OffloadedFunction, holds_usm
 from kapi_numba_offload.frontend.host_function import HostFunction
 from kapi_numba_offload.run.options import OffloadOptions, options_of
 from kapi_sim.errors import KernelCompilationError
+from kapi_sim.log import long_work
 
 __all__ = ["offload_pipelines"]
 
@@ -64,17 +65,9 @@ class _Offload(FunctionPass):
                 "types: give the arrays to an njit function, and the object or its numbers with them",
                 code="offload-jitclass",
             )
-        options = options_of(function).with_flags(state.flags)
-        offloaded: OffloadedFunction | HostFunction
-        try:
-            offloaded = OffloadedFunction(function, state.args, state.func_ir, options=options)
-        except KernelCompilationError as error:
-            if error.code != "offload-needs-source" or not holds_usm(state.args):
-                raise
-            offloaded = HostFunction(function, options, state.args, parallel=options.parallel)
-        else:
-            offloaded = _host_function(offloaded, options) or offloaded
-        compiled = _as_native(state, offloaded)
+        name = function.__name__
+        with long_work(f"partitioning function `{name}`", f"function `{name}`: partitioned for a device"):
+            compiled = _as_native(state, _offloaded(state, options_of(function).with_flags(state.flags)))
         state.cr = compile_result(
             typing_context=state.typingctx,
             target_context=state.targetctx,
@@ -93,6 +86,18 @@ class _Offload(FunctionPass):
             reload_init=[],
         )
         return True
+
+
+def _offloaded(state: Any, options: OffloadOptions) -> OffloadedFunction | HostFunction:
+    """The function, partitioned for the types at hand, or the whole of it for the host."""
+    function = state.func_id.func
+    try:
+        offloaded = OffloadedFunction(function, state.args, state.func_ir, options=options)
+    except KernelCompilationError as error:
+        if error.code != "offload-needs-source" or not holds_usm(state.args):
+            raise
+        return HostFunction(function, options, state.args, parallel=options.parallel)
+    return _host_function(offloaded, options) or offloaded
 
 
 def _host_function(offloaded: OffloadedFunction, options: OffloadOptions) -> HostFunction | None:

@@ -1,23 +1,21 @@
-"""Log lines of a launch that is the first of its kind: its device, and how long the driver built the kernel."""
+"""Log lines of a launch that is the first of its kind: its device, and how long its code took to be built there."""
 
 from __future__ import annotations
 
 import logging
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any
 
 from kapi_runtime.platform.interface import Platform
-from kapi_sim.log import LOGGER
-from kapi_sim.progress import progress_text
+from kapi_sim import environment
+from kapi_sim.log import LOGGER, long_work
 
-__all__ = ["building", "log_device"]
+__all__ = ["building", "linking", "log_device"]
 
 
-@contextmanager
-def building(kernel: str, device: Any, describe: Callable[[Any], str]) -> Iterator[None]:
-    """Tell of the build that a ``with`` block does.
+def building(kernel: str, device: Any, describe: Callable[[Any], str]) -> AbstractContextManager[None]:
+    """Tell of the build by a driver that a ``with`` block does.
 
     Parameters
     ----------
@@ -28,22 +26,28 @@ def building(kernel: str, device: Any, describe: Callable[[Any], str]) -> Iterat
     describe : callable
         Names the device.
     """
-    start = time.perf_counter()
-    with progress_text(f"the driver builds kernel `{kernel}`"):
-        yield
-    if LOGGER.isEnabledFor(logging.INFO):
-        seconds = time.perf_counter() - start
-        LOGGER.info("kernel `%s`: built by the driver of %s, %.3f s", kernel, describe(device), seconds)
+    return long_work(
+        f"the driver builds kernel `{kernel}`", f"kernel `{kernel}`: built by the driver of {describe(device)}"
+    )
+
+
+def linking(kernel: str, device: Any, describe: Callable[[Any], str]) -> AbstractContextManager[None]:
+    """Tell of the linking into this process that a ``with`` block does; parameters as of `building`."""
+    return long_work(f"linking kernel `{kernel}`", f"kernel `{kernel}`: linked for {describe(device)}")
 
 
 _told: set[str] = set()
 
 
 def log_device(platform: Platform, queue: Any) -> None:
-    """Log the device of a launch that has no plan yet, once."""
+    """Log the device of a launch that has no plan yet, once, with its size and the disk cache."""
     if not LOGGER.isEnabledFor(logging.INFO):
         return
-    name = platform.describe_device(platform.device_of(queue))
+    device = platform.device_of(queue)
+    name = platform.describe_device(device)
     if name not in _told:
         _told.add(name)
-        LOGGER.info("device: %s", name)
+        unit = "thread" if platform.name == "cpu" else "compute unit"
+        count = platform.limits(device).compute_units
+        folder = "off" if environment.CACHE.is_off else environment.cache_folder() or "none"
+        LOGGER.info("device: %s, %d %s; disk cache: %s", name, count, unit + "s" * (count != 1), folder)

@@ -31,6 +31,7 @@ from kapi_numba_offload.loops.host.host_copies import HostCopies, is_reachable
 from kapi_numba_offload.loops.host.loop_exits import function_body
 from kapi_numba_offload.loops.loop_syntax import variables_of
 from kapi_numba_offload.run.reasons import IN_PLACE, ON_COPIES
+from kapi_sim.log import long_work
 
 __all__ = ["HostLoop", "is_only_read"]
 
@@ -226,7 +227,11 @@ class HostLoop:
         """Why Numba cannot compile the loop, None if it can: then it has."""
         args = self._on_host(HostCopies(arrays_among(given)), given)
         try:
-            with warnings.catch_warnings():
+            name = self.function.__name__
+            with (
+                warnings.catch_warnings(),
+                long_work(f"compiling loop `{name}` for the host", f"loop `{name}`: compiled for the host by Numba"),
+            ):
                 # Lists are Python's to the author of the function.
                 warnings.simplefilter("ignore", NumbaPendingDeprecationWarning)
                 self._compiled.compile(tuple(map(self._compiled.typeof_pyval, (*bounds, *args))))

@@ -11,7 +11,7 @@ from kapi_cpu import CpuModule
 from kapi_cpu.target import unmet_needs
 from kapi_runtime.cpu.devices.device import LOCAL_MEMORY, MAX_WORK_GROUP_SIZE, CpuDevice, cpu_device
 from kapi_runtime.platform.handles import describe_device
-from kapi_runtime.platform.log import building
+from kapi_runtime.platform.log import linking
 from kapi_runtime.platform.reset import on_reset
 from kapi_sim.errors import DriverError, KapiError
 from kapi_sim.forks import block_forks, reinit_after_fork
@@ -100,7 +100,7 @@ def built_kernel(module: CpuModule) -> CpuKernel:
 
     _require_processor(module)
     device = cpu_device()
-    with building(module.name, device, describe_device), block_forks(), _lock:
+    with linking(module.name, device, describe_device), block_forks(), _lock:
         kernel = _kernels.get(key)
         if kernel is None:
             try:
