@@ -17,7 +17,7 @@ import numpy as np
 
 import kapi_runtime as kapi
 
-__all__ = ["PROBLEMS", "Problem"]
+__all__ = ["PROBLEMS", "WIDTH", "Problem", "binary_size", "groups_of", "uniform"]
 
 WIDTH, SHARE, BINS = 256, 64, 256
 RATE, VOLATILITY = 0.1, 0.2
@@ -85,15 +85,15 @@ class Problem:
         self.shown = f"{self.name} {self.size}"
 
 
-def _uniform(xp: Any, n: int, dtype: Any = np.float32, low: float = 0.0, high: float = 1.0) -> Any:
+def uniform(xp: Any, n: int, dtype: Any = np.float32, low: float = 0.0, high: float = 1.0) -> Any:
     return (xp.random.default_rng(n % 1009).random(n, np.float32) * (high - low) + low).astype(dtype)
 
 
-def _binary_size(n: int) -> str:
+def binary_size(n: int) -> str:
     return f"2^{n.bit_length() - 1}" if n.bit_count() == 1 and n > 65536 else str(n)
 
 
-def _groups(n: int, width: int = WIDTH) -> int:
+def groups_of(n: int, width: int = WIDTH) -> int:
     return -(-n // width)
 
 
@@ -111,11 +111,11 @@ extern "C" __global__ void saxpy(float a, const float* __restrict__ x, const flo
 
 def build_saxpy(xp: Any, quick: bool) -> Problem:
     n, a = 1 << (14 if quick else 27), np.float32(2.5)
-    x, y, z = _uniform(xp, n), _uniform(xp, n + 1)[:n], xp.empty(n, np.float32)
+    x, y, z = uniform(xp, n), uniform(xp, n + 1)[:n], xp.empty(n, np.float32)
     own = xp.ElementwiseKernel("T a, T x, T y", "T z", "z = a * x + y") if hasattr(xp, "ElementwiseKernel") else None
     return Problem(
-        "saxpy", f"{_binary_size(n)} f32", kernels.saxpy, kapi.Range(n), (a, x, y, z),
-        SAXPY, "saxpy", (_groups(n),), (WIDTH,), (a, x, y, z, np.int32(n)),
+        "saxpy", f"{binary_size(n)} f32", kernels.saxpy, kapi.Range(n), (a, x, y, z),
+        SAXPY, "saxpy", (groups_of(n),), (WIDTH,), (a, x, y, z, np.int32(n)),
         [z], lambda: [a * x + y],
         "saxpy", (a, x, y, z),
         own and (lambda: [own(a, x, y, z)]),
@@ -142,12 +142,12 @@ extern "C" __global__ void pairwise(const float* __restrict__ x, const float* __
 
 def build_pairwise(xp: Any, quick: bool) -> Problem:
     n, features = 100 if quick else 10000, 3
-    x, y = _uniform(xp, n * features).reshape(n, features), _uniform(xp, n * features + 1)[:-1].reshape(n, features)
+    x, y = uniform(xp, n * features).reshape(n, features), uniform(xp, n * features + 1)[:-1].reshape(n, features)
     d = xp.empty((n, n), np.float32)
     extents = tuple(map(np.int32, (n, n, features)))
     return Problem(
         "pairwise", f"{n} x {features} f32", kernels.pairwise, kapi.Range(n, n), (x, y, d),
-        PAIRWISE, "pairwise", (_groups(n, 32), _groups(n, 8)), (32, 8), (x, y, d, *extents),
+        PAIRWISE, "pairwise", (groups_of(n, 32), groups_of(n, 8)), (32, 8), (x, y, d, *extents),
         [d], lambda: [xp.sqrt(((x[:, None, :] - y[None, :, :]) ** 2).sum(axis=2))],
         "pairwise", (x, y, d), atol=1e-6,
     )  # fmt: skip
@@ -177,7 +177,7 @@ extern "C" __global__ void matmul(const float* __restrict__ a, const float* __re
 
 def build_matmul(tile: int, xp: Any, quick: bool) -> Problem:
     n = 64 if quick else 4096
-    a, b = _uniform(xp, n * n).reshape(n, n), _uniform(xp, n * n + 1)[:-1].reshape(n, n)
+    a, b = uniform(xp, n * n).reshape(n, n), uniform(xp, n * n + 1)[:-1].reshape(n, n)
     c = xp.empty((n, n), np.float32)
     local = [kapi.LocalAccessor((tile, tile), np.float32) for _ in range(2)]
     return Problem(
@@ -264,11 +264,11 @@ extern "C" __global__ void over_group(const float* __restrict__ x, float* __rest
 def build_sum(name: str, xp: Any, quick: bool) -> Problem:
     n = 1 << (16 if quick else 28)
     groups = n // (WIDTH * SHARE)
-    x, sums = _uniform(xp, n), xp.empty(groups, np.float32)
+    x, sums = uniform(xp, n), xp.empty(groups, np.float32)
     is_tree = name == "tree reduction"
     local = [kapi.LocalAccessor(WIDTH, np.float32)] if is_tree else []
     return Problem(
-        name, f"{_binary_size(n)} f32", tree if is_tree else over_group,
+        name, f"{binary_size(n)} f32", tree if is_tree else over_group,
         kapi.NdRange((groups * WIDTH,), (WIDTH,)), (x, sums, *local),
         TREE if is_tree else OVER_GROUP, "tree" if is_tree else "over_group", (groups,), (WIDTH,), (x, sums),
         [sums], lambda: [x.reshape(groups, -1).sum(axis=1, dtype=np.float64)],
@@ -313,10 +313,10 @@ extern "C" __global__ void histogram(const unsigned char* __restrict__ values, i
 
 def build_histogram(xp: Any, quick: bool) -> Problem:
     n, groups = (1 << 16, 16) if quick else (1 << 28, 4096)
-    values, counts = (_uniform(xp, n) * BINS).astype(np.uint8), xp.zeros(BINS, np.int32)
+    values, counts = (uniform(xp, n) * BINS).astype(np.uint8), xp.zeros(BINS, np.int32)
     space = kapi.NdRange((groups * WIDTH,), (WIDTH,))
     return Problem(
-        "histogram", f"{_binary_size(n)} bytes", histogram, space,
+        "histogram", f"{binary_size(n)} bytes", histogram, space,
         (values, counts, n // groups, kapi.LocalAccessor(BINS, np.int32)),
         HISTOGRAM, "histogram", (groups,), (WIDTH,), (values, counts, np.int32(n // groups)),
         [counts], lambda: [sum(xp.bincount(each, minlength=BINS) for each in xp.split(values, 16))],
@@ -363,11 +363,11 @@ def _attracted(xp: Any, bodies: Any, softening: Any, step: Any) -> Any:
 
 def build_n_body(xp: Any, quick: bool) -> Problem:
     n = 256 if quick else 65536
-    bodies, velocity = _uniform(xp, 4 * n).reshape(n, 4), xp.empty((n, 3), np.float32)
+    bodies, velocity = uniform(xp, 4 * n).reshape(n, 4), xp.empty((n, 3), np.float32)
     numbers = np.float32(0.01), np.float32(0.001)
     return Problem(
         "n-body", f"{n} f32", kernels.n_body, kapi.Range(n), (bodies, velocity, *numbers),
-        N_BODY, "n_body", (_groups(n),), (WIDTH,), (bodies, velocity, *numbers, np.int32(n)),
+        N_BODY, "n_body", (groups_of(n),), (WIDTH,), (bodies, velocity, *numbers, np.int32(n)),
         [velocity], lambda: [_attracted(xp, bodies.astype(np.float64), *map(float, numbers))],
         # Sums of many terms of both signs: the error is relative to the terms.
         "n_body", (bodies, velocity, *numbers), rtol=1e-3, atol=1e-6 * n,
@@ -414,7 +414,7 @@ def build_mandelbrot(xp: Any, quick: bool) -> Problem:
     numbers = np.float32(-2.0), np.float32(-1.25), np.float32(2.5 / size), np.int32(most)
     return Problem(
         "mandelbrot", f"{size}, {most} steps", kernels.mandelbrot, kapi.Range(size, size), (steps, *numbers),
-        MANDELBROT, "mandelbrot", (_groups(size, 32), _groups(size, 8)), (32, 8), (steps, *numbers, np.int32(size)),
+        MANDELBROT, "mandelbrot", (groups_of(size, 32), groups_of(size, 8)), (32, 8), (steps, *numbers, np.int32(size)),
         [steps], lambda: [_escapes(xp, size, *numbers[:3], most)],
         # Contraction moves a few points of the border.
         "mandelbrot", (steps, *numbers), rtol=0, misses=0.01, poison=-1,
@@ -472,15 +472,15 @@ def _prices(xp: Any, price: Any, strike: Any, years: Any, rate: float, volatilit
 
 def build_black_scholes(real: Any, xp: Any, quick: bool) -> Problem:
     n = 1 << (12 if quick else 25)
-    inputs = [_uniform(xp, n + k, real, *bounds)[:n] for k, bounds in enumerate(((10, 50), (10, 50), (1, 2)))]
+    inputs = [uniform(xp, n + k, real, *bounds)[:n] for k, bounds in enumerate(((10, 50), (10, 50), (1, 2)))]
     call, put = xp.empty(n, real), xp.empty(n, real)
     rate, volatility = real(RATE), real(VOLATILITY)
     arguments = (*inputs, rate, volatility, call, put)
     single = real is np.float32
     return Problem(
-        "Black-Scholes", f"{_binary_size(n)} {'f32' if single else 'f64'}", black_scholes, kapi.Range(n), arguments,
+        "Black-Scholes", f"{binary_size(n)} {'f32' if single else 'f64'}", black_scholes, kapi.Range(n), arguments,
         BLACK_SCHOLES.replace("REAL", "float" if single else "double"), "black_scholes",
-        (_groups(n),), (WIDTH,), (*arguments, np.int32(n)),
+        (groups_of(n),), (WIDTH,), (*arguments, np.int32(n)),
         [call, put], lambda: _prices(xp, *inputs, float(rate), float(volatility)),
         "black_scholes_f32" if single else "black_scholes_f64", arguments,
         rtol=1e-4 if single else 1e-10, atol=2e-4 if single else 1e-11,
@@ -508,9 +508,9 @@ extern "C" __global__ void stencil(const float* __restrict__ x, float* __restric
 
 def build_stencil(xp: Any, quick: bool) -> Problem:
     n = 64 if quick else 8192
-    x, y = _uniform(xp, n * n).reshape(n, n), xp.empty((n, n), np.float32)
+    x, y = uniform(xp, n * n).reshape(n, n), xp.empty((n, n), np.float32)
     inner = y[1:-1, 1:-1]
-    grid = _groups(n - 2, 32), _groups(n - 2, 8)
+    grid = groups_of(n - 2, 32), groups_of(n - 2, 8)
     return Problem(
         "stencil", f"{n} x {n} f32", stencil, kapi.Range(n - 2, n - 2), (x, y),
         STENCIL, "stencil", grid, (32, 8), (x, y, np.int32(n)),
@@ -538,11 +538,11 @@ extern "C" __global__ void gather(const float* __restrict__ x, const int* __rest
 
 def build_gather(xp: Any, quick: bool) -> Problem:
     n = 1 << (14 if quick else 27)
-    x, y = _uniform(xp, n), xp.empty(n, np.float32)
+    x, y = uniform(xp, n), xp.empty(n, np.float32)
     indices = xp.minimum((xp.random.default_rng(3).random(n) * n).astype(np.int32), n - 1)
     return Problem(
-        "gather", f"{_binary_size(n)} f32", gather, kapi.Range(n), (x, indices, y),
-        GATHER, "gather", (_groups(n),), (WIDTH,), (x, indices, y, np.int32(n)),
+        "gather", f"{binary_size(n)} f32", gather, kapi.Range(n), (x, indices, y),
+        GATHER, "gather", (groups_of(n),), (WIDTH,), (x, indices, y, np.int32(n)),
         [y], lambda: [x[indices]],
         "gather", (x, indices, y),
         lambda: [xp.take(x, indices, out=y)], rtol=0,
@@ -579,14 +579,14 @@ extern "C" __global__ void scan(const int* __restrict__ x, int* __restrict__ y) 
 
 def build_scan(xp: Any, quick: bool) -> Problem:
     n = 1 << (14 if quick else 27)
-    x, y = (_uniform(xp, n) * 1000).astype(np.int32), xp.empty(n, np.int32)
+    x, y = (uniform(xp, n) * 1000).astype(np.int32), xp.empty(n, np.int32)
 
     def expected() -> list[Any]:
         rows = x.reshape(-1, WIDTH)
         return [(xp.cumsum(rows, axis=1) - rows).ravel()]
 
     return Problem(
-        "exclusive scan of groups", f"{_binary_size(n)} i32", scan, kapi.NdRange((n,), (WIDTH,)), (x, y),
+        "exclusive scan of groups", f"{binary_size(n)} i32", scan, kapi.NdRange((n,), (WIDTH,)), (x, y),
         SCAN, "scan", (n // WIDTH,), (WIDTH,), (x, y),
         [y], expected,
         "scan", (x, y), rtol=0, poison=-1,

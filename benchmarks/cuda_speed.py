@@ -8,7 +8,7 @@ contenders take turns.  A contender that fails leaves the others alone, and the 
 that kapi is faster.  CUDA C++ and kapi contract a multiplication and an addition into one operation both or neither.
 The others contract; numba-cuda cannot be told not to, so it stands against both.
 
-Names for --only: those of `cuda_problems.PROBLEMS`, and ``launches`` and ``compile``.
+Names for --only: those of `PROBLEMS`, and ``launches`` and ``compile``.
 """
 
 from __future__ import annotations
@@ -28,11 +28,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from cuda_further_problems import FURTHER_PROBLEMS
 from cuda_launches import compile_times, launch_variants, microseconds, why
 from cuda_peers import triton_launch, warp_launch
-from cuda_problems import PROBLEMS, Problem
+from cuda_problems import PROBLEMS as FIRST_PROBLEMS
+from cuda_problems import Problem
 
 import kapi_runtime as kapi
+
+PROBLEMS = {**FIRST_PROBLEMS, **FURTHER_PROBLEMS}
 
 KAPI, CONTRACTING = "kapi", "kapi, contracting"
 CPP, CPP_CONTRACTING = "CUDA C++", "CUDA C++, contracting"
