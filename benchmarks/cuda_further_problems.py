@@ -52,7 +52,7 @@ extern "C" __global__ void nearest(const float* __restrict__ points, const float
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= n) return;
     float best[NEAREST];
-    for (int k = 0; k < NEAREST; k++) best[k] = INFINITY;
+    for (int k = 0; k < NEAREST; k++) best[k] = __int_as_float(0x7f800000);
     const float x = points[2 * i], y = points[2 * i + 1];
     for (int j = 0; j < m; j++) {{
         const float dx = others[2 * j] - x, dy = others[2 * j + 1] - y;

@@ -299,6 +299,48 @@ def test_counter_of_iterations_is_narrow():
     assert re.search(r"(%\d+) = trunc i64 %wide to i32\n  %stop = icmp eq i32 %next, \1", narrow)
 
 
+LEFT_AT_THE_TOP = """
+define void @kernel(i32 %n, i1 %found) {
+entry:
+  %wide = zext nneg i32 %n to i64
+  %last = add nsw i64 %wide, -1
+  br label %loop
+
+loop:                                             ; preds = %body, %entry
+  %k = phi i64 [ -1, %entry ], [ %next, %body ]
+  %next = add nsw i64 %k, 1
+  %stop = icmp eq i64 %k, %last
+  br i1 %stop, label %end, label %body
+
+body:                                             ; preds = %loop
+  br i1 %found, label %end, label %loop
+
+end:                                              ; preds = %body, %loop
+  ret void
+}
+"""
+
+
+def test_counter_of_a_loop_with_a_further_exit_is_narrow():
+    assert "%k = phi i32 [ -1, %entry ]" in run_pass(narrow_counters, LEFT_AT_THE_TOP)
+    from_zero = LEFT_AT_THE_TOP.replace("[ -1,", "[ 0,").replace("i64 %k, %last", "i64 %k, %wide")
+    assert "%k = phi i32 [ 0, %entry ]" in run_pass(narrow_counters, from_zero)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        ("[ -1, %entry ]", "[ 0, %entry ]"),  # of no iterations, 0 is beyond the end
+        ("i64 %wide, -1", "i64 %wide, -2"),
+        ("  br i1 %found", "  %used = uitofp i64 %k to float\n  br i1 %found"),
+    ],
+)
+def test_counter_that_may_pass_its_end_keeps_64_bits(change):
+    text = LEFT_AT_THE_TOP.replace(*change)
+    assert change[0] in LEFT_AT_THE_TOP
+    assert run_pass(narrow_counters, text) == str(parse_module(text))
+
+
 @pytest.mark.parametrize(
     "change",
     [

@@ -22,6 +22,9 @@ It may define:
     Brings optimised IR into the form that the passes of the pipeline expect.
 ``unrolls``
     Whether LLVM's passes unroll loops; they do if it is left out.
+``needs_guide(sources, optimised)`` and ``guide_unrolling(module)``
+    Whether loops were unrolled badly in optimised IR, and the pass that marks which are to be unrolled, in IR that was
+    optimised without. LLVM's passes then run again.
 """
 
 from __future__ import annotations
@@ -60,10 +63,9 @@ def decided(source: str, machine: Any) -> str:
     return _QUESTION.sub(r"\1icmp ne i1 false, false", str(module))
 
 
-def optimise(emission: ModuleType, request: dict[str, Any], sources: list[str]) -> tuple[Any, Any]:
-    """Link the sources and run LLVM's passes; returns the module and its target machine."""
-    machine = emission.target_machine(request)
-    module, *others = (llvm.parse_assembly(decided(source, machine)) for source in sources)
+def linked(sources: list[str], request: dict[str, Any], machine: Any) -> Any:
+    """One module of the sources, in which the entry point alone is seen from outside."""
+    module, *others = map(llvm.parse_assembly, sources)
     for each in others:
         module.link_in(each)
     module.triple = request["triple"]
@@ -72,15 +74,39 @@ def optimise(emission: ModuleType, request: dict[str, Any], sources: list[str]) 
         if not function.is_declaration and function.name != request["entry_point"]:
             function.linkage = llvm.Linkage.internal
     module.verify()
+    return module
+
+
+def run_passes(module: Any, machine: Any, level: int, unrolls: bool) -> Any:
+    """Run LLVM's own pipeline, without its vectorizers; returns its builder.
+
+    Drivers vectorise across work-items; vectors of one work-item would stand in their way.
+    """
+    options = llvm.create_pipeline_tuning_options(speed_level=level)
+    options.loop_vectorization = options.slp_vectorization = options.loop_interleaving = False
+    options.loop_unrolling = unrolls
+    builder = llvm.create_pass_builder(machine, options)
+    builder.getModulePassManager().run(module, builder)
+    return builder
+
+
+def optimise(emission: ModuleType, request: dict[str, Any], sources: list[str]) -> tuple[Any, Any]:
+    """Link the sources and run LLVM's passes; returns the module and its target machine."""
+    machine = emission.target_machine(request)
+    sources = [decided(source, machine) for source in sources]
+    module = linked(sources, request, machine)
     if request["passes"] == "none":
         return module, machine
     # Without optimisation functions are inlined all the same, as their attributes say.
-    options = llvm.create_pipeline_tuning_options(speed_level=2 if request["passes"] == "all" else 0)
-    # Drivers vectorise across work-items; vectors of one work-item would stand in their way.
-    options.loop_vectorization = options.slp_vectorization = options.loop_interleaving = False
-    options.loop_unrolling = getattr(emission, "unrolls", True)
-    builder = llvm.create_pass_builder(machine, options)
-    builder.getModulePassManager().run(module, builder)
+    level, unrolls = 2 if request["passes"] == "all" else 0, getattr(emission, "unrolls", True)
+    builder = run_passes(module, machine, level, unrolls)
+    if level and hasattr(emission, "needs_guide") and emission.needs_guide(sources, str(module)):
+        module = linked(sources, request, machine)
+        run_passes(module, machine, level, unrolls=False)
+        guided = parse_module(str(module))
+        emission.guide_unrolling(guided)
+        module = llvm.parse_assembly(str(guided))
+        run_passes(module, machine, level, unrolls)
     if request["passes"] == "needed":
         # Structures in variables, which optimisation takes apart on its way, end the back end's process.
         passes = llvm.create_new_function_pass_manager()

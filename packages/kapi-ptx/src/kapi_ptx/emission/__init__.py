@@ -25,11 +25,13 @@ from .optimize.constant_loads import mark_invariant_loads
 from .optimize.early_loads import schedule_loads_early
 from .optimize.known_extents import with_known_extents
 from .optimize.predictive_commoning import carry_values_across_iterations
+from .optimize.strided_loops import unroll_strided_loops
+from .optimize.unrolling import guide_unrolling, needs_guide
 from .optimize.wide_products import widen_products
 from .ptx.saturations import hide_ones
 from .ptx.signs import write_signs_out
 
-__all__ = ["emit", "pipeline", "prepare", "start", "target_machine"]
+__all__ = ["emit", "guide_unrolling", "needs_guide", "pipeline", "prepare", "start", "target_machine"]
 
 
 def start() -> None:
@@ -57,7 +59,7 @@ def pipeline(request: dict[str, Any]) -> Pipeline:
     """The passes for a request: IR with the functions of libdevice that it needs, as PTX can express it."""
     is_optimised, reads_apart = request["passes"] == "all", request["reads_apart"]
     schedule = [schedule_loads_early] if is_optimised else []
-    loops = [carry_values_across_iterations, narrow_counters, widen_products] if is_optimised else []
+    loops = [carry_values_across_iterations, narrow_counters, unroll_strided_loops, widen_products]
     return Pipeline(
         {
             "legalize": [
@@ -67,7 +69,7 @@ def pipeline(request: dict[str, Any]) -> Pipeline:
                 refuse_misspelled_names,
             ],
             "optimize": [
-                *loops,
+                *(loops if is_optimised else []),
                 *([mark_invariant_loads] if reads_apart else []),
                 *schedule,
                 *([add_coarse_entry] if is_optimised and request["is_coarsened"] else []),

@@ -32,7 +32,7 @@ def _narrow(loop: NaturalLoop, phi: Instruction) -> None:
     """Narrow one variable of a loop, if it is a counter that can be."""
     starts = [value.integer for value, _ in phi.incoming if value.integer is not None]
     following = [each for value, _ in phi.incoming if (each := defined(value, "add"))]
-    if len(phi.incoming) != 2 or len(starts) != 1 or len(following) != 1 or not 0 <= starts[0] <= _LARGEST:
+    if len(phi.incoming) != 2 or len(starts) != 1 or len(following) != 1 or not -1 <= starts[0] <= _LARGEST:
         return
     (next_,) = following
     step = next_.operands[1].integer
@@ -42,6 +42,8 @@ def _narrow(loop: NaturalLoop, phi: Instruction) -> None:
     users = [each for each in dict.fromkeys((*phi.users, *next_.users)) if each is not phi and each is not next_]
     if bound is None or not all(_is_narrowable(each, phi, next_, bound) for each in users):
         return
+    if starts[0] < 0 and any(each.opcode != "icmp" for each in users):
+        return  # as an unsigned number it is another one in 32 bits
     for each in users:
         if each.opcode == "trunc":
             _narrow_truncation(each)
@@ -71,6 +73,7 @@ def _bound(loop: NaturalLoop, phi: Instruction, next_: Instruction, start: int, 
             is_met = start + (step if tested is next_ else 0) <= number <= _LARGEST and (number - start) % step == 0
         else:
             is_met = tested is next_ and start == 0 and _is_multiple(bound, step)
+            is_met = is_met or (tested is phi and step == 1 and _is_not_below(bound, start))
         if is_met:
             return bound
     return None
@@ -84,6 +87,16 @@ def _is_multiple(value: IRValue, step: int) -> bool:
     mask = masked.operands[1].integer if masked else None
     # The lower bits of a multiple are masked, all of them.
     return mask is not None and 0 <= mask <= _LARGEST and step & (step - 1) == 0 and mask & (step - 1) == 0
+
+
+def _is_not_below(value: IRValue, start: int) -> bool:
+    """Whether a number is a start of 0 or less, and a number of 31 bits more."""
+    if start < 0:
+        sum_ = defined(value, "add")
+        if sum_ is None or sum_.operands[1].integer != start:
+            return False
+        value = sum_.operands[0]
+    return start <= 0 and _is_multiple(value, 1)
 
 
 def _is_narrowable(user: Instruction, phi: Instruction, next_: Instruction, bound: IRValue) -> bool:

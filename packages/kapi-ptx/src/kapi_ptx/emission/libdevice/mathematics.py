@@ -10,7 +10,7 @@ import re
 from kapi_lowering.emission.llvm_ir import PTR, Builder, Function, Instruction, Module, constant, declare
 from kapi_lowering.emission.pipeline import function_pass
 
-__all__ = ["lower_to_libdevice", "needed_functions"]
+__all__ = ["FUNCTION_PATTERN", "lower_to_libdevice", "needed_functions"]
 
 _NUMBERS_OF_ARGUMENTS = dict.fromkeys(("exp", "exp2", "exp10", "log", "log2", "log10", "sin", "cos", "tan"), 1)
 _NUMBERS_OF_ARGUMENTS |= dict.fromkeys(("asin", "acos", "atan", "sinh", "cosh", "tanh"), 1)
@@ -19,7 +19,7 @@ _WITH_INTEGER = ("powi", "ldexp")
 """Functions of a float and an integer."""
 
 _NAMES = "|".join([*_NUMBERS_OF_ARGUMENTS, *_WITH_INTEGER])
-_FUNCTION = re.compile(rf"llvm\.({_NAMES})\.f(?:32|64)(?:\.i32)?")
+FUNCTION_PATTERN = re.compile(rf"llvm\.({_NAMES})\.f(?:32|64)(?:\.i32)?")
 
 _APPROXIMATE = ("exp", "exp10", "log", "log2", "log10", "pow", "sin", "cos", "tan")
 """What libdevice has in float32 by the processor's own approximations too."""
@@ -36,7 +36,7 @@ def lower_to_libdevice(function: Function) -> None:
     for each in function.instructions():
         if each.opcode == "frem":
             _lower_remainder(function, each)
-        elif found := _FUNCTION.fullmatch(each.callee):
+        elif found := FUNCTION_PATTERN.fullmatch(each.callee):
             symbol = _declared(function, found[1], each.type.text, each.flags)
             each.set_operand(0, constant(PTR, f"@{symbol}"))
 
