@@ -90,16 +90,17 @@ def test_functions_of_libdevice_are_not_copied_by_unrolling(assembled_compile):
     assert ptx.split(".entry ")[1].count("call.uni") == 1
 
 
-def test_loop_over_the_grid_has_four_loads_under_way(assembled_compile):
+@pytest.mark.parametrize(("dtype", "loads"), [("float32", 4), ("float64", 2), ("complex128", 2)])
+def test_loop_over_the_grid_has_sixteen_bytes_under_way(assembled_compile, dtype, loads):
     def total(item: kapi.NdItem, x, y):
-        own = np.float32(0.0)
+        own = y[item.get_global_id(0)]
         for i in range(item.get_global_id(0), x.shape[0], item.get_global_range(0)):
             own += x[i]
         y[item.get_global_id(0)] = own
 
-    ptx = assembled_compile(total, "nd_item1, float32[:], float32[:]").ptx.split(".entry ")[1]
+    ptx = assembled_compile(total, f"nd_item1, {dtype}[:], {dtype}[:]").ptx.split(".entry ")[1]
     blocks = re.split(r"^\$L\w+:", ptx, flags=re.MULTILINE)
-    assert max(each.count("ld.global") for each in blocks) == 4
+    assert max(each.count("ld.global") for each in blocks) == loads
 
 
 # A host runs what the pass makes of both forms of the loop.
@@ -112,8 +113,9 @@ entry:
 loop:
   %i = phi i64 [ %start, %entry ], [ %next, %loop ]
   %own = phi i64 [ 7, %entry ], [ %more, %loop ]
-  %at = getelementptr inbounds i64, ptr addrspace(1) %x, i64 %i
-  %read = load i64, ptr addrspace(1) %at, align 8
+  %at = getelementptr inbounds i32, ptr addrspace(1) %x, i64 %i
+  %half = load i32, ptr addrspace(1) %at, align 4
+  %read = sext i32 %half to i64
   %thrice = mul i64 %own, 3
   %more = add i64 %thrice, %read
   %next = add i64 %i, %step
@@ -139,8 +141,8 @@ def test_unrolled_loop_reads_the_same_elements_in_the_same_order(test, exit_):
     label, blocks = _EXITS[exit_]
     text = _SUM.replace("TEST", _TESTS[test]).replace("%EXIT", f"%{label}").replace("EXITS", blocks)
     changed = run_pass(unroll_strided_loops, text)
-    assert changed.count("load i64") == 5
-    x = np.random.default_rng(3).integers(0, 1000, 64)
+    assert changed.count("load i32") == 5
+    x = np.random.default_rng(3).integers(0, 1000, 64, np.int32)
     ends = {
         "shared": lambda own, last: own,
         "its own": lambda own, last: own + last,
@@ -179,8 +181,8 @@ class _compiled:
 @pytest.mark.parametrize(
     "change",
     [
-        ("%read = load i64,", "%read = load volatile i64,"),
-        ("load i64, ptr addrspace(1) %at,", "load atomic i64, ptr addrspace(1) %at monotonic,"),
+        ("load i32,", "load volatile i32,"),
+        ("load i32, ptr addrspace(1) %at,", "load atomic i32, ptr addrspace(1) %at monotonic,"),
         ("%thrice = mul i64 %own, 3", "store i64 %own, ptr addrspace(1) %at, align 8\n  %thrice = mul i64 %own, 3"),
         ("%thrice = mul i64 %own, 3", "%thrice = sdiv i64 %own, 3"),
         ("%next = add i64 %i, %step", "%next = add i64 %i, %read"),

@@ -1,8 +1,8 @@
-"""Loops over memory whose step is a variable, such as ``range(i, n, item.get_global_range(0))``, unrolled by four.
+"""Loops over memory whose step is a variable, such as ``range(i, n, item.get_global_range(0))``, unrolled.
 
-LLVM unrolls a loop whose iterations it can count without a division. With one load under way at a time, a loop over the
-grid waits; with four it comes to the speed of memory. Four iterations are run together while there are as many left;
-the loop itself runs the rest.
+LLVM unrolls a loop whose iterations it can count without a division. With one load of four bytes under way at a time, a
+loop over the grid waits; with four it comes to the speed of memory. So many iterations are run together while there are
+as many left; the loop itself runs the rest.
 """
 
 from __future__ import annotations
@@ -13,8 +13,10 @@ from kapi_lowering.emission.llvm_ir import (
     I64,
     Block,
     Builder,
+    FloatType,
     Function,
     Instruction,
+    IntType,
     IRValue,
     clone_instruction,
     defined,
@@ -24,10 +26,12 @@ from kapi_lowering.emission.pipeline import function_pass
 
 __all__ = ["unroll_strided_loops"]
 
-_TIMES = 4
+_BYTES = 16
+"""Under way for each thread; a loop that loads so much in an iteration becomes slower by more."""
 _LARGEST_BODY = 40
 _LARGEST_STEP = 2**59
 """A few steps beyond an extent are then still a number of 64 bits."""
+_SLOW = frozenset(("fdiv", "frem", "sdiv", "udiv", "srem", "urem"))
 _QUICK = ("llvm.fma.", "llvm.fabs.", "llvm.sqrt.", "llvm.smax.", "llvm.smin.", "llvm.umax.", "llvm.umin.")
 
 
@@ -46,11 +50,12 @@ class _Loop:
 
 @function_pass
 def unroll_strided_loops(function: Function) -> None:
-    """Run four iterations of a loop together whose step is a variable."""
+    """Run up to four iterations of a loop together whose step is a variable."""
     for block in [*function.blocks]:
         loop = _strided(block)
-        if loop is not None and _is_worth_it(loop):
-            _unroll(function, loop)
+        times = _times(loop) if loop is not None else 1
+        if loop is not None and times > 1:
+            _unroll(function, loop, times)
 
 
 def _strided(block: Block) -> _Loop | None:
@@ -90,19 +95,22 @@ def _is_outside(value: IRValue, block: Block) -> bool:
     return value.integer is None and not (isinstance(value, Instruction) and value.block is block)
 
 
-def _is_worth_it(loop: _Loop) -> bool:
-    """Whether an iteration loads, and neither writes nor takes long."""
+def _times(loop: _Loop) -> int:
+    """How many iterations are run together: 1 where an iteration writes, takes long, or loads enough by itself."""
     body = loop.block.instructions
     loads = [each for each in body if each.opcode == "load"]
-    others = (each for each in body[:-1] if each.opcode != "load")
+    others = [each for each in body[:-1] if each.opcode != "load"]
     is_quick = all(is_pure(each) or each.callee.startswith(_QUICK) for each in others)
-    is_slow = any(each.opcode in ("fdiv", "frem", "sdiv", "udiv", "srem", "urem") for each in body)
-    are_global = any(str(each.operands[0].type) == "ptr addrspace(1)" for each in loads)
-    are_plain = all(each.form.is_plain for each in loads)
-    return are_global and are_plain and is_quick and not is_slow and len(body) <= _LARGEST_BODY
+    is_slow = any(each.opcode in _SLOW for each in body)
+    if is_slow or not is_quick or len(body) > _LARGEST_BODY or not all(each.form.is_plain for each in loads):
+        return 1
+    loaded = [each.type for each in loads if str(each.operands[0].type) == "ptr addrspace(1)"]
+    if not loaded or not all(isinstance(each, IntType | FloatType) for each in loaded):
+        return 1
+    return min(4, 8 * _BYTES // sum(each.bits for each in loaded if isinstance(each, IntType | FloatType)))
 
 
-def _unroll(function: Function, loop: _Loop) -> None:
+def _unroll(function: Function, loop: _Loop, times: int) -> None:
     block = loop.block
     guard = function.add_block(block.quoted("guard"), before=block)
     unrolled = function.add_block(block.quoted("unrolled"), before=block)
@@ -112,7 +120,7 @@ def _unroll(function: Function, loop: _Loop) -> None:
     starts = {phi: phi.incoming_from(loop.outside) for phi in block.phis}
     builder = Builder(guard)
     start = starts[loop.counter]
-    ahead = builder.emit("mul i64 ?, ?", loop.step, _TIMES - 1)
+    ahead = builder.emit("mul i64 ?, ?", loop.step, times - 1)
     left = builder.emit("sub i64 ?, ?", loop.bound, start)
     before = builder.emit("add i64 ?, -1", loop.step)
     signs = builder.emit("or i64 ?, ?", start, loop.bound)
@@ -129,7 +137,7 @@ def _unroll(function: Function, loop: _Loop) -> None:
     phis = {phi: builder.phi(phi.type, [(starts[phi], guard)], name=phi.quoted("u")) for phi in block.phis}
     current: dict[IRValue, IRValue] = dict(phis)
     copies: dict[IRValue, IRValue] = {}
-    for _ in range(_TIMES):
+    for _ in range(times):
         copies = dict(current)
         for each in block.instructions[len(block.phis) : -1]:
             builder.insert(clone_instruction(each, copies))
@@ -137,7 +145,7 @@ def _unroll(function: Function, loop: _Loop) -> None:
     for phi, copy in phis.items():
         last = current[phi]
         copy.rewrite(f"phi {phi.type} [ ?, ? ], [ ?, ? ]", starts[phi], guard, last, unrolled)
-    steps = builder.emit("mul i64 ?, ?", loop.step, _TIMES)
+    steps = builder.emit("mul i64 ?, ?", loop.step, times)
     left = builder.emit("sub i64 ?, ?", loop.bound, copies[loop.counter])
     builder.emit("br i1 ?, label ?, label ?", builder.emit("icmp sgt i64 ?, ?", left, steps), unrolled, rest)
 
