@@ -40,7 +40,7 @@ def start() -> None:
     llvm.set_option("", "-bonus-inst-threshold=16")
     # Loops are unrolled as much as NVIDIA's own compiler does.
     llvm.set_option("", "-unroll-threshold=300")
-    llvm.set_option("", "-unroll-partial-threshold=75")
+    llvm.set_option("", "-unroll-partial-threshold=150")
 
 
 def target_machine(request: dict[str, Any]) -> Any:
