@@ -117,7 +117,7 @@ def _unroll(function: Function, loop: _Loop, times: int) -> None:
     rest = function.add_block(block.quoted("rest"), before=block)
     loop.outside.terminator.replace_operand(block, guard)
 
-    starts = {phi: phi.incoming_from(loop.outside) for phi in block.phis}
+    starts: dict[IRValue, IRValue] = {phi: phi.incoming_from(loop.outside) for phi in block.phis}
     builder = Builder(guard)
     start = starts[loop.counter]
     ahead = builder.emit("mul i64 ?, ?", loop.step, times - 1)
@@ -134,7 +134,9 @@ def _unroll(function: Function, loop: _Loop, times: int) -> None:
     builder.emit("br i1 ?, label ?, label ?", both, unrolled, block)
 
     builder = Builder(unrolled)
-    phis = {phi: builder.phi(phi.type, [(starts[phi], guard)], name=phi.quoted("u")) for phi in block.phis}
+    phis: dict[IRValue, Instruction] = {
+        phi: builder.phi(phi.type, [(starts[phi], guard)], name=phi.quoted("u")) for phi in block.phis
+    }
     current: dict[IRValue, IRValue] = dict(phis)
     copies: dict[IRValue, IRValue] = {}
     for _ in range(times):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
 
 from kapi_lowering.emission.llvm_ir import (
     ControlFlow,
@@ -112,7 +113,7 @@ class _Loops:
             return True
         seen.add(value)
         if value.opcode == "phi":
-            loop = self._headers.get(value.block)
+            loop = self._headers.get(value.block) if value.block else None
             if loop is None:
                 return False
             found.add(loop)
@@ -171,7 +172,7 @@ def _unsigned(value: int) -> int:
     return value % 2**64
 
 
-_COMPARISONS = {
+_COMPARISONS: dict[str, Callable[[int, int], bool]] = {
     "eq": lambda one, other: one == other,
     "ne": lambda one, other: one != other,
     "slt": lambda one, other: one < other,
