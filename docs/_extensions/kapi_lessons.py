@@ -1,8 +1,8 @@
 """Kernels with their pictures in pages.
 
-- ``{kapi-exercise} NAME`` shows a wrong kernel, its report and picture, and hides the answer.  The exercises are those
-  of `kapi_sim.exercises`.
-- ``{kapi-puzzle} NAME`` shows the text of a puzzle and the kernel to write, and hides the answer.
+- ``{kapi-exercise} NAME`` shows a wrong kernel, its report and picture, and hides a hint and the answer.  The
+  exercises are those of `kapi_sim.exercises`.
+- ``{kapi-puzzle} NAME`` shows the text of a puzzle and the kernel to write, and hides a hint and the answer.
 - ``{kapi-picture} CAPTION`` shows the program that is its content, the report that ends it, if any, and the picture of
   its launches.
 
@@ -28,7 +28,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 import kapi_sim
-from kapi_sim.exercises import find
+from kapi_sim.exercises import Exercise, find
 from kapi_sim.tracing.figure import dark_rules
 
 EXERCISES = Path(__file__).parents[2] / "packages" / "kapi-sim" / "src" / "kapi_sim" / "exercises"
@@ -55,9 +55,7 @@ class KapiExercise(SphinxDirective):
             *_picture(check, wrong, "What each work-item does. What the report is about is ringed."),
             *self._download(file),
             _raw(_editor(file) if self.config.kapi_live else _NOT_LIVE),
-            _raw('<details class="kapi-answer"><summary>A hint</summary>'),
-            *_parsed(self, find(int(file.stem[2:4])).hint),
-            _raw("</details>"),
+            *_hint(self, find(int(file.stem[2:4]))),
             _raw('<details class="kapi-answer"><summary>The answer</summary>'),
             _code(right),
             *_picture(check, right, "The right kernel. A dark wall is a barrier."),
@@ -94,11 +92,20 @@ class KapiPuzzle(SphinxDirective):
             *_parsed(self, "You are done when these hold:\n\n" + "\n".join(f"- {goal}" for goal in goals)),
             *_parsed(self, f"{_download(self, file)} or `python -m kapi_sim puzzle {int(file.stem[2:4])}` has it."),
             *([_raw(_editor(file))] if self.config.kapi_live else []),
+            *_hint(self, find(int(file.stem[2:4]), "puzzle")),
             _raw('<details class="kapi-answer"><summary>The answer</summary>'),
             _code(solved),
             *_picture(puzzle["check"], solved, "The answer at work."),
             _raw("</details>"),
         ]
+
+
+def _hint(directive: SphinxDirective, exercise: Exercise) -> list[nodes.Node]:
+    return [
+        _raw('<details class="kapi-answer"><summary>A hint</summary>'),
+        *_parsed(directive, exercise.hint),
+        _raw("</details>"),
+    ]
 
 
 def _download(directive: SphinxDirective, file: Path) -> str:

@@ -66,7 +66,7 @@ def _exercise(exercise: Exercise) -> list[nbformat.NotebookNode]:
     return [
         new_code_cell(f"{imports}def check({check}".rstrip()),
         new_code_cell(f"@kapi.kernel{kernel.rstrip()}\n\n\nprint(judge(check, {exercise.kernel}))"),
-        *([new_markdown_cell(hint)] if exercise.hint else []),
+        new_markdown_cell(hint),
         new_markdown_cell(f"{verb} `{exercise.kernel}` and run the cell again. The next cell is the answer."),
         new_code_cell(
             answer[answer.index("@kapi.kernel") :].rstrip() + f"\n\n\nprint(judge(check, {solved}))", metadata=folded

@@ -126,11 +126,11 @@ def test_command_lists_exercises_and_prints_answers(tmp_path):
     assert printed.startswith("Exercise 1, map: ")
     assert run(tmp_path, "exercise", "4", "--answer")[1] == find(4).answer.read_text("utf-8")
     assert run(tmp_path, "exercise", "4", "--hint")[1].startswith("Between the line that writes the tile and the line")
-    assert run(tmp_path, "puzzle", "4", "--hint")[1] == "there is no hint for puzzle 4\n"
+    assert run(tmp_path, "puzzle", "4", "--hint")[1].startswith("Ask for both indices. The element of `c`")
 
 
-def test_each_exercise_has_a_hint_that_is_no_code_of_the_answer():
-    for exercise in EXERCISES:
+def test_each_exercise_and_puzzle_has_a_hint_that_is_no_code_of_the_answer():
+    for exercise in (*EXERCISES, *PUZZLES):
         answer, task = (each.read_text("utf-8").split("@kapi.kernel")[1] for each in (exercise.answer, exercise.file))
         own = {line.strip() for line in answer.splitlines() if line.strip() not in task}
         assert exercise.hint.endswith((".", "?"))

@@ -128,7 +128,7 @@ def _exercise(given: argparse.Namespace) -> int:
         return 0
     exercise = find(given.number, given.kind)
     if given.hint:
-        print(exercise.hint or f"there is no hint for {given.kind} {given.number}")
+        print(exercise.hint)
         return 0
     if given.answer:
         print(exercise.answer.read_text("utf-8"), end="")

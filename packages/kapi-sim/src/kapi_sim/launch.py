@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import sys
 import warnings
 from _thread import get_ident
 from collections.abc import Callable
@@ -15,6 +16,7 @@ import numpy as np
 from kapi_sim.checks.bounds import spell
 from kapi_sim.checks.initialisation import unwritten_read
 from kapi_sim.checks.limits import check_index_space, check_sub_group_size, portability_notes
+from kapi_sim.checks.ownership import SHARED
 from kapi_sim.errors import (
     BarrierDivergenceError,
     CollectiveMismatchError,
@@ -73,6 +75,11 @@ _NAME_WORK_ITEMS = (
 """Errors about several work-items, which their messages name."""
 
 
+_LEAST_PROVED = 1024
+"""Work-items from which on a launch is large."""
+_MOST_OWNED = 64
+"""Elements of its arrays that may have owners, for each work-item of a launch."""
+
 _NO_OPTIONS = KernelOptions()
 _NOTHING = nullcontext()
 
@@ -117,22 +124,16 @@ def execute(
     recorder = None if trace is None else _recorder(trace, kernel, clock)
     # A trace and a breakpoint need to know which work-item runs, as checks do.
     is_followed = bool(settings.checks) or recorder is not None or is_debugged() or not dialect.has_item
-    compiled = kernel.compiled(
-        dialect.is_strict and "limits" in settings.checks,
-        is_followed and isinstance(space, NdRange),
-        recorder is not None,
-        any(map(_is_complex, args)),
-    )
-    clock.words = compiled.words
-    bound = bind(names, args, space, clock, settings, recorder, compiled.orders_memory, dialect)
+    sample = _sample(space, settings)
+    noun, total = ("work-items", space.size) if isinstance(space, Range) else ("work-groups", space.group_range.size)
+    work_items = (total if sample is None else len(sample)) * clock.group_size
+    prepare = partial(_prepare, kernel, space, names, args, settings, clock, recorder, is_followed)
+    bound, compiled, run = prepare(_MOST_OWNED * work_items if _is_worth_a_proof(work_items, settings, recorder) else 0)
     if settings.profile is None and "limits" in settings.checks:
         for note in portability_notes(kernel.name, space, bound.local_bytes):
             if settings.report is not None:
                 settings.report.notes.append(note)
             warnings.warn(note, LimitWarning, stacklevel=2)
-    dialect.start(bound)
-    sample = _sample(space, settings)
-    noun, total = ("work-items", space.size) if isinstance(space, Range) else ("work-groups", space.group_range.size)
     if (
         sample is not None
         and settings.report is not None
@@ -147,10 +148,13 @@ def execute(
             PartialRunWarning,
             stacklevel=2,
         )
-    run = partial(_run, kernel, compiled, space, bound, settings, is_followed)
     try:
+        if bound.has_owners and not _is_proved(bound, run, first):
+            bound, compiled, run = prepare(0)
         second_look = AdversarialRerun(bound, compiled, run)
-        if len(seeds) == 1:
+        if bound.has_owners:
+            pass
+        elif len(seeds) == 1:
             run(Order(first))
         else:
             _compare(run, kernel, bound, settings, seeds)
@@ -166,7 +170,7 @@ def execute(
     finally:
         bound.copy_back()
         if settings.uninitialised is not None and bound.shadow is not None:
-            written = bound.shadow.initialised | bound.shadow.writes.keys()
+            written = bound.shadow.initialised | bound.shadow.written_addresses()
             settings.uninitialised.note_written(written, bound.usm.values())
         if settings.report is not None:
             settings.report.notes += bound.notes()
@@ -187,6 +191,56 @@ def execute(
                 None if sample is None else clock.in_words(f"{total - len(sample)} of {total} {noun}"),
             )
         )
+
+
+def _is_worth_a_proof(work_items: int, settings: Settings, recorder: TraceRecorder | None) -> bool:
+    """Tell whether a launch is large, and may be run again if it fails, with nobody to see the first run."""
+    is_watched = recorder is not None or is_debugged() or sys.gettrace() is not None
+    is_large = _LEAST_PROVED <= work_items < SHARED
+    return is_large and not is_watched and settings.schedules == 1 and "races" in settings.checks
+
+
+def _prepare(
+    kernel: Instrumented,
+    space: Range | NdRange,
+    names: list[str],
+    args: tuple[Any, ...],
+    settings: Settings,
+    clock: ScheduleState,
+    recorder: TraceRecorder | None,
+    is_followed: bool,
+    most_owned: int,
+) -> tuple[Bound, Compiled, Callable[[Order], None]]:
+    """Return arguments, form of the kernel and function for one run, which proves ownership where it can."""
+    dialect = kernel.dialect
+    compiled = kernel.compiled(
+        dialect.is_strict and "limits" in settings.checks,
+        # A loop without an end ends such a proof.
+        is_followed and isinstance(space, NdRange) and not most_owned,
+        recorder is not None,
+        any(map(_is_complex, args)),
+    )
+    is_provable = most_owned > 0 and compiled.is_repeatable
+    if is_provable or not most_owned:
+        clock.words = compiled.words
+        bound = bind(names, args, space, clock, settings, recorder, compiled.orders_memory, dialect, most_owned)
+        if bound.has_owners or not most_owned:
+            clock.restart()  # after an earlier run, and what compiling has asked about its arrays
+            dialect.start(bound)
+            return bound, compiled, partial(_run, kernel, compiled, space, bound, settings, is_followed)
+    return _prepare(kernel, space, names, args, settings, clock, recorder, is_followed, 0)
+
+
+def _is_proved(bound: Bound, run: Callable[[Order], None], seed: int | None) -> bool:
+    """Run a launch, and tell whether no work-item accessed what another one wrote; if not, undo it."""
+    before = bound.snapshot()
+    try:
+        run(Order(seed))
+    except Exception:
+        # Whatever it is, the run with records says it.
+        bound.restore(before)
+        return False
+    return True
 
 
 def _is_complex(value: Any) -> bool:

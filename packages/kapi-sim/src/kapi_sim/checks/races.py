@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Set
 from types import CodeType, FrameType
 from typing import Any, Final, NamedTuple, NoReturn, Protocol
 
@@ -192,6 +192,10 @@ class ShadowMemory:
     def touched(self) -> int:
         """Distinct elements whose accesses were recorded."""
         return len(self.reads.keys() | self.writes.keys())
+
+    def written_addresses(self) -> Set[int]:
+        """Return the addresses of the elements that were written."""
+        return self.writes.keys()
 
     def recorded_reads(self) -> Iterator[tuple[int, Record]]:
         """Yield the reads that are kept, each with its address."""

@@ -68,7 +68,7 @@ class Exercise:
 
     @property
     def hint(self) -> str:
-        """A hint that does not give the answer away, in Markdown; empty where there is none."""
+        """A hint that does not give the answer away, in Markdown."""
         text = ast.get_docstring(ast.parse(self.answer.read_text("utf-8"))) or ""
         return " ".join(text.partition("Hint: ")[2].split())
 

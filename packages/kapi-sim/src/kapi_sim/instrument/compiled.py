@@ -33,6 +33,10 @@ HOOKS = (
 """Names in rewritten source whose meaning is each launch's own."""
 
 
+_SEEN = frozenset({"_kapi_changes", "_kapi_line", "_kapi_print", "breakpoint", "print", "set_trace"})
+"""Names in rewritten source by which a work-item is heard, or hears how memory changes."""
+
+
 class FunctionState:
     """The parts of a function that reloading replaces in place, and their former values.
 
@@ -115,6 +119,20 @@ class Compiled:
         return all(each.holds() for each in self.originals) and all(
             resolve(function, path) is value for function, path, value in self.dependencies
         )
+
+    @property
+    def is_repeatable(self) -> bool:
+        """Whether each work-item runs to its end by itself, and nobody sees what it does but in memory."""
+        if (
+            self.has_convergent_call
+            or self.is_generator
+            or self.on_threads
+            or self.orders_memory
+            or self.without_source
+        ):
+            return False
+        codes = [each.__code__ for each in (self.function, *self.made) if isinstance(each, FunctionType)]
+        return _SEEN.isdisjoint(name for code in codes for name in (*code.co_freevars, *code.co_names))
 
     def for_launch(self, hooks: Mapping[str, object]) -> Callable[..., Any]:
         """Return `function` with what is the launch's own.

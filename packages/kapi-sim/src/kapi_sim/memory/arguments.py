@@ -11,6 +11,7 @@ import numpy as np
 from kapi_sim.checks.happens_before import HappensBefore
 from kapi_sim.checks.limits import check_dtype, check_local_memory
 from kapi_sim.checks.ordered_races import HappensBeforeShadowMemory
+from kapi_sim.checks.ownership import OwnershipMemory, owners_of
 from kapi_sim.checks.races import ShadowMemory
 from kapi_sim.errors import DtypeError, LimitError
 from kapi_sim.items.profile import Profile
@@ -112,6 +113,11 @@ class Bound:
         return [_saturating(value) for value in self.values] if makes_floats or self.has_floats else self.values
 
     @property
+    def has_owners(self) -> bool:
+        """Whether the elements of global memory have owners in place of records of their accesses."""
+        return isinstance(self.shadow, OwnershipMemory)
+
+    @property
     def elements_tracked(self) -> int:
         """Distinct elements of global memory whose accesses were recorded in the last run."""
         return 0 if self.shadow is None else self.shadow.touched
@@ -148,7 +154,7 @@ class Bound:
         """Forget the accesses so far: they are all ordered before what comes."""
         for shadow in (self.shadow, self.local_trail):
             if shadow is not None:
-                shadow.initialised = shadow.initialised | shadow.writes.keys()
+                shadow.initialised = shadow.initialised | shadow.written_addresses()
                 shadow.clear()
         if self.ordering is not None:
             self.ordering.restart()
@@ -172,6 +178,7 @@ def bind(
     recorder: TraceRecorder | None = None,
     orders_memory: bool = False,
     dialect: Dialect = KAPI,
+    most_owned: int = 0,
 ) -> Bound:
     """Check the arguments and wrap what the checks have to see.
 
@@ -193,6 +200,8 @@ def bind(
         Whether the kernel has atomics, fences or sub-groups, which order memory beside barriers.
     dialect : Dialect
         In which the kernel is written.
+    most_owned : int
+        Instead of recording accesses, prove that each element is of one work-item, if there are at most so many.
 
     Raises
     ------
@@ -211,6 +220,8 @@ def bind(
         check_local_memory(binder.local_bytes, settings.profile)
     binder.bound.local_bytes = binder.local_bytes
     binder.granule = _granule(list(binder.bound.arrays.values()))
+    if most_owned:
+        binder.follow_owners(most_owned)
     binder.recall_written()
     binder.bound.values = [binder.wrap(name, value) for name, value in zip(names, args, strict=False)]
     return binder.bound
@@ -253,6 +264,17 @@ class _Binder:
             bound.shadow = self._shadow("global", races, self._unwritten is not None)
         if races or unwritten:
             bound.local_trail = self._shadow("local", races, unwritten)
+
+    def follow_owners(self, most: int) -> None:
+        """Let global memory have owners in place of records, if there are at most so many; local memory has neither."""
+        arrays = list(self.bound.arrays.values())
+        if any(self.granule < array.itemsize for array in arrays):
+            return
+        owners = owners_of(((*_span(array), array.itemsize) for array in arrays), most)
+        if owners is not None:
+            clock, unwritten = self._clock, self._unwritten is not None
+            self.bound.shadow = OwnershipMemory(clock, "global", unwritten, owners)
+            self.bound.local_trail = OwnershipMemory(clock, "local", unwritten, [])
 
     def recall_written(self) -> None:
         """Tell the record of global memory what is marked, and what earlier launches wrote."""
@@ -376,7 +398,10 @@ class _Binder:
         space = "local" if is_local else "global"
         if bound.recorder is not None:
             return self._dialect.traced_view(self._clock)(array, *places, space, starts_unwritten).trace(bound.recorder)
-        return self._dialect.view(self._clock)(array, *places, space, starts_unwritten) if bound.is_viewed else array
+        if not bound.is_viewed:
+            return array
+        kind = self._dialect.owned_view if bound.has_owners else self._dialect.view
+        return kind(self._clock)(array, *places, space, starts_unwritten)
 
 
 def _saturating(value: Any) -> Any:

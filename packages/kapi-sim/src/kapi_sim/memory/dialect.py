@@ -15,6 +15,7 @@ from kapi_sim.language.intrinsics.atomics import AtomicRef
 from kapi_sim.language.intrinsics.index_space import NdRange, Range
 from kapi_sim.language.launchables.launch_parameters import parameters_for_launch
 from kapi_sim.memory.declared_types import converting, declared_conversions
+from kapi_sim.memory.owned_views import OwnedView
 from kapi_sim.memory.views import View
 from kapi_sim.numbers.arithmetic import conversion
 
@@ -73,6 +74,10 @@ class Dialect:
     def view(self, clock: ScheduleState) -> type[View]:
         """Return the class of arrays in kernels."""
         return View
+
+    def owned_view(self, clock: ScheduleState) -> type[View]:
+        """Return the class of arrays in kernels whose elements are to be proved of one work-item each."""
+        return OwnedView
 
     def traced_view(self, clock: ScheduleState) -> Any:
         """Return the class of arrays in kernels that are traced."""

@@ -25,7 +25,14 @@ from kapi_sim.numba_cuda.launches.library_calls import with_library_calls
 from kapi_sim.numba_cuda.launches.unset_variables import has_unset_variables, with_unset_variables
 from kapi_sim.numba_cuda.threads.running import CudaClock, begin
 from kapi_sim.numba_cuda.values.dtypes import conversion_of
-from kapi_sim.numba_cuda.values.views import CudaView, NarrowCudaView, TracedCudaView, TracedNarrowCudaView
+from kapi_sim.numba_cuda.values.views import (
+    CudaView,
+    NarrowCudaView,
+    OwnedCudaView,
+    OwnedNarrowCudaView,
+    TracedCudaView,
+    TracedNarrowCudaView,
+)
 
 __all__ = ["CUDA"]
 
@@ -85,6 +92,9 @@ class CudaDialect(Dialect):
 
     def view(self, clock: ScheduleState) -> type[View]:
         return NarrowCudaView if _asks_for_widths(clock) else CudaView
+
+    def owned_view(self, clock: ScheduleState) -> type[View]:
+        return OwnedNarrowCudaView if _asks_for_widths(clock) else OwnedCudaView
 
     def traced_view(self, clock: ScheduleState) -> Any:
         return TracedNarrowCudaView if _asks_for_widths(clock) else TracedCudaView

@@ -38,11 +38,23 @@ class CudaClock(ScheduleState):
         What kernels have made, by the number of the block that it belongs to (-1 for all) and by what made it.
     sizes : dict
         Bytes of the shared arrays, by the place that makes them.
+    is_linear : bool
+        Whether blocks and grid have one axis, along which a thread's number is its index.
     wraps_around : bool
         Whether computed negative indices count from the end.
     """
 
-    __slots__ = ("_latest", "_threads", "block_dim", "bound", "grid_dim", "shared", "sizes", "wraps_around")
+    __slots__ = (
+        "_latest",
+        "_threads",
+        "block_dim",
+        "bound",
+        "grid_dim",
+        "is_linear",
+        "shared",
+        "sizes",
+        "wraps_around",
+    )
 
     def __init__(self, space: Range | NdRange, sub_group_size: int) -> None:
         assert isinstance(space, NdRange)
@@ -50,6 +62,7 @@ class CudaClock(ScheduleState):
         self.block_dim: Triple = (x, y, z)
         z, y, x = space.group_range
         self.grid_dim: Triple = (x, y, z)
+        self.is_linear = self.block_dim[1:] == self.grid_dim[1:] == (1, 1)
         self.shared: dict[tuple[int, object], Any] = {}
         self.sizes: dict[object, int] = {}
         self.bound: Bound | None = None
@@ -63,6 +76,7 @@ class CudaClock(ScheduleState):
         """Go back to the start of the launch."""
         super().restart()
         self.shared.clear()
+        self.sizes.clear()
 
     def end_group(self, group: int) -> None:
         for key in [key for key in self.shared if key[0] == group]:

@@ -12,11 +12,20 @@ import numpy as np
 from kapi_sim.checks.bounds import fail_outside, spell
 from kapi_sim.errors import DtypeError, OutOfBoundsError
 from kapi_sim.language.source import site_of
+from kapi_sim.memory.owned_views import OwnedView
 from kapi_sim.memory.recorder import TracedView
 from kapi_sim.memory.views import FromEnd, View
 from kapi_sim.numba_cuda.values.dtypes import Narrow, wrapped
 
-__all__ = ["CudaView", "NarrowCudaView", "Record", "TracedCudaView", "TracedNarrowCudaView"]
+__all__ = [
+    "CudaView",
+    "NarrowCudaView",
+    "OwnedCudaView",
+    "OwnedNarrowCudaView",
+    "Record",
+    "TracedCudaView",
+    "TracedNarrowCudaView",
+]
 
 _getframe = sys._getframe
 _OWN = frozenset(name for view in (View, TracedView) for name in view.__slots__)
@@ -200,20 +209,6 @@ class _Elements:
             target._set_part(Ellipsis, result, frame)
         return targets[0] if len(targets) == 1 else targets
 
-    def __setattr__(self: Any, name: str, value: Any) -> None:
-        # A record's field; what is not one is the view's own.
-        if name in _OWN:
-            object.__setattr__(self, name, value)
-        else:
-            self._set(name, value, _getframe(1))
-
-    def __getattr__(self: Any, name: str) -> Any:
-        dtype = object.__getattribute__(self, "_array").dtype
-        if dtype.names is not None and name in dtype.names:
-            field = self.field(name)
-            return field if field.shape else field.take_out((), _getframe(1))
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
-
     @property
     def real(self: Any) -> Any:
         """The real parts."""
@@ -274,6 +269,26 @@ class _Elements:
         return self._array.flags
 
 
+class _Fields:
+    """The fields of an array of records, as attributes; Python looks up each attribute slower where it may be one."""
+
+    __slots__ = ()
+
+    def __setattr__(self: Any, name: str, value: Any) -> None:
+        # A record's field; what is not one is the view's own.
+        if name in _OWN:
+            object.__setattr__(self, name, value)
+        else:
+            self._set(name, value, _getframe(1))
+
+    def __getattr__(self: Any, name: str) -> Any:
+        dtype = object.__getattribute__(self, "_array").dtype
+        if dtype.names is not None and name in dtype.names:
+            field = self.field(name)
+            return field if field.shape else field.take_out((), _getframe(1))
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
+
+
 class Flat:
     """The elements of an array as those of one axis."""
 
@@ -314,7 +329,7 @@ def _read(value: Any, frame: FrameType) -> Any:
     return read
 
 
-class CudaView(_Elements, View):
+class CudaView(_Fields, _Elements, View):
     """An array in a CUDA kernel, with each access looked at."""
 
     __slots__ = ()
@@ -337,7 +352,16 @@ class CudaView(_Elements, View):
         return value.item() if value.__class__ in _AS_PYTHON else value
 
 
-class TracedCudaView(_Elements, TracedView):
+class OwnedCudaView(_Elements, OwnedView):
+    """A `CudaView` whose elements are to be proved of one thread each; records are not."""
+
+    __slots__ = ()
+
+    as_python = _AS_PYTHON
+    __getitem__ = OwnedView.__getitem__
+
+
+class TracedCudaView(_Fields, _Elements, TracedView):
     """A `CudaView` that notes each access."""
 
     __slots__ = ()
@@ -358,6 +382,12 @@ class _NarrowElements:
 
 class NarrowCudaView(_NarrowElements, CudaView):
     """A `CudaView` whose integers know how many bits they have."""
+
+    __slots__ = ()
+
+
+class OwnedNarrowCudaView(_NarrowElements, OwnedCudaView):
+    """A `NarrowCudaView` whose elements are to be proved of one thread each."""
 
     __slots__ = ()
 

@@ -1,4 +1,7 @@
-"""The answer to puzzle 1, map."""
+"""The answer to puzzle 1, map.
+
+Hint: Ask the work-item for its index first, and keep it in a variable. The rest is the line of the title.
+"""
 
 from __future__ import annotations
 

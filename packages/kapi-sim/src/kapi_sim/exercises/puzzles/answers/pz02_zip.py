@@ -1,4 +1,8 @@
-"""The answer to puzzle 2, zip."""
+"""The answer to puzzle 2, zip.
+
+Hint: It is the map of puzzle 1 with a second array. The product needs no variable of its own, so nothing is read
+twice.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The answer to puzzle 3, guard."""
+"""The answer to puzzle 3, guard.
+
+Hint: Ask whether your index is below the length of `a` before you read or write anything. The others simply do
+nothing.
+"""
 
 from __future__ import annotations
 

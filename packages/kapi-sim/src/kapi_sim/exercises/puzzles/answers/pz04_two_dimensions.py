@@ -1,4 +1,7 @@
-"""The answer to puzzle 4, two dimensions."""
+"""The answer to puzzle 4, two dimensions.
+
+Hint: Ask for both indices. The element of `c` has them in their order, the element of `a` the other way round.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The answer to puzzle 5, outer sum."""
+"""The answer to puzzle 5, outer sum.
+
+Hint: The guard of puzzle 3 holds for one axis. Here two conditions have to hold at once, one for each array that is
+read.
+"""
 
 from __future__ import annotations
 

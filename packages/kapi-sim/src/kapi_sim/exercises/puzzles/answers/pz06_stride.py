@@ -1,4 +1,8 @@
-"""The answer to puzzle 6, stride."""
+"""The answer to puzzle 6, stride.
+
+Hint: A `range` takes a start, an end and a step. The start differs from work-item to work-item; the step is the
+same for all.
+"""
 
 from __future__ import annotations
 

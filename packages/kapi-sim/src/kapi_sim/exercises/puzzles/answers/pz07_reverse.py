@@ -1,4 +1,8 @@
-"""The answer to puzzle 7, tile."""
+"""The answer to puzzle 7, tile.
+
+Hint: Two indices take part: a global one for `a`, a local one for the tile. The element that you want is as far
+from the end of the tile as you are from its start.
+"""
 
 from __future__ import annotations
 

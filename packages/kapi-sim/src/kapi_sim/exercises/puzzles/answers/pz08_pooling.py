@@ -1,4 +1,8 @@
-"""The answer to puzzle 8, pooling."""
+"""The answer to puzzle 8, pooling.
+
+Hint: Load your own element, then wait. After that, all sums come from the tile. The first two work-items have fewer
+than two neighbours before them, so the number of elements that you add depends on `k`.
+"""
 
 from __future__ import annotations
 

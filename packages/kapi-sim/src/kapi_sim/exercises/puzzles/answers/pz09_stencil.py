@@ -1,4 +1,9 @@
-"""The answer to puzzle 9, stencil."""
+"""The answer to puzzle 9, stencil.
+
+Hint: The first work-item of a group loads the element to its left as well, and the last one the element to its
+right. Only at the two ends of the array is there nothing to load. Wait once, then read both neighbours from the
+tile.
+"""
 
 from __future__ import annotations
 

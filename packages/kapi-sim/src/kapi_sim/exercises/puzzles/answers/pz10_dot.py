@@ -1,4 +1,8 @@
-"""The answer to puzzle 10, dot product."""
+"""The answer to puzzle 10, dot product.
+
+Hint: Keep the barrier outside of the condition: only the sum depends on who you are. The width begins with half of
+the group, and a barrier comes before each step, so that the step before is done.
+"""
 
 from __future__ import annotations
 

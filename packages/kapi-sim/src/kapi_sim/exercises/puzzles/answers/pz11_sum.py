@@ -1,4 +1,8 @@
-"""The answer to puzzle 11, sum of all groups."""
+"""The answer to puzzle 11, sum of all groups.
+
+Hint: Take the tree of puzzle 10 as it is, with the global index for the load. Then the work-item with the local id
+0 does what it did before, but atomically.
+"""
 
 from __future__ import annotations
 

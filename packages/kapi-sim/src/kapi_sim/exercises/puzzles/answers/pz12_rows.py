@@ -1,4 +1,8 @@
-"""The answer to puzzle 12, rows."""
+"""The answer to puzzle 12, rows.
+
+Hint: The number of the group is the row, and the local id the column. Each member has to call the function, and one
+of them writes the result.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The answer to puzzle 13, scan."""
+"""The answer to puzzle 13, scan.
+
+Hint: Keep your sum in a variable of your own, and a copy in the tile. First all read what is `step` places before
+them, then all write. The condition concerns the read alone, never a barrier.
+"""
 
 from __future__ import annotations
 

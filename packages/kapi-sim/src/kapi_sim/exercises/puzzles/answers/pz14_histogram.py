@@ -1,4 +1,8 @@
-"""The answer to puzzle 14, histogram."""
+"""The answer to puzzle 14, histogram.
+
+Hint: The value that you read is the number of the bin. An `AtomicRef` takes the array and that number, and has a
+method that adds.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The answer to puzzle 15, histogram of groups."""
+"""The answer to puzzle 15, histogram of groups.
+
+Hint: There are more work-items than bins: the first few of a group clear a bin each, and the same ones add it to
+the total in the end. Both the counting and the adding are atomic, but in different memory.
+"""
 
 from __future__ import annotations
 

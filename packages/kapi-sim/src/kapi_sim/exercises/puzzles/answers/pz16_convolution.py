@@ -1,4 +1,8 @@
-"""The answer to puzzle 16, convolution."""
+"""The answer to puzzle 16, convolution.
+
+Hint: Each work-item loads the element at its own place. The first two also load the element one group width further
+on, or zero if there is none. After one barrier, three products with elements of the tile follow.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The answer to puzzle 17, transpose."""
+"""The answer to puzzle 17, transpose.
+
+Hint: Load the tile as it lies in `a`. When you write, swap the two ids of the group, but not those of the
+work-item; the swap within the tile is in how you read it.
+"""
 
 from __future__ import annotations
 

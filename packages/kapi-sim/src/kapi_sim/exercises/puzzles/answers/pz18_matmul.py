@@ -1,4 +1,8 @@
-"""The answer to puzzle 18, matrix product."""
+"""The answer to puzzle 18, matrix product.
+
+Hint: In each step, `ta` moves to the right along a row of `a`, and `tb` down a column of `b`. The first barrier
+waits until both are loaded. The second waits until nobody reads them any more.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The answer to puzzle 19, sub-group."""
+"""The answer to puzzle 19, sub-group.
+
+Hint: The loop is the same for all members, so no condition is around the exchange. Add what you get to what you
+have, and double the mask. Stop when the mask reaches the size of the sub-group.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The answer to puzzle 20, compaction."""
+"""The answer to puzzle 20, compaction.
+
+Hint: Make a number of the condition: 1 if you keep your element, 0 if not. Scan that. The scan leaves out your own
+number, so the last work-item has to add its own to know the count.
+"""
 
 from __future__ import annotations
 
