@@ -161,6 +161,7 @@ __all__ = [
     "SubGroup",
     "UninitializedReadError",
     "UsmAllocationError",
+    "Vec",
     "all_of_group",
     "any_of_group",
     "atomic_fence",
@@ -173,6 +174,7 @@ __all__ = [
     "close",
     "clz",
     "compat",
+    "cross",
     "ctz",
     "current_context",
     "debug",
@@ -181,13 +183,16 @@ __all__ = [
     "device_context",
     "device_func",
     "devices",
+    "distance",
     "doctor",
+    "dot",
     "exclusive_scan_over_group",
     "external_queue",
     "group_barrier",
     "group_broadcast",
     "inclusive_scan_over_group",
     "kernel",
+    "length",
     "load_opencl",
     "load_ptx",
     "load_spirv",
@@ -199,6 +204,7 @@ __all__ = [
     "mul_hi",
     "multiplies",
     "none_of_group",
+    "normalize",
     "permute_group_by_xor",
     "plus",
     "popcount",
@@ -229,6 +235,7 @@ _LAZY = {
         "kernels.kernel": "Kernel call_kernel call_kernel_async kernel",
         "kernels.kernel_information": "Statistics",
         "kernels.precompiled": "PrecompiledKernel load_opencl load_ptx load_spirv",
+        "kapi_sim.numbers.vectors": "Vec cross distance dot length normalize",
         "launch.host_arrays": "device_context",
         "platform.handles": "Device DeviceSummary EventStatus HostEvent Queue",
         "platform.interface": "KernelInformation",
@@ -258,7 +265,8 @@ def __getattr__(name: str) -> Any:
 
         raise missing_name(__name__, name)
     with block_forks():  # a child of a fork has no half of a module
-        value = getattr(import_module(f"{__name__}.{module}"), name)
+        path = module if module.startswith("kapi_sim.") else f"{__name__}.{module}"
+        value = getattr(import_module(path), name)
     globals()[name] = value
     return value
 

@@ -89,6 +89,7 @@ from kapi_sim.language.launchables.launchable import DEFAULT_LOCAL_SIZE
 if TYPE_CHECKING:
     from kapi_sim.items.profile import PROFILES, Profile
     from kapi_sim.kernels import Kernel, call_kernel, call_kernel_async, kernel
+    from kapi_sim.numbers.vectors import Vec, cross, distance, dot, length, normalize
     from kapi_sim.settings.control import device_context, simulation
     from kapi_sim.settings.debugging import debug
     from kapi_sim.tracing import trace
@@ -141,6 +142,7 @@ __all__ = [
     "SubGroup",
     "UninitializedReadError",
     "UsmAllocationError",
+    "Vec",
     "all_of_group",
     "any_of_group",
     "atomic_fence",
@@ -150,15 +152,19 @@ __all__ = [
     "call_kernel",
     "call_kernel_async",
     "clz",
+    "cross",
     "ctz",
     "debug",
     "device_context",
     "device_func",
+    "distance",
+    "dot",
     "exclusive_scan_over_group",
     "group_barrier",
     "group_broadcast",
     "inclusive_scan_over_group",
     "kernel",
+    "length",
     "logical_and",
     "logical_or",
     "maximum",
@@ -166,6 +172,7 @@ __all__ = [
     "mul_hi",
     "multiplies",
     "none_of_group",
+    "normalize",
     "permute_group_by_xor",
     "plus",
     "popcount",
@@ -185,11 +192,17 @@ _LAZY = {
     "PROFILES": "items.profile",
     "Kernel": "kernels",
     "Profile": "items.profile",
+    "Vec": "numbers.vectors",
     "call_kernel": "kernels",
     "call_kernel_async": "kernels",
+    "cross": "numbers.vectors",
     "debug": "settings.debugging",
     "device_context": "settings.control",
+    "distance": "numbers.vectors",
+    "dot": "numbers.vectors",
     "kernel": "kernels",
+    "length": "numbers.vectors",
+    "normalize": "numbers.vectors",
     "simulation": "settings.control",
     "trace": "tracing",
 }

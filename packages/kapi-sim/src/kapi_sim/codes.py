@@ -59,6 +59,11 @@ _NUMBERS = {
     "random-dtype": "random numbers are asked for of a type other than float32 and float64",
     "random-integer": "a seed, counter, stream or bound of random numbers is no integer",
     "step-of-zero": "the step of a range or slice is 0",
+    "vector-element": "an element of a vector is no number",
+    "vector-array": "a vector is loaded from, or stored to, what is no array with an axis",
+    "vector-length": "a vector is to have another number of elements than 2, 3, 4, 8 or 16",
+    "vector-lengths": "vectors of different lengths meet in one operation",
+    "vector-missing": "a function of vectors is given something else",
 }
 
 _GROUPS_AND_ATOMICS = {

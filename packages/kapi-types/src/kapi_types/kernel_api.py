@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import Any
 
-from kapi_sim import MemoryOrder, MemoryScope
+from kapi_sim import MemoryOrder, MemoryScope, Vec
 from kapi_types._numba_compat import types
 from kapi_types.arrays import ArrayType
 
@@ -19,6 +19,7 @@ __all__ = [
     "KernelApiType",
     "NdItemType",
     "SubGroupType",
+    "VecType",
     "tuple_of",
 ]
 
@@ -50,8 +51,22 @@ class EnumMemberType(_OfEnumeration):
         super().__init__(f"enum_member({enumeration.__module__}.{enumeration.__qualname__})")
 
 
+class VecType(types.UniTuple):
+    """`Vec`: a tuple of numbers of one type, whose operators work element by element.
+
+    Parameters
+    ----------
+    dtype : numba.types.Type
+        Type of the elements.
+    count : int
+        How many there are.
+    """
+
+
 def tuple_of(value: tuple[Any, ...], members: tuple[types.Type, ...]) -> types.BaseTuple:
-    """The type of a tuple, named or not, whose members have these types."""
+    """The type of a tuple, named or not, or of a vector, whose members have these types."""
+    if isinstance(value, Vec):
+        return VecType(members[0], len(members))
     if hasattr(value, "_fields"):
         return types.BaseTuple.from_types(members, type(value))
     return types.Tuple(members)

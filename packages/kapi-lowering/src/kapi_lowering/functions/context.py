@@ -16,6 +16,7 @@ from kapi_lowering.functions.models import kernel_data_models
 from kapi_lowering.functions.registries import REGISTRIES
 from kapi_lowering.results.failures import FailureTable, SourceLocation
 from kapi_lowering.target import Target
+from kapi_lowering.values.vectors import elementwise, is_elementwise
 from kapi_sim.errors import KernelProblem
 from kapi_sim.language import KernelOptions
 from kapi_types.kernel_typing import TARGET_NAME, KernelTypingContext, ProblemsFound
@@ -87,6 +88,12 @@ class KernelTargetContext(BaseContext):
             yield
         finally:
             self._is_in_kernel = before
+
+    def get_function(self, fn: Any, sig: Any, _firstcall: bool = True) -> Any:
+        """The code of a call; of an operator or function of numbers, for vectors as well."""
+        if is_elementwise(fn, sig.args):
+            return elementwise(self, fn, sig)
+        return super().get_function(fn, sig, _firstcall)
 
     def init(self) -> None:
         """Part of Numba's interface, called by the constructor."""

@@ -20,11 +20,12 @@ from kapi_types import (
     WeakInt,
     WideInt,
 )
-from kapi_types.kernel_api import ConstantType, EnumerationType, EnumMemberType
+from kapi_types.kernel_api import ConstantType, EnumerationType, EnumMemberType, VecType
 from kapi_types.kernel_typing.calls.callables import LanguageFunctionType, LanguageMethodType
 from kapi_types.kernel_typing.calls.device_functions import DeviceFunctionType
 from kapi_types.kernel_typing.calls.prints import PrintType
 from kapi_types.kernel_typing.calls.random_numbers import RandomFunctionType
+from kapi_types.kernel_typing.calls.vectors import GeometryType, VecClassType
 from kapi_types.kernel_typing.rules.conversions import RoundType
 from kapi_types.kernel_typing.rules.functions import TableFunctionType
 from kapi_types.kernel_typing.rules.iteration import (
@@ -166,6 +167,9 @@ for _type, _model in {
     DeviceFunctionType: models.OpaqueModel,
     LanguageFunctionType: models.OpaqueModel,
     RandomFunctionType: models.OpaqueModel,
+    VecClassType: models.OpaqueModel,
+    GeometryType: models.OpaqueModel,
+    VecType: models.UniTupleModel,
     PrintType: models.OpaqueModel,
     RoundType: models.OpaqueModel,
     TableFunctionType: models.OpaqueModel,

@@ -14,7 +14,7 @@ from kapi_lowering.calls import (
     printing,
 )
 from kapi_lowering.numbers import arithmetic, comparison, complex_numbers, constants, conversion, enumerations
-from kapi_lowering.values import array_memory, arrays, iteration, sequences, tuples, views
+from kapi_lowering.values import array_memory, arrays, iteration, sequences, tuples, vectors, views
 
 __all__ = ["REGISTRIES"]
 
@@ -41,6 +41,7 @@ REGISTRIES = tuple(
         printing,
         sequences,
         tuples,
+        vectors,
         views,
     )
 )

@@ -29,7 +29,7 @@ __all__ = [
 
 _Expression = TypeVar("_Expression", ast.Call, ast.Subscript)
 _WORDS = {each.__name__: each.__name__.removeprefix("Sim") for each in (SimItem, SimNdItem, SimGroup, SimSubGroup)}
-_WORDS |= {"SimAtomicRef": "AtomicRef", "WatchedAtomicRef": "AtomicRef"}
+_WORDS |= {"SimAtomicRef": "AtomicRef", "WatchedAtomicRef": "AtomicRef", "Vec": "Vec"}
 _FORMS = {row.key: f"{row.key}({', '.join(name for name, *_ in row.parameters)})" for row in INTRINSICS}
 _CALL = re.compile(rf"({'|'.join(_WORDS)})\.(\w+)\(\) ")
 _INTERNAL = re.compile(rf"\b({'|'.join(_WORDS)})\b(?: object)?")

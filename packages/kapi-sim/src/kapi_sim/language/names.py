@@ -6,6 +6,7 @@ from kapi_sim.errors import ERRORS
 from kapi_sim.language.intrinsics.operators import OPERATORS
 from kapi_sim.language.table.bit_rows import BIT_ROWS
 from kapi_sim.language.table.group_rows import GROUP_ROWS
+from kapi_sim.language.table.vector_rows import VECTOR_ROWS
 
 __all__ = ["COMMON_NAMES"]
 
@@ -30,6 +31,7 @@ _LANGUAGE = (
     *(row.name for row in GROUP_ROWS),
     *(row.name for row in BIT_ROWS),
     *(row.name for row in OPERATORS),
+    *(row.name for row in VECTOR_ROWS if row.owner is None),
 )
 _LAUNCH = ("DEFAULT_LOCAL_SIZE", "call_kernel", "call_kernel_async", "device_context")
 _CONTROLS = ("Profile", "debug", "simulation", "trace")

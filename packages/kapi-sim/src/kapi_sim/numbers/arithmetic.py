@@ -48,14 +48,14 @@ _COMPLEX = frozenset({complex, np.complex64, np.complex128})
 
 def floor_divide(left: Any, right: Any) -> Any:
     """Return ``left // right``; two integers with ``right`` zero are an error."""
-    if not right and isinstance(right, _INTEGERS) and isinstance(left, _INTEGERS):
+    if isinstance(right, _INTEGERS) and not right and isinstance(left, _INTEGERS):
         raise ZeroDivisionError(f"divisor of // must not be zero, got {left!r} // {right!r}")
     return checked_ring(left // right)
 
 
 def remainder(left: Any, right: Any) -> Any:
     """Return ``left % right``; two integers with ``right`` zero are an error."""
-    if not right and isinstance(right, _INTEGERS) and isinstance(left, _INTEGERS):
+    if isinstance(right, _INTEGERS) and not right and isinstance(left, _INTEGERS):
         raise ZeroDivisionError(f"divisor of % must not be zero, got {left!r} % {right!r}")
     return left % right
 
@@ -256,10 +256,12 @@ def conversion(kind: type[Any]) -> Callable[[Any], Any]:
     def real(value: Any) -> Any:
         if value.__class__ in _COMPLEX:
             raise TypeError(f"argument of {kind.__name__}() must be a real number, got {short_repr(value)}: use .real")
+        if isinstance(value, tuple):  # of which NumPy makes an array
+            raise TypeError(f"argument of {kind.__name__}() must be a number, got {short_repr(value)}")
         return kind(value)
 
     def count(value: Any) -> Any:
-        if value.__class__ in _COMPLEX:
+        if value.__class__ in _COMPLEX or isinstance(value, tuple):
             return real(value)
         return checked_ring(kind(saturated(value, dtype)))
 

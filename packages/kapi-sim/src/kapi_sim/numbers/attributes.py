@@ -59,6 +59,8 @@ def attribute(value: Any, name: str) -> Any:
     """
     if isinstance(value, np.generic) and name == "astype":
         return _AstypeMethod(value)
+    if isinstance(value, tuple) and name == "astype" and hasattr(value, name):
+        return value.astype  # type: ignore[attr-defined]  # of a vector
     if isinstance(value, np.dtype) and name == "itemsize":
         return value.itemsize
     if name == "value" and isinstance(value, enum.Enum) and not isinstance(value, int):
@@ -156,14 +158,14 @@ def sliced(value: Any) -> Any:
 
 
 def reject_tuple_product(value: Any) -> Any:
-    """Return the result of a multiplication, which is no tuple.
+    """Return the result of a multiplication, which is no tuple but a vector.
 
     Raises
     ------
     KernelCompilationError
         If it is one.
     """
-    if isinstance(value, tuple):
+    if value.__class__ is tuple:
         raise KernelCompilationError(
             "operator * does not take a tuple in a kernel: write its members out", code="operator-operands"
         )

@@ -23,6 +23,7 @@ from kapi_sim.numbers.arithmetic import checked_ring, floor_divide, fused_to_odd
 from kapi_sim.numbers.builtin_functions import BUILTINS, shared_type
 from kapi_sim.numbers.fitting import check_wide_literals_fit, counted
 from kapi_sim.numbers.operator_functions import FUNCTIONS as OPERATOR_FUNCTIONS
+from kapi_sim.numbers.vectors import Vec, elementwise, of_elements
 from kapi_sim.short_repr import short_repr
 
 __all__ = ["MATH", "SUBSTITUTES"]
@@ -90,12 +91,14 @@ def _float_class(kinds: tuple[type, ...]) -> type:
 
 
 def _real(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of `math` that refuses NumPy's complex numbers; Python's takes their real part, with a warning."""
+    """A function of `math` for vectors as well, and not for NumPy's complex numbers, of which Python takes a part."""
     seen: set[tuple[type, ...]] = set()
 
     def checked(*numbers: Any) -> Any:
         kinds = tuple(number.__class__ for number in numbers)
         if kinds not in seen:
+            if Vec in kinds:
+                return of_elements(checked, *numbers)
             for kind in kinds:
                 if issubclass(kind, np.complexfloating):
                     raise TypeError(f"argument of a function of math must be a real number, got {kind.__name__}")
@@ -169,7 +172,7 @@ def _function_of(row: Intrinsic, module: ModuleType) -> Callable[..., Any]:
     """The replacement of one function in a kernel."""
     function: Callable[..., Any] = attribute_of(module, row.name)
     if row.returns == "bool":
-        return function if module is cmath else _real(function)
+        return elementwise(function) if module is cmath else _real(function)
     words = row.returns.split(", ")
     caught = _caught(module, row.name)
     is_far = _IS_FAR.get(row.name)
@@ -224,8 +227,7 @@ def _function_of(row: Intrinsic, module: ModuleType) -> Callable[..., Any]:
     else:
         by_name = {"nextafter": on_positions, "ulp": on_positions, "ldexp": scaled, "fma": fused}
         made = of_complex if words[0] == "argument complex" else by_name.get(row.name, of_floats)
-    if module is math or row.name == "rect":
-        made = _real(made)
+    made = _real(made) if module is math or row.name == "rect" else elementwise(made)
     if row.name in _OF_ANY_COUNT:
         made = _of_two_numbers(made, f"math.{row.name}")
     made.__name__ = made.__qualname__ = row.name
@@ -327,6 +329,7 @@ _NUMPY: dict[Any, Any] = {
     np.remainder: _checked(remainder, np.remainder),
     np.reciprocal: _reciprocal,
 }
+_NUMPY |= {function: elementwise(substitute) for function, substitute in _NUMPY.items()}
 """NumPy's functions that kernels do not get as they are."""
 
 

@@ -16,6 +16,7 @@ from kapi_sim.testing.cases.numbers import (
     number_cases,
     random_cases,
     value_cases,
+    vector_cases,
     weak_cases,
 )
 
@@ -33,6 +34,7 @@ CASES: tuple[Case, ...] = (
     *random_cases.CASES,
     *value_cases.CASES,
     *weak_cases.CASES,
+    *vector_cases.CASES,
     *array_cases.CASES,
     *constant_cases.CASES,
     *from_end_cases.CASES,

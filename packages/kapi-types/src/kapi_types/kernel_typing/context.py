@@ -16,9 +16,10 @@ from kapi_sim.language.attributes import MISSING, attribute_of
 from kapi_sim.language.outside_values import describe_value, is_constant_array, is_kernel_value
 from kapi_types._numba_compat import GPU, TypingContext, errors, from_dtype, target_override, target_registry, types
 from kapi_types.arrays import ArrayType
-from kapi_types.kernel_api import ConstantType, EnumerationType, tuple_of
+from kapi_types.kernel_api import ConstantType, EnumerationType, VecType, tuple_of
 from kapi_types.kernel_typing.calls import atomics, callables, random_numbers
 from kapi_types.kernel_typing.calls import queries as language
+from kapi_types.kernel_typing.calls import vectors as vector_functions
 from kapi_types.kernel_typing.calls.device_functions import DeviceFunctionType, is_of_library, python_function
 from kapi_types.kernel_typing.calls.prints import PRINT, PrintType, Text
 from kapi_types.kernel_typing.descriptions import describe_call, describe_missing_attribute, is_consequence
@@ -31,6 +32,7 @@ from kapi_types.kernel_typing.rules import (
     iteration,
     operators,
     tuples,
+    vectors,
     views,
 )
 from kapi_types.kernel_typing.rules.enumerations import member_type
@@ -76,7 +78,7 @@ class KernelTypingContext(TypingContext):
     def _load_builtins(self) -> None:
         modules = (
             operators, conversions, arrays, views, tuples, enumerations, iteration, language, callables, atomics,
-            random_numbers,
+            random_numbers, vectors, vector_functions,
         )  # fmt: skip
         for module in modules:
             self.install_registry(module.registry)
@@ -250,7 +252,7 @@ class KernelTypingContext(TypingContext):
         if is_scalar(first) and is_scalar(second):
             return self.unify_numbers(first, second)
         if isinstance(first, types.BaseTuple) and isinstance(second, types.BaseTuple):
-            if len(first) != len(second):
+            if len(first) != len(second) or isinstance(first, VecType) != isinstance(second, VecType):
                 return None
             pairs = [self._unify(a, b) for a, b in zip(first.types, second.types, strict=True)]
             if None in pairs:

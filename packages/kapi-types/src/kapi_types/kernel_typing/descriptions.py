@@ -16,6 +16,7 @@ from kapi_types.arrays import ArrayType
 from kapi_types.kernel_api import EnumerationType
 from kapi_types.kernel_typing.problems.problems import CONSEQUENCE, spell_type
 from kapi_types.kernel_typing.rules.operators import BINARY, COMPARISONS, INPLACE, UNARY, negative_power
+from kapi_types.kernel_typing.rules.vectors import ELEMENTWISE, lengths_differ
 from kapi_types.kernel_typing.rules.views import SliceType
 
 __all__ = ["describe_call", "describe_missing_attribute", "is_consequence"]
@@ -80,6 +81,8 @@ def describe_call(func: Any, args: tuple[Any, ...], kws: dict[str, types.Type]) 
             f"exponent of ** must not be negative with a base of {spelled[0]}: convert the base, as in `float(...)`",
         )
     key = INPLACE.get(key, key) if callable(key) else key
+    if key in ELEMENTWISE and (differ := lengths_differ(args)):
+        return differ
     if key is operator.not_ or (key is bool and args):
         return Finding("array-as-condition", f"a condition must be a number or bool, got {spelled[0]}")
     if key in (operator.matmul, operator.imatmul):

@@ -12,6 +12,7 @@ from kapi_sim.language.table.group_rows import GROUP_ROWS
 from kapi_sim.language.table.memory_rows import MEMORY_ROWS
 from kapi_sim.language.table.random_rows import RANDOM_ROWS
 from kapi_sim.language.table.row import Intrinsic, Parameter
+from kapi_sim.language.table.vector_rows import VECTOR_ROWS
 
 __all__ = ["INTRINSICS", "Intrinsic", "Parameter", "rows"]
 
@@ -156,6 +157,7 @@ INTRINSICS: tuple[Intrinsic, ...] = (
     *MEMORY_ROWS,
     *BIT_ROWS,
     *RANDOM_ROWS,
+    *VECTOR_ROWS,
     *FUNCTION_ROWS,
 )
 """All rows, each with a key of its own."""
@@ -167,11 +169,11 @@ def rows(owner: str | None = None, family: str | None = None) -> tuple[Intrinsic
     Parameters
     ----------
     owner : str, optional
-        ``"Item"``, ``"NdItem"``, ``"Group"``, ``"SubGroup"``, ``"AtomicRef"``, ``"random"``, ``"math"``,
+        ``"Item"``, ``"NdItem"``, ``"Group"``, ``"SubGroup"``, ``"AtomicRef"``, ``"Vec"``, ``"random"``, ``"math"``,
         ``"cmath"``, ``"numpy"``; all owners if left out.
     family : str, optional
         ``"index"``, ``"convergence"``, ``"group"``, ``"atomic"``, ``"memory"``, ``"bits"``, ``"random"``,
-        ``"math"``; all families if left out.
+        ``"vector"``, ``"math"``; all families if left out.
 
     Examples
     --------

@@ -10,7 +10,7 @@ __all__ = ["PARAMETER_WORDS", "RESULT_WORDS", "Intrinsic", "Parameter"]
 Parameter = tuple[str, str, "object | None"]
 """Name, type word, and default (`None`: the argument is required)."""
 
-Family = Literal["index", "convergence", "memory", "group", "atomic", "bits", "random", "math"]
+Family = Literal["index", "convergence", "memory", "group", "atomic", "bits", "random", "vector", "math"]
 Kind = Literal["method", "property", "function"]
 
 PARAMETER_WORDS: dict[str, str] = {
@@ -39,6 +39,11 @@ PARAMETER_WORDS: dict[str, str] = {
     "dtype": "a NumPy dtype or scalar type, or `x.dtype` of an array, known when the kernel is compiled",
     "float type": "numpy.float32 or numpy.float64, or such an array's `x.dtype`, known when the kernel is compiled",
     "constant bool": "True or False, known when the kernel is compiled",
+    "elements": "2, 3, 4, 8 or 16 numbers or bools in all; a vector stands for its elements",
+    "vector": "a vector; of two, both have as many elements",
+    "array of vectors": "an array in any memory, whose last axis runs through the elements of each vector",
+    "index of a vector": "an index of all axes but the last: an integer, or a tuple of as many integers as there are",
+    "vector length": "2, 3, 4, 8 or 16, known when the kernel is compiled",
 }
 """What an argument must be, by the word that the table has for it."""
 
@@ -60,6 +65,8 @@ RESULT_WORDS: dict[str, str] = {
     "SubGroup": "the work-item's SubGroup",
     "AtomicRef": "a reference to one element, of the array's dtype, order, scope and space",
     "private array": "an array in private memory, of the shape and dtype given",
+    "vector": "a vector whose elements have the one type that holds them all; weak if all are weak",
+    "vector's": "what the operators and functions that it consists of give",
 }
 """What a result is, by the word that the table has for it."""
 
@@ -73,7 +80,8 @@ class Intrinsic:
     name : str
         As kernels spell it.
     family : str
-        ``"index"``, ``"convergence"``, ``"memory"``, ``"group"``, ``"atomic"``, ``"bits"``, ``"random"`` or ``"math"``.
+        ``"index"``, ``"convergence"``, ``"memory"``, ``"group"``, ``"atomic"``, ``"bits"``, ``"random"``, ``"vector"``
+        or ``"math"``.
     owner : str or None
         Class or module that it belongs to; `None` for kapi's own functions and classes.
     kind : str

@@ -18,11 +18,12 @@ from kapi_sim.language.intrinsics.operators import OPERATORS, Operator, operator
 from kapi_sim.language.table.intrinsics import Intrinsic
 from kapi_types._numba_compat import as_dtype, types
 from kapi_types.arrays import ArrayType
-from kapi_types.kernel_api import AtomicRefType, ConstantType, GroupType, SubGroupType
+from kapi_types.kernel_api import AtomicRefType, ConstantType, GroupType, SubGroupType, VecType
 from kapi_types.kernel_typing.calls.device_functions import DeviceFunctionType
 from kapi_types.kernel_typing.problems.problems import KernelTypeProblem, spell_type
 from kapi_types.kernel_typing.rules.arrays import element_index
 from kapi_types.kernel_typing.rules.promotion import as_strong, is_scalar, resolve_loop
+from kapi_types.kernel_typing.rules.vectors import element_of, require_length
 from kapi_types.weak import is_weak, weak_bool, weak_int
 
 __all__ = ["ACCEPTED", "CONSTANT_WORDS", "RETURNED", "Call", "operator_of", "problem_with"]
@@ -225,6 +226,51 @@ def _constant_bool(call: Call, name: str, given: types.Type) -> types.Type:
     raise problem_with(call, "option-bool", name, "True or False itself", given)
 
 
+def _elements(call: Call, name: str, given: types.Type) -> types.Type:
+    if is_scalar(element_of(given)):
+        return given
+    raise KernelTypeProblem("vector-element", f"an element of a Vec must be a number or bool, got {spell_type(given)}")
+
+
+def _vector(call: Call, name: str, given: types.Type) -> types.Type:
+    if isinstance(given, VecType):
+        return given
+    raise problem_with(call, "vector-missing", name, "a Vec", given)
+
+
+def _vectors(call: Call, name: str, given: types.Type) -> types.Type:
+    if not isinstance(given, ArrayType) or given.ndim == 0:
+        raise problem_with(call, "vector-array", name, "an array whose last axis has the elements of a vector", given)
+    if call.row.name == "store" and not given.mutable:
+        raise problem_with(call, "argument-read-only", name, "writable", given, "pass a copy")
+    is_complex = isinstance(call.receiver, VecType) and isinstance(call.receiver.dtype, types.Complex)
+    if is_complex and not isinstance(given.dtype, (types.Complex, types.Boolean)):
+        raise problem_with(call, "imaginary-part", name, "of complex numbers, as the vector is", given)
+    return given
+
+
+def _vector_index(call: Call, name: str, given: types.Type) -> types.Type:
+    axes = given.types if isinstance(given, types.BaseTuple) else (given,)
+    wanted = getattr(call.arguments["array"], "ndim", 1) - 1
+    if len(axes) != wanted:
+        raise KernelTypeProblem(
+            "too-many-indices",
+            f"index of a vector must have {wanted} integers, one for each axis but the last, got {len(axes)}",
+        )
+    if all(isinstance(axis, types.Integer) for axis in axes):
+        return given
+    raise problem_with(call, "index-type", name, "made of integers", given)
+
+
+def _vector_length(call: Call, name: str, given: types.Type) -> types.Type:
+    if not isinstance(given, ConstantType):
+        raise problem_with(
+            call, "shape-unknown", name, "known when the kernel is compiled", given, "write a literal, or a global"
+        )
+    require_length(given.value)
+    return given
+
+
 ACCEPTED: dict[str, _Check] = {
     "group": _group,
     "SubGroup": _sub_group,
@@ -248,10 +294,15 @@ ACCEPTED: dict[str, _Check] = {
     "dtype": _dtype,
     "float type": _float_type,
     "constant bool": _constant_bool,
+    "elements": _elements,
+    "vector": _vector,
+    "array of vectors": _vectors,
+    "index of a vector": _vector_index,
+    "vector length": _vector_length,
 }
 """For a parameter's word, what checks an argument and tells the type that it is converted to."""
 
-CONSTANT_WORDS = frozenset({"shape", "constant bool"})
+CONSTANT_WORDS = frozenset({"shape", "constant bool", "vector length"})
 """Words whose arguments must be found out before types are inferred, for they are no type of their own."""
 
 
@@ -280,5 +331,7 @@ RETURNED: dict[str, Callable[[Call], types.Type]] = {
     "element": lambda call: call.receiver.dtype,
     "AtomicRef": _atomic_ref,
     "private array": _private_array,
+    "vector's": lambda call: types.none,  # known when the function that computes it is compiled
+    "vector": lambda call: VecType(call.arguments["array"].dtype, call.arguments["n"].value),
 }
 """For a result's word, the type of a call whose arguments are all accepted."""

@@ -11,6 +11,7 @@ import operator
 from types import ModuleType
 from typing import Any
 
+from kapi_sim import Vec
 from kapi_types._numba_compat import FunctionPass, ir, register_pass
 from kapi_types.kernel_api import ConstantType
 from kapi_types.kernel_typing.calls.callables import LanguageFunctionType
@@ -111,7 +112,7 @@ class _Values:
             return tuple(self.of(each) for each in made.items)
         if made.op == "getattr":
             owner = self.of(made.value)
-            if isinstance(owner, ModuleType) and hasattr(owner, made.attr):
+            if (isinstance(owner, ModuleType) or owner is Vec) and hasattr(owner, made.attr):
                 return getattr(owner, made.attr)
         if made.op in ("static_getitem", "getitem"):
             whole = self.of(made.value)

@@ -35,6 +35,7 @@ from kapi_types.kernel_typing.problems.problems import (
 )
 from kapi_types.kernel_typing.rules.operators import BINARY, COMPARISONS, INPLACE, UNARY, negative_power
 from kapi_types.kernel_typing.rules.promotion import is_scalar
+from kapi_types.kernel_typing.rules.vectors import element_of
 from kapi_types.weak import is_weak
 
 __all__ = ["InferTypes"]
@@ -164,11 +165,11 @@ class _AssumingInferer(typeinfer.TypeInferer):
 
     def settled(self, typemap: dict[str, types.Type]) -> dict[str, types.Type]:
         """The type of each variable that began weak and turned strong, from what is assigned to it."""
-        settled = {name: typemap[name] for name, first in self._first_types.items() if is_weak(first)}
+        settled = {name: typemap[name] for name, first in self._first_types.items() if is_weak(element_of(first))}
         for name, sources in self._assigned.items():
             if sources:
                 settled[name] = functools.reduce(self.context.unify_pairs, sources.values())
-        return {name: type_ for name, type_ in settled.items() if not is_weak(type_)}
+        return {name: type_ for name, type_ in settled.items() if not is_weak(element_of(type_))}
 
     def get_return_type(self, typemap: dict[str, types.Type]) -> types.Type:
         """The type given for a kernel, which may return nothing else; else the one that all returns have."""

@@ -9,6 +9,7 @@ import operator
 from types import ModuleType
 from typing import Any
 
+from kapi_sim import Vec
 from kapi_types._numba_compat import FunctionPass, build_definitions, ir, register_pass, types
 from kapi_types.kernel_typing.problems.held_values import is_call_of
 from kapi_types.kernel_typing.rules.operators import BINARY, INPLACE, UNARY
@@ -108,7 +109,8 @@ def members_of(definitions: dict[str, Any], variable: Any) -> list[Any]:
         return list(made.items)
     if op == "exhaust_iter":
         return members_of(definitions, made.value)
-    if op == "call" and hasattr(known_value(definitions, made.func), "_fields"):
+    function = known_value(definitions, made.func) if op == "call" else None
+    if hasattr(function, "_fields") and function is not Vec:  # whose elements are converted
         return list(made.args) if not made.kws and made.vararg is None else []
     container = known_value(definitions, variable)
     return [ir.Const(each, variable.loc) for each in container] if isinstance(container, tuple) else []

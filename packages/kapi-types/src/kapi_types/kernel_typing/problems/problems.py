@@ -17,7 +17,14 @@ from kapi_sim.errors import Finding, KernelProblem
 from kapi_sim.language.syntax import PARAMETERS_OF_LOCAL
 from kapi_types._numba_compat import errors, types
 from kapi_types.arrays import ArrayType
-from kapi_types.kernel_api import AtomicRefType, ConstantType, EnumerationType, EnumMemberType, KernelApiType
+from kapi_types.kernel_api import (
+    AtomicRefType,
+    ConstantType,
+    EnumerationType,
+    EnumMemberType,
+    KernelApiType,
+    VecType,
+)
 from kapi_types.weak import WeakBool, WeakComplex, WeakFloat, WeakInt, WideInt
 
 __all__ = [
@@ -171,6 +178,8 @@ def spell_type(type_: Any) -> str:
         return f"{type(type_.value).__name__}.{type_.value.name}" if is_member else str(type_.value)
     if isinstance(type_, (EnumerationType, EnumMemberType)):
         return type_.enumeration.__name__
+    if isinstance(type_, VecType):
+        return f"Vec of {len(type_)} {spell_type(type_.dtype)}"
     if isinstance(type_, types.BaseTuple):
         return f"tuple ({', '.join(spell_type(each) for each in type_.types)})"
     if isinstance(type_, types.MakeFunctionLiteral):

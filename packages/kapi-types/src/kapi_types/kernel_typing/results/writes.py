@@ -117,7 +117,9 @@ class _WrittenFunction:
         if isinstance(function, DeviceFunctionType):
             yield from self._written_in_function(function, call)
         elif isinstance(function, LanguageMethodType):
-            if isinstance(function.this, AtomicRefType) and function.row.name != "load":
+            if function.row.key == "Vec.store":
+                yield from self._given(call)
+            elif isinstance(function.this, AtomicRefType) and function.row.name != "load":
                 yield from self._paths(call.func)
                 yield from self._given(call)
         elif not isinstance(function, (types.Function, LanguageFunctionType, NamedTupleClassType)):

@@ -35,6 +35,7 @@ from kapi_types.kernel_typing.rules.promotion import (
     resolve_loop,
 )
 from kapi_types.kernel_typing.rules.rule_registry import GenericCallableType
+from kapi_types.kernel_typing.rules.vectors import elementwise, holds_vector, lengths_differ
 from kapi_types.weak import is_weak, weak_bool, weak_int, wide_int
 
 __all__ = ["PRIMITIVES", "TableFunctionType", "primitive_key", "table_function"]
@@ -85,6 +86,12 @@ class TableFunctionType(GenericCallableType):
         """The signature of a call; a function of the library is compiled for it."""
         if self.row.owner == "numpy" and context.has_numba_integers:
             args = (*args[:1], *numba_operands(args[1:])) if self.row.name == "where" else numba_operands(args)
+        if holds_vector(args) and not kws:
+            signature = elementwise(context, self, args)
+            if signature is not None:
+                return signature
+            if differ := lengths_differ(args):
+                raise KernelTypeProblem(*differ)
         plan = None if kws else _plan(self.row, args)
         if plan is None:
             given = ", ".join(map(spell_type, args))

@@ -7,11 +7,13 @@ import operator
 from typing import Any
 
 from kapi_types._numba_compat import templates, types
+from kapi_types.kernel_api import VecType
 from kapi_types.kernel_typing.problems.problems import KernelTypeProblem, spell_type
 from kapi_types.kernel_typing.rules.iteration import as_sequence
 from kapi_types.kernel_typing.rules.operators import COMPARISONS
 from kapi_types.kernel_typing.rules.promotion import is_scalar
 from kapi_types.kernel_typing.rules.rule_registry import GenericCallableType, RuleRegistry
+from kapi_types.kernel_typing.rules.vectors import require_length
 from kapi_types.weak import weak_bool, weak_int
 
 __all__ = ["HOMOGENEOUS", "MAKE_NAMED_TUPLE", "NamedTupleClassType", "registry", "tuple_like"]
@@ -26,7 +28,9 @@ MAKE_NAMED_TUPLE = "kapi.named_tuple"
 
 
 def tuple_like(like: types.BaseTuple, members: tuple[types.Type, ...]) -> types.BaseTuple:
-    """The tuple type of `members`, named as `like` is."""
+    """The tuple type of `members`, named as `like` is, or a vector's as it is."""
+    if isinstance(like, VecType):
+        return VecType(members[0], len(members))
     if isinstance(like, types.BaseNamedTuple):
         return types.BaseTuple.from_types(members, like.instance_class)
     return types.Tuple(members)
@@ -99,6 +103,10 @@ def _constant_index(context: Any, container: types.Type, index: Any) -> Any:
     """`tuple[constant]` and `tuple[1:]`, with the constant as a Python value."""
     if not isinstance(container, types.BaseTuple):
         return None
+    if isinstance(index, slice) and isinstance(container, VecType):
+        members = container.types[index]
+        require_length(len(members))
+        return templates.signature(tuple_like(container, members), container, index)
     if isinstance(index, slice):
         return templates.signature(types.Tuple(container.types[index]), container, index)
     if not isinstance(index, int) or not -len(container) <= index < len(container):
@@ -129,7 +137,7 @@ def _same(context: Any, members: types.Type = None) -> Any:
 
 @registry.rule(operator.add, operator.iadd)
 def _concatenation(context: Any, left: types.Type, right: types.Type) -> Any:
-    if not (isinstance(left, types.BaseTuple) and isinstance(right, types.BaseTuple)):
+    if not _are_tuples(left, right):
         return None
     return templates.signature(types.Tuple((*left.types, *right.types)), left, right)
 
@@ -147,7 +155,7 @@ def _membership(context: Any, container: types.Type, value: types.Type) -> Any:
 @registry.shared_rule(*COMPARISONS)
 def _comparison(function: Any, context: Any, left: types.Type, right: types.Type) -> Any:
     """Member by member, as Python compares tuples."""
-    if not (isinstance(left, types.BaseTuple) and isinstance(right, types.BaseTuple)):
+    if not _are_tuples(left, right):
         return None
     is_equality = function in (operator.eq, operator.ne)
     if is_equality and len(left) != len(right):
@@ -157,6 +165,11 @@ def _comparison(function: Any, context: Any, left: types.Type, right: types.Type
         if not all(_are_comparable(context, each, *pair) for each in functions):
             return None
     return templates.signature(weak_bool, left, right)
+
+
+def _are_tuples(left: types.Type, right: types.Type) -> bool:
+    """Whether both are tuples whose operators are those of tuples, not of their elements."""
+    return all(isinstance(each, types.BaseTuple) and not isinstance(each, VecType) for each in (left, right))
 
 
 def _are_comparable(context: Any, function: Any, left: types.Type, right: types.Type) -> bool:
