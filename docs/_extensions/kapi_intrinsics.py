@@ -32,6 +32,7 @@ PAGES = {
     "memory": ("Private memory", f"{FOLDER}/memory"),
     "atomic": ("Atomics", f"{FOLDER}/atomics"),
     "bits": ("Bits", f"{FOLDER}/bits"),
+    "vector": ("Vectors", f"{FOLDER}/vectors"),
     "random": ("Random numbers", "model/random"),
     "math": ("Functions of math", f"{FOLDER}/math"),
     "cmath": ("Functions of cmath", f"{FOLDER}/cmath"),
@@ -67,6 +68,9 @@ COSTS = {
         ("AtomicRef.fetch_min", "AtomicRef.fetch_max"),
         f"{_UPDATE}; of floats, a loop of compare-and-exchange on many devices",
     ),
+    "Vec": "none: the elements are numbers of their own",
+    **dict.fromkeys(("Vec.load", "Vec.store"), "as a plain access of memory for each element"),
+    **dict.fromkeys(("dot", "cross", "length", "distance", "normalize"), "as the operators and the root it is made of"),
     **dict.fromkeys(("clz", "ctz", "popcount", "rotate", "mul_hi"), "a few instructions"),
 }
 

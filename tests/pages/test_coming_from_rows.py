@@ -61,6 +61,12 @@ KERNEL = {
     "kapi.select_from_group(sg, x, id)": [3] * 4 + [7] * 4,
     "kapi.select_from_group(sub_group, x, i)": x,
     "kapi.permute_group_by_xor(sg, x, mask)": [2, 1, 4, 3, 6, 5, 8, 7],
+    "kapi.Vec(x, 2, 3)": None,
+    "kapi.Vec.load(rows, i, 4)": None,
+    "v.store(rows, i)": None,
+    "kapi.dot(v, v)": [25] * 8,
+    "kapi.length(v)": [5] * 8,
+    "v.astype(np.int32)": None,
     "kapi.clz(n)": [28] * 8,
     "kapi.ctz(n) + 1": [3] * 8,
     "kapi.popcount(n)": [2] * 8,
@@ -84,6 +90,8 @@ def probe(it, values, a, result):
     i = it.get_local_id(0)
     x = values[it.get_global_id(0)]
     expected = kapi.PrivateArray(1, a.dtype, fill_zeros=True)
+    rows = kapi.PrivateArray((4, 4), np.float32, fill_zeros=True)
+    v = kapi.Vec(3, np.float32(4))
     here = CODE
     STORE
 """
@@ -121,7 +129,7 @@ def rows(page: str) -> list[str]:
     for row in ROW.finditer((FOLDER / f"{page}.md").read_text("utf-8")):
         side = row["theirs"] if row["ours"].startswith("the same") and "(" in row["theirs"] else row["ours"]
         found += [code for code in re.findall(r"`([^`]+)`", side) if re.search(r"\bkapi\.\w+\(|[@(]|\[", code)]
-    return [code for code in found if re.search(r"\bkapi\.|\bit\.|item\.|kernel\[", code)]
+    return [code for code in found if re.search(r"\bkapi\.|\bit\.|item\.|kernel\[|\bv\.\w+\(", code)]
 
 
 CODES = sorted({code for page in PAGES for code in rows(page)})

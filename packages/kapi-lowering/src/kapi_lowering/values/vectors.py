@@ -25,8 +25,8 @@ registry = LoweringRegistry("kapi vectors")
 LOWERED = {row.key for row in rows(family="vector")}
 
 
-def _element(builder: ir.IRBuilder, type_: types.Type, value: ir.Value, place: int) -> ir.Value:
-    return builder.extract_value(value, place) if isinstance(type_, VecType) else value
+def _element(builder: ir.IRBuilder, type_: types.Type, value: ir.Value, position: int) -> ir.Value:
+    return builder.extract_value(value, position) if isinstance(type_, VecType) else value
 
 
 def is_elementwise(function: Any, args: tuple[types.Type, ...]) -> bool:
@@ -44,9 +44,9 @@ def elementwise(context: Any, function: Any, sig: Any) -> Callable[..., ir.Value
     def compute(builder: ir.IRBuilder, args: Sequence[ir.Value], loc: Any = None) -> ir.Value:
         made = [
             implementation(
-                builder, [_element(builder, type_, arg, place) for type_, arg in zip(sig.args, args, strict=True)]
+                builder, [_element(builder, type_, arg, position) for type_, arg in zip(sig.args, args, strict=True)]
             )
-            for place in range(len(sig.return_type))
+            for position in range(len(sig.return_type))
         ]
         return context.make_tuple(builder, sig.return_type, made)
 
@@ -56,16 +56,16 @@ def elementwise(context: Any, function: Any, sig: Any) -> Callable[..., ir.Value
 @registry.lower("Vec", types.VarArg(types.Any))
 def _vec(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Value:
     elements = [
-        _element(builder, type_, arg, place)
+        _element(builder, type_, arg, position)
         for type_, arg in zip(sig.args, args, strict=True)
-        for place in range(len(type_) if isinstance(type_, VecType) else 1)
+        for position in range(len(type_) if isinstance(type_, VecType) else 1)
     ]
     return context.make_tuple(builder, sig.return_type, elements)
 
 
 @registry.lower_getattr_generic(VecType)
 def _swizzle(context: Any, builder: ir.IRBuilder, type_: VecType, value: ir.Value, name: str) -> ir.Value:
-    elements = [builder.extract_value(value, place) for place in swizzled(type_, name) or ()]
+    elements = [builder.extract_value(value, position) for position in swizzled(type_, name) or ()]
     return elements[0] if len(elements) == 1 else context.make_tuple(builder, VecType(type_.dtype, len(name)), elements)
 
 
@@ -89,8 +89,8 @@ def _indices(
     else:
         parts = [(index_type, index)]
     leading = [context.cast(builder, value, from_, weak_int) for from_, value in parts]
-    for place in range(length):
-        yield type_, context.make_tuple(builder, type_, [*leading, I64(place)])
+    for position in range(length):
+        yield type_, context.make_tuple(builder, type_, [*leading, I64(position)])
 
 
 @registry.lower("Vec.load", ArrayType, types.Any, ConstantType)
@@ -106,8 +106,8 @@ def _load(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Value:
 @registry.lower("Vec.store", VecType, ArrayType, types.Any)
 def _store(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Value:
     vector, array, index_type = sig.args
-    for place, (type_, index) in enumerate(_indices(context, builder, array, index_type, args[2], len(vector))):
-        value = context.cast(builder, builder.extract_value(args[0], place), vector.dtype, array.dtype)
+    for position, (type_, index) in enumerate(_indices(context, builder, array, index_type, args[2], len(vector))):
+        value = context.cast(builder, builder.extract_value(args[0], position), vector.dtype, array.dtype)
         put = context.get_function(operator.setitem, types.none(array, type_, array.dtype))
         put(builder, [args[1], index, value])
     return context.get_dummy_value()

@@ -18,6 +18,7 @@ import numpy as np
 from kapi_sim.errors import DtypeError, KernelCompilationError, MixedTypesWarning
 from kapi_sim.items.misuse import spelled_kind
 from kapi_sim.language.source import Site, site_of
+from kapi_sim.numbers.vectors import Vec
 
 __all__ = ["ARGUMENT_TYPES", "CHECK_JOIN", "MixedTypeChecker", "argument_types"]
 
@@ -39,11 +40,12 @@ def argument_types(*values: Any) -> tuple[Any, ...]:
 class _Join:
     """The values that came to one join point in one launch."""
 
-    __slots__ = ("has_none", "high", "kind", "low", "numbers")
+    __slots__ = ("has_none", "high", "kind", "length", "low", "numbers")
 
     def __init__(self) -> None:
         self.kind: type[Any] | None = None  # the first strong type, or another class than a number's
         self.has_none = False
+        self.length: int | None = None  # of the first vector
         self.low: int | None = None  # the lowest and the highest Python integer
         self.high: int | None = None
         self.numbers: set[float | complex] = set()  # Python's others
@@ -80,7 +82,7 @@ class MixedTypeChecker:
 
     def result_of(self, index: int, name: str, value: Any, types: tuple[Any, ...] = ()) -> Any:
         """Check the result of an operation with the variable or choice called `name`."""
-        if isinstance(value, (*_PYTHON, np.generic)):
+        if isinstance(value, (*_PYTHON, np.generic, Vec)):
             self._check(self._joins[index, types], name, value, f"an operation with {name}")
         return value
 
@@ -95,7 +97,9 @@ class MixedTypeChecker:
     def _check(self, join: _Join, name: str, value: Any, use: str) -> None:
         """Check a value that came to a join point; `use` describes an operation or a store, and is empty for a read."""
         kind = value.__class__
-        if value is None:
+        if kind is Vec:
+            self._check_vector(join, name, value, use)
+        elif value is None:
             join.has_none = True
         elif kind in _PYTHON:
             if join.is_new(value):
@@ -114,6 +118,18 @@ class MixedTypeChecker:
                 f"{_site()}",
                 code="variable-types",
             )
+
+    def _check_vector(self, join: _Join, name: str, vector: Vec, use: str) -> None:
+        """Check the elements of a vector, and how many there are."""
+        join.length = join.length or len(vector)
+        if join.length != len(vector):
+            raise KernelCompilationError(
+                f"{name} must have one type throughout a kernel, got vectors of {join.length} and {len(vector)} "
+                f"elements, at {_site()}",
+                code="variable-types",
+            )
+        for element in vector:
+            self._check(join, name, element, use)
 
     def _compare(self, name: str, number: complex | None, strong: type[Any] | None, use: str) -> None:
         """Compare a Python number of one path with the strong type of another."""

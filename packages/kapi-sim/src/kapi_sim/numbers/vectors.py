@@ -154,10 +154,10 @@ class Vec(tuple[Any, ...]):
         return f"Vec({', '.join(map(repr, self))})"
 
     def __getattr__(self, name: str) -> Any:
-        places = ["xyzw".find(letter) for letter in name]
-        if not 1 <= len(places) <= 4 or not all(0 <= place < len(self) for place in places):
+        letters = ["xyzw".find(letter) for letter in name]
+        if not 1 <= len(letters) <= 4 or not all(0 <= k < len(self) for k in letters):
             raise AttributeError(f"a Vec of {len(self)} elements has no {name!r}", name=name, obj=self)
-        return self[places[0]] if len(places) == 1 else Vec(*(self[place] for place in places))
+        return self[letters[0]] if len(letters) == 1 else Vec(*(self[k] for k in letters))
 
     def __getitem__(self, index: Any) -> Any:
         found = tuple.__getitem__(self, index)
@@ -303,6 +303,11 @@ def _require_length(given: Any, subject: str) -> None:
 
 def _leading(array: Any, index: Any) -> tuple[Any, ...]:
     """The index of a vector, as a tuple."""
+    if not getattr(array, "ndim", 0):
+        raise KernelCompilationError(
+            f"array must be one whose last axis has the elements of a vector, got {short_repr(array)}",
+            code="vector-array",
+        )
     place = index if isinstance(index, tuple) else (index,)
     if len(place) != array.ndim - 1:
         raise KernelCompilationError(
@@ -314,7 +319,9 @@ def _leading(array: Any, index: Any) -> tuple[Any, ...]:
 
 def _require_vectors(name: str, *given: Any) -> None:
     if not all(each.__class__ is Vec for each in given):
-        raise TypeError(f"{name}() must be given vectors, got {', '.join(map(short_repr, given))}")
+        raise KernelCompilationError(
+            f"{name}() must be given vectors, got {', '.join(map(short_repr, given))}", code="vector-missing"
+        )
 
 
 def dot(v: Vec, w: Vec) -> Any:

@@ -137,7 +137,7 @@ def negative_power(base: Any, exponent: Any) -> Any:
 def _negative_power(context: Any, base: types.Type, exponent: types.Type) -> Any:
     if base in (weak_int, weak_bool):
         return templates.signature(weak_float, weak_float, weak_float)
-    if isinstance(base, (types.Integer, types.Boolean)):
+    if not is_scalar(base) or isinstance(base, (types.Integer, types.Boolean)):
         return None  # integers have no such operation
     return context.resolve_function_type(operator.pow, (base, exponent), {})
 

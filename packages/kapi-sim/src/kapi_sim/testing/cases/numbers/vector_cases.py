@@ -201,7 +201,7 @@ def _rows_of_columns(item: kapi.Item, a, out):
 
 
 @kernel
-def _whole(item: kapi.Item, a):
+def _row_alone(item: kapi.Item, a):
     (kapi.Vec.load(a, (), 4) + 1).store(a, ())
 
 
@@ -297,7 +297,7 @@ CASES: tuple[Case, ...] = (
     ),
     Case(
         "vector/whole-array",
-        _whole,
+        _row_alone,
         ((1,),),
         lambda: [np.arange(4, dtype=np.int16)],
         lambda given: {0: np.arange(1, 5, dtype=np.int16)},
