@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import ctypes
 import enum
+import itertools
 import json
 import types
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ import numpy as np
 
 RECORDED = json.loads((Path(__file__).parent / "cuda_recorded.json").read_text())
 
-NOT_READY, NOT_FOUND, OUT_OF_MEMORY, INVALID_VALUE = 600, 500, 2, 1
+NOT_READY, NOT_FOUND, OUT_OF_MEMORY, INVALID_VALUE, STREAM_CAPTURE_UNSUPPORTED = 600, 500, 2, 1, 900
 GIVING = (
     *(
         "cuDevice",
@@ -35,9 +36,11 @@ GIVING = (
         "cuModuleLoad",
     ),
     *("cuModuleGet", "cuFuncGet", "cuLinkCreate", "cuLinkComplete", "cuStreamCreate", "cuStreamGet", "cuEventCreate"),
-    "cuEventElapsedTime",
+    *("cuEventElapsedTime", "cuStreamEndCapture", "cuGraphInstantiate"),
 )
 """Calls that give a value beside their code, and None in its place if they fail."""
+
+_handles = itertools.count(1000, 1 << 16)  # what a test leaves to be destroyed is nothing of the next one's
 
 CUBIN = b"\x7fELF double of a cubin\n"
 
@@ -83,6 +86,8 @@ class Driver:
     ordinals: dict[int, int] = field(default_factory=dict)  # of what is in `memory`, where it is not device 0's
     current: dict[int, int] = field(default_factory=dict)
     registered: dict[int, tuple[int, int]] = field(default_factory=dict)  # size and flags of what is pinned
+    captures: dict[int, dict[int, Any]] = field(default_factory=dict)  # by stream: work by node, in order
+    graphs: dict[int, dict[int, Any]] = field(default_factory=dict)  # the same of graphs, and of their executable forms
 
     def __post_init__(self) -> None:
         self.CUresult = enum.IntEnum(
@@ -91,8 +96,9 @@ class Driver:
         for name, members in RECORDED["enumerations"].items():
             setattr(self, name, enum.IntEnum(name, members))
         self.CUstream = int
+        self.CUDA_KERNEL_NODE_PARAMS = types.SimpleNamespace
         self._kept: list[Any] = []
-        self._handle = 1000
+        self._handle = next(_handles)
         self._functions: dict[int, Loaded] = {}
         self._context = 0
         self._states: dict[int, dict[str, Any]] = {}
@@ -237,7 +243,61 @@ class Driver:
         return self.CUresult(INVALID_VALUE) if self._holding(pointer) is None else (0,)
 
     def _cuMemcpyHtoDAsync(self, target: int, source: int, size: int, stream: int) -> None:
-        ctypes.memmove(target, source, size)
+        if self._is_captured(stream, (target, source, size)) is None:
+            ctypes.memmove(target, source, size)
+
+    # -- graphs: what is submitted to a stream that is captured becomes a node
+
+    def _is_captured(self, stream: int, work: Any) -> int | None:
+        nodes = self.captures.get(int(stream))
+        if nodes is None:
+            return None
+        node = self._new()
+        nodes[node] = work
+        return node
+
+    def _cuStreamBeginCapture(self, stream: int, mode: Any) -> Any:
+        if stream == 1:
+            return self.CUresult(STREAM_CAPTURE_UNSUPPORTED)
+        self.captures[int(stream)] = {}
+        return None
+
+    def _cuStreamGetCaptureInfo(self, stream: int) -> tuple[Any, ...]:
+        nodes = self.captures[int(stream)]
+        last = list(nodes)[-1:]
+        return 1, 1, 0, last, len(last)
+
+    def _cuStreamEndCapture(self, stream: int) -> tuple[int]:
+        graph = self._new()
+        self.graphs[graph] = self.captures.pop(int(stream))
+        return (graph,)
+
+    def _cuGraphInstantiate(self, graph: int, flags: int) -> tuple[int]:
+        executable = self._new()
+        self.graphs[executable] = dict(self.graphs[graph])
+        return (executable,)
+
+    def _cuGraphExecKernelNodeSetParams(self, executable: int, node: int, told: Any) -> None:
+        grid, block = (
+            (told.gridDimX, told.gridDimY, told.gridDimZ),
+            (told.blockDimX, told.blockDimY, told.blockDimZ),
+        )
+        assert isinstance(self.graphs[executable][node], Launch)
+        self.graphs[executable][node] = self._launch_of(
+            told.func, grid, block, told.sharedMemBytes, 0, told.kernelParams
+        )
+
+    def _cuGraphLaunch(self, executable: int, stream: int) -> None:
+        for work in self.graphs[executable].values():
+            if isinstance(work, Launch):
+                self.launches.append(replace(work, stream=int(stream)))
+            else:
+                ctypes.memmove(*work)
+
+    def _cuGraphDestroy(self, graph: int) -> None:
+        del self.graphs[graph]
+
+    _cuGraphExecDestroy = _cuGraphDestroy
 
     _cuMemcpyDtoHAsync = _cuMemcpyAsync = _cuMemcpyHtoDAsync
 
@@ -343,10 +403,15 @@ class Driver:
             return self.CUresult(INVALID_VALUE)
         if block[0] * block[1] * block[2] > loaded.max_threads:
             return self.CUresult(701)
+        launch = self._launch_of(function, grid, block, shared, int(stream), parameters)
+        if self._is_captured(stream, launch) is None:
+            self.launches.append(launch)
+        return None
+
+    def _launch_of(self, function: int, grid: Any, block: Any, shared: int, stream: int, parameters: int) -> Launch:
         address = ctypes.c_void_p.from_address(parameters).value
         packed = ctypes.string_at(address, self.packed_size) if address and self.packed_size else b""
-        self.launches.append(Launch(function, loaded.entry, grid, block, shared, int(stream), packed))
-        return None
+        return Launch(function, self._functions[function].entry, grid, block, shared, stream, packed)
 
 
 @contextmanager
@@ -388,7 +453,7 @@ def libraries(monkeypatch: Any, driver: Driver) -> types.SimpleNamespace:
     import sys
 
     cupy, torch = types.ModuleType("cupy"), types.ModuleType("torch")
-    state = types.SimpleNamespace(cupy=0, torch=0)
+    state = types.SimpleNamespace(cupy=0, torch=0, allocators=[])
 
     class ndarray:
         def __init__(self, host: np.ndarray[Any, Any], ordinal: int = 0) -> None:
@@ -447,12 +512,40 @@ def libraries(monkeypatch: Any, driver: Driver) -> types.SimpleNamespace:
         made.__module__ = module.__name__
         setattr(module, made.__name__, made)
         monkeypatch.setitem(sys.modules, module.__name__, module)
+
+    @contextmanager
+    def current(library: str, handle: int) -> Iterator[None]:
+        before = getattr(state, library)
+        setattr(state, library, handle)
+        try:
+            yield
+        finally:
+            setattr(state, library, before)
+
+    @contextmanager
+    def allocating(malloc: Any) -> Iterator[None]:
+        state.allocators.append(malloc)
+        try:
+            yield
+        finally:
+            state.allocators.pop()
+
     cupy.cuda = types.SimpleNamespace(  # type: ignore[attr-defined]
-        get_current_stream=lambda device_id=-1: types.SimpleNamespace(ptr=state.cupy)
+        get_current_stream=lambda device_id=-1: types.SimpleNamespace(ptr=state.cupy),
+        Device=lambda ordinal: nullcontext(),
+        ExternalStream=lambda handle, ordinal: current("cupy", handle),
+        MemoryPool=lambda: types.SimpleNamespace(malloc="a pool's"),
+        using_allocator=allocating,
     )
     torch.cuda = types.SimpleNamespace(  # type: ignore[attr-defined]
-        current_stream=lambda device=None: types.SimpleNamespace(cuda_stream=state.torch)
+        current_stream=lambda device=None: types.SimpleNamespace(cuda_stream=state.torch),
+        is_available=lambda: True,
+        ExternalStream=lambda handle, device: handle,
+        stream=lambda handle: current("torch", handle),
+        MemPool=lambda: "PyTorch's pool",
+        use_mem_pool=allocating,
     )
+    torch.device = lambda kind, ordinal: ordinal  # type: ignore[attr-defined]
     torch._C = types.SimpleNamespace()  # type: ignore[attr-defined]
     return types.SimpleNamespace(cupy=cupy, torch=torch, streams=state, array=ndarray, tensor=Tensor)
 

@@ -94,6 +94,7 @@ if TYPE_CHECKING:
     from kapi_runtime.host.events import Event
     from kapi_runtime.host.queues import default_queue, external_queue, queue
     from kapi_runtime.kernels.controls import Profile, debug, simulation, trace
+    from kapi_runtime.kernels.graphs import Graph, graph
     from kapi_runtime.kernels.kernel import Kernel, call_kernel, call_kernel_async, kernel
     from kapi_runtime.kernels.kernel_information import Statistics
     from kapi_runtime.kernels.precompiled import PrecompiledKernel, load_opencl, load_ptx, load_spirv
@@ -128,6 +129,7 @@ __all__ = [
     "EventStatus",
     "ExecutionPlacementError",
     "ForkError",
+    "Graph",
     "Group",
     "ImplicitCopyWarning",
     "HostEvent",
@@ -188,6 +190,7 @@ __all__ = [
     "dot",
     "exclusive_scan_over_group",
     "external_queue",
+    "graph",
     "group_barrier",
     "group_broadcast",
     "inclusive_scan_over_group",
@@ -232,6 +235,7 @@ _LAZY = {
         "host.events": "Event",
         "host.queues": "default_queue external_queue queue",
         "kernels.controls": "Profile debug simulation trace",
+        "kernels.graphs": "Graph graph",
         "kernels.kernel": "Kernel call_kernel call_kernel_async kernel",
         "kernels.kernel_information": "Statistics",
         "kernels.precompiled": "PrecompiledKernel load_opencl load_ptx load_spirv",

@@ -26,9 +26,10 @@ import numpy as np
 from kapi_runtime.host import copies
 from kapi_runtime.host.devices import current_device, platform_of_device
 from kapi_runtime.host.queues import require_queue
+from kapi_runtime.platform import recorder
 from kapi_runtime.platform.dlpack import host_values
 from kapi_runtime.platform.handles import HostEvent
-from kapi_runtime.platform.installed import platform_of_array
+from kapi_runtime.platform.installed import platform_of_array, platform_of_host_array
 from kapi_runtime.platform.interface import MemoryKind, Platform
 from kapi_runtime.platform.numpy_views import fields_of_numpy
 from kapi_sim.errors import DtypeError, ExecutionPlacementError
@@ -219,6 +220,7 @@ def asnumpy(array: Any) -> np.ndarray[Any, Any]:
     >>> kapi.memory.asnumpy(kapi.memory.device_array(3, "int8", fill=2))
     array([2, 2, 2], dtype=int8)
     """
+    recorder.require_no_graph("asnumpy")
     platform = _platform_of(array)
     if platform is not None:
         return platform.to_host(array)
@@ -295,8 +297,12 @@ def copy(source: Any, target: Any, *, depends: Iterable[Any] | None = None) -> H
             "target of a copy must be writable, got a read-only array: copy to another one", code="copy-to-read-only"
         )
     on_devices = [each for each in (source, target) if not isinstance(each, np.ndarray)]
+    is_recorded = recorder.graph() is not None
     if not on_devices:
-        host = _host_platform()
+        host = platform_of_host_array(source) if is_recorded else _host_platform()
+        if host is not None and is_recorded:
+            event = copies.submit_copy(host, source, target, depends or ())
+            return None if depends is None else event
         if depends is not None and host is not None:
             return copies.submit_copy(host, source, target, depends)
         if depends is not None:
@@ -309,8 +315,9 @@ def copy(source: Any, target: Any, *, depends: Iterable[Any] | None = None) -> H
         return None
     platform = _common(on_devices)
     assert platform is not None  # there are some
-    if depends is not None:
-        return copies.submit_copy(platform, source, target, depends)
+    if depends is not None or is_recorded:
+        event = copies.submit_copy(platform, source, target, depends or ())
+        return None if depends is None else event
     if copies.is_overlapping(platform, source, target):
         source = asnumpy(source)
     if isinstance(source, np.ndarray) and isinstance(target, np.ndarray):  # a view of memory that both share

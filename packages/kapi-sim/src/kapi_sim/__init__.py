@@ -87,6 +87,7 @@ from kapi_sim.language.launchables.device_function import DeviceFunction, device
 from kapi_sim.language.launchables.launchable import DEFAULT_LOCAL_SIZE
 
 if TYPE_CHECKING:
+    from kapi_sim.graphs import Graph, graph
     from kapi_sim.items.profile import PROFILES, Profile
     from kapi_sim.kernels import Kernel, call_kernel, call_kernel_async, kernel
     from kapi_sim.numbers.vectors import Vec, cross, distance, dot, length, normalize
@@ -113,6 +114,7 @@ __all__ = [
     "DtypeError",
     "ExecutionPlacementError",
     "ForkError",
+    "Graph",
     "Group",
     "ImplicitCopyWarning",
     "Item",
@@ -160,6 +162,7 @@ __all__ = [
     "distance",
     "dot",
     "exclusive_scan_over_group",
+    "graph",
     "group_barrier",
     "group_broadcast",
     "inclusive_scan_over_group",
@@ -191,6 +194,7 @@ __all__ = [
 _LAZY = {
     "PROFILES": "items.profile",
     "Kernel": "kernels",
+    "Graph": "graphs",
     "Profile": "items.profile",
     "Vec": "numbers.vectors",
     "call_kernel": "kernels",
@@ -200,6 +204,7 @@ _LAZY = {
     "device_context": "settings.control",
     "distance": "numbers.vectors",
     "dot": "numbers.vectors",
+    "graph": "graphs",
     "kernel": "kernels",
     "length": "numbers.vectors",
     "normalize": "numbers.vectors",

@@ -9,6 +9,7 @@ from kapi_sim.errors import KapiError, KernelLaunchError
 from kapi_sim.instrument.rewrite import Instrumented
 from kapi_sim.language import KernelOptions, NdRange, Range
 from kapi_sim.language.launchables.declared import Signature
+from kapi_sim.language.launchables.graph import simulated
 from kapi_sim.language.launchables.launch_parameters import require_index_space
 from kapi_sim.language.launchables.launchable import Launchable, decorate, require_kernel
 from kapi_sim.language.launchables.pickling import reduced
@@ -61,6 +62,10 @@ class Kernel(Launchable):
 
     def run(self, index_space: Range | NdRange, args: tuple[Any, ...]) -> None:
         """Run the kernel for each work-item of `index_space`."""
+        graph = simulated.get()
+        if graph is not None:
+            graph.add(self, index_space, args)
+            return
         kernel, others = self.specialized(self.as_declared(index_space, args))
         execute(kernel.instrumented, index_space, others, self.options)
 
@@ -80,7 +85,7 @@ class Kernel(Launchable):
                     code="dependent-events",
                 )
         for event in events:
-            event.wait()
+            event.wait()  # in a recording they are done, too: of its own launches, which come first in each replay
         self.run(space, given)
         return DoneEvent(), DoneEvent()
 

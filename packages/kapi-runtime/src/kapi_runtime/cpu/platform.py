@@ -11,6 +11,7 @@ import numpy as np
 import kapi_cpu
 from kapi_runtime.cpu import findings, submission
 from kapi_runtime.cpu.devices.device import CpuDevice, cpu_device
+from kapi_runtime.cpu.graph import CpuGraph
 from kapi_runtime.cpu.memory import host_api as memory
 from kapi_runtime.cpu.memory.allocations import CpuMemory, copy_bytes
 from kapi_runtime.cpu.memory.arrays import fields_of
@@ -193,6 +194,9 @@ class CpuPlatform(Platform):
     ) -> LaunchPlan | None:
         assert local_range is not None  # `submitted_range` chose one
         return make_plan(_ours(kernel), queue, given, packed, global_range, local_range)
+
+    def new_graph(self, queue: Any, is_named: bool) -> CpuGraph:
+        return CpuGraph(self, queue)
 
     # -- marks and time
 

@@ -18,7 +18,7 @@ from kapi_runtime.platform.current import caller
 from kapi_runtime.platform.interface import NativeArgument
 from kapi_sim import LocalAccessor
 
-__all__ = ["NativeArguments", "native_arguments", "submit"]
+__all__ = ["NativeArguments", "flush_native", "flush_python", "native_arguments", "submit"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +56,13 @@ def submit(
 ) -> CpuEvent:
     """Launch a kernel after these events and all earlier work on the queue, and return its event."""
     shape, packed = shape_of(kernel, global_range, local_range, native.counts), ctypes.addressof(native.packed)
-    if kernel.prints and sys.stdout is not None:
-        sys.stdout.flush()  # what Python has printed comes first
+    if kernel.prints:
+        flush_python()
 
     def work() -> None:
         shape.run(packed, queue, native)
         if kernel.prints:
-            _c_library().fflush(None)
+            flush_native()
 
     if caller.waits and not before and queue.is_idle:
         event = CpuEvent()
@@ -72,6 +72,17 @@ def submit(
         return event
 
     return queue.enqueue(work, before)
+
+
+def flush_python() -> None:
+    """Have all be seen that Python has printed, before kernels print."""
+    if sys.stdout is not None:
+        sys.stdout.flush()
+
+
+def flush_native() -> None:
+    """Have all be seen that kernels have printed."""
+    _c_library().fflush(None)
 
 
 @cache

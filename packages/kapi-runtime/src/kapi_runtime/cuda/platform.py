@@ -15,6 +15,7 @@ from kapi_runtime.cuda import findings, submission
 from kapi_runtime.cuda.devices import driver
 from kapi_runtime.cuda.devices.device import CudaDevice, all_devices
 from kapi_runtime.cuda.execution_queue import execution_queue
+from kapi_runtime.cuda.graph import CudaGraph
 from kapi_runtime.cuda.memory import host_api as memory
 from kapi_runtime.cuda.memory.allocations import CudaMemory, copy_from_device, copy_to_device, submit_copy
 from kapi_runtime.cuda.memory.arrays import cuda_fields
@@ -204,6 +205,9 @@ class CudaPlatform(Platform):
     ) -> LaunchPlan | None:
         assert local_range is not None  # `submitted_range` chose one
         return make_plan(_ours(kernel), queue, given, packed, global_range, local_range)
+
+    def new_graph(self, queue: Any, is_named: bool) -> CudaGraph:
+        return CudaGraph(self, queue, is_named)
 
     # -- marks and time
 

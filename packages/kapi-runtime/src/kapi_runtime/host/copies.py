@@ -58,6 +58,10 @@ def submit_copy(platform: Platform, source: Any, target: Any, depends: Iterable[
     queues = queues or [platform.queue_of("copy", ())]
     queue, other = queues[-1], queues[0]  # the target's, if it has one
     nbytes = math.prod(places[0][1].shape) * places[0][1].dtype.itemsize
+    if (graph := recorder.graph()) is not None:
+        graph.require_own_events(depends)
+        recorded: HostEvent = graph.copy(platform, queue, (places[0][1], places[1][1]), nbytes, (source, target))
+        return recorded
     before = platform.native_events(listed_events(depends))
     if nbytes == 0:
         event = platform.barrier(queue, before)
@@ -91,6 +95,7 @@ def view_of(platform: Platform, array: Any) -> np.ndarray[Any, Any]:
         If it is in the device's own memory.
     """
     platform.require_usable()
+    recorder.require_no_graph("a view of an array")
     kind = platform.memory_kind(array)
     if kind == "device":
         raise placement_error(

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from kapi_runtime.host.queues import default_queue, require_queue
+from kapi_runtime.platform import recorder
 from kapi_runtime.platform.interface import Platform
 from kapi_sim.errors import KernelLaunchError
 from kapi_sim.short_repr import short_repr
@@ -63,6 +64,7 @@ class Event:
         KernelLaunchError
             If it is none.
         """
+        recorder.require_no_graph("record of an event")
         platform, queue = require_queue(default_queue() if queue is None else queue, "queue of record")
         self.device_event, self._timed = platform.mark(queue, self.timing)
         self._platform, self._device = platform, platform.device_of(queue)
@@ -73,6 +75,7 @@ class Event:
 
     def synchronize(self) -> None:
         """Wait until the mark is passed.  Other threads run meanwhile, and Ctrl-C is heard."""
+        recorder.require_no_graph("synchronize of an event")
         if self.device_event is not None:
             self._platform.wait_for(self.device_event)
 
@@ -89,6 +92,7 @@ class Event:
         KernelLaunchError
             If it is none, or is of another platform than the mark.
         """
+        recorder.require_no_graph("wait of an event")
         platform, queue = require_queue(default_queue() if queue is None else queue, "queue of wait")
         for event in platform.native_events([self]):
             platform.hold(queue, event)

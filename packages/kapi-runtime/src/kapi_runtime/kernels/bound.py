@@ -66,12 +66,14 @@ class BoundLaunch(_BoundLaunch):
 
     def __call__(self, dependent_events: Iterable[Any] = ()) -> tuple[HostEvent, Any]:
         """Launch after these events and all earlier work on the queue, and return the launch's own events."""
-        before = listed_events(dependent_events)
         kernel = self.kernel
+        if recorder.is_watching and (graph := recorder.graph()) is not None:
+            return graph.launch(kernel, self.index_space, self.given, dependent_events)
+        before = listed_events(dependent_events)
         if self._chosen.renewals() != self._renewals:
             self._prepare()
         plan, events = self._plan, None
-        if plan is not None and recorder.active is None:
+        if plan is not None and not recorder.is_watching:
             events = plan.send(self._owners, before)
         if not events:
             if self._prepared.arguments.copied is not None:

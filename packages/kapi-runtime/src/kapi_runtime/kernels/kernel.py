@@ -87,6 +87,8 @@ class Kernel(DeviceLaunchable):
         self, space: Range | NdRange, dependent_events: Iterable[Any], given: tuple[Any, ...]
     ) -> tuple[HostEvent, Any]:
         """Launch, and return the events of `call_kernel_async`."""
+        if recorder.is_watching and (graph := recorder.graph()) is not None:
+            return graph.launch(self, space, given, dependent_events)
         events = self.events(space, given, listed_events(dependent_events))
         self.count_launch()
         if launches.are_logged or open_reports():
@@ -99,7 +101,7 @@ class Kernel(DeviceLaunchable):
         if self.signatures:
             given = self.as_declared(space, given)
         planned, plans = None, self._plans.get(space, ())
-        for plan in plans if recorder.active is None else ():
+        for plan in () if recorder.is_watching else plans:
             planned = plan.launch(given, before)
             if planned is not None:
                 break
@@ -129,8 +131,14 @@ class Kernel(DeviceLaunchable):
             self._renewals += 1
         return self._renewals
 
+    def prepared(self, space: Range | NdRange, given: tuple[Any, ...]) -> Prepared:
+        """Validate a launch, and compile the kernel that its constants choose if it is not yet."""
+        kernel, others = self.specialized(self.as_declared(space, given))
+        kernel.renewals()
+        return kernel.prepare(space, others)
+
     def prepare(self, space: Range | NdRange, given: tuple[Any, ...]) -> Prepared:
-        """Validate a launch, and compile the kernel if it is not yet; `renewals` was asked before."""
+        """Validate a launch of this very kernel; `renewals` was asked before."""
         names = parameters_for_launch(self.py_func, space, given)
         self.options.require_launchable(self.__name__, space)
         if self._captures is None:
@@ -155,7 +163,7 @@ class Kernel(DeviceLaunchable):
             return kernel.events(space, others, before)
         prepared = self.prepare(space, given)
         events = prepared.submit(before)
-        if tried is not None and recorder.active is None:  # what is recorded goes the long way, and tries none
+        if tried is not None and not recorder.is_watching:  # what is recorded goes the long way, and tries none
             self._plans.add(space, prepared, tried, given)
         return events
 

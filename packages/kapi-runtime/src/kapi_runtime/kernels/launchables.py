@@ -13,6 +13,7 @@ from typing import Any
 from kapi_runtime.host.devices import find_device, platform_of_device
 from kapi_runtime.host.queues import require_queue
 from kapi_runtime.kernels.kernel_information import Statistics, suggested_local_range
+from kapi_runtime.launch.preparation import Prepared
 from kapi_runtime.platform.current import caller
 from kapi_runtime.platform.interface import BuiltKernel, KernelInformation, Platform
 from kapi_sim import KernelCompilationError, NdRange, Range
@@ -48,6 +49,10 @@ class DeviceLaunchable(Launchable):
         finally:
             caller.waits = False
         host_event.wait()
+
+    @abstractmethod
+    def prepared(self, space: Range | NdRange, given: tuple[Any, ...]) -> Prepared:
+        """Validate a launch, and build its kernel if it is not yet."""
 
     @abstractmethod
     def built(self, platform: Platform, queue: Any) -> dict[str, BuiltKernel]:

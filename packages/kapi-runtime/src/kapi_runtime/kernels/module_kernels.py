@@ -10,7 +10,8 @@ from kapi_runtime.build.uninterrupted import run_uninterrupted
 from kapi_runtime.host.events import listed_events
 from kapi_runtime.kernels.launchables import DeviceLaunchable, stand_in
 from kapi_runtime.launch.arguments import Arguments, read_arguments
-from kapi_runtime.launch.preparation import compiled, prepare
+from kapi_runtime.launch.preparation import Prepared, compiled, prepare
+from kapi_runtime.platform import recorder
 from kapi_runtime.platform.current import host_array_target
 from kapi_runtime.platform.handles import HostEvent
 from kapi_runtime.platform.interface import BuiltKernel, Platform
@@ -42,6 +43,14 @@ class ModuleKernel(DeviceLaunchable):
         self, space: Range | NdRange, dependent_events: Iterable[Any], given: tuple[Any, ...]
     ) -> tuple[HostEvent, Any]:
         """Launch, and return the events of `call_kernel_async`."""
+        if recorder.is_watching and (graph := recorder.graph()) is not None:
+            return graph.launch(self, space, given, dependent_events)
+        events = self.prepared(space, given).submit(listed_events(dependent_events))
+        self.count_launch()
+        return events
+
+    def prepared(self, space: Range | NdRange, given: tuple[Any, ...]) -> Prepared:
+        """Validate a launch."""
         module = self.module
         names = parameters_for_launch(self.py_func, space, given)
         self.options.require_launchable(self.__name__, space)
@@ -56,9 +65,7 @@ class ModuleKernel(DeviceLaunchable):
         arguments = read_arguments(self.__name__, names, given, host_target)
         self._check(arguments)
         make = compiled(space, arguments, lambda platform, target, refused: module)
-        events = prepare(self.__name__, space, arguments, make).submit(listed_events(dependent_events))
-        self.count_launch()
-        return events
+        return prepare(self.__name__, space, arguments, make)
 
     def built(self, platform: Platform, queue: Any) -> dict[str, BuiltKernel]:
         """Return its kernel for a queue's device, by its signature."""

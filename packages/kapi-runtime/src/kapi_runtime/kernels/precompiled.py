@@ -23,8 +23,8 @@ from kapi_runtime.kernels.parameters import (
     scalar_argument,
 )
 from kapi_runtime.launch.arguments import Arguments, read_arguments
-from kapi_runtime.launch.preparation import BuiltLaunch, prepare
-from kapi_runtime.platform import installed, reset
+from kapi_runtime.launch.preparation import BuiltLaunch, Prepared, prepare
+from kapi_runtime.platform import installed, recorder, reset
 from kapi_runtime.platform.current import host_array_target
 from kapi_runtime.platform.handles import HostEvent
 from kapi_runtime.platform.interface import BuiltKernel, ForeignCode, NativeArgument, Platform
@@ -81,6 +81,16 @@ class PrecompiledKernel(DeviceLaunchable):
         self, space: Range | NdRange, dependent_events: Iterable[Any], given: tuple[Any, ...]
     ) -> tuple[HostEvent, Any]:
         """Launch, and return the events of `call_kernel_async`."""
+        if recorder.is_watching and (graph := recorder.graph()) is not None:
+            return graph.launch(self, space, given, dependent_events)
+        events = self.prepared(space, given).submit(listed_events(dependent_events))
+        self.count_launch()
+        if launches.are_logged:
+            log_launch(self.__name__, space)
+        return events
+
+    def prepared(self, space: Range | NdRange, given: tuple[Any, ...]) -> Prepared:
+        """Validate a launch."""
         names = parameters_for_launch(self.py_func, space, given)
         host_target = host_array_target.get()
         # NumPy arrays are copied, on every device: its own code may take pointers to memory of the device alone.
@@ -96,11 +106,7 @@ class PrecompiledKernel(DeviceLaunchable):
                 )
             return BuiltLaunch(self._build_for(platform, queue), self._values(arguments))
 
-        events = prepare(self.__name__, space, arguments, make).submit(listed_events(dependent_events))
-        self.count_launch()
-        if launches.are_logged:
-            log_launch(self.__name__, space)
-        return events
+        return prepare(self.__name__, space, arguments, make)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self._foreign, self._given_parameters)

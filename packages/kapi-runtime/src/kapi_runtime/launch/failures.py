@@ -13,6 +13,8 @@ import sys
 import warnings
 from typing import Any
 
+import numpy as np
+
 from kapi_lowering import FAILURE_RECORD_SIZE, Failure, FailureRecord, KernelModule
 from kapi_runtime.platform.interface import Platform
 from kapi_sim import (
@@ -50,13 +52,15 @@ class FailureWatch:
     ----------
     address : int
         Where the kernel writes.
+    module : KernelModule
+        As given.
     """
 
-    __slots__ = ("_is_read", "_memory", "_module", "_platform", "_space", "address")
+    __slots__ = ("_is_read", "_memory", "_platform", "_queue", "_space", "address", "module")
 
     def __init__(self, module: KernelModule, space: Range | NdRange, platform: Platform, queue: Any) -> None:
-        self._module, self._space, self._platform = module, space, platform
-        self._is_read = False
+        self.module, self._space, self._platform = module, space, platform
+        self._is_read, self._queue = False, queue
         self._memory = platform.allocate(queue, FAILURE_RECORD_SIZE, zeroed=True)
         self.address = self._memory.pointer
 
@@ -64,6 +68,14 @@ class FailureWatch:
         """Let go of the launch's arguments, and raise what a work-item met; for the event that the host waits for."""
         self._platform.release()
         self.check()
+
+    def check_again(self) -> None:
+        """Raise what a work-item met, if one failed, and watch for the next failure; the kernel has run."""
+        try:
+            self.check()
+        except BaseException:
+            self._platform.copy_in(self._queue, self._memory, np.zeros(FAILURE_RECORD_SIZE, np.uint8))
+            raise
 
     def check(self) -> None:
         """Raise what a work-item met, if one failed; the kernel has run.
@@ -89,15 +101,15 @@ class FailureWatch:
         record = FailureRecord.read(self._memory.read(FAILURE_RECORD_SIZE))
         if record is None:
             return
-        if not 0 <= record.number < len(self._module.failures):
+        if not 0 <= record.number < len(self.module.failures):
             raise DriverError(
-                f"record of failures of kernel `{self._module.name}` must hold a number up to "
-                f"{len(self._module.failures)}, got {record.number + 1}: the memory was overwritten, or the module is "
+                f"record of failures of kernel `{self.module.name}` must hold a number up to "
+                f"{len(self.module.failures)}, got {record.number + 1}: the memory was overwritten, or the module is "
                 "none of kapi's",
                 code="failure-record",
             )
-        failure = self._module.failures[record.number]
-        where = f"{self._work_item(record)} of kernel `{self._module.name}`, at {_source_location(failure)}"
+        failure = self.module.failures[record.number]
+        where = f"{self._work_item(record)} of kernel `{self.module.name}`, at {_source_location(failure)}"
         if failure.error == "OutOfBoundsError":
             raise OutOfBoundsError(
                 f"{_describe_index(failure, record)}\n  in {where}",
@@ -130,7 +142,7 @@ class FailureWatch:
             self.check()
         except Exception as error:
             warnings.warn(
-                f"a launch of kernel `{self._module.name}` failed, and no one waited for its host event: "
+                f"a launch of kernel `{self.module.name}` failed, and no one waited for its host event: "
                 f"{type(error).__name__}: {error}; call `wait()` of the host event, which raises it",
                 KapiWarning,
                 stacklevel=2,

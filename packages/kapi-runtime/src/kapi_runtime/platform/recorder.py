@@ -1,14 +1,18 @@
-"""The recorder of launches and copies, while one is active."""
+"""What records launches and copies while it is open: a profile of all threads, and the graph of a thread or task."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextvars import ContextVar
 from typing import Any, Literal, Protocol
 
 from kapi_runtime.platform.interface import Platform
+from kapi_sim.errors import KernelLaunchError
+from kapi_sim.forks import reinit_after_fork
+from kapi_sim.language.array_memory import ArrayFields
 
-__all__ = ["Recorder", "submit"]
+__all__ = ["GraphRecorder", "Recorder", "graph", "keep_graph", "keep_profile", "require_no_graph", "submit"]
 
 
 class Recorder(Protocol):
@@ -18,8 +22,76 @@ class Recorder(Protocol):
         """Note work that was submitted by `Platform.submit_timed`, with what is known of it."""
 
 
+class GraphRecorder(Protocol):
+    """A graph that records launches and copies, which run when it is replayed."""
+
+    def launch(self, kernel: Any, space: Any, given: tuple[Any, ...], before: Iterable[Any]) -> tuple[Any, Any]:
+        """Record a launch, and return its events, for later launches of the recording."""
+
+    def require_own_events(self, events: Iterable[Any]) -> None:
+        """Raise unless the events that recorded work is to wait for are of this recording."""
+
+    def copy(
+        self, platform: Platform, queue: Any, fields: tuple[ArrayFields, ArrayFields], nbytes: int, owners: Any
+    ) -> Any:
+        """Record a copy from the first to the second array, and return its event."""
+
+
 active: Recorder | None = None
-"""What keeps a record of all threads' work, if one is kept: a launch looks here, and calls `submit` if so."""
+"""What keeps a record of all threads' work, if one is kept; `keep_profile` sets it."""
+
+is_watching = False
+"""Whether a profile or a graph is open: a launch looks here first, since nearly always none is."""
+
+_graph: ContextVar[GraphRecorder | None] = ContextVar("kapi_runtime_graph", default=None)
+_lock = reinit_after_fork(threading.Lock())
+_open_graphs = 0
+
+graph = _graph.get
+"""The graph that records the work of this thread or task, or None."""
+
+
+def keep_profile(recorder: Recorder | None) -> None:
+    """Have the work of all threads recorded from now on, or no longer."""
+    global active, is_watching
+    with _lock:
+        active = recorder
+        is_watching = active is not None or _open_graphs > 0
+
+
+def keep_graph(recorder: GraphRecorder | None) -> None:
+    """Have the work of this thread or task recorded by a graph from now on, or no longer.
+
+    Raises
+    ------
+    KernelLaunchError
+        If another one records already.
+    """
+    global is_watching, _open_graphs
+    if recorder is not None and graph() is not None:
+        raise KernelLaunchError(
+            "one graph must be recorded at a time, got another one inside of its block", code="graph-nested"
+        )
+    _graph.set(recorder)
+    with _lock:
+        _open_graphs += 1 if recorder is not None else -1
+        is_watching = active is not None or _open_graphs > 0
+
+
+def require_no_graph(what: str) -> None:
+    """Raise unless the host may wait here for what was submitted: what a graph records runs later.
+
+    Raises
+    ------
+    KernelLaunchError
+        If a graph is recording in this thread or task.
+    """
+    if is_watching and graph() is not None:
+        raise KernelLaunchError(
+            f"{what} must be outside of the block that records a graph, got it inside: what is recorded has not run "
+            "yet, and runs at each replay",
+            code="graph-host-wait",
+        )
 
 
 def submit(

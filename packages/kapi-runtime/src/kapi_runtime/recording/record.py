@@ -159,7 +159,8 @@ def profile_start() -> Recording:
                 f"profiling is running already, into {short_repr(recorder.active)}: call profile_stop() first",
                 code="profiling-running",
             )
-        recorder.active = recording = Recording()
+        recording = Recording()
+        recorder.keep_profile(recording)
         return recording
 
 
@@ -189,7 +190,7 @@ def _end() -> Recording:
         recording = recorder.active
         if not isinstance(recording, Recording):
             raise KernelLaunchError("profiling is not running: call profile_start() first", code="profiling-stopped")
-        recorder.active = None
+        recorder.keep_profile(None)
     recording.is_active = False
     return recording
 

@@ -33,7 +33,7 @@ _LANGUAGE = (
     *(row.name for row in OPERATORS),
     *(row.name for row in VECTOR_ROWS if row.owner is None),
 )
-_LAUNCH = ("DEFAULT_LOCAL_SIZE", "call_kernel", "call_kernel_async", "device_context")
+_LAUNCH = ("DEFAULT_LOCAL_SIZE", "call_kernel", "call_kernel_async", "device_context", "graph")
 _CONTROLS = ("Profile", "debug", "simulation", "trace")
 _WARNINGS = ("BenignRaceWarning", "ImplicitCopyWarning", "KapiWarning", "LimitWarning", "SimulatorOnlyWarning")
 

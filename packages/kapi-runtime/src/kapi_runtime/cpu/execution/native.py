@@ -227,6 +227,48 @@ out:
   ret i64 %first
 }
 
+; Does the steps of a graph until one is a launch that takes long, and returns that one; the first group that is left of
+; it comes after the rows.
+define i64 @replay(ptr %rows, i64 %first, i64 %count) {
+entry:
+  %size = shl i64 %count, 2
+  %left.at = getelementptr i64, ptr %rows, i64 %size
+  br label %head
+head:
+  %i = phi i64 [%first, %entry], [%i.next, %done]
+  %is.any = icmp slt i64 %i, %count
+  br i1 %is.any, label %step, label %out
+step:
+  %offset = shl i64 %i, 2
+  %code.at = getelementptr i64, ptr %rows, i64 %offset
+  %packed.at = getelementptr i64, ptr %code.at, i64 1
+  %record.at = getelementptr i64, ptr %code.at, i64 2
+  %groups.at = getelementptr i64, ptr %code.at, i64 3
+  %code = load ptr, ptr %code.at
+  %packed = load ptr, ptr %packed.at
+  %record = load ptr, ptr %record.at
+  %groups = load i64, ptr %groups.at
+  %is.copy = icmp eq ptr %code, null
+  br i1 %is.copy, label %copy, label %run
+copy:
+  call ptr @memmove(ptr %packed, ptr %record, i64 %groups)
+  br label %done
+run:
+  %next = call i64 @advance(ptr %code, ptr %packed, ptr %record, i64 0, i64 %groups, i64 SHORT)
+  %is.left = icmp slt i64 %next, %groups
+  br i1 %is.left, label %left, label %done
+left:
+  store i64 %next, ptr %left.at
+  ret i64 %i
+done:
+  %i.next = add i64 %i, 1
+  br label %head
+out:
+  ret i64 %count
+}
+
+declare ptr @memmove(ptr, ptr, i64)
+
 ; Takes work-groups that no other thread has taken, and runs them, until none is left or some time is over.
 define void @share(ptr %run, ptr %packed, ptr %record, ptr %shared, i64 %time) {
 entry:
@@ -280,6 +322,9 @@ class NativeFunctions:
         Takes the addresses of compiled code, of packed arguments and of a thread's record; the first work-group to run,
         the number of all, and a time in nanoseconds.  Runs them one after the other until the time is over, and returns
         the first that is left.
+    replay : callable
+        Takes the address of a graph's rows, the step to begin with, and the number of steps.  Runs them until one takes
+        long, and returns that one.
     share : callable
         Takes the addresses of compiled code, of packed arguments, of a thread's record, and of four words: the first
         work-group that nobody has taken, how many are not done yet, how many there are, and the most that are taken at
@@ -291,6 +336,7 @@ class NativeFunctions:
     launch: Callable[[tuple[Any, ...], int, int, int, int, int], int]
     advance: Callable[[int, int, int, int, int, int], int]
     share: Callable[[int, int, int, int, int], None]
+    replay: Callable[[int, int, int], int]
 
 
 @cache
@@ -316,7 +362,7 @@ def native_functions() -> NativeFunctions:
     machine = llvm.Target.from_default_triple().create_target_machine(reloc="static", codemodel="large", jit=True)
     linker = llvm.create_lljit_compiler(machine, use_jit_link=False, suppress_errors=False)
     builder = llvm.JITLibraryBuilder().add_current_process().add_ir(source)
-    for name in ("launch", "advance", "share"):
+    for name in ("launch", "advance", "share", "replay"):
         builder = builder.export_symbol(name)
     library = builder.link(linker, "kapi.launches")
     _held.extend((linker, library))
@@ -324,7 +370,10 @@ def native_functions() -> NativeFunctions:
     launch = ctypes.CFUNCTYPE(word_, ctypes.py_object, address, address, address, address, word_)
     advance = ctypes.CFUNCTYPE(word_, address, address, address, word_, word_, word_)
     share = ctypes.CFUNCTYPE(None, address, address, address, address, word_)
-    return NativeFunctions(launch(library["launch"]), advance(library["advance"]), share(library["share"]))
+    replay = ctypes.CFUNCTYPE(word_, address, word_, word_)
+    return NativeFunctions(
+        launch(library["launch"]), advance(library["advance"]), share(library["share"]), replay(library["replay"])
+    )
 
 
 _held: list[object] = []

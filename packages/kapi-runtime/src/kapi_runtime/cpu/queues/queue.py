@@ -17,7 +17,7 @@ from weakref import WeakSet
 from kapi_runtime.cpu.devices.device import CpuDevice, cpu_device
 from kapi_runtime.cpu.queues import keep_alive
 from kapi_runtime.cpu.queues.events import CpuEvent, Running, native_events
-from kapi_runtime.platform import callbacks
+from kapi_runtime.platform import callbacks, recorder
 from kapi_runtime.platform.handles import Queue, describe_device
 from kapi_sim.forks import in_children, reinit_after_fork
 
@@ -112,6 +112,7 @@ class CpuQueue(Queue):
 
     def synchronize(self) -> None:
         """Wait for all work that was submitted to the queue, and for its callbacks, as `Queue.synchronize` says."""
+        recorder.require_no_graph("synchronize of a queue")
         self.wait()
         callbacks.wait_until_called(self)
         keep_alive.release()

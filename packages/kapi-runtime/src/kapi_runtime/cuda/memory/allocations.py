@@ -12,11 +12,20 @@ from kapi_runtime.cuda.devices import driver
 from kapi_runtime.cuda.devices.device import CudaDevice
 from kapi_runtime.cuda.queues.events import CudaEvent, recorded_event, wait_on_stream
 from kapi_runtime.cuda.queues.queue import CudaQueue
+from kapi_runtime.platform import recorder
 from kapi_runtime.platform.handles import describe_device
 from kapi_sim.errors import UsmAllocationError
 from kapi_sim.language.array_memory import ArrayFields
 
-__all__ = ["CudaMemory", "copy_from_device", "copy_to_device", "copy_on_device", "deferred_frees", "submit_copy"]
+__all__ = [
+    "CudaMemory",
+    "copy_call",
+    "copy_from_device",
+    "copy_on_device",
+    "copy_to_device",
+    "deferred_frees",
+    "submit_copy",
+]
 
 Kind = Literal["device", "shared", "host"]
 
@@ -135,17 +144,22 @@ def submit_copy(
     queue: CudaQueue, target: ArrayFields, source: ArrayFields, nbytes: int, before: Sequence[CudaEvent]
 ) -> CudaEvent:
     """Submit a copy between two contiguous arrays, of a device or of the host, after these events; return its event."""
-    name = "cuMemcpyHtoDAsync" if source.owner is None else "cuMemcpyDtoHAsync"
-    if None not in (source.owner, target.owner):
-        name = "cuMemcpyAsync"
     for event in before:
         wait_on_stream(queue.device, queue.handle, event)
     with queue.device.entered():
-        driver.call(name, target.pointer, source.pointer, nbytes, queue.handle)
+        driver.call(copy_call(target, source), target.pointer, source.pointer, nbytes, queue.handle)
     return recorded_event(queue.device, queue.handle)
 
 
+def copy_call(target: ArrayFields, source: ArrayFields) -> str:
+    """Return the name of the driver's function that copies between two arrays, of a device or of the host."""
+    if None not in (source.owner, target.owner):
+        return "cuMemcpyAsync"
+    return "cuMemcpyHtoDAsync" if source.owner is None else "cuMemcpyDtoHAsync"
+
+
 def _copied(queue: CudaQueue, name: str, target: int, source: int, nbytes: int) -> None:
+    recorder.require_no_graph("a copy that the host waits for")
     if nbytes:
         with queue.device.entered():
             driver.call(name, target, source, nbytes, queue.handle)

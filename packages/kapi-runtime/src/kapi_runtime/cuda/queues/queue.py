@@ -10,7 +10,7 @@ from kapi_runtime.cuda.devices.device import CudaDevice, device_at
 from kapi_runtime.cuda.queues import keep_alive
 from kapi_runtime.cuda.queues.events import CudaEvent, recorded_event, wait_on_stream
 from kapi_runtime.cuda.queues.streams import LEGACY, PER_THREAD, CudaStream, stream_of
-from kapi_runtime.platform import callbacks
+from kapi_runtime.platform import callbacks, recorder
 from kapi_runtime.platform.handles import Queue, describe_device
 from kapi_sim.errors import KernelLaunchError
 from kapi_sim.forks import reinit_after_fork
@@ -61,6 +61,7 @@ class CudaQueue(Queue):
 
     def synchronize(self) -> None:
         """Wait for all work that was submitted to the queue, and for its callbacks, as `Queue.synchronize` says."""
+        recorder.require_no_graph("synchronize of a queue")
         self.wait()
         callbacks.wait_until_called(self)
         keep_alive.release()

@@ -13,10 +13,12 @@ is equal to others that stand for the same.
 from __future__ import annotations
 
 from abc import abstractmethod
+from typing import Any
 
 from kapi_runtime.platform.interface.arrays import ArrayReader
 from kapi_runtime.platform.interface.devices import DeviceLimits, DeviceManager
 from kapi_runtime.platform.interface.diagnosis import Diagnosis, Findings
+from kapi_runtime.platform.interface.graphs import NativeGraph
 from kapi_runtime.platform.interface.launches import Launcher, LaunchPlan, NativeArgument
 from kapi_runtime.platform.interface.memory import Allocation, MemoryKind, MemoryManager
 from kapi_runtime.platform.interface.numba_cuda import NumbaCudaHost
@@ -38,6 +40,7 @@ __all__ = [
     "MemoryKind",
     "MemoryManager",
     "NativeArgument",
+    "NativeGraph",
     "Platform",
     "Profiler",
     "ProgramBuilder",
@@ -70,6 +73,18 @@ class Platform(ArrayReader, DeviceManager, ProgramBuilder, Launcher, Profiler, M
     module_suffix: str = "module"
     packages: tuple[str, ...]
     is_host: bool = False
+
+    def new_graph(self, queue: Any, is_named: bool) -> NativeGraph:
+        """Return a graph for work of a queue, which is empty and not recording.
+
+        Parameters
+        ----------
+        queue : object
+            The queue.
+        is_named : bool
+            Whether the program has named it; otherwise it is that of the first work.
+        """
+        return NativeGraph(self, queue)
 
     @property
     @abstractmethod

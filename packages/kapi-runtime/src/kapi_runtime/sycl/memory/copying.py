@@ -60,6 +60,7 @@ def copy_bytes(queue: Any, target: Any, source: Any, nbytes: int, name: str, dep
     depends : sequence of dpctl.SyclEvent
         What must be done before.
     """
+    recorder.require_no_graph("a copy that the host waits for")
     if nbytes == 0:
         return
     if queue.is_in_order:  # the driver would wait there, with memory that is not USM, and Ctrl-C not be heard

@@ -10,7 +10,7 @@ from typing import Any
 import dpctl
 import numpy as np
 
-from kapi_runtime.platform import callbacks
+from kapi_runtime.platform import callbacks, recorder
 from kapi_runtime.platform.handles import Queue
 from kapi_runtime.sycl.devices.device import DpctlDevice
 from kapi_runtime.sycl.devices.device_summary import describe_device
@@ -44,6 +44,7 @@ class DpctlQueue(Queue, dpctl.SyclQueue):  # type: ignore[misc]  # dpctl is Any 
 
     def synchronize(self) -> None:
         """Wait for all work that was submitted to the queue, and for its callbacks, as `Queue.synchronize` says."""
+        recorder.require_no_graph("synchronize of a queue")
         wait_for(self)
         callbacks.wait_until_called(self)
         keep_alive.release()
