@@ -20,7 +20,7 @@ HOST_API = {
     *("KernelInformation", "Statistics"),
     *("PrecompiledKernel", "load_opencl", "load_ptx", "load_spirv"),
 }
-LANGUAGE_CLASSES = {"DeviceFunction", "Kernel"}
+LANGUAGE_CLASSES = {"DeviceFunction", "Graph", "Kernel"}
 
 
 def test_surface_is_the_common_names_and_the_host_api():
@@ -35,7 +35,7 @@ def test_common_name_is_there(name):
 
 def test_vocabulary_is_kapi_sim_s_own():
     own = {"Kernel", "Profile", "debug", "trace", "call_kernel", "call_kernel_async", "kernel", "simulation"}
-    own.add("device_context")
+    own |= {"device_context", "graph"}
     for name in set(COMMON_NAMES) - own:
         assert getattr(kapi, name) is getattr(kapi_sim, name)
 

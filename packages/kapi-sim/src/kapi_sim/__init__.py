@@ -87,10 +87,10 @@ from kapi_sim.language.launchables.device_function import DeviceFunction, device
 from kapi_sim.language.launchables.launchable import DEFAULT_LOCAL_SIZE
 
 if TYPE_CHECKING:
-    from kapi_sim.graphs import Graph, graph
     from kapi_sim.items.profile import PROFILES, Profile
     from kapi_sim.kernels import Kernel, call_kernel, call_kernel_async, kernel
     from kapi_sim.numbers.vectors import Vec, cross, distance, dot, length, normalize
+    from kapi_sim.kernels import Graph, Kernel, call_kernel, call_kernel_async, graph, kernel
     from kapi_sim.settings.control import device_context, simulation
     from kapi_sim.settings.debugging import debug
     from kapi_sim.tracing import trace
@@ -194,7 +194,7 @@ __all__ = [
 _LAZY = {
     "PROFILES": "items.profile",
     "Kernel": "kernels",
-    "Graph": "graphs",
+    "Graph": "kernels",
     "Profile": "items.profile",
     "Vec": "numbers.vectors",
     "call_kernel": "kernels",
@@ -204,7 +204,7 @@ _LAZY = {
     "device_context": "settings.control",
     "distance": "numbers.vectors",
     "dot": "numbers.vectors",
-    "graph": "graphs",
+    "graph": "kernels",
     "kernel": "kernels",
     "length": "numbers.vectors",
     "normalize": "numbers.vectors",

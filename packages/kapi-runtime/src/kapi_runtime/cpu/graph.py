@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from kapi_runtime.cpu.execution.launch import LaunchShape, ThreadRecord, shape_of
 from kapi_runtime.cpu.execution.native import native_functions
 from kapi_runtime.cpu.programs.program import CpuKernel
+from kapi_runtime.cpu.queues import keep_alive
 from kapi_runtime.cpu.queues.events import DONE, CpuEvent
 from kapi_runtime.cpu.queues.queue import CpuQueue
 from kapi_runtime.cpu.submission import NativeArguments, flush_native, flush_python, native_arguments
@@ -107,7 +108,7 @@ class CpuGraph(NativeGraph):
     def add_copy(self, target: ArrayFields, source: ArrayFields, nbytes: int) -> None:
         self._rows.append(_Copy(target.pointer, source.pointer, nbytes))
 
-    def submit(self, queue: CpuQueue, before: Sequence[CpuEvent]) -> CpuEvent:
+    def submit(self, queue: CpuQueue, before: Sequence[CpuEvent], owners: Any) -> CpuEvent:
         table = self._table
         if table is None:
             table = self._table = _Table(self._rows)
@@ -126,7 +127,9 @@ class CpuGraph(NativeGraph):
             with table.lock:
                 _run(table, queue)
 
-        return queue.enqueue(work, before)
+        event = queue.enqueue(work, before)
+        keep_alive.keep(event, owners)
+        return event
 
 
 def _new_launch(

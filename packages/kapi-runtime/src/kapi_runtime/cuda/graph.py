@@ -12,7 +12,7 @@ CUDA driver API: stream management (``cuStreamBeginCapture``), graph management.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import Any
@@ -20,10 +20,12 @@ from typing import Any
 from kapi_runtime.cuda.devices import driver
 from kapi_runtime.cuda.memory.allocations import copy_call
 from kapi_runtime.cuda.programs.program import CudaKernel
+from kapi_runtime.cuda.queues import keep_alive
 from kapi_runtime.cuda.queues.events import CudaEvent, recorded_event, wait_on_stream
+from kapi_runtime.cuda.queues.keep_alive import Timeline, timeline_of
 from kapi_runtime.cuda.queues.queue import CudaQueue, new_queue
 from kapi_runtime.cuda.queues.streams import LEGACY, PER_THREAD
-from kapi_runtime.cuda.submission import launched, native_arguments, refusal, shared_bytes
+from kapi_runtime.cuda.submission import OTHER_CONTEXT, launched, native_arguments, refusal, shared_bytes
 from kapi_runtime.platform.interface import BuiltKernel, NativeArgument, NativeGraph, Platform
 from kapi_runtime.platform.placement_errors import own_kernel
 from kapi_sim.errors import KernelLaunchError
@@ -52,8 +54,10 @@ class CudaGraph(NativeGraph):
         self._is_named = is_named
         self._captured = queue
         self._block = ExitStack()
-        self._kept: list[Any] = []
+        self._kept: list[Any] = []  # memory pools
         self._handles: _Handles | None = None
+        self._replay: Callable[[], Any]
+        self._timeline: Timeline | None = None
 
     def begin(self) -> None:
         if not self._is_named:
@@ -86,6 +90,10 @@ class CudaGraph(NativeGraph):
                 driver.quietly("cuGraphDestroy", graph)
                 raise
             self._handles = _Handles(graph, executable)
+            bindings = driver.bindings()
+            self._replay = partial(bindings.cuGraphLaunch, executable, bindings.CUstream(self.queue.handle))
+            if self.queue.stream.is_lasting:
+                self._timeline = timeline_of(self.queue)
             driver.call("cuGraphUpload", executable, self._captured.handle)  # the first replay takes no longer then
 
     def abandon(self) -> None:
@@ -146,19 +154,46 @@ class CudaGraph(NativeGraph):
         with self.queue.device.entered():
             driver.call(copy_call(target, source), target.pointer, source.pointer, nbytes, self._captured.handle)
 
-    def submit(self, queue: CudaQueue, before: Sequence[CudaEvent]) -> CudaEvent:
-        assert self._handles is not None  # it has ended
+    def submit(self, queue: CudaQueue, before: Sequence[CudaEvent], owners: Any) -> CudaEvent:
         device, stream = queue.device, queue.handle
         for event in before:
             wait_on_stream(device, stream, event)
-        with device.entered():
-            driver.call("cuGraphLaunch", self._handles.executable, stream)
-        return recorded_event(device, stream)
+        code = int(self._replay()[0])
+        if code in OTHER_CONTEXT:  # each thread has a context of its own that is current, none at first
+            with device.entered():
+                code = int(self._replay()[0])
+        if code:
+            raise driver.error_of("cuGraphLaunch", code, "a replay of a graph")
+        if self._timeline is not None:
+            return self._timeline.add(owners)
+        event = recorded_event(device, stream)
+        keep_alive.keep(queue, event, owners)
+        return event
 
     def _ended(self) -> Any:
         """The graph of the capture."""
         with self.queue.device.entered():
             return driver.call("cuStreamEndCapture", self._captured.handle)
+
+
+class _TorchPool:
+    """A memory pool of PyTorch's, which may be let go of only while nothing is captured: see `_retired`."""
+
+    __slots__ = ("pool",)
+
+    def __init__(self, pool: Any) -> None:
+        self.pool = pool
+
+    def __del__(self) -> None:
+        try:
+            _retired.append(self.pool)
+        except NameError:  # at exit this module's names are gone
+            return
+
+
+_retired: list[Any] = []
+"""Pools of PyTorch's that no graph has any more, until the next recording: PyTorch ends the process if one is destroyed
+while it captures, and a graph may be dropped at any time."""
 
 
 class _Handles:
@@ -195,8 +230,9 @@ def _libraries_on(queue: CudaQueue, kept: list[Any]) -> Iterator[None]:
             block.enter_context(torch.cuda.stream(stream))
             pools = getattr(torch.cuda, "MemPool", None)
             if pools is not None:  # from version 2.5 on
-                pool = pools()
-                block.enter_context(torch.cuda.use_mem_pool(pool))
-                kept.append(pool)
+                _retired.clear()
+                held = _TorchPool(pools())
+                block.enter_context(torch.cuda.use_mem_pool(held.pool))
+                kept.append(held)
             kept.append(stream)
         yield

@@ -28,7 +28,7 @@ from kapi_runtime.cuda.programs.program import CudaFunction, CudaKernel
 from kapi_runtime.cuda.queues.events import native_events, wait_on_stream
 from kapi_runtime.cuda.queues.keep_alive import LOOK_AFTER, PlannedLaunch, timeline_of
 from kapi_runtime.cuda.queues.queue import CudaQueue
-from kapi_runtime.cuda.submission import launched, shared_bytes
+from kapi_runtime.cuda.submission import OTHER_CONTEXT, launched, shared_bytes
 from kapi_sim import LocalAccessor
 from kapi_sim.errors import KernelLaunchError
 from kapi_sim.forks import reinit_after_fork
@@ -37,8 +37,6 @@ __all__ = ["CudaPlan", "make_plan"]
 
 _LIGHT, _LOOK_SELDOM = 1 << 20, 64
 """Launches of fewer bytes are many where they cost anything; to hold four times as many of them is little."""
-
-_OTHER_CONTEXT = (201, 400)  # the driver's codes where another context, or none, is current
 
 
 class CudaPlan:
@@ -125,7 +123,7 @@ class CudaPlan:
         code = self._launch()
         if code:
             # Each thread has a context of its own that is current, none at first.
-            if code not in _OTHER_CONTEXT:
+            if code not in OTHER_CONTEXT:
                 return False
             with self.queue.device.entered():
                 code = self._launch()

@@ -17,12 +17,15 @@ from kapi_sim import LocalAccessor
 from kapi_sim.errors import KernelLaunchError
 from kapi_sim.language.array_memory import ArrayFields
 
-__all__ = ["NativeArguments", "grid_of", "launched", "native_arguments", "shared_bytes", "submit"]
+__all__ = ["OTHER_CONTEXT", "NativeArguments", "grid_of", "launched", "native_arguments", "shared_bytes", "submit"]
 
 COARSE_BLOCKS_PER_UNIT = 32
 """Blocks for each multiprocessor from which threads run several work-items: then there are enough for all of them."""
 COARSE_BLOCKS_ALONG_X = 16
 """Blocks along x from which they do: the last one does less."""
+
+OTHER_CONTEXT = (201, 400)
+"""The driver's codes where another context, or none, is current."""
 
 _ALIGNMENT = 16  # of each accessor's part of the shared memory of code that kapi did not compile
 

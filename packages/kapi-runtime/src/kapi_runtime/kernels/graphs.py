@@ -18,8 +18,7 @@ from kapi_runtime.platform.handles import EventStatus, HostEvent
 from kapi_runtime.platform.interface import NativeArgument, NativeGraph, Platform
 from kapi_sim import KernelLaunchError, NdRange, Range
 from kapi_sim.language.array_memory import ArrayFields
-from kapi_sim.language.launchables import graph as language
-from kapi_sim.language.launchables.graph import Slot, slot_values
+from kapi_sim.language.launchables.graph import RecordedLaunches, Slot, slot_values
 from kapi_sim.log import launches
 
 __all__ = ["Graph", "RecordedEvent", "graph"]
@@ -87,7 +86,7 @@ class _Launch:
         return prepared
 
 
-class Graph(language.Graph):
+class Graph(RecordedLaunches):
     """Launches and copies that a ``with`` block records, and that a call submits in their order; `graph` makes it.
 
     Inside of the block they do not run.  `call_kernel` and `memory.copy` do not wait there, and the events of
@@ -194,11 +193,11 @@ class Graph(language.Graph):
             recorder.keep_graph(None)
             raise
 
-    def _end(self, is_whole: bool) -> None:
+    def _end(self, is_complete: bool) -> None:
         recorder.keep_graph(None)
         if self._native is None:
             return
-        if is_whole:
+        if is_complete:
             self._native.end()
             self._settle()
         else:
@@ -243,17 +242,23 @@ class Graph(language.Graph):
                 break
         events = platform.native_events(before) if before else before
         if recorder.active is None:
-            event = native.submit(queue, events)
+            event = native.submit(queue, events, self._held)
         else:
             event = recorder.submit(
-                platform, queue, events, native.submit, kind="launch", name=f"graph of {len(self._launches)} launches"
+                platform,
+                queue,
+                events,
+                lambda on, after: native.submit(on, after, self._held),
+                kind="launch",
+                name=f"graph of {len(self._launches)} launches",
             )
         platform.note_work(queue, event)
-        platform.keep(queue, event, self._held)
         if launches.are_logged or open_reports():
             for step in self._launches:
                 note_launch(step.kernel.__name__, step.space)
-        return platform.host_event(event, self._release if self._watches else platform.release), event
+        if self._watches:
+            return platform.host_event(event, self._release), event
+        return event if isinstance(event, HostEvent) else platform.host_event(event, platform.release), event
 
     def run(self) -> None:
         """Submit all that was recorded, and wait; raise what a work-item met.

@@ -70,12 +70,25 @@ class NativeGraph:
         """Record a copy between contiguous arrays."""
         self._steps.append(lambda on, after: self.platform.submit_copy(on, target, source, nbytes, after))
 
-    def submit(self, queue: Any, before: Sequence[Any]) -> Any:
-        """Submit all of it after these native events and the queue's earlier work, and return its native event."""
-        after = [*self.platform.earlier_work(queue), *before]
+    def submit(self, queue: Any, before: Sequence[Any], owners: Any) -> Any:
+        """Submit all of it after these native events and the queue's earlier work, and return its native event.
+
+        Parameters
+        ----------
+        queue : object
+            The graph's own, or the one that a profile is taken on.
+        before : sequence
+            Native events.
+        owners : object
+            What is held until it is done.
+        """
+        platform = self.platform
+        after = [*platform.earlier_work(queue), *before]
         for step in self._steps:
             after = [step(queue, after)]
-        return after[0] if self._steps else self.platform.barrier(queue, after)
+        event = after[0] if self._steps else platform.barrier(queue, after)
+        platform.keep(self.queue, event, owners)
+        return event
 
     def _launch(
         self,

@@ -12,19 +12,19 @@ from kapi_sim.errors import KapiError, KernelLaunchError
 from kapi_sim.short_repr import short_repr
 from kapi_sim.tracebacks import shorten
 
-__all__ = ["Graph", "Slot", "simulated", "slot_values"]
+__all__ = ["RecordedLaunches", "Slot", "simulated", "slot_values"]
 
 simulated: ContextVar[Any] = ContextVar("kapi_sim_graph", default=None)
 """The graph that records the simulator's launches of this thread or task, or None."""
 
 
 class Slot:
-    """An argument of recorded launches that `Graph.update` replaces; `Graph.slot` makes it.
+    """An argument of recorded launches that `RecordedLaunches.update` replaces; `RecordedLaunches.slot` makes it.
 
     Attributes
     ----------
     name : str
-        By which `Graph.update` takes it.
+        By which `RecordedLaunches.update` takes it.
     value : object
         The argument at present.
     """
@@ -43,7 +43,7 @@ def slot_values(given: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(value.value if isinstance(value, Slot) else value for value in given)
 
 
-class Graph(ABC):
+class RecordedLaunches(ABC):
     """Launches that a ``with`` block records, and that a call replays in their order.
 
     Launches inside of the block run at each replay, and not in the block.  `call_kernel` does not wait there, and the
@@ -138,13 +138,20 @@ class Graph(ABC):
             self._state = "recorded"
 
     def _require_recorded(self) -> None:
-        said = {
-            "new": "a graph must be recorded before it is used, got an empty one: `with graph:` records",
-            "recording": "a graph must be used after the block that records it, got a use inside of the block",
-            "broken": "a graph must be recorded to its end, got one whose block was left by an error: record a new one",
-        }
-        if self._state != "recorded":
-            raise KernelLaunchError(said[self._state], code=f"graph-{self._state}")
+        if self._state == "new":
+            raise KernelLaunchError(
+                "a graph must be recorded before it is used, got an empty one: `with graph:` records", code="graph-new"
+            )
+        if self._state == "recording":
+            raise KernelLaunchError(
+                "a graph must be used after the block that records it, got a use inside of the block",
+                code="graph-recording",
+            )
+        if self._state == "broken":
+            raise KernelLaunchError(
+                "a graph must be recorded to its end, got one whose block was left by an error: record a new one",
+                code="graph-broken",
+            )
 
     def _require(self, state: str, requirement: str) -> None:
         if self._state != state:
@@ -164,7 +171,7 @@ class Graph(ABC):
         """Have the launches of this thread or task recorded."""
 
     @abstractmethod
-    def _end(self, is_whole: bool) -> None:
+    def _end(self, is_complete: bool) -> None:
         """Record no more; what was recorded is thrown away unless the block ended well."""
 
     @abstractmethod
