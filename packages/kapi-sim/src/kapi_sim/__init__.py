@@ -88,9 +88,8 @@ from kapi_sim.language.launchables.launchable import DEFAULT_LOCAL_SIZE
 
 if TYPE_CHECKING:
     from kapi_sim.items.profile import PROFILES, Profile
-    from kapi_sim.kernels import Kernel, call_kernel, call_kernel_async, kernel
-    from kapi_sim.numbers.vectors import Vec, cross, distance, dot, length, normalize
     from kapi_sim.kernels import Graph, Kernel, call_kernel, call_kernel_async, graph, kernel
+    from kapi_sim.numbers.vectors import Vec, cross, distance, dot, length, normalize
     from kapi_sim.settings.control import device_context, simulation
     from kapi_sim.settings.debugging import debug
     from kapi_sim.tracing import trace
