@@ -244,11 +244,17 @@ class _KernelLower(Lower):
             index = done.index_var
         elif isinstance(done, numba_ir.SetItem) or kind == "getitem":
             index = done.index
-        elif kind == "call" and isinstance(self.typeof(statement.target.name), AtomicRefType):
+        elif kind == "call" and self._takes_index(statement):
             index = dict(done.kws).get("index", done.args[1] if len(done.args) > 1 else None)
         else:
             return frozenset()
         return axes_from_end(self._definitions, index)
+
+    def _takes_index(self, statement: Any) -> bool:
+        """Whether a call has an index as its second argument: an AtomicRef, and vectors loaded and stored."""
+        called = getattr(self.typeof(statement.value.func.name), "row", None)
+        is_of_vector = called is not None and called.key in ("Vec.load", "Vec.store")
+        return is_of_vector or isinstance(self.typeof(statement.target.name), AtomicRefType)
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)

@@ -86,6 +86,8 @@ class _Marking(ast.NodeTransformer):
         path = dotted_path(node.func)
         called = None if path is None or path[0] in self._local else resolve(self._function, path)
         keyword_name = self._dialect.index_keyword(called)
+        if isinstance(node.func, ast.Attribute) and node.func.attr in ("load", "store") and self._dialect.is_strict:
+            keyword_name = "index"  # of a vector; those of an AtomicRef take no second argument
         if keyword_name is not None:
             node.args[1:2] = map(self._marked, node.args[1:2])
             for keyword in node.keywords:

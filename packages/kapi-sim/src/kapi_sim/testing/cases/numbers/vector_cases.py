@@ -206,6 +206,13 @@ def _row_alone(item: kapi.Item, a):
 
 
 @kernel
+def _from_the_end(item: kapi.Item, a):
+    last = -1
+    (kapi.Vec.load(a, -2, 2) + 1).store(a, last)
+    kapi.Vec.load(array=a[0], index=(), n=2).store(index=-3, array=a)
+
+
+@kernel
 def _geometry(item: kapi.Item, a, b, out):
     i = item.get_id(0)
     v, w = kapi.Vec.load(a, i, 3), kapi.Vec.load(b, i, 3)
@@ -301,6 +308,14 @@ CASES: tuple[Case, ...] = (
         ((1,),),
         lambda: [np.arange(4, dtype=np.int16)],
         lambda given: {0: np.arange(1, 5, dtype=np.int16)},
+        covers=("Vec.load", "Vec.store"),
+    ),
+    Case(
+        "vector/from-the-end",
+        _from_the_end,
+        ((1,),),
+        lambda: [np.arange(12, dtype=np.int32).reshape(4, 3)],
+        lambda given: {0: np.array([[0, 1, 2], [0, 1, 5], [6, 7, 8], [7, 8, 11]], np.int32)},
         covers=("Vec.load", "Vec.store"),
     ),
     _geometry_case("float32", 8),
