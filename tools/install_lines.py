@@ -1,9 +1,9 @@
 """Each line of installation that a README or a page of the documentation prints, run in an empty environment.
 
 ``python tools/install_lines.py --uv UV --constraints FILE`` installs each line from the wheels that the constraints
-name, prints its size as a row of the README's table, and runs the programs of `PROGRAMS` that what it installs must be
-able to run; ``python3 noxfile.py -s "nightly(install-lines)"`` runs it.  Lines may be named after it:
-``"kapi-runtime[opencl-cpu]"``.
+name, prints its size as a row of the table in ``docs/install.md``, and runs the programs of `PROGRAMS` that what it
+installs must be able to run; ``python3 noxfile.py -s "nightly(install-lines)"`` runs it.  Lines may be named after it:
+``"kapi-runtime[opencl-cpu]"``.  Lines for a clone, ``-r install/cpu.txt``, are installed by uv and by pip.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = ["INSTALL", "PROGRAMS", "Size", "lines", "main", "programs_of", "run"]
 
 ROOT = Path(__file__).resolve().parents[1]
 
-INSTALL = re.compile(r"pip install ((?:(?:\"[^\"`]+\"|(?!-)[\w./\[\],-]+) ?)+)")
+INSTALL = re.compile(r"pip install (-r [\w/.-]+\.txt|(?:(?:\"[^\"`]+\"|(?!-)[\w./\[\],-]+) ?)+)")
 """A line of installation, as pages print it; what it installs is its group."""
 
 _REVERSE = """
@@ -112,6 +112,11 @@ def lines(pages: Collection[Path]) -> list[tuple[str, ...]]:
     return sorted(found)
 
 
+def required_by(file: Path) -> list[str]:
+    """Return the requirements in a file of them."""
+    return [line for line in file.read_text("utf-8").splitlines() if line and not line.startswith("#")]
+
+
 def programs_of(line: Sequence[str]) -> list[str]:
     """Return the programs that a line's environment is to run.
 
@@ -120,7 +125,8 @@ def programs_of(line: Sequence[str]) -> list[str]:
     KeyError
         If there is none for a requirement.
     """
-    names = [f"kapi-{Path(word).name.removeprefix('kapi-')}" if "/" in word else word for word in line]
+    words = required_by(ROOT / line[1]) if line[0] == "-r" else line
+    names = [f"kapi-{Path(word).name.removeprefix('kapi-')}" if "/" in word else word for word in words]
     return [PROGRAMS[name] for name in names if name not in _BROUGHT]
 
 
@@ -146,13 +152,15 @@ class Size:
     distributions: int
 
     def __str__(self) -> str:
-        """A row of the README's table."""
+        """A row of the table of sizes."""
         words = " ".join(f'"{word}"' if "[" in word else word for word in self.line)
         largest = ", ".join(f"{name} {_megabytes(count)}" for name, count in self.largest)
         return f"| `pip install {words}` | {_megabytes(self.nbytes)} | {self.distributions} | {largest} |"
 
 
-def run(line: Sequence[str], uv: str, constraints: Path, python: str = sys.executable) -> tuple[Size | None, list[str]]:
+def run(
+    line: Sequence[str], uv: str, constraints: Path, python: str = sys.executable, *, by_pip: bool = False
+) -> tuple[Size | None, list[str]]:
     """Install one line into an empty environment, run its programs there, and return the size and what failed.
 
     Parameters
@@ -165,22 +173,26 @@ def run(line: Sequence[str], uv: str, constraints: Path, python: str = sys.execu
         Names the wheels of this tree.
     python : str
         The interpreter of the environment.
+    by_pip : bool
+        Whether pip installs, instead of uv.
     """
     # An environment of the caller's would be found by its variables.
     env = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL_ENV", "KAPI"))}
     with tempfile.TemporaryDirectory() as folder:
-        subprocess.run([uv, "venv", "--quiet", "--python", python, folder], check=True, env=env)
+        seed = ["--seed"] if by_pip else []
+        subprocess.run([uv, "venv", "--quiet", *seed, "--python", python, folder], check=True, env=env)
+        inside = Path(folder) / ("Scripts" if sys.platform == "win32" else "bin") / "python"
         empty = _nbytes(Path(folder))
         # A folder is built, so no wheel of it may be demanded at the same time.
         wheels = [] if any("/" in word for word in line) else ["--constraints", str(constraints)]
-        install = [uv, "pip", "install", "--quiet", "--python", folder, *wheels, *line]
+        program = [str(inside), "-m", "pip", "install"] if by_pip else [uv, "pip", "install", "--python", folder]
+        install = [*program, "--quiet", *wheels, *line]
         done = subprocess.run(install, cwd=ROOT, capture_output=True, text=True, env=env)
         if done.returncode:
             return None, [done.stderr]
         found = _distributions(Path(folder))
         largest = sorted(found.items(), key=lambda item: -item[1])[:3]
         size = Size(tuple(line), _nbytes(Path(folder)) - empty, tuple(largest), len(found))
-        inside = Path(folder) / ("Scripts" if sys.platform == "win32" else "bin") / "python"
         # A kernel's source must be in a file, in an empty folder that hides nothing.
         failed = []
         for number, program in enumerate(programs_of(line)):
@@ -223,6 +235,8 @@ def main(arguments: Sequence[str]) -> int:
     status = 0
     for line in [tuple(each.split()) for each in options.lines] or lines(code_blocks.pages()):
         size, failed = run(line, options.uv, options.constraints)
+        if line[0] == "-r":
+            failed += run(line, options.uv, options.constraints, by_pip=True)[1]
         print(size or f"cannot be installed: {' '.join(line)}", *failed, sep="\n  ", flush=True)
         status |= bool(failed)
     return status
