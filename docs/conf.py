@@ -25,6 +25,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "kapi_gallery",
     "kapi_lessons",
+    "kapi_links",
     "kapi_notebooks",
     "kapi_tables",
     "kapi_intrinsics",

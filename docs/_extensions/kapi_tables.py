@@ -7,11 +7,13 @@
 - ``versions``: what each package depends on, from its pyproject
 
 ``{kapi-error} NAME`` prints cause and cure of one error, and ``{kapi-codes}`` each code with its cause, as an anchor of
-the page.  ``{kapi-numpy-functions}`` lists NumPy's functions by what becomes of them when a function is offloaded.
+the page, with a message that the tests met, and with the section whose program has it.  ``{kapi-numpy-functions}``
+lists NumPy's functions by what becomes of them when a function is offloaded.
 """
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -27,6 +29,7 @@ from kapi_sim.codes import FAMILIES
 from kapi_sim.environment import FOREIGN, VARIABLES, Variable
 from kapi_sim.errors import ERRORS
 from kapi_sim.numba_cuda.support import REFUSED, WORKS
+from kapi_sim.testing.reports import read_messages
 
 PACKAGES = Path(__file__).parents[2] / "packages"
 
@@ -115,17 +118,44 @@ class KapiError(SphinxDirective):
         return _parsed(self, [f"*What happened:* {row.cause}.", "", f"*The way out:* {row.cure}."])
 
 
+def example_messages() -> dict[str, str]:
+    """The shortest message of each code among those that the packages' tests met."""
+    found: dict[str, str] = {}
+    for file in sorted(PACKAGES.glob("*/tests/snapshots/messages.txt")):
+        for message in read_messages(file):
+            if len(message.words) < len(found.get(message.code, message.words + " ")):
+                found[message.code] = message.words
+    return found
+
+
+def sections_of_codes(page: str) -> dict[str, str]:
+    """The error whose section of a page shows a report with a code, for each code that one shows."""
+    found: dict[str, str] = {}
+    for section in re.split(r"^### ", page, flags=re.MULTILINE)[1:]:
+        for code in re.findall(r"\[([a-z0-9-]+)\]$", section, re.MULTILINE):
+            found.setdefault(code, section.split()[0])
+    return found
+
+
 class KapiCodes(SphinxDirective):
     """``{kapi-codes}``."""
 
     def run(self) -> list[nodes.Node]:
         """Print the codes by family, folded; each is the anchor of its line, and the browser opens its fold."""
         found: list[nodes.Node] = []
+        messages = example_messages()
+        sections = sections_of_codes(Path(self.get_source_info()[0]).read_text("utf-8"))
         for family, rows in FAMILIES.items():
             listed = nodes.definition_list()
             for code, meaning in rows.items():
                 term = nodes.term("", "", nodes.literal(text=code), ids=[code])
-                listed += nodes.definition_list_item("", term, nodes.definition("", *_parsed(self, [f"{meaning}."])))
+                said = [f"{meaning[0].upper()}{meaning[1:]}."]
+                if code in sections:
+                    said += ["", f"A program that has it: {_to_section(sections[code])}."]
+                parts = _parsed(self, said)
+                if code in messages:
+                    parts += [nodes.literal_block(text=messages[code], language="text", classes=["kapi-message"])]
+                listed += nodes.definition_list_item("", term, nodes.definition("", *parts))
             summary = f"{family[0].upper()}{family[1:]}: {len(rows)} codes"
             found += [_raw(f'<details class="kapi-answer"><summary>{summary}</summary>'), listed, _raw("</details>")]
         return found
