@@ -24,7 +24,8 @@ def link_names(app: Sphinx, doctree: nodes.document, docname: str) -> None:
             if isinstance(literal.parent, nodes.reference) or not name.replace(".", "_").isidentifier():
                 continue
             places = (name, f"{package}.{name}", f"kapi_sim.{name}")  # kapi_runtime exports the names of kapi_sim
-            target = next((place for place in places if place in known), None)
+            deeper = sorted(each for each in known if each.startswith(f"{package}.") and each.endswith(f".{name}"))
+            target = next((place for place in (*places, *deeper) if place in known), None)
             if target is None:
                 LOGGER.warning("%s is described nowhere", name, location=literal)
                 continue
