@@ -1,6 +1,7 @@
 """Code that is no kernel runs on the host, with a warning for each reason, or is an error on request."""
 
 import inspect
+import re
 
 import dpnp
 import numba
@@ -59,8 +60,7 @@ def own_variable(a):
 
 def not_in_kernel(a):
     for i in prange(a.shape[0]):
-        t = a[i:] * 2
-        a[i] = np.sum(t)
+        a[i] = np.unique(a[i:]).size
     return a
 
 
@@ -86,6 +86,26 @@ def test_reason_is_reported_with_line_variable_and_hint(reason):
         first, other = (result[0], expected[0]) if isinstance(expected, tuple) else (result, expected)
         assert first is a
         np.testing.assert_allclose(first.asnumpy(), other)
+
+
+def test_loops_of_a_function_with_one_cause_have_one_warning():
+    """The first of them is named, at each call; another cause has a warning of its own."""
+
+    def f(a, b):
+        for i in range(1, a.shape[0]):
+            a[i] += a[i - 1]
+        for i in range(1, b.shape[0]):
+            b[i] += b[i - 1]
+        for i in prange(b.shape[0]):
+            if b[i] > 100:
+                break
+
+    compiled, first = numba.njit(f), f.__code__.co_firstlineno
+    for _ in range(2):
+        with pytest.warns(OffloadFallbackWarning) as caught:
+            compiled(dpnp.ones(4), dpnp.ones(4))
+        found = [(re.search(r"\[([\w-]+)\]", str(each.message))[1], each.lineno - first) for each in caught]
+        assert found == [("sequential-loop", 1), ("early-exit", 5)]
 
 
 def test_while_loop_over_elements_returns_its_variable():

@@ -255,22 +255,6 @@ def test_an_array_of_many_elements_stays_on_the_host():
     assert o.asnumpy().tolist() == [5000] * 3
 
 
-def test_a_part_stored_from_another_part_stays_on_the_host():
-    """Each element would be read after it was stored."""
-
-    @numba.njit
-    def f(a):
-        for i in prange(a.shape[0]):
-            a[i, 1:] = a[i, :-1] * 2
-
-    a = arguments()[0]
-    given = dpnp.asarray(a)
-    with pytest.warns(OffloadFallbackWarning, match="one part of an array to another part"):
-        f(given)
-    a[:, 1:] = a[:, :-1] * 2
-    np.testing.assert_allclose(given.asnumpy(), a)
-
-
 @pytest.mark.parametrize("dtype", ["int64", "float64", "float32"])
 def test_iterations_that_collide_in_an_element_lose_nothing(dtype):
     """A histogram, in each spelling, and sums of columns; each element is that of the loop run in order."""

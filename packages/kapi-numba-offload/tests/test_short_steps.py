@@ -1,5 +1,6 @@
 """Loops of many iterations on a few elements each: Numba compiles them, and a warning says so if types may differ."""
 
+import re
 import warnings
 
 import dpnp
@@ -104,6 +105,43 @@ def test_steps_that_numba_refuses_are_reported_before_they_run(accesses):
         numba.njit(f)(dpnp.ones((300, 3)), dpnp.ones((300, 3)))
     assert before
     assert before[0] < 10
+
+
+def test_steps_that_cannot_be_compiled_apart_are_reported(accesses):
+    """A loop that yields stays where it is; each of its statements is a launch."""
+
+    def f(a, b):
+        for i in range(a.shape[0]):
+            b[i] = a[i] * 2
+            if i % 100 == 0:
+                yield i
+
+    a, b = dpnp.ones((300, 3)), dpnp.zeros((300, 3))
+    with pytest.warns(OffloadFallbackWarning) as caught:
+        found = list(numba.njit(f)(a, b))
+    (warning,) = caught
+    text = r"(?s)\[short-steps\].*it cannot be compiled apart: it yields.*Python runs it, a launch at a time"
+    assert re.search(text, str(warning.message))
+    assert (warning.filename, warning.lineno) == (__file__, f.__code__.co_firstlineno + 1)
+    assert found == [0, 100, 200]
+    assert bool((b == 2).all())
+
+
+@pytest.mark.parametrize("length", [300, 200])
+def test_steps_stay_on_the_device_without_fallback_and_a_warning_says_so(length, accesses):
+    def f(a, b):
+        for i in range(a.shape[0]):
+            b[i] = a[i] * 2
+
+    a, b = dpnp.ones((length, 3)), dpnp.zeros((length, 3))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        kapi_numba_offload.offload(fallback=False)(f)(a, b)
+    assert len(caught) == (length >= 256)
+    assert all("[short-steps]" in str(each.message) for each in caught)
+    assert all("It stays on the device, a launch at a time" in str(each.message) for each in caught)
+    assert bool((b == 2).all())
+    assert len(accesses) >= length
 
 
 def test_arrays_that_short_steps_leave_have_numpys_dtypes(accesses):

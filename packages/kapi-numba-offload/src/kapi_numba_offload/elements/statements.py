@@ -11,12 +11,13 @@ __all__ = ["SourceLocation", "Statement"]
 
 @dataclass(frozen=True, slots=True)
 class SourceLocation:
-    """Source location: file, line, function and text."""
+    """Source location: file, line, function and text, and the first line of the function."""
 
     filename: str
     line: int
     function: str
     text: str
+    first_line: int = 0
 
     def __str__(self) -> str:
         return f"{self.filename}:{self.line}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+import re
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -16,7 +17,7 @@ from kapi_numba_offload.elements.array_integers import warn_of_integers
 from kapi_numba_offload.libraries.arrays import is_device_array, library, like
 from kapi_numba_offload.loops.body.pipeline import LoweredBody
 from kapi_numba_offload.loops.body.state import NotInKernelError
-from kapi_numba_offload.loops.body.views import ArrayFacts, LaunchFacts
+from kapi_numba_offload.loops.body.views import ArrayFacts, LaunchFacts, LaunchNumbers
 from kapi_numba_offload.loops.captured_values import lower_bound, specialization_key
 from kapi_numba_offload.loops.coarsening import has_long_rows, traversed_rows
 from kapi_numba_offload.loops.loop_kernel import LoopFunctions
@@ -91,6 +92,7 @@ class LoopBuilder:
     has_asserts: bool
     numba_types: bool
     _made: dict[tuple[Any, ...], BuiltLoop | Refusal] = field(default_factory=dict, init=False)
+    _asked: tuple[str, ...] = field(default=(), init=False)
     _lock: Any = field(default_factory=lambda: reinit_after_fork(threading.Lock()), init=False)
 
     def prepared(
@@ -112,37 +114,38 @@ class LoopBuilder:
         small : tuple of int
             Positions of arrays that are small enough to be privatized.
         """
-        key = (
+        made = self._made.get(self._key(bounds, captured, initial, coarsens, small))
+        if made is None:
+            with self._lock:
+                made = self._made.get(self._key(bounds, captured, initial, coarsens, small))
+                if made is None:
+                    made = self._make(bounds, captured, initial, coarsens, small)
+                    if isinstance(made, Refusal) and small:
+                        made = self._make(bounds, captured, initial, coarsens, ())
+                    # By a key with the numbers that were asked for.
+                    self._made[self._key(bounds, captured, initial, coarsens, small)] = made
+        return made
+
+    def _key(
+        self,
+        bounds: Sequence[int],
+        captured: Sequence[Any],
+        initial: Sequence[Any],
+        coarsens: bool,
+        small: tuple[int, ...],
+    ) -> tuple[Any, ...]:
+        numbers = self._numbers(captured) if self._asked else None
+        return (
             coarsens,
             small,
             tuple(specialization_key(each) for each in captured),
             tuple(type(each) if not isinstance(each, np.generic) else each.dtype for each in initial),
             tuple(lower_bound(bounds[at : at + 3]) for at in range(0, len(bounds), 3)),
-            tuple(self._constants(captured).items()),
+            tuple(map(numbers.of, self._asked)) if numbers else (),
         )
-        made = self._made.get(key)
-        if made is None:
-            with self._lock:
-                made = self._made.get(key)
-                if made is None:
-                    made = self._make(bounds, captured, initial, coarsens, small)
-                    if isinstance(made, Refusal) and small:
-                        made = self._make(bounds, captured, initial, coarsens, ())
-                    self._made[key] = made
-        return made
 
-    def _constants(self, captured: Sequence[Any]) -> dict[str, int]:
-        """The lengths that arrays of an iteration have for these values."""
-        found: dict[str, int] = {}
-        values = dict(zip(self.syntax.captured, captured, strict=True)) if self.functions.allocated_lengths else {}
-        for text in self.functions.allocated_lengths:
-            name, _, rest = text.partition(".shape[")
-            value, axis = values.get(name), rest.rstrip("]")
-            if rest and axis.isdigit() and is_device_array(value) and int(axis) < value.ndim:
-                found[text] = value.shape[int(axis)]
-            elif not rest and isinstance(value, (int, np.integer)) and not isinstance(value, bool):
-                found[text] = int(value)
-        return found
+    def _numbers(self, captured: Sequence[Any]) -> LaunchNumbers:
+        return LaunchNumbers(dict(zip(self.syntax.captured, captured, strict=True)))
 
     def _make(
         self,
@@ -181,6 +184,9 @@ class LoopBuilder:
         return made
 
     def _refusal(self, detail: str, line: int) -> Refusal:
+        # The variables of a helper that was written out, and the kernel, have other names than their author's.
+        detail = re.sub(r"\bkapi_(in|out)\d+_", "", detail)
+        detail = re.sub(r"\Akernel \S+ \(.*\) cannot be compiled:\s*", "", detail)
         return Refusal("not-in-kernel", line, self.syntax.axes[0].variable, detail)
 
     def _with_line(self, error: NotInKernelError) -> str:
@@ -203,8 +209,11 @@ class LoopBuilder:
         arrays = self._arrays(captured)
         facts = {name: ArrayFacts(each.dtype, [length == 1 for length in each.shape]) for name, each in arrays.items()}
         integers = {name for name, each in values.items() if isinstance(each, (int, np.integer, np.bool_))}
-        known = LaunchFacts(facts, lower, self._constants(captured), integers)
-        return self.functions.lowered_body(known, has_numba_floats=self.numba_types)
+        known = LaunchFacts(facts, lower, self._numbers(captured), integers)
+        try:
+            return self.functions.lowered_body(known, has_numba_floats=self.numba_types)
+        finally:
+            self._asked = tuple(dict.fromkeys((*self._asked, *known.numbers.asked)))
 
     def _kernel(self, function: Callable[..., None]) -> kapi_runtime.Kernel:
         return kapi_runtime.kernel(

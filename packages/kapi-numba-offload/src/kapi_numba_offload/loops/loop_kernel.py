@@ -15,7 +15,6 @@ from kapi_numba_offload._numba_compat import DUFunc
 from kapi_numba_offload.analysis.scope import Scope
 from kapi_numba_offload.elements.work_distribution import POSITION_LINES
 from kapi_numba_offload.loops.body.pipeline import LoweredBody, lower_body
-from kapi_numba_offload.loops.body.private_arrays import lengths_of
 from kapi_numba_offload.loops.body.views import HELPERS, LaunchFacts
 from kapi_numba_offload.loops.loop_syntax import LoopSyntax, variables_of
 from kapi_numba_offload.loops.privatization import BLOCK, PrivatizedBody
@@ -25,19 +24,12 @@ __all__ = ["LoopFunctions"]
 
 
 class LoopFunctions:
-    """Makes the Python functions of one loop.
-
-    Attributes
-    ----------
-    allocated_lengths : list of str
-        Variables and lengths in the shapes of arrays that the body allocates.
-    """
+    """Makes the Python functions of one loop."""
 
     def __init__(self, function: Callable[..., Any], names: Scope, syntax: LoopSyntax) -> None:
         self._function, self._names, self._syntax = function, names, syntax
         read = variables_of(syntax.body, ast.Load)
         outside = {**function.__globals__, **names.closure}
-        self.allocated_lengths = sorted(lengths_of(syntax.body, names))
         self._globals = {
             **outside,
             **{name: _as_scalar_function(outside[name]) for name in read & outside.keys()},

@@ -89,7 +89,8 @@ class FunctionInfo:
 
     def location(self, node: ast.AST) -> SourceLocation:
         """Source location of `node`."""
-        return SourceLocation(self.filename, getattr(node, "lineno", 0), self.function, ast.unparse(node))
+        line = getattr(node, "lineno", 0)
+        return SourceLocation(self.filename, line, self.function, ast.unparse(node), self.definition.lineno)
 
     def loads(self, name: str) -> int:
         """Number of reads of the variable `name`."""

@@ -29,10 +29,13 @@ class Reason:
         What stands in the way.
     cure : str
         What to change.
+    once_for : {"line", "variable", "function"}
+        What has one warning at most.
     """
 
     text: str
     cure: str
+    once_for: str = "line"
 
 
 ON_COPIES = "It runs on the host; arrays are copied there and back."
@@ -42,10 +45,12 @@ REASONS: dict[str, Reason] = {
     "sequential-loop": Reason(
         "the iterations of a plain `for` or `while` loop over elements of a USM array may depend on each other",
         "write `numba.prange` if they are independent, or an expression of whole arrays",
+        once_for="function",
     ),
     "short-steps": Reason(
         "each of the many iterations of a plain loop works on a few elements, which takes less time than a launch",
         "write `numba.prange` if the iterations are independent, or an expression of whole arrays",
+        once_for="function",
     ),
     "carried-value": Reason(
         "an iteration of the `prange` loop reads a variable of an earlier iteration, and this is no reduction",
@@ -78,6 +83,7 @@ REASONS: dict[str, Reason] = {
     "host-function": Reason(
         "the array library lacks this NumPy function or these arguments, or the function is a `numba.stencil`",
         "use functions that it has, write a stencil with slices or `prange`, or work on a copy on the host",
+        once_for="variable",
     ),
     "no-source": Reason(
         "a function with branches or loops has no source to be read, as after `exec` or at Python's prompt",
@@ -116,6 +122,8 @@ class Refusal:
 def fall_back(location: Any, refusal: Refusal, allowed: bool, how: str = ON_COPIES) -> str:
     """Warn that something runs on the host, or raise if that is not wanted.
 
+    Of the parts of a function that have the same cause, the first one is warned of.
+
     Parameters
     ----------
     location : SourceLocation
@@ -146,5 +154,18 @@ def fall_back(location: Any, refusal: Refusal, allowed: bool, how: str = ON_COPI
             f"function {location.function} must be offloaded as a whole, since fallback is off, got\n  {text}",
             code="offload-falls-back",
         )
-    warn_at(OffloadFallbackWarning(f"{text}\n  {how}"), filename, line)
+    if _is_first(location, refusal):
+        warn_at(OffloadFallbackWarning(f"{text}\n  {how}"), filename, line)
     return text
+
+
+_warned: dict[tuple[Any, ...], int] = {}
+"""For each function and cause the line that is warned of."""
+
+
+def _is_first(location: Any, refusal: Refusal) -> bool:
+    """Whether no other line of the function was warned of for the same cause."""
+    parts = {"line": (refusal.line,), "variable": (refusal.variable,), "function": ()}
+    cause = refusal.reason, *parts[REASONS[refusal.reason].once_for]
+    key = location.filename, location.function, location.first_line, *cause
+    return _warned.setdefault(key, refusal.line) == refusal.line

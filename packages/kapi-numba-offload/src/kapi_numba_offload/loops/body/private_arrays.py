@@ -3,23 +3,140 @@
 from __future__ import annotations
 
 import ast
+import copy
 import math
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from kapi_numba_offload.analysis.numpy_functions import numpy_name
-from kapi_numba_offload.analysis.scope import UNKNOWN, Scope
+from kapi_numba_offload.analysis.scope import UNKNOWN
 from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError
-from kapi_numba_offload.loops.body.syntax_parts import attribute, variable
-from kapi_numba_offload.loops.body.views import ArrayFacts
+from kapi_numba_offload.loops.body.syntax_parts import attribute, counted_loop, one, variable, zero
+from kapi_numba_offload.loops.body.views import ArrayFacts, ArrayPart, FreeAxis, Rows
 
-__all__ = ["lengths_of", "private_array"]
+__all__ = ["PrivateCopies", "private_array"]
 
 _ARITHMETIC = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.FloorDiv: operator.floordiv}
-_MOST_ELEMENTS = 1024  # of a work-item's own array whose shape the launch knows; more would not stay near the processor
+MOST_ELEMENTS = 1024  # of a work-item's own array whose shape the launch knows; more would not stay near the processor
 _FILLED = {"zeros": None, "empty": None, "ones": 1, "full": None}
+
+
+class PrivateCopies:
+    """Copies of rows in memory of the work-item, whose lengths the launch bounds.
+
+    Parameters
+    ----------
+    state : BodyState
+        What is known of the body.
+    """
+
+    def __init__(self, state: BodyState) -> None:
+        self._state = state
+
+    def fits(self, rows: Rows) -> bool:
+        """Whether there is room for a copy."""
+        sizes = [self._state.most(each) for each in rows.lengths]
+        return all(each is not None and each > 0 for each in sizes) and math.prod(filter(None, sizes)) <= MOST_ELEMENTS
+
+    def copy(self, rows: Rows, node: ast.AST) -> ArrayPart:
+        """An array with the elements of rows.
+
+        Raises
+        ------
+        NotInKernelError
+            If there is no room, or a mask selects the elements.
+        """
+        if rows.mask is not None:
+            raise NotInKernelError("an array of what a mask selects", node)
+        name = self.like(rows, node)
+        self._fill(name, rows, node, rows.element)
+        return self.whole(name, rows)
+
+    def filled(self, rows: Rows, node: ast.AST, number: int) -> ArrayPart:
+        """An array of the dtype and shape of rows, all of it one number."""
+        name = self.like(rows, node)
+        if number:
+            self._fill(name, rows, node, lambda at: ast.Constant(number))
+        return self.whole(name, rows)
+
+    def _fill(self, name: str, rows: Rows, node: ast.AST, value: Callable[[Sequence[ast.expr]], ast.expr]) -> None:
+        counters = [self._state.new("k") for _ in rows.lengths]
+        at: list[ast.expr] = [variable(each) for each in counters]
+        target = ast.Subscript(variable(name), at[0] if len(at) == 1 else ast.Tuple(at, ast.Load()), ast.Store())
+        self._state.put_before(_nested(counters, rows.lengths, [ast.Assign([target], value(at))]), node)
+
+    def flat(self, rows: Rows, node: ast.AST) -> tuple[str, ast.expr]:
+        """An array of rank 1 with the elements of rows that there are, in C order, and their number.
+
+        Raises
+        ------
+        NotInKernelError
+            If there is no room.
+        """
+        state = self._state
+        name, count = self.like(rows, node, is_flat=True), state.new("n")
+        state.assigned(count, zero())
+        counters = [state.new("k") for _ in rows.lengths]
+        at: list[ast.expr] = [variable(each) for each in counters]
+        body: list[ast.stmt] = [
+            ast.Assign([ast.Subscript(variable(name), variable(count), ast.Store())], rows.element(at)),
+            ast.AugAssign(ast.Name(count, ast.Store()), ast.Add(), ast.Constant(1)),
+        ]
+        if rows.mask is not None:
+            body = [ast.If(rows.mask.broadcast_at(rows.lengths, rows.ones, at), body, [])]
+        state.put_before(_nested(counters, rows.lengths, body), node)
+        return name, variable(count)
+
+    def like(
+        self,
+        rows: Rows,
+        node: ast.AST,
+        *,
+        is_flat: bool = False,
+        dtype: ast.expr | None = None,
+        value: Callable[[ast.expr], ast.expr] | None = None,
+    ) -> str:
+        """An array with room for the elements of rows, of their dtype or another one.
+
+        Raises
+        ------
+        NotInKernelError
+            If there is no room.
+        """
+        if not self.fits(rows):
+            raise NotInKernelError(
+                f"a temporary array of a length that the launch does not bound by {MOST_ELEMENTS}", node
+            )
+        state, dtype_is_known = self._state, dtype is not None
+        if dtype is None:
+            first = rows.element([zero() for _ in rows.lengths])
+            sample = state.assigned(state.new("x"), first if value is None else value(first))
+            dtype = ast.Attribute(sample, "dtype", ast.Load())
+        sizes = [state.most(each) or 1 for each in rows.lengths]
+        shape = [math.prod(sizes)] if is_flat else sizes
+        name = state.new("a")
+        spelled = ast.Tuple([ast.Constant(each) for each in shape], ast.Load())
+        made = ast.Call(variable("kapi_PrivateArray"), [spelled, dtype, ast.Constant(True)], [])
+        state.put_before(ast.Assign([ast.Name(name, ast.Store())], made), node)
+        state.arrays[name] = ArrayFacts(None, [False] if is_flat else rows.ones)
+        if dtype_is_known or value is not None or not rows.has_narrow_integers:
+            state.wide.add(name)
+        for axis, size in enumerate(shape):
+            state.sizes[f"{name}.shape[{axis}]"] = size
+        return name
+
+    def whole(self, name: str, rows: Rows) -> ArrayPart:
+        """All elements of an array that was made for rows."""
+        axes = [FreeAxis(zero(), one(), self._state.frozen(length), is_one)
+                for length, is_one in zip(rows.lengths, rows.ones, strict=True)]  # fmt: skip
+        return ArrayPart(name, tuple(axes), tuple(range(len(axes))))
+
+
+def _nested(counters: Sequence[str], lengths: Sequence[ast.expr], body: list[ast.stmt]) -> ast.stmt:
+    for counter, length in zip(reversed(counters), reversed(lengths), strict=True):
+        body = [counted_loop(counter, copy.deepcopy(length), body)]
+    return body[0]
 
 
 def private_array(state: BodyState, name: str, value: ast.expr) -> tuple[ast.expr, ast.expr | None] | None:
@@ -63,9 +180,11 @@ def private_array(state: BodyState, name: str, value: ast.expr) -> tuple[ast.exp
     if function == "full" and dtype is None:
         dtype = attribute("kapi_np", _dtype_of(state, number, value))
     lengths = shape if isinstance(shape, tuple) else (shape,)
-    if math.prod(lengths) > _MOST_ELEMENTS:
+    if math.prod(lengths) > MOST_ELEMENTS:
         raise NotInKernelError(f"a temporary array of {math.prod(lengths)} elements in each iteration", value)
     state.arrays[name] = ArrayFacts(None, [each == 1 for each in lengths])
+    for axis, length in enumerate(lengths):
+        state.sizes[f"{name}.shape[{axis}]"] = length
     spelled = ast.Tuple([ast.Constant(each) for each in lengths], ast.Load())
     parts = [spelled, _dtype(state, dtype) if dtype else attribute("kapi_np", "float64"), ast.Constant(True)]
     return ast.copy_location(ast.Call(variable("kapi_PrivateArray"), parts, []), value), number
@@ -100,22 +219,8 @@ def _constant(state: BodyState, node: ast.expr) -> int | tuple[int, ...] | None:
         if type(left) is int and type(right) is int:
             return _ARITHMETIC[type(node.op)](left, right)  # type: ignore[no-any-return]
         return None
-    if ast.unparse(node) in state.constants:
-        return state.constants[ast.unparse(node)]
+    known = state.numbers.of(ast.unparse(node))
+    if known is not None:
+        return known
     value = node.value if isinstance(node, ast.Constant) else state.names.value(node)
     return value if type(value) is int or (isinstance(value, tuple) and value) else None
-
-
-def lengths_of(body: Sequence[ast.stmt], names: Scope) -> set[str]:
-    """Variables and lengths such as `array.shape[0]` in the shapes of arrays that a body allocates."""
-    found: set[str] = set()
-    for statement in body:
-        for node in ast.walk(statement):
-            function = names.value(node.func) if isinstance(node, ast.Call) else UNKNOWN
-            if function is UNKNOWN or numpy_name(function) not in _FILLED or not node.args:  # type: ignore[attr-defined]
-                continue
-            for part in ast.walk(node.args[0]):  # type: ignore[attr-defined]
-                is_length = isinstance(part, ast.Subscript) and isinstance(part.value, ast.Attribute)
-                if isinstance(part, ast.Name) or is_length:
-                    found.add(ast.unparse(part))
-    return found

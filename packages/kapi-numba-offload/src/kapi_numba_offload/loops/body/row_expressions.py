@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import copy
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -21,6 +20,7 @@ from kapi_numba_offload.analysis.syntax import indices_of, located
 from kapi_numba_offload.elements.array_integers import GROWING
 from kapi_numba_offload.elements.expression import Apply, Leaf, Node, renumbered
 from kapi_numba_offload.elements.spelling import syntax_of
+from kapi_numba_offload.loops.body.row_functions import RowFunctions
 from kapi_numba_offload.loops.body.row_reductions import RowReductions
 from kapi_numba_offload.loops.body.searches import Searches
 from kapi_numba_offload.loops.body.state import BodyState, NotANumberError, NotInKernelError
@@ -49,6 +49,7 @@ class RowExpressions:
         self.views = ViewReader(state)
         self._reductions = RowReductions(state)
         self._searches = Searches(state, self.rows, self.scalar)
+        self.functions = RowFunctions(state, self.views, self._reductions, self.rows, self.scalar)
 
     def view(self, node: ast.expr) -> ArrayPart | None:
         """The part of an array that an expression names, None if it names none."""
@@ -68,9 +69,10 @@ class RowExpressions:
         reduced = self._reduced(node)
         if reduced is not None:
             return reduced
-        found = self._searches.made(node) if isinstance(node, ast.Call) else None
-        if found is not None:
-            return found
+        if isinstance(node, ast.Call):
+            found = self._searches.made(node) or self.functions.number(node)
+            if found is not None:
+                return found
         if isinstance(node, ast.Subscript):
             view = self.view(node)
             if view is not None:
@@ -99,14 +101,13 @@ class RowExpressions:
 
     def _call_of_numbers(self, node: ast.Call) -> ast.Call:
         """A call, its arguments rewritten; arrays with names of their own stay as they are."""
+        spelled = ast.unparse(node)
         try:
             node.args = [self.scalar(each) for each in node.args]
             for word in node.keywords:
                 word.value = self.scalar(word.value)
         except NotANumberError as error:
-            # The names of a helper that was written out are others than its author's.
-            spelled = re.sub(r"\bkapi_(in|out)\d+_", "", ast.unparse(node.func))
-            raise NotInKernelError(f"a call of `{spelled}` with an array or a part of one", error.node) from None
+            raise NotInKernelError(f"the call `{spelled}` with an array or a part of one", error.node) from None
         return node
 
     def _may_be_array(self, node: ast.expr) -> bool:
@@ -208,7 +209,7 @@ class RowExpressions:
         if rounded is not None:
             row = self.rows(rounded[0])
             return None if row is None else row.applied("round", self._state.frozen(self.scalar(rounded[1])))
-        made = self._searches.spaced(node) or self._masked(node)
+        made = self._searches.spaced(node) or self.functions.rearranged(node) or self._masked(node)
         if made is not None:
             return made
         view = self.view(node)

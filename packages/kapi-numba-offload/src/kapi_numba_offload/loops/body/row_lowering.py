@@ -15,13 +15,14 @@ import numba
 import numpy as np
 
 from kapi_numba_offload.analysis.syntax import located
+from kapi_numba_offload.elements.expression import Leaf
 from kapi_numba_offload.loops.body.atomic_updates import AtomicUpdates, Extremum, added_values, as_update, extremum_of
 from kapi_numba_offload.loops.body.loops_over_rows import LoopsOverRows
 from kapi_numba_offload.loops.body.private_arrays import private_array
 from kapi_numba_offload.loops.body.row_expressions import RowExpressions
 from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError
-from kapi_numba_offload.loops.body.syntax_parts import counted_loop, variable
-from kapi_numba_offload.loops.body.views import ArrayPart, Rows
+from kapi_numba_offload.loops.body.syntax_parts import counted_loop, variable, zero
+from kapi_numba_offload.loops.body.views import ArrayPart, RowLeaf, Rows
 
 __all__ = ["RowLowering"]
 
@@ -65,6 +66,14 @@ class RowLowering:
 
     def _statement(self, node: ast.stmt) -> list[ast.stmt]:
         scalar = self._expressions.scalar
+        if self._is_stored_as_it_runs(node):
+            return []
+        if (made := self._sorted_in_place(node)) is not None:
+            return made
+        count = len(self._state.before)
+        self._expressions.functions.take_kept(node)
+        if isinstance(node, ast.While) and len(self._state.before) != count:
+            raise NotInKernelError("an array in the condition of a while loop", node)
         extremum = extremum_of(node, self._names.value)
         if extremum is not None and (made := self._extremum(extremum, node)) is not None:
             return made
@@ -96,13 +105,43 @@ class RowLowering:
                         f"function {node.name}, which has elements and could not be written out", each
                     )
             return [node]
-        stored = self._as_stored(node.value) if isinstance(node, ast.Expr) else None
-        if stored is not None:
-            return self._assign(stored, stored.targets[0], stored.value)
+        if isinstance(node, ast.Expr):
+            assigned = self._as_stored(node.value)
+            if assigned is not None:
+                return self._assign(assigned, assigned.targets[0], assigned.value)
         for field, value in ast.iter_fields(node):
             if isinstance(value, ast.expr):
                 setattr(node, field, scalar(value))
         return [node]
+
+    def _sorted_in_place(self, node: ast.stmt) -> list[ast.stmt] | None:
+        """`row.sort()`; None for other statements."""
+        match node:
+            case ast.Expr(value=ast.Call(func=ast.Attribute(value=owner, attr="sort"), args=[], keywords=[])):
+                view = self._expressions.view(owner)
+                if view is None or not view.order:
+                    return None
+                part = self._expressions.functions.sorted(self._views.rows(view), node)
+                return self._loops(view, owner, self._views.rows(part), None, node)
+        return None
+
+    def _is_stored_as_it_runs(self, node: ast.stmt) -> bool:
+        """Whether a statement is `out[i] = numpy.cumsum(row)`: then a loop for it is put before it."""
+        match node:
+            case ast.Assign(targets=[ast.Subscript() as target], value=ast.Call() as value):
+                found = self._expressions.functions.running_name(value)
+                view = self._expressions.view(target) if found is not None else None
+            case _:
+                return False
+        if found is None or view is None or len(view.order) != 1:
+            return False
+        name, rows = found
+        spelled = self._views.text(view)
+        if any(array == view.array and text != spelled for array, text in rows.arrays):
+            return False
+        self.row_reads |= {(array, view.array, text == spelled) for array, text in rows.arrays if array != view.array}
+        self._expressions.functions.running(name, rows, lambda at: self._views.stored(view, [at], node), node)
+        return True
 
     def _as_stored(self, call: ast.expr) -> ast.Assign | None:
         """`row[:] = numpy.add(x, y)` for `numpy.add(x, y, row)`; None for others, and where types may not suit."""
@@ -199,7 +238,7 @@ class RowLowering:
             return [node, *self._loops(full, number, None, None, node)]
         view = None if self._expressions.is_selection(value) else self._expressions.view(value)
         if view is not None and view.order:
-            self._views.bind(name, view, node)
+            self._bind(name, view, node)
             return []
         state.is_put_off = True
         rows = self._expressions.rows(value)
@@ -213,12 +252,22 @@ class RowLowering:
         state.lower.take_assignment(name, value)
         return [node]
 
+    def _bind(self, name: str, view: ArrayPart, node: ast.AST) -> None:
+        """Let a variable be a part of an array, which is stored to if the variable is."""
+        self._views.bind(name, view, node)
+        if name in self._state.stored_to:
+            self._state.stored_to.add(view.array)
+
     def _put_off(self, name: str, rows: Rows, node: ast.stmt) -> None:
         """Let a variable be an expression whose elements are computed where they are used."""
         state = self._state
         read = {array for array, _ in rows.arrays}
         if not state.is_assigned_once(name) or name in state.stored_to or read & state.stored_to:
-            raise NotInKernelError("a temporary array of a length that only the launch knows", node)
+            part = self._expressions.functions.temporary(rows, node)
+            if part is None:
+                raise NotInKernelError("a temporary array of a length that only the launch knows", node)
+            self._bind(name, part, node)
+            return
         self.late_reads |= read
         lengths = tuple(map(state.frozen, rows.lengths))
         state.expressions[name] = replace(rows, lengths=lengths)
@@ -264,20 +313,29 @@ class RowLowering:
         else:
             return None
         read = {name for each in rows for name, _ in each.arrays}
+        length, is_one = view.free[0].length, view.free[0].is_one
+        part: ArrayPart | None = None
+        owner: ast.expr
         if view.array in read:
-            raise NotInKernelError("a product of an array assigned to a part of it", node)
-        # The product is there before any of it is stored.
-        self.row_reads |= {(name, view.array, False) for name in read}
-        owner = copy.deepcopy(target)
+            first = [each.element([zero() for _ in each.lengths]) for each in rows]
+            leaf = RowLeaf((length,), (is_one,), lambda at: ast.BinOp(first[0], ast.Mult(), first[1]))
+            made = Rows((length,), (is_one,), Leaf(0), (leaf,), frozenset())
+            part = self._expressions.functions.room(made, node)
+            owner = variable(self._state.new("v"))
+            self._state.views[owner.id] = part
+        else:
+            # The product is there before any of it is stored.
+            self.row_reads |= {(name, view.array, False) for name in read}
+            owner = copy.deepcopy(target)
         assert isinstance(owner, (ast.Name, ast.Subscript))
         owner.ctx = ast.Load()
         element, number = ast.Subscript(owner, at, ast.Store()), ast.BinOp(left, ast.MatMult(), right)
         stored: ast.stmt = (
-            ast.Assign([element], number) if operation is None else ast.AugAssign(element, operation, number)
+            ast.AugAssign(element, operation, number) if operation and not part else ast.Assign([element], number)
         )
         self._state.lower.take_counter(counter)
-        loop = counted_loop(counter, copy.deepcopy(view.free[0].length), [stored])
-        return self._for(located(loop, node))
+        loops = self._for(located(counted_loop(counter, copy.deepcopy(length), [stored]), node))
+        return loops + self._loops(view, owner, self._views.rows(part), operation, node) if part else loops
 
     def _factors(self, value: ast.expr) -> tuple[ast.expr, ast.expr] | None:
         """The factors of a product of matrices; None for anything else."""
@@ -299,7 +357,10 @@ class RowLowering:
             name == view.array and text != spelled and not self._views.is_parallel_to(text, spelled)
             for name, text in rows.arrays
         ):
-            raise NotInKernelError("an assignment of one part of an array to another part of it", node)
+            part = self._expressions.functions.temporary(rows, node)
+            if part is None:
+                raise NotInKernelError("an assignment of one part of an array to another part of it", node)
+            rows = self._views.rows(part)
         if rows is not None:
             self.row_reads |= {(name, view.array, text == spelled) for name, text in rows.arrays if name != view.array}
         counters = [self._state.new("k") for _ in view.order]

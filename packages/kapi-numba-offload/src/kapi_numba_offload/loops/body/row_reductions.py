@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from kapi_numba_offload.analysis.scope import UNKNOWN
 from kapi_numba_offload.elements.reductions import COMBINATIONS
 from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError
 from kapi_numba_offload.loops.body.syntax_parts import attribute, counted_loop, plus, statements, times, variable, zero
@@ -37,13 +36,7 @@ class RowReductions:
             return "dot", [node.left, node.right]
         if not isinstance(node, ast.Call):
             return None
-        name, operands = self._state.numpy_name(node), node.args
-        is_method = (
-            name is None and isinstance(node.func, ast.Attribute) and self._state.names.value(node.func) is UNKNOWN
-        )
-        if is_method:
-            assert isinstance(node.func, ast.Attribute)
-            name, operands = node.func.attr, [node.func.value, *node.args]
+        name, operands = self._state.called(node)
         name = _OTHER_NAMES.get(name or "", name)
         return (name, operands) if name is not None and (name == "dot" or name in _MADE) else None
 
@@ -66,6 +59,13 @@ class RowReductions:
     # ---------------------------------------------------------------------------------- each kind of reduction
 
     def _total(self, rows: Rows, node: ast.expr, *, is_product: bool = False, in_floats: bool = False) -> ast.expr:
+        start = self.start(rows, is_product=is_product, in_floats=in_floats)
+        return self._loop(rows, node, [start], lambda totals, element, at: [
+            ast.AugAssign(ast.Name(totals[0], ast.Store()), ast.Mult() if is_product else ast.Add(), element)
+        ])  # fmt: skip
+
+    def start(self, rows: Rows, *, is_product: bool = False, in_floats: bool = False) -> ast.expr:
+        """The number that a sum or product of rows starts with, of the type that NumPy gives the result."""
         name = "prod" if is_product else "sum"
         dtypes = [known.dtype if (known := self._state.arrays.get(array)) else None for array, _ in rows.arrays]
         is_integral = rows.is_bool or all(each is not None and each.kind in "biu" for each in dtypes)
@@ -74,9 +74,7 @@ class RowReductions:
         if is_integral and not in_floats:
             signed = rows.is_bool or any(each is not None and each.kind in "bi" for each in dtypes)
             start = ast.Call(attribute("kapi_np", "int64" if signed else "uint64"), [_identity(name, int)], [])
-        return self._loop(rows, node, [start], lambda totals, element, at: [
-            ast.AugAssign(ast.Name(totals[0], ast.Store()), ast.Mult() if is_product else ast.Add(), element)
-        ])  # fmt: skip
+        return start
 
     def _product(self, rows: Rows, node: ast.expr) -> ast.expr:
         return self._total(rows, node, is_product=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from kapi_numba_offload.analysis.numpy_functions import numpy_name
 from kapi_numba_offload.analysis.scope import UNKNOWN, Scope
@@ -15,6 +15,8 @@ from kapi_numba_offload.loops.body.syntax_parts import variable
 from kapi_numba_offload.loops.body.views import ArrayPart, LaunchFacts, Rows
 
 __all__ = ["BodyState", "NotANumberError", "NotInKernelError", "stored_to"]
+
+_CHANGING = ("sort", "fill")  # methods that store to their array
 
 
 class NotInKernelError(Exception):
@@ -56,6 +58,12 @@ class BodyState:
         Temporaries of the lowering, and all values that are assigned to each.
     is_put_off : bool
         Whether the current expression is computed at its uses, where variables of its indices may have changed.
+    bounds : dict of str to callable
+        Variables of lengths, by their names, and what tells the most that each may be, or None.
+    sizes : dict of str to int
+        The lengths of private arrays, such as `a.shape[0]`.
+    wide : set of str
+        Private arrays that hold no integers of fewer than 64 bits.
     unnamed : set of str
         Variables that may be an array out of a tuple, of unknown rank.
     sliced : set of str
@@ -68,13 +76,16 @@ class BodyState:
 
     def __init__(self, names: Scope, known: LaunchFacts, body: Sequence[ast.stmt]) -> None:
         self.names = names
-        self.constants = known.constants
+        self.numbers = known.numbers
         self.arrays = dict(known.arrays)
         self.lower = LowerBounds(names, known.lower)
         self.views: dict[str, ArrayPart] = {}
         self.expressions: dict[str, Rows] = {}
         self.before: list[ast.stmt] = []
         self.made: dict[str, list[ast.expr]] = {}
+        self.bounds: dict[str, Callable[[], int | None]] = {}
+        self.sizes: dict[str, int] = {}
+        self.wide: set[str] = set()
         self.is_put_off = False
         self.renewed: set[str] = set()
         self.integers_of_arrays: set[int] = set()
@@ -107,6 +118,36 @@ class BodyState:
             for each in ast.walk(node)
         )
 
+    def most(self, length: ast.expr) -> int | None:
+        """The most that a length may be, for the numbers of the launch; None if they do not tell."""
+        match length:
+            case ast.Constant(value=int(value)):
+                return value
+            case ast.Name(id=name) if name in self.bounds:
+                return self.bounds[name]()
+            case ast.Name(id=name) if name in self.made:
+                return _largest([self.most(each) for each in self.made[name]])
+            case ast.Call(func=ast.Name(id="max"), args=args):
+                return _largest([self.most(each) for each in args])
+            case ast.BinOp(left=left, op=ast.Sub(), right=ast.Constant(value=int(value))):
+                most = self.most(left)
+                return None if most is None else most - value
+        text = ast.unparse(length)
+        return self.sizes[text] if text in self.sizes else self.numbers.of(text)
+
+    def difference(self, upper: ast.expr, lower: ast.expr) -> int | None:
+        """The difference of two integers, if it is the same in all iterations and the launch tells it; else None."""
+        terms: Counter[str] = Counter()
+        _add_terms(upper, 1, terms)
+        _add_terms(lower, -1, terms)
+        found = terms.pop("", 0)
+        for text, factor in terms.items():
+            value = self.numbers.of(text) if factor else 0
+            if value is None:
+                return None
+            found += factor * value
+        return found
+
     def new(self, letter: str) -> str:
         """A variable's name that the author has not."""
         self._count += 1
@@ -137,10 +178,34 @@ class BodyState:
                 each.col_offset = each.end_col_offset = 0
         self.before.append(statement)
 
+    def called(self, node: ast.Call) -> tuple[str | None, Sequence[ast.expr]]:
+        """NumPy's name of the function that is called, and its operands; a method's owner is the first one."""
+        name = self.numpy_name(node)
+        if name is None and isinstance(node.func, ast.Attribute) and self.names.value(node.func) is UNKNOWN:
+            return node.func.attr, [node.func.value, *node.args]
+        return name, node.args
+
     def numpy_name(self, node: ast.Call) -> str | None:
         """NumPy's name of the function that is called."""
         function = self.names.value(node.func)
         return None if function is UNKNOWN else numpy_name(function)
+
+
+def _largest(numbers: Sequence[int | None]) -> int | None:
+    known = [each for each in numbers if each is not None]
+    return max(known) if known and len(known) == len(numbers) else None
+
+
+def _add_terms(node: ast.expr, sign: int, terms: Counter[str]) -> None:
+    """Add the terms of a sum: their texts, and the empty text for numbers."""
+    match node:
+        case ast.Constant(value=int(value)):
+            terms[""] += sign * value
+        case ast.BinOp(left=left, op=ast.Add() | ast.Sub() as operation, right=right):
+            _add_terms(left, sign, terms)
+            _add_terms(right, sign if isinstance(operation, ast.Add) else -sign, terms)
+        case _:
+            terms[ast.unparse(node)] += sign
 
 
 def stored_to(nodes: Sequence[ast.AST]) -> set[str]:
@@ -149,6 +214,12 @@ def stored_to(nodes: Sequence[ast.AST]) -> set[str]:
     stored = {root for each in subscripts if (root := root_variable(each)) is not None}
     stored |= {
         each.target.id for each in nodes if isinstance(each, ast.AugAssign) and isinstance(each.target, ast.Name)
+    }
+    stored |= {
+        root
+        for each in nodes
+        if isinstance(each, ast.Call) and isinstance(each.func, ast.Attribute) and each.func.attr in _CHANGING
+        if (root := root_variable(each.func.value)) is not None
     }
     # What is given to a function may be stored to there.
     stored |= {

@@ -134,8 +134,19 @@ class ViewReader:
             for bound, end in zip((index.lower, index.upper), ends, strict=True)
         )  # fmt: skip
         count = kept(call_of(f"kapi_slice_length{suffix}", start, stop, ast.Constant(abs(step))))
+        if isinstance(count, ast.Name):
+            self._state.bounds[count.id] = lambda: self._most(axis, index)
         first = kept(plus(axis.start, times(start, axis.step)))
         return FreeAxis(first, times(axis.step, ast.Constant(step)), count)
+
+    def _most(self, axis: FreeAxis, index: ast.Slice) -> int | None:
+        """The most elements that a slice may have."""
+        upper = index.upper if index.step is None or integer_literal(index.step) == 1 else None
+        difference = None if upper is None else self._state.difference(upper, index.lower or zero())
+        of_axis = self._state.most(axis.length)
+        if difference is None or difference < 0:
+            return of_axis
+        return difference if of_axis is None else min(difference, of_axis)
 
     # -------------------------------------------------------------------------------------------- elements
 
@@ -190,6 +201,8 @@ class ViewReader:
 
     def _is_narrow(self, array: str) -> bool:
         """Whether an array may have integers of fewer than 64 bits, or bools; types of own ones are not known."""
+        if array in self._state.wide:
+            return False
         dtype = self._state.arrays[array].dtype
         return dtype is None or (dtype.kind in "biu" and dtype.itemsize < 8)
 

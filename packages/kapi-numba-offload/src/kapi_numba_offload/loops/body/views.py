@@ -23,6 +23,7 @@ __all__ = [
     "FixedAxis",
     "FreeAxis",
     "LaunchFacts",
+    "LaunchNumbers",
     "RowLeaf",
     "Rows",
     "ArrayPart",
@@ -55,6 +56,36 @@ class ArrayFacts(NamedTuple):
     ones: Sequence[bool | None]
 
 
+class LaunchNumbers:
+    """The integers and extents of a launch, which a kernel is made for as soon as its lowering asks for one.
+
+    Parameters
+    ----------
+    values : mapping
+        Values of variables, by name.
+
+    Attributes
+    ----------
+    asked : dict of str to int
+        The numbers that were asked for.
+    """
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        self._values = values
+        self.asked: dict[str, int] = {}
+
+    def of(self, text: str) -> int | None:
+        """The number of a variable or of a length such as `a.shape[1]`; None for any other expression."""
+        name, _, rest = text.partition(".shape[")
+        value, axis = self._values.get(name), rest.rstrip("]")
+        shape = getattr(value, "shape", ())
+        if rest and axis.isdigit() and int(axis) < len(shape):
+            self.asked[text] = int(shape[int(axis)])
+        elif not rest and isinstance(value, (int, np.integer)) and not isinstance(value, bool):
+            self.asked[text] = int(value)
+        return self.asked.get(text)
+
+
 class LaunchFacts(NamedTuple):
     """Facts of the values that a loop is launched with.
 
@@ -64,15 +95,15 @@ class LaunchFacts(NamedTuple):
         The arrays that the body reads or writes.
     lower : mapping of str to int
         Variables that are never below a number: loop variables, and numbers known when the loop is launched.
-    constants : mapping of str to int
-        Variables whose values the kernel is made for: the lengths of a work-item's own arrays.
+    numbers : LaunchNumbers
+        Integers and lengths that the kernel is made for, as far as its work-items have arrays of such lengths.
     integers : set of str
         Variables from outside of the loop that are integers.
     """
 
     arrays: Mapping[str, ArrayFacts]
     lower: Mapping[str, int]
-    constants: Mapping[str, int]
+    numbers: LaunchNumbers
     integers: Set[str]
 
 

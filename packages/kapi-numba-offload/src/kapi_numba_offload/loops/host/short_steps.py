@@ -12,15 +12,14 @@ from kapi_numba_offload.elements.statements import SourceLocation
 from kapi_numba_offload.libraries.arrays import arrays_among, is_device_array
 from kapi_numba_offload.loops.host.host_copies import is_reachable
 from kapi_numba_offload.loops.host.host_loop import HostLoop
-from kapi_numba_offload.run.options import OffloadOptions
+from kapi_numba_offload.loops.host.step_sizes import StepSizes
+from kapi_numba_offload.loops.host.worked_axes import most_elements
 from kapi_numba_offload.run.reasons import IN_PLACE, ON_COPIES, Refusal, fall_back
 
-__all__ = ["FEW", "MANY", "SAME_TYPES", "ShortSteps", "has_same_types"]
+__all__ = ["SAME_TYPES", "LaunchedLoop", "ShortSteps", "has_same_types"]
 
 SAME_TYPES = frozenset(map(np.dtype, ("float64", "complex128", "int64")))
 """Dtypes whose operations have the same dtypes for dpnp and for Numba, with each other and with Python's numbers."""
-MANY = 256  # iterations
-FEW = 1024  # elements: Numba works on so many in the time of a launch
 
 
 @dataclass(eq=False)
@@ -35,10 +34,6 @@ class ShortSteps:
         Why it is no kernel.
     host : HostLoop
         The loop.
-    options : OffloadOptions
-        Those of the function.
-    has_rows : bool
-        Whether it takes rows or elements of arrays: such a loop is Numba's also where arrays must be copied for it.
     arrays_left : sequence of str
         Variables that hold arrays after it, other ones than before.
     latest : str or None
@@ -48,8 +43,6 @@ class ShortSteps:
     location: SourceLocation
     refusal: Refusal
     host: HostLoop
-    options: OffloadOptions
-    has_rows: bool
     arrays_left: Sequence[str]
     latest: str | None = None
 
@@ -68,14 +61,47 @@ class ShortSteps:
         how = IN_PLACE if is_in_place else ON_COPIES
         if why is not None:
             how = f"{otherwise}: {why}"
-        self.latest = fall_back(self.location, self.refusal, self.options.may_fall_back, how)
+        self.tell(how)
         return why is None
+
+    def tell(self, how: str) -> None:
+        """Warn that it is no kernel, and of how it runs."""
+        self.latest = fall_back(self.location, self.refusal, True, how)
 
     def why_not_compiled(self, captured: Sequence[Any]) -> str | None:
         """Why Numba does not run the loop for these values; None if it does."""
         if self.arrays_left and not all(map(has_same_types, captured)):
             return f"`{self.arrays_left[0]}` would have another dtype than NumPy's"
         return self.host.why_not_compiled((), captured)
+
+
+@dataclass(eq=False)
+class LaunchedLoop:
+    """A loop that stays in the function, its statements launches, since outlining would change its meaning.
+
+    Attributes
+    ----------
+    location : SourceLocation
+        Its source location.
+    refusal : Refusal
+        Why it is no kernel, and in its detail why it stays.
+    sizes : StepSizes
+        What the work of its iterations depends on.
+    latest : str or None
+        What the latest run warned.
+    """
+
+    location: SourceLocation
+    refusal: Refusal
+    sizes: StepSizes
+    latest: str | None = None
+
+    def __call__(self, *captured: Any) -> None:
+        """Warn that the loop is going to run, where each iteration takes less time than a launch."""
+        self.latest = None
+        if most_elements() and self.sizes.are_short(captured):
+            how = "Python runs it, a launch at a time."
+            self.latest = fall_back(self.location, self.refusal, True, how)
 
 
 def has_same_types(value: Any) -> bool:

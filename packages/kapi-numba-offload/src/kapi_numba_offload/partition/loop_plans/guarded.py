@@ -10,8 +10,9 @@ from kapi_numba_offload.analysis.effects import has_effects
 from kapi_numba_offload.analysis.kinds import ANY, SCALAR, ArrayKind, Kind, may_have_axes
 from kapi_numba_offload.analysis.syntax import indices_of, located, names_in
 from kapi_numba_offload.loops.host.host_loop import HostLoop
-from kapi_numba_offload.loops.host.short_steps import ShortSteps
+from kapi_numba_offload.loops.host.short_steps import LaunchedLoop, ShortSteps
 from kapi_numba_offload.loops.host.small_loops import SmallLoop
+from kapi_numba_offload.loops.host.step_sizes import StepSizes
 from kapi_numba_offload.loops.loop_syntax import is_parallel
 from kapi_numba_offload.partition.function_info import FunctionInfo, loaded
 from kapi_numba_offload.partition.loop_plans.numba_equivalence import (
@@ -22,7 +23,7 @@ from kapi_numba_offload.partition.loop_plans.numba_equivalence import (
     stores_what_it_reads,
     with_buffered_updates,
 )
-from kapi_numba_offload.partition.loop_plans.plan import HostPlan, Rewriter
+from kapi_numba_offload.partition.loop_plans.plan import HostPlan, LoopPlan, NoticedPlan, Rewriter
 from kapi_numba_offload.partition.loop_plans.sequential import Outline, lists_that_start_empty, may_raise, outline
 from kapi_numba_offload.partition.loop_plans.work_estimates import loop_costs, parallel_depth, worked_axes
 from kapi_numba_offload.run.reasons import Refusal
@@ -46,15 +47,20 @@ class GuardedPlan(HostPlan):
 
 def guarded_plan(
     facts: FunctionInfo, statement: ast.For | ast.While, following: Sequence[Sequence[ast.stmt]]
-) -> GuardedPlan | None:
-    """A plan with a version on the host for small arrays; None where the two could differ."""
+) -> LoopPlan | None:
+    """A plan with a version on the host for small arrays; None where the two could differ.
+
+    A loop that cannot be outlined has a plan that warns of many launches.
+    """
     nodes = list(ast.walk(statement))
     loops = [each for each in nodes if isinstance(each, ast.For)]
     has_parallel = any(is_parallel(each, facts.names) for each in loops)
+    if not _has_arrays(facts, nodes, has_parallel=has_parallel):
+        return None
     parts = outline(facts, statement, following)
     given, returned, flagged, obstacle, definitions = parts
-    if obstacle is not None or not _has_arrays(facts, nodes, has_parallel=has_parallel):
-        return None
+    if obstacle is not None:
+        return None if has_parallel else _launched_plan(facts, statement, nodes, given, obstacle)
     # In a device context types are Numba's anyway.
     called = called_functions(facts, nodes, of_any_type=facts.numba_types)
     # These have elements, which are slow in Python, or plans of their own; and NumPy's types are not Numba's.
@@ -82,10 +88,14 @@ def guarded_plan(
         parallel=facts.options.parallel and not has_parallel and not called
         and not any(stores_what_it_reads(facts, each) for each in nodes),
     )  # fmt: skip
+    depth = parallel_depth(facts, nodes)
+    sizes = StepSizes(
+        tuple(given), worked_axes(facts, nodes), loop_costs(facts, statement), depth or 0,
+        _has_rows(facts, statement, nodes), host.only_reads,
+    )  # fmt: skip
     loop = SmallLoop(
-        facts.location(statement), host, worked_axes(facts, nodes), loop_costs(facts, statement),
-        facts.options, may_compile=is_alike,
-        may_interpret=may_move and not is_compiled_only, depth=parallel_depth(facts, nodes),
+        facts.location(statement), host, sizes, facts.options, may_compile=is_alike,
+        may_interpret=may_move and not is_compiled_only, has_known_loops=depth is not None,
         of_any_type=facts.numba_types or not (arrays_left or has_parallel), short_steps=short_steps,
     )  # fmt: skip
     return GuardedPlan(loop, statement, tuple(given), tuple(returned), tuple(flagged))
@@ -109,16 +119,37 @@ def _short_steps(
         parallel=False, flagged=parts.flagged, options=facts.options.for_numba, definitions=parts.definitions,
         may_fill=not may_raise(facts, statement), empty=lists_that_start_empty(facts, statement, parts.given),
     )  # fmt: skip
+    return ShortSteps(facts.location(statement), _refusal(facts, statement, nodes), host, arrays_left)
+
+
+def _launched_plan(
+    facts: FunctionInfo, statement: ast.For | ast.While, nodes: Sequence[ast.AST], given: Sequence[str], obstacle: str
+) -> NoticedPlan:
+    """A plan for a loop that stays in the function, which warns of many launches."""
+    sizes = StepSizes(
+        tuple(given), worked_axes(facts, nodes), loop_costs(facts, statement), 0,
+        _has_rows(facts, statement, nodes), lambda _name: False,
+    )  # fmt: skip
+    refusal = _refusal(facts, statement, nodes, f"it cannot be compiled apart: {obstacle}")
+    return NoticedPlan(LaunchedLoop(facts.location(statement), refusal, sizes), statement, tuple(given))
+
+
+def _refusal(
+    facts: FunctionInfo, statement: ast.For | ast.While, nodes: Sequence[ast.AST], detail: str = ""
+) -> Refusal:
     arrays = [each for each in nodes if isinstance(each, ast.expr) and may_have_axes(facts.kinds.kind(each))]
     array = next((each.id for each in arrays if isinstance(each, ast.Name)), "")
-    has_rows = any(
+    return Refusal("short-steps", statement.lineno, array, detail)
+
+
+def _has_rows(facts: FunctionInfo, statement: ast.For | ast.While, nodes: Sequence[ast.AST]) -> bool:
+    """Whether a loop takes rows or elements of arrays."""
+    return any(
         isinstance(each, ast.Subscript)
         and facts.is_usm(each.value)
         and any(facts.kinds.kind(axis) == SCALAR and not isinstance(axis, ast.Constant) for axis in indices_of(each))
         for each in nodes
     ) or (isinstance(statement, ast.For) and facts.is_usm(statement.iter))
-    refusal = Refusal("short-steps", statement.lineno, array)
-    return ShortSteps(facts.location(statement), refusal, host, facts.options, has_rows, arrays_left)
 
 
 def _makes_arrays(facts: FunctionInfo, nodes: Sequence[ast.AST], name: str) -> bool:

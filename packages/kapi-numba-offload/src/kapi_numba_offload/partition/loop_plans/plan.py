@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from kapi_numba_offload.analysis.syntax import located
 from kapi_numba_offload.loops.host.loop_exits import exit_statements
 from kapi_numba_offload.loops.loop_syntax import first_use
 from kapi_numba_offload.partition.function_info import loaded
 
-__all__ = ["HostPlan", "LoopPlan", "Rewriter", "is_live_after"]
+__all__ = ["HostPlan", "LoopPlan", "NoticedPlan", "Rewriter", "is_live_after"]
 
 
 class Rewriter(Protocol):
@@ -56,6 +57,25 @@ class LoopPlan:
             The name of `loop` in the function.
         """
         raise NotImplementedError  # each subclass has its own
+
+
+@dataclass(frozen=True, slots=True)
+class NoticedPlan(LoopPlan):
+    """A loop that stays in the function, after a call that may warn of it.
+
+    Attributes
+    ----------
+    given : tuple of str
+        Variables that the call is given.
+    """
+
+    given: tuple[str, ...] = ()
+
+    def rewritten(self, rewriter: Rewriter, helper: str) -> list[ast.stmt]:
+        """The call, and the loop."""
+        where = self.statement
+        warns = ast.Expr(ast.Call(loaded(helper, where), [loaded(each, where) for each in self.given], []))
+        return [located(warns, where), *rewriter.inline_loop(where)]
 
 
 @dataclass(frozen=True, slots=True)

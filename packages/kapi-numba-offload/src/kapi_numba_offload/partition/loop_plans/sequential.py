@@ -9,23 +9,21 @@ from typing import Any, ClassVar, NamedTuple
 
 from kapi_numba_offload.analysis.control_flow import assigned_at, leaves_by_return, outlining_obstacle
 from kapi_numba_offload.analysis.kinds import SCALAR
-from kapi_numba_offload.analysis.syntax import located
 from kapi_numba_offload.elements.statements import SourceLocation
 from kapi_numba_offload.libraries.arrays import arrays_among
 from kapi_numba_offload.loops.host.host_loop import HostLoop, is_only_read
 from kapi_numba_offload.loops.host.loop_exits import is_flaggable
 from kapi_numba_offload.loops.loop_syntax import first_use, variables_of
-from kapi_numba_offload.partition.function_info import FunctionInfo, loaded
+from kapi_numba_offload.partition.function_info import FunctionInfo
 from kapi_numba_offload.partition.loop_plans.local_functions import inlined_local_functions
 from kapi_numba_offload.partition.loop_plans.numba_equivalence import with_buffered_updates
-from kapi_numba_offload.partition.loop_plans.plan import HostPlan, LoopPlan, Rewriter, is_live_after
+from kapi_numba_offload.partition.loop_plans.plan import HostPlan, LoopPlan, NoticedPlan, is_live_after
 from kapi_numba_offload.run.options import OffloadOptions
 from kapi_numba_offload.run.reasons import Refusal, fall_back
 from kapi_numba_offload.run.timing import timed
 
 __all__ = [
     "InterpretedLoop",
-    "InterpretedPlan",
     "Outline",
     "SequentialLoop",
     "lists_that_start_empty",
@@ -101,16 +99,6 @@ class InterpretedLoop:
         self.latest = fall_back(self.location, self.refusal, self.options.may_fall_back, how)
 
 
-@dataclass(frozen=True, slots=True)
-class InterpretedPlan(LoopPlan):
-    """A loop that stays in the function, after a call that warns of it."""
-
-    def rewritten(self, rewriter: Rewriter, helper: str) -> list[ast.stmt]:
-        """The call, and the loop."""
-        warns = ast.Expr(ast.Call(loaded(helper, self.statement), [], []))
-        return [located(warns, self.statement), *rewriter.inline_loop(self.statement)]
-
-
 class Outline(NamedTuple):
     """A loop as a function of its own.
 
@@ -159,7 +147,7 @@ def sequential_plan(
         loop = InterpretedLoop(
             location, replace(refusal, detail="; ".join(filter(None, (refusal.detail, obstacle)))), facts.options
         )
-        return InterpretedPlan(loop, statement)
+        return NoticedPlan(loop, statement)
     host = HostLoop(
         facts.original, facts.names, with_buffered_updates(facts, statement), (), given, returned, parallel=False,
         flagged=flagged,
