@@ -20,9 +20,9 @@ from kapi_numba_offload.analysis.syntax import indices_of, located
 from kapi_numba_offload.elements.array_integers import GROWING
 from kapi_numba_offload.elements.expression import Apply, Leaf, Node, renumbered
 from kapi_numba_offload.elements.spelling import syntax_of
-from kapi_numba_offload.loops.body.row_functions import RowFunctions
-from kapi_numba_offload.loops.body.row_reductions import RowReductions
-from kapi_numba_offload.loops.body.searches import Searches
+from kapi_numba_offload.loops.body.functions.row_functions import RowFunctions
+from kapi_numba_offload.loops.body.functions.row_reductions import RowReductions
+from kapi_numba_offload.loops.body.functions.searches import Searches
 from kapi_numba_offload.loops.body.state import BodyState, NotANumberError, NotInKernelError
 from kapi_numba_offload.loops.body.syntax_parts import call_of
 from kapi_numba_offload.loops.body.view_reading import ViewReader

@@ -17,8 +17,8 @@ import numpy as np
 from kapi_numba_offload.analysis.syntax import located
 from kapi_numba_offload.elements.expression import Leaf
 from kapi_numba_offload.loops.body.atomic_updates import AtomicUpdates, Extremum, added_values, as_update, extremum_of
+from kapi_numba_offload.loops.body.functions.private_arrays import private_array
 from kapi_numba_offload.loops.body.loops_over_rows import LoopsOverRows
-from kapi_numba_offload.loops.body.private_arrays import private_array
 from kapi_numba_offload.loops.body.row_expressions import RowExpressions
 from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError
 from kapi_numba_offload.loops.body.syntax_parts import counted_loop, variable, zero

@@ -61,10 +61,10 @@ class ShortSteps:
         how = IN_PLACE if is_in_place else ON_COPIES
         if why is not None:
             how = f"{otherwise}: {why}"
-        self.tell(how)
+        self.warn(how)
         return why is None
 
-    def tell(self, how: str) -> None:
+    def warn(self, how: str) -> None:
         """Warn that it is no kernel, and of how it runs."""
         self.latest = fall_back(self.location, self.refusal, True, how)
 

@@ -84,7 +84,7 @@ class SmallLoop:
             return False
         is_for_host = self._is_for_host(captured)
         if not self.options.may_fall_back:
-            self._tell_of_launches(captured, is_for_host=is_for_host)
+            self._warn_of_launches(captured, is_for_host=is_for_host)
             return False
         if is_for_host and self._is_compiled(captured):
             return True
@@ -102,11 +102,11 @@ class SmallLoop:
         is_near = device_facts(queue).has_host_memory
         return self.sizes.are_few(captured) if is_near else self.sizes.are_cheaper_on_host(captured)
 
-    def _tell_of_launches(self, captured: Sequence[Any], *, is_for_host: bool) -> None:
+    def _warn_of_launches(self, captured: Sequence[Any], *, is_for_host: bool) -> None:
         """Warn of many launches on few elements each, where fallback is off."""
         short = self.short_steps
         if short is not None and (self.sizes.are_short(captured) or (is_for_host and self.sizes.are_many(captured))):
-            short.tell("It stays on the device, a launch at a time, since fallback is off.")
+            short.warn("It stays on the device, a launch at a time, since fallback is off.")
 
     def _is_compiled(self, captured: Sequence[Any]) -> bool:
         is_alike = self.of_any_type or all(map(has_same_types, captured))

@@ -51,14 +51,14 @@ class PrivateCopies:
             raise NotInKernelError("an array of what a mask selects", node)
         name = self.like(rows, node)
         self._fill(name, rows, node, rows.element)
-        return self.whole(name, rows)
+        return self.full_part(name, rows)
 
     def filled(self, rows: Rows, node: ast.AST, number: int) -> ArrayPart:
         """An array of the dtype and shape of rows, all of it one number."""
         name = self.like(rows, node)
         if number:
             self._fill(name, rows, node, lambda at: ast.Constant(number))
-        return self.whole(name, rows)
+        return self.full_part(name, rows)
 
     def _fill(self, name: str, rows: Rows, node: ast.AST, value: Callable[[Sequence[ast.expr]], ast.expr]) -> None:
         counters = [self._state.new("k") for _ in rows.lengths]
@@ -126,7 +126,7 @@ class PrivateCopies:
             state.sizes[f"{name}.shape[{axis}]"] = size
         return name
 
-    def whole(self, name: str, rows: Rows) -> ArrayPart:
+    def full_part(self, name: str, rows: Rows) -> ArrayPart:
         """All elements of an array that was made for rows."""
         axes = [FreeAxis(zero(), one(), self._state.frozen(length), is_one)
                 for length, is_one in zip(rows.lengths, rows.ones, strict=True)]  # fmt: skip

@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from kapi_numba_offload.elements.expression import Apply, Leaf
-from kapi_numba_offload.loops.body.private_arrays import PrivateCopies
-from kapi_numba_offload.loops.body.row_reductions import RowReductions
+from kapi_numba_offload.loops.body.functions.private_arrays import PrivateCopies
+from kapi_numba_offload.loops.body.functions.row_reductions import RowReductions
 from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError
 from kapi_numba_offload.loops.body.syntax_parts import attribute, counted_loop, expression, statements, variable
 from kapi_numba_offload.loops.body.view_reading import ViewReader
@@ -154,13 +154,13 @@ class RowFunctions:
 
     def room(self, rows: Rows, node: ast.AST) -> ArrayPart:
         """An array with room for rows; raises `NotInKernelError` if there is none."""
-        return self._copies.whole(self._copies.like(rows, node), rows)
+        return self._copies.full_part(self._copies.like(rows, node), rows)
 
     def sorted(self, rows: Rows, node: ast.AST) -> ArrayPart:
         """Rows of rank 1, sorted."""
         _require_rank_one(rows, node)
         values, length = self._sorted(rows, node)
-        return self._copies.whole(values, replace(rows, lengths=(length,), ones=(None,), mask=None))
+        return self._copies.full_part(values, replace(rows, lengths=(length,), ones=(None,), mask=None))
 
     def running(self, name: str, rows: Rows, target: Callable[[ast.expr], ast.expr], node: ast.AST) -> None:
         """Running sums or products of rows of rank 1, each stored to what `target` gives for its index."""
@@ -190,13 +190,13 @@ class RowFunctions:
 
         values = self._copies.like(rows, node, value=total)
         self.running(name, rows, lambda at: ast.Subscript(variable(values), at, ast.Store()), node)
-        return self._copies.whole(values, rows)
+        return self._copies.full_part(values, rows)
 
     def _argsorted(self, rows: Rows, node: ast.AST) -> ArrayPart:
         _require_rank_one(rows, node)
         order = self._copies.like(rows, node, dtype=attribute("kapi_np", "int64"))
         _, length = self._sorted(rows, node, order)
-        return self._copies.whole(order, replace(rows, lengths=(length,), ones=(None,), mask=None))
+        return self._copies.full_part(order, replace(rows, lengths=(length,), ones=(None,), mask=None))
 
     def _sorted(self, rows: Rows, node: ast.AST, order: str | None = None) -> tuple[str, ast.expr]:
         """A flat array with the sorted elements of rows, and their number; `order` is one for their positions."""
@@ -245,12 +245,12 @@ class RowFunctions:
             self._state.put_before(each, node)
         return variable(names["RESULT"])
 
-    def _share(self, node: ast.expr, whole: float) -> float | None:
-        """A constant share of a whole; None if it is no constant, or no share."""
+    def _share(self, node: ast.expr, full: float) -> float | None:
+        """A constant share of `full`; None if it is no constant, or no share."""
         value = node.value if isinstance(node, ast.Constant) else self._state.names.value(node)
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= whole:
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= full:
             return None
-        return value / whole
+        return value / full
 
     # -------------------------------------------------------------------------- elements at other indices
 
