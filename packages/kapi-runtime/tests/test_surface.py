@@ -35,7 +35,7 @@ def test_common_name_is_there(name):
 
 def test_vocabulary_is_kapi_sim_s_own():
     own = {"Kernel", "Profile", "debug", "trace", "call_kernel", "call_kernel_async", "kernel", "simulation"}
-    own |= {"device_context", "graph"}
+    own |= {"algorithms", "device_context", "graph"}
     for name in set(COMMON_NAMES) - own:
         assert getattr(kapi, name) is getattr(kapi_sim, name)
 

@@ -68,6 +68,12 @@ from kapi_sim import (
     group_barrier,
     group_broadcast,
     inclusive_scan_over_group,
+    joint_all_of,
+    joint_any_of,
+    joint_exclusive_scan,
+    joint_inclusive_scan,
+    joint_none_of,
+    joint_reduce,
     logical_and,
     logical_or,
     maximum,
@@ -87,7 +93,7 @@ from kapi_sim import (
 )
 
 if TYPE_CHECKING:
-    from kapi_runtime import cache, compat, memory, runtime
+    from kapi_runtime import algorithms, cache, compat, memory, runtime
     from kapi_runtime.diagnosis.report import Diagnosis, doctor
     from kapi_runtime.host.contexts import Context, MemoryInfo, close, current_context
     from kapi_runtime.host.devices import default_device, devices, select_device
@@ -164,6 +170,7 @@ __all__ = [
     "UninitializedReadError",
     "UsmAllocationError",
     "Vec",
+    "algorithms",
     "all_of_group",
     "any_of_group",
     "atomic_fence",
@@ -194,6 +201,12 @@ __all__ = [
     "group_barrier",
     "group_broadcast",
     "inclusive_scan_over_group",
+    "joint_all_of",
+    "joint_any_of",
+    "joint_exclusive_scan",
+    "joint_inclusive_scan",
+    "joint_none_of",
+    "joint_reduce",
     "kernel",
     "length",
     "load_opencl",
@@ -253,7 +266,7 @@ _installed.activate()
 
 
 # Modules that are names of the interface themselves.
-_MODULES = ("cache", "compat", "memory", "runtime")
+_MODULES = ("algorithms", "cache", "compat", "memory", "runtime")
 
 
 def __getattr__(name: str) -> Any:

@@ -84,9 +84,18 @@ from kapi_sim.language import (
     shift_group_right,
 )
 from kapi_sim.language.launchables.device_function import DeviceFunction, device_func
+from kapi_sim.language.launchables.joint_algorithms import (
+    joint_all_of,
+    joint_any_of,
+    joint_exclusive_scan,
+    joint_inclusive_scan,
+    joint_none_of,
+    joint_reduce,
+)
 from kapi_sim.language.launchables.launchable import DEFAULT_LOCAL_SIZE
 
 if TYPE_CHECKING:
+    from kapi_sim import algorithms
     from kapi_sim.items.profile import PROFILES, Profile
     from kapi_sim.kernels import Graph, Kernel, call_kernel, call_kernel_async, graph, kernel
     from kapi_sim.numbers.vectors import Vec, cross, distance, dot, length, normalize
@@ -144,6 +153,7 @@ __all__ = [
     "UninitializedReadError",
     "UsmAllocationError",
     "Vec",
+    "algorithms",
     "all_of_group",
     "any_of_group",
     "atomic_fence",
@@ -165,6 +175,12 @@ __all__ = [
     "group_barrier",
     "group_broadcast",
     "inclusive_scan_over_group",
+    "joint_all_of",
+    "joint_any_of",
+    "joint_exclusive_scan",
+    "joint_inclusive_scan",
+    "joint_none_of",
+    "joint_reduce",
     "kernel",
     "length",
     "logical_and",
@@ -215,6 +231,8 @@ if not TYPE_CHECKING:  # type checkers know all names, and report those that are
 
     def __getattr__(name: str) -> Any:
         module = _LAZY.get(name)
+        if name == "algorithms":
+            return import_module(f"{__name__}.{name}")
         if module is None:
             # The words of other systems are read by those who look for one.
             from kapi_sim.language.other_systems import missing_name

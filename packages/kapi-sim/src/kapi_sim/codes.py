@@ -185,6 +185,13 @@ _DEFINITIONS = {
 }
 
 _LAUNCHES = {
+    "algorithm-array": "an algorithm is given no array of one dimension, or of a dtype that it does not take",
+    "algorithm-bins": "a histogram has no bins, or ends below where it begins",
+    "algorithm-empty": "an array without elements is reduced, and no result for it is given",
+    "algorithm-function": "an algorithm is given a function that kernels cannot call",
+    "algorithm-init": "an exclusive scan by a function of one's own has no first result",
+    "algorithm-length": "two arrays of an algorithm differ in length",
+    "algorithm-order": "records are sorted without a comparison",
     "argument-count": "a kernel is launched with too few or too many arguments",
     "argument-twice": "an argument of a launch is given by its place and by its name",
     "argument-unknown": "a launch has no argument of this name",

@@ -18,7 +18,9 @@ def local_itemsizes(module: KernelModule) -> tuple[int, ...]:
 
     A module that was read from a file knows its types by name alone, so that the sizes are kept in it.
     """
-    return tuple(max(8, each.type.dtype.bitwidth) // 8 for each in module.parameters if each.kind == "local")
+    return tuple(
+        max(8, getattr(each.type.dtype, "bitwidth", 8)) // 8 for each in module.parameters if each.kind == "local"
+    )
 
 
 def checked_itemsizes(value: Any, what: str) -> tuple[int, ...]:

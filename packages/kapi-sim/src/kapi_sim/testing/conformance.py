@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kapi_sim.testing.case import Backend, Case
-from kapi_sim.testing.cases.groups import collective_cases, group_cases, index_cases, sub_group_cases
+from kapi_sim.testing.cases.groups import collective_cases, group_cases, index_cases, joint_cases, sub_group_cases
 from kapi_sim.testing.cases.language import call_cases, control_cases, language_cases, specialization_cases
 from kapi_sim.testing.cases.memory import array_cases, atomic_cases, constant_cases, from_end_cases, private_cases
 from kapi_sim.testing.cases.numbers import (
@@ -41,6 +41,7 @@ CASES: tuple[Case, ...] = (
     *group_cases.CASES,
     *collective_cases.CASES,
     *sub_group_cases.CASES,
+    *joint_cases.CASES,
     *atomic_cases.CASES,
     *private_cases.CASES,
     *control_cases.CASES,

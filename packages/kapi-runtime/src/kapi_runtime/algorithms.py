@@ -1,0 +1,158 @@
+"""Algorithms over whole arrays on devices: ``kapi.algorithms``.
+
+The names are those of the C++ standard and of oneDPL.  Operators, predicates and comparisons are kapi's operators or
+functions under `device_func`.  The arrays have one dimension, and are of any platform: the CPU works on NumPy's in
+place, devices on theirs, on their queue, after all earlier work there.  Nothing is copied between host and device but
+the counts that the docstrings name.
+
+>>> import numpy as np, kapi_runtime as kapi
+>>> kapi.algorithms.inclusive_scan(np.array([3, 1, 4, 1]))
+array([3, 4, 8, 9])
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from kapi_runtime import memory
+from kapi_runtime.kernels.kernel import Kernel, kernel
+from kapi_runtime.platform.installed import platform_of_array
+from kapi_sim import NdRange
+from kapi_sim.language.launchables.launchable import Launchable
+from kapi_sim.whole_arrays.histograms import Histograms
+from kapi_sim.whole_arrays.reductions import Reductions
+from kapi_sim.whole_arrays.scans import Scans
+from kapi_sim.whole_arrays.segments import Segments
+from kapi_sim.whole_arrays.selections import Selections
+from kapi_sim.whole_arrays.sorts import Sorts
+from kapi_sim.whole_arrays.world import Shape, World
+
+__all__ = [
+    "copy_if",
+    "exclusive_scan",
+    "histogram",
+    "inclusive_scan",
+    "reduce",
+    "reduce_by_segment",
+    "sort",
+    "sort_by_key",
+    "stable_sort",
+    "transform_reduce",
+    "unique",
+]
+
+_LOCAL = 256  # work-items of a group on a GPU
+_WAVES, _SORT_WAVES = 8, 4  # groups for each unit of a GPU
+_SCANNED = 4096  # pieces of a scan on a GPU: short ones, of which the last are in its cache when they are read again
+_VECTOR = 64  # bytes that a core of a CPU reads at a time
+_CPU_PIECES = 64  # for a CPU, whatever its cores: a result does not depend on them
+_CPU_LEAST = 8192  # elements that are worth a piece
+
+
+class Devices(World):
+    """Kernels on the devices of their arrays."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._units: dict[Any, int] = {}
+
+    def kernel(self, function: Callable[..., None]) -> Kernel:
+        """Make a kernel of a plain function."""
+        return kernel(function)
+
+    def launch(self, kernel: Launchable, space: NdRange, args: tuple[Any, ...]) -> None:
+        """Launch on the queue of the arrays; wait for NumPy's."""
+        if isinstance(args[0], np.ndarray):
+            kernel.run(space, args)
+        else:
+            kernel.submit(space, (), args)
+
+    def dtype_of(self, array: Any) -> np.dtype[Any] | None:
+        """Return the dtype of an array."""
+        dtype = getattr(array, "dtype", None)
+        if isinstance(dtype, np.dtype) and hasattr(array, "shape"):
+            return dtype
+        platform = platform_of_array(array, "array")
+        fields = None if platform is None else platform.fields(array)
+        return None if fields is None else fields.dtype
+
+    def empty(self, like: Any, extents: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+        """Return a new array of the same library; without one, of kapi's own class."""
+        if isinstance(like, np.ndarray):
+            return np.empty(extents, dtype)
+        library = type(like).__module__.partition(".")[0]
+        make = _EMPTY.get(library)
+        return memory.like(like, shape=extents, dtype=dtype) if make is None else make(like, extents, dtype)
+
+    def bits_of(self, array: Any, dtype: np.dtype[Any]) -> Any:
+        """Return a view of another dtype."""
+        if type(array).__module__.partition(".")[0] == "torch":
+            return array.view(getattr(sys.modules["torch"], dtype.name))
+        return array.view(dtype)
+
+    def number(self, array: Any, index: int) -> int:
+        """Return an integer element, which is copied to the host."""
+        return int(array[index])
+
+    def shape(self, array: Any, purpose: str, itemsize: int) -> Shape:
+        """Return groups of one work-item with a long run for CPUs, and wide groups for GPUs."""
+        if isinstance(array, np.ndarray):
+            local = max(4, _VECTOR // itemsize) if purpose == "reduce" else 1
+            return Shape(local, 64 if purpose == "merge" else _CPU_LEAST // local, _CPU_PIECES)
+        if purpose == "scan":
+            return Shape(_LOCAL, 4, _SCANNED)
+        waves = _SORT_WAVES if purpose == "sort" else _WAVES
+        return Shape(_LOCAL, 8 if purpose in ("sort", "merge") else 4, waves * self._units_of(array))
+
+    def _units_of(self, array: Any) -> int:
+        """Units of the device of an array that run groups side by side."""
+        device = getattr(array, "sycl_device", None) or getattr(array, "device", None)
+        key = type(array), device if device.__hash__ else repr(device)
+        units = self._units.get(key)
+        if units is None:
+            platform = platform_of_array(array, "array")
+            fields = None if platform is None else platform.fields(array)
+            assert platform is not None  # `dtype_of` has read the array
+            assert fields is not None
+            queue = platform.queue_of("algorithms", [("array", fields)])
+            units = self._units[key] = platform.limits(platform.device_of(queue)).compute_units
+        return units
+
+
+def _cupy_empty(like: Any, extents: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+    cupy = sys.modules["cupy"]
+    if like.device.id == cupy.cuda.runtime.getDevice():
+        return cupy.empty(extents, dtype)
+    with like.device:
+        return cupy.empty(extents, dtype)
+
+
+def _torch_empty(like: Any, extents: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+    torch = sys.modules["torch"]
+    return torch.empty(extents, dtype=getattr(torch, dtype.name), device=like.device)
+
+
+_EMPTY: dict[str, Callable[[Any, tuple[int, ...], np.dtype[Any]], Any]] = {
+    "cupy": _cupy_empty,
+    "torch": _torch_empty,
+}
+
+_WORLD = Devices()
+_reductions, _scans, _sorts = Reductions(_WORLD), Scans(_WORLD), Sorts(_WORLD)
+_selections, _segments, _histograms = Selections(_WORLD), Segments(_WORLD), Histograms(_WORLD)
+
+reduce = _reductions.reduce
+transform_reduce = _reductions.transform_reduce
+inclusive_scan = _scans.inclusive_scan
+exclusive_scan = _scans.exclusive_scan
+sort = _sorts.sort
+stable_sort = _sorts.stable_sort
+sort_by_key = _sorts.sort_by_key
+copy_if = _selections.copy_if
+unique = _selections.unique
+histogram = _histograms.histogram
+reduce_by_segment = _segments.reduce_by_segment

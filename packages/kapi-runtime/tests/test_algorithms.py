@@ -1,0 +1,114 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import kapi_runtime as kapi
+from kapi_sim.whole_arrays.world import Shape
+
+al = kapi.algorithms
+RNG = np.random.default_rng(20261127)
+
+
+@pytest.fixture(params=["as on a CPU", "as on a GPU"])
+def shaped(request, monkeypatch):
+    if request.param == "as on a GPU":
+        monkeypatch.setattr(al._WORLD, "shape", lambda array, purpose, size: Shape(16, 4, 5))
+
+
+@kapi.device_func
+def later(x, y):
+    return x if y == 0 else y
+
+
+@kapi.device_func
+def nearer(x, y):
+    return abs(x) < abs(y)
+
+
+@kapi.device_func
+def is_odd(x):
+    return x % 2 == 1
+
+
+@pytest.mark.usefixtures("shaped")
+def test_reduce_and_scan_over_numpy_arrays():
+    for count in (1, 16, 20_011):
+        a = RNG.integers(-9, 9, count).astype(np.int32)
+        assert al.reduce(a, 7) == a.sum() + 7
+        np.testing.assert_array_equal(al.inclusive_scan(a[::-1]), np.cumsum(a[::-1], dtype=np.int32))
+        places = np.maximum.accumulate(np.where(a != 0, np.arange(count), 0))
+        np.testing.assert_array_equal(al.inclusive_scan(a, later), a[places])
+    assert al.reduce(np.array([False, True, False]), op=kapi.logical_or)
+    assert al.reduce(np.zeros(0, np.int32), 7) == 7
+
+
+def test_sums_of_floats_are_the_same_each_time():
+    a = RNG.standard_normal(70_001).astype(np.float32)
+    assert al.reduce(a) == al.reduce(a.copy())
+    assert al.inclusive_scan(a).tobytes() == al.inclusive_scan(a.copy()).tobytes()
+    np.testing.assert_allclose(al.inclusive_scan(a), np.cumsum(a, dtype=np.float64), atol=1e-3)
+
+
+def test_sorts_over_numpy_arrays():
+    a = RNG.integers(0, 2**32, 3001, dtype=np.uint32).view(np.float32)
+    a[:4] = [np.nan, -0.0, 0.0, -np.inf]
+    keys, values = a.copy(), np.arange(a.size, dtype=np.int32)
+    al.sort_by_key(keys, values)
+    np.testing.assert_array_equal(values, np.argsort(a, kind="stable"))
+    assert keys.tobytes() == a[values].tobytes()
+    b = RNG.integers(-50, 50, 3001).astype(np.int8)
+    c = b.copy()
+    al.sort(c)
+    np.testing.assert_array_equal(c, np.sort(b))
+    al.sort(b, nearer)
+    assert (np.diff(np.abs(b.astype(int))) >= 0).all()
+
+
+@pytest.mark.usefixtures("shaped")
+def test_selections_and_segments_over_numpy_arrays():
+    a = RNG.integers(0, 4, 5003).astype(np.int16)
+    np.testing.assert_array_equal(al.copy_if(a, is_odd), a[a % 2 == 1])
+    keys = np.sort(a)
+    np.testing.assert_array_equal(al.unique(keys), np.unique(keys))
+    found, sums = al.reduce_by_segment(keys, a)
+    np.testing.assert_array_equal(found, np.unique(keys))
+    np.testing.assert_array_equal(sums, [a[keys == each].sum() for each in found])
+    floats = (a * 0.1).astype(np.float32)
+    np.testing.assert_array_equal(al.histogram(floats, 3, 0, 0.3), np.histogram(floats, 3, (0, 0.3))[0])
+
+
+def test_arrays_of_a_device_stay_on_their_queue():
+    import dpnp
+
+    host = RNG.integers(0, 99, 3000).astype(np.int32)
+    a = dpnp.asarray(host)
+    total, sums = al.reduce(a), al.inclusive_scan(a)
+    assert isinstance(total, dpnp.ndarray)
+    assert (total.shape, total.sycl_queue) == ((), a.sycl_queue)
+    assert int(total) == host.sum()
+    np.testing.assert_array_equal(sums.asnumpy(), np.cumsum(host))
+    np.testing.assert_array_equal(al.unique(a // 99).asnumpy(), [0])
+
+
+@pytest.mark.nightly
+def test_sorts_in_groups():
+    import dpnp
+
+    host = RNG.integers(-99, 99, 3000).astype(np.float32)
+    keys, values = dpnp.asarray(host), dpnp.arange(3000)
+    al.sort_by_key(keys, values, descending=True)
+    np.testing.assert_array_equal(values.asnumpy(), np.argsort(-host, kind="stable"))
+    np.testing.assert_array_equal(keys.asnumpy(), -np.sort(-host))
+
+
+def test_arrays_of_two_places_are_refused():
+    import dpnp
+
+    with pytest.raises(kapi.ExecutionPlacementError):
+        al.sort_by_key(dpnp.zeros(3), np.zeros(3))
+
+
+def test_algorithms_are_imported_when_they_are_used(run_python):
+    done = run_python("import sys, kapi_runtime, kapi_sim; print('kapi_sim.whole_arrays' in sys.modules)")
+    assert done.stdout.strip() == "False", done.stderr
