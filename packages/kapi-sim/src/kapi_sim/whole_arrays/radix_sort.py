@@ -60,13 +60,15 @@ def count_alone(item: NdItem, a, counts, length: int, shift, mask, inversion: in
         counts[each * pieces + piece] = found[each]
 
 
-def move_alone(item: NdItem, a, values, places, out, values_out, length: int, shift, mask, inversion: int, key) -> None:
+def move_alone(
+    item: NdItem, a, values, offsets, out, values_out, length: int, shift, mask, inversion: int, key
+) -> None:
     """Move the elements of a piece to their places; each work-item takes a piece."""
     piece = item.get_global_id(0)
     pieces = item.get_global_range(0)
     following = PrivateArray(256, np.int64)
     for each in range(256):
-        following[each] = places[each * pieces + piece]
+        following[each] = offsets[each * pieces + piece]
     for i in range(piece * length, min((piece + 1) * length, a.shape[0])):
         bits = a[i]
         each = digit_of(bits, shift, mask, inversion, key)
@@ -108,7 +110,7 @@ def count_digits(item: NdItem, a, counts, found, length: int, shift, mask, inver
 
 
 def move_digits(
-    item: NdItem, a, values, places, out, values_out, tile, tile_values, counters, following, starts,
+    item: NdItem, a, values, offsets, out, values_out, tile, tile_values, counters, following, starts,
     length: int, run: int, shift, mask, inversion: int, key,
 ) -> None:  # fmt: skip
     """Sort the tiles of a piece by the digit, and move their elements to their places; each group takes a piece.
@@ -124,7 +126,7 @@ def move_digits(
         carried = PrivateArray(RUN, values.dtype)
     end = min((piece + 1) * length, a.shape[0])
     for each in range(place, 256, size):
-        following[each] = places[each * pieces + piece]
+        following[each] = offsets[each * pieces + piece]
     base = piece * length
     while base < end:
         filled = min(size * run, end - base)

@@ -48,12 +48,12 @@ def count_kept(item: NdItem, a, counts, length: int, predicate, equal) -> None:
         counts[group.get_group_linear_id()] = total
 
 
-def write_kept(item: NdItem, a, places, out, count, length: int, run: int, predicate, equal, indices) -> None:
+def write_kept(item: NdItem, a, offsets, out, count, length: int, run: int, predicate, equal, indices) -> None:
     """Write the selected elements of each piece, or their indices, where those of the pieces before end."""
     place, size, group = item.get_local_id(0), item.get_local_range(0), item.get_group()
     start = group.get_group_linear_id() * length
     end = min(start + length, a.shape[0])
-    following = places[group.get_group_linear_id()]
+    following = offsets[group.get_group_linear_id()]
     base = start
     while base < end:
         first = base + place * run
@@ -76,11 +76,11 @@ def write_kept(item: NdItem, a, places, out, count, length: int, run: int, predi
         count[0] = following
 
 
-def write_kept_alone(item: NdItem, a, places, out, count, length: int, predicate, equal, indices) -> None:
+def write_kept_alone(item: NdItem, a, offsets, out, count, length: int, predicate, equal, indices) -> None:
     """Write the selected elements of each piece, one after the other; each work-item takes a piece."""
     piece = item.get_global_id(0)
     end = min((piece + 1) * length, a.shape[0])
-    to = places[piece]
+    to = offsets[piece]
     for i in range(piece * length, end):
         if is_kept(a, i, predicate, equal):
             if indices is None:
