@@ -1,6 +1,6 @@
 """
-Black and Scholes without a kernel
-==================================
+Option prices by Black and Scholes, without a kernel
+====================================================
 
 Ordinary ``numba.njit`` code over arrays on a device runs there. With kapi-numba-offload installed, the loop below
 becomes a kernel.

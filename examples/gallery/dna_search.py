@@ -1,6 +1,6 @@
 """
-Where a gene nearly occurs
-==========================
+Approximate search for a gene
+=============================
 
 The program compares a short sequence with every place of a long one, and reports the places with few differences.
 Each work-item takes one place. Work-items that find something draw a ticket from an atomic counter.

@@ -1,6 +1,6 @@
 """
-Heat on a plate, animated
-=========================
+Heat equation on a plate, animated
+==================================
 
 The temperature of a plate with two hot edges and one hot spot evens out. Each step reads one array and writes
 another, because work-items must not read what others write in the same launch. Then the two arrays change places.

@@ -1,6 +1,6 @@
 """
-Edges of a photograph
-=====================
+Edge detection in a photograph
+==============================
 
 A filter reads the neighbourhood of each pixel. Each group loads its tile of the photograph, with the rim around it,
 into local memory once. After a barrier, each work-item reads nine pixels from there.

@@ -1,6 +1,6 @@
 """
-Colours of a photograph by k-means
-==================================
+Colour quantisation by k-means
+==============================
 
 Each pixel goes to the nearest of a few colours. Then each colour becomes the mean of its pixels, and both steps
 repeat. The second kernel runs one work-group for each colour, and sums over the group.

@@ -1,6 +1,6 @@
 """
-An Asian option by Monte Carlo
-==============================
+Price of an Asian option by Monte Carlo
+=======================================
 
 The value of an option that pays on the mean of a price has no closed form. Each work-item follows its own paths, with
 its own random numbers. They are a function of a seed and a counter, and need no memory. Each group adds up its

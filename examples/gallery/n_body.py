@@ -1,6 +1,6 @@
 """
-Bodies that attract each other
-==============================
+N-body simulation
+=================
 
 Each work-item owns one body. One kernel sums the pull of all others, and a second kernel moves the body. It takes two
 launches, because all pulls must be known before anything moves.

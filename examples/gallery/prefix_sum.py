@@ -1,6 +1,6 @@
 """
-Prefix sums, and packing what passes a test
-===========================================
+Prefix sums and stream compaction
+=================================
 
 Only some work-items have something to write. How does each of them know where? By the sum of the flags before it. It
 takes three launches. Each group sums its own flags, one group sums the groups' totals, and each work-item adds the

@@ -1,6 +1,6 @@
 """
-Ranks of a web: sparse matrix times vector
-==========================================
+PageRank by sparse matrix times vector
+======================================
 
 PageRank multiplies a vector by the same sparse matrix over and over. The matrix is in compressed rows, and each
 work-item sums one row. So the lengths of the rows decide how evenly the work is spread.

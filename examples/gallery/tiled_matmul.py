@@ -1,6 +1,6 @@
 """
-Matrix product in tiles
-=======================
+Tiled matrix multiplication
+===========================
 
 Each element of a product needs a row and a column. The work-items of a group need the same rows and columns. So the
 group loads a tile of each into local memory, uses it sixteen times, and goes on to the next tile.

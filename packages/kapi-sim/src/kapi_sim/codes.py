@@ -11,11 +11,11 @@ __all__ = ["CODES", "FAMILIES"]
 
 _CHECKS = {
     "argument-not-uniform": "work-items of one group gave a group algorithm different arguments",
-    "data-race": "two work-items that nothing orders use one element, and one of them writes",
-    "endless-loop": "a loop did not end within the turns that it is allowed",
+    "data-race": "two unsynchronized work-items use one element, and one of them writes",
+    "endless-loop": "a loop did not end within the iterations that it is allowed",
     "fence-scopes-differ": "work-items of one group gave a barrier different fence scopes",
     "index-out-of-bounds": "an index is not below the extent of its axis",
-    "loop-without-change": "a loop comes round to where it was, and nothing was written",
+    "loop-without-change": "an infinite loop: its state repeats, and nothing was written",
     "meeting-groups-differ": "some work-items gave the work-group, others the sub-group",
     "meeting-missed": "a part of the group did not come to a barrier or group algorithm",
     "meeting-words-differ": "work-items of one group called different group algorithms at once",
@@ -24,7 +24,7 @@ _CHECKS = {
     "meetings-in-turns-differ": "work-items of one group wait in different turns of a loop",
     "negative-index": "an index is below 0, and kernels know no wrap-around",
     "no-such-work-item": "a group algorithm names a work-item that the group does not have",
-    "read-before-write": "an element was read that nobody has written",
+    "read-before-write": "an uninitialized element was read",
     "undefined-value": "a value was used that comes from a work-item that does not exist",
     "waits-for-other": "a loop waits for a work-item or work-group that may run only afterwards",
 }
