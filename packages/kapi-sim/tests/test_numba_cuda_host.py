@@ -63,6 +63,12 @@ def test_a_block_has_at_most_1024_threads():
         add_one[1, (33, 32)](np.zeros(8))
 
 
+@pytest.mark.parametrize(("grid", "block"), [(2**31, 1), ((1, 2**16), 1), ((1, 1, 2**16), 1), (1, (1, 1, 65))])
+def test_a_grid_and_a_block_have_extents_that_a_device_has(grid, block):
+    with raises(LimitError, "work-group-too-large"):
+        add_one[grid, block](np.zeros(8))
+
+
 def test_a_plain_call_says_how_a_kernel_is_launched():
     with pytest.raises(ValueError, match=r"add_one\[blocks, threads\]"):
         add_one(np.zeros(8))

@@ -50,6 +50,20 @@ def test_sample_has_the_first_and_the_last_group(checks, controls, with_barrier)
         assert report.launches[0].work_items == 2 * len(expected)
 
 
+@cuda.jit
+def mark_first(a):
+    if cuda.threadIdx.x == 0:
+        a[cuda.blockIdx.x % 4] += 1
+
+
+def test_sample_of_the_largest_grid():
+    a = np.zeros(4)
+    with warnings.catch_warnings(), kapi.simulation(groups=2):
+        warnings.simplefilter("ignore", kapi.PartialRunWarning)
+        mark_first[2**31 - 1, 4](a)
+    assert a.tolist() == [1, 0, 1, 0]
+
+
 @pytest.mark.parametrize("checks", ["all", "none"])
 def test_sample_of_a_range_is_of_work_items(checks):
     a = np.zeros((3, 5))

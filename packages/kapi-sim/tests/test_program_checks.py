@@ -322,6 +322,13 @@ def test_a_debugger_that_is_left_is_no_fault(checked):
     assert checked(text)[2][1].endswith("nothing was checked")
 
 
+def test_a_reader_of_the_output_who_has_left_is_no_fault(checked):
+    text = "from numba import cuda\n@cuda.jit\ndef k():\n    raise BrokenPipeError\nk[1, 1]()\n"
+    status, _, said = checked(text)
+    assert status == 2
+    assert said[1].endswith("nothing was checked")
+
+
 def test_groups_are_a_sample(checked):
     with pytest.warns(PartialRunWarning, match=r"1 of 2 blocks of kernel `cubes` ran, as `simulation\(groups="):
         status, _, said = checked(CLEAN, options=["--groups", "1"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import colorsys
 import json
 import re
+from html.parser import HTMLParser
 from xml.etree import ElementTree
 
 import numpy as np
@@ -261,9 +262,35 @@ def test_notebook_shows_the_page():
         pass
     assert nothing._repr_svg_() is None
     assert repr(nothing) == "<Trace of 0 launches, 0 events>"
-    shown = trace._repr_html_()
-    assert shown.startswith("<iframe srcdoc=")
-    assert "&lt;canvas" in shown
+    shown = elements(trace._repr_html_())
+    assert [tag for tag, _ in shown] == ["iframe"]
+    assert shown[0][1]["srcdoc"] == trace.html()
+
+
+def elements(page):
+    """The elements of a page with their attributes, as a browser reads them."""
+    found = []
+    parser = HTMLParser()
+    parser.handle_starttag = lambda tag, attributes: found.append((tag, dict(attributes)))
+    parser.feed(page)
+    return found
+
+
+def test_page_needs_nothing_but_itself_whatever_the_source_says():
+    """A notebook's frame has no address: nothing may be loaded, and no text of the kernel may become an element."""
+    with kapi.trace() as trace:
+        hostile[2](np.zeros(2))
+    page = trace.html()
+    found = elements(page)
+    assert not [attributes for _, attributes in found if attributes.keys() & {"src", "href", "srcset", "action"}]
+    assert "img" not in {tag for tag, _ in found}
+    assert re.search(r"\b(fetch|import|XMLHttpRequest|localStorage|document\.cookie)\b *[(.]", page) is None
+    assert "\\u003cimg src=x>" in page
+
+
+@kapi.kernel
+def hostile(item: kapi.Item, a):
+    a[item.get_id(0)] = 1  # </script><img src=x> " ' &quot; ${a} {data} -->
 
 
 @kapi.kernel

@@ -14,7 +14,7 @@ from kapi_sim.items.convergence import DialectIntrinsic
 from kapi_sim.language.intrinsics.index_space import NdRange, Range
 from kapi_sim.language.source import Site
 
-__all__ = ["ScheduleState"]
+__all__ = ["ScheduleState", "unravel"]
 
 
 class ScheduleState:
@@ -110,12 +110,12 @@ class ScheduleState:
     def global_id(self) -> tuple[int, ...]:
         """Return the global id of the running work-item."""
         if isinstance(self.space, Range):
-            return _unravel(self.uid, self.space)
+            return unravel(self.uid, self.space)
         group, local = divmod(self.uid, self.group_size)
         ids = zip(
-            _unravel(group, self.space.group_range),
+            unravel(group, self.space.group_range),
             self.space.local_range,
-            _unravel(local, self.space.local_range),
+            unravel(local, self.space.local_range),
             strict=False,
         )
         return tuple(g * n + i for g, n, i in ids)
@@ -124,17 +124,17 @@ class ScheduleState:
         """Name a work-item, the running one if none is given, by its ids."""
         number = self.uid if uid is None else uid
         if isinstance(self.space, Range):
-            return f"work-item global {_unravel(number, self.space)}"
+            return f"work-item global {unravel(number, self.space)}"
         group, local = divmod(number, self.group_size)
-        group_id = _unravel(group, self.space.group_range)
-        local_id = _unravel(local, self.space.local_range)
+        group_id = unravel(group, self.space.group_range)
+        local_id = unravel(local, self.space.local_range)
         global_id = tuple(g * n + i for g, n, i in zip(group_id, self.space.local_range, local_id, strict=False))
         return f"work-item global {global_id}, local {local_id}, group {group_id}"
 
     def describe_in_launch(self, uid: int) -> str:
         """Name a work-item by its ids within its group."""
         _, local = divmod(uid, self.group_size)
-        return f"local {_unravel(local, self.space.local_range)}" if isinstance(self.space, NdRange) else ""
+        return f"local {unravel(local, self.space.local_range)}" if isinstance(self.space, NdRange) else ""
 
     def label(self, uid: int) -> str:
         """Name a work-item by its global id alone."""
@@ -150,7 +150,8 @@ class ScheduleState:
         return text
 
 
-def _unravel(number: int, extents: tuple[int, ...]) -> tuple[int, ...]:
+def unravel(number: int, extents: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the index with this number, counted through all dimensions, the last the fastest."""
     index = []
     for extent in reversed(extents):
         number, i = divmod(number, extent)

@@ -12,14 +12,14 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from itertools import compress, islice, product, repeat
+from itertools import compress, product, repeat
 from threading import Lock
 from typing import Any
 
 from kapi_sim.errors import KernelLaunchError
 from kapi_sim.forks import reinit_after_fork
 from kapi_sim.items.items import Cluster, SimItem, SimNdItem, linear
-from kapi_sim.items.schedule_state import ScheduleState
+from kapi_sim.items.schedule_state import ScheduleState, unravel
 from kapi_sim.language.intrinsics.index_space import NdRange, Range
 from kapi_sim.memory.arguments import Bound
 from kapi_sim.memory.views import poison
@@ -134,7 +134,7 @@ class Schedule:
                     call()
                 return
             # Every work-item is a group of its own: nothing orders it after another one.
-            numbered = self._chosen(enumerate(_indices(space)), shuffler)
+            numbered = self._chosen(space, shuffler)
             for clock.epoch, (clock.uid, item.id) in enumerate(numbered):
                 clock.group_start = clock.epoch
                 call()
@@ -151,7 +151,7 @@ class Schedule:
         can_wait = self.is_generator or self.on_threads
         run_group = self._group_with_barriers(cluster) if can_wait else self._group_in_a_loop(cluster)
         waiting: list[tuple[tuple[int, ...], GroupRun]] = []
-        for number, index in self._chosen(enumerate(_indices(space.group_range)), shuffler):
+        for number, index in self._chosen(space.group_range, shuffler):
             cluster.move(index)
             clock.start_group()
             if recorder is not None:
@@ -186,11 +186,14 @@ class Schedule:
             end_phase(self.bound)
         return still
 
-    def _chosen(self, numbered: Iterable[Any], shuffler: Shuffler | None) -> Iterable[Any]:
+    def _chosen(self, extents: Range, shuffler: Shuffler | None) -> Iterable[tuple[int, tuple[int, ...]]]:
+        """Number and index of each group that runs, of a Range launch of each work-item."""
         only = self.order.only
-        if only is None and self.sample is not None:
-            numbered = [each for each in numbered if each[0] in self.sample]
-        return _permuted(numbered, shuffler) if only is None else islice(numbered, only, only + 1)
+        if only is not None:
+            return [(only, unravel(only, extents))]
+        if self.sample is not None:
+            return _permuted([(number, unravel(number, extents)) for number in sorted(self.sample)], shuffler)
+        return _permuted(enumerate(_indices(extents)), shuffler)
 
     def _group_in_a_loop(self, cluster: Cluster) -> Callable[[int, Shuffler | None], GroupRun | None]:
         item = SimNdItem(cluster, cluster.id)
@@ -288,8 +291,12 @@ _GARBAGE = _Garbage()
 
 def _indices(extents: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
     """Yield all indices, the last dimension the fastest."""
-    # `product` would first make a tuple of its only range.
-    return zip(range(extents[0])) if len(extents) == 1 else product(*map(range, extents))
+    if len(extents) == 1:
+        return zip(range(extents[0]))
+    if max(extents) <= _SELDOM:
+        return product(*map(range, extents))
+    # `product` would first make a tuple of each range.
+    return ((*index, i) for index in _indices(extents[:-1]) for i in range(extents[-1]))
 
 
 def _permuted(values: Iterable[Any], shuffler: Shuffler | None) -> Iterable[Any]:

@@ -99,9 +99,10 @@ class Report:
     faults: list[Fault] = field(default_factory=list)
 
     def note_fault(self, kernel: str, error: Exception) -> None:
-        """Add the error that ended a launch, once; a debugger that its user has left is none."""
+        """Add the error that ended a launch, once; a debugger that its user has left is none, nor a reader who has."""
         # By its name: few programs import the debugger.
-        if type(error).__name__ != "BdbQuit" and not any(error is known.error for known in self.faults):
+        has_left = type(error).__name__ == "BdbQuit" or isinstance(error, BrokenPipeError)
+        if not has_left and not any(error is known.error for known in self.faults):
             self.faults.append(Fault(kernel, error))
 
     def text(self) -> str:

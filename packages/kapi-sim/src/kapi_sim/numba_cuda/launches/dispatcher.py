@@ -46,6 +46,10 @@ other_compiler: ContextVar[Callable[[Callable[..., Any], tuple[Any, ...]], None]
 """Gets each kernel with the arguments of its first launch that have their types."""
 
 
+_MOST_BLOCKS = (Device.MAX_GRID_DIM_X, Device.MAX_GRID_DIM_Y, Device.MAX_GRID_DIM_Z)
+_MOST_THREADS = (Device.MAX_BLOCK_DIM_X, Device.MAX_BLOCK_DIM_Y, Device.MAX_BLOCK_DIM_Z)
+
+
 class Dispatcher(DeviceFunction[..., Any]):
     """The result of ``@cuda.jit``: a kernel, or a function that kernels call.
 
@@ -220,6 +224,13 @@ class Dispatcher(DeviceFunction[..., Any]):
                 f"a block must have at most {most} threads, got {prod(block)}: launch smaller blocks",
                 code="work-group-too-large",
             )
+        for word, extents, limits in (("grid", grid, _MOST_BLOCKS), ("block", block, _MOST_THREADS)):
+            if any(extent > limit for extent, limit in zip(extents, limits, strict=True)):
+                raise LimitError(
+                    f"a {word} must have extents of at most {limits} along x, y and z, got {extents}: launch a smaller "
+                    f"{word}, and let each thread do more",
+                    code="work-group-too-large",
+                )
         self.launched(grid, block, nbytes, args)
 
     def launched(self, grid: tuple[int, ...], block: tuple[int, ...], nbytes: int, args: tuple[Any, ...]) -> None:
