@@ -93,6 +93,7 @@ from kapi_sim.language.launchables.joint_algorithms import (
     joint_reduce,
 )
 from kapi_sim.language.launchables.launchable import DEFAULT_LOCAL_SIZE
+from kapi_sim.language.launchables.tuning import Tuning
 
 if TYPE_CHECKING:
     from kapi_sim import algorithms
@@ -150,6 +151,7 @@ __all__ = [
     "ScheduleDependenceWarning",
     "SimulatorOnlyWarning",
     "SubGroup",
+    "Tuning",
     "UninitializedReadError",
     "UsmAllocationError",
     "Vec",

@@ -224,6 +224,7 @@ _LAUNCHES = {
     "range-too-large": "a range has more work-items than 64 bits count",
     "range-type": "what is to be a range is neither Range nor integers",
     "thread-count": "the number of threads is no positive integer",
+    "tune-candidates": "tune is given fewer than two candidates, or none that can be launched",
     "work-group-above-option": "a work-group has more work-items than the kernel's max_work_group_size",
     "work-group-size-in-range": "a kernel with a work_group_size is launched over a Range",
     "work-group-size-other": "a work-group is not of the kernel's work_group_size",

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, Literal, overload
 
-from kapi_sim.errors import KapiError, KernelLaunchError
+import numpy as np
+
+from kapi_sim.errors import KapiError, KernelLaunchError, LimitError
 from kapi_sim.instrument.rewrite import Instrumented
 from kapi_sim.language import KernelOptions, NdRange, Range
 from kapi_sim.language.launchables.declared import Signature
@@ -13,6 +15,7 @@ from kapi_sim.language.launchables.graph import RecordedLaunches, Slot, simulate
 from kapi_sim.language.launchables.launch_parameters import require_index_space
 from kapi_sim.language.launchables.launchable import BoundLaunch, Launchable, decorate, require_kernel
 from kapi_sim.language.launchables.pickling import reduced
+from kapi_sim.language.launchables.tuning import Candidate, Tuning, require_candidate
 from kapi_sim.language.source import remember_source
 from kapi_sim.launch import execute
 from kapi_sim.short_repr import short_repr
@@ -88,6 +91,27 @@ class Kernel(Launchable):
             event.wait()  # in a recording they are done, too: of its own launches, which come first in each replay
         self.run(space, given)
         return DoneEvent(), DoneEvent()
+
+    def _tuned(
+        self, candidates: tuple[Candidate, ...], args: tuple[Any, ...], named: dict[str, Any], renew: bool
+    ) -> Tuning:
+        """Run each candidate on copies, with all checks, and choose the first that can be launched."""
+        refusals = []
+        for each in candidates:
+            given = self.placed(args, {**named, **each.constants})
+            copies: dict[int, Any] = {}
+            for value in given:
+                if isinstance(value, np.ndarray):
+                    copies.setdefault(id(value), value.copy(order="K"))
+            try:
+                self.run(each.index_space, tuple(copies.get(id(value), value) for value in given))
+            except (KernelLaunchError, LimitError) as error:
+                refusals.append(error.message.split("\n", 1)[0])
+            else:
+                refusals.append("")
+        require_candidate(self.__name__, refusals)
+        times = (None,) * len(candidates)
+        return Tuning(self.__name__, "simulator", candidates, times, tuple(refusals), refusals.index(""), False)
 
 
 @overload

@@ -17,6 +17,17 @@ full: whatever is wrong with the cache, the kernel is compiled, and `info` tells
 
 from __future__ import annotations
 
-from kapi_runtime.cache.entries import CacheInfo, clear, drop, info, is_on, load, note_unknown, store
+from kapi_runtime.cache.entries import (
+    CacheInfo,
+    clear,
+    drop,
+    info,
+    is_on,
+    load,
+    load_text,
+    note_unknown,
+    store,
+    store_text,
+)
 
-__all__ = ["CacheInfo", "clear", "drop", "info", "is_on", "load", "note_unknown", "store"]
+__all__ = ["CacheInfo", "clear", "drop", "info", "is_on", "load", "load_text", "note_unknown", "store", "store_text"]

@@ -27,9 +27,11 @@ __all__ = [
     "info",
     "is_on",
     "load",
+    "load_text",
     "note_unknown",
     "size_limit",
     "store",
+    "store_text",
 ]
 
 _lock = reinit_after_fork(threading.Lock())
@@ -48,7 +50,7 @@ class CacheInfo:
     is_on : bool
         Whether it is used.
     entries : int
-        Compiled kernels in it.
+        Compiled kernels in it, and choices of `Kernel.tune`.
     nbytes, limit : int
         Bytes that it holds, and most that it may hold.
     hits, misses : int
@@ -168,12 +170,31 @@ def store(key: str, module: KernelModule, write_module: Callable[[Any, str], byt
         _note(f"kernel `{module.name}` could not be kept: {error}")
         return
     try:
-        _folder()[0].mkdir(mode=0o700, parents=True, exist_ok=True)
-        with _opened() as folder:
-            folder.write(key, data)
-            evict_unused(folder, _limit())
+        _store_bytes(key, data)
     except OSError as error:
         _note(f"kernel `{module.name}` could not be kept: {error}")
+
+
+def load_text(key: str) -> str | None:
+    """Return the text that is kept under a key, or None."""
+    data = _load_bytes(key) if is_on() else None
+    return None if data is None else data.decode("utf-8", errors="replace")
+
+
+def store_text(key: str, text: str) -> None:
+    """Keep a text under a key; a failure is noted, and not raised."""
+    if is_on():
+        try:
+            _store_bytes(key, text.encode())
+        except OSError as error:
+            _note(f"a choice of tune could not be kept: {error}")
+
+
+def _store_bytes(key: str, data: bytes) -> None:
+    _folder()[0].mkdir(mode=0o700, parents=True, exist_ok=True)
+    with _opened() as folder:
+        folder.write(key, data)
+        evict_unused(folder, _limit())
 
 
 def drop(key: str, why: str) -> None:

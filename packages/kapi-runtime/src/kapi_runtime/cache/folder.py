@@ -19,8 +19,8 @@ from typing import NamedTuple
 
 __all__ = ["SUFFIXES", "CacheFolder", "CachedFile", "NotPrivateError"]
 
-SUFFIXES = ("cubin", "module", "object", "ptx", "spirv")
-"""Kinds of compiled code.  A file of any other name is somebody else's."""
+SUFFIXES = ("cubin", "module", "object", "ptx", "spirv", "tuning")
+"""Kinds of compiled code, and choices of `tune`.  A file of any other name is somebody else's."""
 
 _KEY = rf"[0-9a-f]{{64}}\.(?:{'|'.join(SUFFIXES)})"
 _ENTRY = re.compile(_KEY)

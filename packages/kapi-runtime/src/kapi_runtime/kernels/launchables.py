@@ -21,6 +21,7 @@ from kapi_sim.forks import reinit_after_fork
 from kapi_sim.language import KernelOptions
 from kapi_sim.language.launchables.declared import Signature
 from kapi_sim.language.launchables.launchable import Launchable
+from kapi_sim.language.launchables.tuning import Candidate, Tuning
 from kapi_sim.short_repr import short_repr
 
 __all__ = ["DeviceLaunchable", "stand_in"]
@@ -160,6 +161,14 @@ class DeviceLaunchable(Launchable):
         known = list(self.information(chosen).values())
         limits = platform_of_device(chosen).limits(chosen)
         return suggested_local_range(global_range, limits, known, self.options.max_work_group_size)
+
+    def _tuned(
+        self, candidates: tuple[Candidate, ...], args: tuple[Any, ...], named: dict[str, Any], renew: bool
+    ) -> Tuning:
+        """Choose the candidate that takes least time on the device of the arrays."""
+        from kapi_runtime.kernels.tuning import tuned  # launches do without it
+
+        return tuned(self, candidates, args, named, renew)
 
     @abstractmethod
     def _module_count(self) -> int:

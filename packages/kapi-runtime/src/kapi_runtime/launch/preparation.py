@@ -18,6 +18,7 @@ from kapi_runtime.launch.index_space import packed_extents, submitted_range
 from kapi_runtime.launch.overlaps import check_no_overlap
 from kapi_runtime.launch.packing import packed_arguments, with_address
 from kapi_runtime.platform import recorder
+from kapi_runtime.platform.current import caller
 from kapi_runtime.platform.handles import HostEvent
 from kapi_runtime.platform.interface import BuiltKernel, LaunchPlan, NativeArgument, Platform
 from kapi_runtime.platform.log import log_device
@@ -97,12 +98,7 @@ class Prepared:
         if self.global_range is None:
             event = platform.barrier(queue, before)
             return platform.host_event(event, platform.release), event
-        watch, arguments = None, made.arguments
-        if made.module is not None and made.module.failures:
-            watch = FailureWatch(made.module, self.space, platform, queue)
-            packed, *others = arguments
-            assert isinstance(packed, bytes)  # what `compiled` gave
-            arguments = [with_address(packed, made.module, watch.address), *others]
+        watch, arguments = self._watched()
         native = platform.native_arguments(queue, arguments)
         try:
             event = self._submitted(native, [*platform.earlier_work(queue), *before])
@@ -124,6 +120,54 @@ class Prepared:
             finally:  # what work-items stored before one failed stays stored
                 copied.copy_out()
         return host_event, event
+
+    def time(self) -> float:
+        """Submit it, wait, and return for how long it ran on the device, in nanoseconds.
+
+        Raises
+        ------
+        KernelLaunchError
+            If the driver refuses it, or its arguments are copied for each launch.
+        Exception
+            What a work-item raised.
+        """
+        platform, made, queue = self.platform, self.made, self.queue
+        if self.global_range is None:
+            return 0.0
+        if self.arguments.copied is not None:
+            raise KernelLaunchError(
+                f"arguments of kernel `{made.kernel.name}` must be on the device to be timed, got NumPy arrays that "
+                "each launch would copy: copy them by `kapi.memory.asarray` before",
+                code="array-on-host",
+            )
+        watch, arguments = self._watched()
+        native = platform.native_arguments(queue, arguments)
+        caller.waits = True  # where the caller may run it, its time has no other thread's in it
+        try:
+            event = platform.submit_timed(
+                queue,
+                platform.earlier_work(queue),
+                lambda on, after: platform.submit(
+                    on, made.kernel, native, self.global_range or (), self.local_range, after
+                ),
+            )
+        finally:
+            caller.waits = False
+        platform.note_work(queue, event)
+        times = platform.times(event)
+        if watch is not None:
+            watch.check()
+        return float(times.end - times.start)
+
+    def _watched(self) -> tuple[FailureWatch | None, Sequence[NativeArgument]]:
+        """The record of failures of one launch, if there is one, and the arguments with its address."""
+        made, arguments = self.made, self.made.arguments
+        if made.module is None or not made.module.failures:
+            return None, arguments
+        watch = FailureWatch(made.module, self.space, self.platform, self.queue)
+        packed, *others = arguments
+        assert isinstance(packed, bytes)  # what `compiled` gave
+        return watch, [with_address(packed, made.module, watch.address), *others]
 
     def plan(self) -> LaunchPlan | None:
         """Return a plan for launches like this one, or None if there is none."""

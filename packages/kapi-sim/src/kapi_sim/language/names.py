@@ -40,7 +40,7 @@ _LANGUAGE = (
     *(row.name for row in OPERATORS),
     *(row.name for row in VECTOR_ROWS if row.owner is None),
 )
-_LAUNCH = ("DEFAULT_LOCAL_SIZE", "call_kernel", "call_kernel_async", "device_context", "graph")
+_LAUNCH = ("DEFAULT_LOCAL_SIZE", "call_kernel", "call_kernel_async", "device_context", "graph", "Tuning")
 _CONTROLS = ("Profile", "debug", "simulation", "trace")
 _WARNINGS = ("BenignRaceWarning", "ImplicitCopyWarning", "KapiWarning", "LimitWarning", "SimulatorOnlyWarning")
 

@@ -23,6 +23,7 @@ from kapi_sim.language.launchables.device_function import DeviceFunction
 from kapi_sim.language.launchables.launch_parameters import parameters_for_launch, require_index_space
 from kapi_sim.language.launchables.signatures import ParameterType
 from kapi_sim.language.launchables.specialization import specialized, split_arguments
+from kapi_sim.language.launchables.tuning import Candidate, Tuning, candidates_of
 from kapi_sim.language.usm_protocol import is_usm_array, protocol_fields
 from kapi_sim.short_repr import short_repr
 from kapi_sim.tracebacks import shorten
@@ -202,6 +203,64 @@ class Launchable(ABC):
         except Exception as error:
             shorten(error, isinstance(error, KapiError))
             raise
+
+    def tune(
+        self,
+        index_space: Range | NdRange,
+        /,
+        *args: Any,
+        local_sizes: Iterable[Any] | None = None,
+        constants: Mapping[str, Iterable[Any]] | None = None,
+        renew: bool = False,
+        **named: Any,
+    ) -> Tuning:
+        """Choose the fastest of several ways to launch, by their times on copies of the arguments.
+
+        A launch changes by nothing but the index space and the arguments that it is given: pass those of the result.
+        The choice is kept on disk, for the kernel, the device, the index space, the shapes and types of the arguments,
+        and the candidates; the same call finds it there and takes no times, in later processes too.  The simulator runs
+        each candidate with all its checks, takes no times, and chooses the first.
+
+        Parameters
+        ----------
+        index_space : Range or NdRange
+            The work-items; a `Range` for a kernel without work-groups, which has no local sizes to try.
+        *args, **named
+            As for `call_kernel`, without the constants.  They stay as they are; strided arrays of devices are copied to
+            contiguous ones.
+        local_sizes : iterable or mapping, optional
+            Local ranges to try, integers or tuples; a mapping has for each the arguments that depend on it, by name,
+            such as ``{64: {"tile": LocalAccessor(64, "float32")}}``.
+        constants : mapping of str to iterable, optional
+            Values to try of other arguments, by the names of the kernel's parameters; all combinations are tried.
+        renew : bool
+            Whether times are taken though a choice is known.
+
+        Returns
+        -------
+        Tuning
+            The choice, and what was tried.
+
+        Raises
+        ------
+        KernelLaunchError
+            If there are fewer than two candidates, none of them can be launched, or the kernel has no parameter of a
+            name.
+        """
+        try:
+            require_index_space(index_space)
+            code = self.py_func.__code__
+            candidates = candidates_of(code.co_varnames[1 : code.co_argcount], index_space, local_sizes, constants)
+            return self._tuned(candidates, args, named, renew)
+        except Exception as error:
+            shorten(error, isinstance(error, KapiError))
+            raise
+
+    @abstractmethod
+    def _tuned(
+        self, candidates: tuple[Candidate, ...], args: tuple[Any, ...], named: dict[str, Any], renew: bool
+    ) -> Tuning:
+        """Choose a candidate."""
 
     def __getitem__(self, configuration: Any) -> ConfiguredKernel:
         """Return the kernel with an index space, to be called with the arguments.
