@@ -97,7 +97,7 @@ class Schedule:
             ("work-items", space.size) if isinstance(space, Range) else ("work-groups", space.group_range.size)
         )
         total = total if self.sample is None else len(self.sample)
-        follower = follow_launch(self.function.__name__, noun, total, self._position)
+        follower = follow_launch(self.function.__name__, self.clock.in_words(noun), total, self._position)
         try:
             with _GARBAGE.seldom_collected():
                 if isinstance(space, Range):
