@@ -14,6 +14,7 @@
 from __future__ import annotations
 
 import datetime
+import gc
 import hashlib
 import os
 import re
@@ -71,6 +72,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         kept = _fixed_sample(nightly, "one_in") | (_fixed_sample(others, one_in) if one_in > 1 else set(others))
     config.hook.pytest_deselected(items=[item for item in items if item not in kept])
     items[:] = [item for item in items if item in kept]
+
+
+def pytest_collection_finish() -> None:
+    """Leave what imports made out of garbage collections: a compilation makes much garbage among a million objects."""
+    gc.collect()
+    gc.freeze()
 
 
 def _fixed_sample(items: list[pytest.Item], share: int | str) -> set[pytest.Item]:
