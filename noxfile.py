@@ -256,25 +256,32 @@ def integration(session: nox.Session) -> None:
 
 @nox.session
 def brief(session: nox.Session) -> None:
-    """Part of `tests` for each further Python: a sample of conformance, programs of READMEs, 50 random kernels."""
+    """Part of `tests` for each further Python: a sample of conformance, programs of READMEs, 20 random kernels.
+
+    On the CPU platform: what a Python has of its own is its bytecode, which no device sees.
+    """
     install(session, "--group", "integration")
-    suites = [ROOT / "packages" / dist / "tests" / "test_conformance.py" for dist in ("kapi-sim", "kapi-runtime")]
+    suites = [
+        ROOT / "packages" / "kapi-sim" / "tests" / "test_conformance.py",
+        ROOT / "packages" / "kapi-runtime" / "tests" / "test_cpu_conformance.py",
+    ]
     others = [
         ROOT / "tests" / "pages" / "test_code_blocks.py",
         ROOT / "tests" / "integration" / "test_random_kernels.py",
         ROOT / "packages" / "kapi-types" / "tests" / "test_shared_exits.py",  # of what each compiler of CPython writes
     ]
-    one_in = os.environ.get("KAPI_ONE_IN", "4")
-    run_tests(session, *suites, "-k", "test_conformance[", *session.posargs, env={"KAPI_ONE_IN": one_in})
+    one_in = os.environ.get("KAPI_ONE_IN", "8")
+    named = "test_conformance[ or test_conformance_on_the_cpu["
+    run_tests(session, *suites, "-k", named, *session.posargs, env={"KAPI_ONE_IN": one_in})
     named = "test_code_blocks_run and README or test_random_kernels_agree or test_shared_exits"
-    run_tests(session, *others, "-k", named, *session.posargs, env={"KAPI_ONE_IN": "1", "KAPI_RANDOM_KERNELS": "50"})
+    run_tests(session, *others, "-k", named, *session.posargs, env={"KAPI_ONE_IN": "1", "KAPI_RANDOM_KERNELS": "20"})
 
 
 @nox.session
 def instruction_sets(session: nox.Session) -> None:
-    """Conformance whole, and a sample of what runs on the device, under each instruction set; the driver's faults."""
+    """A sample of what runs on Intel's device, under each instruction set of its driver; the driver's faults."""
     install(session, "--group", "integration")
-    under_each_instruction_set(session, {"KAPI_ONE_IN": "24"})
+    under_each_instruction_set(session, {"KAPI_ONE_IN": "12"})
 
 
 @nox.session
@@ -534,10 +541,12 @@ def under_each_instruction_set(session: nox.Session, env: dict[str, str]) -> Non
     for name in (names if "KAPI_ONE_IN" in env else ["", *names]) or [""]:
         chosen = {sets_of_instructions.VARIABLE: name} if name else {}
         more = SYCL | {"KAPI_DRIVER_FAULTS": str(faults), "KAPI_TEST_CACHE": str(cache)} | chosen
-        # By day whole as it is, and a sample with options.
-        options = {} if "KAPI_ONE_IN" in env else {"KAPI_NIGHTLY": "all"}
-        run_tests(session, conformance, "-q", *session.posargs, env=options | more)
-        run_tests(session, *(ROOT / file for file in files), "-q", *session.posargs, env=env | more)
+        suites = [ROOT / file for file in files]
+        if "KAPI_ONE_IN" in env:
+            suites.insert(0, conformance)
+        else:
+            run_tests(session, conformance, "-q", *session.posargs, env={"KAPI_NIGHTLY": "all"} | more)
+        run_tests(session, *suites, "-q", *session.posargs, env=env | more)
     print(sets_of_instructions.table(faults))
 
 

@@ -59,6 +59,7 @@ class Host:
         run(whole, *arguments, local=tuple(space.local_range) if has_groups else None)
 
 
+@pytest.mark.nightly(one_in=4)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_conformance_on_the_host(case):
     """Every case in which no work-item waits for another; the others are counted by what they need."""
@@ -89,7 +90,7 @@ def may_converge(case):
     )
 
 
-@pytest.mark.nightly(one_in=20)
+@pytest.mark.nightly(one_in=40)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_conformance_on_the_host_without_optimisation(case):
     try:

@@ -29,7 +29,7 @@ def test_conformance(case: Any) -> None:
     case.run(Device())
 
 
-@pytest.mark.nightly(one_in=20)
+@pytest.mark.nightly(one_in=40)
 @pytest.mark.parametrize("options", [{"debug": True}, {"inline": "never"}], ids=["debug", "without-inlining"])
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_conformance_whatever_the_options(case: Any, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
