@@ -8,7 +8,6 @@ import itertools
 import linecache
 import math
 
-import dpnp
 import numpy as np
 import pytest
 
@@ -195,9 +194,8 @@ def run(world, body):
         np.array([0, 1, 2, 255, 128, 7], np.uint8),
         np.zeros((3, ITEMS)),
     ]
-    given = arrays if world is kapi_sim else list(map(dpnp.asarray, arrays))
-    world.call_kernel(world.kernel(namespace["kernel"]), world.Range(ITEMS), *given, 3, 2.5)
-    return given[3] if world is kapi_sim else given[3].asnumpy()
+    world.call_kernel(world.kernel(namespace["kernel"]), world.Range(ITEMS), *arrays, 3, 2.5)
+    return arrays[3]
 
 
 @pytest.mark.parametrize("body", TAKEN)
