@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-SAMPLE, BATCH = 200, 100
+SAMPLE, BATCH = 100, 100
 PARTS = 24
 
 

@@ -43,7 +43,7 @@ OTHERWISE = [
 ]
 SPACES = [kapi.Range(96), kapi.NdRange(96, 32)]
 ALL = list(itertools.product(LOOPS, GROWING, CONDITIONS, CONSEQUENCES, OTHERWISE, SPACES))
-BLOCKS = 240
+BLOCKS = 720
 
 
 def written(number):

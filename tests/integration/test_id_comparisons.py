@@ -116,7 +116,7 @@ def test_loop_whose_first_iteration_an_id_decides(bounds):
         assert turns.asnumpy().tolist() == expected
 
 
-@pytest.mark.nightly(one_in=20, at_night=4)
+@pytest.mark.nightly(one_in=60, at_night=4)
 @pytest.mark.parametrize("space", SPACES)
 @pytest.mark.parametrize("expression", EXPRESSIONS)
 def test_conditions_of_expressions_of_ids(expression, space):

@@ -17,7 +17,7 @@ from loop_kernels import GROUP, Nested, WorkItem, compiled, in_plain_python
 
 import kapi_runtime as kapi
 
-BLOCKS, BLOCK = 100, 20
+BLOCKS, BLOCK = 200, 10
 
 
 def results(source, space, name="nested_loops.py"):

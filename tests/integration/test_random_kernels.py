@@ -23,7 +23,7 @@ import kapi_sim
 from kapi_sim.language.intrinsics.operators import OPERATORS, identity
 from kapi_sim.language.table.math_functions import MATH_FUNCTIONS
 
-COUNT = int(os.environ.get("KAPI_RANDOM_KERNELS", "100"))
+COUNT = int(os.environ.get("KAPI_RANDOM_KERNELS", "40"))
 BLOCKS, BLOCK = 10, 1000  # of a night
 QUIET = {"deadline": None, "database": None, "suppress_health_check": list(HealthCheck)}
 ROWS = {row.name: row for row in OPERATORS}

@@ -17,7 +17,7 @@ from hypothesis import seed as hypothesis_seed
 import kapi_ptx
 import kapi_runtime
 
-BLOCK, BLOCKS = 25, 12
+BLOCK, BLOCKS = 10, 30
 TARGET = kapi_ptx.PtxTarget(80)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-BLOCKS, EACH = 50, 12
+BLOCKS, EACH = 100, 6
 FOLDER = Path(__file__).parent / "random_loops"
 
 

@@ -12,7 +12,7 @@ from loop_kernels import GROUP, GroupedItem, Shared, compiled, in_plain_python
 
 import kapi_runtime as kapi
 
-BLOCKS, BLOCK = 60, 20
+BLOCKS, BLOCK = 120, 10
 WIDTH = 16
 
 

@@ -158,6 +158,7 @@ def arguments(case):
     return [base[:6], base[1:7]] if case == "overlapping" else [base[:6], base[5::-1]], base
 
 
+@pytest.mark.nightly(one_in=4)
 @pytest.mark.parametrize("case", ["apart", "same", "same view", "overlapping", "reversed"])
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_names_of_the_same_memory_see_each_others_stores(function, case):

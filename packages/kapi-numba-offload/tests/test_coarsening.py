@@ -120,6 +120,7 @@ ENOUGH = 4 * dpctl.select_default_device().max_compute_units
 CASES = [(each, shape) for each in PROGRAMS for shape in SHAPES if shape[0] >= 3 or each not in OF_THREE_ROWS]
 
 
+@pytest.mark.nightly(one_in=3)
 @pytest.mark.parametrize(("program", "shape"), CASES, ids=lambda each: getattr(each, "__name__", str(each)))
 def test_both_paths_are_python_s(program, shape):
     rng = np.random.default_rng(shape[0])

@@ -35,6 +35,7 @@ def arguments(numbers):
     ]
 
 
+@pytest.mark.nightly(one_in=4)
 @pytest.mark.parametrize("case", range(40))
 def test_random_programs_over_views_do_what_numpy_does(case, in_context, launches):
     """Values, memory, and what stores into the results do; or an error where Python has one."""

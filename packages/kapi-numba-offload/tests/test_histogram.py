@@ -64,6 +64,7 @@ def values(dtype, kind, count, bins):
     return np.full_like(made, made[0]) if kind == "one" and count else made
 
 
+@pytest.mark.nightly(one_in=3)
 @pytest.mark.parametrize("kind", ["spread", "on edges", "beside edges", "far", "one"])
 @pytest.mark.parametrize("dtype", ["int8", "int32", "int64", "uint32", "float32", "float64"])
 def test_counts_and_edges_match_numpy(dtype, kind):
@@ -80,6 +81,7 @@ def test_counts_and_edges_match_numpy(dtype, kind):
         assert is_counted(of_all, dpnp.asarray(a), bins, expected=expected)
 
 
+@pytest.mark.nightly(one_in=3)
 @pytest.mark.parametrize("limits", [(-3, 7), (-3.0, 7.0), (0, 0), (0.1, 0.1), (-1, 0.5), (5.5, 60), (1e-300, 1.0)])
 @pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])
 def test_a_range_leaves_out_what_is_beyond(dtype, limits):

@@ -357,6 +357,7 @@ class Writer:
         return "\n".join([*lines[:3], *around, *again, "    return s", ""])
 
 
+@pytest.mark.nightly(one_in=4)
 @pytest.mark.parametrize("seed", range(40))
 def test_random_loops(seed, tmp_path, monkeypatch):
     monkeypatch.setenv("KAPI_OFFLOAD_SMALL", "0")

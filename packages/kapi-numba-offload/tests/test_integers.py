@@ -25,6 +25,7 @@ def on_device(arrays):
     return [dpnp.asarray(each) for each in arrays]
 
 
+@pytest.mark.nightly(one_in=3)
 @pytest.mark.filterwarnings("ignore::kapi_numba_offload.OffloadFallbackWarning")
 @pytest.mark.parametrize("seed", range(1000, 1012))
 def test_random_functions_have_one_answer(seed, integer_functions):

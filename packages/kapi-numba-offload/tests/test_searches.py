@@ -58,6 +58,7 @@ def counted(x, bins, out):
 FUNCTIONS = [in_bins, right_of_bins, in_a_helper, in_a_part, digits, falling_digits, counted]
 
 
+@pytest.mark.nightly(one_in=3)
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda each: each.__name__)
 @pytest.mark.parametrize(("values", "bins"), [
     (X, BINS), (X.astype("float32"), BINS.astype("float32")), (X[:200].astype("int32"), BINS.astype("int64")),

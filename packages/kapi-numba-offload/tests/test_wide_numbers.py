@@ -84,6 +84,7 @@ FUNCTIONS = [
 ]
 
 
+@pytest.mark.nightly(one_in=3)
 @pytest.mark.filterwarnings("ignore::kapi_numba_offload.ArrayIntegersWarning")
 @pytest.mark.parametrize("dtype", ["uint8", "int8", "uint64"])
 @pytest.mark.parametrize("function", FUNCTIONS)
