@@ -377,3 +377,58 @@ def test_random_loops(seed, tmp_path, monkeypatch):
     np.testing.assert_allclose(found, expected, rtol=1e-9, err_msg=source)
     for one, other in zip(given, arrays, strict=True):
         np.testing.assert_allclose(dpnp.asnumpy(one), other, rtol=1e-9, err_msg=source)
+
+
+def counts(h, k):
+    for i in range(k.size):
+        h[k[i]] += 1
+        h[k[i] // 2 - 10] -= k[i]
+
+
+def bits(h, k):
+    for i in range(k.size):
+        for j in range(4):
+            if k[i] > j:
+                h[k[i] - j] |= j
+
+
+def sums_and_a_number(h, k):
+    for i in range(k.size):
+        h[k[i]] += 1
+        h[i % 3] = 0
+
+
+def sums_and_bits(h, k):
+    for i in range(k.size):
+        h[k[i]] += 1
+        h[k[i] // 2] |= 2
+
+
+def sums_of_sums(h, k):
+    for i in range(k.size):
+        h[k[i]] += h[0]
+
+
+def fractions(h, k):
+    for i in range(k.size):
+        h[k[i]] += k[i] * 0.3
+
+
+@pytest.mark.parametrize(
+    ("function", "dtype", "is_kernel"),
+    [
+        (counts, "int64", True), (bits, "int64", True), (counts, "float64", False), (sums_and_a_number, "int64", False),
+        (sums_and_bits, "int64", False), (sums_of_sums, "int64", False), (fractions, "int64", False),
+    ],
+)  # fmt: skip
+def test_updates_that_meet_are_kernels_if_their_order_does_not_show(function, dtype, is_kernel, launches):
+    k = RANDOM.integers(0, 10, 1000)
+    expected, given = np.arange(10).astype(dtype), dpnp.asarray(np.arange(10).astype(dtype))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        numba.njit(function)(given, dpnp.asarray(k))
+    with np.errstate(over="ignore"):
+        function(expected, k)
+    np.testing.assert_array_equal(given.asnumpy(), expected)
+    assert len(launches) == is_kernel
+    assert len(caught) == (not is_kernel)

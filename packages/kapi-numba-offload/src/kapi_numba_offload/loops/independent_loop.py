@@ -49,8 +49,8 @@ class IndependentLoop(ParallelLoop):
         Whether it is over single elements, which the host runs otherwise.
     indices : tuple of code
         Indices that differ between iterations if they have one sign in all: of those from the end, one may be another.
-    stored : frozenset of str
-        The arrays that it stores to.
+    stored, scattered : frozenset of str
+        The arrays that it stores to, and those of them that iterations may update at one element.
 
     Attributes
     ----------
@@ -67,10 +67,12 @@ class IndependentLoop(ParallelLoop):
         has_elements: bool,
         indices: tuple[CodeType, ...],
         stored: frozenset[str],
+        scattered: frozenset[str] = frozenset(),
         **named: Any,
     ) -> None:
         super().__init__(*given, **named)
         self.other: Any = None
+        self._scattered = scattered
         self._costs, self._has_elements, self._indices, self._names_stored = costs, has_elements, indices, stored
 
     def suits(self, queue: Any, bounds: Sequence[Any], captured: Sequence[Any], initial: Sequence[Any]) -> bool:
@@ -94,6 +96,8 @@ class IndependentLoop(ParallelLoop):
             return False
         if any(queue_of(each) != queue_of(arrays[0]) for each in arrays):
             return False
+        if any(getattr(named.get(each), "dtype", None) != np.int64 for each in self._scattered):
+            return False  # sums of floats show their order
         extents = [len(range(*bounds[at : at + 3])) for at in range(0, len(bounds), 3)]
         if not (self._are_enough(named, extents, arrays[0]) and self._are_distinct(named, bounds)):
             return False

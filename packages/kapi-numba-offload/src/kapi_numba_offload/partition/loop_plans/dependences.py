@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from kapi_numba_offload.analysis.control_flow import may_leave_early
@@ -27,6 +27,10 @@ _STATEMENTS = (ast.Assign, ast.AugAssign, ast.If, ast.For, ast.While, ast.Expr, 
 _PARTS_OF_INDICES = (
     ast.expr_context, ast.operator, ast.unaryop, ast.BinOp, ast.UnaryOp, ast.Constant, ast.Name,
 )  # fmt: skip
+# Updates of one kind give the same integers in any order.
+_UPDATES: dict[type[ast.operator], str] = {
+    ast.Add: "sum", ast.Sub: "sum", ast.BitAnd: "and", ast.BitOr: "or", ast.BitXor: "xor",
+}  # fmt: skip
 _EXTENTS = ("shape", "size", "ndim")
 
 
@@ -60,20 +64,24 @@ class Nest:
         The arrays that iterations store to: they must share no memory with each other and with what is read.
     dependence : str
         What one iteration may have of another one; empty if there is nothing.
+    scattered : set of str
+        Those of the arrays that several iterations may update at one element, whose order integers do not show.
     """
 
     depth: int
     indices: list[Index]
     stored: set[str]
     dependence: str = ""
+    scattered: set[str] = field(default_factory=set)
 
 
 class _Access(NamedTuple):
-    """One access to an array: the indices of its first axes, and whether it stores."""
+    """One access to an array: the indices of its first axes, whether it stores, and the kind of an update."""
 
     node: ast.expr
     indices: Sequence[ast.expr]
     stores: bool
+    update: str = ""
 
 
 class _Linear(NamedTuple):
@@ -102,16 +110,18 @@ def nest_of(facts: FunctionInfo, loop: ast.For) -> Nest:
     """
     indices: list[Index] = []
     stored: set[str] = set()
+    scattered: set[str] = set()
     depth, variables, current = 0, set[str](), loop
     while True:
         try:
-            found, stored_here = _independent(facts, current, variables)
+            found, stored_here, scattered_here = _independent(facts, current, variables)
         except _DependenceError as error:
             if not depth:
                 return Nest(0, [], set(), str(error))
             break
         indices += [Index(each, depth) for each in found]
         stored |= stored_here
+        scattered |= scattered_here
         depth += 1
         assert isinstance(current.target, ast.Name)
         variables.add(current.target.id)
@@ -127,7 +137,7 @@ def nest_of(facts: FunctionInfo, loop: ast.For) -> Nest:
         if variables & variables_of(inner.iter.args, ast.Load):
             break
         current = inner
-    return Nest(depth, indices, stored)
+    return Nest(depth, indices, stored, scattered=scattered)
 
 
 def _is_counted(facts: FunctionInfo, loop: ast.For) -> bool:
@@ -143,8 +153,10 @@ def _is_counted(facts: FunctionInfo, loop: ast.For) -> bool:
     )
 
 
-def _independent(facts: FunctionInfo, loop: ast.For, outer: Collection[str]) -> tuple[list[ast.expr], set[str]]:
-    """The indices that tell the iterations of a loop apart, one for each array that it stores to, and these arrays.
+def _independent(
+    facts: FunctionInfo, loop: ast.For, outer: Collection[str]
+) -> tuple[list[ast.expr], set[str], set[str]]:
+    """The indices that tell the iterations of a loop apart, the arrays that it stores to, and those without an index.
 
     Raises
     ------
@@ -159,7 +171,7 @@ def _independent(facts: FunctionInfo, loop: ast.For, outer: Collection[str]) -> 
     changed = variables_of(loop.body, ast.Store)
     if loop.target.id in changed:
         raise _DependenceError(f"it assigns its own variable `{loop.target.id}`")
-    indices, stored = [], set()
+    indices, stored, scattered = [], set(), set()
     accesses: dict[str, list[_Access]] = {}
     for name, access in _accesses(facts, loop.body):
         if name not in changed:
@@ -174,8 +186,13 @@ def _independent(facts: FunctionInfo, loop: ast.For, outer: Collection[str]) -> 
         if store is None:
             continue
         stored.add(name)
-        indices.append(_own_index(facts, loop.target.id, changed, own, store))
-    return indices, stored
+        try:
+            indices.append(_own_index(facts, loop.target.id, changed, own, store))
+        except _DependenceError:
+            if not store.update or any(each.update != store.update for each in own):
+                raise
+            scattered.add(name)
+    return indices, stored, scattered
 
 
 def _require_plain(facts: FunctionInfo, nodes: Sequence[ast.AST]) -> None:
@@ -227,7 +244,14 @@ def _accesses(facts: FunctionInfo, body: Sequence[ast.stmt]) -> Iterator[tuple[s
         assert isinstance(outer, ast.Subscript)
         above = parents.get(id(outer))
         is_updated = isinstance(above, ast.AugAssign) and above.target is outer
-        yield each.id, _Access(parent, indices_of(parent), is_updated or not isinstance(outer.ctx, ast.Load))
+        update = ""
+        if (
+            isinstance(above, ast.AugAssign)
+            and is_updated
+            and facts.kinds.target(above) in (SCALAR, ArrayKind(True, 0))
+        ):
+            update = _UPDATES.get(type(above.op), "")
+        yield each.id, _Access(parent, indices_of(parent), is_updated or not isinstance(outer.ctx, ast.Load), update)
 
 
 def _own_index(

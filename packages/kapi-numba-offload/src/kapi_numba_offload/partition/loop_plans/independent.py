@@ -30,6 +30,10 @@ _TOO_FEW = (
     "its iterations are independent: it is a kernel with more of them, and arrays of floats or 64-bit integers that "
     "share no memory"
 )
+_MEET = (
+    "iterations may update the same element: it is a kernel with more of them, and arrays of 64-bit integers, whose "
+    "order of updates does not show"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,9 +109,10 @@ def independent_plan(
         facts.original, facts.names, replace(syntax, body=copy.deepcopy(syntax.body)), facts.location(statement), host,
         facts.options, numba_types=facts.numba_types, costs=loop_costs(facts, statement), has_elements=has_elements,
         indices=tuple(index_code(each.expression) for each in nest.indices), stored=frozenset(nest.stored),
+        scattered=frozenset(nest.scattered),
     )  # fmt: skip
     bounds = tuple(each for axis in syntax.axes for each in (axis.start, axis.stop, axis.step))
     loop.other = None if otherwise is None else otherwise.loop
     if has_elements:
-        loop.other.refusal = replace(loop.other.refusal, detail=_TOO_FEW)
+        loop.other.refusal = replace(loop.other.refusal, detail=_MEET if nest.scattered else _TOO_FEW)
     return IndependentPlan(loop, statement, given, reductions, reductions, bounds, otherwise)
