@@ -119,6 +119,8 @@ def nest_of(facts: FunctionInfo, loop: ast.For) -> Nest:
             if not depth:
                 return Nest(0, [], set(), str(error))
             break
+        if depth and scattered_here - scattered:
+            break  # the outer loops tell its elements apart
         indices += [Index(each, depth) for each in found]
         stored |= stored_here
         scattered |= scattered_here
