@@ -18,7 +18,7 @@ class Device:
     kapi = kapi_runtime
 
     def to_device(self, array: np.ndarray[Any, Any]) -> Any:
-        return dpnp.asarray(array)
+        return dpnp.asarray(array) if array.dtype.names is None else kapi_runtime.memory.asarray(array)
 
     def to_host(self, array: Any) -> np.ndarray[Any, Any]:
         return np.asarray(array.asnumpy())

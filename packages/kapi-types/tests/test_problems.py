@@ -309,7 +309,7 @@ BIG_INDEX = 3
         (dimension_too_large, 1, "dim must be from 0 to 0 in a space of 1 dimensions, got 1"),
         (dimension_below_zero, 1, "dim must be from 0 to 0 in a space of 1 dimensions, got -1"),
         (context_manager, 1, "kernels have no with statement: enter the context around the launch"),
-        (attribute_assigned, 1, "a kernel cannot assign an attribute: write to an array"),
+        (attribute_assigned, 1, "a kernel cannot assign an attribute, only a field of a record: write to an array"),
         (
             imaginary,
             1,

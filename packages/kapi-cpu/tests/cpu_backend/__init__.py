@@ -16,6 +16,7 @@ from kapi_cpu import CpuTarget, compile_kernel, host_target
 from kapi_cpu.emission.launch_record import ALIGNMENT, WORDS, aligned
 from kapi_cpu.loading import LoadedKernel, load
 from kapi_lowering import FAILURE_RECORD_SIZE, Failure, FailureRecord
+from kapi_sim.language.intrinsics.records import members_of
 from kapi_types import ArrayType, ItemType, NdItemType, typeof_argument
 from kapi_types.kernel_api import tuple_of
 
@@ -166,7 +167,7 @@ def _type_of(value: Any) -> Any:
     if not isinstance(value, np.ndarray):
         return typeof_argument(value)
     layout = "C" if value.flags.c_contiguous else "F" if value.flags.f_contiguous else "A"
-    return ArrayType(typeof_argument(value.dtype.type(0)), value.ndim, layout)
+    return ArrayType(typeof_argument(np.zeros((), value.dtype)[()]), value.ndim, layout)
 
 
 def _value(owner: Any, role: str, number: int) -> Any:
@@ -187,7 +188,7 @@ def _value(owner: Any, role: str, number: int) -> Any:
 
 def _leaves(arguments: Any) -> Iterator[Any]:
     for each in arguments:
-        if isinstance(each, tuple):
-            yield from _leaves(each)
+        if isinstance(each, (tuple, np.void)):
+            yield from _leaves(members_of(each) if isinstance(each, np.void) else each)
         elif each is not None and not callable(each):  # of which the kernel is specialised
             yield each

@@ -16,9 +16,11 @@ import numpy as np
 from host_target.code import POSITIONS
 from host_target.target import HostTarget, host_machine
 from kapi_lowering import FAILURE_RECORD_SIZE, Failure, FailureRecord, KernelModule, compiled_kernel
+from kapi_lowering._numba_compat import as_dtype
 from kapi_lowering.emission.client import EmissionError
 from kapi_sim.errors import KernelCompilationError
 from kapi_sim.language import KernelOptions
+from kapi_sim.language.intrinsics.records import members_of
 from kapi_types import ArrayType, ItemType, NdItemType, typeof_argument
 from kapi_types.kernel_api import tuple_of
 
@@ -202,12 +204,12 @@ def _type_of(value: Any) -> Any:
         return typeof_argument(value)
     layout = "C" if value.flags.c_contiguous else "F" if value.flags.f_contiguous else "A"
     # The type that NumPy's is to kernels.
-    return ArrayType(typeof_argument(value.dtype.type(0)), value.ndim, layout)
+    return ArrayType(typeof_argument(np.zeros((), value.dtype)[()]), value.ndim, layout)
 
 
 def _allocated(owner: Any, type_: Any) -> np.ndarray[Any, Any]:
     """Local memory of one group, in which nothing is zero that has not been set."""
-    itemsize = max(8, type_.dtype.bitwidth) // 8
+    itemsize = as_dtype(type_.dtype).itemsize
     shape = owner.shape if isinstance(owner.shape, tuple) else (owner.shape,)
     return np.full(max(1, math.prod(shape)) * itemsize, 0xA5, np.uint8)
 
@@ -230,7 +232,7 @@ def _value(owner: Any, role: str, place: int) -> Any:
 
 def _leaves(arguments: Any) -> Iterator[Any]:
     for each in arguments:
-        if isinstance(each, tuple):
-            yield from _leaves(each)
+        if isinstance(each, (tuple, np.void)):
+            yield from _leaves(members_of(each) if isinstance(each, np.void) else each)
         elif each is not None and not callable(each):  # of which the kernel is specialised
             yield each

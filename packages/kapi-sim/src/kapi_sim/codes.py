@@ -41,9 +41,11 @@ _ARRAYS = {
     "private-array-in-loop": "a loop makes a private array anew while an earlier one is still used",
     "private-array-returned": "a function returns a private array",
     "private-memory-too-large": "the private arrays of a work-item have more bytes than a kernel may use",
-    "stored-value": "what is stored in an array is no number",
+    "record-value-changed": "a field of a record's value is assigned, which only those of arrays can be",
+    "stored-value": "what is stored in an array is no number, or no record of its fields",
     "too-many-indices": "an index has more components than the array has axes",
     "whole-array": "a whole array is used, or assigned, as one value",
+    "whole-record": "a whole record is used as one value",
 }
 
 _NUMBERS = {

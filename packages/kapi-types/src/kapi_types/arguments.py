@@ -10,6 +10,7 @@ import numpy as np
 from kapi_sim import AddressSpace, LocalAccessor
 from kapi_sim.errors import DtypeError
 from kapi_sim.language.integers import require_64_bits
+from kapi_sim.language.intrinsics.records import unmet_requirement
 from kapi_sim.language.launchables.specialization import is_function
 from kapi_types._numba_compat import from_dtype, types
 from kapi_types.arrays import ArrayType, array_type
@@ -77,8 +78,10 @@ def typeof_argument(value: Any) -> types.Type:
 
 
 def _strong(dtype: np.dtype[Any]) -> types.Type:
-    if dtype.kind not in "biufc":
+    if dtype.names is None and dtype.kind not in "biufc":
         raise DtypeError(f"dtype must be a number or bool, got {dtype}", code="argument-dtype")
+    if dtype.names is not None and (unmet := unmet_requirement(dtype)):
+        raise DtypeError(f"dtype {unmet}", code="argument-dtype")
     try:
         return from_dtype(dtype)
     except Exception as error:

@@ -6,9 +6,10 @@ from typing import Any, TypeVar
 
 from kapi_sim import AddressSpace
 from kapi_sim.language.array_memory import ArrayFields
+from kapi_sim.language.intrinsics.records import alignment_of, unmet_requirement
 from kapi_types._numba_compat import from_dtype, types
 
-__all__ = ["ArrayType", "array_type"]
+__all__ = ["ArrayType", "array_of_numbers", "array_type"]
 
 _NAMES = {AddressSpace.GLOBAL: "array", AddressSpace.LOCAL: "local_array", AddressSpace.PRIVATE: "private_array"}
 
@@ -54,7 +55,7 @@ class ArrayType(types.Array):
     ) -> None:
         self.extents = extents
         self.address_space = address_space
-        access = ", readonly" if readonly else ""
+        access = (", readonly" if readonly else "") + ("" if aligned else ", unaligned")
         rank = f"{ndim}d" if extents is None else " x ".join(map(str, extents))
         super().__init__(
             dtype,
@@ -64,6 +65,7 @@ class ArrayType(types.Array):
             name=name or f"{_NAMES[address_space]}({dtype}, {rank}, {layout}{access})",
             aligned=aligned,
         )
+        self.aligned = aligned  # Numba takes any array of packed records for unaligned, their fields may be aligned yet
 
     @property
     def key(self) -> tuple[Any, ...]:
@@ -116,6 +118,7 @@ class ArrayType(types.Array):
             self.ndim,
             self.layout if self.layout == other.layout else "A",
             readonly=not (self.mutable and other.mutable),
+            aligned=self.aligned and other.aligned,
             address_space=self.address_space,
             extents=self.extents if self.extents == other.extents else None,
         )
@@ -150,10 +153,35 @@ def array_type(fields: ArrayFields) -> ArrayType:
     TypeError
         If a kernel cannot hold the element type.
     """
-    if fields.dtype.kind not in "biufc":
+    if fields.dtype.names is not None:
+        unmet = unmet_requirement(fields.dtype)
+        if unmet:
+            raise TypeError(f"array dtype {unmet}")
+        alignment = alignment_of(fields.dtype)
+        if fields.pointer % alignment and 0 not in fields.shape:
+            raise TypeError(
+                f"an array of records must begin at a multiple of {alignment} bytes, got {fields.pointer:#x}"
+            )
+    elif fields.dtype.kind not in "biufc":
         raise TypeError(f"array dtype must be a number or bool, got {fields.dtype}")
     try:
         element = from_dtype(fields.dtype)
     except Exception as error:
         raise TypeError(f"array dtype must be one that kernels have, got {fields.dtype}") from error
     return ArrayType(element, len(fields.shape), fields.layout, readonly=fields.readonly)
+
+
+def array_of_numbers(fields: ArrayFields) -> ArrayType:
+    """The same for an array in a function that Numba compiles for the host, where device arrays have no records.
+
+    Raises
+    ------
+    TypeError
+        If the elements are no numbers.
+    """
+    if fields.dtype.names is not None:
+        raise TypeError(
+            f"elements of a device array must be numbers in a function of numba.njit, got {fields.dtype}: write a "
+            "kernel, which takes records"
+        )
+    return array_type(fields)

@@ -11,9 +11,11 @@ from kapi_lowering._numba_compat import LoweringRegistry, types
 from kapi_lowering.llvm_calls import I32, I64
 from kapi_lowering.target import AtomicUpdate, Target
 from kapi_lowering.values.arrays import element_pointer
+from kapi_lowering.values.records import field_pointer
 from kapi_sim import MemoryOrder
 from kapi_sim.language.table.intrinsics import rows
 from kapi_types import AtomicRefType
+from kapi_types.records import RecordRefType
 from kapi_types.weak import weak_int
 
 __all__ = ["LOWERED", "registry"]
@@ -165,7 +167,10 @@ def _make_reference(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) ->
             f"ref of AtomicRef() must have 32-bit elements for devices that lack atomic64, got {dtype}",
         )
     reference = context.make_helper(builder, sig.return_type)
-    reference.element = element_pointer(context, builder, sig.args[0], args[0], sig.args[1], args[1])
+    if isinstance(sig.args[0], RecordRefType):
+        reference.element = field_pointer(context, builder, sig.args[0], args[0], sig.args[1].value)
+    else:
+        reference.element = element_pointer(context, builder, sig.args[0], args[0], sig.args[1], args[1])
     return reference._getvalue()
 
 

@@ -9,8 +9,8 @@ from kapi_lowering.results.kernel_module import KernelModule
 
 __all__ = ["checked_itemsizes", "local_itemsizes", "require_itemsizes"]
 
-_LARGEST_ITEM = 16
-"""Bytes of a complex128."""
+_LARGEST_ITEM = 1 << 16
+"""Bytes of an element: a record has more than a number, and local memory has not much more."""
 
 
 def local_itemsizes(module: KernelModule) -> tuple[int, ...]:
@@ -18,9 +18,13 @@ def local_itemsizes(module: KernelModule) -> tuple[int, ...]:
 
     A module that was read from a file knows its types by name alone, so that the sizes are kept in it.
     """
-    return tuple(
-        max(8, getattr(each.type.dtype, "bitwidth", 8)) // 8 for each in module.parameters if each.kind == "local"
-    )
+    return tuple(_itemsize(each.type.dtype) for each in module.parameters if each.kind == "local")
+
+
+def _itemsize(element: Any) -> int:
+    """The bytes of an element; of a bool, one."""
+    size: int = element.size if hasattr(element, "fields") else max(8, getattr(element, "bitwidth", 8)) // 8
+    return size
 
 
 def checked_itemsizes(value: Any, what: str) -> tuple[int, ...]:

@@ -12,7 +12,7 @@ from llvmlite import ir
 from kapi_lowering._numba_compat import BaseContext
 from kapi_lowering.functions.calling_convention import KernelCallConv
 from kapi_lowering.functions.codegen import KernelCodegen, KernelLibrary
-from kapi_lowering.functions.models import kernel_data_models
+from kapi_lowering.functions.models import element_type, kernel_data_models
 from kapi_lowering.functions.registries import REGISTRIES
 from kapi_lowering.results.failures import FailureTable, SourceLocation
 from kapi_lowering.target import Target
@@ -71,6 +71,10 @@ class KernelTargetContext(BaseContext):
     def private_memory(self) -> list[tuple[int, SourceLocation]]:
         """The private arrays of what was lowered: the bytes of each, and its place."""
         return self._private_memory
+
+    def element_type(self, type_: Any) -> ir.Type:
+        """The LLVM type of an element of an array."""
+        return element_type(self.data_model_manager, type_)
 
     def note_private_memory(self, nbytes: int) -> None:
         """Note a private array that the statement being lowered makes."""

@@ -6,7 +6,8 @@ from typing import Any
 
 from llvmlite import ir
 
-from kapi_lowering._numba_compat import datamodel, models, types
+from kapi_lowering._numba_compat import as_dtype, datamodel, models, types
+from kapi_sim.language.intrinsics.records import alignment_of
 from kapi_types import (
     ArrayType,
     AtomicRefType,
@@ -38,19 +39,29 @@ from kapi_types.kernel_typing.rules.iteration import (
 )
 from kapi_types.kernel_typing.rules.tuples import NamedTupleClassType
 from kapi_types.kernel_typing.rules.views import SliceType
+from kapi_types.records import RecordRefType, value_type
 from kapi_types.weak import weak_int
 
-__all__ = ["kernel_data_models"]
+__all__ = ["element_type", "kernel_data_models"]
 
 kernel_data_models = datamodel.DataModelManager().chain(datamodel.default_manager)
 """Numba's data models, with kernels' own in front."""
+
+
+def element_type(manager: Any, type_: types.Type) -> ir.Type:
+    """The LLVM type of an element of an array; a record's has its size and its alignment, and no fields."""
+    if not isinstance(type_, types.Record):
+        return manager.lookup(type_).get_data_type()
+    dtype = as_dtype(type_)
+    alignment = alignment_of(dtype)
+    return ir.ArrayType(ir.IntType(8 * alignment), dtype.itemsize // alignment)
 
 
 class PointerModel(models.PrimitiveModel):
     """A pointer into the address space that its type names."""
 
     def __init__(self, manager: Any, type_: types.CPointer) -> None:
-        pointee = manager.lookup(type_.dtype).get_data_type()
+        pointee = element_type(manager, type_.dtype)
         super().__init__(manager, type_, pointee.as_pointer(type_.addrspace or 0))
 
 
@@ -73,6 +84,21 @@ class ArrayModel(models.StructModel):
         if type_.has_strides:
             members.append(("strides", types.UniTuple(weak_int, type_.ndim)))
         super().__init__(manager, type_, members)
+
+
+class RecordModel(models.StructModel):
+    """The values of the fields; memory holds a record as NumPy has it, see `element_type`."""
+
+    def __init__(self, manager: Any, type_: types.Record) -> None:
+        members = [(name, value_type(type_.typeof(name))) for name in type_.fields]
+        super().__init__(manager, type_, members)
+
+
+class RecordRefModel(models.PrimitiveModel):
+    """The address of the record."""
+
+    def __init__(self, manager: Any, type_: RecordRefType) -> None:
+        super().__init__(manager, type_, ir.IntType(8).as_pointer(int(type_.address_space)))
 
 
 class ItemModel(models.StructModel):
@@ -156,6 +182,8 @@ for _type, _model in {
     WeakComplex: models.ComplexModel,
     WeakBool: models.BooleanModel,
     ArrayType: ArrayModel,
+    types.Record: RecordModel,
+    RecordRefType: RecordRefModel,
     ItemType: ItemModel,
     NdItemType: models.OpaqueModel,
     GroupType: models.OpaqueModel,

@@ -14,7 +14,7 @@ from kapi_lowering.calls import (
     printing,
 )
 from kapi_lowering.numbers import arithmetic, comparison, complex_numbers, constants, conversion, enumerations
-from kapi_lowering.values import array_memory, arrays, iteration, sequences, tuples, vectors, views
+from kapi_lowering.values import array_memory, arrays, iteration, records, sequences, tuples, vectors, views
 
 __all__ = ["REGISTRIES"]
 
@@ -39,6 +39,7 @@ REGISTRIES = tuple(
         library_calls,
         mathematics,
         printing,
+        records,
         sequences,
         tuples,
         vectors,

@@ -23,6 +23,7 @@ from kapi_sim import AddressSpace, LimitError
 from kapi_sim.language import MAX_RANK, KernelOptions
 from kapi_types import ArrayType, ItemType
 from kapi_types.kernel_typing import ArgumentPath
+from kapi_types.records import value_type
 from kapi_types.weak import weak_int
 
 __all__ = ["build_entry_point", "describe_parameters", "packed_layout", "with_writes"]
@@ -80,11 +81,19 @@ def with_writes(
 
 def _leaves(name: str, type_: types.Type) -> Iterator[tuple[str, types.Type]]:
     """Name and type of a parameter or, of a tuple, of each of its members, as deep as it goes."""
-    if not isinstance(type_, types.BaseTuple):
+    members = _members_of(type_)
+    if members is None:
         yield name, type_
         return
-    for position, member in enumerate(type_.types):
+    for position, member in enumerate(members):
         yield from _leaves(f"{name}[{position}]", member)
+
+
+def _members_of(type_: types.Type) -> tuple[types.Type, ...] | None:
+    """The types of the members of a tuple, or of the fields of a record; None of what is one value."""
+    if isinstance(type_, types.Record):
+        return tuple(value_type(type_.typeof(name)) for name in type_.fields)
+    return tuple(type_.types) if isinstance(type_, types.BaseTuple) else None
 
 
 def _describe(name: str, type_: types.Type) -> Parameter:
@@ -93,7 +102,7 @@ def _describe(name: str, type_: types.Type) -> Parameter:
             raise LimitError(
                 f"argument `{name}` must have at most {MAX_RANK} axes, got {type_.ndim}", code="too-many-axes"
             )
-        if str(type_.dtype) not in _SCALAR_CODES:
+        if str(type_.dtype) not in _SCALAR_CODES and not isinstance(type_.dtype, types.Record):
             raise TypeError(f"elements of parameter {name!r} must be {_ELEMENTS}, got {type_.dtype}")
         is_local = type_.address_space is AddressSpace.LOCAL
         return Parameter(name, "local" if is_local else "array", type_, has_strides=type_.has_strides)
@@ -162,7 +171,7 @@ def build_entry_point(
     module = context.create_module(f"{name}.entry")
     struct = ir.LiteralStructType(_members(context, parameters, layout))
     local_pointers = [
-        context.get_data_type(each.type.dtype).as_pointer(int(AddressSpace.LOCAL))
+        context.element_type(each.type.dtype).as_pointer(int(AddressSpace.LOCAL))
         for each in parameters
         if each.kind == "local"
     ]
@@ -192,8 +201,11 @@ def build_entry_point(
     leaves = iter(parameters)
 
     def unpacked(type_: types.Type) -> ir.Value:
-        if isinstance(type_, types.BaseTuple):
-            return context.make_tuple(builder, type_, [unpacked(member) for member in type_.types])
+        members = _members_of(type_)
+        if members is not None:
+            held = types.Tuple(members) if isinstance(type_, types.Record) else type_
+            made = context.make_tuple(builder, held, [unpacked(member) for member in members])
+            return context.cast(builder, made, held, type_)
         parameter = next(leaves)
         pointer = next(locals_) if parameter.kind == "local" else None
         return _unpack(context, builder, parameter, fields, pointer)
@@ -226,7 +238,7 @@ def _add_array_metadata(
     """
     for each in parameters:
         if each.kind == "array":
-            size = context.get_abi_sizeof(context.get_data_type(each.type.dtype))
+            size = context.get_abi_sizeof(context.element_type(each.type.dtype))
             pointer, *others = (field.offset for field in layout.fields_of(each.name))
             numbers = (size, int(each.is_written), pointer, *(() if each.has_strides else others))
             module.add_named_metadata("kapi.arrays", module.add_metadata([I64(number) for number in numbers]))
@@ -265,7 +277,7 @@ def _local_memory(
     context: KernelTargetContext, parameter: Parameter, packed: ir.Value, layout: PackedLayout
 ) -> LocalMemory:
     """Describe a parameter that is local memory to the target."""
-    element = context.get_data_type(parameter.type.dtype)
+    element = context.element_type(parameter.type.dtype)
     extents = parameter.type.extents
     shape = [
         index for index, field in enumerate(layout.fields) if (field.owner, field.role) == (parameter.name, "shape")
@@ -286,7 +298,7 @@ def _local_memory(
 def _members(context: KernelTargetContext, parameters: Sequence[Parameter], layout: PackedLayout) -> list[ir.Type]:
     """LLVM types of the fields; natural alignment puts each where the layout has it."""
     pointers = {
-        each.name: context.get_data_type(each.type.dtype).as_pointer(int(AddressSpace.GLOBAL))
+        each.name: context.element_type(each.type.dtype).as_pointer(int(AddressSpace.GLOBAL))
         for each in parameters
         if each.kind == "array"
     }

@@ -194,4 +194,4 @@ def _dtype_type(context: Any, builder: ir.IRBuilder, type_: Any, value: ir.Value
 
 @registry.lower_getattr(types.DType, "itemsize")
 def _dtype_itemsize(context: Any, builder: ir.IRBuilder, type_: Any, value: ir.Value) -> ir.Value:
-    return context.get_constant(weak_int, context.get_abi_sizeof(context.get_data_type(type_.dtype)))
+    return context.get_constant(weak_int, context.get_abi_sizeof(context.element_type(type_.dtype)))

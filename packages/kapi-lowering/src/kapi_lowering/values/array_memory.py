@@ -28,7 +28,7 @@ LOWERED = {"PrivateArray"}
 def _private_array(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Value:
     given = sig.args[0].value
     shape = given if isinstance(given, tuple) else (given,)
-    element = context.get_data_type(sig.return_type.dtype)
+    element = context.element_type(sig.return_type.dtype)
     context.note_private_memory(prod(shape) * as_dtype(sig.return_type.dtype).itemsize)
     # In the entry block, whatever loop the array is made in: the back end has no memory of varying size. Numba's own
     # function stores zeros into it as one value, which LLVM's passes take apart element by element.
@@ -51,7 +51,7 @@ _BYTE = ir.IntType(8)
 @registry.lower_constant(ArrayType)
 def _array(context: Any, builder: ir.IRBuilder, type_: ArrayType, value: Any) -> ir.Value:
     elements = [context.get_constant_generic(builder, type_.dtype, each) for each in value.ravel().tolist()]
-    element = context.get_data_type(type_.dtype)
+    element = context.element_type(type_.dtype)
     held = ir.ArrayType(element, len(elements))
     space = context.kernel_target.constant_space
     variable = cgutils.add_global_variable(builder.module, held, builder.module.get_unique_name("kapi.array"), space)

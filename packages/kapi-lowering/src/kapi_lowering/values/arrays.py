@@ -10,9 +10,11 @@ from typing import Any
 
 from llvmlite import ir
 
-from kapi_lowering._numba_compat import LoweringRegistry, cgutils, types
+from kapi_lowering._numba_compat import LoweringRegistry, as_dtype, cgutils, types
 from kapi_lowering.llvm_calls import I64
 from kapi_lowering.numbers.conversion import convert
+from kapi_lowering.values.records import store
+from kapi_sim.language.intrinsics.records import alignment_of
 from kapi_types import ArrayType
 from kapi_types.weak import weak_int
 
@@ -96,7 +98,8 @@ def checked_indices(
 def _setitem(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Value:
     (array_type, index_type, _value_type), (array, index, value) = sig.args, args
     pointer = element_pointer(context, builder, array_type, array, index_type, index)
-    context.pack_value(builder, array_type.dtype, value, pointer)
+    known = alignment_of(as_dtype(array_type.dtype)) if array_type.aligned else 1
+    store(context, builder, array_type.dtype, value, pointer, known)
     return context.get_dummy_value()
 
 
@@ -138,7 +141,7 @@ def _size(context: Any, builder: ir.IRBuilder, type_: Any, value: ir.Value) -> i
 
 @registry.lower_getattr(ArrayType, "itemsize")
 def _itemsize(context: Any, builder: ir.IRBuilder, type_: Any, value: ir.Value) -> ir.Value:
-    return I64(context.get_abi_sizeof(context.get_data_type(type_.dtype)))
+    return I64(context.get_abi_sizeof(context.element_type(type_.dtype)))
 
 
 @registry.lower_getattr(ArrayType, "nbytes")

@@ -16,6 +16,7 @@ from kapi_lowering.numbers.conversion import convert, held_bound
 from kapi_lowering.values.arrays import checked_indices, element_pointer
 from kapi_types import ArrayType
 from kapi_types.kernel_typing.rules.views import SliceType, index_parts
+from kapi_types.records import RecordRefType
 from kapi_types.weak import weak_int
 
 __all__ = ["registry"]
@@ -82,7 +83,9 @@ def _getitem(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Val
     (array_type, index_type), (array, index) = sig.args, args
     if not isinstance(sig.return_type, ArrayType):
         pointer = element_pointer(context, builder, array_type, array, index_type, index)
-        return context.unpack_value(builder, array_type.dtype, pointer)
+        if isinstance(sig.return_type, RecordRefType):
+            return builder.bitcast(pointer, context.get_value_type(sig.return_type))
+        return context.unpack_value(builder, array_type.dtype, pointer, None if array_type.aligned else 1)
     struct = context.make_helper(builder, array_type, array)
     strides = _strides(builder, array_type, struct)
     shape = list(cgutils.unpack_tuple(builder, struct.shape))
@@ -123,7 +126,7 @@ def _transposed(context: Any, builder: ir.IRBuilder, type_: Any, value: ir.Value
 
 @registry.lower_getattr(ArrayType, "strides")
 def _strides_in_bytes(context: Any, builder: ir.IRBuilder, type_: Any, value: ir.Value) -> ir.Value:
-    itemsize = I64(context.get_abi_sizeof(context.get_data_type(type_.dtype)))
+    itemsize = I64(context.get_abi_sizeof(context.element_type(type_.dtype)))
     strides = _strides(builder, type_, context.make_helper(builder, type_, value))
     scaled = [builder.mul(stride, itemsize) for stride in strides]
     return context.make_tuple(builder, types.UniTuple(weak_int, type_.ndim), scaled)

@@ -178,7 +178,7 @@ class _Description(FreeVariableVisitor):
         elif type(value) in (float, complex):
             self._text(type(value).__name__, np.asarray(value).tobytes().hex())  # the sign of a zero and of a nan count
         elif isinstance(value, np.dtype):
-            self._text("dtype", value.str)
+            self._text("dtype", repr(value))  # of records, the fields
         elif isinstance(value, (tuple, list)):
             self._text(_name(type(value)), str(len(value)), *getattr(value, "_fields", ()))
             for each in value:

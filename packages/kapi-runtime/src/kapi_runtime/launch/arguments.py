@@ -18,6 +18,7 @@ from kapi_runtime.platform.placement_errors import placement_error
 from kapi_sim import DtypeError, LocalAccessor
 from kapi_sim.language.array_memory import ArrayFields, c_strides, is_masked
 from kapi_sim.language.integers import require_64_bits
+from kapi_sim.language.intrinsics.records import members_of
 from kapi_sim.language.launchables.declared import Signature
 from kapi_sim.language.launchables.signatures import ParameterType
 
@@ -76,6 +77,11 @@ class Arguments:
         """The arguments with the fields of each array in its place, tuples as they were given."""
         leaves = iter(self.read)
         return tuple(_nested(value, leaves) for value in self.given)
+
+    @property
+    def has_records(self) -> bool:
+        """Whether a record is among them, itself or in a tuple."""
+        return any(map(_holds_record, self.given))
 
     def describe(self) -> str:
         """Names and types, for messages."""
@@ -234,11 +240,23 @@ def _leaves(names: Sequence[str], given: Sequence[Any], key: list[Any]) -> Itera
             # Fields by name, since a class may get others and keep its own.
             key.append((name, type(value), len(value), *getattr(value, "_fields", ())))
             yield from _leaves([f"{name}[{position}]" for position in range(len(value))], value, key)
+        elif isinstance(value, np.void):
+            key.append((name, value.dtype))
+            members = members_of(value)
+            yield from _leaves([f"{name}[{position}]" for position in range(len(members))], members, key)
         else:
             yield name, value
 
 
+def _holds_record(value: Any) -> bool:
+    return isinstance(value, np.void) or (isinstance(value, tuple) and any(map(_holds_record, value)))
+
+
 def _nested(value: Any, leaves: Iterator[Any]) -> Any:
+    if isinstance(value, np.void):
+        for _ in _leaves([""], [members_of(value)], []):
+            next(leaves)
+        return value
     if not isinstance(value, tuple):
         return next(leaves)
     members = [_nested(member, leaves) for member in value]

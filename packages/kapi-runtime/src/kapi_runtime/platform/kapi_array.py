@@ -274,6 +274,8 @@ class KapiArray(NumbaCudaArray, ABC):
             return self.asnumpy().__dlpack__()
         if dl_device is not None and tuple(map(int, dl_device)) != self.__dlpack_device__():
             raise BufferError(f"array must stay where it is, {self.__dlpack_device__()}, got dl_device={dl_device}")
+        if self.dtype.names is not None:
+            raise BufferError(f"elements must be numbers to be handed on by DLPack, got {self.dtype}")
         if self._fields.readonly:
             raise BufferError("array must be writable to be handed on by DLPack, got a read-only one: hand on a copy")
         array = self.copy() if copy else self

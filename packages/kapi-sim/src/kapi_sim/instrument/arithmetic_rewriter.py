@@ -266,6 +266,17 @@ class ArithmeticRewriter(ast.NodeTransformer):
             read = ast.copy_location(ast.Name(target.id, ast.Load()), target)
             value = ast.copy_location(ast.BinOp(read, node.op, node.value), node)
             return ast.copy_location(ast.Assign([target], self.visit(value)), node)
+        if isinstance(target, ast.Attribute) and is_division:
+            record = self._temporary(target.value)
+            before, after = (
+                ast.copy_location(ast.Attribute(_load(record), target.attr, ctx), target)
+                for ctx in (ast.Load(), ast.Store())
+            )
+            result = self._call(_DIVISIONS[type(node.op)], [before, self.visit(node.value)], node)
+            return [
+                ast.copy_location(ast.Assign([record], self.visit(target.value)), node),
+                ast.copy_location(ast.Assign([self.visit(after)], result), node),
+            ]
         if isinstance(target, ast.Subscript) and is_division:
             # The array and the index are evaluated once, as Python does.
             array, index = self._temporary(target.value), self._temporary(target.slice)

@@ -26,6 +26,7 @@ HOOKS = (
     "_kapi_print",
     "_kapi_private_array",
     "_kapi_range",
+    "_kapi_record",
     "_kapi_reference",
     "_kapi_spin_limit",
     "_kapi_spin_turn",

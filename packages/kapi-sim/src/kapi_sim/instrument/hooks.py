@@ -16,6 +16,7 @@ from kapi_sim.memory.arguments import Bound
 from kapi_sim.memory.atomics import References
 from kapi_sim.memory.constants import BoundConstants
 from kapi_sim.memory.private import PrivateArrays
+from kapi_sim.memory.records import make_record
 from kapi_sim.memory.watchdog import counted, iteration_of
 from kapi_sim.short_repr import short_repr
 
@@ -55,6 +56,7 @@ def hooks_of(bound: Bound) -> dict[str, object]:
         CHECK_JOIN: MixedTypeChecker(),
         "_kapi_print": _print_nothing if bound.is_second_look else print,
         "_kapi_private_array": PrivateArrays(bound),
+        "_kapi_record": partial(make_record, (bound.clock, None, bound.has_bounds, 1, bound.has_fp64)),
         "_kapi_range": partial(counted, bound),
         "_kapi_reference": References(bound.ordering, bound.has_atomic64),
         "_kapi_spin_limit": bound.spin_limit,

@@ -32,6 +32,7 @@ from kapi_sim.language.intrinsics.atomics import AtomicRef, atomic_fence
 from kapi_sim.language.intrinsics.memory import PrivateArray
 from kapi_sim.language.source import ADDED_ITEM
 from kapi_sim.language.table.other_names import numpy_names
+from kapi_sim.memory.records import assignable
 from kapi_sim.numbers.arithmetic import complex_of_parts
 from kapi_sim.numbers.attributes import attribute, called, check_unpackable, is_guarded
 from kapi_sim.numbers.fitting import folded, values_with_literals
@@ -40,7 +41,12 @@ from kapi_sim.settings.debugging import stops
 
 __all__ = ["Rewriter"]
 
-_OF_THE_LAUNCH = {id(AtomicRef): "_kapi_reference", id(atomic_fence): "_kapi_fence", id(print): "_kapi_print"}
+_OF_THE_LAUNCH = {
+    id(AtomicRef): "_kapi_reference",
+    id(atomic_fence): "_kapi_fence",
+    id(print): "_kapi_print",
+    id(np.void): "_kapi_record",
+}
 _OF_SHAPES = (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Mod, ast.LShift, ast.RShift)
 
 
@@ -112,6 +118,8 @@ class Rewriter(ConvergenceRewriter):
             and self._lookup(node) is MISSING
         )
         self.generic_visit(node)
+        if isinstance(node.ctx, ast.Store) and self._callees.dialect.is_strict:
+            node.value = self._call(assignable, [node.value], node.value)
         if is_looked_at:
             return self._call(attribute, [node.value, ast.copy_location(ast.Constant(node.attr), node)], node)
         return node

@@ -72,7 +72,7 @@ def is_constant_array(value: object) -> bool:
 
 
 def _is_kernel_class(value: type) -> bool:
-    if value in BUILTINS or issubclass(value, (enum.Enum, np.number, np.bool_)):
+    if value in BUILTINS or value is np.void or issubclass(value, (enum.Enum, np.number, np.bool_)):
         return True
     if issubclass(value, tuple):
         return hasattr(value, "_fields")

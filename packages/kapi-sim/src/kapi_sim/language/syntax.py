@@ -26,6 +26,7 @@ from kapi_sim.language.attributes import (
     resolve,
     write_out_attributes,
 )
+from kapi_sim.language.intrinsics.atomics import AtomicRef
 from kapi_sim.language.local_functions import misplaced_functions
 from kapi_sim.language.named_arguments import named_arguments
 from kapi_sim.language.other_systems import hint
@@ -225,7 +226,7 @@ class _Finder(ast.NodeVisitor):
 
     def visit_Attribute(self, node: ast.Attribute) -> None:
         if not isinstance(node.ctx, ast.Load):
-            self._add(node, "attribute-assigned", "a kernel cannot assign an attribute: write to an array")
+            self.visit(node.value)
             return
         path = dotted_path(node)
         if path is None or path[0] in self._local:
@@ -309,8 +310,7 @@ class _Finder(ast.NodeVisitor):
         for part in parts:
             if isinstance(part, ast.Constant) and part.value is None:
                 self._add(node, "index-type", "index must be made of integers, got None")
-            # A text as an index is told with its array.
-            elif not (isinstance(part, ast.Constant) and isinstance(part.value, str)):
+            elif not _is_text(part):  # the name of a field; where it is none, that is told with the array
                 self.visit(part)
 
     def visit_Compare(self, node: ast.Compare) -> None:
@@ -379,8 +379,10 @@ class _Finder(ast.NodeVisitor):
         self.visit(node.func)
         if len(self.found) > before:
             return  # what it is given matters no more
+        takes_field = resolve(self._function, dotted_path(node.func) or ("",)) is AtomicRef
         for argument in (*node.args, *(keyword.value for keyword in node.keywords)):
-            self.visit(argument)
+            if not (takes_field and _is_text(argument)):
+                self.visit(argument)
 
     def _enumeration(self, node: ast.expr) -> type[enum.Enum] | None:
         """The enumeration that an expression names; None if it names none."""
@@ -424,6 +426,10 @@ class _Finder(ast.NodeVisitor):
         except ValueError:
             self._add(node, "number-text", f"{made.__name__}({text!r}) must be given the text of a number in a kernel")
         return True
+
+
+def _is_text(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
 
 
 def no_constant(owner: str, attribute: str) -> Finding:

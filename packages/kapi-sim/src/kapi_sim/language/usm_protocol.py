@@ -5,10 +5,9 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-import numpy as np
-
 from kapi_sim.errors import DtypeError
 from kapi_sim.language.array_memory import ArrayFields, c_strides
+from kapi_sim.language.intrinsics.records import alignment_of, dtype_of_interface
 from kapi_sim.short_repr import short_repr
 
 __all__ = ["is_usm_array", "is_usm_array_class", "protocol_fields"]
@@ -53,7 +52,7 @@ def protocol_fields(value: Any) -> ArrayFields:
             code="usm-array-interface",
         )
     try:
-        dtype = np.dtype(str(interface["typestr"]))
+        dtype = dtype_of_interface(value, interface)
         base, readonly = interface["data"]
         shape = tuple(map(operator.index, interface["shape"]))
         given = interface.get("strides")
@@ -67,9 +66,9 @@ def protocol_fields(value: Any) -> ArrayFields:
         raise _interface_error(f"got shape {short_repr(shape)} and strides {short_repr(given)}")
     if low < high and not 0 <= low < high <= 2**64:
         raise _interface_error(f"got elements from address {low:#x} to {high:#x}")
-    if low < high and pointer % dtype.alignment != 0:
+    if low < high and pointer % alignment_of(dtype) != 0:
         raise DtypeError(
-            f"an array must begin at a multiple of its elements' alignment, {dtype.alignment}, got {dtype} at "
+            f"an array must begin at a multiple of its elements' alignment, {alignment_of(dtype)}, got {dtype} at "
             f"{pointer:#x}: pass a copy",
             code="array-misaligned",
         )

@@ -20,8 +20,10 @@ from kapi_sim.items.usm import HostCopy, copy_in, copy_out_changed, is_usm_array
 from kapi_sim.language import MAX_RANK, LocalAccessor, NdRange, Range
 from kapi_sim.language.array_memory import OVERLAPPING, is_masked, overlaps_itself
 from kapi_sim.language.integers import require_64_bits
+from kapi_sim.language.intrinsics.records import field_dtypes, unmet_requirement
 from kapi_sim.language.usm_protocol import protocol_fields
 from kapi_sim.memory.dialect import KAPI, Dialect
+from kapi_sim.memory.records import RecordValue
 from kapi_sim.memory.views import SaturatingArray
 from kapi_sim.settings.control import Settings
 from kapi_sim.short_repr import short_repr
@@ -321,17 +323,11 @@ class _Binder:
 
     def _inspect_dtype(self, name: str, dtype: np.dtype[Any]) -> None:
         if not self._dialect.is_dtype(dtype):
-            hint = (
-                "convert it with astype"
-                if dtype.names is None
-                else f"pass its fields, {name}[{dtype.names[0]!r}] first"
-            )
-            raise DtypeError(
-                f"dtype of argument `{name}` must be bool, an integer, float16 to float64 or complex, in "
-                "native "
-                f"byte order, got {short_repr(dtype)}: {hint}",
-                code="argument-dtype",
-            )
+            unmet = unmet_requirement(dtype)
+            hint = "convert it with astype" if dtype.names is None else "pass its fields as arrays of their own"
+            raise DtypeError(f"dtype of argument `{name}` {unmet}: {hint}", code="argument-dtype")
+        for held, _ in field_dtypes(dtype).values():
+            self._inspect_dtype(name, held.base)
         self.bound.has_floats |= dtype.kind in "fc"
         if self._profile is not None:
             check_dtype(f"argument `{name}`", dtype, self._profile)
@@ -383,7 +379,7 @@ class _Binder:
         if id(value) in self.bound.usm:
             is_marked = self._unwritten is not None and self._unwritten.holds_usm(value)
             return self._viewed(self.bound.usm[id(value)].host, name, self.bound.shadow, self.granule, is_marked)
-        return value
+        return RecordValue(value.copy()) if isinstance(value, np.void) and self._dialect.is_strict else value
 
     def _viewed(
         self, array: np.ndarray[Any, Any], name: str, shadow: ShadowMemory | None, granule: int, is_marked: bool = False
@@ -396,9 +392,10 @@ class _Binder:
         starts_unwritten = is_marked or is_local or (self._unwritten is not None and self._unwritten.holds(array))
         places = (name, self._clock, shadow, bound.has_bounds, granule, bound.has_fp64)
         space = "local" if is_local else "global"
+        is_viewed = bound.is_viewed or array.dtype.names is not None  # NumPy's records have no fields as attributes
         if bound.recorder is not None:
             return self._dialect.traced_view(self._clock)(array, *places, space, starts_unwritten).trace(bound.recorder)
-        if not bound.is_viewed:
+        if not is_viewed:
             return array
         kind = self._dialect.owned_view if bound.has_owners else self._dialect.view
         return kind(self._clock)(array, *places, space, starts_unwritten)
@@ -427,8 +424,10 @@ def _granule(arrays: list[np.ndarray[Any, Any]]) -> int:
 
 
 def _coincide(first: np.ndarray[Any, Any], second: np.ndarray[Any, Any]) -> bool:
-    """Whether elements of the two arrays are either the same memory or disjoint."""
+    """Whether elements of the two arrays, and fields of them, are either the same memory or disjoint."""
     size = first.itemsize
+    if first.dtype != second.dtype and (first.dtype.names is not None or second.dtype.names is not None):
+        return False
     distance = first.__array_interface__["data"][0] - second.__array_interface__["data"][0]
     steps = (distance, *first.strides, *second.strides)
     return size == second.itemsize and all(step % size == 0 for step in steps)

@@ -18,6 +18,7 @@ from kapi_sim.language.intrinsics.atomics import ATOMIC_DTYPES, ATOMIC_KINDS
 from kapi_sim.language.intrinsics.memory import AddressSpace, MemoryOrder, MemoryScope
 from kapi_sim.language.intrinsics.operators import bit_and, bit_or, bit_xor, multiplies, plus
 from kapi_sim.language.source import Site, site_of
+from kapi_sim.memory.records import Record
 from kapi_sim.memory.views import View
 from kapi_sim.numbers.arithmetic import stored_integer
 from kapi_sim.short_repr import short_repr
@@ -296,6 +297,8 @@ class References:
         address_space: AddressSpace = AddressSpace.GENERIC,
     ) -> SimAtomicRef | WatchedAtomicRef:
         """Return a reference to ``ref[index]``; the parameters are those of `AtomicRef`."""
+        if isinstance(ref, Record):
+            ref, index = ref.field_view(index)
         if not isinstance(ref, View):
             if not isinstance(ref, np.ndarray):
                 raise DtypeError(
@@ -310,7 +313,7 @@ class References:
         )
         dtype = ref.array.dtype
         is_known = dtype in _DTYPES and (self._has_atomic64 or dtype.itemsize < 8)
-        if not (is_constant and is_here and is_known):
+        if not (is_constant and is_here and is_known and ref.array.flags.aligned):
             self._fail(ref, memory_order, memory_scope, address_space, frame)
         address, place = ref.element(index, frame)
         return WatchedAtomicRef(ref, address, place, memory_order, memory_scope, self._ordering)
@@ -346,6 +349,12 @@ class References:
                 f"elements of an AtomicRef must be of {', '.join(ATOMIC_DTYPES)}, got `{ref.name}` of dtype "
                 f"{ref.dtype}\n  {where}",
                 code="atomic-dtype",
+            )
+        if not ref.array.flags.aligned:
+            raise DtypeError(
+                f"elements of an AtomicRef must be at multiples of their size in memory, got `{ref.name}` of dtype "
+                f"{ref.dtype}\n  {where}\n  make the dtype of the records with align=True",
+                code="atomic-ref",
             )
         fail_narrow_atomics(ref.name, ref.dtype, where)
 

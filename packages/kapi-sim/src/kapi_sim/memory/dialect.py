@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kapi_sim.items.schedule_state import ScheduleState
-from kapi_sim.language import is_kernel_dtype
 from kapi_sim.language.integers import as_plain
 from kapi_sim.language.intrinsics.atomics import AtomicRef
 from kapi_sim.language.intrinsics.index_space import NdRange, Range
+from kapi_sim.language.intrinsics.records import is_element_dtype
 from kapi_sim.language.launchables.launch_parameters import parameters_for_launch
 from kapi_sim.memory.declared_types import converting, declared_conversions
 from kapi_sim.memory.owned_views import OwnedView
@@ -65,7 +65,7 @@ class Dialect:
 
     def is_dtype(self, dtype: np.dtype[Any]) -> bool:
         """Tell whether arrays may be of this dtype."""
-        return is_kernel_dtype(dtype)
+        return is_element_dtype(dtype)
 
     def is_value(self, value: object) -> bool:
         """Tell whether an argument that is neither a number nor an array may be passed as it is."""

@@ -61,7 +61,7 @@ class PrivateArrays:
             from kapi_sim.memory.recorder import TracedView
 
             return TracedView(*places).trace(bound.recorder)
-        if bound.is_viewed:
+        if bound.is_viewed or kind.names is not None:
             return View(*places)
         return array.view(SaturatingArray) if kind.kind in "iu" else array
 

@@ -12,6 +12,7 @@ import numpy as np
 from kapi_sim.errors import DataRaceError
 from kapi_sim.items.schedule_state import ScheduleState
 from kapi_sim.language.source import line_of, location_of
+from kapi_sim.memory.records import Record
 from kapi_sim.memory.views import View
 from kapi_sim.numbers.arithmetic import stored_integer
 from kapi_sim.tracing.record import MOST_CELLS, Launch, TracedArray, TracedEvent, TracedFailure, plain
@@ -166,7 +167,7 @@ class TracedView(View):
         except DataRaceError:
             self._refuse("read", index, self._array[index], frame)
             raise
-        if not isinstance(value, View):
+        if not isinstance(value, (View, Record)):  # of a record, the fields are accessed
             self._recorder.note_access("read", self._number, self._element(index), value, frame)
         return value
 
@@ -179,7 +180,8 @@ class TracedView(View):
         except DataRaceError:
             self._refuse("write", index, _stored(value, self._array), frame)
             raise
-        self._recorder.note_access("write", self._number, self._element(index), self._array[index], frame)
+        if self._array.dtype.names is None:
+            self._recorder.note_access("write", self._number, self._element(index), self._array[index], frame)
 
     def note_atomic(self, address: int, index: Any, frame: FrameType, *details: Any) -> None:
         try:

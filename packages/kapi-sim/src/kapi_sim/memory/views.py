@@ -20,6 +20,7 @@ from kapi_sim.items.schedule_state import ScheduleState
 from kapi_sim.items.undefined import Undefined
 from kapi_sim.language.intrinsics.index_space import Group, Item, NdItem, SubGroup
 from kapi_sim.language.source import Site, site_of
+from kapi_sim.memory import records
 from kapi_sim.numbers.arithmetic import stored_integer
 from kapi_sim.short_repr import short_repr
 from kapi_sim.tracebacks import users_frame
@@ -127,14 +128,15 @@ class View:
         self._has_fp64 = has_fp64
         self._span = 1 if granule >= array.itemsize else array.itemsize
         self._is_integer = array.dtype.kind in "iu"
-        self._is_vector = array.ndim == 1
+        is_of_numbers = array.dtype.names is None
+        self._is_vector = array.ndim == 1 and is_of_numbers
         self._length = array.shape[0] if array.ndim else 0
         self._stride = array.strides[0] if array.ndim else 0
-        self._is_matrix = array.ndim == 2
+        self._is_matrix = array.ndim == 2 and is_of_numbers
         self._width = array.shape[1] if self._is_matrix else 0
         self._width_stride = array.strides[1] if self._is_matrix else 0
         self.kind: type[Any] = array.dtype.type
-        self._stored = self.kind if has_fp64 and array.dtype.names is None else None
+        self._stored = self.kind if has_fp64 and is_of_numbers else None
         self.name = name
         self.shape = array.shape
         self.space = space
@@ -181,7 +183,7 @@ class View:
 
     def __iter__(self) -> Iterator[Any]:
         for i in range(len(self._array)):
-            yield self._get(i, _kernel_frame(_getframe(1)))
+            yield self._get(i, records.kernel_frame(_getframe(1)))
 
     def __bool__(self) -> bool:
         raise DtypeError(
@@ -216,6 +218,10 @@ class View:
                 code="atomic-index",
             )
         return found
+
+    def field(self, name: str) -> View:
+        """The view of one field of all records."""
+        return self._like(self._array[name], f"{self.name}.{name}" if "[]" in self.name else f"{self.name}[].{name}")
 
     def take_out(self, index: Any, frame: FrameType) -> Any:
         """Read an element for the kernel that stands at `frame`."""
@@ -331,6 +337,9 @@ class View:
                 self._set_part(index, value, frame)
                 return
             address, index = found
+            if self._array.dtype.names is not None:
+                records.store(self, index, value, frame)
+                return
         if value.__class__ is Undefined:
             raise value.fail(f"in a store to {spell(self.name, index)} by {self._clock.describe()}")
         if value.__class__ in _COMPLEX and self._array.dtype.kind not in "cb":
@@ -386,6 +395,8 @@ class View:
             if found is None:
                 return self._part(index, frame)
             address, index = found
+            if self._array.dtype.names is not None:
+                return records.Record(self, index)
         shadow = self._shadow
         # What is evaluated at a debugger's prompt is no access of the work-item.
         if shadow is not None and frame.f_code.co_name != "<module>":
@@ -487,10 +498,3 @@ class View:
             f"  {self._clock.describe()} at {self._site(frame)}\n  loop over the elements",
             code="whole-array",
         )
-
-
-def _kernel_frame(frame: FrameType) -> FrameType:
-    """Return the kernel's frame of an access: `sum` and its like stand between as functions of `kapi_sim.numbers`."""
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("kapi_sim.numbers."):
-        frame = frame.f_back
-    return frame

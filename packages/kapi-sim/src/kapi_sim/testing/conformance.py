@@ -5,7 +5,14 @@ from __future__ import annotations
 from kapi_sim.testing.case import Backend, Case
 from kapi_sim.testing.cases.groups import collective_cases, group_cases, index_cases, joint_cases, sub_group_cases
 from kapi_sim.testing.cases.language import call_cases, control_cases, language_cases, specialization_cases
-from kapi_sim.testing.cases.memory import array_cases, atomic_cases, constant_cases, from_end_cases, private_cases
+from kapi_sim.testing.cases.memory import (
+    array_cases,
+    atomic_cases,
+    constant_cases,
+    from_end_cases,
+    private_cases,
+    record_cases,
+)
 from kapi_sim.testing.cases.numbers import (
     bit_cases,
     complex_cases,
@@ -44,6 +51,7 @@ CASES: tuple[Case, ...] = (
     *joint_cases.CASES,
     *atomic_cases.CASES,
     *private_cases.CASES,
+    *record_cases.CASES,
     *control_cases.CASES,
     *language_cases.CASES,
     *call_cases.CASES,

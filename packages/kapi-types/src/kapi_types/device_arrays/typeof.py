@@ -8,7 +8,7 @@ from typing import Any
 
 import kapi_types.device_arrays.boxing
 import kapi_types.device_arrays.slicing  # noqa: F401  functions that get such a type are compiled with these
-from kapi_types.arrays import array_type
+from kapi_types.arrays import array_of_numbers
 from kapi_types.device_arrays.device_array import DeviceArrayType
 from kapi_types.device_arrays.libraries import LibraryArrays, library_of_class
 
@@ -59,7 +59,7 @@ def _typeof(library: LibraryArrays, value: Any) -> DeviceArrayType | None:
     try:
         return _types[key]
     except KeyError:
-        kernel = array_type(fields)
+        kernel = array_of_numbers(fields)
         type_ = DeviceArrayType(library.name, kernel.dtype, kernel.ndim, kernel.layout, readonly=not kernel.mutable)
         _types[key] = type_
         return type_

@@ -14,7 +14,16 @@ import numpy as np
 from kapi_sim import AddressSpace
 from kapi_sim.language.attributes import MISSING, attribute_of
 from kapi_sim.language.outside_values import describe_value, is_constant_array, is_kernel_value
-from kapi_types._numba_compat import GPU, TypingContext, errors, from_dtype, target_override, target_registry, types
+from kapi_types._numba_compat import (
+    GPU,
+    TypingContext,
+    errors,
+    from_dtype,
+    target_override,
+    target_registry,
+    templates,
+    types,
+)
 from kapi_types.arrays import ArrayType
 from kapi_types.kernel_api import ConstantType, EnumerationType, VecType, tuple_of
 from kapi_types.kernel_typing.calls import atomics, callables, random_numbers
@@ -31,6 +40,7 @@ from kapi_types.kernel_typing.rules import (
     enumerations,
     iteration,
     operators,
+    records,
     tuples,
     vectors,
     views,
@@ -40,7 +50,9 @@ from kapi_types.kernel_typing.rules.functions import table_function
 from kapi_types.kernel_typing.rules.iteration import RangeType
 from kapi_types.kernel_typing.rules.numba_integers import declares_numba_integers, numba_unified
 from kapi_types.kernel_typing.rules.promotion import is_scalar, unify_scalars
+from kapi_types.kernel_typing.rules.records import FieldName, assigned_field
 from kapi_types.kernel_typing.rules.tuples import NamedTupleClassType, tuple_like
+from kapi_types.records import RecordRefType
 from kapi_types.weak import weak_bool, weak_complex, weak_float, weak_int, wide_int
 
 __all__ = ["TARGET_NAME", "DeviceFunctionCompiler", "KernelTypingContext"]
@@ -77,8 +89,8 @@ class KernelTypingContext(TypingContext):
 
     def _load_builtins(self) -> None:
         modules = (
-            operators, conversions, arrays, views, tuples, enumerations, iteration, language, callables, atomics,
-            random_numbers, vectors, vector_functions,
+            operators, conversions, arrays, views, records, tuples, enumerations, iteration, language, callables,
+            atomics, random_numbers, vectors, vector_functions,
         )  # fmt: skip
         for module in modules:
             self.install_registry(module.registry)
@@ -156,7 +168,7 @@ class KernelTypingContext(TypingContext):
             return val
         if val is PRINT:
             return PrintType()
-        if isinstance(val, Text):
+        if isinstance(val, (Text, FieldName)):
             return ConstantType(val)
         if type(val) is int and val > _WEAK_INT_MAX:
             return wide_int  # a weak int would be negative
@@ -210,9 +222,15 @@ class KernelTypingContext(TypingContext):
             value = weak_int  # a member of one of the language's own enumerations
         return self.resolve_function_type(_SETITEM, (target, index, value), {})
 
-    def resolve_static_setitem(self, target: types.Type, index: Any, value: types.Type) -> None:
-        """None: a constant index is typed as any other."""
+    def resolve_static_setitem(self, target: types.Type, index: Any, value: types.Type) -> Any:
+        """The signature of an assignment to a field by its name; None of others, which are typed as any index is."""
+        if isinstance(index, str) and isinstance(target, (RecordRefType, types.Record)):
+            return templates.signature(types.none, target, types.literal(index), assigned_field(target, index, value))
         return None
+
+    def resolve_setattr(self, target: types.Type, attr: str, value: types.Type) -> Any:
+        """The signature of `target.attr = value`, of a field."""
+        return templates.signature(types.none, target, assigned_field(target, attr, value))
 
     def resolve_getattr(self, typ: types.Type, attr: str) -> types.Type | None:
         """The type of `typ.attr`; a `KernelTypeProblem` if there is no such attribute."""

@@ -16,6 +16,7 @@ from kapi_types.arrays import ArrayType
 from kapi_types.kernel_api import EnumerationType
 from kapi_types.kernel_typing.problems.problems import CONSEQUENCE, spell_type
 from kapi_types.kernel_typing.rules.operators import BINARY, COMPARISONS, INPLACE, UNARY, negative_power
+from kapi_types.kernel_typing.rules.records import unfit_value
 from kapi_types.kernel_typing.rules.vectors import ELEMENTWISE, lengths_differ
 from kapi_types.kernel_typing.rules.views import SliceType
 
@@ -144,6 +145,8 @@ def _describe_indexing(args: tuple[types.Type, ...]) -> Finding:
             hint_text = next(filter(None, map(index_hint, kinds)), "")
             said = f"index must be made of integers, got {', '.join(kinds)}"
             return Finding("index-type", f"{said}: {hint_text}" if hint_text else said)
+        if isinstance(container.dtype, types.Record):
+            return unfit_value(args[2], container.dtype, "an element")
         if isinstance(args[2], types.Complex):
             return Finding(
                 "imaginary-part",

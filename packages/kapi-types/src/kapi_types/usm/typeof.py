@@ -8,7 +8,7 @@ from typing import Any
 import kapi_types.usm.attributes
 import kapi_types.usm.boxing  # noqa: F401  functions that get such a type are compiled with these
 from kapi_types._numba_compat import Purpose, errors
-from kapi_types.arrays import array_type
+from kapi_types.arrays import array_of_numbers
 from kapi_types.device_arrays.device_array import DeviceArrayType
 from kapi_types.device_arrays.typeof import quick_typeof, typeof_library_array
 from kapi_types.usm.queue import SyclObjectType, sycl_object_type
@@ -47,7 +47,7 @@ def typeof_usm_array(value: Any) -> UsmArrayType:
     try:
         return _types[key]
     except KeyError:
-        seen = array_type(array_fields(value))
+        seen = array_of_numbers(array_fields(value))
         type_ = UsmArrayType(seen.dtype, seen.ndim, seen.layout, readonly=not seen.mutable, usm_type=usm_kind(value))
         _types[key] = type_
         return type_

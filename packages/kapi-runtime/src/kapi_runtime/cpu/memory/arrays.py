@@ -70,7 +70,7 @@ def fields_of(value: Any, owner: Any) -> ArrayFields | None:
     if array is None:
         return None
     dtype = array.dtype
-    if not dtype.isnative:
+    if not dtype.isnative and dtype.names is None:  # of records, the field is told that is not
         raise DtypeError(
             f"an array must be in the processor's byte order, got {dtype.str}: pass "
             "`array.astype(array.dtype.newbyteorder('='))`, and copy the result back",

@@ -15,8 +15,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
 from kapi_runtime.cuda.devices import driver
 from kapi_runtime.cuda.queues.streams import CudaStream, current_stream, stream_of
 from kapi_runtime.platform.dlpack import CUDA, CUDA_HOST, CUDA_MANAGED, read_capsule
@@ -24,6 +22,7 @@ from kapi_runtime.platform.numba_cuda_arrays import HostReadableArray
 from kapi_runtime.platform.placement_errors import placement_error
 from kapi_sim.errors import DtypeError
 from kapi_sim.language.array_memory import ArrayFields, c_strides
+from kapi_sim.language.intrinsics.records import alignment_of, dtype_of_interface
 from kapi_types.device_arrays.libraries import cupy_fields, strides_in_elements, torch_fields
 
 __all__ = ["Owner", "cuda_fields", "library_of", "ordinal_of_pointer"]
@@ -86,10 +85,12 @@ def cuda_fields(value: Any) -> ArrayFields | None:
     fields = reader(value) if reader is not None else None
     if fields is None:
         fields = _by_interface(value)
-    if fields is not None and fields.pointer % fields.dtype.itemsize:
+    if fields is None:
+        return None
+    dtype = fields.dtype
+    if fields.pointer % (dtype.itemsize if dtype.names is None else alignment_of(dtype)):
         raise DtypeError(
-            f"an array must begin at a multiple of its elements' size, got {fields.dtype} at {fields.pointer:#x}: "
-            "pass a copy",
+            f"an array must begin at a multiple of its elements' size, got {dtype} at {fields.pointer:#x}: pass a copy",
             code="array-misaligned",
         )
     return fields
@@ -155,7 +156,7 @@ def _by_interface(value: Any) -> ArrayFields | None:
             "fill it first",
             code="argument-array-class",
         )
-    dtype = np.dtype(interface["typestr"])
+    dtype = dtype_of_interface(value, interface)
     shape = tuple(map(int, interface["shape"]))
     strides = interface.get("strides")
     pointer, readonly = interface["data"]

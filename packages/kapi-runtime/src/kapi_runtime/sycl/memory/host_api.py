@@ -109,7 +109,7 @@ def new(shape: tuple[int, ...], dtype: np.dtype[Any], kind: UsmType, queue: Any,
     nbytes = math.prod(shape) * dtype.itemsize
     if nbytes > np.iinfo(np.intp).max:  # dpnp would compute with what is left of it in 64 bits
         raise _too_large(nbytes, shape, kind, queue)
-    make = _new_of_dpnp if has_dpnp() else _new_of_ours
+    make = _new_of_dpnp if has_dpnp() and dtype.names is None else _new_of_ours  # dpnp has no records
     try:
         return make(shape, dtype, kind, queue, fill)
     except (MemoryError, USMAllocationError) as error:
@@ -141,7 +141,7 @@ def _too_large(nbytes: int, shape: Any, kind: str, queue: Any) -> UsmAllocationE
 
 def _on_device(values: Any) -> Any:
     """The values as an array that shares their memory, or None if they are not in USM."""
-    if not has_dpnp():
+    if not has_dpnp() or (isinstance(values, UsmArray) and values.dtype.names is not None):
         if isinstance(values, UsmArray):
             return values
         if hasattr(values, "__sycl_usm_array_interface__"):

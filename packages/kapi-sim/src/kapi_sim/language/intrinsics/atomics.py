@@ -57,8 +57,8 @@ class AtomicRef:
     ----------
     ref : array
         In global memory or a `LocalAccessor`; its dtype is one of `ATOMIC_DTYPES`.
-    index : int or tuple of int
-        Names the element.
+    index : int, tuple of int or str
+        Names the element; where `ref` is a record of an array, as ``particles[i]`` is, the name of a field.
     memory_order : MemoryOrder
         How each operation orders the memory operations around it; a constant.  ``RELAXED`` orders none.
     memory_scope : MemoryScope
@@ -90,7 +90,7 @@ class AtomicRef:
     def __new__(
         cls,
         ref: Any,
-        index: int | tuple[int, ...],
+        index: int | tuple[int, ...] | str,
         memory_order: MemoryOrder = MemoryOrder.RELAXED,
         memory_scope: MemoryScope = MemoryScope.DEVICE,
         address_space: AddressSpace = AddressSpace.GENERIC,

@@ -16,6 +16,7 @@ import numpy as np
 
 from kapi_sim.errors import DtypeError, KernelLaunchError, LimitError
 from kapi_sim.language.intrinsics.outside import carry_out
+from kapi_sim.language.intrinsics.records import is_kernel_dtype, unmet_requirement
 from kapi_sim.short_repr import short_repr
 
 __all__ = [
@@ -42,8 +43,6 @@ MAX_PRIVATE_BYTES = 1 << 18
 
 They are on the work-item's stack, which is no place for more, and drivers take minutes to compile for it.
 """
-
-_KERNEL_KINDS = {"b": (1,), "i": (1, 2, 4, 8), "u": (1, 2, 4, 8), "f": (2, 4, 8), "c": (8, 16)}
 
 
 class MemoryScope(enum.IntEnum):
@@ -73,11 +72,6 @@ class AddressSpace(enum.IntEnum):
     GLOBAL = 1
     LOCAL = 3
     GENERIC = 4
-
-
-def is_kernel_dtype(dtype: np.dtype[Any]) -> bool:
-    """Tell whether kernels know elements of `dtype`: bool, (u)int8..64, float16..64, complex64/128."""
-    return dtype.isnative and dtype.itemsize in _KERNEL_KINDS.get(dtype.kind, ())
 
 
 def constant_layout(owner: str, shape: Any, dtype: Any) -> tuple[tuple[int, ...], np.dtype[Any]]:
@@ -114,12 +108,9 @@ def constant_layout(owner: str, shape: Any, dtype: Any) -> tuple[tuple[int, ...]
         raise DtypeError(
             f"dtype of {owner} must name a NumPy dtype, got {short_repr(dtype)}", code="array-dtype"
         ) from None
-    if not is_kernel_dtype(made):
-        raise DtypeError(
-            f"dtype of {owner} must be bool, an integer, float16 to float64 or complex, "
-            f"in native byte order, got {short_repr(made)}",
-            code="array-dtype",
-        )
+    unmet = unmet_requirement(made)
+    if unmet:
+        raise DtypeError(f"dtype of {owner} {unmet}", code="array-dtype")
     return extents, made
 
 

@@ -16,6 +16,7 @@ from kapi_types.arrays import ArrayType
 from kapi_types.kernel_typing.calls.declared_functions import declared_for
 from kapi_types.kernel_typing.problems.problems import KernelTypeProblem, NoKernelValueError, ProblemsFound, spell_type
 from kapi_types.kernel_typing.rules.rule_registry import GenericCallableType
+from kapi_types.records import RecordRefType
 
 __all__ = ["DeviceFunctionType", "holds_private_array", "is_of_library", "python_function"]
 
@@ -131,4 +132,4 @@ def holds_private_array(type_: types.Type) -> bool:
     """Whether a value of this type is a private array, or a tuple that has one in it."""
     if isinstance(type_, types.BaseTuple):
         return any(map(holds_private_array, type_.types))
-    return isinstance(type_, ArrayType) and type_.address_space is AddressSpace.PRIVATE
+    return isinstance(type_, (ArrayType, RecordRefType)) and type_.address_space is AddressSpace.PRIVATE

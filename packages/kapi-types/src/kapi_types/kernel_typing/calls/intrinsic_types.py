@@ -15,6 +15,7 @@ from kapi_sim import AddressSpace, MemoryOrder, MemoryScope
 from kapi_sim.language.intrinsics.atomics import ATOMIC_DTYPES
 from kapi_sim.language.intrinsics.memory import MAX_RANK
 from kapi_sim.language.intrinsics.operators import OPERATORS, Operator, operator_row
+from kapi_sim.language.intrinsics.records import unmet_requirement
 from kapi_sim.language.table.intrinsics import Intrinsic
 from kapi_types._numba_compat import as_dtype, types
 from kapi_types.arrays import ArrayType
@@ -23,7 +24,9 @@ from kapi_types.kernel_typing.calls.device_functions import DeviceFunctionType
 from kapi_types.kernel_typing.problems.problems import KernelTypeProblem, spell_type
 from kapi_types.kernel_typing.rules.arrays import element_index
 from kapi_types.kernel_typing.rules.promotion import as_strong, is_scalar, resolve_loop
+from kapi_types.kernel_typing.rules.records import field_type
 from kapi_types.kernel_typing.rules.vectors import element_of, require_length
+from kapi_types.records import RecordRefType
 from kapi_types.weak import is_weak, weak_bool, weak_int
 
 __all__ = ["ACCEPTED", "CONSTANT_WORDS", "RETURNED", "Call", "operator_of", "problem_with"]
@@ -165,8 +168,18 @@ def _member_of(enumeration: type[enum.Enum]) -> _Check:
     return check
 
 
+_UNALIGNED = (
+    "elements of an AtomicRef must be at multiples of their size in memory, got {}: make the dtype of the records with "
+    "align=True"
+)
+
+
 def _atomic_array(call: Call, name: str, given: types.Type) -> types.Type:
+    if isinstance(given, RecordRefType):
+        return given  # which field, and whether it has atomics, the index says
     if isinstance(given, ArrayType) and str(given.dtype) in ATOMIC_DTYPES:
+        if not given.aligned:
+            raise KernelTypeProblem("atomic-ref", _UNALIGNED.format("those of a sub-array that is not"))
         return given
     raise problem_with(
         call, "atomic-ref", name, f"an array of {', '.join(ATOMIC_DTYPES[:-1])} or {ATOMIC_DTYPES[-1]}", given
@@ -175,9 +188,23 @@ def _atomic_array(call: Call, name: str, given: types.Type) -> types.Type:
 
 def _index(call: Call, name: str, given: types.Type) -> types.Type:
     array = call.arguments["ref"]
+    if isinstance(array, RecordRefType):
+        return _atomic_field(call, name, array, given)
     if not isinstance(array, ArrayType) or element_index(array, given):
         return given
     raise problem_with(call, "atomic-index", name, f"an integer for each of the array's axes ({array.ndim})", given)
+
+
+def _atomic_field(call: Call, name: str, record: RecordRefType, given: types.Type) -> types.Type:
+    if not isinstance(given, ConstantType) or not isinstance(given.value, str):
+        raise problem_with(call, "atomic-index", name, "the name of a field, of a record", given)
+    field = field_type(record, given.value)
+    if str(field) not in ATOMIC_DTYPES:
+        kinds = f"a field of {', '.join(ATOMIC_DTYPES[:-1])} or {ATOMIC_DTYPES[-1]}"
+        raise problem_with(call, "atomic-ref", name, kinds, field)
+    if not record.is_aligned(given.value):
+        raise KernelTypeProblem("atomic-ref", _UNALIGNED.format(f"field {str(given.value)!r}, which is not"))
+    return given
 
 
 def _element(call: Call, name: str, given: types.Type) -> types.Type:
@@ -208,6 +235,11 @@ def _shape(call: Call, name: str, given: types.Type) -> types.Type:
 
 def _dtype(call: Call, name: str, given: types.Type) -> types.Type:
     if isinstance(given, (types.DType, types.NumberClass)) and is_scalar(given.dtype):
+        return given
+    if isinstance(given, types.DType) and isinstance(given.dtype, types.Record):
+        unmet = unmet_requirement(as_dtype(given.dtype))
+        if unmet:
+            raise KernelTypeProblem("array-dtype", f"{name} of {call.row.key}() {unmet}")
         return given
     raise problem_with(
         call, "array-dtype", name, "a NumPy scalar type or an array's dtype", given, "write np.float32, or x.dtype"
@@ -311,6 +343,9 @@ CONSTANT_WORDS = frozenset({"shape", "constant bool", "vector length"})
 
 def _atomic_ref(call: Call) -> types.Type:
     array, order, scope = (call.arguments[name] for name in ("ref", "memory_order", "memory_scope"))
+    if isinstance(array, RecordRefType):  # the field of one record is an array without axes
+        field = field_type(array, call.arguments["index"].value)
+        array = ArrayType(field, 0, "C", readonly=not array.mutable, address_space=array.address_space)
     return AtomicRefType(array, order.value, scope.value)
 
 

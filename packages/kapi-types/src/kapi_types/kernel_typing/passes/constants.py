@@ -16,6 +16,7 @@ from kapi_types.kernel_typing.problems.problems import problem_at, spell_type
 from kapi_types.kernel_typing.rules.iteration import RangeType
 from kapi_types.kernel_typing.rules.operators import BINARY, COMPARISONS, INPLACE, operator_loop
 from kapi_types.kernel_typing.rules.views import SliceType
+from kapi_types.records import RecordRefType
 from kapi_types.weak import is_weak, weak_int, wide_int
 
 __all__ = ["constant_problems"]
@@ -50,9 +51,11 @@ def constant_problems(state: Any) -> list[KernelProblem]:
             problems += _of_members_out_of_range(definitions, function, expression, signature)
             problems += _wide_arguments(definitions, state.typemap, expression, signature)
             problems += _negative_exponents(definitions, function, expression, signature)
+        elif isinstance(expression, (ir.SetAttr, ir.StaticSetItem)) and isinstance(signature.args[0], RecordRefType):
+            problems += _stored_out_of_range(definitions, expression, signature.args[-1])
         elif isinstance(expression, (ir.SetItem, ir.StaticSetItem)) or kind in ("getitem", "static_getitem"):
             if isinstance(signature.args[0], ArrayType):
-                problems += _stored_out_of_range(definitions, expression, signature.args[0])
+                problems += _stored_out_of_range(definitions, expression, signature.args[0].dtype)
             elif isinstance(signature.args[0], types.BaseTuple):
                 problems += _members_out_of_range(definitions, expression, signature.args[0])
         for variable, taken in _taken_as(expression, kind, signature):
@@ -296,10 +299,10 @@ def _negative_exponents(
             yield problem_at(expression.loc, "negative-exponent", text)
 
 
-def _stored_out_of_range(definitions: dict[str, Any], expression: Any, array: ArrayType) -> Iterator[KernelProblem]:
+def _stored_out_of_range(definitions: dict[str, Any], expression: Any, type_: types.Type) -> Iterator[KernelProblem]:
     """NumPy raises OverflowError where such an int is assigned."""
-    stored = getattr(expression, "value", None) if isinstance(expression, (ir.SetItem, ir.StaticSetItem)) else None
-    value, type_ = constant_of(definitions, stored), array.dtype
+    is_store = isinstance(expression, (ir.SetAttr, ir.SetItem, ir.StaticSetItem))
+    value = constant_of(definitions, expression.value if is_store else None)
     if value is not None and isinstance(type_, types.Integer) and not type_.minval <= value <= type_.maxval:
         yield problem_at(expression.loc, "number-unfit", f"literal must fit {spell_type(type_)}, got {value}")
 

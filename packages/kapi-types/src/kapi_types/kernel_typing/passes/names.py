@@ -13,6 +13,7 @@ from kapi_sim.language.other_systems import hint
 from kapi_sim.short_repr import short_repr
 from kapi_types._numba_compat import FunctionPass, ir, register_pass
 from kapi_types.kernel_typing.problems.problems import NoKernelValueError, ProblemsFound, problem_at
+from kapi_types.kernel_typing.rules.records import FieldName, names_of_fields
 
 __all__ = ["CheckNames", "Unknown"]
 
@@ -27,7 +28,6 @@ _REFUSED = {
 }
 _STATEMENTS: dict[type[Any], Finding] = {
     ir.EnterWith: Finding("with-in-kernel", "kernels have no with statement: enter the context around the launch"),
-    ir.SetAttr: Finding("attribute-assigned", "a kernel cannot assign an attribute: write to an array"),
     ir.DelAttr: Finding("del-in-kernel", "kernels have no del: leave it out"),
     ir.DelItem: Finding("del-in-kernel", "kernels have no del: leave it out"),
 }
@@ -47,10 +47,14 @@ class CheckNames(FunctionPass):
     def run_pass(self, state: Any) -> bool:
         problems: list[KernelProblem] = []
         whole: list[KernelProblem] = list(state["kapi_problems"])
+        fields = frozenset(names_of_fields(state.func_ir))
         for block in state.func_ir.blocks.values():
             statement: Any
             for statement in block.body:
                 if isinstance(statement, ir.Assign):
+                    made: Any = statement.value
+                    if statement.target.name in fields and isinstance(made, ir.Const) and type(made.value) is str:
+                        statement.value = ir.Const(FieldName(made.value), statement.loc, use_literal_type=False)
                     self._check(state, statement, problems)
                 elif type(statement) in _STATEMENTS:
                     whole.append(problem_at(statement.loc, *_STATEMENTS[type(statement)]))

@@ -25,6 +25,7 @@ from kapi_types.kernel_api import (
     KernelApiType,
     VecType,
 )
+from kapi_types.records import spell_fields
 from kapi_types.weak import WeakBool, WeakComplex, WeakFloat, WeakInt, WideInt
 
 __all__ = [
@@ -158,7 +159,10 @@ def spell_type(type_: Any) -> str:
         if not type_.mutable and type_.address_space is AddressSpace.PRIVATE:
             return f"constant {type_.dtype} array of rank {type_.ndim}"
         access = "read-only " if not type_.mutable else ""
-        return f"{access}{type_.dtype} {place} of rank {type_.ndim}"
+        element = spell_fields(type_.dtype) if isinstance(type_.dtype, types.Record) else type_.dtype
+        return f"{access}{element} {place} of rank {type_.ndim}"
+    if isinstance(type_, types.Record):
+        return spell_fields(type_)
     if hasattr(type_, "spelled"):
         return str(type_.spelled)
     if isinstance(type_, WeakBool):

@@ -16,6 +16,7 @@ from kapi_types.kernel_api import AtomicRefType
 from kapi_types.kernel_typing.calls.callables import LanguageFunctionType, LanguageMethodType
 from kapi_types.kernel_typing.calls.device_functions import DeviceFunctionType
 from kapi_types.kernel_typing.rules.tuples import NamedTupleClassType
+from kapi_types.records import RecordRefType
 
 __all__ = ["ArgumentPath", "written_arrays"]
 
@@ -147,4 +148,6 @@ def _may_hold_array(type_: Any) -> bool:
     """Whether a value of this type may lead to an array; numbers do not."""
     if isinstance(type_, types.BaseTuple):
         return any(map(_may_hold_array, type_.types))
-    return isinstance(type_, (ArrayType, AtomicRefType, types.BoundFunction, types.IteratorType, types.Pair))
+    return isinstance(
+        type_, (ArrayType, RecordRefType, AtomicRefType, types.BoundFunction, types.IteratorType, types.Pair)
+    )

@@ -9,6 +9,7 @@ from kapi_types._numba_compat import templates, types
 from kapi_types.arrays import ArrayType
 from kapi_types.kernel_typing.rules.promotion import is_scalar
 from kapi_types.kernel_typing.rules.rule_registry import RuleRegistry
+from kapi_types.records import element_type
 from kapi_types.weak import weak_int
 
 __all__ = ["element_index", "registry"]
@@ -28,13 +29,13 @@ def element_index(array: ArrayType, index: types.Type) -> bool:
 @registry.rule(operator.getitem)
 def _getitem(context: Any, container: types.Type, index: types.Type) -> Any:
     if isinstance(container, ArrayType) and element_index(container, index):
-        return templates.signature(container.dtype, container, index)
+        return templates.signature(element_type(container), container, index)
     return None
 
 
 @registry.rule(operator.setitem)
 def _setitem(context: Any, array: types.Type, index: types.Type, value: types.Type) -> Any:
-    if not isinstance(array, ArrayType) or not array.mutable or not is_scalar(value):
+    if not isinstance(array, ArrayType) or not array.mutable or not is_scalar(value) or not is_scalar(array.dtype):
         return None
     if not element_index(array, index):
         return None

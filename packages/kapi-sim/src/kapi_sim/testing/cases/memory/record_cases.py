@@ -1,0 +1,264 @@
+# mypy: disable-error-code="attr-defined,name-defined,no-untyped-def,no-untyped-call,untyped-decorator"
+# The kernels are written as users write them.
+"""Cases of records: fields by name and by attribute, in every memory, as values, and with every layout of NumPy's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import kapi_sim as kapi
+from kapi_sim.testing.case import Case, Local, Strided, kernel
+
+__all__ = ["CASES"]
+
+_INNER = [("flag", "?"), ("weight", "f8")]
+_FIELDS = [
+    ("kind", "i1"),
+    ("x", "f4"),
+    ("inner", np.dtype(_INNER, align=True)),
+    ("v", "f4", 3),
+    ("m", "i2", (2, 2)),
+    ("z", "c16"),
+]
+_PACKED, _ALIGNED = np.dtype(_FIELDS), np.dtype(_FIELDS, align=True)
+_SPARSE = np.dtype({"names": ["b", "a"], "formats": ["u2", "f8"], "offsets": [3, 16], "itemsize": 29})
+_PAIR = np.dtype([("low", "i4"), ("high", "i4")])
+_COUNT = np.dtype([("n", "i4"), ("total", "f4"), ("parts", "i4", 2)])
+
+
+@kernel
+def _fields(item: kapi.Item, a, out):
+    i = item.get_id(0)
+    p = a[i]
+    p.x += a[i]["kind"]
+    p["inner"].weight = p.x * 2
+    p.inner["flag"] = p.x > 2
+    p.v[i % 3] = p.inner.weight + 1
+    for k in range(2):
+        p.m[k, 1 - k] -= k + i
+    a[i].z = p.z * 1j
+    a[i]["kind"] = -i
+    p.x //= 2
+    out[i] = p.v[0] + p.m[1, 0] + p.z.imag
+
+
+@kernel
+def _stored_whole(item: kapi.Item, a, b, out):
+    i = item.get_id(0)
+    b[i] = a[b.shape[0] - 1 - i]
+    b[i].inner = (i > 1, 0.5)
+    b[i].v = (i, i + 0.5, 2)
+    b[i]["m"] = ((i, 1), (2, 3))
+    out[i] = (i + 1, i * 1.5)
+
+
+@kernel
+def _strided(item: kapi.Item, a):
+    i, j = item.get_id(0), item.get_id(1)
+    a[i, j].a = a[i][j].b + 0.25
+    row = a[i]
+    row[j].b += 3
+
+
+@kernel
+def _loop(item: kapi.Item, a, out):
+    total = 0.0
+    for p in a:
+        total += p.x
+    for k, p in enumerate(a):
+        total += p.v[2] * k
+    out[item.get_id(0)] = total
+
+
+def _values(kapi: Any) -> Any:
+    @kapi.device_func
+    def widened(pair, by):
+        return np.void((pair.low - by, pair.high + by), _PAIR)
+
+    @kapi.device_func
+    def larger(p, q):
+        return p if p.high - p.low > q.high - q.low else q
+
+    @kapi.device_func
+    def clear(pair):
+        pair.low = 0
+
+    @kapi.kernel
+    def values(item: kapi.Item, a, limits, out):
+        i = item.get_id(0)
+        best = a[0].copy()
+        for p in a:
+            best = larger(best, widened(p, limits["high"]))
+        clear(a[i])
+        out[i] = widened(best, limits.low * i)
+
+    return values
+
+
+@kernel
+def _local_and_private(nd_item: kapi.NdItem, a, out, tile):
+    i, k = nd_item.get_global_id(0), nd_item.get_local_id(0)
+    tile[k] = a[i]
+    tile[k].x += 1
+    kapi.group_barrier(nd_item.get_group())
+    own = kapi.PrivateArray(2, a.dtype, True)
+    own[1] = tile[3 - k]
+    own[k % 2].kind = 7
+    own[0].v[1] = own[1].x
+    out[i] = own[0]
+    out[i].m = ((own[1].kind, 0), (0, k))
+
+
+@kernel
+def _atomics(item: kapi.Item, a, counts):
+    i = item.get_id(0)
+    count = counts[i % 2]
+    kapi.AtomicRef(count, "n").fetch_add(1)
+    kapi.AtomicRef(counts[i % 2], "total").fetch_max(a[i])
+    kapi.AtomicRef(count.parts, i % 2).fetch_sub(i)
+
+
+def _records(dtype: np.dtype[Any], count: int = 4) -> np.ndarray[Any, Any]:
+    """Records whose bytes, those between the fields included, are all different."""
+    made = np.zeros(count, dtype)
+    made.view(np.uint8)[:] = np.arange(made.nbytes) % 251
+    made["kind"] = np.arange(count) - 1
+    made["x"] = np.arange(count) * 1.5
+    made["inner"]["flag"], made["inner"]["weight"] = True, np.arange(count)
+    made["v"] = np.arange(3 * count).reshape(count, 3) - 2
+    made["m"] = np.arange(4 * count).reshape(count, 2, 2)
+    made["z"] = np.arange(count) * (1 + 2j)
+    return made
+
+
+def _expected_fields(given: list[Any]) -> dict[int, np.ndarray[Any, Any]]:
+    a, out = given[0].copy(), np.zeros(len(given[0]))
+    for i, p in enumerate(a):
+        p["x"] += p["kind"]
+        p["inner"]["weight"] = p["x"] * 2
+        p["inner"]["flag"] = p["x"] > 2
+        p["v"][i % 3] = p["inner"]["weight"] + 1
+        p["m"][0, 1] -= i
+        p["m"][1, 0] -= 1 + i
+        p["z"] *= 1j
+        p["kind"] = -i
+        p["x"] = p["x"] // 2
+        out[i] = p["v"][0] + p["m"][1, 0] + p["z"].imag
+    return {0: a, 1: out}
+
+
+def _expected_whole(given: list[Any]) -> dict[int, np.ndarray[Any, Any]]:
+    a, b, out = given[0], given[1].copy(), given[2].copy()
+    for i in range(4):
+        for name in a.dtype.names:  # what lies between the fields stays as it is
+            b[name][i] = a[name][3 - i]
+        b["inner"][i] = (i > 1, 0.5)
+        b["v"][i] = (i, i + 0.5, 2)
+        b["m"][i] = ((i, 1), (2, 3))
+        out[i] = (i + 1, i * 1.5)
+    return {1: b, 2: out}
+
+
+def _expected_strided(given: list[Any]) -> dict[int, np.ndarray[Any, Any]]:
+    base = given[0].base.copy()
+    part = base[::-2, 1:]
+    part["a"] = part["b"] + 0.25
+    part["b"] += 3
+    return {0: base}
+
+
+def _expected_values(given: list[Any]) -> dict[int, np.ndarray[Any, Any]]:
+    a, limits = given[0].copy(), given[1]
+    widest = max(a, key=lambda pair: pair["high"] - pair["low"])
+    low, high = widest["low"] - limits["high"], widest["high"] + limits["high"]
+    a["low"][0] = 0
+    return {0: a, 2: np.array([(low, high)], _PAIR)}
+
+
+def _expected_tiles(given: list[Any]) -> dict[int, np.ndarray[Any, Any]]:
+    a, out = given[0], given[1].copy()
+    for i in range(8):
+        k = i % 4
+        own = np.zeros(2, a.dtype)
+        for name in a.dtype.names:
+            own[name][1] = a[name][i - k + 3 - k]
+        own["x"][1] += 1
+        own["kind"][k % 2] = 7
+        own["v"][0, 1] = own["x"][1]
+        for name in a.dtype.names:
+            out[name][i] = own[name][0]
+        out["m"][i] = ((own["kind"][1], 0), (0, k))
+    return {1: out}
+
+
+_READINGS = np.array([3, -1, 4, 1, -5, 9, 2, 6], np.float32)
+
+
+def _expected_counts(given: list[Any]) -> dict[int, np.ndarray[Any, Any]]:
+    counts = given[1].copy()
+    for i, x in enumerate(given[0]):
+        count = counts[i % 2]
+        count["n"] += 1
+        count["total"] = max(count["total"], x)
+        count["parts"][i % 2] -= i
+    return {1: counts}
+
+
+def _sparse() -> Strided:
+    base = np.zeros((5, 4), _SPARSE)
+    base["a"], base["b"] = np.arange(20).reshape(5, 4), np.arange(20).reshape(5, 4) * 11
+    return Strided(base, lambda array: array[::-2, 1:])
+
+
+_PAIRS = np.array([(1, 4), (-2, 9), (0, 3), (5, 5)], _PAIR)
+
+
+def _cases_of(name: str, dtype: np.dtype[Any]) -> tuple[Case, ...]:
+    return (
+        Case(f"records/fields-{name}", _fields, ((4,),), lambda: [_records(dtype), np.zeros(4)], _expected_fields),
+        Case(
+            f"records/stored-whole-{name}",
+            _stored_whole,
+            ((4,),),
+            lambda: [_records(dtype), _records(dtype)[::-1].copy(), np.zeros(4, _SPARSE)],
+            _expected_whole,
+        ),
+        Case(
+            f"records/local-and-private-{name}",
+            _local_and_private,
+            ((8,), (4,)),
+            lambda: [_records(dtype, 8), _records(dtype, 8)[::-1].copy(), Local(4, dtype)],
+            _expected_tiles,
+        ),
+    )
+
+
+CASES: tuple[Case, ...] = (
+    *_cases_of("packed", _PACKED),
+    *_cases_of("aligned", _ALIGNED),
+    Case("records/strided", _strided, ((3, 3),), lambda: [_sparse()], _expected_strided),
+    Case(
+        "records/loops",
+        _loop,
+        ((2,),),
+        lambda: [_records(_PACKED), np.zeros(2)],
+        lambda given: {1: np.full(2, sum(p["x"] + k * p["v"][2] for k, p in enumerate(given[0])))},
+    ),
+    Case(
+        "records/values",
+        _values,
+        ((1,),),
+        lambda: [_PAIRS.copy(), np.void((2, 10), _PAIR), np.zeros(1, _PAIR)],
+        _expected_values,
+    ),
+    Case(
+        "records/atomics",
+        _atomics,
+        ((8,),),
+        lambda: [_READINGS, np.array([(1, -2, (0, 5)), (0, 7, (1, 1))], _COUNT)],
+        _expected_counts,
+        covers=("AtomicRef", "AtomicRef.fetch_add", "AtomicRef.fetch_max", "AtomicRef.fetch_sub"),
+    ),
+)
