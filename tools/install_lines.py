@@ -185,8 +185,8 @@ def run(
         empty = _nbytes(Path(folder))
         # A folder is built, so no wheel of it may be demanded at the same time.
         wheels = [] if any("/" in word for word in line) else ["--constraints", str(constraints)]
-        program = [str(inside), "-m", "pip", "install"] if by_pip else [uv, "pip", "install", "--python", folder]
-        install = [*program, "--quiet", *wheels, *line]
+        installer = [str(inside), "-m", "pip", "install"] if by_pip else [uv, "pip", "install", "--python", folder]
+        install = [*installer, "--quiet", *wheels, *line]
         done = subprocess.run(install, cwd=ROOT, capture_output=True, text=True, env=env)
         if done.returncode:
             return None, [done.stderr]
