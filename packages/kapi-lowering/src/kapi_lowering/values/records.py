@@ -154,7 +154,7 @@ def _value_of(context: Any, builder: ir.IRBuilder, source: Any, target: Any, val
 
 
 @registry.lower_cast(RecordRefType, RecordRefType)
-def _same_place(context: Any, builder: ir.IRBuilder, source: Any, target: Any, value: ir.Value) -> ir.Value:
+def _same_address(context: Any, builder: ir.IRBuilder, source: Any, target: Any, value: ir.Value) -> ir.Value:
     return value
 
 

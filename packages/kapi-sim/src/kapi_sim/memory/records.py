@@ -62,14 +62,14 @@ class _Fields:
     def __getitem__(self, name: Any) -> Any:
         return self._take_out(self._checked(name), kernel_frame(_getframe(1)))
 
-    def _fail_whole(self, *_: object) -> NoReturn:
+    def _refuse_record(self, *_: object) -> NoReturn:
         raise DtypeError(f"{self!r} must be used field by field in a kernel, got the whole record", code="whole-record")
 
     __hash__ = object.__hash__
-    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _fail_whole
-    __add__ = __sub__ = __mul__ = __truediv__ = __floordiv__ = __mod__ = __pow__ = _fail_whole
-    __radd__ = __rsub__ = __rmul__ = __rtruediv__ = __rfloordiv__ = __rmod__ = __rpow__ = _fail_whole
-    __bool__ = __iter__ = __len__ = __neg__ = __int__ = __float__ = _fail_whole
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _refuse_record
+    __add__ = __sub__ = __mul__ = __truediv__ = __floordiv__ = __mod__ = __pow__ = _refuse_record
+    __radd__ = __rsub__ = __rmul__ = __rtruediv__ = __rfloordiv__ = __rmod__ = __rpow__ = _refuse_record
+    __bool__ = __iter__ = __len__ = __neg__ = __int__ = __float__ = _refuse_record
 
 
 class _Copy:
@@ -222,8 +222,8 @@ def _fail_stored(view: Any, index: tuple[int, ...], value: Any, requirement: str
     )
 
 
-def make_record(places: tuple[Any, ...], value: Any, dtype: Any) -> RecordValue:
-    """Return what `numpy.void(value, dtype)` is in a kernel; `places` are the arguments of a view after its name."""
+def make_record(details: tuple[Any, ...], value: Any, dtype: Any) -> RecordValue:
+    """Return what `numpy.void(value, dtype)` is in a kernel; `details` are the arguments of a view after its name."""
     from kapi_sim.memory.views import View
 
     made = np.dtype(dtype) if isinstance(dtype, (np.dtype, type)) else None
@@ -231,7 +231,7 @@ def make_record(places: tuple[Any, ...], value: Any, dtype: Any) -> RecordValue:
     if made is None or unmet:
         raise DtypeError(f"dtype of numpy.void() {unmet}, got {short_repr(dtype)}", code="array-dtype")
     held = np.zeros((), made)
-    store(View(held, "numpy.void()[]", *places), (), value, kernel_frame(_getframe(1)))
+    store(View(held, "numpy.void()[]", *details), (), value, kernel_frame(_getframe(1)))
     return RecordValue(held[()])  # type: ignore[arg-type]  # a void
 
 

@@ -85,21 +85,21 @@ def assigned_field(owner: types.Type, name: str, value: types.Type) -> types.Typ
     return _stored(value, owner.record.typeof(name), f"field {name!r}")
 
 
-def _stored(value: types.Type, held: types.Type, place: str) -> types.Type:
+def _stored(value: types.Type, held: types.Type, target: str) -> types.Type:
     """The type that a value is converted to for a place in memory; a `KernelTypeProblem` if it cannot be."""
     if not _fits(value, value_type(held)):
-        raise KernelTypeProblem(*unfit_value(value, held, place))
+        raise KernelTypeProblem(*unfit_value(value, held, target))
     return value_type(held)
 
 
-def unfit_value(value: types.Type, held: types.Type, place: str) -> Finding:
+def unfit_value(value: types.Type, held: types.Type, target: str) -> Finding:
     """The problem with what is stored to a place in memory."""
     wanted, kind = value_type(held), "a number"
     if isinstance(wanted, types.Record):
         kind = f"a {spell_type(wanted)} of the same dtype, or a tuple of its fields"
     elif isinstance(wanted, types.BaseTuple):
         kind = f"a tuple of {len(wanted)} members"
-    return Finding("stored-value", f"what is stored to {place} must be {kind}, got {spell_type(value)}")
+    return Finding("stored-value", f"what is stored to {target} must be {kind}, got {spell_type(value)}")
 
 
 def _fits(value: types.Type, wanted: types.Type) -> bool:

@@ -45,7 +45,7 @@ def _fields(item: kapi.Item, a, out):
 
 
 @kernel
-def _stored_whole(item: kapi.Item, a, b, out):
+def _stored_records(item: kapi.Item, a, b, out):
     i = item.get_id(0)
     b[i] = a[b.shape[0] - 1 - i]
     b[i].inner = (i > 1, 0.5)
@@ -149,7 +149,7 @@ def _expected_fields(given: list[Any]) -> dict[int, np.ndarray[Any, Any]]:
     return {0: a, 1: out}
 
 
-def _expected_whole(given: list[Any]) -> dict[int, np.ndarray[Any, Any]]:
+def _expected_records(given: list[Any]) -> dict[int, np.ndarray[Any, Any]]:
     a, b, out = given[0], given[1].copy(), given[2].copy()
     for i in range(4):
         for name in a.dtype.names:  # what lies between the fields stays as it is
@@ -219,11 +219,11 @@ def _cases_of(name: str, dtype: np.dtype[Any]) -> tuple[Case, ...]:
     return (
         Case(f"records/fields-{name}", _fields, ((4,),), lambda: [_records(dtype), np.zeros(4)], _expected_fields),
         Case(
-            f"records/stored-whole-{name}",
-            _stored_whole,
+            f"records/stored-{name}",
+            _stored_records,
             ((4,),),
             lambda: [_records(dtype), _records(dtype)[::-1].copy(), np.zeros(4, _SPARSE)],
-            _expected_whole,
+            _expected_records,
         ),
         Case(
             f"records/local-and-private-{name}",
