@@ -1,4 +1,4 @@
-"""Faults of LLVM's back end and of NVIDIA's assembler of CUDA 13.0, and the code that is emitted instead."""
+"""Faults of LLVM's back end and of NVIDIA's assembler, and the code that is emitted instead."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import math
 import re
 
 import llvmlite.binding as llvm
+import numba
 import numpy as np
 import pytest
+from numba import types
 
 from kapi_lowering.emission.pipeline import run_pass
 from kapi_ptx import PtxTarget
@@ -15,6 +17,8 @@ from kapi_ptx.emission.legalize.shift_counts import mask_shift_counts
 from kapi_ptx.emission.optimize.early_loads import schedule_loads_early
 from kapi_ptx.emission.ptx.saturations import hide_ones
 from kapi_ptx.emission.ptx.signs import write_signs_out
+from kapi_ptx.emission.ptx.truncating_stores import store_bits
+from kapi_types import ArrayType, ItemType
 
 TARGET = PtxTarget(90)
 
@@ -54,6 +58,41 @@ def test_absolute_values_may_be_negative_for_the_assembler(assembled_compile, ty
     ptx = assembled_compile(remainder_of_absolute, f"item1, {type_}[:], {type_}[:]", target=TARGET).ptx
     assert len(re.findall(r"abs\.s(?:16|64)|abs\.s32 \t%r\d", ptx)) == 0
     assert "xor.b" in ptx or type_ in ("int8", "int16")
+
+
+PACKED = np.dtype([("flag", np.uint8), ("x", np.float32), ("y", np.float64)])
+
+
+def test_a_float_without_alignment_is_stored_by_bits_of_a_register_of_their_own(assembled_compile):
+    """Of 1.5 the assembler stored the byte 1 in front, the float as an integer."""
+
+    def halves(item, records, y):
+        i = item.get_id(0)
+        records[i].x = y[i] * np.float32(0.5)
+        records[i].y = np.float64(y[i]) * 0.5
+
+    array = ArrayType(numba.from_dtype(PACKED), 1, "C", aligned=False)
+    ptx = assembled_compile(halves, [ItemType(1), array, ArrayType(types.float32, 1, "C")], target=TARGET).ptx
+    assert ptx.count("st.global.b8") == 12
+    assert not re.search(r"st\.\S*b8 *\t\[\S+\], %r", ptx)
+
+
+@pytest.mark.parametrize(
+    ("store", "registers"),
+    [
+        ("st.global.b8 \t[%rd1+3], %r7", 1),
+        ("@%p1 st.shared.b16 \t[%rd1], %r7", 1),
+        ("st.v2.b8 \t[%rd1], {%rs1, %rs2}", 2),
+        ("st.b8 \t[%rd1], %rs1", 1),
+        ("st.global.b16 \t[%rd1], %rs1", 0),
+        ("st.global.b32 \t[%rd1], %r1", 0),
+        ("ld.global.b8 \t%rs1, [%rd1]", 0),
+    ],
+)
+def test_stores_of_a_part_of_a_register_are_of_a_copy(store, registers):
+    text = f"\t{store};\n"
+    assert store_bits(text).count("mov.b") == registers
+    assert (store_bits(text) == text) == (registers == 0)
 
 
 def test_instructions_of_other_types_stay():

@@ -30,6 +30,7 @@ from .optimize.unrolling import guide_unrolling, needs_guide
 from .optimize.wide_products import widen_products
 from .ptx.saturations import hide_ones
 from .ptx.signs import write_signs_out
+from .ptx.truncating_stores import store_bits
 
 __all__ = ["emit", "guide_unrolling", "needs_guide", "pipeline", "prepare", "start", "target_machine"]
 
@@ -86,4 +87,4 @@ def pipeline(request: dict[str, Any]) -> Pipeline:
 def emit(machine: Any, text: str) -> bytes:
     """The PTX of repaired IR."""
     code: str = machine.emit_assembly(llvm.parse_assembly(text))
-    return hide_ones(write_signs_out(code)).encode()
+    return store_bits(hide_ones(write_signs_out(code))).encode()
