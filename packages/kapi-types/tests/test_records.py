@@ -117,6 +117,18 @@ def unfit_by_name(item, a, r, p):
     a[0]["k"] = 300
 
 
+def unfit_in_a_tuple(item, a, r, p):
+    a[0] = (300, 1.5, (1, 2, 3), (4.5,))
+
+
+def unfit_in_a_tuple_of_values(item, a, r, p):
+    a[0] = (300, a[1].x, (1, 2, 3), a[1].inner)
+
+
+def unfit_in_a_record(item, a, r, p):
+    a[0] = np.void((-129, 1.5, (1, 2, 3), (4.5,)), PACKED)
+
+
 def compared(item, a, r, p):
     a[0].x = a[0] == a[1]
 
@@ -171,6 +183,9 @@ def made():
         (imaginary, "stored-value"),
         (unfit, "number-unfit"),
         (unfit_by_name, "number-unfit"),
+        (unfit_in_a_tuple, "number-unfit"),
+        (unfit_in_a_tuple_of_values, "number-unfit"),
+        (unfit_in_a_record, "number-unfit"),
         (compared, "operator-operands"),
         (field_of_array, "index-type"),
         (no_record_made, "call-arguments"),

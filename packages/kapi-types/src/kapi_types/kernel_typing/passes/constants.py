@@ -16,7 +16,7 @@ from kapi_types.kernel_typing.problems.problems import problem_at, spell_type
 from kapi_types.kernel_typing.rules.iteration import RangeType
 from kapi_types.kernel_typing.rules.operators import BINARY, COMPARISONS, INPLACE, operator_loop
 from kapi_types.kernel_typing.rules.views import SliceType
-from kapi_types.records import RecordRefType
+from kapi_types.records import RecordRefType, value_type
 from kapi_types.weak import is_weak, weak_int, wide_int
 
 __all__ = ["constant_problems"]
@@ -51,6 +51,8 @@ def constant_problems(state: Any) -> list[KernelProblem]:
             problems += _of_members_out_of_range(definitions, function, expression, signature)
             problems += _wide_arguments(definitions, state.typemap, expression, signature)
             problems += _negative_exponents(definitions, function, expression, signature)
+            if isinstance(signature.return_type, types.Record) and expression.args:
+                problems += _held_out_of_range(definitions, expression, expression.args[0], signature.return_type)
         elif isinstance(expression, (ir.SetAttr, ir.StaticSetItem)) and isinstance(signature.args[0], RecordRefType):
             problems += _stored_out_of_range(definitions, expression, signature.args[-1])
         elif isinstance(expression, (ir.SetItem, ir.StaticSetItem)) or kind in ("getitem", "static_getitem"):
@@ -301,10 +303,38 @@ def _negative_exponents(
 
 def _stored_out_of_range(definitions: dict[str, Any], expression: Any, type_: types.Type) -> Iterator[KernelProblem]:
     """NumPy raises OverflowError where such an int is assigned."""
-    is_store = isinstance(expression, (ir.SetAttr, ir.SetItem, ir.StaticSetItem))
-    value = constant_of(definitions, expression.value if is_store else None)
-    if value is not None and isinstance(type_, types.Integer) and not type_.minval <= value <= type_.maxval:
-        yield problem_at(expression.loc, "number-unfit", f"literal must fit {spell_type(type_)}, got {value}")
+    if isinstance(expression, (ir.SetAttr, ir.SetItem, ir.StaticSetItem)):
+        yield from _held_out_of_range(definitions, expression, expression.value, type_)
+
+
+def _held_out_of_range(
+    definitions: dict[str, Any], statement: Any, variable: Any, type_: types.Type
+) -> Iterator[KernelProblem]:
+    """Literals that a place in memory does not hold, those in a tuple that becomes a record or a part of one too."""
+    made = made_of(definitions, variable)
+    if isinstance(made, ir.Expr) and made.op == "build_tuple":
+        for member, held in zip(made.items, _parts(type_), strict=False):
+            yield from _held_out_of_range(definitions, statement, member, held)
+    else:
+        is_tuple = isinstance(made, (ir.Const, ir.Global, ir.FreeVar)) and isinstance(made.value, tuple)
+        for value, held in _unfit_parts(made.value if is_tuple else constant_of(definitions, variable), type_):
+            yield problem_at(statement.loc, "number-unfit", f"literal must fit {spell_type(held)}, got {value}")
+
+
+def _parts(type_: types.Type) -> list[types.Type]:
+    """The types of what a tuple is converted to: the fields of a record, or the members."""
+    if isinstance(type_, types.Record):
+        return [value_type(type_.typeof(name)) for name in type_.fields]
+    return [*type_.types] if isinstance(type_, types.BaseTuple) else []
+
+
+def _unfit_parts(value: Any, type_: types.Type) -> Iterator[tuple[int, types.Type]]:
+    """The integers in a constant that their types do not hold."""
+    if isinstance(value, tuple):
+        for member, held in zip(value, _parts(type_), strict=False):
+            yield from _unfit_parts(member, held)
+    elif isinstance(value, int) and isinstance(type_, types.Integer) and not type_.minval <= value <= type_.maxval:
+        yield value, type_
 
 
 def _members_out_of_range(definitions: dict[str, Any], expression: Any, container: Any) -> Iterator[KernelProblem]:
