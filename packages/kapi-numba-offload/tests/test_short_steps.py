@@ -221,14 +221,14 @@ def by_an_alias(a, b):
     b[1:] += w * 2
 
 
-def in_a_prange_loop_of_the_host(a, b):
-    for i in numba.prange(a.shape[0]):
+def in_a_loop_of_the_host(a, b):
+    for i in range(a.shape[0]):
         a[i, 1:] += a[i, :-1]
         b[i // 2] *= 0.5
 
 
 @pytest.mark.filterwarnings("ignore::kapi_numba_offload.OffloadFallbackWarning")
-@pytest.mark.parametrize("function", [by_an_alias, in_a_prange_loop_of_the_host], ids=lambda each: each.__name__)
+@pytest.mark.parametrize("function", [by_an_alias, in_a_loop_of_the_host], ids=lambda each: each.__name__)
 def test_updates_in_place_read_all_before_they_store_on_the_host(function):
     on_host = [np.arange(40.0).reshape(8, 5), np.arange(8.0)]
     on_device = [dpnp.asarray(each) for each in on_host]
