@@ -179,17 +179,17 @@ def test_puzzle_is_unsolved_and_its_answer_right(puzzle):
 
 # By number of the puzzle: what stands in the answer, what stands there instead, and what is then said.
 MISTAKES = [
-    (2, "a[i] * b[i]", "a[i] * b[i] + a[i] - a[i]", "and at most 2 is asked for: line 11"),
-    (3, "i < a.shape[0]", "i <= a.shape[0]", "the guard at line 11, `i <= a.shape[0]`, lets this index through"),
+    (2, "a[i] * b[i]", "a[i] * b[i] + a[i] - a[i]", "and at most 2 is asked for: line 15"),
+    (3, "i < a.shape[0]", "i <= a.shape[0]", "the guard at line 15, `i <= a.shape[0]`, lets this index through"),
     (5, " and j < b.shape[0]", "", "index 5 is out of bounds"),
     (6, "item.get_id(0), a", "item.get_id(0) + 4, a", "`c[1]` is 0.0, and should be 1.0"),
     (
         7,
         "    kapi.group_barrier(item.get_group())\n",
         "",
-        "a `group_barrier` between line 11 and line 12 would order them",
+        "a `group_barrier` between line 15 and line 16 would order them",
     ),
-    (8, "tile[k - back]", "a[k - back]", "reads global memory 3 times, and at most 1 is asked for: lines 11, 15"),
+    (8, "tile[k - back]", "a[k - back]", "reads global memory 3 times, and at most 1 is asked for: lines 15, 19"),
     (9, "if i + 1 < n else 0", "", "index 12 is out of bounds"),
     (10, "        if k < width:", "        if k < width // 1 and width != 4:", "`out[0]` is "),
     (11, "kapi.AtomicRef(total, 0).fetch_add(tile[0])", "total[0] += tile[0]", "change it with an AtomicRef only"),

@@ -19,7 +19,7 @@ from kapi_sim.testing.reports import raises
 ROWS = [
     (system, word, ours) for system in SYSTEMS for word, ours in [*system.words.items(), *system.common_words.items()]
 ]
-METHODS = {row.name for row in INTRINSICS if row.owner} | {"bind", "bit_length", "elapsed_time", "fill", "view"}
+METHODS = {row.name for row in INTRINSICS if row.owner} | {"bind", "bit_length", "elapsed_time", "fill", "tune", "view"}
 ELSEWHERE = ("dpnp", "kapi_ptx", "kapi_runtime", "numba")  # what kapi-sim does without; tests/integration asks them
 
 
