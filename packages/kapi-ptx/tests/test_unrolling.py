@@ -132,6 +132,12 @@ _TESTS = {
 _EXITS = {
     "shared": ("done", "done:\n  %r = phi i64 [ 0, %entry ], [ %more, %loop ]\n  ret i64 %r"),
     "its own": ("after", "after:\n  %both = add i64 %more, %i\n  ret i64 %both\n\ndone:\n  ret i64 0"),
+    "a loop": (
+        "after",
+        "after:\n  %k = phi i64 [ 0, %loop ], [ %l, %after ]\n  %both = add i64 %more, %i\n  %l = add i64 %k, 1\n"
+        "  %ends = icmp eq i64 %l, 3\n  br i1 %ends, label %end, label %after\n\n"
+        "end:\n  %all = add i64 %both, %k\n  ret i64 %all\n\ndone:\n  ret i64 0",
+    ),
 }
 
 
@@ -146,6 +152,7 @@ def test_unrolled_loop_reads_the_same_elements_in_the_same_order(test, exit_):
     ends = {
         "shared": lambda own, last: own,
         "its own": lambda own, last: own + last,
+        "a loop": lambda own, last: own + last + 2,
     }[exit_]
     with _compiled(changed) as run:
         for n, start, step in itertools.product((0, 1, 2, 5, 7, 8, 9, 63, 64), (0, 1, 3, 9), (1, 2, 3, 5, 40, 2**62)):

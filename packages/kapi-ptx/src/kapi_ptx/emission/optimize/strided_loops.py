@@ -115,6 +115,7 @@ def _unroll(function: Function, loop: _Loop, times: int) -> None:
     guard = function.add_block(block.quoted("guard"), before=block)
     unrolled = function.add_block(block.quoted("unrolled"), before=block)
     rest = function.add_block(block.quoted("rest"), before=block)
+    done = function.add_block(block.quoted("done"), before=block)
     loop.outside.terminator.replace_operand(block, guard)
 
     starts: dict[IRValue, IRValue] = {phi: phi.incoming_from(loop.outside) for phi in block.phis}
@@ -152,28 +153,26 @@ def _unroll(function: Function, loop: _Loop, times: int) -> None:
     builder.emit("br i1 ?, label ?, label ?", builder.emit("icmp sgt i64 ?, ?", left, steps), unrolled, rest)
 
     builder = Builder(rest)
-    builder.emit("br i1 ?, label ?, label ?", builder.emit("icmp sgt i64 ?, ?", left, loop.step), block, loop.exit)
+    builder.emit("br i1 ?, label ?, label ?", builder.emit("icmp sgt i64 ?, ?", left, loop.step), block, done)
     for phi in block.phis:
         following = phi.incoming_from(block)
         phi.rewrite(
             f"phi {phi.type} [ ?, ? ], [ ?, ? ], [ ?, ? ]", starts[phi], guard, current[phi], rest, following, block
         )
-    _give_to_exit(loop, rest, copies)
+    _give_to_exit(loop, rest, done, copies)
 
 
-def _give_to_exit(loop: _Loop, rest: Block, copies: dict[IRValue, IRValue]) -> None:
+def _give_to_exit(loop: _Loop, rest: Block, done: Block, copies: dict[IRValue, IRValue]) -> None:
     """Let what follows the loop have the values of its last iteration, whichever block ran it."""
-    for phi in loop.exit.phis:
-        value = phi.incoming_from(loop.block)
-        pairs = [*phi.incoming, (copies.get(value, value), rest)]
-        gaps = ", ".join(["[ ?, ? ]"] * len(pairs))
-        phi.rewrite(f"phi {phi.type} {gaps}", *(each for pair in pairs for each in pair))
-    for value in loop.block.instructions:
-        used = [user for user in dict.fromkeys(value.users) if user.block not in (loop.block, rest)]
-        used = [user for user in used if not (user.opcode == "phi" and user.block is loop.exit)]
-        if used and value in copies:
-            builder = Builder(loop.exit, loop.exit.instructions[0])
+    loop.block.terminator.replace_operand(loop.exit, done)
+    builder = Builder(done)
+    for value in loop.block.instructions[:-1]:
+        users = [each for each in dict.fromkeys(value.users) if each.block is not loop.block]
+        users = [each for each in users if each.block is not rest]
+        if users:
             merged = builder.phi(value.type, [(value, loop.block), (copies[value], rest)])
-            for user in used:
-                if user is not merged:
-                    user.replace_operand(value, merged)
+            for user in users:
+                user.replace_operand(value, merged)
+    builder.emit("br label ?", loop.exit)
+    for phi in loop.exit.phis:
+        phi.replace_operand(loop.block, done)
