@@ -210,7 +210,11 @@ class LaneEmitter:
 
     def both(self, mask: IRValue | None, condition: IRValue) -> IRValue:
         """The lanes of a mask for which a condition holds."""
-        return condition if mask is None else self.builder.emit(f"and {condition.type} ?, ?", mask, condition)
+        if mask is None:
+            return condition
+        # In a lane that is off, arithmetic may have overflowed, and `and` with poison is poison.
+        type_ = condition.type
+        return self.builder.emit(f"select {type_} ?, {type_} ?, {type_} zeroinitializer", mask, condition)
 
     def negated(self, condition: IRValue) -> IRValue:
         """The lanes for which a condition does not hold."""
