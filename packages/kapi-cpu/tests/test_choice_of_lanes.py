@@ -1,10 +1,13 @@
 """Whether kernels become code of vectors or of one work-item."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from cpu_backend import Cpu
+from cpu_backend import AVX2, AVX512, Cpu, signature_of
 
 import kapi_sim as kapi
+from kapi_cpu import compile_kernel, host_target
 
 
 def rows(item: kapi.Item, data, indices, starts, x, out):
@@ -32,20 +35,31 @@ def lookup(item: kapi.Item, data, indices, starts, x, out):
     out[i] = x[starts[i] % 7] * 2
 
 
-@pytest.mark.parametrize(("function", "is_scalar"), [(rows, True), (search, False), (lookup, False)])
-def test_loops_over_far_elements_stay_scalar(function, is_scalar):
+@pytest.mark.parametrize(
+    ("function", "features", "is_scalar"),
+    [
+        (rows, AVX512, True),
+        (search, AVX512, False),
+        (lookup, AVX512, False),
+        (rows, AVX2, True),
+        (search, AVX2, True),
+        (lookup, AVX2, False),
+    ],
+)
+def test_loops_over_far_elements_stay_scalar(function, features, is_scalar):
     random = np.random.default_rng(0)
     starts = np.concatenate(([0], np.cumsum(random.integers(0, 9, 40)))).astype(np.int32)
     indices = random.integers(0, 40, starts[-1], dtype=np.int32)
     data = np.sort(random.random(starts[-1], dtype=np.float32))
     x = random.random(40, dtype=np.float32)
     results = []
-    cpu = Cpu()
-    for world in (kapi, cpu.kapi):
+    for world in (kapi, Cpu().kapi):
         results.append(np.zeros(40, np.float32))
         world.call_kernel(kapi.kernel(function), kapi.Range(40), data, indices, starts, x, results[-1])
     np.testing.assert_array_equal(results[1], results[0])
-    assert (cpu.lanes == [1]) == is_scalar
+    signature = signature_of(1, (data, indices, starts, x, results[-1]), False)
+    target = replace(host_target(), cpu="generic", features=features)
+    assert (compile_kernel(function, signature, target=target).lanes == 1) == is_scalar
 
 
 def iterated(item: kapi.Item, x, out):

@@ -20,17 +20,19 @@ from kapi_sim.language.intrinsics.records import members_of
 from kapi_types import ArrayType, ItemType, NdItemType, typeof_argument
 from kapi_types.kernel_api import tuple_of
 
-__all__ = ["SHAPES", "Cpu", "one_lane", "run", "shapes", "signature_of"]
+__all__ = ["AVX2", "AVX512", "SHAPES", "Cpu", "one_lane", "run", "shapes", "signature_of"]
 
 LONGEST_GROUP = 1024
 
 _SSE = "+sse4.2,+ssse3,+popcnt,+cx16"
+AVX2 = f"{_SSE},+avx,+avx2,+fma,+f16c,+bmi,+bmi2,+lzcnt"
+AVX512 = f"{AVX2},+avx512f,+avx512vl,+avx512bw,+avx512dq,+avx512cd"
 SHAPES: dict[str, dict[str, Any]] = {
     "scalar": {"lanes": 1},
     "4": {"lanes": 4},
     "32": {"lanes": 32},
     "sse4.2": {"cpu": "generic", "features": _SSE},
-    "avx2": {"cpu": "generic", "features": f"{_SSE},+avx,+avx2,+fma,+f16c,+bmi,+bmi2,+lzcnt"},
+    "avx2": {"cpu": "generic", "features": AVX2},
 }
 """Other targets than that of this processor, by what they change in it."""
 
