@@ -1039,6 +1039,85 @@ def two_devices() -> Any:
     return "two devices"
 
 
+@check
+def graphs() -> Any:
+    """A replay runs what kapi and the libraries submitted in the block; slots are renewed on any current stream."""
+    torch = torch_()
+    stream = cupy.cuda.Stream(non_blocking=True)
+    with stream:
+        x, y, z = cupy.arange(N, dtype=cupy.float32), cupy.zeros(N, cupy.float32), cupy.zeros(N, cupy.float32)
+        with kapi.graph(stream) as step:
+            factor, source = step.slot("factor", 2.0), step.slot("source", x)
+            scaled[kapi.Range(N)](source, y, factor)
+            cupy.add(y, 1, out=z)
+            add_one[kapi.Range(N)](z, z)
+        assert not cupy.asnumpy(z).any()
+        step.run()
+        assert (cupy.asnumpy(z) == np.arange(N, dtype=np.float32) * 2 + 2).all()
+    step.update(factor=3.0)
+    step.run()
+    assert (cupy.asnumpy(z) == np.arange(N, dtype=np.float32) * 3 + 2).all()
+    other = cupy.ones(N, cupy.float32)
+    with raises(KernelLaunchError, "queue"):
+        step.update(source=other)
+    cupy.cuda.Device().synchronize()
+    with stream:
+        step.update(source=other)
+    step.run()
+    assert (cupy.asnumpy(z) == 5).all()
+    tensor = torch.zeros(N, device="cuda")
+    with kapi.graph(kapi.default_queue("cuda")) as own:
+        for _ in range(20):
+            add_one[kapi.Range(N)](tensor, tensor)
+        tensor.mul_(2)
+    for _ in range(3):
+        own.run()
+    assert (tensor == 280).all()
+    return "replayed"
+
+
+@check
+def tuning() -> Any:
+    """A choice is made of copies, and arguments of each library stay as they are."""
+    torch = torch_()
+
+    @kapi.kernel
+    def doubled(item: kapi.NdItem, x):  # type: ignore[no-untyped-def]
+        x[item.get_global_id(0)] *= 2
+
+    found = {}
+    for name, array in {
+        "cupy": cupy.arange(N, dtype=cupy.float32),
+        "strided": cupy.arange(2 * N, dtype=cupy.float32)[::2],
+        "torch": torch.arange(N, device="cuda", dtype=torch.float32),
+    }.items():
+        before = np.asarray(array.get() if name != "torch" else array.cpu())
+        told = doubled.tune(kapi.Range(N), array, local_sizes=[64, 256, 4096], renew=True)
+        assert (np.asarray(array.get() if name != "torch" else array.cpu()) == before).all(), name
+        assert told.times[2] is None, told  # no device has groups of 4096
+        found[name] = told.times[:2]
+    return found
+
+
+@check
+def whole_arrays() -> Any:
+    """`kapi.algorithms` over CuPy's arrays of odd lengths, against NumPy."""
+    rng = np.random.default_rng(0)
+    for n in (1, 2, 31, 257, 4099, 1_000_003):
+        for dtype in (np.int8, np.uint32, np.int64, np.float32, np.float64):
+            host = (rng.standard_normal(n) * 50).astype(dtype) if dtype != np.uint32 else rng.integers(0, 99, n, dtype)
+            x = cupy.asarray(host)
+            case = f"{np.dtype(dtype)} of {n}"
+            y = x.copy()
+            kapi.algorithms.sort(y)
+            assert (cupy.asnumpy(y) == np.sort(host)).all(), f"sort, {case}"
+            if np.dtype(dtype).kind in "iu":
+                y = kapi.algorithms.inclusive_scan(x)
+                assert (cupy.asnumpy(y) == np.cumsum(host, dtype=dtype)).all(), f"inclusive_scan, {case}"
+            assert kapi.algorithms.reduce(x, op=kapi.maximum).item() == host.max(), f"reduce, {case}"
+    return "as NumPy"
+
+
 # -- what it costs; nothing is asserted
 
 

@@ -101,6 +101,44 @@ def test_refused_update_leaves_the_graph_as_it_was(gpu, lib):
     assert target.value is x
 
 
+def test_numbers_are_updated_whichever_stream_is_current(gpu, lib):
+    gpu.packed_size = 64
+    stream, x = kapi.queue("cuda"), array(lib)
+    with kapi.graph(stream) as graph:
+        target, factor = graph.slot("target", x), graph.slot("factor", 2.0)
+        kapi.call_kernel(scale, kapi.Range(100), target, factor)
+    assert lib.streams.cupy == 0
+    graph.update(factor=np.float64(7.0))
+    graph.run()
+    (launch,) = gpu.launches
+    assert launch.stream == stream.handle
+    assert 7.0 in np.frombuffer(launch.packed, np.float64, 8)
+    with raises(kapi.KernelLaunchError, "graph-queue"):
+        graph.update(target=array(lib))
+    assert factor.value == 7.0
+
+
+@kapi.kernel
+def scale_by_a_global(item: kapi.Item, x):
+    i = item.get_id(0)
+    x[i] = x[i] * FACTOR
+
+
+FACTOR = 3
+
+
+def test_changed_global_is_taken_whichever_stream_is_current(gpu, lib, monkeypatch):
+    stream, x = kapi.queue("cuda"), array(lib)
+    with kapi.graph(stream) as graph:
+        kapi.call_kernel(scale_by_a_global, kapi.Range(100), x)
+    graph.run()
+    monkeypatch.setitem(globals(), "FACTOR", 5)
+    graph.run()
+    one, other = gpu.launches
+    assert one.function != other.function
+    assert one.stream == other.stream == stream.handle
+
+
 def test_graph_without_a_queue_is_refused_on_a_cuda_device(gpu, lib):
     x = array(lib)
     with raises(kapi.KernelLaunchError, "graph-queue"), kapi.graph():

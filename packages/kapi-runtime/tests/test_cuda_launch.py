@@ -370,3 +370,20 @@ def test_ranges_of_few_blocks_along_x_have_one_work_item_a_thread(gpu, lib, monk
         ("kapi_fill", (15, 64, 1)),
         ("kapi_fill_by_4", (4, 64, 1)),
     ]
+
+
+def test_candidates_of_tune_run_on_copies_and_are_timed_by_events(gpu, lib, monkeypatch, tmp_path):
+    monkeypatch.setenv("KAPI_CACHE_DIR", str(tmp_path))
+    gpu.packed_size = 64
+    x = lib.array(np.arange(64, dtype=np.float32))
+
+    @kapi.kernel
+    def double(item: kapi.NdItem, x):
+        x[item.get_global_id(0)] *= 2
+
+    found = double.tune(kapi.Range(64), x, local_sizes=[16, 32, 2048])
+    assert found.times[:2] == (250_000.0, 250_000.0)  # the double's answer, in nanoseconds
+    assert found.times[2] is None
+    assert {launch.block for launch in gpu.launches} == {(16, 1, 1), (32, 1, 1)}
+    for launch in gpu.launches:
+        assert x.data.ptr not in np.frombuffer(launch.packed, np.uint64, 8)

@@ -186,3 +186,17 @@ def test_arrays_of_two_devices_are_refused_by_name(gpu, lib):
         add[kapi.Range(10)](here, there)
     assert "cuda:1" in str(refused.value)
     assert "`x` and `y`" in str(refused.value)
+
+
+def test_copy_between_two_devices_comes_after_the_work_of_both_and_before_their_later_work(gpu, lib):
+    gpu.devices = 2
+    here, there = kapi.queue("cuda:0"), kapi.queue("cuda:1")
+    x, y = (kapi.memory.asarray(np.arange(6, dtype=np.float32) + k, queue=q) for k, q in enumerate((here, there)))
+    gpu.calls.clear()
+    kapi.memory.copy(x, y, depends=[])
+    (source_done, its_stream, it), (waits, on, on_what), (copied, target, done), (held, held_on, held_by) = ordered(gpu)
+    assert (source_done, its_stream) == ("record", here.handle)
+    assert (waits, on, on_what) == ("wait", there.handle, it)
+    assert (copied, target) == ("record", there.handle)
+    assert (held, held_on, held_by) == ("wait", here.handle, done)
+    assert y.asnumpy().tolist() == [0, 1, 2, 3, 4, 5]

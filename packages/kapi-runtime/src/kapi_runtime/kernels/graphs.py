@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from kapi_runtime.host.events import listed_events
 from kapi_runtime.host.queues import require_queue
 from kapi_runtime.kernels.controls import note_launch, open_reports
@@ -22,6 +24,8 @@ from kapi_sim.language.launchables.graph import RecordedLaunches, Slot, slot_val
 from kapi_sim.log import launches
 
 __all__ = ["Graph", "RecordedEvent", "graph"]
+
+_NUMBERS = (int, float, complex, np.number, np.bool_)
 
 
 class RecordedEvent(HostEvent):
@@ -238,7 +242,7 @@ class Graph(RecordedLaunches):
         platform.require_usable()
         for kernel, renewals in self._kernels.items():
             if kernel.renewals() != renewals:  # a global that is a constant of it has changed
-                self._replace(self._launches)
+                self._replace(self._launches, are_arrays_new=False)
                 break
         events = platform.native_events(before) if before else before
         if recorder.active is None:
@@ -286,14 +290,16 @@ class Graph(RecordedLaunches):
             watch.check_again()
 
     def _changed(self, slots: set[Slot]) -> None:
-        self._replace([step for step in self._launches if not slots.isdisjoint(_slots(step.given))])
+        steps = [step for step in self._launches if not slots.isdisjoint(_slots(step.given))]
+        self._replace(steps, are_arrays_new=not all(isinstance(slot.value, _NUMBERS) for slot in slots))
 
-    def _replace(self, steps: list[_Launch]) -> None:
+    def _replace(self, steps: list[_Launch], are_arrays_new: bool) -> None:
         """Put the launches of these steps in the place of what is recorded, all of them or none."""
         native = self._native
         prepared = [step.prepare() for step in steps]
-        for step, made in zip(steps, prepared, strict=True):
-            self._require_alike(step, made)
+        if are_arrays_new:  # else they are of the graph's queue, whichever stream is current now
+            for step, made in zip(steps, prepared, strict=True):
+                self._require_alike(step, made)
         for step, made in zip(steps, prepared, strict=True):
             step.prepared = made
             arguments = _arguments(step, made)
