@@ -394,15 +394,23 @@ def spin(item: kapi.Item, values, rounds):
 
 values = np.ones(100_000)
 spin[values.size](values, 1)
-native = launch.native_functions()
+native, offer = launch.native_functions(), launch.pool.offer
 interrupts = [KeyboardInterrupt]
 
-def share(*arguments):
-    native.share(*arguments)
-    if interrupts and threading.current_thread() is threading.main_thread():
-        raise interrupts.pop()
+def share(code, packed, record, shared, patience):
+    if threading.current_thread() is not threading.main_thread():
+        native.share(code, packed, record, shared, patience)
+        return
+    native.share(code, packed, record, shared, PATIENCE)
+    raise interrupts.pop()
+
+def offer_later(work, count):
+    if not interrupts:  # until Ctrl-C comes, the other threads are busy
+        offer(work, count)
 
 launch.native_functions = lambda: types.SimpleNamespace(advance=native.advance, share=share)
+launch.pool = types.SimpleNamespace(offer=offer_later)
+launch._SLEEPS_AFTER = launch._FOREVER  # a slow machine's main thread works, too
 values[...] = 1
 try:
     spin[values.size](values, 1_000)
@@ -415,9 +423,10 @@ print(interrupts, np.allclose(values, expected))
 """
 
 
-def test_work_goes_on_when_ctrl_c_is_raised_as_native_code_returns(run_python):
-    """Threads that wait for it hear of its end."""
-    done = run_python(LEAVES_NATIVE_CODE, NUMBA_NUM_THREADS="2")
+@pytest.mark.parametrize("patience", ["2**62", "-1"], ids=["all-done", "some-left"])
+def test_work_goes_on_when_ctrl_c_is_raised_as_native_code_returns(run_python, patience):
+    """Whoever waits for it hears of its end."""
+    done = run_python(LEAVES_NATIVE_CODE.replace("PATIENCE", patience), NUMBA_NUM_THREADS="2")
     assert done.stdout.strip() == "[] True", done.stdout + done.stderr
 
 
