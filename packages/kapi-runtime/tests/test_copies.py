@@ -210,10 +210,16 @@ def test_what_is_no_list_of_events_is_refused(depends):
     assert refused.value.code == "dependent-events"
 
 
-def test_copy_of_the_host_alone_has_no_event():
-    with pytest.raises(kapi.ExecutionPlacementError) as refused:
-        memory.copy(np.zeros(3), np.zeros(3), depends=[])
-    assert refused.value.code == "array-on-host"
+def test_copy_of_the_host_alone_is_the_cpu_s_except_where_another_device_copies():
+    target = np.zeros(3)
+    memory.copy(np.ones(3), target, depends=[]).wait()
+    assert target.tolist() == [1] * 3
+    assert type(memory.like(target, np.ones((2, 1)))) is np.ndarray
+    with kapi.device_context("opencl:cpu", warn=False):
+        with raises(kapi.ExecutionPlacementError, "array-on-host"):
+            memory.copy(np.ones(3), target, depends=[])
+        with raises(kapi.ExecutionPlacementError, "array-on-host"):
+            memory.like(target)
 
 
 def test_copy_between_contexts_is_refused_by_name(sub_device):

@@ -27,6 +27,7 @@ from kapi_runtime.host import copies
 from kapi_runtime.host.devices import current_device, platform_of_device
 from kapi_runtime.host.queues import require_queue
 from kapi_runtime.platform import recorder
+from kapi_runtime.platform.current import device_array_target
 from kapi_runtime.platform.dlpack import host_values
 from kapi_runtime.platform.handles import HostEvent
 from kapi_runtime.platform.installed import platform_of_array, platform_of_host_array
@@ -110,8 +111,8 @@ def like(*arrays: Any, shape: int | tuple[int, ...] | None = None, dtype: Any = 
 
     Parameters
     ----------
-    *arrays : USM array
-        At least one; all on one queue.
+    *arrays : array
+        At least one; all on one queue, or all of them NumPy's.
     shape : int or tuple of int, optional
         By default that to which they broadcast.
     dtype : dtype, optional
@@ -120,11 +121,12 @@ def like(*arrays: Any, shape: int | tuple[int, ...] | None = None, dtype: Any = 
     Returns
     -------
     dpnp.ndarray or UsmArray
+        Of NumPy arrays a NumPy array, which the CPU uses in place.
 
     Raises
     ------
     ExecutionPlacementError
-        If there is none, or they do not share one queue.
+        If there is none, or they do not share one queue; of NumPy arrays, in the context of a device that copies them.
 
     Examples
     --------
@@ -134,7 +136,7 @@ def like(*arrays: Any, shape: int | tuple[int, ...] | None = None, dtype: Any = 
     >>> result.usm_type, result.shape, result.dtype
     ('shared', (2, 3), dtype('float64'))
     """
-    platform = _host_platform() if arrays and all(isinstance(array, np.ndarray) for array in arrays) else None
+    platform = _host_platform(arrays[0]) if arrays and all(isinstance(each, np.ndarray) for each in arrays) else None
     for array in arrays if platform is None else ():
         if isinstance(array, np.ndarray) or _platform_of(array) is None:
             raise ExecutionPlacementError(
@@ -299,12 +301,10 @@ def copy(source: Any, target: Any, *, depends: Iterable[Any] | None = None) -> H
     on_devices = [each for each in (source, target) if not isinstance(each, np.ndarray)]
     is_recorded = recorder.graph() is not None
     if not on_devices:
-        host = platform_of_host_array(source) if is_recorded else _host_platform()
-        if host is not None and is_recorded:
+        host = _host_platform(source)
+        if host is not None and (is_recorded or depends is not None):
             event = copies.submit_copy(host, source, target, depends or ())
             return None if depends is None else event
-        if depends is not None and host is not None:
-            return copies.submit_copy(host, source, target, depends)
         if depends is not None:
             raise ExecutionPlacementError(
                 "source or target of a copy with `depends` must be on a device, got two arrays of the host: leave "
@@ -411,10 +411,9 @@ def _platform_for(queue: Any) -> Platform:
     return require_queue(queue)[0]
 
 
-def _host_platform() -> Platform | None:
-    """The platform of the current device, if its arrays are those of the host's memory."""
-    platform = platform_of_device(current_device())
-    return platform if platform.is_host else None
+def _host_platform(array: np.ndarray[Any, Any]) -> Platform | None:
+    """The platform whose kernels use NumPy arrays in place; None in the context of a device that has copies of them."""
+    return platform_of_host_array(array) if device_array_target() is None else None
 
 
 def _common(arrays: Iterable[Any]) -> Platform | None:
