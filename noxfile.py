@@ -24,6 +24,7 @@ if __name__ == "__main__":
 import nox
 from tools import browsers, environments, interpreters, lanes
 from tools import instruction_sets as sets_of_instructions
+from tools.packages import DISTRIBUTIONS
 
 nox.needs_version = ">=2026.10"
 nox.options.default_venv_backend = "uv"  # only uv has exact installs and lowest versions
@@ -36,20 +37,9 @@ os.environ.setdefault("UV_PYTHON_DOWNLOADS", "never")  # the Python that runs no
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 os.environ.setdefault("PYTHONPYCACHEPREFIX", str(environments.folder(ROOT).parent / "bytecode"))
 
-# The lowest layer first.
-PACKAGES = (
-    "kapi-sim",
-    "kapi-types",
-    "kapi-lowering",
-    "kapi-cpu",
-    "kapi-spirv",
-    "kapi-ptx",
-    "kapi-runtime",
-    "kapi-numba-offload",
-)
-SOURCES = [f"packages/{dist}/src" for dist in PACKAGES]
-EACH_PACKAGE = [nox.param(dist, id=dist) for dist in PACKAGES]
-TEST_GROUPS = [part for dist in PACKAGES for part in ("--group", f"packages/{dist}/pyproject.toml:test")]
+SOURCES = [f"packages/{dist}/src" for dist in DISTRIBUTIONS]
+EACH_PACKAGE = [nox.param(dist, id=dist) for dist in DISTRIBUTIONS]
+TEST_GROUPS = [part for dist in DISTRIBUTIONS for part in ("--group", f"packages/{dist}/pyproject.toml:test")]
 # The tests that NumPy's, Numba's, dpctl's and dpnp's versions have a bearing on.
 DECIDED_BY_VERSIONS = {
     "kapi-sim": ["test_conformance.py", "test_numbers.py"],
@@ -123,7 +113,7 @@ ON_BOTH_PLATFORMS = ("compositions", "random-kernels", "differential", "numbers"
 SYCL = {"KAPI_ARRAYS": "dpnp"}
 # `tests` has a sample of the second and the last.
 OTHER_ENVIRONMENTS = ("install-lines", "instruction-sets", "minimums", "pythons")
-REST = {"packages": [f"packages/{dist}/tests" for dist in PACKAGES], "integration": ["tests/integration"]}
+REST = {"packages": [f"packages/{dist}/tests" for dist in DISTRIBUTIONS], "integration": ["tests/integration"]}
 AT_NIGHT = (*ALONE, *OTHER_ENVIRONMENTS, *REST)
 LONGEST_AT_NIGHT = ("compositions", "random-functions", "instruction-sets", "random-kernels")
 BUILT = "KAPI_BUILT_WHEELS"  # tells a session run by another which constraints file that one has written
@@ -144,7 +134,7 @@ def tests(session: nox.Session) -> None:
     """Everything that must hold: all below but pythons, nightly, night, those on request; quick first."""
     quick = ["lint", "imports", "house", "types"]
     # The longest first, so that no lane is left alone with one at the end.
-    latest = [f"isolated({dist})" for dist in PACKAGES]
+    latest = [f"isolated({dist})" for dist in DISTRIBUTIONS]
     alone = ["docs", "without_dpnp", "without_platform", "with_cuda", "build"]
     names = [*quick, "integration", "instruction_sets", *reversed(latest), *alone]
     commands = {name: nox_command(name) for name in names} | on_other_interpreters(session)
@@ -154,7 +144,7 @@ def tests(session: nox.Session) -> None:
 @nox.session(venv_backend="none")
 def pythons(session: nox.Session) -> None:
     """Each package's isolated tests and the integration tests, on every supported Python of the machine."""
-    names = [*(f"isolated({dist})" for dist in reversed(PACKAGES)), "integration"]
+    names = [*(f"isolated({dist})" for dist in reversed(DISTRIBUTIONS)), "integration"]
     commands = {
         f"{name} on {version}": nox_command(name, version, path)
         for version, path in found_interpreters(session).items()
@@ -204,7 +194,7 @@ def build(session: nox.Session) -> None:
     """Source archives, and wheels from them, into dist/; their contents; kapi-sim alone needs only NumPy."""
     build_archives(session)
     install(session, "kapi-sim")
-    session.run("python", "tools/isolation.py", "kapi-sim", "--exactly", "kapi-sim", "numpy")
+    session.run("python", "-m", "tools.isolation", "kapi-sim", "--exactly", "kapi-sim", "numpy")
     run_examples(session, "kapi-sim")
 
 
@@ -220,7 +210,7 @@ def isolated(session: nox.Session, dist: str) -> None:
 def without_dpnp(session: nox.Session) -> None:
     """kapi-runtime[opencl-cpu] alone: kernels over arrays of its own and of others by DLPack, without dpnp."""
     install(session, "--group", "without-dpnp")
-    session.run("python", "tools/isolation.py", "kapi-runtime", "--without", "dpnp")
+    session.run("python", "-m", "tools.isolation", "kapi-runtime", "--without", "dpnp")
     run_tests(session, ROOT / "packages" / "kapi-runtime" / "tests" / "test_without_dpnp.py", *session.posargs)
 
 
@@ -228,7 +218,9 @@ def without_dpnp(session: nox.Session) -> None:
 def without_platform(session: nox.Session) -> None:
     """kapi-runtime without extras: kernels over NumPy arrays on the CPU, and what other devices need is named."""
     install(session, "--group", "without-platform")
-    session.run("python", "tools/isolation.py", "kapi-runtime", "--without", "dpctl", "dpnp", "kapi_spirv", "kapi_ptx")
+    session.run(
+        "python", "-m", "tools.isolation", "kapi-runtime", "--without", "dpctl", "dpnp", "kapi_spirv", "kapi_ptx"
+    )
     folder = ROOT / "packages" / "kapi-runtime" / "tests"
     suites = [folder / f"test_cpu_{name}.py" for name in ("arrays", "queues", "host")]
     run_tests(session, folder / "test_without_platform.py", *suites, *session.posargs)
@@ -238,7 +230,7 @@ def without_platform(session: nox.Session) -> None:
 def with_cuda(session: nox.Session) -> None:
     """kapi-runtime[cuda] alone, no dpctl: the host's part of launches on NVIDIA GPUs, by a double of the driver."""
     install(session, "--group", "with-cuda")
-    session.run("python", "tools/isolation.py", "kapi-runtime", "--without", "dpctl", "dpnp", "kapi_spirv")
+    session.run("python", "-m", "tools.isolation", "kapi-runtime", "--without", "dpctl", "dpnp", "kapi_spirv")
     folder = ROOT / "packages" / "kapi-runtime" / "tests"
     run_tests(session, *sorted(folder.glob("test_cuda_*.py")), *session.posargs)
     run_tests(session, "--doctest-modules", "--pyargs", "kapi_runtime.cuda", *session.posargs)
@@ -336,7 +328,7 @@ def release(session: nox.Session) -> None:
     build_archives(session)
     command = [sys.executable, "-m", "tools.first_installs", "dist", "--uv", bootstrap.program("uv")]
     session.run(*command, *session.posargs, external=True)
-    session.run(sys.executable, "tools/release.py", external=True)
+    session.run(sys.executable, "-m", "tools.release", external=True)
 
 
 @nox.session
@@ -458,7 +450,7 @@ def wheels(session: nox.Session) -> Path:
     if not _constraints:
         WHEELS.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=WHEELS) as fresh:
-            for dist in PACKAGES:
+            for dist in DISTRIBUTIONS:
                 command = ("build", "--wheel", "--quiet", "--out-dir", fresh, f"packages/{dist}")
                 session.run(bootstrap.program("uv"), *command, external=True)
             kept = [keep(built) for built in sorted(Path(fresh).glob("*.whl"))]
@@ -480,9 +472,9 @@ def keep(built: Path) -> Path:
 def build_archives(session: nox.Session) -> None:
     """Build source archives, and wheels from them, into dist/, and check contents, metadata and READMEs."""
     shutil.rmtree("dist", ignore_errors=True)
-    for dist in PACKAGES:
+    for dist in DISTRIBUTIONS:
         session.run("uv", "build", "--quiet", "--out-dir", "dist", f"packages/{dist}")
-    session.run(sys.executable, "tools/archives.py", "dist", external=True)
+    session.run(sys.executable, "-m", "tools.archives", "dist", external=True)
     session.install("--exact", "--group", "build")
     session.run("twine", "check", "--strict", *sorted(map(str, Path("dist").glob("kapi*"))))
 
@@ -495,7 +487,7 @@ def install(session: nox.Session, *arguments: str) -> None:
 def run_package(session: nox.Session, dist: str) -> None:
     """Run a package's tests, its docstrings' examples and its example scripts against the installed wheel."""
     module = dist.replace("-", "_")
-    session.run("python", str(ROOT / "tools" / "isolation.py"), dist)
+    session.run("python", "-m", "tools.isolation", dist)
     tests_folder = ROOT / "packages" / dist / "tests"
     run_tests(session, tests_folder, "--doctest-modules", "--pyargs", module, *OF_CUDA, *session.posargs)
     run_examples(session, dist)
@@ -513,10 +505,10 @@ def run_tests(session: nox.Session, *arguments: str | Path, env: dict[str, str] 
 def run_with_lowest_versions(session: nox.Session) -> None:
     """Run the tests of what versions decide, all packages with the lowest versions that they declare."""
     # As requirements files the projects' dependencies count as direct, which is what "lowest-direct" lowers.
-    projects = [part for dist in PACKAGES for part in ("--requirements", f"packages/{dist}/pyproject.toml")]
+    projects = [part for dist in DISTRIBUTIONS for part in ("--requirements", f"packages/{dist}/pyproject.toml")]
     extras = [part for extra in ("opencl-cpu", "dpnp", "libdevice", "pytest") for part in ("--extra", extra)]
     # Without --no-build, a version with no wheel for this Python would be compiled.
-    install(session, *PACKAGES, *projects, "--resolution", "lowest-direct", *extras, *TEST_GROUPS, "--no-build")
+    install(session, *DISTRIBUTIONS, *projects, "--resolution", "lowest-direct", *extras, *TEST_GROUPS, "--no-build")
     for dist, files in DECIDED_BY_VERSIONS.items():
         folder = ROOT / "packages" / dist / "tests"
         run_tests(session, *(folder / file for file in files), *session.posargs)

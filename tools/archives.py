@@ -1,4 +1,4 @@
-"""Check the built source archives and wheels: ``python tools/archives.py dist``.
+"""Check the built source archives and wheels: ``python -m tools.archives dist``.
 
 Each distribution must be there as both, its metadata valid, and each archive must hold the licence and the
 marker that tells type checkers to read it. The wheels must ask for each other in versions that are there.
@@ -13,19 +13,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from packaging.metadata import ExceptionGroup, Metadata
+from tools.packages import DISTRIBUTIONS
 
-__all__ = ["DISTRIBUTIONS", "check_sdist", "check_siblings", "check_wheel", "main"]
-
-DISTRIBUTIONS = (
-    "kapi-sim",
-    "kapi-types",
-    "kapi-lowering",
-    "kapi-cpu",
-    "kapi-spirv",
-    "kapi-ptx",
-    "kapi-runtime",
-    "kapi-numba-offload",
-)
+__all__ = ["check_sdist", "check_siblings", "check_wheel", "main"]
 
 
 def check_wheel(wheel: Path) -> list[str]:

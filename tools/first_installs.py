@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tools import install_lines
-from tools.release import DISTRIBUTIONS
+from tools.packages import DISTRIBUTIONS
 
 __all__ = ["constraints", "main"]
 

@@ -1,6 +1,6 @@
 """Check that this environment holds a kapi package as a wheel, and nothing that the package must do without.
 
-Run with the environment's interpreter: ``python tools/isolation.py kapi-sim``. With ``--exactly``, the
+Run with the environment's interpreter: ``python -m tools.isolation kapi-sim``. With ``--exactly``, the
 distributions named after it must be all that is installed; with ``--without``, modules named after it must be absent.
 """
 
@@ -14,19 +14,9 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-__all__ = ["main", "misplaced", "present", "unwanted"]
+from tools.packages import MODULES
 
-LAYERS = (
-    "kapi_sim",
-    "kapi_types",
-    "kapi_lowering",
-    "kapi_cpu",
-    "kapi_spirv",
-    "kapi_ptx",
-    "kapi_runtime",
-    "kapi_numba_offload",
-)
-"""Lowest first."""
+__all__ = ["main", "misplaced", "present", "unwanted"]
 
 SIBLINGS = ("kapi_cpu", "kapi_spirv", "kapi_ptx")
 """One layer: none of them is there where another is tested."""
@@ -46,7 +36,7 @@ MUST_DO_WITHOUT = {
 def unwanted(module: str) -> tuple[str, ...]:
     """Return the modules that must be absent where `module` is tested."""
     beside = [each for each in SIBLINGS if module in SIBLINGS and each != module]
-    above = [each for each in LAYERS[LAYERS.index(module) + 1 :] if each not in beside]
+    above = [each for each in MODULES[MODULES.index(module) + 1 :] if each not in beside]
     return (*beside, *above, *MUST_DO_WITHOUT.get(module, ()))
 
 
@@ -75,7 +65,7 @@ def main(arguments: list[str]) -> int:
     options = parser.parse_args(arguments)
 
     module = options.distribution.replace("-", "_")
-    below = set(LAYERS[: LAYERS.index(module) + 1]) - set(unwanted(module))
+    below = set(MODULES[: MODULES.index(module) + 1]) - set(unwanted(module))
     # Of the layers below only what the package depends on is there; what is there must be a wheel.
     problems = misplaced({module, *present(below)}, Path(sys.prefix))
     for name in present((*unwanted(module), *options.without)):

@@ -1,4 +1,4 @@
-"""Check that a tag may be released: ``python tools/release.py kapi-sim-v0.1.0`` prints the distribution's name.
+"""Check that a tag may be released: ``python -m tools.release kapi-sim-v0.1.0`` prints the distribution's name.
 
 A tag names one package and its version.  The version must be that of the package's ``pyproject.toml``, its changelog
 must have a section of it, and no fragment may be left that belongs there.  Without a tag, the script lists what is left
@@ -12,20 +12,11 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-__all__ = ["DISTRIBUTIONS", "declared_version", "left_to_do", "main", "problems", "split_tag"]
+from tools.packages import DISTRIBUTIONS
+
+__all__ = ["declared_version", "left_to_do", "main", "problems", "split_tag"]
 
 ROOT = Path(__file__).parents[1]
-DISTRIBUTIONS = (
-    "kapi-sim",
-    "kapi-types",
-    "kapi-lowering",
-    "kapi-cpu",
-    "kapi-spirv",
-    "kapi-ptx",
-    "kapi-runtime",
-    "kapi-numba-offload",
-)
-"""In the order in which they are released: a package asks for those before it alone."""
 UNDECIDED = re.compile("PLACEHOLDER" + "-")
 """A word of the lines whose addresses nobody has decided; this file must not hold it."""
 WITH_ADDRESSES = (".github/**/*.yml", "*.cff", "*.md", "packages/*/pyproject.toml")

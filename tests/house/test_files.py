@@ -4,18 +4,8 @@ import os
 import re
 
 import pytest
-from tools import archives, interpreters, isolation, release
-
-PACKAGES = (
-    "kapi-sim",
-    "kapi-types",
-    "kapi-lowering",
-    "kapi-cpu",
-    "kapi-spirv",
-    "kapi-ptx",
-    "kapi-runtime",
-    "kapi-numba-offload",
-)
+from tools import interpreters
+from tools.packages import DISTRIBUTIONS
 
 ROOM = 14
 """Most modules that a room has, `__init__` included."""
@@ -25,14 +15,9 @@ ONE_EACH = ("numba_cuda", "puzzles", "answers")
 """Rooms that have a module for each name of numba.cuda, or for each exercise."""
 
 
-@pytest.fixture(params=PACKAGES)
+@pytest.fixture(params=DISTRIBUTIONS)
 def package(request, root):
     return root / "packages" / request.param
-
-
-def test_lists_of_packages_are_the_folders(projects):
-    assert tuple(projects) == PACKAGES == archives.DISTRIBUTIONS == release.DISTRIBUTIONS
-    assert isolation.LAYERS == tuple(dist.replace("-", "_") for dist in PACKAGES)
 
 
 def test_package_readme_begins_with_its_name(package):

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from tools import first_installs, release
+from tools import first_installs, packages, release
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def test_package_that_is_not_ready_is_refused(tree, capsys, changelog):
 
 
 def test_list_of_what_is_left_names_packages_and_addresses(tmp_path, capsys):
-    for distribution in release.DISTRIBUTIONS:
+    for distribution in packages.DISTRIBUTIONS:
         folder = tmp_path / "packages" / distribution
         (folder / "changes").mkdir(parents=True)
         (folder / "pyproject.toml").write_text('version = "0.1.0"\n')
