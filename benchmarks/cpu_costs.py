@@ -14,7 +14,7 @@ from typing import Any
 import numba
 import numpy as np
 from opencl_peer import Peer
-from start_cost import KERNEL, seconds_in_turn
+from start_cost import KERNEL, interleaved_seconds
 
 import kapi_runtime as kapi
 
@@ -71,7 +71,7 @@ def cpu_costs(rounds: int) -> dict[str, float]:
         "first launch, warm compiler": (_FIRST.format(before=_WARM), False),
         "first launch, from the disk cache": (_FIRST.format(before=""), True),
     }
-    costs = seconds_in_turn(scripts, max(3, rounds // 3))  # first, since Numba's threads mind a fork
+    costs = interleaved_seconds(scripts, max(3, rounds // 3))  # first, since Numba's threads mind a fork
 
     a, b, c = (np.ones(64, np.float32) for _ in range(3))
     space = kapi.Range(64)

@@ -9,7 +9,7 @@ import sys
 import tempfile
 from collections.abc import Mapping
 
-__all__ = ["KERNEL", "seconds_in_turn", "start_costs", "start_text"]
+__all__ = ["KERNEL", "interleaved_seconds", "start_costs", "start_text"]
 
 KERNEL = """
 import math, time
@@ -87,10 +87,10 @@ def start_costs(rounds: int) -> dict[str, float]:
         "first launch, nothing cached": (_FIRST.format(before=""), False),
         "first launch, from the disk cache": (_FIRST.format(before=""), True),
     }
-    return seconds_in_turn(scripts, rounds)
+    return interleaved_seconds(scripts, rounds)
 
 
-def seconds_in_turn(scripts: Mapping[str, tuple[str, bool]], rounds: int) -> dict[str, float]:
+def interleaved_seconds(scripts: Mapping[str, tuple[str, bool]], rounds: int) -> dict[str, float]:
     """Median seconds that scripts print, each in a fresh process; with True, the disk cache is kept for the next."""
     with tempfile.TemporaryDirectory() as cache:
         times: dict[str, list[float]] = {name: [] for name in scripts}

@@ -89,10 +89,10 @@ def scaled(item: kapi.Item, x, y, factor):  # type: ignore[no-untyped-def]
 
 
 @kapi.kernel
-def slowly(item: kapi.Item, x, y, turns):  # type: ignore[no-untyped-def]
+def slowly(item: kapi.Item, x, y, iterations):  # type: ignore[no-untyped-def]
     i = item.get_id(0)
     s = x[i]
-    for _ in range(turns):
+    for _ in range(iterations):
         s = s * 0.5 + x[i] * 0.5
     y[i] = s + 1
 

@@ -17,6 +17,8 @@ RETIRED = frozenset(
 TERMS = re.compile(r"in_?place|inplace", re.IGNORECASE)
 ALLOWED = {"reads_apart": "a field of targets that users write, as in SpirvTarget(reads_apart=True)"}
 """Names, and why each stays."""
+CODE = ("packages/*/src/**/*.py", "packages/*/tests/**/*.py", "tests/**/*.py", "tools/*.py", "benchmarks/**/*.py")
+SECTION = re.compile(r"Parameters\n-+\n(.*?)(?=\n\n[A-Z][a-z]+\n-+\n|\Z)", re.DOTALL)
 
 
 def words_of(name: str) -> set[str]:
@@ -46,8 +48,40 @@ def test_names_have_no_retired_word(root, tmp_path):
     example = tmp_path / "ways.py"
     example.write_text("def add_in_place(x): ...\nclass Trail:\n    def f(self, *, numpysType): ...\n")
     assert list(retired(example)) == [(1, "ways"), (2, "Trail"), (3, "numpysType")]
-    files = [*root.glob("packages/*/src/**/*.py"), *root.glob("tools/*.py")]
+    files = [file for pattern in CODE for file in root.glob(pattern)]
     found = [f"{path.relative_to(root)}:{line} {name}" for path in sorted(files) for line, name in retired(path)]
     assert not found, f"{len(found)} names must be in the literature's terms:\n" + "\n".join(found)
     used = {name for path in files for _, name in names(ast.parse(path.read_text("utf-8")))} | {p.stem for p in files}
     assert set(ALLOWED) <= used, "names that are allowed must be there"
+
+
+def listed(tree: ast.Module) -> Iterator[tuple[int, str, set[str], list[tuple[str, str]]]]:
+    """Line, name and parameters of what has a list of them in its docstring, and the list: names and types."""
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.ClassDef, ast.FunctionDef)):
+            section = SECTION.search(ast.get_docstring(node) or "")
+            inits = [each for each in node.body if isinstance(each, ast.FunctionDef) and each.name == "__init__"]
+            for function in [node] if isinstance(node, ast.FunctionDef) else inits:
+                found = re.findall(r"^(\S.*?) : (.*)$", section[1], re.MULTILINE) if section else []
+                taken = {each.arg for each in ast.walk(function.args) if isinstance(each, ast.arg)}
+                yield node.lineno, node.name, taken, found
+
+
+def test_docstrings_list_parameters_and_types_that_are_there(root):
+    example = 'def f(a, *b):\n    """F.\n\n    Parameters\n    ----------\n    a, c : Path\n    *b : int\n    """\n'
+    assert list(listed(ast.parse(example))) == [(1, "f", {"a", "b"}, [("a, c", "Path"), ("*b", "int")])]
+    trees = {path: ast.parse(path.read_text("utf-8")) for path in root.glob("packages/*/src/**/*.py")}
+    nodes = [node for tree in trees.values() for node in ast.walk(tree)]
+    known = {"None", "NumPy", "USM", "Numba", "True", "False"}
+    known |= {node.name for node in nodes if isinstance(node, ast.ClassDef)}
+    known |= {node.id for node in nodes if isinstance(node, ast.Name)}
+    known |= {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+    known |= {each.name for node in nodes if isinstance(node, ast.ImportFrom) for each in node.names}
+    wrong = []
+    for path, tree in trees.items():
+        for line, name, taken, found in listed(tree):
+            names = [each.strip(" *") for words, _ in found for each in words.split(",")]
+            types = [each for _, text in found for each in re.findall(r"(?<![\w.`\"])[A-Z][a-z]\w*", text)]
+            lost = [each for each in names if each not in taken] + [each for each in types if each not in known]
+            wrong += [f"{path.relative_to(root)}:{line} {name}: {each}" for each in lost]
+    assert not wrong, "docstrings must name what is there:\n" + "\n".join(wrong)

@@ -96,7 +96,7 @@ def test_work_items_part_and_come_together(function, lanes):
         np.testing.assert_array_equal(given[1][1], given[0][1], err_msg=f"{size} work-items")
 
 
-def test_result_does_not_depend_on_the_place():
+def test_result_does_not_depend_on_the_lane():
     """The last, partial vector computes as the others do."""
 
     @kapi.kernel

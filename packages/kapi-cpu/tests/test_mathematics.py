@@ -92,7 +92,7 @@ def ieee_remainder(x, y):
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
-def test_numbers_are_scaled_and_taken_apart_exactly(dtype):
+def test_numbers_are_scaled_and_decomposed_exactly(dtype):
     def scale(item, x, n, result):
         result[item.get_id(0)] = math.ldexp(x[item.get_id(0)], n[item.get_id(0)])
 

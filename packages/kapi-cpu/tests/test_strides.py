@@ -10,7 +10,7 @@ import kapi_sim as kapi
 from kapi_cpu import host_target
 
 
-def apart(factor):
+def strided(factor):
     def kernel(item: kapi.Item, a, out):
         i = item.get_id(0)
         out[i] = a[factor * i] - a[factor * i + factor - 1]
@@ -32,7 +32,7 @@ def test_strided_elements_are_those_of_each_work_item(dtype, size, lanes):
     for factor in (2, 3, 4, 5):
         a = np.random.default_rng(size).integers(0, 50, factor * size).astype(dtype)
         out = np.zeros(size, dtype)
-        cpu.call(kapi.kernel(apart(factor)), kapi.Range(size), a, out)
+        cpu.call(kapi.kernel(strided(factor)), kapi.Range(size), a, out)
         np.testing.assert_array_equal(out, a[::factor] - a[factor - 1 :: factor])
 
 

@@ -193,13 +193,13 @@ def from_the_end(a, b):
         b[i - 1] = b[i - 1] + i
 
 
-def whole(a, b):
+def read_as_value(a, b):
     for i in range(a.shape[0]):
         b[i] = a[i] + np.max(b)
 
 
 DEPENDENT = [
-    earlier, later, same, scattered, halves, carried, left, ends, renamed, divided, from_the_end, whole,
+    earlier, later, same, scattered, halves, carried, left, ends, renamed, divided, from_the_end, read_as_value,
 ]  # fmt: skip
 
 
@@ -421,7 +421,7 @@ def fractions(h, k):
         (sums_and_bits, "int64", False), (sums_of_sums, "int64", False), (fractions, "int64", False),
     ],
 )  # fmt: skip
-def test_updates_that_meet_are_kernels_if_their_order_does_not_show(function, dtype, is_kernel, launches):
+def test_updates_that_collide_are_kernels_if_their_order_does_not_show(function, dtype, is_kernel, launches):
     k = RANDOM.integers(0, 10, 1000)
     expected, given = np.arange(10).astype(dtype), dpnp.asarray(np.arange(10).astype(dtype))
     with warnings.catch_warnings(record=True) as caught:

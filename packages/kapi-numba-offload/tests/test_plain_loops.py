@@ -159,7 +159,7 @@ def test_loops_over_rows_are_compiled_in_a_context(launches):
     assert any("Numba computes" in (each.reason or "") for each in report.parts)
 
 
-def test_updates_by_other_parts_of_an_array_are_numpys_beside_loops(as_in_python):
+def test_updates_by_other_parts_of_an_array_have_results_of_numpy_next_to_loops(as_in_python):
     """In a function that would be Numba's because of a loop: Numba does not read all of the value first."""
 
     def f(a, b, c, d):

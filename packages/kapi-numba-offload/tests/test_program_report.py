@@ -45,7 +45,7 @@ def program(tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore::kapi_numba_offload.OffloadFallbackWarning")
-def test_each_line_has_its_place_runs_and_bytes(program, capsys, monkeypatch):
+def test_each_line_has_its_location_runs_and_bytes(program, capsys, monkeypatch):
     """Lines of called functions included; bytes are those of all runs."""
     monkeypatch.setattr(DpnpLibrary, "is_reachable", lambda *_: False)
     assert main(["report", str(program), "--steps", "4"]) == 3
@@ -76,7 +76,7 @@ def test_the_page_has_a_bar_for_each_line(program, tmp_path):
     assert "<code>a * 2</code>" in text
 
 
-def test_a_program_that_is_absent_or_offloads_nothing_is_told(tmp_path, capsys):
+def test_a_program_that_is_absent_or_offloads_nothing_is_reported(tmp_path, capsys):
     assert main(["report", str(tmp_path / "absent.py")]) == 2
     assert "[kernel-absent]" in capsys.readouterr().err
     plain = tmp_path / "plain.py"

@@ -120,7 +120,7 @@ FUNCTIONS = [
 
 
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda each: each.__name__)
-def test_they_are_kernels_with_numpys_numbers(function, as_in_python, launches):
+def test_they_are_kernels_with_the_numbers_of_numpy(function, as_in_python, launches):
     """Nans come last in sorted rows, and make medians nan."""
     with np.errstate(invalid="ignore"):
         as_in_python(function, [WITH_NANS.copy(), np.full(ROWS.shape, -1.0)], rtol=1e-12)
@@ -128,7 +128,7 @@ def test_they_are_kernels_with_numpys_numbers(function, as_in_python, launches):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "int64", "uint8"])
-def test_arrays_of_rows_have_numpys_dtypes(dtype, as_in_python):
+def test_arrays_of_rows_have_the_dtypes_of_numpy(dtype, as_in_python):
     """A sum of bytes has 64 bits, a difference of them wraps."""
 
     def f(a, out):

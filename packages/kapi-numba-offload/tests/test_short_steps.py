@@ -107,7 +107,7 @@ def test_steps_that_numba_refuses_are_reported_before_they_run(accesses):
     assert before[0] < 10
 
 
-def test_steps_that_cannot_be_compiled_apart_are_reported(accesses):
+def test_steps_that_cannot_be_compiled_alone_are_reported(accesses):
     """A loop that yields stays where it is; each of its statements is a launch."""
 
     def f(a, b):
@@ -144,7 +144,7 @@ def test_steps_stay_on_the_device_without_fallback_and_a_warning_says_so(length,
     assert len(accesses) >= length
 
 
-def test_arrays_that_short_steps_leave_have_numpys_dtypes(accesses):
+def test_arrays_that_short_steps_leave_have_the_dtypes_of_numpy(accesses):
     """NumPy runs each statement, as Numba's sum of `float32` and a Python number is `float64`; a warning says so."""
 
     def f(a):
@@ -173,7 +173,7 @@ def test_steps_over_large_rows_stay_on_the_device():
 
 
 @pytest.mark.parametrize("size", [10, 1000])
-def test_updates_by_other_parts_of_an_array_are_numpys_in_compiled_loops(size, accesses):
+def test_updates_by_other_parts_of_an_array_have_results_of_numpy_in_compiled_loops(size, accesses):
     """Numba reads and stores one element after the other in `a[1:] += a[:-1]`."""
 
     def f(a, b):

@@ -36,7 +36,7 @@ def test_results_have_the_librarys_memory_kind_and_rank():
         assert apply("sqrt", [type_of(b)]).astype("int8") == type_of(dpnp.sqrt(b).astype("int8"))
 
 
-def test_numbers_on_the_device_have_numbas_integers():
+def test_numbers_on_the_device_have_the_integers_of_numba():
     """Operations of arrays without axes and of numbers, beside what they are for the arrays."""
     zero_d = {each: dpnp.ones((), dtype=each) for each in ["bool", "int8", "uint8", "uint32", "int64", "float32"]}
     for name in ["add", "divide", "left_shift", "less"]:

@@ -132,9 +132,9 @@ def turned(item, x, y):
     y[k, j, i] = x[i, j, k] * 2 + i - 3 * j + k
 
 
-def gathered(item, x, places, y):
+def gathered(item, x, indices, y):
     i = item.get_id(0)
-    y[i] = x[places[i]] + x[0]
+    y[i] = x[indices[i]] + x[0]
 
 
 def chosen(item, x, y):

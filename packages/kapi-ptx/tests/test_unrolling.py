@@ -91,7 +91,7 @@ def test_functions_of_libdevice_are_not_copied_by_unrolling(assembled_compile):
 
 
 @pytest.mark.parametrize(("dtype", "loads"), [("float32", 4), ("float64", 2), ("complex128", 2)])
-def test_loop_over_the_grid_has_sixteen_bytes_under_way(assembled_compile, dtype, loads):
+def test_loop_over_the_grid_has_sixteen_bytes_in_flight(assembled_compile, dtype, loads):
     def total(item: kapi.NdItem, x, y):
         own = y[item.get_global_id(0)]
         for i in range(item.get_global_id(0), x.shape[0], item.get_global_range(0)):

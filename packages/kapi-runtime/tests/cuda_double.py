@@ -277,14 +277,14 @@ class Driver:
         self.graphs[executable] = dict(self.graphs[graph])
         return (executable,)
 
-    def _cuGraphExecKernelNodeSetParams(self, executable: int, node: int, told: Any) -> None:
+    def _cuGraphExecKernelNodeSetParams(self, executable: int, node: int, node_parameters: Any) -> None:
         grid, block = (
-            (told.gridDimX, told.gridDimY, told.gridDimZ),
-            (told.blockDimX, told.blockDimY, told.blockDimZ),
+            (node_parameters.gridDimX, node_parameters.gridDimY, node_parameters.gridDimZ),
+            (node_parameters.blockDimX, node_parameters.blockDimY, node_parameters.blockDimZ),
         )
         assert isinstance(self.graphs[executable][node], Launch)
         self.graphs[executable][node] = self._launch_of(
-            told.func, grid, block, told.sharedMemBytes, 0, told.kernelParams
+            node_parameters.func, grid, block, node_parameters.sharedMemBytes, 0, node_parameters.kernelParams
         )
 
     def _cuGraphLaunch(self, executable: int, stream: int) -> None:
@@ -318,17 +318,22 @@ class Driver:
         assert size == len(data)
         assert data.endswith(b"\0")
         if self.log:
-            told = self.log.encode() + b"\0"
-            self._states[state]["CU_JIT_ERROR_LOG_BUFFER"][: len(told)] = told
+            state_options = self.log.encode() + b"\0"
+            self._states[state]["CU_JIT_ERROR_LOG_BUFFER"][: len(state_options)] = state_options
             return self.CUresult(218)
         self._states[state]["ptx"] = data
         return None
 
     def _cuLinkComplete(self, state: int) -> tuple[int, int]:
-        told = self._states[state]
-        image = CUBIN + json.dumps({"most": told.get("CU_JIT_MAX_REGISTERS")}).encode() + b"\n" + told["ptx"]
+        state_options = self._states[state]
+        image = (
+            CUBIN
+            + json.dumps({"most": state_options.get("CU_JIT_MAX_REGISTERS")}).encode()
+            + b"\n"
+            + state_options["ptx"]
+        )
         held = ctypes.create_string_buffer(image, len(image))
-        told["cubin"] = held
+        state_options["cubin"] = held
         return ctypes.addressof(held), len(image)
 
     def _cuLinkDestroy(self, state: int) -> None:
@@ -382,8 +387,8 @@ class Driver:
         self._kept.append(kind(function))
         return ctypes.cast(self._kept[-1], ctypes.c_void_p).value, 0
 
-    def _launched_natively(self, function: int, *told: Any) -> int:
-        *sizes, stream, parameters, extra = told
+    def _launched_natively(self, function: int, *launch: Any) -> int:
+        *sizes, stream, parameters, extra = launch
         return int(self.cuLaunchKernel(function, *sizes, stream or 0, parameters, extra or 0)[0])
 
     def _native_device_attribute(self, into: int, attribute: int, pointer: int) -> int:
@@ -394,8 +399,8 @@ class Driver:
         ctypes.c_int.from_address(into).value = self.ordinals.get(address, 0)
         return 0
 
-    def _cuLaunchKernel(self, function: int, *told: Any) -> Any:
-        grid, block, (shared, stream, parameters, _) = told[:3], told[3:6], told[6:]
+    def _cuLaunchKernel(self, function: int, *launch: Any) -> Any:
+        grid, block, (shared, stream, parameters, _) = launch[:3], launch[3:6], launch[6:]
         loaded = self._functions[function]
         most = RECORDED["device"]
         limits = (most["MAX_GRID_DIM_X"], most["MAX_GRID_DIM_Y"], most["MAX_GRID_DIM_Z"])

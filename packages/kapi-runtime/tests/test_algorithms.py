@@ -102,7 +102,7 @@ def test_sorts_in_groups():
     np.testing.assert_array_equal(keys.asnumpy(), -np.sort(-host))
 
 
-def test_arrays_of_two_places_are_refused():
+def test_arrays_of_two_devices_are_refused():
     import dpnp
 
     with pytest.raises(kapi.ExecutionPlacementError):

@@ -240,8 +240,8 @@ def test_other_arrays_are_not_taken_for_those_of_a_plan(other):
 
 def test_numbers_of_a_plan_are_written_anew():
     @kapi.kernel
-    def fill(item: kapi.Item, target, real, whole, truth, imaginary):
-        target[item.get_id(0)] = real + whole + truth + imaginary
+    def fill(item: kapi.Item, target, real, integer, truth, imaginary):
+        target[item.get_id(0)] = real + integer + truth + imaginary
 
     for step in range(4):
         fill[3](target := np.zeros(3, "c16"), step * 0.5, np.int32(step), step % 2 == 0, 1j * step)

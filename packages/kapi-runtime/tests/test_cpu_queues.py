@@ -221,7 +221,7 @@ def test_launches_by_many_threads():
     assert not wrong
 
 
-def test_queue_in_order_keeps_launches_of_threads_apart():
+def test_queue_in_order_serializes_launches_of_threads():
     queue = kapi.queue("cpu", in_order=True)
     assert queue.is_in_order
     values = np.zeros(1)

@@ -114,7 +114,7 @@ def test_tensor_of_elements_that_kernels_lack_is_refused(gpu, lib):
     assert refused.value.code == "argument-dtype"
 
 
-def test_tensor_of_the_host_beside_one_of_the_device_is_refused(gpu, lib):
+def test_tensor_of_the_host_with_one_of_the_device_is_refused(gpu, lib):
     there, here = (lib.tensor(np.zeros(4, np.float32)) for _ in range(2))
     here.is_cuda = False
 

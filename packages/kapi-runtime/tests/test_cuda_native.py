@@ -208,9 +208,9 @@ def reading(gpu, monkeypatch):
 
     def make(values, pairs=()):
         packed = (ctypes.c_uint64 * len(values))()
-        places = [ctypes.addressof(packed) + 8 * k for k in range(len(values))]
-        apart = [each._replace(first=places[each.first], second=places[each.second]) for each in pairs]
-        reader = cupy_arrays.cupy_reader(functions.read_cupy, values, places, apart, 0)
+        addresses = [ctypes.addressof(packed) + 8 * k for k in range(len(values))]
+        apart = [each._replace(first=addresses[each.first], second=addresses[each.second]) for each in pairs]
+        reader = cupy_arrays.cupy_reader(functions.read_cupy, values, addresses, apart, 0)
         assert isinstance(reader, partial)
         return reader, packed
 
@@ -274,10 +274,10 @@ def test_plan_lets_native_code_look_at_its_arrays(gpu, arrays, monkeypatch, spie
     calls = []
     gpu.packed_size = 48
 
-    def reader(read, values, places, pairs, ordinal):
+    def reader(read, values, addresses, pairs, ordinal):
         def pack(*given):
             calls.append(given)
-            for place, array in zip(places, given, strict=True):
+            for place, array in zip(addresses, given, strict=True):
                 ctypes.c_uint64.from_address(place).value = array.data.ptr
             return True
 
@@ -385,9 +385,9 @@ def reading_tensors(gpu, monkeypatch):
 
     def make(values, pairs=(), stream=7):
         packed = (ctypes.c_uint64 * len(values))()
-        places = [ctypes.addressof(packed) + 8 * k for k in range(len(values))]
-        apart = [each._replace(first=places[each.first], second=places[each.second]) for each in pairs]
-        reader = torch_tensors.torch_reader(functions.read_torch, values, places, apart, 0, stream)
+        addresses = [ctypes.addressof(packed) + 8 * k for k in range(len(values))]
+        apart = [each._replace(first=addresses[each.first], second=addresses[each.second]) for each in pairs]
+        reader = torch_tensors.torch_reader(functions.read_torch, values, addresses, apart, 0, stream)
         assert isinstance(reader, partial)
         return reader, packed
 
@@ -454,8 +454,13 @@ def test_native_code_refuses_tensors_that_interlock(reading_tensors):
 def test_exchange_of_another_version_or_without_a_function_is_not_used(monkeypatch):
     monkeypatch.setattr(torch_tensors, "_is_truthful", lambda *_: True)
     monkeypatch.setitem(sys.modules, "torch", None)
-    places = address_of(tensor_of_object), address_of(current_stream)
-    for version, one, other, is_used in ((1, *places, True), (2, *places, False), (1, 0, 5, False), (1, 5, 0, False)):
+    addresses = address_of(tensor_of_object), address_of(current_stream)
+    for version, one, other, is_used in (
+        (1, *addresses, True),
+        (2, *addresses, False),
+        (1, 0, 5, False),
+        (1, 5, 0, False),
+    ):
         kind = type("Kind", (), {"__dlpack_c_exchange_api__": capsule_of(version, one, other)})
         assert (torch_tensors.exchange_of(kind) is not None) is is_used
     assert torch_tensors.exchange_of(type("Kind", (), {})) is None
@@ -467,10 +472,10 @@ def test_plan_lets_native_code_look_at_tensors_and_arrays_of_one_launch(gpu, lib
     calls, gpu.packed_size = [], 48
 
     def reader(library):
-        def make(read, values, places, pairs, ordinal, *stream):
+        def make(read, values, addresses, pairs, ordinal, *stream):
             def pack(*given):
                 calls.append((library, len(pairs)))
-                for place, array in zip(places, given, strict=True):
+                for place, array in zip(addresses, given, strict=True):
                     ctypes.c_uint64.from_address(place).value = array.host.ctypes.data
                 return True
 

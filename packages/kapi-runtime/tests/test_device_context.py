@@ -89,13 +89,13 @@ def test_inner_block_wins(sub_device):
 
 
 def test_each_task_has_its_own():
-    async def place(device):
+    async def chosen_queue(device):
         with kapi.device_context(device) as queue:
             await asyncio.sleep(0)
             return host_arrays.host_array_target.get().queue == queue
 
     async def both():
-        return await asyncio.gather(place(0), place(kapi.queue()))
+        return await asyncio.gather(chosen_queue(0), chosen_queue(kapi.queue()))
 
     assert asyncio.run(both()) == [True, True]
 

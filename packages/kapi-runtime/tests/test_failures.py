@@ -244,18 +244,18 @@ def test_boundscheck_covers_atomics_and_private_memory():
 
 def _broadcast(module):
     @module.kernel(debug=True)
-    def ask(nd_item: module.NdItem, a, place):
+    def ask(nd_item: module.NdItem, a, lane):
         i = nd_item.get_global_id(0)
-        a[i] = module.group_broadcast(nd_item.get_group(), a[i], place)
+        a[i] = module.group_broadcast(nd_item.get_group(), a[i], lane)
 
     return ask
 
 
 def _select(module):
     @module.kernel(debug=True)
-    def ask(nd_item: module.NdItem, a, place):
+    def ask(nd_item: module.NdItem, a, lane):
         i = nd_item.get_global_id(0)
-        a[i] = module.select_from_group(nd_item.get_sub_group(), a[i], place)
+        a[i] = module.select_from_group(nd_item.get_sub_group(), a[i], lane)
 
     return ask
 
@@ -266,11 +266,11 @@ def test_debug_launch_raises_for_a_member_that_the_group_has_not(make):
     space, answer = kapi.NdRange(8, 8), dpnp.arange(8, dtype=np.int32)
     kapi.call_kernel(make(kapi), space, answer, 3)
     assert answer.asnumpy().tolist() == [3] * 8
-    for place in (8, -1, 2**40):
+    for lane in (8, -1, 2**40):
         with pytest.raises(kapi.CollectiveMismatchError) as simulated:
-            kapi_sim.call_kernel(make(kapi_sim), space, np.arange(8, dtype=np.int32), place)
+            kapi_sim.call_kernel(make(kapi_sim), space, np.arange(8, dtype=np.int32), lane)
         with raises(kapi.CollectiveMismatchError, "no-such-work-item") as raised:
-            kapi.call_kernel(make(kapi), space, dpnp.arange(8, dtype=np.int32), place)
+            kapi.call_kernel(make(kapi), space, dpnp.arange(8, dtype=np.int32), lane)
         assert str(raised.value).splitlines()[0] == str(simulated.value).splitlines()[0]
 
 

@@ -96,7 +96,7 @@ def test_long_launches_between_short_ones_are_shared_by_threads_and_keep_the_ord
     assert small.tolist() == [13.0] * 4
 
 
-def test_replays_by_several_threads_at_once_each_run_whole():
+def test_replays_by_several_threads_at_once_do_not_interleave():
     a, count = np.zeros(64, np.int64), 50
     with kapi.graph() as graph:
         for _ in range(10):

@@ -120,7 +120,7 @@ def test_array_that_names_no_queue_is_refused():
         launch(Foreign(ones, "cpu"), ones, ones)
 
 
-def test_array_of_a_device_beside_one_of_the_host_is_refused_by_name():
+def test_array_of_a_device_with_one_of_the_host_is_refused_by_name():
     with raises(kapi.ExecutionPlacementError, "array-on-host"):
         launch(dpnp.ones(4), np.ones(4), dpnp.ones(4))
 

@@ -39,7 +39,7 @@ def test_records_as_arguments_are_read_anew_by_each_launch():
         assert out.tolist() == [11.5 * k + (k > 1)] * 2
 
 
-def test_the_fingerprint_of_a_kernel_tells_dtypes_of_one_size_apart():
+def test_the_fingerprint_of_a_kernel_distinguishes_dtypes_of_one_size():
     def of(dtype):
         def made(item, a):
             a[0] = np.void((1, 2), dtype)

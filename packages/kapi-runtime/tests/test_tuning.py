@@ -123,7 +123,7 @@ def test_broken_file_of_the_cache_is_measured_anew(times, text):
     assert scale.tune(kapi.Range(16), a, 3.0, local_sizes=TILES).is_measured
 
 
-def test_candidates_that_cannot_be_launched_are_told_and_passed_over(times):
+def test_candidates_that_cannot_be_launched_are_reported_and_skipped(times):
     times |= {4: 1.0}
     tiles = {size: {"tile": kapi.LocalAccessor(size, np.float64)} for size in (3, 4, 1 << 20)}
     found = scale.tune(kapi.Range(1 << 20), np.zeros(1 << 20), 1.0, local_sizes=tiles)

@@ -30,7 +30,7 @@ class Pretended:
     def fields(self, value):
         return ArrayFields(4096, value.shape, (1,), dpnp.zeros(1).dtype, False, "their device")
 
-    def copy_call(self, name, beside=""):
+    def copy_call(self, name, operands=""):
         return f"theirs.copied({name})"
 
 

@@ -132,7 +132,7 @@ def test_sort_by_a_comparison_is_stable(count):
     np.testing.assert_array_equal(keys, a[order])
 
 
-def test_sort_turns_the_order_round():
+def test_sort_reverses_the_order():
     a = np.array([1, 3, 2, 3, 1], np.int8)
     values = np.arange(5)
     al.sort_by_key(a[::-1], values, descending=True)
@@ -173,7 +173,7 @@ def test_segments_are_combined_in_order(length):
 
 @pytest.mark.usefixtures("shaped")
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int16"])
-def test_histogram_is_numpys_at_the_edges_too(dtype):
+def test_histogram_is_that_of_numpy_at_the_edges_too(dtype):
     a = (np.arange(40) * 0.1).astype(dtype)
     if a.dtype.kind == "f":
         a[3] = np.nan

@@ -176,7 +176,7 @@ def test_dimension_outside_the_index_space(dim):
 
 
 @kapi.kernel
-def whole_array(item: kapi.Item, a):
+def array_as_value(item: kapi.Item, a):
     a[:] = 0
 
 
@@ -186,7 +186,7 @@ def fill(item: kapi.Item, a):
 
 
 @kapi.kernel
-def whole_value(item: kapi.Item, a):
+def array_as_operand(item: kapi.Item, a):
     np.add(a, 1)
 
 
@@ -221,9 +221,9 @@ def test_members_of_enumerations_are_passed_by_value():
 
 def test_full_array_is_no_value():
     with raises(kapi.DtypeError, "whole-array", line="a[:] = 0"):
-        kapi.call_kernel(whole_array, kapi.Range(1), np.zeros(3))
+        kapi.call_kernel(array_as_value, kapi.Range(1), np.zeros(3))
     with raises(kapi.DtypeError, "whole-array", line="np.add(a, 1)"):
-        kapi.call_kernel(whole_value, kapi.Range(1), np.zeros(3))
+        kapi.call_kernel(array_as_operand, kapi.Range(1), np.zeros(3))
 
 
 @kapi.kernel

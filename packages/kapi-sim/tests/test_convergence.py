@@ -100,24 +100,26 @@ def test_barrier_in_a_loop_of_different_lengths():
 
 
 @kapi.device_func
-def meet(group):
+def synchronize(group):
     kapi.group_barrier(group)
 
 
 @kapi.kernel
 def divergent_call(nd_item: kapi.NdItem):
     if nd_item.get_group().leader:
-        meet(nd_item.get_group())
+        synchronize(nd_item.get_group())
 
 
 @kapi.kernel
 def uniform_call(nd_item: kapi.NdItem):
-    meet(nd_item.get_group())
+    synchronize(nd_item.get_group())
 
 
 def test_divergent_call_of_a_device_function():
     with raises(
-        kapi.BarrierDivergenceError, "meeting-missed", line=("kapi.group_barrier(group)", "meet(nd_item.get_group())")
+        kapi.BarrierDivergenceError,
+        "meeting-missed",
+        line=("kapi.group_barrier(group)", "synchronize(nd_item.get_group())"),
     ):
         launch(divergent_call)
     launch(uniform_call)
@@ -141,8 +143,8 @@ def call_after_divergent_loops(nd_item: kapi.NdItem, a):
         if w > 9:
             break
     else:
-        meet(nd_item.get_group())
-    meet(nd_item.get_group())
+        synchronize(nd_item.get_group())
+    synchronize(nd_item.get_group())
 
 
 def test_loops_that_have_ended_are_not_around_a_call():
@@ -204,14 +206,16 @@ def test_barrier_needs_work_groups():
 def two_calls(nd_item: kapi.NdItem):
     group = nd_item.get_group()
     if nd_item.get_local_id(0) % 2:
-        meet(group)  # odd call
+        synchronize(group)  # odd call
     else:
-        meet(group)  # even call
+        synchronize(group)  # even call
 
 
 def test_calls_of_one_function_are_different_barriers(line_with):
     with raises(
-        kapi.BarrierDivergenceError, "meetings-in-calls-differ", line=("kapi.group_barrier(group)", "meet(group)")
+        kapi.BarrierDivergenceError,
+        "meetings-in-calls-differ",
+        line=("kapi.group_barrier(group)", "synchronize(group)"),
     ) as caught:
         launch(two_calls)
     assert f"called at test_convergence.py:{line_with('# odd call')}" in str(caught.value)

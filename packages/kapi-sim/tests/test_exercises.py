@@ -67,10 +67,10 @@ def triples(item: kapi.Item, a):
 
 
 @kapi.kernel
-def takes_tickets(item: kapi.NdItem, turn, a):
+def takes_tickets(item: kapi.NdItem, ticket, a):
     # Right in program order only.
     i = item.get_global_id(0)
-    a[i] = kapi.AtomicRef(turn, 0).fetch_add(1)
+    a[i] = kapi.AtomicRef(ticket, 0).fetch_add(1)
 
 
 @kapi.kernel

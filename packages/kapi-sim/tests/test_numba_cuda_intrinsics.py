@@ -437,10 +437,10 @@ def test_a_kernel_without_source():
 
 def test_indices_are_printed_as_tuples(capsys):
     @cuda.jit
-    def tells():
+    def prints_block():
         print(cuda.threadIdx, cuda.blockIdx, cuda.blockDim, cuda.gridDim)
 
-    tells[2, (1, 2)]()
+    prints_block[2, (1, 2)]()
     assert capsys.readouterr().out.splitlines() == [
         "(0, 0, 0) (0, 0, 0) (1, 2, 1) (2, 1, 1)",
         "(0, 1, 0) (0, 0, 0) (1, 2, 1) (2, 1, 1)",
@@ -453,9 +453,9 @@ def test_indices_are_printed_as_tuples(capsys):
 @pytest.mark.parametrize(("dtype", "text"), [("U4", "abc"), ("S4", b"abc")])
 def test_texts_are_stored_in_arrays_of_texts(dtype, text):
     @cuda.jit
-    def tells(a):
+    def prints_block(a):
         a[cuda.grid(1)] = text
 
     a = np.zeros(2, dtype)
-    tells[1, 2](a)
+    prints_block[1, 2](a)
     assert a.tolist() == [text, text]

@@ -47,7 +47,7 @@ def outcome(launch, make):
     return [each.tobytes() for each in args], error, report.notes, tracked, [str(each.message) for each in caught]
 
 
-def same_both_ways(launch, make, monkeypatch):
+def same_with_owners(launch, make, monkeypatch):
     """Compare a launch that is to be proved with one whose accesses are recorded; return what came of them."""
     proved = outcome(launch, make)
     with monkeypatch.context() as patch:
@@ -118,7 +118,7 @@ def interleaved():
 
 @pytest.mark.parametrize("name", RIGHT)
 def test_right_launch_is_proved(name, proofs, monkeypatch):
-    _, error, notes, _, _ = same_both_ways(*RIGHT[name], monkeypatch)
+    _, error, notes, _, _ = same_with_owners(*RIGHT[name], monkeypatch)
     assert (error, notes) == (None, [])
     assert proofs == [True]
 
@@ -201,7 +201,7 @@ def parts():
 
 @pytest.mark.parametrize("name", WRONG)
 def test_launch_that_is_not_proved_ends_as_if_recorded(name, proofs, monkeypatch):
-    _, error, notes, _, _ = same_both_ways(*WRONG[name], monkeypatch)
+    _, error, notes, _, _ = same_with_owners(*WRONG[name], monkeypatch)
     assert error is not None or notes
     assert not any(proofs)
 
@@ -219,7 +219,7 @@ def test_unwritten_memory_is_found_in_a_large_launch(monkeypatch):
         with kapi.simulation(uninitialised=[a]):
             half_written[kapi.Range(MANY)](a, b)
 
-    _, error, _, _, _ = same_both_ways(launch, lambda: numbers(float, float), monkeypatch)
+    _, error, _, _, _ = same_with_owners(launch, lambda: numbers(float, float), monkeypatch)
     assert error[0] is kapi.UninitializedReadError
 
 
@@ -237,16 +237,16 @@ def test_later_launch_knows_what_a_proved_one_wrote(proofs):
         counted[5, 64](made, cuda.to_device(np.zeros(MANY + 1)), cuda.to_device(np.zeros(MANY + 1)))
 
 
-def test_kernel_that_is_heard_runs_once(capsys, proofs):
+def test_kernel_with_observed_reads_runs_once(capsys, proofs):
     @kapi.kernel
-    def told(item: kapi.Item, a):
+    def observed(item: kapi.Item, a):
         i = item.get_id(0)
         if i == 0:
             print("zero")
         a[i // 2] = i
 
     with pytest.raises(kapi.DataRaceError):
-        told[kapi.Range(MANY)](np.zeros(MANY))
+        observed[kapi.Range(MANY)](np.zeros(MANY))
     assert proofs == []
     assert capsys.readouterr().out == "zero\n"
 
@@ -301,6 +301,8 @@ def test_random_accesses_end_alike(block, monkeypatch):
             )
             for _ in range(8)
         )
-        made = same_both_ways(lambda *a, p=program: launch(p, *a), lambda: [np.zeros(257), np.zeros(128)], monkeypatch)
+        made = same_with_owners(
+            lambda *a, p=program: launch(p, *a), lambda: [np.zeros(257), np.zeros(128)], monkeypatch
+        )
         errors.add(made[1] is None)
     assert errors == {True, False}

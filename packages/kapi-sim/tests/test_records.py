@@ -45,7 +45,7 @@ def part_of_a_field(item: kapi.NdItem, a):
     a[i // 2].v[1] = i
 
 
-def whole_and_field(item: kapi.NdItem, a):
+def record_and_field(item: kapi.NdItem, a):
     i = item.get_global_id(0)
     if i % 2:
         a[i // 2] = a[3].copy()
@@ -53,7 +53,7 @@ def whole_and_field(item: kapi.NdItem, a):
         a[i // 2].inner.w = 7
 
 
-def whole_read(item: kapi.NdItem, a):
+def record_read(item: kapi.NdItem, a):
     i = item.get_global_id(0)
     if i % 2:
         a[i // 2].v[0] = i
@@ -66,8 +66,8 @@ def whole_read(item: kapi.NdItem, a):
     [
         (one_field, "a[0].y"),
         (part_of_a_field, "a[0].v[1]"),
-        (whole_and_field, "a[0].inner.w"),
-        (whole_read, "a[0].v[0]"),
+        (record_and_field, "a[0].inner.w"),
+        (record_read, "a[0].v[0]"),
     ],
 )
 def test_a_race_names_the_field(function, element):

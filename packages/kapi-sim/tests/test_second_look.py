@@ -17,22 +17,22 @@ i4 = np.int32
 
 
 @kapi.kernel
-def add_in_order(nd_item: kapi.NdItem, lock, total, places):
+def add_in_order(nd_item: kapi.NdItem, lock, total, totals):
     if nd_item.get_local_id(0) == 0:
         while kapi.AtomicRef(lock, 0, ACQUIRE).exchange(1) == 1:
             pass
         total[0] += 1
-        places[nd_item.get_group().get_group_id(0)] = total[0]
+        totals[nd_item.get_group().get_group_id(0)] = total[0]
         print("holds the lock")
         kapi.AtomicRef(lock, 0, RELEASE).store(0)
 
 
 def test_free_lock_is_no_wait_and_a_second_look_leaves_nothing_behind(capsys):
-    lock, total, places = np.zeros(1, i4), np.full(1, 10), np.zeros(6, i4)
+    lock, total, totals = np.zeros(1, i4), np.full(1, 10), np.zeros(6, i4)
     with kapi.simulation() as report:
-        kapi.call_kernel(add_in_order, kapi.NdRange(12, 2), lock, total, places)
+        kapi.call_kernel(add_in_order, kapi.NdRange(12, 2), lock, total, totals)
     assert (lock[0], total[0]) == (0, 16)
-    np.testing.assert_array_equal(places, range(11, 17))
+    np.testing.assert_array_equal(totals, range(11, 17))
     assert capsys.readouterr().out == "holds the lock\n" * 6
     (launch,) = report.launches
     assert launch.elements_tracked == 8
@@ -89,8 +89,8 @@ def test_what_was_written_counts_as_written_after_a_second_look():
     made = np.empty(6, i4)
 
     @kapi.kernel
-    def show(item: kapi.Item, places, out):
-        out[item.get_id(0)] = places[item.get_id(0)]
+    def show(item: kapi.Item, indices, out):
+        out[item.get_id(0)] = indices[item.get_id(0)]
 
     out = np.zeros(6, i4)
     with kapi.simulation(uninitialised=[made]):

@@ -95,8 +95,8 @@ def strided(nd_item: kapi.NdItem, a, out, tile, step):
     out[k] = tile[k * step]
 
 
-@pytest.mark.parametrize(("step", "stretches", "turns"), [(1, 1, 1), (2, 32, 2), (32, 32, 32), (33, 32, 1)])
-def test_coalescing_and_bank_conflicts(step, stretches, turns, line_with):
+@pytest.mark.parametrize(("step", "stretches", "bank_cycles"), [(1, 1, 1), (2, 32, 2), (32, 32, 32), (33, 32, 1)])
+def test_coalescing_and_bank_conflicts(step, stretches, bank_cycles, line_with):
     size = 32 * step
     with kapi.trace() as trace:
         kapi.call_kernel(
@@ -108,18 +108,18 @@ def test_coalescing_and_bank_conflicts(step, stretches, turns, line_with):
             step,
         )
     row = next(row for row in trace.statistics() if row.site.line == line_with("# far apart"))
-    assert (row.segments, row.bank_conflict) == (stretches, turns)
+    assert (row.segments, row.bank_conflict) == (stretches, bank_cycles)
 
 
 @kapi.kernel
-def scattered(nd_item: kapi.NdItem, where, a, places, tile, bins, hits):
+def scattered(nd_item: kapi.NdItem, where, a, indices, tile, bins, hits):
     i = nd_item.get_global_id(0)
     k = nd_item.get_local_id(0)
     tile[k] = 0
     kapi.group_barrier(nd_item.get_group())
     if hits[i] >= 0:
         x = a[where[i]]  # gather
-        y = tile[places[k]]  # tile
+        y = tile[indices[k]]  # tile
         kapi.AtomicRef(bins, hits[i]).fetch_add(x + y)  # atomic
 
 
@@ -129,7 +129,7 @@ def test_statistics_agree_with_an_independent_count(seed, dtype, line_with):
     random = np.random.default_rng(seed)
     width, group, sub_group = 96, 48, 16
     where = random.permutation(np.arange(width) // random.integers(1, 4))
-    places = random.integers(0, group, group)
+    indices = random.integers(0, group, group)
     hits = random.integers(-2, 4, width)
     with kapi.simulation(profile=kapi.Profile(sub_group_sizes=(sub_group,))), kapi.trace() as trace:
         kapi.call_kernel(
@@ -137,13 +137,13 @@ def test_statistics_agree_with_an_independent_count(seed, dtype, line_with):
             kapi.NdRange(width, group),
             where,
             np.ones(width, dtype),
-            places,
+            indices,
             kapi.LocalAccessor(group, dtype),
             np.zeros(4, dtype),
             hits,
         )
     rows = {row.site.line: row for row in trace.statistics()}
-    gathers, turns, users, running = [], [], [], []
+    gathers, bank_cycles, users, running = [], [], [], []
     for start in range(0, width, sub_group):
         members = [i for i in range(start, start + sub_group) if hits[i] >= 0]
         running.append(len(members))
@@ -151,8 +151,8 @@ def test_statistics_agree_with_an_independent_count(seed, dtype, line_with):
             flags = np.zeros(width + 1, int)
             flags[where[members]] = 1
             gathers.append((np.diff(flags, prepend=0) == 1).sum())
-            words = {int(places[i % group]) for i in members}
-            turns.append(max(sum(word % 32 == bank for word in words) for bank in range(32)))
+            words = {int(indices[i % group]) for i in members}
+            bank_cycles.append(max(sum(word % 32 == bank for word in words) for bank in range(32)))
             users.append(np.bincount(hits[members]).max())
     gather, tile, atomic = (rows[line_with(f"# {name}")] for name in ("gather", "tile", "atomic"))
     # The index is read from memory, too: by neighbours, without a gap if all of them run.
@@ -161,7 +161,7 @@ def test_statistics_agree_with_an_independent_count(seed, dtype, line_with):
         for start in range(0, width, sub_group)
     ]
     assert gather.segments == pytest.approx((sum(gathers) + sum(own)) / (len(gathers) + sum(map(bool, running))))
-    assert tile.bank_conflict == pytest.approx(np.mean(turns))
+    assert tile.bank_conflict == pytest.approx(np.mean(bank_cycles))
     assert atomic.contention == pytest.approx(np.mean(users))
     assert gather.active == pytest.approx(sum(running) / (sub_group * sum(map(bool, running))))
     itemsize = np.dtype(dtype).itemsize

@@ -211,7 +211,7 @@ def test_bounds_are_those_of_each_element(index, n, code):
 
 
 @kapi.kernel
-def two_ways(item: kapi.Item, a, b):
+def two_paths(item: kapi.Item, a, b):
     i = item.get_id(0)
     v = kapi.Vec.load(a, i, 2)
     if i > 0:
@@ -221,7 +221,7 @@ def two_ways(item: kapi.Item, a, b):
 
 def test_variable_has_one_kind_of_vector():
     with pytest.warns(kapi.MixedTypesWarning, match="float32 on one way and int32"):
-        kapi.call_kernel(two_ways, kapi.Range(2), np.ones((2, 2), np.float32), np.ones((2, 2), np.int32))
+        kapi.call_kernel(two_paths, kapi.Range(2), np.ones((2, 2), np.float32), np.ones((2, 2), np.int32))
 
 
 @kapi.kernel

@@ -160,7 +160,7 @@ def test_flag_that_another_item_sets_is_a_race(line_with):
     assert f"test_watchdog.py:{line_with('# write')}" in str(caught.value)
 
 
-def test_items_of_a_group_take_turns():
+def test_items_of_a_group_alternate():
     with kapi.simulation(checks={"bounds"}, spin_limit=LIMIT):
         kapi.call_kernel(flag_in_a_group, kapi.NdRange(2, 2), flag := np.zeros(1))
     assert flag[0] == 1

@@ -229,7 +229,7 @@ def test_host_function_takes_no_global_array(library, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("attribute", "value", "code", "way_out"),
+    ("attribute", "value", "code", "hint"),
     [
         ("requires_grad", True, "tensor-form", "tensor.detach()"),
         ("layout", "torch.sparse_coo", "tensor-form", "tensor.to_dense()"),
@@ -237,13 +237,13 @@ def test_host_function_takes_no_global_array(library, monkeypatch):
         ("dtype", "torch.bfloat16", "argument-dtype", "tensor.to(dtype)"),
     ],
 )
-def test_tensor_that_kernels_refuse_is_refused_here(attribute, value, code, way_out):
+def test_tensor_that_kernels_refuse_is_refused_here(attribute, value, code, hint):
     tensor = Tensor(np.zeros(3))
     same(tensor)
     setattr(tensor, attribute, value)
     with raises(DtypeError, code) as caught:
         same(tensor)
-    assert way_out in str(caught.value)
+    assert hint in str(caught.value)
 
 
 def test_arrays_on_the_host_stay_what_they_are():

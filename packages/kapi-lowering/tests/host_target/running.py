@@ -118,9 +118,9 @@ class HostKernel:
             self._set("group_id", group)
             memory = [_allocated(owners[each.name], each.type) for each in self._local]
             given = [ctypes.addressof(packed), *(each.ctypes.data for each in memory)]
-            for place in itertools.product(*map(range, local)):
-                self._set("local_id", place)
-                self._set("global_id", [g * n + k for g, n, k in zip(group, local, place, strict=True)])
+            for local_id in itertools.product(*map(range, local)):
+                self._set("local_id", local_id)
+                self._set("global_id", [g * n + k for g, n, k in zip(group, local, local_id, strict=True)])
                 self._function(*given)
         found = FailureRecord.read(record.raw)
         return None if found is None else (self.module.failures[found.number], found)
@@ -133,9 +133,9 @@ class HostKernel:
         taken: dict[tuple[str, str], int] = {}
         values = []
         for each in self.module.layout.fields:
-            place = taken.get((each.owner, each.role), 0)
-            taken[each.owner, each.role] = place + 1
-            values.append(_value(owners[each.owner], each.role, place))
+            index = taken.get((each.owner, each.role), 0)
+            taken[each.owner, each.role] = index + 1
+            values.append(_value(owners[each.owner], each.role, index))
         return self.module.layout.pack(values)
 
 
@@ -214,19 +214,19 @@ def _allocated(owner: Any, type_: Any) -> np.ndarray[Any, Any]:
     return np.full(max(1, math.prod(shape)) * itemsize, 0xA5, np.uint8)
 
 
-def _value(owner: Any, role: str, place: int) -> Any:
+def _value(owner: Any, role: str, index: int) -> Any:
     if role in ("range", "local_range", "group_range"):
-        return owner[place]
+        return owner[index]
     if role == "failure":
         return owner
     if role == "pointer":
         return owner.ctypes.data
     if role == "shape":
-        return (owner.shape if isinstance(owner.shape, tuple) else (owner.shape,))[place]
+        return (owner.shape if isinstance(owner.shape, tuple) else (owner.shape,))[index]
     if role == "stride":
-        return owner.strides[place] // owner.itemsize
+        return owner.strides[index] // owner.itemsize
     if isinstance(owner, (complex, np.complexfloating)):
-        return owner.imag if place else owner.real
+        return owner.imag if index else owner.real
     return owner.item() if isinstance(owner, np.generic) else owner
 
 

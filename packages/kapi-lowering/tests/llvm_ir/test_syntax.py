@@ -229,9 +229,9 @@ attributes #1 = { nounwind }
 """
 
 
-def type_before(code, place):
-    """The type that ends in front of a place."""
-    return next(code[at : place - 1] for at in range(place) if is_type(code[at : place - 1]))
+def type_before(code, offset):
+    """The type that ends in front of an offset."""
+    return next(code[at : offset - 1] for at in range(offset) if is_type(code[at : offset - 1]))
 
 
 def is_type(text):

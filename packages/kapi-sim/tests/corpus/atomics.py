@@ -332,7 +332,7 @@ class cycles_of_floats:
         kapi.AtomicRef(count, 0).fetch_inc(3)
 
 
-class bytes_beside_an_atomic:
+class bytes_next_to_an_atomic:
     error, space, arguments = kapi.DataRaceError, RANGE, lambda: (np.zeros(8, np.uint8),)
 
     def wrong(item: kapi.Item, counts):

@@ -95,22 +95,22 @@ class loop_that_data_ends:
             k += 1
 
 
-def meet(group):
+def synchronize(group):
     kapi.group_barrier(group)  # named
 
 
 class two_calls_of_one_function:
-    error, space, arguments, calls = kapi.BarrierDivergenceError, SPACE, one, (meet,)
+    error, space, arguments, calls = kapi.BarrierDivergenceError, SPACE, one, (synchronize,)
     code = "meetings-in-calls-differ"
 
     def wrong(nd_item: kapi.NdItem, a):
         if nd_item.get_group().leader:
-            meet(nd_item.get_group())  # named
+            synchronize(nd_item.get_group())  # named
         else:
-            meet(nd_item.get_group())  # named
+            synchronize(nd_item.get_group())  # named
 
     def right(nd_item: kapi.NdItem, a):
-        meet(nd_item.get_group())
+        synchronize(nd_item.get_group())
 
 
 class one_item_breaks_off:

@@ -158,22 +158,22 @@ class message_of_two_from_three_writers:
     def arguments():
         return np.zeros(1, i4), np.zeros(1, i4), np.zeros(1, i4)
 
-    def wrong(nd_item: kapi.NdItem, ready, heard, out):
+    def wrong(nd_item: kapi.NdItem, ready, arrived, out):
         k = nd_item.get_local_id(0)
         if k < 3:
             ready[0] = 1  # named
             if k != 1:
-                kapi.AtomicRef(heard, 0, MO.ACQ_REL).fetch_add(1)
-        elif kapi.AtomicRef(heard, 0, MO.ACQUIRE).load() == 2:
+                kapi.AtomicRef(arrived, 0, MO.ACQ_REL).fetch_add(1)
+        elif kapi.AtomicRef(arrived, 0, MO.ACQUIRE).load() == 2:
             out[0] = ready[0]  # named
 
-    def right(nd_item: kapi.NdItem, ready, heard, out):
+    def right(nd_item: kapi.NdItem, ready, arrived, out):
         k = nd_item.get_local_id(0)
         if k == 0:
             ready[0] = 1
         if k < 3:
-            kapi.AtomicRef(heard, 0, MO.ACQ_REL).fetch_add(1)
-        elif kapi.AtomicRef(heard, 0, MO.ACQUIRE).load() == 3:
+            kapi.AtomicRef(arrived, 0, MO.ACQ_REL).fetch_add(1)
+        elif kapi.AtomicRef(arrived, 0, MO.ACQUIRE).load() == 3:
             out[0] = ready[0]
 
 

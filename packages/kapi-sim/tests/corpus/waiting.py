@@ -77,14 +77,14 @@ class item_waits_for_an_earlier_item:
     def arguments():
         return (np.zeros(1, i4), np.zeros(1))
 
-    def wrong(item: kapi.Item, turn, total):
-        ref = kapi.AtomicRef(turn, 0, MO.ACQ_REL)
+    def wrong(item: kapi.Item, ticket, total):
+        ref = kapi.AtomicRef(ticket, 0, MO.ACQ_REL)
         while ref.load() != item.get_id(0):  # named
             pass
         total[0] += 1.0
         ref.store(item.get_id(0) + 1)  # named
 
-    def right(item: kapi.Item, turn, total):
+    def right(item: kapi.Item, ticket, total):
         kapi.AtomicRef(total, 0).fetch_add(1.0)
 
 
