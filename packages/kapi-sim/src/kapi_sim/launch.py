@@ -330,7 +330,7 @@ def _complete(error: Exception, kernel: Instrumented, bound: Bound) -> None:
     if isinstance(error, SpinningError):
         found = deadlock(bound, {bound.clock.uid: error.loop}, [], error.has_come_round, error.factor)
         raise found.with_traceback(error.__traceback__) from None
-    shadow = bound.local_trail
+    shadow = bound.local_shadow
     if shadow is not None and (not isinstance(error, KapiError) or isinstance(error, OutOfBoundsError)):
         # Garbage from unwritten memory is what such an error usually comes from.
         unwritten = unwritten_read(shadow)

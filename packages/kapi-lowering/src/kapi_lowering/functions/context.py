@@ -37,7 +37,7 @@ class KernelTargetContext(BaseContext):
         How it is compiled.
     failures : FailureTable
         What the work-items of the kernel may meet.
-    site : SourcePlace
+    site : SourceLocation
         The place in the source that is lowered.
     axes_from_end : frozenset of int
         The axes along which the statement that is lowered has a constant negative index.

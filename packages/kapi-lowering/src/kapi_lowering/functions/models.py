@@ -134,7 +134,7 @@ _IS_COUNTED = ("is_counted", types.boolean)
 
 
 class RangeModel(models.StructModel):
-    """`start`, `stop`, `step` and `length` of a loop, and whether its turns are counted."""
+    """`start`, `stop`, `step` and `length` of a loop, and whether its iterations are counted."""
 
     def __init__(self, manager: Any, type_: RangeType) -> None:
         super().__init__(
@@ -143,7 +143,7 @@ class RangeModel(models.StructModel):
 
 
 class RangeIteratorModel(models.StructModel):
-    """The `last` value, the number of `turns` so far and whether it `turned`, in variables; where it ends."""
+    """The `last` value, the number of `iterations` so far and whether it `turned`, in variables; where it ends."""
 
     def __init__(self, manager: Any, type_: RangeIteratorType) -> None:
         members = [(name, types.EphemeralPointer(weak_int)) for name in ("last", "turns", "turned")]

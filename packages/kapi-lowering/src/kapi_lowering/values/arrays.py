@@ -39,7 +39,7 @@ def element_pointer(
 
     Parameters
     ----------
-    context : SpirvTargetContext
+    context : KernelTargetContext
         The target.
     builder : llvmlite.ir.IRBuilder
         Where to compute it.

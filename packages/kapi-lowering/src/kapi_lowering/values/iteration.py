@@ -34,7 +34,7 @@ for _name in ("start", "stop", "step"):
 
 
 def is_counted(builder: ir.IRBuilder, step: ir.Value) -> ir.Value:
-    """Whether the turns of a loop of this step are counted: where it is a number, and not 1, 0 or -1.
+    """Whether the iterations of a loop of this step are counted: where it is a number, and not 1, 0 or -1.
 
     Then the division that it takes before the loop is cheap, and no value is looked at for whether it left 64 bits.
     """
@@ -85,12 +85,12 @@ def _iternext(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Va
     iterator = context.make_helper(builder, sig.args[0], args[0])
     before, turns = builder.load(iterator.last), builder.load(iterator.turns)
     value = builder.add(before, iterator.step)
-    # Complements have the opposite order: one comparison serves both directions, whatever the step turns out to be.
+    # Complements have the opposite order: one comparison serves both directions, whatever the step is.
     direction = builder.ashr(iterator.step, I64(63))
     place = builder.xor(value, direction)
     is_before_end = builder.icmp_signed("<", place, builder.xor(iterator.stop, direction))
     # A step of more than 1 may go from one end of 64 bits to the other. What is left before the end is an unsigned
-    # number, and less than the step there; before the first turn it may be anything.
+    # number, and less than the step there; before the first iteration it may be anything.
     left = builder.sub(builder.xor(iterator.stop, direction), builder.xor(before, direction))
     size = builder.select(builder.trunc(direction, ir.IntType(1)), builder.neg(iterator.step), iterator.step)
     is_first = builder.icmp_signed("==", builder.load(iterator.turned), I64(0))

@@ -182,7 +182,7 @@ def _over_slots(
 ) -> ir.Value:
     """The total of the first `count` sub-groups, or of all; one work-item of each sub-group tells the value of it.
 
-    Each work-item goes over the slots, several in a turn: the last sub-group may have fewer work-items than there are
+    Each work-item goes over several slots in an iteration: the last sub-group may have fewer work-items than there are
     slots. Those from the end on are read and left out.
     """
     slots = scratch(builder, value.type)

@@ -63,7 +63,7 @@ def print_formatted(builder: ir.IRBuilder, format_: str, values: Sequence[ir.Val
         for value, code in zip(values, codes, strict=True)
     ]
     type_ = ir.LiteralStructType([_OF_CODES.get(code, ir.DoubleType()) for code in codes])
-    # In the first block: memory that is taken in a loop is taken in each turn of it.
+    # In the first block: memory that is taken in a loop is taken in each iteration of it.
     with builder.goto_entry_block():
         held = builder.alloca(type_)
     for place, value in enumerate(promoted):

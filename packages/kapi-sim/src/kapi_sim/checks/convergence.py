@@ -24,9 +24,9 @@ class Arrival(NamedTuple):
     Attributes
     ----------
     site : tuple
-        File, line and column of the call, and in which turn of each loop around it it stands.
+        File, line and column of the call, and in which iteration of each loop around it it stands.
     calls : tuple of tuple
-        File, line and instruction of the calls that lead to it, the outermost first, and the turns of the
+        File, line and instruction of the calls that lead to it, the outermost first, and the iterations of the
         loops around each: a device function's barrier is another one at each place that calls the function.
     scope : int
         The fence scope of a barrier.
@@ -48,12 +48,12 @@ class Arrival(NamedTuple):
 
 @cache
 def _iterations_in(code: CodeType) -> tuple[str, ...]:
-    """Return the variables that number the turns of a function's loops."""
+    """Return the variables that number the iterations of a function's loops."""
     return tuple(name for name in code.co_varnames if name.startswith("_kapi_iteration_"))
 
 
 def call_sites(generator: Any) -> tuple[Any, ...]:
-    """Return file, line, instruction and turns of the calls by which a waiting work-item came to its barrier."""
+    """Return file, line, instruction and iterations of the calls by which a waiting work-item came to its barrier."""
     on_thread = getattr(generator, "calls", None)
     if on_thread is not None:
         return tuple(on_thread)
@@ -72,7 +72,7 @@ def check_arrivals(clock: ScheduleState, base: int, size: int, arrivals: dict[in
 
     Parameters
     ----------
-    clock : Clock
+    clock : ScheduleState
         Names the work-items.
     base : int
         Number of the work-group's first work-item.
@@ -151,7 +151,7 @@ def check_uniform(clock: ScheduleState, base: int, arrival: Arrival, name: str, 
 
     Parameters
     ----------
-    clock : Clock
+    clock : ScheduleState
         Names the work-items.
     base : int
         Number of the work-group's first work-item.

@@ -72,7 +72,7 @@ def race_hint(
 
     Parameters
     ----------
-    clock : Clock
+    clock : ScheduleState
         Knows the index space, and the barriers that were passed.
     earlier : tuple of code and int
         Code and instruction of the earlier access.

@@ -6,7 +6,7 @@ from types import FrameType
 from typing import Any
 
 from kapi_sim.checks.bounds import spell
-from kapi_sim.checks.races import AccessedArray, Record, ShadowMemory
+from kapi_sim.checks.races import AccessedArray, AccessRecord, ShadowMemory
 from kapi_sim.errors import UninitializedReadError
 from kapi_sim.items.schedule_state import ScheduleState
 from kapi_sim.language.source import located_at, site_of
@@ -39,7 +39,9 @@ class PrivateShadowMemory:
                 code="read-before-write",
             )
 
-    def note_write(self, address: int, array: AccessedArray, index: Any, frame: FrameType, value: Any) -> Record | None:
+    def note_write(
+        self, address: int, array: AccessedArray, index: Any, frame: FrameType, value: Any
+    ) -> AccessRecord | None:
         """Record that the element is written, which no other write is unordered with."""
         self._written.add(address)
         return None
@@ -53,7 +55,7 @@ def unwritten_read(shadow: ShadowMemory) -> Exception | None:
 
     Parameters
     ----------
-    trail : Trail
+    shadow : ShadowMemory
         Accesses to a group's local memory, or to global memory; what was read too early is forgotten.
     """
     found: Exception | None = None

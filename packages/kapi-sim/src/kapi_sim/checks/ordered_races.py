@@ -103,13 +103,13 @@ class HappensBeforeShadowMemory(ShadowMemory):
 
     Parameters
     ----------
-    clock : Clock
+    clock : ScheduleState
         Tells which work-item runs, and in which epoch.
     space : str
         ``"global"`` or ``"local"``.
     finds_races, finds_unwritten : bool
         What to look for.
-    ordering : Ordering
+    ordering : HappensBefore
         What atomics, fences and sub-groups order.
 
     Attributes

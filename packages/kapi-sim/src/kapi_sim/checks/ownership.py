@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from kapi_sim.checks.races import AccessedArray, Record, ShadowMemory
+from kapi_sim.checks.races import AccessedArray, AccessRecord, ShadowMemory
 from kapi_sim.items.schedule_state import ScheduleState
 
 __all__ = ["SHARED", "UNTOUCHED", "OwnershipMemory", "Owners", "UnprovenError", "owners_of"]
@@ -77,7 +77,7 @@ class OwnershipMemory(ShadowMemory):
 
     Parameters
     ----------
-    clock : Clock
+    clock : ScheduleState
         Tells which work-item runs.
     space : str
         ``"global"`` or ``"local"``.
@@ -124,7 +124,9 @@ class OwnershipMemory(ShadowMemory):
             raise UnprovenError
         states[place] = uid if state == UNTOUCHED else SHARED
 
-    def note_write(self, address: int, array: AccessedArray, index: Any, frame: FrameType, value: Any) -> Record | None:
+    def note_write(
+        self, address: int, array: AccessedArray, index: Any, frame: FrameType, value: Any
+    ) -> AccessRecord | None:
         states, place = self._state(address, array)
         state, uid = states[place], self.clock.uid
         if state not in (UNTOUCHED, uid, -2 - uid):

@@ -21,7 +21,7 @@ from kapi_sim.errors import BenignRaceWarning, DataRaceError
 from kapi_sim.items.schedule_state import ScheduleState
 from kapi_sim.language.source import Site, harmless_reason, site_of
 
-__all__ = ["Access", "AccessedArray", "Race", "Record", "ShadowMemory", "VALUE", "WORK_ITEM"]
+__all__ = ["Access", "AccessedArray", "AccessRecord", "Race", "ShadowMemory", "VALUE", "WORK_ITEM"]
 
 
 class AccessedArray(Protocol):
@@ -70,13 +70,15 @@ class Access(NamedTuple):
     instruction: int
     array: AccessedArray
     index: Any
-    same_group: Record | None
-    other_group: Record | None
+    same_group: AccessRecord | None
+    other_group: AccessRecord | None
     release: int
     value: Any
 
 
-Record = tuple[int, int, CodeType, int, AccessedArray, Any, "Record | None", "Record | None", int, Any]
+AccessRecord = tuple[
+    int, int, CodeType, int, AccessedArray, Any, "AccessRecord | None", "AccessRecord | None", int, Any
+]
 """The fields of an `Access` in a plain tuple, which is made faster: one is made for each access of a kernel."""
 
 # Places of fields in a record, where one alone is read.
@@ -115,7 +117,7 @@ class ShadowMemory:
 
     Parameters
     ----------
-    clock : Clock
+    clock : ScheduleState
         Tells which work-item runs, and in which epoch.
     space : str
         ``"global"`` or ``"local"``.
@@ -157,9 +159,9 @@ class ShadowMemory:
     def __init__(self, clock: ScheduleState, space: str, finds_races: bool, finds_unwritten: bool) -> None:
         self.clock = clock
         self.space = space
-        self.reads: dict[int, Record] = {}
-        self.writes: dict[int, Record] = {}
-        self.unwritten: dict[int, Record] = {}
+        self.reads: dict[int, AccessRecord] = {}
+        self.writes: dict[int, AccessRecord] = {}
+        self.unwritten: dict[int, AccessRecord] = {}
         self.disputed: dict[int, DataRaceError] = {}
         self.changes = 0
         self.initialised: set[int] = set()
@@ -197,7 +199,7 @@ class ShadowMemory:
         """Return the addresses of the elements that were written."""
         return self.writes.keys()
 
-    def recorded_reads(self) -> Iterator[tuple[int, Record]]:
+    def recorded_reads(self) -> Iterator[tuple[int, AccessRecord]]:
         """Yield the reads that are kept, each with its address."""
         for address, read in self.reads.items():
             yield address, read
@@ -271,7 +273,9 @@ class ShadowMemory:
             other_group = other_group or (known if when < start else None)
         self.reads[address] = (uid, epoch, frame.f_code, frame.f_lasti, array, index, None, other_group, 0, None)
 
-    def note_write(self, address: int, array: AccessedArray, index: Any, frame: FrameType, value: Any) -> Record | None:
+    def note_write(
+        self, address: int, array: AccessedArray, index: Any, frame: FrameType, value: Any
+    ) -> AccessRecord | None:
         """Record a write of `value` by the running work-item, and return an unordered one of the same value.
 
         Raises
@@ -285,9 +289,9 @@ class ShadowMemory:
         write = self.writes.get(address)
         if write is None or (write[VALUE] is not value and write[VALUE] != value):
             self.changes += 1
-        second: Record | None = None
-        foreign: Record | None = None
-        benign: Record | None = None
+        second: AccessRecord | None = None
+        foreign: AccessRecord | None = None
+        benign: AccessRecord | None = None
         if self.finds_races:
             read = self.reads.get(address)
             if read is not None:
@@ -306,8 +310,8 @@ class ShadowMemory:
         return benign
 
     def _still_counting(
-        self, write: Record, address: int, array: AccessedArray, index: Any, frame: FrameType, value: Any
-    ) -> tuple[Record | None, Record | None, Record | None]:
+        self, write: AccessRecord, address: int, array: AccessedArray, index: Any, frame: FrameType, value: Any
+    ) -> tuple[AccessRecord | None, AccessRecord | None, AccessRecord | None]:
         """Return what counts of earlier writes beside a new one: of the group, of earlier groups, and unordered."""
         clock = self.clock
         uid, epoch = clock.uid, clock.epoch
@@ -317,8 +321,8 @@ class ShadowMemory:
             if array is its_array and value.__class__ is array.kind and value != stored and value == value:
                 return (write if other is None else (*write[:6], None, None, 0, stored)), None, None
             return (other if is_same(array, value, its_array, stored) else _alone(write)), None, None
-        second: Record | None = None
-        unordered: list[Record] = []
+        second: AccessRecord | None = None
+        unordered: list[AccessRecord] = []
         if written < clock.group_start:
             # What its own group knows of still earlier ones has stored the same.
             foreign = foreign or write
@@ -351,7 +355,7 @@ class ShadowMemory:
                 self._fail_unless_harmless(each, address, array, index, frame)
         return second, foreign, unordered[0] if unordered else None
 
-    def note_benign(self, earlier: Record, array: AccessedArray, index: Any, frame: FrameType) -> None:
+    def note_benign(self, earlier: AccessRecord, array: AccessedArray, index: Any, frame: FrameType) -> None:
         """Warn of two unordered writes of equal values, once for each pair of lines; note those called harmless."""
         access = Access(*earlier)
         first, second = site_of(access.code, access.instruction), site_of(frame.f_code, frame.f_lasti)
@@ -377,7 +381,7 @@ class ShadowMemory:
         warnings.warn(text, BenignRaceWarning, stacklevel=2)
 
     def _fail_unless_harmless(
-        self, record: Record, address: int, array: AccessedArray, index: Any, frame: FrameType
+        self, record: AccessRecord, address: int, array: AccessedArray, index: Any, frame: FrameType
     ) -> None:
         """Raise for two unordered writes of different values, or keep the error for who reads what they wrote."""
         error = self._race(record, "wrote", "wrote", array, index, frame)
@@ -394,7 +398,7 @@ class ShadowMemory:
 
     def _fail(
         self,
-        record: Record,
+        record: AccessRecord,
         did: str,
         does: str,
         array: AccessedArray,
@@ -406,7 +410,7 @@ class ShadowMemory:
 
     def _race(
         self,
-        record: Record,
+        record: AccessRecord,
         did: str,
         does: str,
         array: AccessedArray,
@@ -447,12 +451,12 @@ class ShadowMemory:
         )
 
 
-def _reason(earlier: Record, frame: FrameType) -> str:
+def _reason(earlier: AccessRecord, frame: FrameType) -> str:
     """Return why the author calls a race of two writes harmless; empty if neither line says so."""
     return harmless_reason(earlier[2], earlier[3]) or harmless_reason(frame.f_code, frame.f_lasti)
 
 
-def _alone(write: Record) -> Record:
+def _alone(write: AccessRecord) -> AccessRecord:
     """A write without those that it was recorded with."""
     if write[_SAME_GROUP] is None and write[_OTHER_GROUP] is None:
         return write

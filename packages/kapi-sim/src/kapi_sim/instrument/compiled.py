@@ -29,7 +29,7 @@ HOOKS = (
     "_kapi_record",
     "_kapi_reference",
     "_kapi_spin_limit",
-    "_kapi_spin_turn",
+    "_kapi_hand_over_limit",
 )
 """Names in rewritten source whose meaning is each launch's own."""
 
@@ -97,8 +97,8 @@ class Compiled:
         Functions that run as they are.
     originals : list of FunctionState or Snapshot
         The user's functions and arrays as they were: where one is changed in place, the kernel is rewritten anew.
-    words : list of Word
-        Words of a dialect that are called.
+    words : list of DialectIntrinsic
+        Intrinsics of a dialect that are called.
     """
 
     function: Callable[..., Any]

@@ -38,7 +38,7 @@ from kapi_sim.numbers.mathematics import SUBSTITUTES
 __all__ = ["Callees", "ConvergenceRewriter", "identifier", "members_of"]
 
 _SHORT = 10_000
-"""A range of fewer turns needs no look."""
+"""A range of fewer iterations needs no look."""
 
 
 class Callees(Protocol):
@@ -190,8 +190,8 @@ class ConvergenceRewriter(ArithmeticRewriter):
     # Loops.
 
     def visit_While(self, node: ast.While) -> ast.stmt | list[ast.stmt]:
-        """Count the turns of a loop that no barrier counts."""
-        # A turn that always comes to a barrier is counted by the scheduler.
+        """Count the iterations of a loop that no barrier counts."""
+        # An iteration that always comes to a barrier is counted by the scheduler.
         has_continue = any(isinstance(part, ast.Continue) for part in ast.walk(node))
         is_counted = not has_continue and any(self._is_barrier(statement) for statement in node.body)
         waiting = self._waiting(node)
@@ -202,7 +202,7 @@ class ConvergenceRewriter(ArithmeticRewriter):
         self._temporaries += 1
         hands_over = self._hands_over and len(self._scopes) == 1
         if hands_over:
-            self.cells["_kapi_spin_turn"] = CellType()
+            self.cells["_kapi_hand_over_limit"] = CellType()
             self.cells["_kapi_loop_number"] = LOOP_NUMBER
         else:
             self.cells["_kapi_spin_limit"] = CellType()
@@ -232,7 +232,7 @@ class ConvergenceRewriter(ArithmeticRewriter):
         return Callee.QUIET if called_function(value) is None else Callee.FUNCTION
 
     def visit_For(self, node: ast.For) -> list[ast.stmt]:
-        """Give up a range of which no launch sees the end, and number the turns in which work-items meet."""
+        """Give up a range of which no launch sees the end, and number the iterations in which work-items meet."""
         is_range = isinstance(node.iter, ast.Call) and self._lookup(node.iter.func) is builtins.range
         is_counted = is_range and not _is_short(node.iter)
         idles = is_counted and self._waiting(node).idles
@@ -249,7 +249,7 @@ class ConvergenceRewriter(ArithmeticRewriter):
         return made
 
     def _numbered(self, node: ast.For | ast.While) -> list[ast.stmt]:
-        """Visit a loop, which numbers its turns if work-items meet in it and that is looked at."""
+        """Visit a loop, which numbers its iterations if work-items meet in it and that is looked at."""
         if not self._hands_over:
             self.generic_visit(node)
             return [node]

@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from kapi_sim.errors import KernelCompilationError
 from kapi_sim.instrument.mixed_types import CHECK_JOIN, MixedTypeChecker
 from kapi_sim.language.intrinsics.atomics import AtomicRef, atomic_fence
@@ -17,7 +19,8 @@ from kapi_sim.memory.atomics import References
 from kapi_sim.memory.constants import BoundConstants
 from kapi_sim.memory.private import PrivateArrays
 from kapi_sim.memory.records import make_record
-from kapi_sim.memory.watchdog import counted, iteration_of
+from kapi_sim.memory.views import View
+from kapi_sim.memory.watchdog import counted, iterations_before_hand_over
 from kapi_sim.short_repr import short_repr
 
 __all__ = ["hooks_of", "words_of"]
@@ -48,6 +51,10 @@ class _Fences:
 def hooks_of(bound: Bound) -> dict[str, object]:
     """Return the values of `kapi_sim.instrument.rewriter.HOOKS` for one launch."""
     recorder = bound.recorder
+
+    def view_of_value(array: np.ndarray[Any, Any], name: str) -> View:
+        return View(array, name, bound.clock, None, bound.has_bounds, 1, bound.has_fp64)
+
     return {
         "_kapi_changes": bound.changes,
         "_kapi_constant": BoundConstants(bound),
@@ -56,11 +63,11 @@ def hooks_of(bound: Bound) -> dict[str, object]:
         CHECK_JOIN: MixedTypeChecker(),
         "_kapi_print": _print_nothing if bound.is_second_look else print,
         "_kapi_private_array": PrivateArrays(bound),
-        "_kapi_record": partial(make_record, (bound.clock, None, bound.has_bounds, 1, bound.has_fp64)),
+        "_kapi_record": partial(make_record, view_of_value),
         "_kapi_range": partial(counted, bound),
         "_kapi_reference": References(bound.ordering, bound.has_atomic64),
         "_kapi_spin_limit": bound.spin_limit,
-        "_kapi_spin_turn": iteration_of(bound.spin_limit),
+        "_kapi_hand_over_limit": iterations_before_hand_over(bound.spin_limit),
     }
 
 

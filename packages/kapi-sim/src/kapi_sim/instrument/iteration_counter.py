@@ -1,4 +1,4 @@
-"""Loops of functions without source: their turns are counted as Python runs them, for nothing can be rewritten."""
+"""Loops of functions without source: their iterations are counted as Python runs them, for nothing can be rewritten."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class IterationCounter:
                 here = frame.f_lasti
                 if here <= last:
                     iterations[here] = iterations.get(here, 0) + 1
-                    # A turn of an outer loop starts the inner ones, which stand behind, anew.
+                    # An iteration of an outer loop starts the inner ones, which stand behind, anew.
                     for inner in [place for place in iterations if place > here]:
                         del iterations[inner]
                     most = self._limit * RANGE_ITERATIONS if code.co_code[here] == _FOR else self._limit
@@ -73,7 +73,7 @@ class IterationCounter:
 
 @contextmanager
 def counting(codes: Iterable[CodeType], limit: int) -> Iterator[None]:
-    """Give up loops of these functions, while the block runs, that turn more than `limit` times."""
+    """Give up loops of these functions, while the block runs, that run more than `limit` times."""
     watched = [code for code in codes if has_loop(code)]
     before = sys.gettrace()
     # A debugger goes on: who steps through a loop can end it.

@@ -4,7 +4,7 @@ The source is rewritten once: a barrier or group algorithm becomes a ``yield`` o
 arguments, a call of a device function with barriers a ``yield from``, and arithmetic that needs it a
 call into `kapi_sim.numbers.arithmetic`.  Lines and columns stay the user's own, so a debugger and tracebacks
 show the user's source.  Names that the rewriting brings in live in closure cells; the function keeps
-its globals, and nothing is put there.  What is each launch's own, such as how long a loop may turn,
+its globals, and nothing is put there.  What is each launch's own, such as how long a loop may run,
 is given to a copy of the function: launches on several threads do not meet in it.
 """
 
@@ -75,7 +75,7 @@ class Instrumented:
         is_checked : bool
             Whether arithmetic is checked.
         hands_over : bool
-            Whether a loop that turns for long hands over to other work-items.
+            Whether a loop that runs for long hands over to other work-items.
         marks_lines : bool
             Whether each line is told to a trace.
         is_given_complex : bool

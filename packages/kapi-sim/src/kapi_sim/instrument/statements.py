@@ -1,4 +1,4 @@
-"""Statements that the rewriter adds: they count the turns of loops, and tell a trace each line."""
+"""Statements that the rewriter adds: they count the iterations of loops, and tell a trace each line."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from kapi_sim.memory.watchdog import IDLE_ITERATIONS, SPIN
 __all__ = ["ITERATION", "counted_loop", "holds_convergent_call", "mark_lines", "numbered_loop"]
 
 ITERATION = "_kapi_iteration_"
-"""How the variables begin that number the turns of the loops around a meeting."""
+"""How the variables begin that number the iterations of the loops around a meeting."""
 
 _ADDED = "_kapi_is_added"
 
 
 def counted_loop(node: ast.While, file: str, number: int, hands_over: bool, waiting: SpinLoops) -> list[ast.stmt]:
-    """Return a loop that counts its turns, and gives up or hands over when they are too many.
+    """Return a loop that counts its iterations, and gives up or hands over when they are too many.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ def counted_loop(node: ast.While, file: str, number: int, hands_over: bool, wait
         Tells its counter from others of the function.
     hands_over : bool
         Whether it yields to other work-items; else it ends with an error.
-    waiting : Waiting
+    waiting : SpinLoops
         What its course depends on.
     """
     first, last = node.lineno, node.end_lineno or node.lineno
@@ -37,7 +37,7 @@ def counted_loop(node: ast.While, file: str, number: int, hands_over: bool, wait
     start = f"{iterations} = 0"
     count, is_idle = f"{iterations} += 1", ""
     if waiting.idles:
-        # A turn in which nothing was written is like the one before: others need not wait for more of them.
+        # An iteration in which nothing was written is like the one before: others need not wait for more of them.
         seen, idle = f"_kapi_seen_{number}", f"_kapi_idle_{number}"
         start += f"\n{seen} = -1\n{idle} = 0"
         count += f"\n{idle} = {idle} + 1 if {seen} == ({seen} := _kapi_changes()) else 0"
@@ -46,7 +46,7 @@ def counted_loop(node: ast.While, file: str, number: int, hands_over: bool, wait
         # Each run of the loop has a number of its own: where it came round to is compared within one run.
         start += f"\n_kapi_loop_{number} = _kapi_loop_number()"
         text = (
-            f"{count}\nif {iterations} >= _kapi_spin_turn{is_idle}:\n"
+            f"{count}\nif {iterations} >= _kapi_hand_over_limit{is_idle}:\n"
             f"    yield {place}, _kapi_loop_{number}, {SPIN}, {iterations}, {waiting.names!r}\n    {iterations} = 0"
         )
     else:
@@ -57,14 +57,14 @@ def counted_loop(node: ast.While, file: str, number: int, hands_over: bool, wait
 
 
 def numbered_loop(node: ast.For | ast.While, variable: str) -> list[ast.stmt]:
-    """Return a loop that numbers its turns: a barrier is another one in each.
+    """Return a loop that numbers its iterations: a barrier is another one in each.
 
     Parameters
     ----------
     node : ast.For or ast.While
         The loop, changed in place.
     variable : str
-        Holds the number of the turn, from 1.
+        Holds the number of the iteration, from 1.
     """
     # A work-item that has left the loop is in no iteration of it, and so in its `else`.
     reset = f"{variable} = 0"
@@ -74,7 +74,7 @@ def numbered_loop(node: ast.For | ast.While, variable: str) -> list[ast.stmt]:
 
 
 def holds_convergent_call(node: ast.AST) -> bool:
-    """Tell whether a rewritten loop yields by itself, not only where it turns for long."""
+    """Tell whether a rewritten loop yields by itself, not only where it runs for long."""
     return any(isinstance(part, (ast.Yield, ast.YieldFrom)) and not hasattr(part, _ADDED) for part in ast.walk(node))
 
 

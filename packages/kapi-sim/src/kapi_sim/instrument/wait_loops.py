@@ -1,8 +1,8 @@
 """Dependences of a loop's condition: its own variables, or memory that others change.
 
-The turns of a loop are known to repeat if nothing that they depend on has changed.  So it is looked up, in the
+The iterations of a loop are known to repeat if nothing that they depend on has changed.  So it is looked up, in the
 source, which variables decide about an exit of the loop or about what it does to memory: a variable that only
-counts the turns is none of them.
+counts the iterations is none of them.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class SpinLoops:
     reads_shared : bool
         Whether an exit depends on what an atomic operation, or a function, has read.
     idles : bool
-        Whether a turn that changes no shared memory, and sees none changed, is like the one before.
+        Whether an iteration that changes no shared memory, and sees none changed, is like the one before.
     names : tuple of str, or None
         The variables that exits and changes of memory depend on; `None` if that is not known.
     """
@@ -79,7 +79,7 @@ class _Course:
         """Take note of statements; in an inner loop, `break` and `continue` are that one's."""
         last = body[-1] if body and self.is_loop else None
         if isinstance(last, (ast.Return, ast.Raise)) or (isinstance(last, ast.Break) and not is_inner):
-            # What is done on the way out is seen by no further turn.
+            # What is done on the way out is seen by no further iteration.
             self.exits += guards
             return
         for statement in body:
@@ -139,7 +139,7 @@ class _Course:
                     self.given |= _names(given)
 
     def parts(self, roots: list[ast.expr]) -> tuple[set[str], list[ast.expr]]:
-        """Return the names and expressions that `roots` depend on, from turn to turn."""
+        """Return the names and expressions that `roots` depend on, from iteration to iteration."""
         names, found = _names(roots), list(roots)
         pending = list(self.changes)
         while True:
@@ -152,7 +152,7 @@ class _Course:
                 names |= _names([*change.reads, *change.guards])
 
     def carries_on(self, names: set[str]) -> bool:
-        """Tell whether one of these variables has something from the turn before."""
+        """Tell whether one of these variables has something from the iteration before."""
         changed = {name for change in self.changes for name in change.targets if not change.targets.isdisjoint(names)}
         changed = {name for name in changed if any(name in c.targets and not _is_call(c) for c in self.changes)}
         fresh: set[str] = set()

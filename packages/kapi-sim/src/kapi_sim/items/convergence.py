@@ -29,11 +29,11 @@ __all__ = [
 ]
 
 Yielded = tuple[Any, ...]
-"""What a kernel yields: site (file, line, column, turns of the loops around it), group and fence scope
+"""What a kernel yields: site (file, line, column, iterations of the loops around it), group and fence scope
 at a barrier; at a group algorithm `ALGORITHM` in place of the scope, and then the word, the work-item's
 value and the other argument.  In place of the group a dialect's words have a `Participants`; their
 barriers name the word.  In a loop: its place, the number of its run, `kapi_sim.memory.watchdog.SPIN`, the
-turns since it last yielded, and the variables that its course depends on, if that is known."""
+iterations since it last yielded, and the variables that its course depends on, if that is known."""
 
 ALGORITHM = -2
 """In place of a fence scope: the work-item is at a group algorithm."""

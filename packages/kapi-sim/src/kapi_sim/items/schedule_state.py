@@ -36,8 +36,8 @@ class ScheduleState:
         The latest group algorithm of this epoch, which orders no memory.
     last_barrier : Site or None
         The barrier of the group with which this epoch began.
-    words : list of Word
-        The words of a dialect that the kernel may come to.
+    words : list of DialectIntrinsic
+        The intrinsics of a dialect that the kernel may come to.
     """
 
     __slots__ = (

@@ -25,7 +25,7 @@ class Undefined:
     ----------
     origin : object
         Where it was had, and why it is not defined: a string, or what gives one when an error is raised.
-    cure : str
+    hint : str
         The way out.
     error : type
         Class of the error for what depends on it.

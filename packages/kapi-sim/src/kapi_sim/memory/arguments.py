@@ -45,7 +45,7 @@ class Bound:
 
     Attributes
     ----------
-    clock : Clock
+    clock : ScheduleState
         The launch's position in its schedule.
     values : list
         One for each parameter after the work-item.
@@ -53,7 +53,7 @@ class Bound:
         The arrays in global memory, by name; views of one are named once each.
     local_arrays : list of numpy.ndarray
         Local memory, to be poisoned for each group.
-    trail, local_trail : Trail or None
+    shadow, local_shadow : ShadowMemory or None
         Where accesses are recorded.
     usm : dict of int to HostCopy
         Arrays in unified shared memory, by the `id` of the argument.
@@ -61,10 +61,10 @@ class Bound:
         Where events are noted, in a launch that is traced.
     has_floats : bool
         Whether any argument is or holds a float.
-    ordering : Ordering or None
+    ordering : HappensBefore or None
         What atomics, fences and sub-groups order, in a launch that has them.
     spin_limit : int
-        Turns of a loop after which it is given up.
+        Iterations of a loop after which it is given up.
     is_second_look : bool
         Whether what runs has run before in another order.
     stuck : list of tuple
@@ -90,7 +90,7 @@ class Bound:
     arrays: dict[str, np.ndarray[Any, Any]] = field(default_factory=dict)
     local_arrays: list[np.ndarray[Any, Any]] = field(default_factory=list)
     shadow: ShadowMemory | None = None
-    local_trail: ShadowMemory | None = None
+    local_shadow: ShadowMemory | None = None
     usm: dict[int, HostCopy] = field(default_factory=dict)
     recorder: TraceRecorder | None = None
     has_floats: bool = False
@@ -126,10 +126,10 @@ class Bound:
 
     def changes(self) -> int:
         """Return how often shared memory was changed; another number each time where that is not recorded."""
-        if self.shadow is None or self.local_trail is None:
+        if self.shadow is None or self.local_shadow is None:
             self._unrecorded += 1
             return self._unrecorded
-        return self.shadow.changes + self.local_trail.changes
+        return self.shadow.changes + self.local_shadow.changes
 
     def snapshot(self) -> dict[str, np.ndarray[Any, Any]]:
         """Return copies of the arrays in global memory."""
@@ -144,9 +144,9 @@ class Bound:
     def forget(self) -> None:
         """Go back to the start of the launch, before any access."""
         self.clock.restart()
-        if self.local_trail is not None:
-            self.local_trail.initialised = set()
-        for shadow in (self.shadow, self.local_trail):
+        if self.local_shadow is not None:
+            self.local_shadow.initialised = set()
+        for shadow in (self.shadow, self.local_shadow):
             if shadow is not None:
                 shadow.clear()
         if self.ordering is not None:
@@ -154,7 +154,7 @@ class Bound:
 
     def pass_grid_barrier(self) -> None:
         """Forget the accesses so far: they are all ordered before what comes."""
-        for shadow in (self.shadow, self.local_trail):
+        for shadow in (self.shadow, self.local_shadow):
             if shadow is not None:
                 shadow.initialised = shadow.initialised | shadow.written_addresses()
                 shadow.clear()
@@ -163,7 +163,7 @@ class Bound:
 
     def notes(self) -> list[str]:
         """Return what was found and is no error."""
-        shadows = [shadow for shadow in (self.shadow, self.local_trail) if shadow is not None]
+        shadows = [shadow for shadow in (self.shadow, self.local_shadow) if shadow is not None]
         return [note for shadow in shadows for note in shadow.notes.values()]
 
     def copy_back(self) -> None:
@@ -192,7 +192,7 @@ def bind(
         One for each.
     space : Range or NdRange
         The index space.
-    clock : Clock
+    clock : ScheduleState
         The launch's position.
     settings : Settings
         What is checked.
@@ -265,7 +265,7 @@ class _Binder:
         if races or self._unwritten is not None:
             bound.shadow = self._shadow("global", races, self._unwritten is not None)
         if races or unwritten:
-            bound.local_trail = self._shadow("local", races, unwritten)
+            bound.local_shadow = self._shadow("local", races, unwritten)
 
     def follow_owners(self, most: int) -> None:
         """Let global memory have owners in place of records, if there are at most so many; local memory has neither."""
@@ -276,7 +276,7 @@ class _Binder:
         if owners is not None:
             clock, unwritten = self._clock, self._unwritten is not None
             self.bound.shadow = OwnershipMemory(clock, "global", unwritten, owners)
-            self.bound.local_trail = OwnershipMemory(clock, "local", unwritten, [])
+            self.bound.local_shadow = OwnershipMemory(clock, "local", unwritten, [])
 
     def recall_written(self) -> None:
         """Tell the record of global memory what is marked, and what earlier launches wrote."""
@@ -373,7 +373,7 @@ class _Binder:
         if isinstance(value, LocalAccessor):
             array = np.empty(value.shape, value.dtype)
             self.bound.local_arrays.append(array)
-            return self._viewed(array, name, self.bound.local_trail, array.itemsize)
+            return self._viewed(array, name, self.bound.local_shadow, array.itemsize)
         if isinstance(value, np.ndarray):
             return self._viewed(value.view(np.ndarray), name, self.bound.shadow, self.granule)
         if id(value) in self.bound.usm:

@@ -276,7 +276,7 @@ class References:
 
     Parameters
     ----------
-    ordering : Ordering or None
+    ordering : HappensBefore or None
         What atomics order, where that is recorded.
     has_atomic64 : bool
         Whether the pretended device has atomics of 64 bits.

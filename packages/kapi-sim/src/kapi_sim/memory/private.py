@@ -35,7 +35,7 @@ class PrivateArrays:
 
     def __init__(self, bound: Bound) -> None:
         self._bound = bound
-        self._sizes: dict[tuple[CodeType, int], int] = {}  # in bytes, by the place that makes an array
+        self._sizes: dict[tuple[CodeType, int], int] = {}  # in bytes, by the site that makes an array
 
     def __call__(self, shape: Any, dtype: Any, fill_zeros: bool = False, name: str = "PrivateArray") -> Any:
         """Return a fresh array; the parameters are those of `PrivateArray`, and the variable's name."""
@@ -56,13 +56,13 @@ class PrivateArrays:
             array = np.empty(extents, kind)
             poison(array)
         shadow = PrivateShadowMemory(bound.clock) if bound.finds_unwritten and not fill_zeros else None
-        places = (array, name, bound.clock, shadow, bound.has_bounds, kind.itemsize, bound.has_fp64, "private")
+        details = (array, name, bound.clock, shadow, bound.has_bounds, kind.itemsize, bound.has_fp64, "private")
         if bound.recorder is not None:
             from kapi_sim.memory.recorder import TracedView
 
-            return TracedView(*places).trace(bound.recorder)
+            return TracedView(*details).trace(bound.recorder)
         if bound.is_viewed or kind.names is not None:
-            return View(*places)
+            return View(*details)
         return array.view(SaturatingArray) if kind.kind in "iu" else array
 
     def _note(self, site: tuple[CodeType, int], nbytes: int, name: str) -> None:

@@ -1,12 +1,13 @@
-"""Records in kernels: one element of an array, whose fields are accessed each for itself, and a record's value.
+"""Records in kernels: an element of an array, each of whose fields is an access of its own, and a record's value.
 
-As in NumPy, `a[i]` is no copy: a field that is assigned changes the array. A value, such as `a[i].copy()` gives, cannot
-be changed, so that nobody can tell whether two variables have the same one.
+As in NumPy, `a[i]` is no copy: an assigned field changes the array. A value, such as that of `a[i].copy()`, is
+immutable, so that variables may share one.
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from types import FrameType
 from typing import Any, NoReturn
 
@@ -24,14 +25,14 @@ _getframe = sys._getframe
 
 
 def kernel_frame(frame: FrameType) -> FrameType:
-    """Return the kernel's frame of an access: `sum` and its like stand between as functions of `kapi_sim.numbers`."""
+    """Return the kernel's frame of an access, behind those of functions such as `sum`, of `kapi_sim.numbers`."""
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("kapi_sim.numbers."):
         frame = frame.f_back
     return frame
 
 
 class _Fields:
-    """What has fields by name and by attribute."""
+    """A record, whose fields have names and are attributes."""
 
     __slots__ = ()
 
@@ -41,7 +42,7 @@ class _Fields:
         raise NotImplementedError
 
     def _checked(self, name: Any) -> str:
-        """Return the name of a field; an error tells which there are."""
+        """Return the name of a field, or raise an error that names the fields."""
         names = self.record_dtype.names or ()
         if name.__class__ is not str or name not in names:
             raise KernelCompilationError(
@@ -117,12 +118,12 @@ class Record(_Fields):
 
 
 class RecordValue(_Fields):
-    """A record that is in no array: an argument, a copy, or what `numpy.void` made.
+    """A record outside of arrays: an argument, a copy, or a result of `numpy.void`.
 
     Parameters
     ----------
     held : numpy.void
-        Its fields; nobody else may change them.
+        Its fields; nothing else may change them.
     """
 
     __slots__ = ("_held",)
@@ -171,11 +172,11 @@ def _value_of(value: Any, frame: FrameType) -> RecordValue:
 
 
 def _read_field(target: np.ndarray[Any, Any], view: Any, index: tuple[int, ...], frame: FrameType) -> None:
-    if target.ndim:  # a sub-array, whose elements are named by it
+    if target.ndim:  # a sub-array, which names its elements
         view, index = view.take_out(index, frame), ()
-    for place in np.ndindex(*target.shape):
-        value = view.take_out((*index, *place), frame)
-        target[place] = value if target.dtype.names is None else _value_of(value, frame)._held
+    for offset in np.ndindex(*target.shape):
+        value = view.take_out((*index, *offset), frame)
+        target[offset] = value if target.dtype.names is None else _value_of(value, frame)._held
 
 
 def store(view: Any, index: tuple[int, ...], value: Any, frame: FrameType) -> None:
@@ -210,8 +211,8 @@ def _store_field(view: Any, index: tuple[int, ...], value: Any, frame: FrameType
         _fail_stored(view, index, value, f"a tuple of {extents[0]} members", frame)
     else:
         part = view.take_out(index, frame)
-        for place, member in enumerate(value):
-            _store_field(part, (place,), member, frame)
+        for offset, member in enumerate(value):
+            _store_field(part, (offset,), member, frame)
 
 
 def _fail_stored(view: Any, index: tuple[int, ...], value: Any, requirement: str, frame: FrameType) -> NoReturn:
@@ -222,21 +223,19 @@ def _fail_stored(view: Any, index: tuple[int, ...], value: Any, requirement: str
     )
 
 
-def make_record(details: tuple[Any, ...], value: Any, dtype: Any) -> RecordValue:
-    """Return what `numpy.void(value, dtype)` is in a kernel; `details` are the arguments of a view after its name."""
-    from kapi_sim.memory.views import View
-
-    made = np.dtype(dtype) if isinstance(dtype, (np.dtype, type)) else None
-    unmet = "must be that of a record" if made is None or made.names is None else unmet_requirement(made)
-    if made is None or unmet:
+def make_record(view_of: Callable[[np.ndarray[Any, Any], str], Any], value: Any, dtype: Any) -> RecordValue:
+    """Return what `numpy.void(value, dtype)` is in a kernel; `view_of` makes a view of an array by a name."""
+    chosen = np.dtype(dtype) if isinstance(dtype, (np.dtype, type)) else None
+    unmet = "must be that of a record" if chosen is None or chosen.names is None else unmet_requirement(chosen)
+    if chosen is None or unmet:
         raise DtypeError(f"dtype of numpy.void() {unmet}, got {short_repr(dtype)}", code="array-dtype")
-    held = np.zeros((), made)
-    store(View(held, "numpy.void()[]", *details), (), value, kernel_frame(_getframe(1)))
+    held = np.zeros((), chosen)
+    store(view_of(held, "numpy.void()[]"), (), value, kernel_frame(_getframe(1)))
     return RecordValue(held[()])  # type: ignore[arg-type]  # a void
 
 
 def assignable(value: Any) -> Any:
-    """Return what has a field that a kernel assigns: the element of an array.
+    """Return the record whose field a kernel assigns.
 
     Raises
     ------

@@ -13,7 +13,7 @@ from kapi_sim.checks.bounds import fail_outside, fail_rank, spell
 from kapi_sim.checks.initialisation import PrivateShadowMemory
 from kapi_sim.checks.limits import fail_wide
 from kapi_sim.checks.ordered_races import HappensBeforeShadowMemory
-from kapi_sim.checks.races import Record, ShadowMemory
+from kapi_sim.checks.races import AccessRecord, ShadowMemory
 from kapi_sim.errors import DtypeError, KernelCompilationError
 from kapi_sim.items.misuse import index_hint
 from kapi_sim.items.schedule_state import ScheduleState
@@ -66,9 +66,9 @@ class View:
         Any rank, shape, strides and dtype; accesses read and write it.
     name : str
         The kernel's name for it.
-    clock : Clock
+    clock : ScheduleState
         Names the running work-item in messages.
-    trail : Trail or None
+    shadow : ShadowMemory, PrivateShadowMemory or None
         Where accesses are recorded; `None` records nothing.
     has_bounds : bool
         Whether an index outside its axis is an error; else it is what NumPy makes of it.
@@ -376,7 +376,7 @@ class View:
 
     def _note_bytes(
         self, shadow: ShadowMemory | PrivateShadowMemory, address: int, index: Any, frame: FrameType, value: Any
-    ) -> Record | None:
+    ) -> AccessRecord | None:
         """Record a write byte by byte, for the element overlaps others in part."""
         stored = np.empty((), self._array.dtype)
         stored[()] = value

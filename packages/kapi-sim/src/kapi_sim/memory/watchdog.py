@@ -1,10 +1,10 @@
 """Loops that no schedule can end: counted, given up, and described.
 
-The rewritten kernel counts the turns of each ``while`` loop that does not pass a barrier by itself.
+The rewritten kernel counts the iterations of each ``while`` loop that does not pass a barrier by itself.
 Past a limit, a work-item of a group hands over to the others, for one of them may bring about what it
 waits for.  If the loops come round to where they were and nothing was written, or if no work-item came to
-a barrier or to its end for many such turns, nothing ends them.
-The count is of loop turns, not of time, so the verdict is the same in each run.
+a barrier or to its end for many such iterations, nothing ends them.
+The count is of loop iterations, not of time, so the verdict is the same in each run.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ __all__ = [
     "counted",
     "deadlock",
     "spin",
-    "iteration_of",
+    "iterations_before_hand_over",
     "loop_state",
     "waiting_for_another_group",
 ]
@@ -47,20 +47,20 @@ Loop = tuple[str, int, int]
 """File, first and last line of a loop."""
 
 SPIN = -1
-"""In place of a fence scope: the work-item is at no barrier, it turns in a loop."""
+"""In place of a fence scope: the work-item is at no barrier, it is in a loop."""
 ITERATIONS = 1000
 """How many times one work-item may hand over while none comes to a barrier or to its end."""
 LOOP_NUMBER = CellType(count().__next__)
 """Holds what gives each run of a loop a number."""
 
 IDLE_ITERATIONS = 100
-"""So many turns without any change, of a loop that depends on nothing else, are enough where nobody else runs."""
+"""So many iterations without any change, of a loop that depends on nothing else, are enough where nobody else runs."""
 
 _INSPECTED = 20_000
-"""So many turns of a loop over a range are enough for a second look."""
+"""So many iterations of a loop over a range are enough for a second look."""
 
 RANGE_ITERATIONS = 100
-"""A `for` loop over a range may turn so many times as often as a `while` loop: it does have an end."""
+"""A `for` loop over a range may run so many times as often as a `while` loop: it does have an end."""
 
 _MOST_NAMED = 3
 
@@ -71,11 +71,11 @@ class SpinningError(DeadlockError):
     Parameters
     ----------
     loop : Loop
-        Where it turns.
+        Where its loop is.
     factor : int
         How many times the limit of a `while` loop it turned.
     has_come_round : bool
-        Whether it was seen to turn without any change.
+        Whether it was seen to run without any change.
     """
 
     def __init__(self, loop: Loop, factor: int = 1, has_come_round: bool = False) -> None:
@@ -86,32 +86,32 @@ class SpinningError(DeadlockError):
 
 
 class BoundedWaitError(Exception):
-    """Ends a second look: a loop waits for others, and goes on without them after some turns."""
+    """Ends a second look: a loop waits for others, and goes on without them after some iterations."""
 
 
-def iteration_of(limit: int) -> int:
-    """Return after how many turns of one loop a work-item hands over to the others of its group."""
+def iterations_before_hand_over(limit: int) -> int:
+    """Return after how many iterations of one loop a work-item hands over to the others of its group."""
     return max(limit // ITERATIONS, 1)
 
 
 def spin(loop: Loop, is_long: bool) -> NoReturn:
-    """Give up a loop of a work-item that cannot hand over: it turned for long, or without any change."""
+    """Give up a loop of a work-item that cannot hand over: it ran for long, or without any change."""
     raise SpinningError(loop, has_come_round=not is_long)
 
 
 def counted(bound: Bound, iterations: range, loop: Loop, idles: bool) -> Iterable[int]:
-    """Return `turns`, counted if they are more than any kernel is meant to run.
+    """Return `iterations`, counted if they are more than any kernel is meant to run.
 
     Parameters
     ----------
     bound : Bound
         The launch.
-    turns : range
-        What the loop is over.
+    iterations : range
+        The loop's.
     loop : Loop
         Where it is.
     idles : bool
-        Whether turns without any change are all alike.
+        Whether iterations without any change are all alike.
     """
     most = bound.spin_limit * RANGE_ITERATIONS
     is_endless = bool(iterations[most:])
@@ -124,9 +124,9 @@ def counted(bound: Bound, iterations: range, loop: Loop, idles: bool) -> Iterabl
 
 def _watched(bound: Bound, iterations: range, loop: Loop, idles: bool, is_endless: bool) -> Iterator[int]:
     idle, seen = 0, -1
-    for turn in iterations:
-        yield turn
-        if bound.is_second_look and turn - iterations[0] == _INSPECTED * iterations.step:
+    for number in iterations:
+        yield number
+        if bound.is_second_look and number - iterations[0] == _INSPECTED * iterations.step:
             raise BoundedWaitError
         if not idles:
             continue
@@ -151,7 +151,7 @@ def waiting_for_another_group(bound: Bound, observed: list[CrossGroupReads]) -> 
     ----------
     bound : Bound
         The launch, which was stuck when the work-group ran first.
-    heard : list of Hearing
+    observed : list of CrossGroupReads
         What its atomic operations read of other groups when they ran before.
     """
     clock = bound.clock
@@ -185,20 +185,20 @@ def deadlock(
     has_come_round: bool = False,
     factor: int = 1,
 ) -> DeadlockError:
-    """Return the error for work-items that turn in loops which nothing ends.
+    """Return the error for work-items that are in loops which nothing ends.
 
     Parameters
     ----------
     bound : Bound
         The launch's arguments, clock and recorded accesses.
     spinning : dict of int to Loop
-        By number of the work-item, where it turns.
+        By number of the work-item, where its loop is.
     others : list of str
         What the other work-items of the group do, a line each.
     has_come_round : bool
-        Whether the loops were seen to come round to where they were; else they had their turns.
+        Whether the loops were seen to come round to where they were; else they had their iterations.
     factor : int
-        How many times the limit of a `while` loop those turns were.
+        How many times the limit of a `while` loop those iterations were.
     """
     clock = bound.clock
     lines = []
@@ -228,7 +228,7 @@ def deadlock(
 def _waits(bound: Bound, uid: int, loop: Loop) -> list[str]:
     """Say what the loop reads, as far as accesses were recorded."""
     found: dict[tuple[int, str], str] = {}
-    for shadow in (bound.shadow, bound.local_trail):
+    for shadow in (bound.shadow, bound.local_shadow):
         if shadow is not None:
             _collect(shadow, uid, loop, found)
     return list(found.values())[:_MOST_NAMED]
@@ -255,7 +255,7 @@ def _collect(shadow: ShadowMemory, uid: int, loop: Loop, found: dict[tuple[int, 
 def loop_state(bound: Bound, generator: Any, yielded: Yielded) -> object:
     """The dependences of a work-item that spins in a loop; `None` if they are not recorded."""
     run, names = yielded[1], yielded[4]
-    if bound.shadow is None or bound.local_trail is None or not isinstance(generator, GeneratorType):
+    if bound.shadow is None or bound.local_shadow is None or not isinstance(generator, GeneratorType):
         return None
     while generator.gi_yieldfrom is not None:
         generator = generator.gi_yieldfrom
@@ -264,7 +264,7 @@ def loop_state(bound: Bound, generator: Any, yielded: Yielded) -> object:
         for name, value in generator.gi_frame.f_locals.items()
         if (not name.startswith("_kapi_") if names is None else name in names)
     }
-    return run, state, bound.shadow.changes, bound.local_trail.changes
+    return run, state, bound.shadow.changes, bound.local_shadow.changes
 
 
 def _held(value: Any) -> object:

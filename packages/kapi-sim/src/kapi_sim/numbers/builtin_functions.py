@@ -26,7 +26,7 @@ __all__ = ["BUILTINS", "shared_type"]
 _MOST_DIGITS = 400
 """No number is rounded any further, or less, by more digits."""
 MAX_ITERATIONS_ = 2**40
-"""No loop has as many turns."""
+"""No loop has as many iterations."""
 _INTEGRAL_DIGITS = 20
 """The digits that a number of 64 bits may have."""
 
@@ -79,7 +79,7 @@ def _range(*ends: Any) -> range:
         _require_held("start of range()", made.start)
         if made.start != made[-1]:
             _require_held("step of range()", made.step)
-            # A value beyond 64 bits that is so many turns away is never seen.
+            # A value beyond 64 bits that is so many iterations away is never seen.
             if made[-1] >= 2**63 and (2**63 - made.start) // made.step < MAX_ITERATIONS_:
                 _require_held("each value of range()", made[-1])
     return made

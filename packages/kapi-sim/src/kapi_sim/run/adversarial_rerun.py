@@ -54,7 +54,7 @@ class AdversarialRerun:
         if not observed and not depends_on_order:
             return
         after = bound.snapshot()
-        shadows = [each for each in (shadow, bound.local_trail) if each is not None]
+        shadows = [each for each in (shadow, bound.local_shadow) if each is not None]
         kept = [each.set_aside() for each in shadows]
         bound.is_second_look = True
         try:

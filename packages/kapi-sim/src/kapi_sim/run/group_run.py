@@ -1,6 +1,6 @@
 """One work-group's run: from meeting to meeting, each work-item in its turn.
 
-A work-item runs until it yields: at a barrier, at a group algorithm, or in a loop that turns for
+A work-item runs until it yields: at a barrier, at a group algorithm, or in a loop that runs for
 long.  When all have stopped, the sub-groups whose members met go on, else the whole group.
 """
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 __all__ = ["GroupRun", "end_phase"]
 
 _MOST_PATIENCE = 4
-"""Of a group that turns in loops, so many work-items may use up the turns of one."""
+"""Of a group that runs loops, so many work-items may use up the iterations of one."""
 
 _OF_SUB_GROUPS = (("delta",), ("mask",), ("remote_local_id",))
 """The parameter by which an algorithm that only sub-groups have is known."""
@@ -192,7 +192,7 @@ class GroupRun:
         if self._checks_convergence:
             calls = call_sites(generator)
         else:
-            # The turns of loops are not told apart.
+            # The iterations of loops are not told apart.
             site = site[:3]
         if scope == ALGORITHM:
             word, value, argument = yielded[3:]
@@ -225,7 +225,7 @@ class GroupRun:
             if members.start in done or local not in self._arrivals:
                 continue
             done.add(members.start)
-            # One that turns in a loop may still come.
+            # One that is in a loop may still come.
             if any(member in self._spinning for member in members):
                 continue
             arrivals = {member: self._arrivals[member] for member in members if member in self._arrivals}
@@ -400,7 +400,7 @@ class GroupRun:
             raise endless(self._rounds)
 
     def _resume_spinning(self) -> None:
-        """Let the work-items that turn in loops run a turn each, while all others wait."""
+        """Let the work-items that are in loops run an iteration each, while all others wait."""
         states = {
             local: loop_state(self._bound, self._generators[local], each) for local, each in self._spinning.items()
         }
@@ -422,7 +422,7 @@ class GroupRun:
 
 def end_phase(bound: Bound) -> None:
     """Raise for what was read, in the phase that ends, and nobody wrote."""
-    for shadow in (bound.local_trail, bound.shadow):
+    for shadow in (bound.local_shadow, bound.shadow):
         if shadow is not None and shadow.unwritten:
             error = unwritten_read(shadow)
             if error is not None:

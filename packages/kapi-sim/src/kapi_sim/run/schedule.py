@@ -23,7 +23,7 @@ from kapi_sim.items.schedule_state import ScheduleState, unravel
 from kapi_sim.language.intrinsics.index_space import NdRange, Range
 from kapi_sim.memory.arguments import Bound
 from kapi_sim.memory.views import poison
-from kapi_sim.memory.watchdog import iteration_of
+from kapi_sim.memory.watchdog import iterations_before_hand_over
 from kapi_sim.progress import follow_launch
 from kapi_sim.run.group_run import GroupRun, end_phase
 from kapi_sim.run.misuse import endless
@@ -146,7 +146,7 @@ class Schedule:
     def _run_groups(self, space: NdRange, shuffler: Shuffler | None) -> None:
         cluster = Cluster(space, self.clock.sub_group_size)
         clock = self.clock
-        shadow = self.bound.local_trail
+        shadow = self.bound.local_shadow
         recorder = self.bound.recorder
         can_wait = self.is_generator or self.on_threads
         run_group = self._group_with_barriers(cluster) if can_wait else self._group_in_a_loop(cluster)
@@ -223,7 +223,7 @@ class Schedule:
         if self.on_threads:
             from kapi_sim.run.threads import ThreadedItem
 
-            function = partial(ThreadedItem, iteration_of(self.bound.spin_limit), function)
+            function = partial(ThreadedItem, iterations_before_hand_over(self.bound.spin_limit), function)
 
         def run(base: int, shuffler: Shuffler | None) -> GroupRun | None:
             generators = list(map(function, items, *map(repeat, values)))

@@ -31,8 +31,8 @@ class ThreadedItem:
 
     Parameters
     ----------
-    turn_limit : int
-        After how many turns of a loop it lets others run.
+    iteration_limit : int
+        After how many iterations of a loop it lets others run.
     function : function
         The kernel.
     *arguments
@@ -47,18 +47,18 @@ class ThreadedItem:
         "_function",
         "_is_done",
         "_is_started",
+        "_iteration_limit",
         "_loops",
         "_thrown",
         "_tracer",
         "_turn",
-        "_turn_limit",
         "_words",
         "_yielded",
         "calls",
     )
 
     def __init__(self, iteration_limit: int, function: Callable[..., Any], *arguments: Any) -> None:
-        self._turn_limit = iteration_limit
+        self._iteration_limit = iteration_limit
         self._loops = 0
         self._function = function
         self._arguments = arguments
@@ -136,7 +136,7 @@ class ThreadedItem:
     def _run(self) -> None:
         CARRIED_OUT[get_ident()] = self._carry_out
         if self._tracer is not None:
-            sys.settrace(self._tracer.with_end(self._turn_limit, self._hand_over))
+            sys.settrace(self._tracer.with_end(self._iteration_limit, self._hand_over))
         try:
             self._function(*self._arguments)
         except _Abandoned:
@@ -173,9 +173,9 @@ class ThreadedItem:
         return self._answer
 
     def _hand_over(self, loop: Loop) -> None:
-        """Let others run, for a loop turns for long."""
+        """Let others run, for a loop runs for long."""
         self._loops += 1
-        self._yielded = (loop, self._loops, SPIN, self._turn_limit, None)
+        self._yielded = (loop, self._loops, SPIN, self._iteration_limit, None)
         self._wait_to_run()
 
     def _wait_to_run(self) -> None:

@@ -131,7 +131,7 @@ class SharedArrays(DialectIntrinsic):
             array = np.empty(extents, kind)
             if kind.names is None:
                 poison(array)
-        made = clock.shared[group, site] = _made(clock, array, name, "local", bound.local_trail, granule, True)
+        made = clock.shared[group, site] = _made(clock, array, name, "local", bound.local_shadow, granule, True)
         return made
 
     def _check_size(self, clock: CudaClock, name: str, site: tuple[CodeType, int]) -> None:

@@ -1,7 +1,7 @@
 """Private arrays that a loop makes anew while an earlier one is still needed: both would be the same memory.
 
-In Python each turn's array is another one.  A device has no memory of varying size: each place in the source that makes
-a private array has memory of its own, once, so a turn's array takes the place of that of the turn before.
+In Python each iteration's array is another one.  A device has no memory of varying size: each statement that makes a
+private array has memory of its own, once, so that an iteration's array overwrites that of the iteration before.
 """
 
 from __future__ import annotations
