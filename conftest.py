@@ -5,7 +5,7 @@
     ``nightly(one_in=N)`` run, one in N of a test's parameters: the same ones every day and on every machine.
     ``nightly(at_night=M)`` is one in M of them at night: others each night, and each one within M nights.
 ``KAPI_ONE_IN``
-    A number; one in so many of the parameters of every other test run, too.
+    A number; one in so many of the parameters of every test run, or fewer where its mark says so.
 ``KAPI_TEST_SEED``
     A number that decides the sample of a night, and what Hypothesis and the tests' own generators draw. It is fixed by
     default, and the date at night; each run prints it.
@@ -69,7 +69,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     else:
         others = [item for item in items if not item.get_closest_marker("nightly")]
         one_in = int(os.environ.get("KAPI_ONE_IN", "1"))
-        kept = _fixed_sample(nightly, "one_in") | (_fixed_sample(others, one_in) if one_in > 1 else set(others))
+        kept = _fixed_sample(nightly, "one_in", one_in) | (_fixed_sample(others, one_in) if one_in > 1 else set(others))
     config.hook.pytest_deselected(items=[item for item in items if item not in kept])
     items[:] = [item for item in items if item in kept]
 
@@ -80,13 +80,13 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
-def _fixed_sample(items: list[pytest.Item], share: int | str) -> set[pytest.Item]:
+def _fixed_sample(items: list[pytest.Item], share: int | str, at_least: int = 1) -> set[pytest.Item]:
     """One of each so many neighbours: that whose name has most words, such as a dtype, of which no other kept one has.
 
     The first one of several.
     """
     kept: set[pytest.Item] = set()
-    for _, blocks in _blocks(items, share):
+    for _, blocks in _blocks(items, share, at_least):
         seen: set[str] = set()
         for block in blocks:
             chosen = max(block, key=lambda item: len(_words(item) - seen))
@@ -112,7 +112,9 @@ def _sample_of_a_night(items: list[pytest.Item], seed: int) -> set[pytest.Item]:
     return kept
 
 
-def _blocks(items: list[pytest.Item], share: int | str) -> Iterator[tuple[int, list[list[pytest.Item]]]]:
+def _blocks(
+    items: list[pytest.Item], share: int | str, at_least: int = 1
+) -> Iterator[tuple[int, list[list[pytest.Item]]]]:
     """Each test's share, one in so many, and its items in blocks of so many; a text is that word of the test's mark."""
     tests: dict[str, list[pytest.Item]] = {}
     shares: dict[str, int] = {}
@@ -121,7 +123,7 @@ def _blocks(items: list[pytest.Item], share: int | str) -> Iterator[tuple[int, l
         if one_in:
             test = item.nodeid.partition("[")[0]
             tests.setdefault(test, []).append(item)
-            shares[test] = one_in
+            shares[test] = max(one_in, at_least)
     for test, found in tests.items():
         one_in = shares[test]
         yield one_in, [found[start : start + one_in] for start in range(0, len(found), one_in)]

@@ -125,9 +125,10 @@ def test_sample_of_a_night_is_another_each_night_and_all_within_some(run):
 
 
 def test_any_test_is_sampled_where_that_is_asked_for(run):
-    ((_, _, ran),), _ = run({"KAPI_ONE_IN": "2"})
+    ((_, _, ran), (_, _, fewer)), _ = run({"KAPI_ONE_IN": "2"}, {"KAPI_ONE_IN": "12"})
     assert [name for name in ran if "mixed" in name] == ["test_mixed[0]"]
     assert len(ran) == 2 + 1 + 1 + 1 + 4
+    assert len(fewer) == 2 + 1 + 1 + 1 + 1
 
 
 def test_unknown_choice_is_refused(run):

@@ -1,4 +1,4 @@
-"""The kernel language, on the device: the suite that the simulator passes, too."""
+"""The kernel language, on the device: the suite that the simulator passes, too. By day it is a sample."""
 
 from __future__ import annotations
 
@@ -24,12 +24,13 @@ class Device:
         return np.asarray(array.asnumpy())
 
 
+@pytest.mark.nightly(one_in=5)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_conformance(case: Any) -> None:
     case.run(Device())
 
 
-@pytest.mark.nightly(one_in=40)
+@pytest.mark.nightly(one_in=80)
 @pytest.mark.parametrize("options", [{"debug": True}, {"inline": "never"}], ids=["debug", "without-inlining"])
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_conformance_whatever_the_options(case: Any, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
