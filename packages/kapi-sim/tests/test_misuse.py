@@ -39,6 +39,7 @@ def kernel_of(statement: str, more: dict[str, object] | None = None) -> kapi.Ker
             "attribute-unknown",
         ),
         ("a[0] = item.id_of(0)", "attribute-unknown"),
+        ("a[0] = item.get_idd(0)", "attribute-unknown"),
         ("a[0] = item[0]", "indexed-value"),
         ("item[0] = 1", "indexed-value"),
         ("a[0] = item + 1", "operator-operands"),

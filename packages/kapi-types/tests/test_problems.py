@@ -164,6 +164,10 @@ def id_of_nothing(item, a, b):
     b[0] = item.get_id()
 
 
+def misspelled(item, a, b):
+    b[0] = item.get_idd(0)
+
+
 def group_of_an_item(item, a, b):
     b[0] = item.get_group().get_group_id(0)
 
@@ -345,6 +349,7 @@ BIG_INDEX = 3
         (id_of_nothing, 1, "Item.get_id() does not take these arguments in a kernel: ()"),
         (id_of_a_text, 1, "constant 'x' is a string, which a kernel can only print or raise"),
         (group_of_an_item, 1, "Item has no 'get_group' in a kernel"),
+        (misspelled, 1, "Item has no 'get_idd' in a kernel: did you mean get_id?"),
         (
             mixed_tuple,
             3,

@@ -131,7 +131,7 @@ def read_arguments(
         fields = arrays.get(position)
         if fields is None and moved is not None and position in hosts:
             if not isinstance(value, np.ndarray) and platform_of_host_array(value) is not moved.host_target.platform:
-                raise _no_argument(kernel, name, _described(value))
+                raise _no_argument(kernel, name, _described(name, value))
             fields = moved.fields(name, value)
         read.append(value if fields is None else fields)
         key.append(_key(read[-1]))
@@ -213,7 +213,7 @@ def _arrays_of_devices(
         _require_plain(kernel, name, value)
         platform = platform_of_array(value, f"argument `{name}` of kernel `{kernel}`")
         if platform is None and not isinstance(value, _NO_ARRAYS) and not _is_on_host(value):
-            raise _no_argument(kernel, name, _described(value))
+            raise _no_argument(kernel, name, _described(name, value))
         try:
             fields = None if platform is None else platform.fields(value)
         except DtypeError as error:
@@ -295,11 +295,12 @@ def _no_argument(kernel: str, name: str, got: str) -> DtypeError:
     )
 
 
-def _described(value: Any) -> str:
+def _described(name: str, value: Any) -> str:
     """Describe an argument that no kernel takes, and what to do."""
     if value is None or isinstance(value, str):
         return repr(value)
     hint = ": pass its value" if isinstance(value, Enum) else ""
+    hint = f": pass an array, np.asarray({name})" if isinstance(value, list) else hint
     return f"an object of class {type(value).__name__}{hint}"
 
 

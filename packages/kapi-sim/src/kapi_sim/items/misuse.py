@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import re
+from difflib import get_close_matches
 from itertools import islice
 from types import FrameType, ModuleType, TracebackType
 from typing import Any, TypeGuard, TypeVar
@@ -86,7 +87,8 @@ def other_work_item(owner: str, name: str) -> str:
         meant = name.replace("_linear", "")
         if any(row.name == meant for row in rows(owner=owner)):
             return f": write {meant}, since sub-groups have one dimension"
-    return hint((name,))
+    near = get_close_matches(name, [row.name for row in rows(owner=owner)], 1)
+    return hint((name,)) or (f": did you mean {near[0]}?" if near else "")
 
 
 def atomic_operator(operand: str, sign: str) -> str:

@@ -316,6 +316,7 @@ class _Binder:
             self.bound.has_floats = True
         elif not self._dialect.is_value(value):
             hint = ": pass its value" if isinstance(value, Enum) else ""
+            hint = f": pass an array, np.asarray({name})" if isinstance(value, list) else hint
             raise DtypeError(
                 f"argument `{name}` must be {_KINDS}, got {short_repr(value)} of type {type(value).__name__}{hint}",
                 code="argument-type",
