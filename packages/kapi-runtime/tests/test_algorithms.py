@@ -78,6 +78,77 @@ def test_selections_and_segments_over_numpy_arrays():
     np.testing.assert_array_equal(al.histogram(floats, 3, 0, 0.3), np.histogram(floats, 3, (0, 0.3))[0])
 
 
+RECORD = np.dtype([("key", "i2"), ("weight", "f4"), ("place", "f4", 2)])
+
+
+@kapi.device_func
+def heavier(a, b):
+    return a if a.weight > b.weight else b
+
+
+@kapi.device_func
+def smaller_key(a, b):
+    return a.key < b.key
+
+
+@kapi.device_func
+def same_key(a, b):
+    return a.key == b.key
+
+
+@kapi.device_func
+def odd_key(a):
+    return a.key % 2 == 1
+
+
+def records(count):
+    a = np.zeros(count, RECORD)
+    a["key"], a["weight"] = RNG.integers(0, count // 3, count), RNG.permutation(count)
+    a["place"] = RNG.integers(0, 9, (count, 2))
+    return a
+
+
+def combined(a, to_device, to_host):
+    assert to_host(al.reduce(to_device(a), a[0], heavier)) == a[a["weight"].argmax()]
+    scanned = to_host(al.inclusive_scan(to_device(a), heavier))
+    np.testing.assert_array_equal(scanned["weight"], np.maximum.accumulate(a["weight"]))
+
+
+def in_order(a, to_device, to_host):
+    order = np.argsort(a["key"], kind="stable")
+    keys, values = to_device(a), to_device(a["weight"])
+    al.sort_by_key(keys, values, smaller_key)
+    np.testing.assert_array_equal(to_host(keys), a[order])
+    np.testing.assert_array_equal(to_host(values), a["weight"][order])
+    numbers, moved = to_device(a["key"]), to_device(a)
+    al.sort_by_key(numbers, moved)
+    np.testing.assert_array_equal(to_host(moved), a[order])
+
+
+def selected(a, to_device, to_host):
+    np.testing.assert_array_equal(to_host(al.copy_if(to_device(a), odd_key)), a[a["key"] % 2 == 1])
+    a.sort(order=["key", "weight"])
+    starts = np.flatnonzero(np.r_[True, np.diff(a["key"]) != 0])
+    np.testing.assert_array_equal(to_host(al.unique(to_device(a), same_key)), a[starts])
+    _, heaviest = al.reduce_by_segment(to_device(a["key"]), to_device(a), heavier)
+    np.testing.assert_array_equal(to_host(heaviest), a[np.r_[starts[1:], a.size] - 1])
+
+
+ON_RECORDS = (combined, in_order, selected)
+
+
+@pytest.mark.parametrize("check", ON_RECORDS)
+def test_records_over_numpy_arrays(check):
+    for count in (7, 20_011):
+        check(records(count), np.copy, np.asarray)
+
+
+@pytest.mark.nightly(one_in=3)
+@pytest.mark.parametrize("check", ON_RECORDS)
+def test_records_on_a_device(check):
+    check(records(3000), lambda a: kapi.memory.asarray(np.ascontiguousarray(a)), kapi.memory.asnumpy)
+
+
 def test_arrays_of_a_device_stay_on_their_queue():
     import dpnp
 

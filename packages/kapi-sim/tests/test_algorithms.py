@@ -182,6 +182,99 @@ def test_histogram_is_that_of_numpy_at_the_edges_too(dtype):
         np.testing.assert_array_equal(al.histogram(a, bins, lower, upper), expected)
 
 
+RECORD = np.dtype([("key", "i4"), ("weight", "f4"), ("place", "f4", 2)])
+
+
+def records(count):
+    a = np.zeros(count, RECORD)
+    a["key"], a["weight"] = drawn(count), RNG.permutation(count)
+    a["place"] = RNG.integers(0, 9, (count, 2))
+    return a
+
+
+@kapi.device_func
+def heavier(a, b):
+    return a if a.weight > b.weight else b
+
+
+@kapi.device_func
+def together(a, b):
+    return a.key + b.key, a.weight + b.weight, (a.place[0] + b.place[0], a.place[1] + b.place[1])
+
+
+@kapi.device_func
+def smaller_key(a, b):
+    return a.key < b.key
+
+
+@kapi.device_func
+def same_key(a, b):
+    return a.key == b.key
+
+
+@kapi.device_func
+def odd_key(a):
+    return a.key % 2 == 1
+
+
+@kapi.device_func
+def recorded(x):
+    return np.void((x, x, (x, x)), RECORD)
+
+
+@pytest.mark.usefixtures("shaped")
+@pytest.mark.parametrize("count", SIZES)
+def test_records_are_reduced_and_scanned(count):
+    a = records(count)
+    assert al.reduce(a, op=heavier) == a[a["weight"].argmax()]
+    total = al.reduce(a, (1, 2, (3, 4)), together)
+    assert (total["key"], total["weight"]) == (a["key"].sum() + 1, a["weight"].sum() + 2)
+    np.testing.assert_array_equal(total["place"] - a["place"].sum(0), [3, 4])
+    assert al.transform_reduce(a["key"], recorded, op=together, dtype=RECORD)["weight"] == a["key"].sum()
+    heaviest = [a["weight"][: i + 1].argmax() for i in range(count)]
+    np.testing.assert_array_equal(al.inclusive_scan(a, heavier), a[heaviest])
+    first = np.zeros(1, RECORD)
+    np.testing.assert_array_equal(al.exclusive_scan(a, first[0], heavier, out=a.copy())[1:], a[heaviest[:-1]])
+
+
+@pytest.mark.usefixtures("shaped")
+@pytest.mark.parametrize("count", [2, 9, 33])
+def test_records_are_sorted_whole(count):
+    a = records(count)
+    order = np.argsort(a["key"], kind="stable")
+    for values in (None, np.arange(count), a):
+        keys, moved = a.copy(), None if values is None else values.copy()
+        if values is None:
+            al.sort(keys, smaller_key)
+        else:
+            al.sort_by_key(keys, moved, smaller_key)
+            np.testing.assert_array_equal(moved, values[order])
+        np.testing.assert_array_equal(keys, a[order])
+    keys, moved = a["key"].copy(), a.copy()
+    al.sort_by_key(keys, moved, descending=True)
+    np.testing.assert_array_equal(moved, a[np.argsort(-a["key"], kind="stable")])
+
+
+@pytest.mark.usefixtures("shaped")
+@pytest.mark.parametrize("count", [1, 9, 80])
+def test_records_are_selected_whole(count):
+    a = records(count)
+    np.testing.assert_array_equal(al.copy_if(a, odd_key), a[a["key"] % 2 == 1])
+    a.sort(order=["key", "weight"])
+    starts = np.flatnonzero(np.r_[True, a["key"][1:] != a["key"][:-1]])
+    np.testing.assert_array_equal(al.unique(a, same_key), a[starts])
+    keys, values = al.reduce_by_segment(a, a, heavier, same_key)
+    np.testing.assert_array_equal(keys, a[starts])
+    np.testing.assert_array_equal(values, a[np.r_[starts[1:], count] - 1])
+
+
+@pytest.mark.usefixtures("shaped")
+def test_results_over_their_own_array_are_a_race():
+    a = np.arange(40, dtype=np.int32)[::-1].copy()
+    with raises(kapi.DataRaceError, "data-race"):
+        al.copy_if(a, is_odd, out=a)
+
+
 REFUSED = {
     "list": (lambda: al.reduce([1, 2]), kapi.DtypeError, "algorithm-array"),
     "matrix": (lambda: al.sort(np.zeros((2, 2))), kapi.DtypeError, "algorithm-array"),
@@ -190,6 +283,10 @@ REFUSED = {
     "length": (lambda: al.sort_by_key(np.zeros(2), np.zeros(3)), kapi.KernelLaunchError, "algorithm-length"),
     "room": (lambda: al.copy_if(np.zeros(2), is_odd, out=np.zeros(1)), kapi.KernelLaunchError, "algorithm-length"),
     "records": (lambda: al.sort(np.zeros(2, "i4,i4")), kapi.DtypeError, "algorithm-order"),
+    "sum": (lambda: al.reduce(np.zeros(2, "i4,i4")), kapi.DtypeError, "algorithm-order"),
+    "scan": (lambda: al.exclusive_scan(np.zeros(2, "i4,i4")), kapi.DtypeError, "algorithm-order"),
+    "equal": (lambda: al.unique(np.zeros(2, "i4,i4")), kapi.DtypeError, "algorithm-order"),
+    "segments": (lambda: al.reduce_by_segment(np.zeros(2, "i4,i4"), drawn(2)), kapi.DtypeError, "algorithm-order"),
     "operator": (lambda: al.reduce(np.zeros(2), op=3), kapi.KernelLaunchError, "algorithm-function"),
     "bins": (lambda: al.histogram(np.zeros(2), 3, 1, 1), kapi.KernelLaunchError, "algorithm-bins"),
 }

@@ -171,6 +171,33 @@ def test_barrier_in_a_lambda_is_refused(checks):
     np.testing.assert_array_equal(a, 3)
 
 
+@kapi.device_func
+def added(a, i, amount):
+    kapi.AtomicRef(a, 0, kapi.MemoryOrder.RELAXED, kapi.MemoryScope.DEVICE, kapi.AddressSpace.GLOBAL).fetch_add(amount)
+
+
+@kapi.device_func
+def applied(function, a, *, i):
+    function(a, i, amount=3)
+
+
+@kapi.kernel
+def apply(item: kapi.Item, function, a):
+    applied(function, a, i=item.get_id(0))
+
+
+@pytest.mark.parametrize("is_constant", [True, False])
+def test_functions_given_to_functions_are_checked_too(is_constant):
+    @kapi.kernel
+    def apply_added(item: kapi.Item, a):
+        applied(added, a, i=item.get_id(0))
+
+    a = np.zeros(1, np.int32)
+    args = (a,) if is_constant else (added, a)
+    kapi.call_kernel(apply_added if is_constant else apply, kapi.Range(4), *args)
+    assert a[0] == 12
+
+
 def test_function_of_executed_source_is_the_users_own():
     """Python calls it one of `builtins` where the names that it is made among have no `__name__`."""
     source = "@kapi.device_func\ndef double(x):\n    return x + x\n\ndef program(item, a):\n    a[0] = double(a[0])\n"

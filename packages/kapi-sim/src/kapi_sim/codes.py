@@ -193,7 +193,7 @@ _LAUNCHES = {
     "algorithm-function": "an algorithm is given a function that kernels cannot call",
     "algorithm-init": "an exclusive scan by a function of one's own has no first result",
     "algorithm-length": "two arrays of an algorithm differ in length",
-    "algorithm-order": "records are sorted without a comparison",
+    "algorithm-order": "records are sorted, combined or compared without a function of one's own",
     "argument-count": "a kernel is launched with too few or too many arguments",
     "argument-twice": "an argument of a launch is given by its place and by its name",
     "argument-unknown": "a launch has no argument of this name",

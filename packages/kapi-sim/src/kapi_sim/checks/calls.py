@@ -76,9 +76,13 @@ def called_at(path: Path | None) -> str:
 def _frames(frame: FrameType) -> Iterator[FrameType]:
     """The frames of a kernel and of what it calls, the innermost first."""
     each: FrameType | None = frame
-    while each is not None and is_users_own(str(each.f_globals.get("__name__") or "")):
+    while each is not None and _is_of_kernels(str(each.f_globals.get("__name__") or "")):
         yield each
         each = each.f_back
+
+
+def _is_of_kernels(module: str) -> bool:
+    return is_users_own(module) or module.startswith("kapi_sim.whole_arrays.")  # algorithms are kernels, too
 
 
 def _call_paths(

@@ -372,8 +372,19 @@ def _called_methods(tree: ast.FunctionDef) -> set[str]:
 
 def _called_objects(function: Callable[..., Any], tree: ast.FunctionDef) -> list[Any]:
     local = bound_names(tree)
-    paths = {dotted_path(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
-    return [resolve(function, path) for path in paths if path is not None and path[0] not in local]
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    called = {dotted_path(node.func) for node in calls}
+    given = {dotted_path(each) for node in calls for each in _values_given(node)} - called
+
+    def found(paths: set[tuple[str, ...] | None]) -> list[Any]:
+        return [resolve(function, path) for path in paths if path is not None and path[0] not in local]
+
+    # A device function among the arguments of another one is called there.
+    return found(called) + [each for each in found(given) if isinstance(each, DeviceFunction)]
+
+
+def _values_given(node: ast.Call) -> list[ast.expr]:
+    return [*node.args, *(keyword.value for keyword in node.keywords)]
 
 
 def _functions(called: list[Any]) -> list[Callable[..., Any]]:

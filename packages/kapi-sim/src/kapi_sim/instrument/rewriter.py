@@ -30,6 +30,7 @@ from kapi_sim.language.attributes import MISSING, bound_names, called_function, 
 from kapi_sim.language.integers import as_plain
 from kapi_sim.language.intrinsics.atomics import AtomicRef, atomic_fence
 from kapi_sim.language.intrinsics.memory import PrivateArray
+from kapi_sim.language.launchables.device_function import DeviceFunction
 from kapi_sim.language.source import ADDED_ITEM
 from kapi_sim.language.table.other_names import numpy_names
 from kapi_sim.memory.records import assignable
@@ -175,10 +176,10 @@ class Rewriter(ConvergenceRewriter):
             return ast.copy_location(ast.IfExp(test, node, ast.copy_location(ast.Constant(None), node)), node)
         function = called_function(value)
         if function is not None:
-            node.args = [self.visit(argument) for argument in node.args]
-            node.keywords = [self.visit(keyword) for keyword in node.keywords]
-            name = f"{DEVICE}{identifier(function)}_{id(function)}"
-            node.func = self._inject(name, self._callees.cell(function), node.func)
+            node.args = [self._argument(argument) for argument in node.args]
+            for keyword in node.keywords:
+                keyword.value = self._argument(keyword.value)
+            node.func = self._rewritten(function, node.func)
             if self._callees.is_generator(function):
                 self._refuse_in_lambda(node)
                 return ast.copy_location(ast.YieldFrom(node), node)
@@ -211,6 +212,18 @@ class Rewriter(ConvergenceRewriter):
         if value is MISSING and self._may_convert(node):
             node.func = self._call(called, [node.func], node.func)
         return node
+
+    def _argument(self, node: ast.expr) -> ast.expr:
+        """An argument of a device function: where it is one itself, as it was rewritten."""
+        value = self._lookup(node)
+        if not isinstance(value, DeviceFunction) or self._callees.is_generator(value.py_func):
+            visited: ast.expr = self.visit(node)
+            return visited
+        return self._rewritten(value.py_func, node)
+
+    def _rewritten(self, function: Callable[..., Any], node: ast.expr) -> ast.expr:
+        name = f"{DEVICE}{identifier(function)}_{id(function)}"
+        return self._inject(name, self._callees.cell(function), node)
 
     def _may_convert(self, node: ast.Call) -> bool:
         """Whether a type may be called with a number, by a name of its own or as an array's."""

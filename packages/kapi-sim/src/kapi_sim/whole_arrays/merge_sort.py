@@ -14,8 +14,9 @@ import numpy as np
 
 from kapi_sim.language import NdItem, NdRange
 from kapi_sim.language.launchables.device_function import device_func
+from kapi_sim.whole_arrays.group_steps import same
 from kapi_sim.whole_arrays.radix_sort import copy_pieces
-from kapi_sim.whole_arrays.world import Pieces, World
+from kapi_sim.whole_arrays.world import Pieces, World, converter
 
 __all__ = ["merge_sort"]
 
@@ -26,14 +27,14 @@ def complex_less(x, y):
     return x.real < y.real or (x.real == y.real and x.imag < y.imag)
 
 
-def sort_runs(item: NdItem, a, values, run: int, flip: bool, less) -> None:
+def sort_runs(item: NdItem, a, values, run: int, flip: bool, less, key_of, value_of) -> None:
     """Sort runs of neighbours in place; each work-item takes one."""
     start = item.get_global_id(0) * run
     end = min(start + run, a.shape[0])
     for i in range(start + 1, end):
-        x = a[i]
+        x = key_of(a[i])
         if values is not None:
-            v = values[i]
+            v = value_of(values[i])
         j = i
         while j > start and (less(x, a[j - 1]) if not flip else less(a[j - 1], x)):
             a[j] = a[j - 1]
@@ -105,15 +106,15 @@ def merge_sort(
     shape = world.shape(keys, "merge", dtype.itemsize)
     other = world.empty(keys, (elements,), dtype)
     source, target, moved, moved_other = keys, other, values, None
-    optional: dict[str, Any] = {"values": None}
+    optional: dict[str, Any] = {"values": None, "value_of": same}
     if values is not None:
         value_type = world.dtype_of(values)
         assert value_type is not None  # the caller has looked
-        moved_other, optional = world.empty(values, (elements,), value_type), {}
+        moved_other, optional = world.empty(values, (elements,), value_type), {"value_of": converter(value_type)}
     space = NdRange(-(-elements // shape.tile) * shape.local, shape.local)
     order = {"less": less}
     given = (keys,) if values is None else (keys, values)
-    world.run(sort_runs, space, (*given, shape.run, flip), **optional, **order)
+    world.run(sort_runs, space, (*given, shape.run, flip), **optional, **order, key_of=converter(dtype))
     optional = {"values": None, "values_out": None} if values is None else {}
     width = shape.run
     while width < elements:

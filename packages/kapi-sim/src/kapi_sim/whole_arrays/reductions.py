@@ -12,7 +12,16 @@ from kapi_sim.language import NdItem
 from kapi_sim.language.intrinsics.operators import plus
 from kapi_sim.language.launchables.device_function import device_func
 from kapi_sim.whole_arrays.group_steps import fold_tile, same
-from kapi_sim.whole_arrays.world import Pieces, World, as_element, converter, one_dimensional, same_length, scratch
+from kapi_sim.whole_arrays.world import (
+    Pieces,
+    World,
+    as_element,
+    converter,
+    one_dimensional,
+    operator_on,
+    same_length,
+    scratch,
+)
 
 __all__ = ["Reductions", "reduce_pieces"]
 
@@ -103,11 +112,12 @@ class Reductions:
         ----------
         array : array of shape (n,)
             Of any platform, with any stride.
-        init : number, optional
+        init : number or record, optional
             Combined before the elements; the result for an empty array.
         op : function
             An operator of kapi, such as `plus` and `maximum`, or a `device_func` of two values. It must be associative
-            and commutative, for the order of the elements is not kept.
+            and commutative, for the order of the elements is not kept. Of two records it returns a record, or a tuple
+            of the fields.
         dtype : dtype, optional
             The elements are converted to it first; by default they keep theirs, so that sums of int8 wrap.
         out : array of shape (1,), optional
@@ -124,7 +134,7 @@ class Reductions:
         KernelLaunchError
             If the array is empty and there is no `init`, or `op` is no function for kernels.
         DtypeError
-            If `array` is no array of rank 1.
+            If `array` is no array of rank 1, or of records without an `op` of your own.
 
         Notes
         -----
@@ -194,6 +204,7 @@ class Reductions:
             )
         result = world.empty(array, (1,), kept) if out is None else out
         convert = converter(kept, None if transform is same and kept == given else kept)
+        op = operator_on(op, kept)
         shape = world.shape(array, "reduce", kept.itemsize)
         pieces = Pieces.of(elements, shape)
         tile = scratch(kept, shape.local)
@@ -214,5 +225,5 @@ class Reductions:
             )
             args = (partial, result, tile, pieces.count, *first)
             one = Pieces.of(1, shape)
-            world.run(reduce_pieces, one.space, args, b=None, **last, op=op, transform=same, convert=same)
+            world.run(reduce_pieces, one.space, args, b=None, **last, op=op, transform=same, convert=converter(kept))
         return result.reshape(())[()]

@@ -22,6 +22,7 @@ from kapi_sim.whole_arrays.world import (
     converter,
     is_group_operator,
     one_dimensional,
+    operator_on,
     same_length,
     scratch,
 )
@@ -53,7 +54,7 @@ def scan_pieces(
         has_carry = True
     if seeds is not None:
         if piece > 0:
-            carry = seeds[piece - 1]
+            carry = convert(seeds[piece - 1])
             has_carry = True
     held = PrivateArray(RUN, tile.dtype)
     base = start
@@ -66,26 +67,26 @@ def scan_pieces(
                 held[j] = convert(a[first + j])
         for j in range(RUN):
             if first + j < last:
-                value = op(value, held[j]) if j > 0 else held[0]
+                value = op(value, held[j]) if j > 0 else convert(held[0])
         scan_tile(item, tile, value, op, group_op)
         if out is not None and first < last:
             before = carry
             has_before = has_carry
             if place > 0:
-                before = tile[place - 1]
+                before = convert(tile[place - 1])
                 if has_carry:
                     before = op(carry, before)
                 has_before = True
             for j in range(RUN):
                 if first + j < last:
-                    after = op(before, held[j]) if has_before else held[j]
+                    after = op(before, held[j]) if has_before else convert(held[j])
                     if is_exclusive:
                         out[first + j] = before
                     else:
                         out[first + j] = after
                     before = after
                     has_before = True
-        total = tile[(min(base + size * run, end) - 1 - base) // run]
+        total = convert(tile[(min(base + size * run, end) - 1 - base) // run])
         carry = op(carry, total) if has_carry else total
         has_carry = True
         base += size * run
@@ -132,7 +133,7 @@ def scan_alone(item: NdItem, a, seeds, out, totals, length: int, is_exclusive: b
             i = start + 1
         if seeds is not None:
             if piece > 0:
-                carry = seeds[piece - 1]
+                carry = convert(seeds[piece - 1])
             elif init is None:
                 out[start] = carry
                 i = start + 1
@@ -170,8 +171,8 @@ class Scans:
             Of any platform, with any stride.
         op : function
             An operator of kapi, or a `device_func` of two values. It must be associative; the order is kept, so that
-            it need not be commutative.
-        init : number, optional
+            it need not be commutative. Of two records it returns a record, or a tuple of the fields.
+        init : number or record, optional
             Combined before the first element.
         dtype : dtype, optional
             The elements are converted to it first; by default they keep theirs, so that sums of int8 wrap.
@@ -188,7 +189,7 @@ class Scans:
         KernelLaunchError
             If `out` has another length, or `op` is no function for kernels.
         DtypeError
-            If an array is none of rank 1.
+            If an array is none of rank 1, or of records without an `op` of your own.
 
         Notes
         -----
@@ -210,7 +211,7 @@ class Scans:
         ----------
         array, op, dtype, out
             As for `inclusive_scan`.
-        init : number, optional
+        init : number or record, optional
             The first result, combined before all elements; by default the identity of `op`, as 0 is of `plus`, which
             functions of your own do not have.
 
@@ -224,21 +225,22 @@ class Scans:
         KernelLaunchError
             As by `inclusive_scan`; also if there is no `init` for a function of your own.
         DtypeError
-            If an array is none of rank 1.
+            If an array is none of rank 1, or of records without an `op` of your own.
 
         References
         ----------
         C++, [exclusive.scan]; oneDPL, `oneapi::dpl::exclusive_scan`.
         """
         if init is None:
+            given = one_dimensional(self._world, "array", array)
+            kept = given if dtype is None else np.dtype(dtype)
+            operator_on(op, kept)
             row = operator_row(op)
             if row is None:
                 raise KernelLaunchError(
                     "init must be given where `op` is a function of your own, got None: give what changes nothing",
                     code="algorithm-init",
                 )
-            given = one_dimensional(self._world, "array", array)
-            kept = given if dtype is None else np.dtype(dtype)
             init = row.identity if kept.kind == "c" else identity(row, kept)
         return self._scan(array, op, init, dtype, out, True)
 
@@ -255,7 +257,7 @@ class Scans:
             return out
         convert = converter(kept, None if kept == given else kept)
         shape = world.shape(array, "scan", kept.itemsize)
-        scan_into(world, shape, array, out, kept, op, init, is_exclusive, convert)
+        scan_into(world, shape, array, out, kept, operator_on(op, kept), init, is_exclusive, convert)
         return out
 
 
@@ -287,7 +289,7 @@ def scan_into(
         else:
             _scan_pieces(world, shape, pieces, a, None, None, totals, kept, None, False, op, convert)
         whole = Pieces(1, -(-pieces.count // shape.tile) * shape.tile, Pieces.of(1, shape).space)
-        _scan_pieces(world, shape, whole, totals, None, seeds, None, kept, init, False, op, same)
+        _scan_pieces(world, shape, whole, totals, None, seeds, None, kept, init, False, op, converter(kept))
     _scan_pieces(world, shape, pieces, a, seeds, out, None, kept, init, is_exclusive, op, convert)
 
 

@@ -18,6 +18,8 @@ from kapi_sim.whole_arrays.world import (
     converter,
     is_group_operator,
     one_dimensional,
+    operator_on,
+    require_own,
     require_room,
     same_length,
     scratch,
@@ -57,7 +59,7 @@ def combine_long_segments(
     base = start
     while base < end:
         scan_tile(item, tile, convert(values[min(base + place, end - 1)]), op, group_op)
-        last = tile[min(size, end - base) - 1]
+        last = convert(tile[min(size, end - base) - 1])
         total = op(total, last) if base > start else last
         group_barrier(item.get_group())
         base += size
@@ -97,9 +99,9 @@ class Segments:
             Of one platform, of any dtype.
         op : function
             An operator of kapi, or a `device_func` of two values. It must be associative; the order is kept, so that it
-            need not be commutative.
+            need not be commutative. Of two records it returns a record, or a tuple of the fields.
         equal : function
-            A `device_func` of two neighbouring keys; by default ``==``.
+            A `device_func` of two neighbouring keys; by default ``==``. Records need one.
         dtype : dtype, optional
             The values are converted to it first; by default they keep theirs.
         out_keys, out_values : array of shape (m,), optional
@@ -116,7 +118,7 @@ class Segments:
         KernelLaunchError
             If the arrays differ in length, there is no room, or a function is none for kernels.
         DtypeError
-            If an array is none of rank 1.
+            If an array is none of rank 1, or of records without a function of your own.
 
         Notes
         -----
@@ -132,6 +134,7 @@ class Segments:
         world = self._world
         of_keys, of_values = one_dimensional(world, "keys", keys), one_dimensional(world, "values", values)
         same_length("values", values, "keys", keys)
+        require_own("compared", "equal", of_keys, is_own=equal is not equal_to)
         elements = keys.shape[0]
         kept = of_values if dtype is None else np.dtype(dtype)
         for out in (out_keys, out_values):
@@ -145,6 +148,7 @@ class Segments:
         out_keys = world.empty(keys, (count,), of_keys) if out_keys is None else out_keys[:count]
         out_values = world.empty(values, (count,), kept) if out_values is None else out_values[:count]
         convert = converter(kept, None if kept == of_values else kept)
+        op = operator_on(op, kept)
         args = (keys, values, heads, out_keys, out_values)
         shape = world.shape(keys, "segments", kept.itemsize)
         if shape.local == 1 or elements < _LONG * count:

@@ -14,7 +14,7 @@ from kapi_sim.language.intrinsics.operators import plus
 from kapi_sim.language.launchables.device_function import device_func
 from kapi_sim.whole_arrays.group_steps import same
 from kapi_sim.whole_arrays.scans import scan_into
-from kapi_sim.whole_arrays.world import Pieces, World, one_dimensional, require_room
+from kapi_sim.whole_arrays.world import Pieces, World, one_dimensional, require_own, require_room
 
 __all__ = ["Selections", "equal_to", "select_into"]
 
@@ -180,7 +180,8 @@ class Selections:
         array, out
             As for `copy_if`.
         equal : function
-            A `device_func` of two neighbours. By default ``==``, for which not-a-number equals nothing.
+            A `device_func` of two neighbours. By default ``==``, for which not-a-number equals nothing; records
+            need one.
 
         Returns
         -------
@@ -192,7 +193,7 @@ class Selections:
         KernelLaunchError
             As by `copy_if`.
         DtypeError
-            If an array is none of rank 1.
+            If an array is none of rank 1, or of records without an `equal` of your own.
 
         References
         ----------
@@ -203,6 +204,7 @@ class Selections:
     def _select(self, array: Any, out: Any, predicate: Any, equal: Any) -> Any:
         world = self._world
         dtype = one_dimensional(world, "array", array)
+        require_own("compared", "equal", dtype, is_own=equal is not equal_to)
         if out is None:
             out = world.empty(array, (array.shape[0],), dtype)
         else:

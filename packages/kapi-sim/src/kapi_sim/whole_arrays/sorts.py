@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from kapi_sim.errors import DtypeError
 from kapi_sim.whole_arrays.merge_sort import complex_less, merge_sort
 from kapi_sim.whole_arrays.radix_sort import radix_sort
 from kapi_sim.whole_arrays.sort_keys import RADIX_KINDS
-from kapi_sim.whole_arrays.world import World, one_dimensional, same_length
+from kapi_sim.whole_arrays.world import World, one_dimensional, require_own, same_length
 
 __all__ = ["Sorts"]
 
@@ -104,11 +103,7 @@ class Sorts:
 
     def _sort(self, keys: Any, values: Any, less: Any, descending: bool) -> None:
         dtype = one_dimensional(self._world, "array" if values is None else "keys", keys)
-        if less is None and dtype.kind == "V":
-            raise DtypeError(
-                "records must be sorted by a function, got none: give a `device_func` of two records as `less`",
-                code="algorithm-order",
-            )
+        require_own("sorted", "less", dtype, is_own=less is not None)
         if keys.shape[0] < 2:
             return
         if less is None and dtype.kind in RADIX_KINDS:

@@ -13,6 +13,7 @@ import numpy as np
 from kapi_sim.errors import DtypeError, KernelLaunchError
 from kapi_sim.language import LocalAccessor, NdRange
 from kapi_sim.language.intrinsics.operators import OPERATORS
+from kapi_sim.language.launchables.device_function import device_func
 from kapi_sim.language.launchables.launchable import Launchable
 from kapi_sim.language.launchables.specialization import is_function, specialized
 from kapi_sim.short_repr import short_repr
@@ -26,6 +27,8 @@ __all__ = [
     "converter",
     "is_group_operator",
     "one_dimensional",
+    "operator_on",
+    "require_own",
     "require_room",
     "same_length",
     "scratch",
@@ -210,14 +213,63 @@ def is_group_operator(op: Any, dtype: np.dtype[Any]) -> bool:
     return dtype.kind in _COMBINED_BY_GROUPS and any(op is each.function for each in OPERATORS)
 
 
-def converter(dtype: np.dtype[Any], wanted: np.dtype[Any] | None) -> Any:
-    """Return the function of kernels that converts to a dtype; for None, and records, the one that does nothing."""
-    return same if wanted is None or dtype.kind == "V" else dtype.type
+def converter(dtype: np.dtype[Any], wanted: np.dtype[Any] | None = None) -> Any:
+    """Return the function of kernels from an element to a value of a dtype; for None, numbers stay as they are.
+
+    An element of an array of records is a reference to it, so that records are copied.
+    """
+    if dtype.kind == "V":
+        return _record_of(dtype)
+    return same if wanted is None else dtype.type
+
+
+def operator_on(op: Any, dtype: np.dtype[Any]) -> Any:
+    """Return an operator for elements of a dtype: that of records takes and returns values, whatever `op` returns.
+
+    Raises
+    ------
+    DtypeError
+        If it is an operator of numbers, and the elements are records.
+    """
+    if dtype.kind != "V":
+        return op
+    require_own("combined", "op", dtype, is_own=all(op is not each.function for each in OPERATORS))
+    return _on_records(op, dtype) if is_function(op) else op
+
+
+def require_own(done: str, name: str, dtype: np.dtype[Any], *, is_own: bool) -> None:
+    """Raise DtypeError where records have no function of one's own; numbers need none."""
+    if dtype.kind == "V" and not is_own:
+        raise DtypeError(
+            f"records must be {done} by a function of your own, got none: give a `device_func` of two records as "
+            f"`{name}`",
+            code="algorithm-order",
+        )
+
+
+@lru_cache(maxsize=256)
+def _record_of(dtype: np.dtype[Any]) -> Any:
+    @device_func
+    def record(value: Any) -> Any:
+        """The value of a record, made of an element, a value or a tuple."""
+        return np.void(value, dtype)
+
+    return record
+
+
+@lru_cache(maxsize=256)
+def _on_records(op: Any, dtype: np.dtype[Any]) -> Any:
+    @device_func
+    def combined(x: Any, y: Any) -> Any:
+        """The value of a record that an operator makes of two."""
+        return np.void(op(np.void(x, dtype), np.void(y, dtype)), dtype)
+
+    return combined
 
 
 def as_element(value: Any, dtype: np.dtype[Any]) -> Any:
-    """Return a number as an element of a dtype; a record as it is."""
-    return value if dtype.kind == "V" else dtype.type(value)
+    """Return a number as an element of a dtype; a record, or a tuple of its fields, as a record."""
+    return np.array(value, dtype)[()] if dtype.kind == "V" else dtype.type(value)
 
 
 @lru_cache(maxsize=256)
