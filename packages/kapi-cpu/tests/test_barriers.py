@@ -1,6 +1,7 @@
 """Barriers by fission: wherever they stand, work-groups give what the simulator gives."""
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -92,18 +93,24 @@ def scans_of_two_widths(item: kapi.NdItem, a, out, tile):
 KERNELS = (in_a_loop, in_a_function, in_a_branch, group_algorithms, private_memory, scans_of_two_widths)
 
 
+def result(call, function, size, local):
+    a, out = np.random.default_rng(size).integers(0, 100, size), np.full(size, 5)
+    call(kapi.kernel(function), kapi.NdRange((size,), (local,)), a, out, kapi.LocalAccessor(local, np.int64))
+    return out
+
+
+@cache
+def simulated(function, size, local):
+    return result(kapi.call_kernel, function, size, local)
+
+
 @pytest.mark.parametrize("lanes", [0, 1, 4])
 @pytest.mark.parametrize("function", KERNELS)
 def test_barriers_hold_wherever_they_stand(function, lanes):
-    kernel = kapi.kernel(function)
     cpu = Cpu(replace(host_target(), lanes=lanes))
     for size, local in GROUPS:
-        a = np.random.default_rng(size).integers(0, 100, size)
-        space = kapi.NdRange((size,), (local,))
-        given = [(a.copy(), np.full(size, 5), kapi.LocalAccessor(local, np.int64)) for _ in range(2)]
-        kapi.call_kernel(kernel, space, *given[0])
-        cpu.call(kernel, space, *given[1])
-        np.testing.assert_array_equal(given[1][1], given[0][1], err_msg=f"{size} in groups of {local}")
+        found = result(cpu.call, function, size, local)
+        np.testing.assert_array_equal(found, simulated(function, size, local), f"{size} in groups of {local}")
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Accesses of neighbours that are a constant apart: every second element, and the reverse order."""
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import kapi_sim as kapi
 from kapi_cpu import host_target
 
 
+@cache
 def strided(factor):
     def kernel(item: kapi.Item, a, out):
         i = item.get_id(0)

@@ -1,6 +1,7 @@
 """Atomic updates of several lanes: of one element, of elements of their own, with and without what was there."""
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -41,20 +42,28 @@ def of_bits(item: kapi.NdItem, a, totals, out, cells):
         kapi.AtomicRef(totals, 3 + j).fetch_and(a[i])
 
 
+def results(call, function, dtype):
+    a = np.random.default_rng(3).integers(-30, 70, GROUP * GROUPS)
+    a = (abs(a) if np.dtype(dtype).kind == "u" else a).astype(dtype)
+    totals, out = np.full(8, 77, dtype), np.zeros_like(a)
+    space, tile = kapi.NdRange(GROUP * GROUPS, GROUP), kapi.LocalAccessor(8, dtype)
+    call(kapi.kernel(function), space, a, totals, out, tile)
+    return totals, out
+
+
+@cache
+def simulated(function, dtype):
+    return results(kapi.call_kernel, function, dtype)
+
+
 @pytest.mark.parametrize("lanes", [0, 1, 4, 32])
 @pytest.mark.parametrize("dtype", [np.int32, np.uint32, np.int64, np.float32, np.float64])
 def test_updates_are_those_of_the_simulator(dtype, lanes):
-    a = np.random.default_rng(3).integers(-30, 70, GROUP * GROUPS)
-    a = (abs(a) if np.dtype(dtype).kind == "u" else a).astype(dtype)
+    cpu = Cpu(replace(host_target(), lanes=lanes))
     for function in (updated,) if np.dtype(dtype).kind == "f" else (updated, of_bits):
-        results = []
-        for world in (kapi, Cpu(replace(host_target(), lanes=lanes)).kapi):
-            given = [a, np.full(8, 77, dtype), np.zeros_like(a)]
-            tile = kapi.LocalAccessor(8, dtype)
-            world.call_kernel(kapi.kernel(function), kapi.NdRange(GROUP * GROUPS, GROUP), *given, tile)
-            results.append(given[1:])
-        for found, wanted in zip(results[1], results[0], strict=True):
-            np.testing.assert_array_equal(found, wanted)
+        found = results(cpu.call, function, dtype)
+        for each, wanted in zip(found, simulated(function, dtype), strict=True):
+            np.testing.assert_array_equal(each, wanted)
 
 
 def draw(item: kapi.NdItem, a, totals, out, cells):

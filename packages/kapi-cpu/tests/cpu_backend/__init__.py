@@ -6,6 +6,7 @@ import ctypes
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import cache
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,6 +17,7 @@ from kapi_cpu import CpuTarget, compile_kernel, host_target
 from kapi_cpu.emission.launch_record import ALIGNMENT, WORDS, aligned
 from kapi_cpu.loading import LoadedKernel, load
 from kapi_lowering import FAILURE_RECORD_SIZE, Failure, FailureRecord
+from kapi_sim.language import KernelOptions
 from kapi_sim.language.intrinsics.records import members_of
 from kapi_types import ArrayType, ItemType, NdItemType, typeof_argument
 from kapi_types.kernel_api import tuple_of
@@ -83,7 +85,7 @@ class Cpu:
         has_groups = isinstance(space, kapi_sim.NdRange)
         extents = tuple(space.global_range) if has_groups else tuple(space)
         types = signature_of(len(extents), args, has_groups)
-        loaded = load(compile_kernel(kernel.py_func, types, options=kernel.options, target=self.target))
+        loaded = _loaded(kernel.py_func, tuple(types), kernel.options, self.target)
         self.lanes.append(loaded.lanes)
         local = (
             tuple(space.local_range)
@@ -91,6 +93,12 @@ class Cpu:
             else (*(1 for _ in extents[1:]), min(extents[-1], self.longest_group))
         )
         return run(loaded, extents, tuple(max(1, extent) for extent in local), args)
+
+
+@cache
+def _loaded(function: Any, types: tuple[Any, ...], options: KernelOptions, target: CpuTarget | None) -> LoadedKernel:
+    """One compilation for the launches of all sizes."""
+    return load(compile_kernel(function, types, options=options, target=target))
 
 
 def one_lane() -> Cpu:

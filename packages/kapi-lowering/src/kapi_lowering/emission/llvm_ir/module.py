@@ -11,6 +11,7 @@ from .types import IRType
 __all__ = ["Function", "Module"]
 
 _REFERENCE = re.compile(r"#\d+")
+_PLAIN_NAME = re.compile(r"[-A-Za-z$._][-\w.$]*")
 
 
 class Function:
@@ -51,6 +52,7 @@ class Function:
         self.parameters, self.is_variadic = [*parameters], is_variadic
         self.blocks: list[Block] = []
         self._names: set[str] | None = None
+        self._counts: dict[str, int] = {}
 
     @property
     def name(self) -> str:
@@ -92,13 +94,15 @@ class Function:
         if self._names is None:
             self._names = {each.name for each in self._locals() if each.name is not None}
         stem = name.strip('"')
-        for count in range(len(self._names) + 1):
+        count = self._counts.get(stem, 0)  # those before are taken, and stay so
+        while True:
             each = stem if count == 0 else f"{stem}.{count}"
-            written = each if re.fullmatch(r"[-A-Za-z$._][-\w.$]*", each) else f'"{each}"'
+            written = each if _PLAIN_NAME.fullmatch(each) else f'"{each}"'
+            count += 1
             if written not in self._names and f'"{each}"' not in self._names:
+                self._counts[stem] = count
                 self._names.add(written)
                 return written
-        raise AssertionError
 
     def _locals(self) -> Iterator[LocalValue]:
         yield from self.parameters
