@@ -194,7 +194,7 @@ KERNELS = {
 def prepare(
     name: str, inputs: Sequence[Any], outputs: Sequence[Any]
 ) -> tuple[Callable[[], None], Callable[[], list[Any]]] | None:
-    """What runs a workload over Taichi's own arrays and waits, and what fetches its outputs; None if it has none."""
+    """Functions that run a workload over Taichi's own arrays, and fetch its outputs; None if it has none."""
     kernel = KERNELS.get(name)
     if kernel is None:
         return None

@@ -67,7 +67,7 @@ RULES: dict[str, Rule] = {
     **{str(size): _fixed(size) for size in (64, 256, 512, 1024)},
     **{f"r{most}": _rows(most) for most in (1024, 2048, 4096, 8192)},
 }
-"""What is compared; "again" is the rule itself, and says how much of a difference is noise."""
+"""The candidates; "again" is the rule itself, and shows how much of a difference is noise."""
 
 
 def main() -> None:

@@ -98,7 +98,7 @@ PROGRAMS: dict[str, str] = {
         "import pyopencl; assert pyopencl.get_platforms()"
     ),
 }
-"""What an environment must be able to run that was made by a line with this requirement."""
+"""The programs that must run in an environment made by a line with this requirement."""
 
 _BROUGHT = {"intel-opencl-rt", "intel-cmplr-lib-rt"}  # libraries without a program of their own
 

@@ -1,4 +1,4 @@
-"""What programs write, on CuPy arrays: ``python tests/gpu/written.py kernels|compositions|functions NUMBER COUNT``.
+"""Statements of programs, on CuPy arrays: ``python tests/gpu/written.py kernels|compositions|functions NUMBER COUNT``.
 
 They are those of tests/integration: random kernels, against the simulator and plain Python over NumPy's scalars;
 operations of the table with all kinds of values, in all places; and random njit functions, against Python.  NUMBER says

@@ -85,3 +85,22 @@ def test_docstrings_list_parameters_and_types_that_are_there(root):
             lost = [each for each in names if each not in taken] + [each for each in types if each not in known]
             wrong += [f"{path.relative_to(root)}:{line} {name}: {each}" for each in lost]
     assert not wrong, "docstrings must name what is there:\n" + "\n".join(wrong)
+
+
+def questions(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Line and text of each docstring that begins with a question word; predicates may begin with "Whether"."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            if re.match(r"(What|How|Where|Which|When|Who|Why)\b", node.value.value):
+                yield node.lineno, node.value.value.splitlines()[0]
+
+
+def test_docstrings_begin_with_a_noun_phrase_or_an_imperative(root):
+    assert list(questions(ast.parse('"""What a pass is."""\nx = 1\n"""The pass."""\n'))) == [(1, "What a pass is.")]
+    found = [
+        f"{path.relative_to(root)}:{line} {text}"
+        for pattern in CODE
+        for path in root.glob(pattern)
+        for line, text in questions(ast.parse(path.read_text("utf-8")))
+    ]
+    assert not found, "\n".join(found)

@@ -127,7 +127,7 @@ MOVES = {
         lambda own, size: size - 1 - own,
     ),
 }
-"""What is called, over which group, and from whom each work-item then has the value."""
+"""The call, its group, and the work-item from which each then has the value."""
 MOVED_IN_CI = {("?", "core", "line"), ("i1", "extended", "line"), ("f2", "core", "plane"), ("c16", "extended", "line"),
                ("i4", "core", "space"), ("f8", "extended", "plane")}  # fmt: skip
 MOVED = [

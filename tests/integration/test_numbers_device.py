@@ -277,7 +277,7 @@ BOUNDED = [
     for row in rows(owner="math")
     if row.ulp is not None and row.returns == "argument float" and row.name not in ("nextafter", "ulp", "ldexp")
 ]
-"""What is a number of units off; neighbours and scaling are exact, and compared in the conformance suite."""
+"""The functions that may be some units off; neighbours and scaling are exact, and compared in the conformance suite."""
 
 
 def as_floats(numbers):

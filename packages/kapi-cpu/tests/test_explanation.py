@@ -1,4 +1,4 @@
-"""What the vectoriser decided, as a compiled module says it."""
+"""Decisions of the vectoriser, as a compiled module explains them."""
 
 import inspect
 

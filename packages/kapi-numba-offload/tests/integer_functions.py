@@ -36,7 +36,7 @@ VARIANTS = {
     # No kernel has this function, so the host runs the loop.
     "refused loop": ("prange", "np.random.randint(0, 1)"),
 }
-"""What stands for LOOP and NOTHING in a text."""
+"""The texts in place of LOOP and NOTHING."""
 
 _count = itertools.count()
 

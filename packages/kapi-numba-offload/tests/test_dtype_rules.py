@@ -48,7 +48,7 @@ def is_left_to(differences, name, case):
 
 
 def differences_found(differences, name, function, rule, cases, arrays, types):
-    """What a library's function and the rule give for operands of these dtypes or numbers, where they differ."""
+    """Results of a library's function and of the rule for operands of these dtypes or numbers, where they differ."""
     found, expected_dtypes = [], set()
     for case in cases:
         expected = dtype_or_refusal(function, *(arrays[each] if type(each) is str else each for each in case))

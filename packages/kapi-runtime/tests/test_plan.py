@@ -385,7 +385,7 @@ def calls_of(launch):
 
 
 PLAIN = {"packed_arguments": 1, "check_no_overlap": 1, "may_share": 1, "read_arguments": 1, "is_small": 1}
-"""What one launch of `axpy` the slow path does: it has one pair of arrays of which one is written."""
+"""The work of one launch of `axpy` on the slow path: it has one pair of arrays of which one is written."""
 
 PLANNED = dict.fromkeys(PLAIN, 0)
 

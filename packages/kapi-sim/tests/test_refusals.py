@@ -85,7 +85,7 @@ LANGUAGE = {
 
 
 SINCE_312 = {"type T = int": "type-in-kernel", "def f[T](x: T): return x\na[0] = f(1)": "type-parameters"}
-"""What older Pythons cannot parse; its words are in the snapshot of none, so that all compare with one file."""
+"""Syntax that older Pythons cannot parse; the snapshot has none of it, so that all compare with one file."""
 
 
 @pytest.mark.parametrize(

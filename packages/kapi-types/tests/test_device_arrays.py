@@ -293,7 +293,7 @@ def test_unregistered_types_are_unknown():
 
 
 def test_views_are_made_by_cupy():
-    """What compiled code describes becomes an array of the same memory and device."""
+    """A description by compiled code becomes an array of the same memory and device."""
     from kapi_types.device_arrays.views import view_of
 
     host = np.arange(24, dtype=np.int32).reshape(4, 6)

@@ -361,7 +361,7 @@ _LANES = {
     "shift_group_left": f"sub.get_local_id() + 3 < {SUB_GROUP}",
     "shift_group_right": "sub.get_local_id() >= 3",
 }
-"""Where a shift gives a value; elsewhere the statement keeps the work-item's own."""
+"""The work-items to which a shift gives a value; elsewhere the statement keeps the work-item's own."""
 
 
 def _converging(each: Statement) -> list[str]:

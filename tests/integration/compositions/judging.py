@@ -17,7 +17,7 @@ __all__ = ["Difference", "Verdict", "compare", "judge"]
 
 _GUARDED = ("index", "loop bound", "loop start", "loop step")
 _OPEN = {"DtypeError": "a Python int that does not fit", "ZeroDivisionError": "an integer divided by zero"}
-"""What the simulator raises by numbers.md where NumPy goes on, and why."""
+"""The errors that the simulator raises by numbers.md where NumPy goes on, and why."""
 
 
 @dataclass

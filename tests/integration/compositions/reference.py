@@ -457,7 +457,7 @@ NAMESPACE: dict[str, Any] = {
     "int": _int,
     "__builtins__": builtins,
 }
-"""What statements see."""
+"""The namespace of statements."""
 
 _UPDATES = {
     "fetch_add": np.add, "fetch_sub": np.subtract,

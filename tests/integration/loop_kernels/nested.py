@@ -16,7 +16,7 @@ SPACES = {
     "i = item.get_global_id(0)": [kapi.NdRange(96, 16)],
     "i = item.get_global_id(0) * 8 + item.get_global_id(1)": [kapi.NdRange((8, 8), (4, 4))],
 }
-"""How a work-item's number is made, and the index spaces that it is made so in: at most 96 work-items."""
+"""The expressions of a work-item's number, and their index spaces of at most 96 work-items."""
 
 CONDITIONS = [
     "i % 2 > 0", "i % 3 == 1", "i > 7", "(i & 4) > 0", "i == 63", "i < n // 2", "a[i] > 0", "a[i] == m", "a[0] > 1",

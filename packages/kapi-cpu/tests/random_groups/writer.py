@@ -376,7 +376,7 @@ class Writer:
         self._barrier()
 
     def _sub_group(self, depth: int) -> None:
-        """What a sub-group does, now and then in a branch that only some of them take."""
+        """The statements of a sub-group, now and then in a branch that only some of them take."""
         if depth and self._chance(2):
             with self._block(self._pick(("if s % 2 == 0:", "if s > 0:", f"for {self._name('j')} in range(s % 3):"))):
                 for _ in range(self._random.randint(1, 2)):

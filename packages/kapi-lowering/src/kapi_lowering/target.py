@@ -37,10 +37,10 @@ SMALL_EXTENT = 2**31 - 2**16
 """Extents of small launches are below this: 31 bits hold them also when a launch is rounded up to whole work-groups."""
 
 WorkItemQuery = Literal["global_id", "global_size", "local_id", "local_size", "group_id", "group_count"]
-"""What a work-item may ask for one axis."""
+"""The queries of a work-item for one axis."""
 
 SubGroupQuery = Literal["sub_group_id", "sub_group_count", "local_id", "size", "max_size"]
-"""What a work-item may ask of its sub-group."""
+"""The queries of a work-item about its sub-group."""
 
 GroupKind = Literal["work_group", "sub_group"]
 
@@ -48,12 +48,12 @@ AtomicUpdate = Literal[
     "exchange", "add", "sub", "mul", "inc_wrap", "uinc_wrap", "dec_wrap", "udec_wrap", "min", "max", "umin", "umax",
     "and", "or", "xor", "fadd", "fmul", "fmin", "fmax",
 ]  # fmt: skip
-"""What one atomic operation does to an element; those with `u` are of unsigned integers, those with `f` of floats."""
+"""The operations of atomics on an element; those with `u` are of unsigned integers, those with `f` of floats."""
 
 Combination = Literal[
     "add", "min", "umin", "max", "umax", "fadd", "fmin", "fmax", "mul", "fmul", "and", "or", "xor"
 ]  # fmt: skip
-"""What a reduction or scan does with two values; the same letters."""
+"""The operations of reductions and scans on two values; the same letters."""
 
 ShuffleKind = Literal["down", "up", "xor", "from"]
 

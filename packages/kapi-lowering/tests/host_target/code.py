@@ -18,7 +18,7 @@ LACKING = {
     "sub_group": "sub-groups",
     "vote": "group algorithms",
 }
-"""What work-items that run one after the other cannot do; each is called by a name that `emission` refuses."""
+"""Operations that need work-items side by side; each is called by a name that `emission` refuses."""
 
 POSITIONS = {
     "global_id": "kapi.global_id",

@@ -10,7 +10,7 @@ ALIGNMENT = 16
 """Bytes that each parameter's local memory begins at a multiple of."""
 
 SCRATCH_BYTES = 32 * 8
-"""What group algorithms use: a value of 64 bits for each sub-group."""
+"""The memory of group algorithms: a value of 64 bits for each sub-group."""
 
 STATIC_BYTES = 48 * 1024
 """The most that a module may hold; a launch may ask for more, as far as the device has it."""

@@ -40,7 +40,7 @@ _VERSIONS = (
     *("6.3", "6.4", "6.5", "7.0", "7.1", "7.2", "7.3", "7.4", "7.5", "7.6", "7.7", "7.8"),
     *("8.0", "8.1", "8.2", "8.3", "8.4", "8.5", "8.6", "8.7", "8.8", "9.0"),
 )
-"""What LLVM 22 writes; a driver takes the versions up to its own."""
+"""The version that LLVM 22 writes; a driver takes those up to its own."""
 
 _DATA_LAYOUT = "e-p6:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64"
 
@@ -201,4 +201,4 @@ class PtxTarget(Target):
 
 
 KAPI_DEFAULT_TARGET = PtxTarget()
-"""What is compiled for where nothing else is said: sm_75 in PTX 6.3, which every supported device and driver takes."""
+"""The default target: sm_75 in PTX 6.3, which every supported device and driver takes."""

@@ -64,7 +64,7 @@ if TYPE_CHECKING:
 __all__ = ["execute"]
 
 _OTHER_FORMS = ("flat", "flatten", "ravel", "reshape", "swapaxes", "transpose", "view")
-"""What arrays outside of kernels have, and is another array."""
+"""Attributes of arrays outside of kernels that are other arrays."""
 _NAME_WORK_ITEMS = (
     BarrierDivergenceError,
     CollectiveMismatchError,

@@ -173,4 +173,4 @@ def _widths(name: str, given: Iterable[int]) -> tuple[int, ...]:
 
 
 KAPI_DEFAULT_TARGET = SpirvTarget()
-"""What is compiled for where nothing else is said: SPIR-V 1.2 without extensions, for devices with fp64 and fp16."""
+"""The default target: SPIR-V 1.2 without extensions, for devices with fp64 and fp16."""

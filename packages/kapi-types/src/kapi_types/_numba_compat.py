@@ -72,4 +72,4 @@ SUPPORTED_NUMBA = (">=0.68", "<0.69")
 """The range of Numba versions whose internals this package was written against, lowest and highest."""
 
 NUMBA_FOLDER = os.path.dirname(numba.__file__) + os.sep
-"""Where Numba's own functions are, which a user is not told lines of."""
+"""The folder of Numba's own functions, whose lines no message names."""

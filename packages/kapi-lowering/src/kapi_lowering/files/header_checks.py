@@ -47,7 +47,7 @@ _ROLES = ("range", *LINEAR_ROLES, "pointer", "shape", "stride", "value", "failur
 _CODES = tuple("bBhHiIqQefd")
 _KINDS = {"str": str, "int": int, "float": float, "bool": bool}
 _TEXTS_OF = {"OutOfBoundsError": 1, "CollectiveMismatchError": 3, "DivisionByZeroError": 2, "OperandError": 2}
-"""How many texts a failure of kapi's own has, by the name of its class."""
+"""The number of texts of each failure of kapi's own, by the name of its class."""
 
 
 def unfit(what: str, requirement: str, value: object) -> ModuleFileError:

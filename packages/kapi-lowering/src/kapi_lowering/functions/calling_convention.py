@@ -19,7 +19,7 @@ from kapi_sim import AddressSpace
 __all__ = ["DETAILS", "KernelCallConv"]
 
 DETAILS = ir.ArrayType(I64, 3)
-"""What the hidden argument points to."""
+"""The structure that the hidden argument points to."""
 
 
 def is_global(type_: ir.Type) -> bool:

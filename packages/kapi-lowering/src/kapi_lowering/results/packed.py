@@ -10,7 +10,7 @@ from typing import Any, Literal
 __all__ = ["LINEAR_ROLES", "Field", "PackedLayout", "Parameter"]
 
 LINEAR_ROLES = ("local_range", "group_range")
-"""What the packed argument says of work-groups that are launched as linear ones."""
+"""The fields of the packed argument for work-groups that are launched as linear ones."""
 
 _OF_ARGUMENTS = ("pointer", "shape", "stride", "value")
 

@@ -95,7 +95,7 @@ _VIEWS = frozenset(
 """Functions and methods that may return a view of what they are given, or that itself."""
 
 _COUNTS = frozenset("range prange pndindex ndindex".split())
-"""What gives indices, and no parts of arrays."""
+"""Functions that give indices, and no parts of arrays."""
 
 
 def is_view(value: ast.expr) -> bool:

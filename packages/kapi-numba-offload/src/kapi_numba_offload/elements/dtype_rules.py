@@ -14,7 +14,7 @@ __all__ = ["CUPY", "DIFFERENCES", "DPNP", "NUMPY", "ArrayType", "DtypeRules", "L
 _KINDS = ("device", "shared", "host")
 
 _NARROWER = {"float64": "float32", "complex128": "complex64", "float16": "float32"}
-"""What a device computes in that lacks a dtype, for operands that have others."""
+"""The dtype in which a device computes that lacks the one of the operands."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ MOST_DIMENSIONS = 3
 """Dimensions of an index space; the leading axes of an array of more share its first one."""
 
 Indexing = tuple[int, ...] | None
-"""How an operand is indexed: for each of its axes the axis of the result that it follows, -1 where its only element
+"""The index of an operand: for each of its axes the axis of the result that it follows, -1 where its only element
 serves all; None for a number, which is not indexed."""
 
 

@@ -30,7 +30,7 @@ _BITS = (7, 8, 15, 16, 31, 32, 63, 64)
 
 
 class Unfused(Exception):
-    """Why a region is not one kernel for the operands at hand.
+    """The reason why a region is not one kernel for the operands at hand.
 
     Parameters
     ----------

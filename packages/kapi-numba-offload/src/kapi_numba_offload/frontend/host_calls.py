@@ -32,7 +32,7 @@ __all__ = ["listen", "offload_calls"]
 
 _VARIADIC = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
 _NUMBA_REFUSES = "Numba's own"
-"""What `_make` says of a function that Numba refuses, too: it does so in its own words."""
+"""The reason of `_make` for a function that Numba refuses, too, in Numba's words."""
 
 _lock = reinit_after_fork(threading.Lock())
 _open = 0
@@ -166,7 +166,7 @@ def _has_usm(value: Any) -> bool:
 
 
 def _unlike_the_devices(dispatcher: Any, values: tuple[Any, ...]) -> str:
-    """Why an array cannot lie on the device as it does on the host; empty if each can."""
+    """The reason why an array cannot lie on the device as it does on the host; empty if each can."""
     for name, value in zip(_parameters(dispatcher), values, strict=True):
         for each in _host_arrays((value,)):
             steps = [step for step, length in zip(each.strides, each.shape, strict=True) if length > 1]

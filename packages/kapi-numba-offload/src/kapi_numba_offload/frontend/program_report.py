@@ -23,7 +23,7 @@ _WIDTH, _ROW = 700, 22  # of the picture, in pixels
 
 @dataclass(frozen=True, slots=True)
 class ProgramReport:
-    """What the offloaded functions of a program did.
+    """The work of a program's offloaded functions.
 
     Attributes
     ----------

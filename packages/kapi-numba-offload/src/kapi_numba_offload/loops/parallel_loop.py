@@ -206,7 +206,7 @@ class ParallelLoop:
         return _results(found, weak)
 
     def _combined(self, operation: str, partial: Any, queue: Any) -> Any:
-        """What is copied to the host: all partial results where it reaches them, else their one value."""
+        """The results that are copied to the host: all partial ones where it reaches them, else their one value."""
         facts = device_facts(queue)
         if facts.has_host_memory:
             return partial

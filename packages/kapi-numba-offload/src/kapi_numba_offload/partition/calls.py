@@ -37,7 +37,7 @@ from kapi_sim.errors import ExecutionPlacementError, KernelCompilationError
 __all__ = ["MENDED", "Constant", "Conversion", "Creation", "HelperCall", "NumpyCall", "OverloadedCall", "element"]
 
 _REFUSED = (TypeError, NotImplementedError)
-"""What array libraries raise for what they have not."""
+"""The exceptions of array libraries for what they lack."""
 
 _OWN: dict[str, tuple[Callable[..., Any], str]] = {
     "argmax": (partial(extremum_position, "argmax"), "array library"),

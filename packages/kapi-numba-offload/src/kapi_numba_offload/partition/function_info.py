@@ -23,7 +23,7 @@ from kapi_numba_offload.run.options import OffloadOptions
 __all__ = ["PREFIX", "FunctionInfo", "loaded"]
 
 PREFIX = "__kapi_"
-"""How the names begin that a partitioned body has and the user's does not."""
+"""The prefix of names that a partitioned body has and the user's does not."""
 
 
 class FunctionInfo:

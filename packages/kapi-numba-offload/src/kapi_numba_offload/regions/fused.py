@@ -35,7 +35,7 @@ _REMEMBERED = 256  # shapes of one region; beyond, all are forgotten, as a progr
 
 @dataclass(frozen=True, slots=True)
 class _SplitLaunch:
-    """Why a region is several launches, and the statements of each: the first, and the one after the last."""
+    """The reason why a region has several launches, and the statements of each: first, and one after the last."""
 
     reason: str
     parts: tuple[tuple[int, int], ...]

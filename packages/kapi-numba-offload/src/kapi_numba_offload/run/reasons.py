@@ -1,4 +1,4 @@
-"""Why something runs on the host: one table of reasons, printed in the documentation, and the warning or error."""
+"""Reasons for which something runs on the host: one table, printed in the documentation, and the warning or error."""
 
 from __future__ import annotations
 

@@ -137,7 +137,7 @@ def _is_lasting(key: str) -> bool:
 
 
 def _from_disk(key: str, count: int) -> tuple[list[float | None], list[str]] | None:
-    """What the disk cache keeps under a key; None if that is nothing, or nothing whole."""
+    """The entry of the disk cache under a key; None if there is none, or a damaged one."""
     text = cache.load_text(f"{key}.tuning") if _is_lasting(key) else None
     if text is None:
         return None

@@ -305,7 +305,7 @@ def _described(name: str, value: Any) -> str:
 
 
 def _key(value: Any) -> Any:
-    """What a compiled kernel depends on of one argument, or member of one."""
+    """The properties of an argument, or of a member of one, that a compiled kernel depends on."""
     if isinstance(value, ArrayFields):
         return value.dtype, len(value.shape), value.layout, value.readonly
     return (value.dtype, value.shape) if isinstance(value, LocalAccessor) else type(value)

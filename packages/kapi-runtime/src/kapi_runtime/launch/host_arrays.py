@@ -167,7 +167,7 @@ class HostArrays:
         return ArrayFields(memory.pointer, array.shape, dense, array.dtype, readonly, queue)
 
     def _in_place(self, name: str, array: Any) -> ArrayFields:
-        """Where an array is that the platform's kernels use as it is."""
+        """The memory of an array that the platform's kernels use without a copy."""
         try:
             fields = self.host_target.platform.fields(array)
         except DtypeError as error:

@@ -38,7 +38,7 @@ TARGETS = {"linux": "x86_64-unknown-linux-gnu", "win32": "x86_64-pc-windows-elf"
 """The systems that there is code for, as `sys.platform` names them, and LLVM's triple of each."""
 
 MACHINES = ("x86_64", "AMD64")
-"""What systems call the one architecture that there is code for."""
+"""The names that systems have for the one architecture that there is code for."""
 
 WORD = 8
 TABLE = 32

@@ -1,4 +1,4 @@
-"""What records launches and copies while it is open: a profile of all threads, and the graph of a thread or task."""
+"""The recorders of launches and copies that are open: a profile of all threads, and the graph of a thread or task."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class GraphRecorder(Protocol):
 
 
 active: Recorder | None = None
-"""What keeps a record of all threads' work, if one is kept; `keep_profile` sets it."""
+"""The recorder of all threads' work, if there is one; `keep_profile` sets it."""
 
 is_watching = False
 """Whether a profile or a graph is open: a launch looks here first, since nearly always none is."""

@@ -15,7 +15,7 @@ from kapi_sim.tracebacks import is_users_own
 __all__ = ["DEVICE", "Path", "called_at", "is_same_function", "path_of_frame", "path_to"]
 
 DEVICE = "_kapi_device_"
-"""How the names of device functions begin in a rewritten function."""
+"""The prefix of names of device functions in a rewritten function."""
 
 Path = tuple[tuple[CodeType, int], ...]
 """Function and line of each call, from the kernel to the function that makes the access."""

@@ -23,7 +23,7 @@ _OF_ONE_TYPE = ("int", "float", "bool", "complex", "len", "range")
 """Python's functions whose results are of one type, whatever their arguments are."""
 
 _FUNCTIONS = (DEVICE, "_kapi_math_")
-"""How the names of functions begin that stand for the author's and for those of `math`."""
+"""The prefixes of names that stand for the author's functions and for those of `math`."""
 
 _TYPES = f"{ARGUMENT_TYPES}_of_call"
 _OF_INTEGERS = ("int", "bool", "len")

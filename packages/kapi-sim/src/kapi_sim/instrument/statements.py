@@ -10,7 +10,7 @@ from kapi_sim.memory.watchdog import IDLE_ITERATIONS, SPIN
 __all__ = ["ITERATION", "counted_loop", "holds_convergent_call", "mark_lines", "numbered_loop"]
 
 ITERATION = "_kapi_iteration_"
-"""How the variables begin that number the iterations of the loops around a meeting."""
+"""The prefix of variables that number the iterations of the loops around a convergence point."""
 
 _ADDED = "_kapi_is_added"
 

@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 Yielded = tuple[Any, ...]
-"""What a kernel yields: site (file, line, column, iterations of the loops around it), group and fence scope
+"""The value that a kernel yields: site (file, line, column, iterations of the loops around it), group and fence scope
 at a barrier; at a group algorithm `ALGORITHM` in place of the scope, and then the word, the work-item's
 value and the other argument.  In place of the group a dialect's words have a `Participants`; their
 barriers name the word.  In a loop: its place, the number of its run, `kapi_sim.memory.watchdog.SPIN`, the

@@ -41,7 +41,7 @@ _INDEXED = re.compile(
     r"|invalid index to scalar variable"
 )
 _OF_REFERENCES = {"value": "load", "get": "load", "read": "load", "set": "store", "write": "store"}
-"""What other libraries call the methods of an AtomicRef."""
+"""Other libraries' names of the methods of an AtomicRef."""
 _OF_OPERATORS = {
     "+": "fetch_add",
     "-": "fetch_sub",

@@ -55,7 +55,7 @@ _MODULES = {
 """Modules of each language; a word that two of them have is the first one's."""
 
 _OURS = ("kapi_sim", "kapi_runtime", "kapi")
-"""Where all their words are looked for: kapi's own modules."""
+"""The modules in which all their words are looked up: kapi's own."""
 
 _FUNCTIONS = {
     **{row.name: f"`np.{row.name}`" for row in rows("numpy")},

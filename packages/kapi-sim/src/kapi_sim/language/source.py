@@ -46,7 +46,7 @@ ADDED_ITEM = "_kapi_item"
 _HARMLESS = re.compile(r"#\s*kapi: harmless, *(\S.*)")
 
 _LOADERS = ("_frozen_importlib", "_frozen_importlib_external", "zipimport")
-"""Where Python's own loaders are from, which compile a file as it is."""
+"""The modules of Python's own loaders, which compile a file as it is."""
 
 
 def parse_function(function: Callable[..., Any]) -> ast.FunctionDef | None:

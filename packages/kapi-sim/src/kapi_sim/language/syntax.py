@@ -95,7 +95,7 @@ INSTEAD_OF_OPERATORS = {
     "is not": "!=",
     "@": "a loop that adds up the products of elements, or multiply outside of the kernel",
 }
-"""What a kernel has in place of operators that it lacks, in both worlds."""
+"""The alternatives to operators that kernels lack, in both worlds."""
 _LACKING: dict[type[ast.AST], str] = {
     ast.Is: "is",
     ast.IsNot: "is not",

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["READ_ONLY", "Bound", "bind"]
 
 READ_ONLY = "writable, since the kernel stores to it, got a read-only array: pass a copy"
-"""What an array must be that a kernel stores to; of views that overlap themselves, see `OVERLAPPING`."""
+"""The requirement on an array that a kernel stores to; of views that overlap themselves, see `OVERLAPPING`."""
 
 _KINDS = "an array, a number, a bool, a LocalAccessor or a tuple of these"
 

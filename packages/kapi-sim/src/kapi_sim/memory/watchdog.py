@@ -49,7 +49,7 @@ Loop = tuple[str, int, int]
 SPIN = -1
 """In place of a fence scope: the work-item is at no barrier, it is in a loop."""
 ITERATIONS = 1000
-"""How many times one work-item may hand over while none comes to a barrier or to its end."""
+"""The times that one work-item may hand over while none comes to a barrier or to its end."""
 LOOP_NUMBER = CellType(count().__next__)
 """Holds what gives each run of a loop a number."""
 

@@ -74,4 +74,4 @@ def _operator(name: str, operation: Callable[[Any, Any], Any]) -> Callable[[Any,
 _OPERATIONS = {"Add": operator.add, "Sub": operator.sub, "Mult": operator.mul, "Div": operator.truediv}
 
 OPERATORS = {name: _operator(name, operation) for name, operation in _OPERATIONS.items()}
-"""What a rewritten kernel calls in the place of an operator, by the name of its class in `ast`."""
+"""The functions that a rewritten kernel calls for operators, by the name of their class in `ast`."""

@@ -32,7 +32,7 @@ __all__ = [
 CHECK_LITERALS_FIT = "_kapi_check_literals_fit"
 """The name of `check_literals_fit` in a rewritten kernel."""
 _SMALLEST_RANGE = range(128)
-"""What fits every integer type."""
+"""The integers that fit every integer type."""
 
 _OF_A_CONSTANT = ("RESUME", "LOAD_CONST", "LOAD_SMALL_INT", "RETURN_VALUE", "RETURN_CONST")
 

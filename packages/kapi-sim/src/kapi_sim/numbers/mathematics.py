@@ -345,7 +345,7 @@ def _module(module: ModuleType) -> tuple[ModuleType, dict[int, Any]]:
 
 
 MATH, _OF_MATH = _module(math)
-"""What a kernel's name for the module `math` becomes."""
+"""The replacement of the module `math` in a kernel."""
 _, _OF_CMATH = _module(cmath)
 
 SUBSTITUTES: dict[int, Any] = {
@@ -353,4 +353,4 @@ SUBSTITUTES: dict[int, Any] = {
     **_OF_CMATH,
     **{id(function): substitute for function, substitute in (_NUMPY | BUILTINS | OPERATOR_FUNCTIONS).items()},
 }
-"""What a kernel gets in place of the object with this `id`; the originals live as long as their modules."""
+"""The replacement in a kernel of the object with this `id`; the originals live as long as their modules."""

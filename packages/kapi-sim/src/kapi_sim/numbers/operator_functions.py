@@ -52,4 +52,4 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     **{getattr(operator, f"i{name}"): function for name, function in _BINARY.items()},
     **{function: _comparison(function) for function in (getattr(operator, name) for name in _COMPARISONS)},
 }
-"""What a kernel gets in the place of a function of `operator`; those that are left out compute the same."""
+"""The replacements in a kernel of functions of `operator`; those that are left out compute the same."""

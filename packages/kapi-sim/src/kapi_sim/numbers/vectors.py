@@ -33,7 +33,7 @@ _getframe = sys._getframe
 
 
 def _in_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
-    """What an operator is in a kernel."""
+    """The operator, as it is in a kernel."""
     return FUNCTIONS.get(function, BUILTINS.get(function, function))
 
 
@@ -291,7 +291,7 @@ _OF_UFUNC: dict[np.ufunc, Callable[..., Any]] = {
         np.not_equal: operator.ne,
     }.items()
 }
-"""What a function of NumPy's is where a number of NumPy's meets a vector as the left operand."""
+"""The operators by the function of NumPy's that a NumPy number as the left operand of a vector calls."""
 
 
 def _require_length(given: Any, subject: str) -> None:

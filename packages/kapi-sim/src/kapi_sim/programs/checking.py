@@ -23,7 +23,7 @@ __all__ = ["CLEAN", "FAULTY", "INTERRUPTED", "NOT_RUN", "check_program", "summar
 CLEAN, FAULTY, NOT_RUN = 0, 1, 2
 """Exit statuses of the command."""
 _HARMLESS = ("benign race", "harmless race")
-"""How the notes begin of races that are no faults."""
+"""The first words of notes of races that are no faults."""
 _PLACE = re.compile(r" at (\S+:\d+): `")
 INTERRUPTED = 130
 """Status of a program that Ctrl-C ended."""

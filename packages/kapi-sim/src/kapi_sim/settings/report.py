@@ -14,11 +14,11 @@ NEVER_CHECKED = (
     "the device's own rounding",
     "orders that were not run",
 )
-"""What no run covers."""
+"""The faults that no run covers."""
 UNMARKED = "global memory that the host left uninitialised"
-"""What a run covers only of arrays that ``simulation(uninitialised=...)`` names."""
+"""The faults that a run finds only in arrays that ``simulation(uninitialised=...)`` names."""
 UNPROFILED = "what one device lacks, such as float64"
-"""What a run covers only where ``simulation(profile=...)`` names a device."""
+"""The faults that a run finds only where ``simulation(profile=...)`` names a device."""
 
 
 @dataclass(frozen=True, slots=True)

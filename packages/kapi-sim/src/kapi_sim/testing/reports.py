@@ -27,7 +27,7 @@ from kapi_sim.errors import KapiError, KernelCompilationError
 __all__ = ["Message", "Raised", "changing", "collecting", "raises", "read_messages", "write_messages"]
 
 SNAPSHOT = Path("snapshots", "messages.txt")
-"""Where the messages stand, from the folder of the tests."""
+"""The file of the messages, from the folder of the tests."""
 
 
 class Message(NamedTuple):
@@ -140,7 +140,7 @@ _CHANGING = (
     (r"\b(lines?) \d+(?:, \d+)*(?: and (?:line )?\d+)?", r"\1 LINE"),
     (r"\b0x[0-9a-fA-F]{3,}", "ADDRESS"),
 )
-"""What a message names that changes from run to run, or where a test is moved."""
+"""The parts of a message that change from run to run, or where a test is moved."""
 
 _of_the_machine: list[tuple[Path, str, str]] = []
 

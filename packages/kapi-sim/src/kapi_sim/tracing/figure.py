@@ -23,7 +23,7 @@ _DARK = {
     "race": "stroke:#ff6b7d",
     "outline": "stroke:#aab3c6",
 }
-"""What the parts of a figure, by class, look like for readers who want dark pages; the figure itself is light."""
+"""The style of a figure's parts, by class, for readers who want dark pages; the figure itself is light."""
 
 MOST_ITEMS = 32
 MOST_COLUMNS = 120

@@ -30,7 +30,7 @@ _WORDS = {
     "contention": " of a sub-group at one element",
     "whose": " of the work-item that runs",
 }
-"""What the page says of work-items and their groups, before it is put into the words of the kernel's dialect."""
+"""The page's terms for work-items and their groups, before they are replaced by those of the kernel's dialect."""
 MAX_SHOWN = 1024
 """Cells shown of one array."""
 

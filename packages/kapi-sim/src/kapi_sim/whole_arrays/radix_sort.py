@@ -39,7 +39,7 @@ def digit_of(bits, shift, mask, inversion, key):
 
 @device_func
 def spread(index):
-    """Where an element of a tile stands in local memory: runs of neighbours begin in different banks."""
+    """The index of an element of a tile in local memory: runs of neighbours begin in different banks."""
     return index + (index >> 5)
 
 

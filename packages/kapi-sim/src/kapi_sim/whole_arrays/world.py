@@ -93,7 +93,7 @@ class Pieces:
 
 
 class World(ABC):
-    """Where kernels run."""
+    """A world: the kind of arrays, and the functions that launch kernels over them."""
 
     def __init__(self) -> None:
         self._kernels: dict[Hashable, Launchable] = {}

@@ -32,7 +32,7 @@ COMBINATIONS = {
     "umax": "UMax",
     "fmax": "FMax",
 }
-"""What every target has."""
+"""The operations that every target has."""
 
 EXTENDED_COMBINATIONS = {
     "mul": "IMulKHR",
@@ -41,7 +41,7 @@ EXTENDED_COMBINATIONS = {
     "or": "BitwiseOrKHR",
     "xor": "BitwiseXorKHR",
 }
-"""What `EXTENSION` adds."""
+"""The operations that `EXTENSION` adds."""
 
 _CONVERGENT = ("nounwind", "readnone", "convergent")  # all work-items of a group come to it, and it orders no memory
 _MODES = {"reduce": I32(0), "inclusive_scan": I32(1), "exclusive_scan": I32(2)}

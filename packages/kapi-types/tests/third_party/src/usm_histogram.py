@@ -1,4 +1,4 @@
-"""What a library builds on kapi-types: functions for njit code that are its own, over arrays of any library.
+"""A library on top of kapi-types: functions for njit code that are its own, over arrays of any library.
 
 `Samples` is an array class of this library; `count_bins` and the method `span` work on it in njit functions, and on
 dpnp's arrays as well.

@@ -43,7 +43,7 @@ def barriers_of(function: Function) -> list[Instruction]:
 
 
 class Fission:
-    """What a function keeps at its barriers, and its division into functions from barrier to barrier.
+    """The values that a function keeps at its barriers, and its division into functions from barrier to barrier.
 
     Parameters
     ----------

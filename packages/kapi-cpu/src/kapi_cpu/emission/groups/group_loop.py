@@ -29,7 +29,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Context:
-    """What is kept at barriers.
+    """The values that are kept at barriers.
 
     Attributes
     ----------

@@ -253,7 +253,7 @@ class Writer:
         )
 
     def repeated(self, state: Sequence[Value], step: Callable[..., tuple[Sequence[Value], Value]]) -> tuple[Value, ...]:
-        """What a state becomes by steps, of which each says whether another follows."""
+        """The state after steps, each of which says whether another follows."""
         number = self._count
         self._count += 1
         phis = [Value(self, f"%s{number}.{at}", each.type) for at, each in enumerate(state)]

@@ -26,7 +26,7 @@ __all__ = ["Costs", "costs_of", "needs_lane_loop", "waits_for_itself"]
 _ITERATIONS = 8
 _DEEPEST = 3
 _IMBALANCE = 1.5
-"""What lanes wait for the last one of a loop."""
+"""The factor for lanes that wait for the last one of a loop."""
 
 _MISPREDICTED = 15.0
 _FORESEEN = 0.7
@@ -94,7 +94,7 @@ def costs_of(shapes: Shapes, lanes: int, vector_bits: int) -> Costs:
 
 
 def _weights(block: Block, shapes: Shapes) -> tuple[float, float]:
-    """How often a block is executed, for one work-item, and for the vector that it is of."""
+    """The executions of a block, for one work-item, and for its vector."""
     weight, waiting, depth = 1.0, 1.0, 0
     loop = shapes.loop_of(block)
     while loop is not None:

@@ -224,7 +224,7 @@ class HostLoop:
         return self._why[key]
 
     def _refused(self, bounds: Sequence[Any], given: Sequence[Any]) -> str | None:
-        """Why Numba cannot compile the loop, None if it can: then it has."""
+        """The reason why Numba cannot compile the loop, None if it can: then it has."""
         args = self._on_host(HostCopies(arrays_among(given)), given)
         try:
             name = self.function.__name__

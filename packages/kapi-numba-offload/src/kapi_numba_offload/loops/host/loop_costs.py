@@ -34,7 +34,7 @@ _PARTS = (
 
 @dataclass(frozen=True, slots=True)
 class StatementCosts:
-    """What the cost of a statement on arrays depends on.
+    """The factors of the cost of a statement on arrays.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ class StatementCosts:
 
 @dataclass(frozen=True, slots=True)
 class LoopCosts:
-    """What the cost of a loop nest depends on.
+    """The factors of the cost of a loop nest.
 
     Attributes
     ----------
@@ -111,7 +111,7 @@ class LoopCosts:
         return inf if found is None else len(found)
 
     def count(self, values: Mapping[str, Any]) -> int:
-        """How many statements on arrays a run has, in loops that count as for `seconds`."""
+        """The number of statements on arrays in a run, in loops that count as for `seconds`."""
         times, values = self._middle(values)
         return times * (len(self.statements) + sum(each.count(values) for each in self.inner)) if times else 0
 

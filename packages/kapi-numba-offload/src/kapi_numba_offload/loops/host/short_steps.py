@@ -69,7 +69,7 @@ class ShortSteps:
         self.latest = fall_back(self.location, self.refusal, True, how)
 
     def why_not_compiled(self, captured: Sequence[Any]) -> str | None:
-        """Why Numba does not run the loop for these values; None if it does."""
+        """The reason why Numba does not run the loop for these values; None if it does."""
         if self.arrays_left and not all(map(has_same_types, captured)):
             return f"`{self.arrays_left[0]}` would have another dtype than NumPy's"
         return self.host.why_not_compiled((), captured)

@@ -21,7 +21,7 @@ _IN_PRODUCTS = 32  # times as many elements that a product of matrices may read:
 
 @dataclass(frozen=True, slots=True)
 class StepSizes:
-    """What the work of a loop's iterations depends on.
+    """The factors of the work of a loop's iterations.
 
     Attributes
     ----------

@@ -97,7 +97,7 @@ class _WorkedParts:
             self._counted.add(id(each))
 
     def _count_call(self, node: ast.Call) -> None:
-        """What a function works on of an array that it is given, or that it finds around it."""
+        """Note the parts that a function works on, of an array that is an argument or from outside."""
         called = called_function(self._facts, node)
         if called is None:
             if isinstance(node.func, ast.Name):
@@ -126,7 +126,7 @@ class _WorkedParts:
 
 
 def iterated(facts: FunctionInfo, node: ast.expr) -> Iterator[ast.expr]:
-    """What a `for` statement iterates: arrays by name, and calls of `enumerate` and `zip`."""
+    """The values that a `for` statement iterates: arrays by name, and calls of `enumerate` and `zip`."""
     if isinstance(node, ast.Name) and facts.is_usm(node):
         yield node
     elif isinstance(node, ast.Call) and facts.names.value(node.func) in (enumerate, zip):

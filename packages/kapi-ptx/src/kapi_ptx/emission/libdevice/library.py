@@ -32,7 +32,7 @@ _METADATA = re.compile(r", ![\w.]+ !\d+")
 _REFLECTED = re.compile(r"call i32 @__nvvm_reflect\(ptr @([\w.]+)\)(?: #\d+)?")
 _QUESTION = re.compile(r'^@([\w.]+) = [^\n]* c"(\w+)\\00"', re.MULTILINE)
 _ANSWERS = {"__CUDA_FTZ": "0", "__CUDA_PREC_SQRT": "1", "__CUDA_ARCH": "kapi.architecture"}
-"""What libdevice asks: floats have subnormals, square roots are exact, and the architecture."""
+"""The parameters of libdevice: floats have subnormals, square roots are exact, and the architecture."""
 
 
 class LibraryError(Exception):

@@ -22,7 +22,7 @@ _NAMES = "|".join([*_NUMBERS_OF_ARGUMENTS, *_WITH_INTEGER])
 FUNCTION_PATTERN = re.compile(rf"llvm\.({_NAMES})\.f(?:32|64)(?:\.i32)?")
 
 _APPROXIMATE = ("exp", "exp10", "log", "log2", "log10", "pow", "sin", "cos", "tan")
-"""What libdevice has in float32 by the processor's own approximations too."""
+"""The functions of float32 that libdevice has by the processor's own approximations, too."""
 
 
 def needed_functions(module: Module) -> list[str]:

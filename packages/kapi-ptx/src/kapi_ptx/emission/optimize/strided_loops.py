@@ -80,7 +80,7 @@ def _strided(block: Block) -> _Loop | None:
 
 
 def _bound(test: Instruction, counter: Instruction, next_: Instruction, step: IRValue) -> IRValue | None:
-    """What the next counter must be less than, for another iteration."""
+    """The bound below which the next counter must be, for another iteration."""
     one, other = test.operands
     if test.predicate == "slt" and one is next_:
         return other
@@ -96,7 +96,7 @@ def _is_outside(value: IRValue, block: Block) -> bool:
 
 
 def _times(loop: _Loop) -> int:
-    """How many iterations are run together: 1 where an iteration writes, takes long, or loads enough by itself."""
+    """The iterations that are run together: 1 where an iteration writes, takes long, or loads enough by itself."""
     body = loop.block.instructions
     loads = [each for each in body if each.opcode == "load"]
     others = [each for each in body[:-1] if each.opcode != "load"]

@@ -1,4 +1,4 @@
-"""Which loops LLVM unrolls: those over private arrays whole, and none that would copy functions of libdevice.
+"""The loops that LLVM unrolls: those over private arrays fully, and none that would copy functions of libdevice.
 
 A private array is in registers once all its indices are numbers, else it is in memory, some hundred cycles away. LLVM
 knows that of no target but AMD's, and counts a function of libdevice, which is inlined later, as one instruction: a
@@ -35,7 +35,7 @@ _MOST_BYTES = 512
 """Of a private array in registers: half of the 255 that a thread has, each of four bytes."""
 _MOST_ITERATIONS = 256
 _UNKNOWN_ITERATIONS = 4
-"""What LLVM unrolls a loop by whose iterations are not known."""
+"""The factor by which LLVM unrolls a loop of an unknown number of iterations."""
 _LARGEST_BODY = 300
 """LLVM's own limit for what it unrolls whole."""
 _SIZES = {"float": 30, "double": 60}
@@ -121,7 +121,7 @@ class _Loops:
         return value.opcode in _LINEAR and all(self._is_linear(each, found, seen) for each in value.operands)
 
     def _iterations(self, loop: NaturalLoop) -> int | None:
-        """How often a loop runs: None if that is no number, some if it is one when the loops around are unrolled."""
+        """The iterations of a loop: None if unknown, an estimate if outer loops are to be unrolled first."""
         for block in loop.exiting:
             test = defined(block.terminator.operands[0], "icmp")
             if test is None or test.operands[1].integer is None:

@@ -26,7 +26,7 @@ __all__ = [
 ]
 
 INSTALL = 'pip install "kapi-runtime[cuda]"'
-"""What brings all that the platform needs but the driver."""
+"""The install command of all that the platform needs but the driver."""
 
 _SINCE = 11000  # CUDA 11.0: older drivers are not supported
 _OUT_OF_MEMORY = 2

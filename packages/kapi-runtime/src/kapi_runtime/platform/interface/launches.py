@@ -53,7 +53,7 @@ class LaunchPlan(Protocol):
 
 
 NativeArgument = bytes | LocalAccessor | ArrayFields
-"""What a kernel is submitted with: bytes are a value, an accessor is local memory of that size, and the fields of an
+"""The arguments of a submission: bytes are a value, an accessor is local memory of that size, and the fields of an
 array are a pointer to its first element."""
 
 

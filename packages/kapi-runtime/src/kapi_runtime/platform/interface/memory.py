@@ -25,7 +25,7 @@ class Allocation(Protocol):
 
 
 MemoryKind = Literal["device", "shared", "host"]
-"""Where the memory of an array is; see `kapi_runtime.memory`."""
+"""The kind of an array's memory; see `kapi_runtime.memory`."""
 
 
 class MemoryManager(ABC):

@@ -12,7 +12,7 @@ __all__ = ["Profiler", "Times"]
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """When work was submitted, began and ended, in nanoseconds of one clock for each device."""
+    """The times at which work was submitted, began and ended, in nanoseconds of one clock for each device."""
 
     submit: int
     start: int

@@ -45,7 +45,7 @@ TOO_LATE = (
     "this process asked for devices before it imported kapi_runtime, which knows where the driver is. Import "
     "kapi_runtime first, or run `python -m kapi_runtime setup` once; then start Python again"
 )
-"""What is wrong, and the way out, where a driver was found too late."""
+"""The message for a driver that was found too late."""
 
 _USM_EXTENSION = b"cl_intel_unified_shared_memory"
 _LOADER_CACHE = Path("/etc/ld.so.cache")

@@ -38,7 +38,7 @@ _RETURNS_HANDLE = ("clCreateContext", "clCreateProgramWithIL", "clCreateProgramW
 
 
 class OpenclError(Exception):
-    """Why OpenCL cannot be asked, as a sentence without its end."""
+    """The reason why OpenCL cannot be asked, as a sentence without its end."""
 
 
 @dataclass(frozen=True, slots=True)

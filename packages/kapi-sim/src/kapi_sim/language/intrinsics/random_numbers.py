@@ -310,4 +310,4 @@ IMPLEMENTATIONS: dict[tuple[str, str], FunctionType] = {
     ("normal", "float64"): _normal_float64,  # type: ignore[dict-item]
     ("randint", ""): _randint,  # type: ignore[dict-item]
 }
-"""What draws a number out of the words of `philox`, by the function's name and that of its dtype; in every world."""
+"""Functions that make a number of `philox`'s words, by the function's name and that of its dtype; in every world."""

@@ -299,7 +299,7 @@ def best_signature(
 
 
 def _cost(wanted: ParameterType, given: ParameterType | None, is_call: bool) -> float:
-    """How much a conversion loses; infinite if there is none."""
+    """The loss of a conversion; infinite if there is none."""
     if given is None:
         return np.inf
     if wanted.kind == "scalar" and given.kind in ("scalar", "weak"):

@@ -22,7 +22,7 @@ FAST_MATH_FLAGS: dict[str, str] = {
     "afn": "functions may be approximated",
     "reassoc": "operations may be done in another order",
 }
-"""What each flag of `fastmath` allows a compiler, by LLVM's names."""
+"""The freedom that each flag of `fastmath` gives a compiler, by LLVM's names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -45,7 +45,7 @@ PARAMETER_WORDS: dict[str, str] = {
     "index of a vector": "an index of all axes but the last: an integer, or a tuple of as many integers as there are",
     "vector length": "2, 3, 4, 8 or 16, known when the kernel is compiled",
 }
-"""What an argument must be, by the word that the table has for it."""
+"""The requirement on an argument, by its word in the table."""
 
 RESULT_WORDS: dict[str, str] = {
     "weak int": "a weak integer",
@@ -68,7 +68,7 @@ RESULT_WORDS: dict[str, str] = {
     "vector": "a vector whose elements have the one type that holds them all; weak if all are weak",
     "vector's": "what the operators and functions that it consists of give",
 }
-"""What a result is, by the word that the table has for it."""
+"""The description of a result, by its word in the table."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -202,7 +202,7 @@ _OF_CONTEXTS = (
     *("get_ipc_handle", "get_max_potential_block_size", "handle", "memalloc", "memallocmanaged", "memhostalloc"),
     *("memory_manager", "mempin", "modules", "open_ipc_handle", "prepare_for_use", "unload_module"),
 )
-"""What a context of numba.cuda's has of its driver."""
+"""The part of a numba.cuda context that is of its driver."""
 
 
 def _of_driver(owner: str, name: str, known: tuple[str, ...]) -> Refused:

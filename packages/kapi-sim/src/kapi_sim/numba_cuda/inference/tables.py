@@ -72,4 +72,4 @@ INSTEAD: dict[str, str] = {
     ),
     **dict.fromkeys("cumsum dot einsum inner matmul max min outer vdot".split(), "write a loop"),
 }
-"""What is written in the place of a function of NumPy's that is not there."""
+"""The replacements of functions of NumPy's that are missing."""

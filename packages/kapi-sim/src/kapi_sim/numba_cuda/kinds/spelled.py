@@ -82,7 +82,7 @@ CONSTRUCTORS: dict[str, Callable[..., Kind]] = {
     "optional": _optional,
     "CPointer": _pointer,
 }
-"""What makes types of others, by the names that ``numba.types`` has for it."""
+"""The functions that make types of others, by their names in ``numba.types``."""
 
 
 def kind_of_type(given: Any) -> Kind:

@@ -36,7 +36,7 @@ _UNIFORM = (BINARY - {"fadd", "fsub", "fmul", "fdiv", "frem"}) | {"sext", "zext"
 _SPECULATABLE = (BINARY - {"udiv", "sdiv", "urem", "srem", "fdiv", "frem"}) | {
     *("sext", "zext", "trunc", "select", "icmp", "fcmp", "fneg", "bitcast", "getelementptr")
 }
-"""What may be done where it was not asked for, but for reads of the packed argument."""
+"""Instructions that are safe to speculate, but for reads of the packed argument."""
 
 
 @function_pass

@@ -34,7 +34,7 @@ class _Print:
 
 
 PRINT = _Print()
-"""What a call of `print` becomes a call of: `sep` and `end` come first, and each constant text is a `Text`."""
+"""The function that `print` becomes a call of: `sep` and `end` come first, and each constant text is a `Text`."""
 
 
 class PrintType(GenericCallableType):

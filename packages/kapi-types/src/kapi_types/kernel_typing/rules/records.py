@@ -23,7 +23,7 @@ __all__ = ["MAKE_RECORD", "FieldName", "assigned_field", "field_type", "names_of
 registry = RuleRegistry()
 
 MAKE_RECORD = np.void
-"""What a kernel calls to make a record, and back ends register it under."""
+"""The function that a kernel calls to make a record, and the key of its lowering."""
 
 
 class FieldName(str):

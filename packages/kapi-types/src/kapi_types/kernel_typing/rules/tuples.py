@@ -24,7 +24,7 @@ HOMOGENEOUS = (types.UniTuple, types.NamedUniTuple)
 """Tuples whose members are of one type, which may be indexed by what is known at run time only."""
 
 MAKE_NAMED_TUPLE = "kapi.named_tuple"
-"""What back ends register the making of a named tuple under."""
+"""The key under which back ends register the making of a named tuple."""
 
 
 def tuple_like(like: types.BaseTuple, members: tuple[types.Type, ...]) -> types.BaseTuple:

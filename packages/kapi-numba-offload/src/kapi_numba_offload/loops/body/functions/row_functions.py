@@ -329,7 +329,7 @@ class _KeptCalls(ast.NodeTransformer):
 
 
 def _elsewhere(rows: Rows) -> frozenset[tuple[str, str]]:
-    """What rows read, at other indices than those of the result."""
+    """The accesses of rows at other indices than those of the result."""
     return frozenset((array, f"{text} elsewhere") for array, text in rows.arrays)
 
 
