@@ -84,7 +84,7 @@ class Partition:
 
     @property
     def needs_host(self) -> Refusal | None:
-        """The reason why Numba is to run the whole function: elements that Python would copy singly; None without one."""
+        """The reason for Numba to run the full function: elements that Python would copy singly, or None."""
         if any(isinstance(each, (ast.Yield, ast.YieldFrom)) for each in ast.walk(self.definition)):
             return None  # what it yields are arrays of the device
         if self._updates_what_it_reads:
