@@ -82,6 +82,26 @@ def test_code_blocks_run(page, tmp_path, monkeypatch, capsys):
             assert not failed, f"{name(page)}, block after line {above}: the output shown is not what comes"
 
 
+# Pages for authors of libraries and compilers, who take one program of a page.
+TAKEN_ALONE = (
+    "docs/reuse.md",
+    *(f"packages/kapi-{name}/README.md" for name in ("types", "lowering", "cpu", "spirv", "ptx")),
+)
+
+
+@pytest.mark.parametrize("page", TAKEN_ALONE)
+def test_each_block_of_pages_for_libraries_runs_alone(page, tmp_path):
+    plain = [(above, code) for above, code in blocks(ROOT / page) if not code.lstrip().startswith(">>>")]
+    assert plain
+    for above, code in plain:
+        script = tmp_path / f"block_{above}.py"
+        script.write_text(code, "utf-8")
+        done = subprocess.run(
+            [sys.executable, script], capture_output=True, text=True, cwd=tmp_path, timeout=300, check=False
+        )
+        assert done.returncode == 0, f"{page}, block after line {above}: {done.stderr}"
+
+
 def is_in(expected: str, printed: str) -> bool:
     """Whether the output has been printed; in it three dots stand for a part of a line that is not always the same."""
     return bool(re.search(".*?".join(map(re.escape, expected.split("..."))), printed))
