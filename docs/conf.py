@@ -55,9 +55,14 @@ sphinx_gallery_conf = {
     "matplotlib_animations": True,
     "within_subsection_order": "FileNameSortKey",
     "min_reported_time": 1e9,
+    "write_computation_times": False,  # its page loads scripts from other hosts
     "show_memory": False,
     "show_signature": False,
 }
+
+# The notebooks' folder on GitHub, such as https://github.com/OWNER/NAME/blob/BRANCH: pages then open them in Colab and
+# JupyterLite. Empty while there is no public address.
+notebook_base_url = ""
 
 copybutton_prompt_text = r">>> |\.\.\. |\$ "  # a copied example holds no prompts
 copybutton_prompt_is_regexp = True

@@ -1,4 +1,7 @@
-"""Pages of the gallery begin with their picture: sphinx-gallery puts it where the code that draws it ends."""
+"""Pages of the gallery begin with their picture: sphinx-gallery puts it where the code that draws it ends.
+
+They load nothing from other hosts: an animation asks for a font of signs, in whose place `kapi.css` has signs.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +12,13 @@ from typing import Any
 from sphinx.application import Sphinx
 
 _PICTURE = re.compile(r"\.\. image-sg:: (?P<file>\S+)\n(?:   :[^\n]*\n)+")
+_FONT = re.compile(r'<link rel="stylesheet"\s+href="https://[^"]*font-awesome[^"]*">')
 _TITLE = re.compile(r"^(?P<title>\S[^\n]*)\n=+\n", re.MULTILINE)
 
 
 def picture_first(app: Sphinx, docname: str, source: list[str]) -> None:
     """Move the page's picture below its title; of an animation, the moving picture, whose controls stay below."""
-    text = source[0]
+    text = source[0] = _FONT.sub("", source[0])
     title = _TITLE.search(text)
     name = docname.removeprefix("gallery/")
     animation = Path(app.srcdir, "gallery", "images", f"sphx_glr_{name}_001.gif")

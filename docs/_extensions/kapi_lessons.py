@@ -66,8 +66,7 @@ class KapiExercise(SphinxDirective):
         return _parsed(
             self,
             f"Mend it: {_download(self, file)} prints this report until `wrong` is right, and then says so; "
-            f"`python -m kapi_sim exercise {int(file.stem[2:4])}` writes it to your folder. The lesson is there as a "
-            f"{{download}}`notebook </notebooks/{Path(self.env.docname).name}.ipynb>`, too.",
+            f"`python -m kapi_sim exercise {int(file.stem[2:4])}` writes it to your folder.",
         )
 
 

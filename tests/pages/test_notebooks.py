@@ -12,7 +12,7 @@ import pytest
 DOCS = Path(__file__).parents[2] / "docs"
 sys.path.insert(0, str(DOCS / "_extensions"))
 
-from kapi_notebooks import lessons, notebook  # noqa: E402
+from kapi_notebooks import buttons, lessons, notebook, with_notebook  # noqa: E402
 
 LESSONS = lessons(DOCS / "learn")
 
@@ -36,3 +36,43 @@ def test_notebook_runs(page, capsys):
     assert printed.count(f"`{answer}` is right") == sum(
         "source_hidden" in cell["metadata"].get("jupyter", ()) for cell in made["cells"]
     )
+
+
+FOLDER = "https://github.com/OWNER/NAME/blob/BRANCH/made"
+
+
+def test_buttons_open_the_notebook_of_a_folder_on_github():
+    assert buttons("01_map.ipynb", "", is_lesson=True) == {}
+    assert buttons("01_map.ipynb", FOLDER, is_lesson=True) == {
+        "Colab": "https://colab.research.google.com/github/OWNER/NAME/blob/BRANCH/made/01_map.ipynb",
+        "JupyterLite": "https://jupyterlite.github.io/demo/lab/index.html?fromURL="
+        "https%3A%2F%2Fraw.githubusercontent.com%2FOWNER%2FNAME%2FBRANCH%2Fmade%2F01_map.ipynb",
+    }
+    assert list(buttons("n_body.ipynb", FOLDER + "/", is_lesson=False)) == ["Colab"]
+
+
+@pytest.mark.parametrize("folder", ["https://example.org/notebooks", "https://github.com/OWNER/NAME"])
+def test_another_address_than_a_folder_on_github_is_refused(folder):
+    with pytest.raises(ValueError, match="notebook_base_url"):
+        buttons("01_map.ipynb", folder, is_lesson=True)
+
+
+def test_pages_with_a_notebook_link_it_below_their_title():
+    lesson = "# A lesson\n\nText.\n"
+    assert with_notebook("learn/races", lesson, FOLDER) == lesson
+    assert with_notebook("learn/02_guard", lesson, "").startswith(
+        "# A lesson\n\n{download}`Notebook </notebooks/02_guard.ipynb>` ([how to open it](notebooks.md))\n\n"
+    )
+    opened = with_notebook("learn/02_guard", lesson, FOLDER)
+    assert opened.count("[Open in Colab](https://colab.research.google.com/github/OWNER/NAME/") == 1
+    assert opened.count("[Open in JupyterLite](https://jupyterlite.github.io/") == 1
+    example = with_notebook("gallery/n_body", ".. _label:\n\n\nBodies\n======\nText.\n", FOLDER)
+    assert "\n======\n\n:download:`Notebook <n_body.ipynb>`" in example
+    assert example.count("`Open in Colab <") == 1
+    assert "JupyterLite" not in example
+
+
+@pytest.mark.parametrize("page", [page.stem for page in LESSONS])
+def test_every_lesson_has_its_notebook(page):
+    text = (DOCS / "learn" / f"{page}.md").read_text("utf-8")
+    assert f"/notebooks/{page}.ipynb" in with_notebook(f"learn/{page}", text, "")

@@ -1,0 +1,54 @@
+"""The documentation's first page and its three doors: what a newcomer reads in the first hour."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+DOORS = {
+    "learn/index.md": "pip install ./packages/kapi-sim",
+    "offload.md": "pip install -r install/njit-cpu.txt",
+    "device/first_kernel.md": "pip install -r install/cpu.txt",
+}
+LINK = re.compile(r"\]\(([\w/]*\.(?:md|rst))?(#[\w-]+)?\)")
+
+
+def section(text, title):
+    return text.partition(f"## {title}\n")[2].partition("\n## ")[0]
+
+
+def first_results(root):
+    """The rows of the table of times, by the line of installation."""
+    table = section((root / "docs" / "install.md").read_text("utf-8"), "Minutes to the first result")
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines() if "`pip" in line]
+    return {row[1].strip("`"): row for row in rows}
+
+
+def test_each_of_ten_questions_has_its_answer_one_click_away(root):
+    listed = section((root / "docs" / "index.md").read_text("utf-8"), "Ten questions")
+    questions = re.split(r"^\d+\. ", listed, flags=re.MULTILINE)[1:]
+    assert len(questions) == 10
+    for question in questions:
+        assert re.match(r"\*\*[^*]+\?\*\* ", question), question
+        pages = [page for page, _ in LINK.findall(question) if page]
+        assert pages, question
+        for page in pages:
+            assert (root / "docs" / page).exists(), page
+
+
+def test_each_line_for_a_clone_has_the_time_to_its_first_result(root):
+    lines = {f"pip install -r install/{file.name}" for file in (root / "install").glob("*.txt")}
+    assert set(first_results(root)) == lines | {"pip install ./packages/kapi-sim"}
+
+
+@pytest.mark.parametrize(("page", "line"), DOORS.items())
+def test_first_page_of_a_door_says_limits_installation_and_time_before_its_first_program(root, page, line):
+    text = (root / "docs" / page).read_text("utf-8")
+    begin = text.partition("```python")[0]
+    assert "**Limits.**" in begin
+    assert f"`{line}`" in begin
+    assert "install.md#minutes-to-the-first-result" in begin
+    download = first_results(root)[line][2]
+    assert f"{download} MB" in begin
+    assert "`python first.py`" in begin
