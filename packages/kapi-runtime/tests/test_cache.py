@@ -500,20 +500,7 @@ PROGRAM = source() + (
 
 
 def test_second_process_needs_neither_numba_nor_llvm(folder, run_python):
-    first, second = (run_python(PROGRAM) for _ in range(2))
-    assert first.stdout.strip() == "2 ['numba', 'llvmlite', 'kapi_types.arrays']", first.stderr
-    assert second.stdout.strip() == "2 []", second.stderr
-
-
-def test_processes_at_once_share_the_folder(folder):
-    command = [sys.executable, "-c", PROGRAM]
-    running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(3)]
-    assert [each.communicate(timeout=300)[0].split()[0] for each in running] == ["2"] * 3
-    assert [file.suffix for file in folder.iterdir()] == [".spirv"]
-
-
-def test_killed_writer_leaves_a_cache_that_works(folder, compiled, run_python):
-    """A writer that is killed before it has finished: what it wrote is never read."""
+    """The first one finds what a writer has left that was killed before it had finished, and never reads that."""
     dying = (
         "import os\n"
         "real = os.open\n"
@@ -527,31 +514,22 @@ def test_killed_writer_leaves_a_cache_that_works(folder, compiled, run_python):
     assert run_python(dying + PROGRAM).returncode == -9
     (left,) = folder.iterdir()
     assert left.suffix == ".part"
-    assert run_python(PROGRAM).stdout.split()[0] == "2"
+    first, second = (run_python(PROGRAM) for _ in range(2))
+    assert first.stdout.strip() == "2 ['numba', 'llvmlite', 'kapi_types.arrays']", first.stderr
+    assert second.stdout.strip() == "2 []", second.stderr
     assert cache.info().entries == 1
 
 
-def test_kernel_is_ready_soon_in_a_second_process(folder, run_python):
-    """Beyond imports and the driver's build, a small part of the processor time that those imports take."""
-    text = source() + (
-        "import time, dpnp\n"
-        "from kapi_runtime.sycl.devices import targets\n"
-        "a = dpnp.ones(4, dtype='int64')\n"
-        "targets.target_of(a.sycl_device)\n"
-        "from kapi_runtime.launch.arguments import read_arguments\n"
-        "start = time.thread_time()\n"
-        "given = read_arguments('kernel', ['a'], [a])\n"
-        "kernel.modules.get(given.platform, kapi.Range(4), given, targets.target_of(a.sycl_device))\n"
-        "print((time.thread_time() - start) / start)\n"
-    )
-    run_python(text)
-    # Some 6 ms of 700 on a quiet machine; compiling the kernel takes 200.
-    assert min(float(run_python(text).stdout) for _ in range(3)) < 0.15
+def test_processes_at_once_share_the_folder(folder):
+    command = [sys.executable, "-c", PROGRAM]
+    running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    assert [each.communicate(timeout=300)[0].split()[0] for each in running] == ["2"] * 2
+    assert [file.suffix for file in folder.iterdir()] == [".spirv"]
 
 
 def test_fingerprint_is_the_same_in_every_process(run_python):
     text = source() + ("from kapi_runtime.build.fingerprint import fingerprint\nprint(fingerprint(kernel.py_func))\n")
-    assert len({run_python(text, PYTHONHASHSEED=str(seed)).stdout for seed in range(3)}) == 1
+    assert len({run_python(text, PYTHONHASHSEED=str(seed)).stdout for seed in range(2)}) == 1
 
 
 def test_modules_in_memory_are_bounded(monkeypatch):
