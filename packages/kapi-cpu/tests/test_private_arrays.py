@@ -87,6 +87,7 @@ def simulated(function, dtype):
     return result(kapi.call_kernel, function, dtype)
 
 
+@pytest.mark.nightly(one_in=3)
 @pytest.mark.parametrize("lanes", [0, 1, 4, 32])
 @pytest.mark.parametrize(("function", "dtype"), CASES)
 def test_private_arrays_are_each_work_items_own(function, dtype, lanes):

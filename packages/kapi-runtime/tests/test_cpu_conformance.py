@@ -51,7 +51,7 @@ def test_conformance_on_the_cpu_whatever_the_options(
     case.run(Host())
 
 
-@pytest.mark.nightly(one_in=16)
+@pytest.mark.nightly(one_in=8)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_conformance_on_the_cpu_with_every_launch_split(case: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Four threads share the work-groups of each launch, however few and short: each has memory of its own."""
