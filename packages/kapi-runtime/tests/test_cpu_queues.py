@@ -122,10 +122,13 @@ def test_arguments_live_until_the_launch_is_done():
     import weakref
 
     weakref.finalize(values, gone.append, 1)
-    host, _ = kapi.call_kernel_async(spin, kapi.Range(4), [], values, LONG)
+    may_begin = threading.Event()
+    kapi.default_queue("cpu").enqueue(may_begin.wait)
+    host, _ = kapi.call_kernel_async(spin, kapi.Range(4), [], values, 1)
     del values
     gc.collect()
     assert not gone
+    may_begin.set()
     host.wait()
     kapi.default_queue("cpu").synchronize()
     gc.collect()
@@ -251,7 +254,7 @@ def test_queue_s_thread_ends_and_begins_again(monkeypatch):
     queue._serve.__func__.__defaults__ = (0.01,)
     try:
         queue.submit_barrier().wait()
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 300
         while queue._worker is not None and time.monotonic() < deadline:
             time.sleep(0.01)
         assert queue._worker is None

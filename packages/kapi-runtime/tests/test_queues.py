@@ -231,9 +231,11 @@ def profiled():
         time.sleep(10)
 def copied():
     kapi.memory.asnumpy(values)
+while event.execution_status.name == "submitted":
+    time.sleep(0.01)
 for wait in host_event.wait, kapi.default_queue().synchronize, profiled, copied:
-    threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
     try:
+        threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
         wait()
     except KeyboardInterrupt:
         print(event.execution_status.name, flush=True)
