@@ -20,6 +20,7 @@ from kapi_numba_offload.analysis.syntax import located
 from kapi_numba_offload.elements.numbers import NumberOperation
 from kapi_numba_offload.elements.reductions import FUSED_REDUCTIONS
 from kapi_numba_offload.elements.statements import SourceLocation
+from kapi_numba_offload.loops.host.interpreted_loop import InterpretedLoop
 from kapi_numba_offload.partition.argument_texts import ArgumentTexts
 from kapi_numba_offload.partition.calls import (
     MENDED,
@@ -43,7 +44,6 @@ from kapi_numba_offload.partition.loop_plans.element_accesses import array_of_el
 from kapi_numba_offload.partition.loop_plans.numba_equivalence import updates_arrays, updates_what_it_reads
 from kapi_numba_offload.partition.loop_plans.plan import LoopPlan
 from kapi_numba_offload.partition.loop_plans.selection import loop_plan
-from kapi_numba_offload.partition.loop_plans.sequential import InterpretedLoop
 from kapi_numba_offload.partition.random_calls import RandomCall, random_draw
 from kapi_numba_offload.regions.reduction import Reduction
 from kapi_numba_offload.run.python_numbers import as_number
@@ -245,7 +245,8 @@ class Partition:
 
     def _with_warning(self, node: ast.expr, array: str) -> ast.expr:
         """A comprehension over elements, after the call that warns of it."""
-        loop = InterpretedLoop(self.facts.location(node), Refusal("sequential-loop", node.lineno, array), self.options)
+        refusal = Refusal("sequential-loop", node.lineno, array)
+        loop = InterpretedLoop(self.facts.location(node), refusal, self.options.may_fall_back)
         self.loops.append(loop)
         warns = ast.Call(loaded(self.helper(f"loop_{len(self.loops)}", loop), node), [], [])
         made = ast.Subscript(ast.Tuple([warns, node], ast.Load()), ast.Constant(1), ast.Load())

@@ -12,11 +12,9 @@ from kapi_numba_offload.elements.statements import SourceLocation
 from kapi_numba_offload.libraries.arrays import arrays_among, is_device_array
 from kapi_numba_offload.loops.host.host_copies import is_reachable
 from kapi_numba_offload.loops.host.host_loop import HostLoop
-from kapi_numba_offload.loops.host.step_sizes import StepSizes
-from kapi_numba_offload.loops.host.worked_axes import most_elements
 from kapi_numba_offload.run.reasons import IN_PLACE, ON_COPIES, Refusal, fall_back
 
-__all__ = ["SAME_TYPES", "LaunchedLoop", "ShortSteps", "has_same_types"]
+__all__ = ["SAME_TYPES", "ShortSteps", "has_same_types"]
 
 SAME_TYPES = frozenset(map(np.dtype, ("float64", "complex128", "int64")))
 """Dtypes whose operations have the same dtypes for dpnp and for Numba, with each other and with Python's numbers."""
@@ -73,35 +71,6 @@ class ShortSteps:
         if self.arrays_left and not all(map(has_same_types, captured)):
             return f"`{self.arrays_left[0]}` would have another dtype than NumPy's"
         return self.host.why_not_compiled((), captured)
-
-
-@dataclass(eq=False)
-class LaunchedLoop:
-    """A loop that stays in the function, its statements launches, since outlining would change its meaning.
-
-    Attributes
-    ----------
-    location : SourceLocation
-        Its source location.
-    refusal : Refusal
-        Why it is no kernel, and in its detail why it stays.
-    sizes : StepSizes
-        What the work of its iterations depends on.
-    latest : str or None
-        What the latest run warned.
-    """
-
-    location: SourceLocation
-    refusal: Refusal
-    sizes: StepSizes
-    latest: str | None = None
-
-    def __call__(self, *captured: Any) -> None:
-        """Warn that the loop is going to run, where each iteration takes less time than a launch."""
-        self.latest = None
-        if most_elements() and self.sizes.are_short(captured):
-            how = "Python runs it, a launch at a time."
-            self.latest = fall_back(self.location, self.refusal, True, how)
 
 
 def has_same_types(value: Any) -> bool:

@@ -10,7 +10,8 @@ from kapi_numba_offload.analysis.effects import has_effects
 from kapi_numba_offload.analysis.kinds import ANY, SCALAR, ArrayKind, Kind, may_have_axes
 from kapi_numba_offload.analysis.syntax import indices_of, located, names_in
 from kapi_numba_offload.loops.host.host_loop import HostLoop
-from kapi_numba_offload.loops.host.short_steps import LaunchedLoop, ShortSteps
+from kapi_numba_offload.loops.host.interpreted_loop import InterpretedLoop
+from kapi_numba_offload.loops.host.short_steps import ShortSteps
 from kapi_numba_offload.loops.host.small_loops import SmallLoop
 from kapi_numba_offload.loops.host.step_sizes import StepSizes
 from kapi_numba_offload.loops.loop_syntax import is_parallel
@@ -24,7 +25,7 @@ from kapi_numba_offload.partition.loop_plans.numba_equivalence import (
     with_buffered_updates,
 )
 from kapi_numba_offload.partition.loop_plans.plan import HostPlan, LoopPlan, NoticedPlan, Rewriter
-from kapi_numba_offload.partition.loop_plans.sequential import Outline, lists_that_start_empty, may_raise, outline
+from kapi_numba_offload.partition.loop_plans.sequential import host_loop, outline
 from kapi_numba_offload.partition.loop_plans.work_estimates import loop_costs, parallel_depth, worked_axes
 from kapi_numba_offload.run.reasons import Refusal
 
@@ -73,7 +74,10 @@ def guarded_plan(
     is_alike = may_move and all(is_alike_for_numba(facts, each, of_any_type=facts.numba_types) for each in nodes)
     # The types of arrays that it leaves count, and kernels have their own.
     arrays_left = [name for name in returned if _makes_arrays(facts, nodes, name)]
-    short_steps = _short_steps(facts, statement, nodes, parts, arrays_left) if not has_parallel else None
+    short_steps = None
+    if not has_parallel:
+        refusal = _refusal(facts, statement, nodes)
+        short_steps = ShortSteps(facts.location(statement), refusal, host_loop(facts, statement, parts), arrays_left)
     if not is_alike and (is_compiled_only or not may_move) and short_steps is None:
         return None
     # Numba does then what devices and NumPy do with zeros, and does not reach beyond arrays. Slices never do.
@@ -106,22 +110,6 @@ def _has_arrays(facts: FunctionInfo, nodes: Sequence[ast.AST], *, has_parallel: 
     return has_parallel or any(may_have_axes(facts.kinds.kind(each)) for each in nodes if isinstance(each, ast.expr))
 
 
-def _short_steps(
-    facts: FunctionInfo,
-    statement: ast.For | ast.While,
-    nodes: Sequence[ast.AST],
-    parts: Outline,
-    arrays_left: Sequence[str],
-) -> ShortSteps:
-    """The loop for iterations of a few elements each."""
-    host = HostLoop(
-        facts.original, facts.names, with_buffered_updates(facts, statement), (), parts.given, parts.returned,
-        parallel=False, flagged=parts.flagged, options=facts.options.for_numba, definitions=parts.definitions,
-        may_fill=not may_raise(facts, statement), empty=lists_that_start_empty(facts, statement, parts.given),
-    )  # fmt: skip
-    return ShortSteps(facts.location(statement), _refusal(facts, statement, nodes), host, arrays_left)
-
-
 def _launched_plan(
     facts: FunctionInfo, statement: ast.For | ast.While, nodes: Sequence[ast.AST], given: Sequence[str], obstacle: str
 ) -> NoticedPlan:
@@ -131,7 +119,8 @@ def _launched_plan(
         _has_rows(facts, statement, nodes), lambda _name: False,
     )  # fmt: skip
     refusal = _refusal(facts, statement, nodes, f"it cannot be compiled apart: {obstacle}")
-    return NoticedPlan(LaunchedLoop(facts.location(statement), refusal, sizes), statement, tuple(given))
+    loop = InterpretedLoop(facts.location(statement), refusal, True, sizes)
+    return NoticedPlan(loop, statement, tuple(given))
 
 
 def _refusal(

@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 from kapi_numba_offload.analysis.control_flow import assigned_at, leaves_by_return, outlining_obstacle
 from kapi_numba_offload.analysis.kinds import SCALAR
 from kapi_numba_offload.elements.statements import SourceLocation
 from kapi_numba_offload.libraries.arrays import arrays_among
 from kapi_numba_offload.loops.host.host_loop import HostLoop, is_only_read
+from kapi_numba_offload.loops.host.interpreted_loop import InterpretedLoop
 from kapi_numba_offload.loops.host.loop_exits import is_flaggable
 from kapi_numba_offload.loops.loop_syntax import first_use, variables_of
 from kapi_numba_offload.partition.function_info import FunctionInfo
@@ -23,11 +24,9 @@ from kapi_numba_offload.run.reasons import Refusal, fall_back
 from kapi_numba_offload.run.timing import timed
 
 __all__ = [
-    "InterpretedLoop",
     "Outline",
     "SequentialLoop",
-    "lists_that_start_empty",
-    "may_raise",
+    "host_loop",
     "outline",
     "sequential_plan",
 ]
@@ -67,36 +66,6 @@ class SequentialLoop:
             how = self.host.how((), captured)
             self.latest = fall_back(self.location, self.refusal, self.options.may_fall_back, how)
         return self.host.leave((), captured)
-
-
-@dataclass(eq=False)
-class InterpretedLoop:
-    """A loop over elements that Python interprets, since outlining would change its meaning.
-
-    Attributes
-    ----------
-    location : SourceLocation
-        Its source location.
-    refusal : Refusal
-        Why it is no kernel, and in its detail why it stays.
-    options : OffloadOptions
-        Those of the function.
-    latest : str or None
-        What the latest run warned.
-    needs_function : bool
-        True: Numba compiles it with the function around it alone.
-    """
-
-    location: SourceLocation
-    refusal: Refusal
-    options: OffloadOptions
-    latest: str | None = None
-    needs_function: ClassVar[bool] = True
-
-    def __call__(self) -> None:
-        """Warn that the loop is going to run."""
-        how = "Python runs it, and copies each element on its own."
-        self.latest = fall_back(self.location, self.refusal, self.options.may_fall_back, how)
 
 
 class Outline(NamedTuple):
@@ -141,19 +110,13 @@ def sequential_plan(
     facts: FunctionInfo, statement: ast.For | ast.While, following: Sequence[Sequence[ast.stmt]], refusal: Refusal
 ) -> LoopPlan:
     """Outline the loop for the host, or leave it inline if outlining would change semantics."""
-    given, returned, flagged, obstacle, definitions = outline(facts, statement, following)
+    parts = outline(facts, statement, following)
     location = facts.location(statement)
-    if obstacle is not None:
-        loop = InterpretedLoop(
-            location, replace(refusal, detail="; ".join(filter(None, (refusal.detail, obstacle)))), facts.options
-        )
-        return NoticedPlan(loop, statement)
-    host = HostLoop(
-        facts.original, facts.names, with_buffered_updates(facts, statement), (), given, returned, parallel=False,
-        flagged=flagged,
-        options=facts.options.for_numba, definitions=definitions, may_fill=not may_raise(facts, statement),
-        empty=(empty := lists_that_start_empty(facts, statement, given)),
-    )  # fmt: skip
+    if parts.obstacle is not None:
+        detail = "; ".join(filter(None, (refusal.detail, parts.obstacle)))
+        stays = InterpretedLoop(location, replace(refusal, detail=detail), facts.options.may_fall_back)
+        return NoticedPlan(stays, statement)
+    empty = _lists_that_start_empty(facts, statement, parts.given)
     containers = {
         target.id
         for each in ast.walk(facts.definition)
@@ -162,22 +125,31 @@ def sequential_plan(
         if isinstance(target, ast.Name)
     }
     needs_function = any(
-        name in containers and name not in empty and not is_only_read(name, statement) for name in given
+        name in containers and name not in empty and not is_only_read(name, statement) for name in parts.given
     )
-    moved = SequentialLoop(location, refusal, host, facts.options, needs_function)
-    return HostPlan(moved, statement, tuple(given), tuple(returned), tuple(flagged))
+    moved = SequentialLoop(location, refusal, host_loop(facts, statement, parts), facts.options, needs_function)
+    return HostPlan(moved, statement, tuple(parts.given), tuple(parts.returned), tuple(parts.flagged))
 
 
-def may_raise(facts: FunctionInfo, statement: ast.stmt) -> bool:
+def host_loop(facts: FunctionInfo, statement: ast.For | ast.While, parts: Outline) -> HostLoop:
+    """The loop as one that Numba compiles, its iterations in their order."""
+    return HostLoop(
+        facts.original, facts.names, with_buffered_updates(facts, statement), (), parts.given, parts.returned,
+        parallel=False, flagged=parts.flagged, options=facts.options.for_numba, definitions=parts.definitions,
+        may_fill=not _may_raise(facts, statement), empty=_lists_that_start_empty(facts, statement, parts.given),
+    )  # fmt: skip
+
+
+def _may_raise(facts: FunctionInfo, statement: ast.stmt) -> bool:
     """Whether a loop raises, or its function handles exceptions: lists then count that are not filled to the end."""
     return any(isinstance(each, (ast.Raise, ast.Assert)) for each in ast.walk(statement)) or any(
         isinstance(each, ast.Try) for each in ast.walk(facts.definition)
     )
 
 
-def lists_that_start_empty(facts: FunctionInfo, statement: ast.For | ast.While, given: Sequence[str]) -> list[str]:
+def _lists_that_start_empty(facts: FunctionInfo, statement: ast.For | ast.While, given: Sequence[str]) -> list[str]:
     """The variables that a loop is given, and fills with numbers, that hold lists which were made empty."""
-    if may_raise(facts, statement) or leaves_by_return(statement):
+    if _may_raise(facts, statement) or leaves_by_return(statement):
         return []
     return [name for name in given if _starts_empty(facts, name) and _is_filled_with_numbers(facts, statement, name)]
 
