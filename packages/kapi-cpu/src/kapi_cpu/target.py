@@ -127,5 +127,5 @@ def unmet_needs(target: CpuTarget, here: CpuTarget) -> str:
     if lacking:
         return f"code that needs {', '.join(lacking)}"
     # Of another processor, LLVM uses all features that are not switched off by name.
-    is_whole = {each[1:] for each in wanted} >= {each[1:] for each in has}
-    return "" if target.cpu in (here.cpu, "generic") or is_whole else f"code for {target.cpu}"
+    is_integral = {each[1:] for each in wanted} >= {each[1:] for each in has}
+    return "" if target.cpu in (here.cpu, "generic") or is_integral else f"code for {target.cpu}"

@@ -137,9 +137,9 @@ class PtxTarget(Target):
     emission = "kapi_ptx.emission"
 
     def emission_request(self) -> dict[str, Any]:
-        told = {"sm": self.sm, "version": self.version, "reads_apart": self.reads_apart}
-        told["is_coarsened"] = self.is_small and self.reads_apart
-        return {**told, "cache": "" if environment.CACHE.is_off else environment.cache_folder()}
+        request = {"sm": self.sm, "version": self.version, "reads_apart": self.reads_apart}
+        request["is_coarsened"] = self.is_small and self.reads_apart
+        return {**request, "cache": "" if environment.CACHE.is_off else environment.cache_folder()}
 
     def is_sound(self, code: bytes) -> bool:
         return True

@@ -376,9 +376,9 @@ _OF_RUNTIME = (
 def _row(error: type[KapiError]) -> ErrorRow:
     """The row of a class, from the first two paragraphs of its docstring."""
     cause, _, rest = inspect.cleandoc(error.__doc__ or "").partition("\n\nCure: ")
-    cure = " ".join(rest.partition("\n\n")[0].split())
+    hint = " ".join(rest.partition("\n\n")[0].split())
     package = "kapi-spirv" if error in _OF_COMPILERS else "kapi-runtime" if error in _OF_RUNTIME else "kapi-sim"
-    return ErrorRow(error, error.__bases__[1], package, cause.removesuffix("."), cure.removesuffix("."))
+    return ErrorRow(error, error.__bases__[1], package, cause.removesuffix("."), hint.removesuffix("."))
 
 
 ERRORS: tuple[ErrorRow, ...] = tuple(map(_row, KapiError.__subclasses__()))

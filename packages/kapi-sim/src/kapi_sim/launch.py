@@ -175,12 +175,12 @@ def execute(
         if settings.report is not None:
             settings.report.notes += bound.notes()
     if settings.report is not None:
-        whole = space if isinstance(space, Range) else space.global_range
+        full = space if isinstance(space, Range) else space.global_range
         settings.report.launches.append(
             LaunchRecord(
                 kernel.name,
                 clock.spelled_space,
-                whole.size if sample is None else len(sample) * clock.group_size,
+                full.size if sample is None else len(sample) * clock.group_size,
                 settings.checks,
                 seeds,
                 bound.elements_tracked,

@@ -128,9 +128,9 @@ def file_name(file: str) -> str:
 
 def with_cell(described: str) -> str:
     """Return ``file:line: text`` with the name of a notebook's cell in the place of its temporary file."""
-    place = _DESCRIBED.match(described)
-    cell = "" if place is None else _cell(place["file"])
-    return described if place is None or not cell else f"{cell}, line {described[place.end() :]}"
+    location = _DESCRIBED.match(described)
+    cell = "" if location is None else _cell(location["file"])
+    return described if location is None or not cell else f"{cell}, line {described[location.end() :]}"
 
 
 def _entries(traceback: TracebackType | None) -> Iterator[TracebackType]:
@@ -157,9 +157,9 @@ def _outside_notebook(traceback: TracebackType | None) -> TracebackType | None:
 
 
 def _with_cells(line: str) -> str:
-    place = _LOCATION.match(line)
-    cell = "" if place is None else _cell(place["file"])
-    return line if place is None or not cell else f"  {cell}, line {line[place.end() :]}"
+    location = _LOCATION.match(line)
+    cell = "" if location is None else _cell(location["file"])
+    return line if location is None or not cell else f"  {cell}, line {line[location.end() :]}"
 
 
 def _cell(file: str) -> str:

@@ -69,10 +69,10 @@ def typeof_argument(value: Any) -> types.Type:
             "`dpnp.asarray(array)` copies it to the default device",
             code="array-on-host",
         )
-    cure = ": pass its value" if isinstance(value, Enum) else ""
+    hint = ": pass its value" if isinstance(value, Enum) else ""
     raise DtypeError(
         "argument must be a USM array, LocalAccessor, NumPy scalar, bool, int, float, complex or a tuple of "
-        f"these, got {type(value).__name__}{cure}",
+        f"these, got {type(value).__name__}{hint}",
         code="argument-type",
     )
 

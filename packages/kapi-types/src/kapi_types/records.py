@@ -69,8 +69,8 @@ class RecordRefType(types.Type):
         """Whether a field is at a multiple of its alignment."""
         field = self.record.typeof(name)
         wanted = alignment_of(as_dtype(field.dtype if isinstance(field, types.NestedArray) else field))
-        places = (self.record.offset(name), alignment_of(as_dtype(self.record)))
-        return self.aligned and all(place % wanted == 0 for place in places)
+        offsets = (self.record.offset(name), alignment_of(as_dtype(self.record)))
+        return self.aligned and all(offset % wanted == 0 for offset in offsets)
 
     def field(self, name: str) -> types.Type:
         """The type that a field has in a kernel: of a record and of a sub-array, a reference to it."""

@@ -35,9 +35,9 @@ class Decision:
     count: int = 1
 
     def __str__(self) -> str:
-        place = f"line {self.line}: " if self.line else ""
+        location = f"line {self.line}: " if self.line else ""
         many = f" ({self.count} times)" if self.count > 1 else ""
-        return f"{place}{self.kind}, {'scalar' if self.lanes == 1 else f'{self.lanes} lanes'}: {self.why}{many}"
+        return f"{location}{self.kind}, {'scalar' if self.lanes == 1 else f'{self.lanes} lanes'}: {self.why}{many}"
 
 
 @dataclass(frozen=True, slots=True)

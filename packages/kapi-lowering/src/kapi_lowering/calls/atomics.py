@@ -189,10 +189,10 @@ def _store(context: Any, reference: _Reference, types_: Any, args: Any) -> ir.Va
 def _compare_exchange(context: Any, reference: _Reference, types_: Any, args: Any) -> ir.Value:
     builder, (expected_type, _desired_type, _index_type) = reference.builder, types_
     expected_array, desired, index = args
-    place = element_pointer(context, builder, expected_type, expected_array, weak_int, index)
-    expected = builder.bitcast(builder.load(place), reference.bits)
+    position = element_pointer(context, builder, expected_type, expected_array, weak_int, index)
+    expected = builder.bitcast(builder.load(position), reference.bits)
     seen = reference.compare_exchange(expected, builder.bitcast(desired, reference.bits))
-    builder.store(builder.bitcast(seen, place.type.pointee), place)
+    builder.store(builder.bitcast(seen, position.type.pointee), position)
     return builder.icmp_unsigned("==", seen, expected)
 
 

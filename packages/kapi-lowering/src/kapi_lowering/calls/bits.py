@@ -60,13 +60,13 @@ for _key, _how in (("clz", _leading), ("ctz", _trailing), ("popcount", _set)):
 
 @registry.lower("rotate", types.Integer, types.Integer)
 def _rotate(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Value:
-    value, places = args
+    value, positions = args
     width = value.type.width
     wide = I32 if width < 32 else value.type
     bits = builder.zext(value, wide) if width < 32 else value
     last = wide(width - 1)
-    places = builder.trunc(places, wide) if wide.width < places.type.width else places
-    up, down = builder.and_(places, last), builder.and_(builder.neg(places), last)
+    positions = builder.trunc(positions, wide) if wide.width < positions.type.width else positions
+    up, down = builder.and_(positions, last), builder.and_(builder.neg(positions), last)
     moved = builder.or_(builder.shl(bits, up), builder.lshr(bits, down))
     return builder.trunc(moved, value.type) if width < 32 else moved
 

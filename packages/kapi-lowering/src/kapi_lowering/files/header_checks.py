@@ -52,9 +52,9 @@ _TEXTS_OF = {"OutOfBoundsError": 1, "CollectiveMismatchError": 3, "DivisionByZer
 
 def unfit(what: str, requirement: str, value: object) -> ModuleFileError:
     """Return the error for a part that is none, with as much of it as a line takes."""
-    shown = repr(value)
-    shown = shown if len(shown) < 100 else f"{shown[:100]}..."
-    return ModuleFileError(f"{what} in a module file must be {requirement}, got {shown}", code="module-file-part")
+    text = repr(value)
+    text = text if len(text) < 100 else f"{text[:100]}..."
+    return ModuleFileError(f"{what} in a module file must be {requirement}, got {text}", code="module-file-part")
 
 
 def text(value: Any, what: str) -> str:

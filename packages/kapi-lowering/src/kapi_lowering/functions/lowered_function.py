@@ -155,7 +155,7 @@ def lower_function(
             lacking[capability] += float_introductions(compiler.state, bits)
         writes[python_function, types_] = written_arrays(compiler.state, lambda *called: writes[called])
         where = "" if python_function is function else f"in `{python_function.__name__}`: "
-        mixed_types.extend((where + text, *place) for text, *place in compiler.state["kapi_mixed_types"])
+        mixed_types.extend((where + text, *location) for text, *location in compiler.state["kapi_mixed_types"])
         sub_groups.extend(each for each in compiler.state.typemap.values() if isinstance(each, SubGroupType))
         return compiler.state
 
@@ -174,9 +174,9 @@ def lower_function(
             finished = finish(lowered)
     except ProblemsFound as found:
         kind = "kernel" if returns is not None else "function"
-        place = f"{function.__code__.co_filename}:{function.__code__.co_firstlineno}"
+        location = f"{function.__code__.co_filename}:{function.__code__.co_firstlineno}"
         error = KernelCompilationError(
-            f"{kind} {function.__name__} ({place}) cannot be compiled:\n{describe_problems(found.problems)}",
+            f"{kind} {function.__name__} ({location}) cannot be compiled:\n{describe_problems(found.problems)}",
             problems=found.problems,
         )
         # Numba's pages about templates help those who look for a fault of kapi, and nobody else.
@@ -193,10 +193,10 @@ def lower_function(
 def _require_private_memory(function: FunctionType, arrays: list[tuple[int, SourceLocation]]) -> None:
     """Raise if a work-item would have more private memory than kernels may: drivers compile for minutes, or crash."""
     if (total := sum(nbytes for nbytes, _ in arrays)) > MAX_PRIVATE_BYTES:
-        places = "".join(f"\n  {site.filename}:{site.line}: {nbytes} bytes" for nbytes, site in arrays)
+        locations = "".join(f"\n  {site.filename}:{site.line}: {nbytes} bytes" for nbytes, site in arrays)
         raise LimitError(
             f"private arrays of kernel `{function.__name__}` must have at most {MAX_PRIVATE_BYTES} bytes in all for a "
-            f"work-item, got {total}; make them smaller, or pass an array that has a row for each work-item{places}",
+            f"work-item, got {total}; make them smaller, or pass an array that has a row for each work-item{locations}",
             code="private-memory-too-large",
         )
 

@@ -162,7 +162,9 @@ class ZipModel(models.StructModel):
     """The sequences."""
 
     def __init__(self, manager: Any, type_: ZipType) -> None:
-        super().__init__(manager, type_, [(f"sequence{place}", each) for place, each in enumerate(type_.sequences)])
+        super().__init__(
+            manager, type_, [(f"sequence{position}", each) for position, each in enumerate(type_.sequences)]
+        )
 
 
 class PositionIteratorModel(models.StructModel):

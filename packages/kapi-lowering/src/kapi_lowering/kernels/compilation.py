@@ -144,9 +144,9 @@ def _checked(
     function: Callable[..., object], signature: str | Sequence[types.Type]
 ) -> tuple[FunctionType, tuple[types.Type, ...]]:
     if not isinstance(function, FunctionType):
-        cure = ": pass its py_func" if isinstance(getattr(function, "py_func", None), FunctionType) else ""
+        hint = ": pass its py_func" if isinstance(getattr(function, "py_func", None), FunctionType) else ""
         raise DtypeError(
-            f"function must be a plain Python function, got {type(function).__name__}{cure}", code="kernel-form"
+            f"function must be a plain Python function, got {type(function).__name__}{hint}", code="kernel-form"
         )
     if isinstance(signature, str):
         signature = parse_signature(signature)
@@ -217,17 +217,17 @@ def _emitted(
     try:
         return emit(modules, entry_point, target, passes="all" if optimise else "needed")
     except HelperEndedError as error:
-        place = f"{function.__code__.co_filename}:{function.__code__.co_firstlineno}"
+        location = f"{function.__code__.co_filename}:{function.__code__.co_firstlineno}"
         raise KernelCompilationError(
-            f"{kind} {function.__name__} ({place}) was not compiled: the helper process that runs LLVM ended twice: "
+            f"{kind} {function.__name__} ({location}) was not compiled: the helper process that runs LLVM ended twice: "
             f"{error}. The kernel is not at fault; the machine may be short of memory: free some, and launch again",
             code="helper-lost",
         ) from error
     except EmissionError as error:
         spelled = ", ".join(f"{name}: {type_}" for name, type_ in zip(names, args, strict=True))
-        place = f"{function.__code__.co_filename}:{function.__code__.co_firstlineno}"
+        location = f"{function.__code__.co_filename}:{function.__code__.co_firstlineno}"
         raise KernelCompilationError(
-            f"{kind} {function.__name__} ({place}) has code that {target.name} cannot express: "
+            f"{kind} {function.__name__} ({location}) has code that {target.name} cannot express: "
             f"{error}; compiled for {spelled}",
             code="target-lacks",
         ) from error

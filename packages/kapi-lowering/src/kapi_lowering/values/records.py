@@ -40,7 +40,7 @@ def _parts(held: types.Type) -> Iterator[tuple[types.Type, int]]:
     else:
         inner = held.dtype if held.ndim == 1 else types.NestedArray(held.dtype, held.shape[1:])
         size = _size(inner)
-        yield from ((inner, place * size) for place in range(held.shape[0]))
+        yield from ((inner, position * size) for position in range(held.shape[0]))
 
 
 def _size(held: types.Type) -> int:

@@ -82,7 +82,7 @@ def _len(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Value:
 @registry.lower(tuple)
 @registry.lower(tuple, types.BaseTuple)
 def _same(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Value:
-    members = [builder.extract_value(args[0], place) for place in range(len(sig.return_type))] if args else []
+    members = [builder.extract_value(args[0], position) for position in range(len(sig.return_type))] if args else []
     return context.make_tuple(builder, sig.return_type, members)
 
 

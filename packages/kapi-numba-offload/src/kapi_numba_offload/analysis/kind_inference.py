@@ -312,9 +312,9 @@ class Kinds:
             return ANY
         axes = indices_of(node)
         kinds = index.items if isinstance(index, TupleKind) else (index,)
-        places = [each for each, kind in zip(axes, kinds, strict=False) if is_usm(kind) and kind != _RANK_0]
-        if places and not owner.usm and isinstance(node.ctx, ast.Load):
-            self._note_mixture(node, places, [node.value])
+        positions = [each for each, kind in zip(axes, kinds, strict=False) if is_usm(kind) and kind != _RANK_0]
+        if positions and not owner.usm and isinstance(node.ctx, ast.Load):
+            self._note_mixture(node, positions, [node.value])
             owner = ArrayKind(True, owner.ndim)
         if owner.ndim is None or len(axes) != len(kinds):
             return ArrayKind(owner.usm)

@@ -97,8 +97,8 @@ def given_arguments(parameters: ast.arguments, call: ast.Call) -> dict[str, ast.
     positional = dict(zip(by_place, call.args, strict=False))
     known = {name: value for name, value in defaults.items() if _is_number(value)}
     found = {**known, **positional, **by_name}
-    is_whole = set(found) == set(names) and not positional.keys() & by_name.keys()
-    return {name: copy.deepcopy(found[name]) for name in names} if is_whole else None
+    is_full = set(found) == set(names) and not positional.keys() & by_name.keys()
+    return {name: copy.deepcopy(found[name]) for name in names} if is_full else None
 
 
 def _is_number(node: ast.expr) -> bool:

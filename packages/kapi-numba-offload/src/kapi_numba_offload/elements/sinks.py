@@ -148,7 +148,7 @@ def stored(
         Operand(f"a{memory[number]}{indices[number]}", operand.dtype) if number in memory else operand
         for number, operand in enumerate(elements.operands)
     ]
-    whole_index = spell_index(tuple(range(ndim)))
+    full_index = spell_index(tuple(range(ndim)))
     values: list[Operand] = []
     outputs = []
     for number, (statement, dtype) in enumerate(zip(elements.statements, results, strict=True)):
@@ -159,7 +159,7 @@ def stored(
             lines.append(f"{target} = v{number}")
             value = Operand(target, elements.operands[statement.target].dtype)
         elif statement.is_output:
-            lines.append(f"o{number}{whole_index} = v{number}")
+            lines.append(f"o{number}{full_index} = v{number}")
         if statement.target is not None or statement.is_output:
             outputs.append(f"o{number}")
         values.append(value)

@@ -266,13 +266,13 @@ class Partition:
         words = {each.arg: _literal(each.value) for each in node.keywords}
         if len(operands) == 2:
             words["axis"] = _literal(operands[1])
-        is_whole = words.get("axis") is None and not words
+        is_full = words.get("axis") is None and not words
         if name not in FUSED_REDUCTIONS or not 1 <= len(operands) <= 2:
             return None
-        is_extremum = name in ("min", "max") and is_whole and self.facts.is_usm(operands[0])
+        is_extremum = name in ("min", "max") and is_full and self.facts.is_usm(operands[0])
         if not is_extremum and not self.facts.is_operation(operands[0]):
             return None
-        if not is_whole and not (words.keys() <= {"axis", "keepdims"} and _are_axes(words.get("axis"))):
+        if not is_full and not (words.keys() <= {"axis", "keepdims"} and _are_axes(words.get("axis"))):
             return None
         fused = expression_region(self.facts, operands[0], node)
         assert fused.region is not None

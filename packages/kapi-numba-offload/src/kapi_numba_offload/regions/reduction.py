@@ -188,11 +188,11 @@ class Reduction:
         along = Along(shape, axes, pieces_of(kept, along.count, device_facts(queue), along.is_along_last))
         indexings = [indexing_of(leaf.shape, shape) if is_device_array(leaf) else None for leaf in leaves]
         first, second = along_axes(elements, indexings, along, combination, dtype, is_mean=self.name == "mean")
-        whole_shape = tuple(1 if axis in axes else length for axis, length in enumerate(shape))
+        full_shape = tuple(1 if axis in axes else length for axis, length in enumerate(shape))
         return _Layout(
             first, second, (space_of(along.virtual), space_of(along.kept)), along.scalars,
             (along.pieces, along.count, *extents_of(along.kept)), along.kept, along.virtual,
-            whole_shape if self._words["keepdims"] else along.kept, dtype, answer.kind,
+            full_shape if self._words["keepdims"] else along.kept, dtype, answer.kind,
             combination.identity(dtype), is_flat=False,
         )  # fmt: skip
 

@@ -152,20 +152,20 @@ def _reduced(builder: ir.IRBuilder, combination: Combination, value: ir.Value, h
     if has_redux and combination in _REDUX and str(value.type) == "i32":
         name = f"llvm.nvvm.redux.sync.{_REDUX[combination]}"
         return call_declared(builder, name, I32, [value, EVERY_LANE])
-    place, size = lane(builder), sub_group_size(builder)
+    position, size = lane(builder), sub_group_size(builder)
     for distance in reversed(_DISTANCES):
         other = shuffle(builder, "down", value, I32(distance))
-        has_other = builder.icmp_unsigned("<", builder.add(place, I32(distance)), size)
+        has_other = builder.icmp_unsigned("<", builder.add(position, I32(distance)), size)
         value = builder.select(has_other, _OPERATIONS[combination](builder, value, other), value)
     return shuffle(builder, "from", value, I32(0))
 
 
 def _scanned(builder: ir.IRBuilder, combination: Combination, value: ir.Value) -> ir.Value:
     """The total of the sub-group's work-items up to this one."""
-    place = lane(builder)
+    position = lane(builder)
     for distance in _DISTANCES:
         other = shuffle(builder, "up", value, I32(distance))
-        has_other = builder.icmp_unsigned(">=", place, I32(distance))
+        has_other = builder.icmp_unsigned(">=", position, I32(distance))
         value = builder.select(has_other, _OPERATIONS[combination](builder, other, value), value)
     return value
 
@@ -203,8 +203,8 @@ def _over_slots(
     builder.cbranch(builder.icmp_unsigned("<", index, count), body, after)
     builder.position_at_end(body)
     following: ir.Value = result
-    for place in range(_SLOTS_A_TURN):
-        at = builder.add(index, I32(place))
+    for position in range(_SLOTS_A_TURN):
+        at = builder.add(index, I32(position))
         slot = builder.load(builder.gep(slots, [at], inbounds=True))
         # Slot 0 of a reduction is in the total already.
         is_in = builder.icmp_unsigned("<", builder.sub(at, I32(first)), builder.sub(count, I32(first)))

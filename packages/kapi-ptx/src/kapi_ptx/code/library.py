@@ -66,6 +66,6 @@ def print_formatted(builder: ir.IRBuilder, format_: str, values: Sequence[ir.Val
     # In the first block: memory that is taken in a loop is taken in each iteration of it.
     with builder.goto_entry_block():
         held = builder.alloca(type_)
-    for place, value in enumerate(promoted):
-        builder.store(value, builder.gep(held, [I32(0), I32(place)], inbounds=True))
+    for position, value in enumerate(promoted):
+        builder.store(value, builder.gep(held, [I32(0), I32(position)], inbounds=True))
     call_declared(builder, "vprintf", I32, [text(builder, format_), builder.bitcast(held, _POINTER)], ("nounwind",))

@@ -48,8 +48,8 @@ def _of_axis(builder: ir.IRBuilder, register: str, axis: ir.Value) -> ir.Value:
     if isinstance(axis, ir.Constant):
         return _read(builder, f"{register}.{'xyz'[axis.constant]}")
     value = _read(builder, f"{register}.z")
-    for place, name in ((1, "y"), (0, "x")):
-        is_here = builder.icmp_unsigned("==", axis, I32(place))
+    for position, name in ((1, "y"), (0, "x")):
+        is_here = builder.icmp_unsigned("==", axis, I32(position))
         value = builder.select(is_here, _read(builder, f"{register}.{name}"), value)
     return value
 
@@ -60,10 +60,10 @@ def _read(builder: ir.IRBuilder, register: str) -> ir.Value:
 
 def linear_id(builder: ir.IRBuilder) -> ir.Value:
     """The work-item's linear id in its group, in 32 bits; sub-groups are made of 32 of them in a row."""
-    place = _read(builder, "tid.z")
+    position = _read(builder, "tid.z")
     for axis in ("y", "x"):
-        place = builder.add(builder.mul(place, _read(builder, f"ntid.{axis}")), _read(builder, f"tid.{axis}"))
-    return place
+        position = builder.add(builder.mul(position, _read(builder, f"ntid.{axis}")), _read(builder, f"tid.{axis}"))
+    return position
 
 
 def group_size(builder: ir.IRBuilder) -> ir.Value:

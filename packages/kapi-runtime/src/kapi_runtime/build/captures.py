@@ -65,7 +65,7 @@ def _comparison(found: _Collection) -> Callable[[], bool]:
     lines: list[str] = []
 
     def named(*values: Any) -> list[str]:
-        made = [f"k{len(names) + place}" for place in range(len(values))]
+        made = [f"k{len(names) + location}" for location in range(len(values))]
         names.update(zip(made, values, strict=True))
         return made
 

@@ -187,9 +187,9 @@ def _checked(
         raise lacking(f"{name}(abi={abi!r})", 'write abi="c"')
     if device and abi == "numba":
         raise lacking(f'{name}(abi="numba")', 'write abi="c": the result is the value of the function')
-    told = dict(abi_info or {})
-    export = told.pop("abi_name", None)
-    if told or (export is not None and abi != "c"):
+    names = dict(abi_info or {})
+    export = names.pop("abi_name", None)
+    if names or (export is not None and abi != "c"):
         raise lacking(f"{name}(abi_info={abi_info!r})", 'it may hold "abi_name" alone, of a function with abi="c"')
     if export is None:
         return pyfunc

@@ -68,8 +68,8 @@ class CpuPlan:
 
         None if the arguments are not the plan's; False if an event is none of the CPU's.
         """
-        place = host_array_target.get()
-        if (default_queue() if place is None else place.queue) is not self.queue:
+        position = host_array_target.get()
+        if (default_queue() if position is None else position.queue) is not self.queue:
             return None
         queue, shape = self.queue, self._shape
         try:

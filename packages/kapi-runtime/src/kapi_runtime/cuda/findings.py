@@ -32,7 +32,7 @@ def findings(platform: Platform) -> Findings:
     settings = tuple((each.name, each.value) for each in _SETTINGS if each.value is not None)
     try:
         found = all_devices()
-        told = "NVIDIA's driver for CUDA {}.{}".format(*driver.version())
+        driver_version = "NVIDIA's driver for CUDA {}.{}".format(*driver.version())
     except KapiError as error:
         # Who has devices of SYCL's as well may have no GPU of NVIDIA's.
         problems = () if is_installed("sycl") else (str(error),)
@@ -56,7 +56,9 @@ def findings(platform: Platform) -> Findings:
     if usable:
         reason = submission.why_not()
         launches = f"plain, the slow way: {reason}" if reason else "native"
-    return Findings(tuple(device.summary for device in usable), left_out, settings, told, tuple(wrong), launches)
+    return Findings(
+        tuple(device.summary for device in usable), left_out, settings, driver_version, tuple(wrong), launches
+    )
 
 
 def versions(device: CudaDevice) -> list[tuple[str, str]]:

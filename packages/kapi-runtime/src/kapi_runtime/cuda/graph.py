@@ -143,12 +143,19 @@ class CudaGraph(NativeGraph):
         assert self._handles is not None  # it has ended
         made, native = _ours(kernel), native_arguments(arguments)
         function, grid = launched(made, global_range, local_range)
-        told = driver.bindings().CUDA_KERNEL_NODE_PARAMS()
-        told.func, told.kernelParams = function.native, native.address
-        told.gridDimX, told.gridDimY, told.gridDimZ, told.blockDimX, told.blockDimY, told.blockDimZ = grid
-        told.sharedMemBytes = shared_bytes(made, native.accessors)
+        node_parameters = driver.bindings().CUDA_KERNEL_NODE_PARAMS()
+        node_parameters.func, node_parameters.kernelParams = function.native, native.address
+        (
+            node_parameters.gridDimX,
+            node_parameters.gridDimY,
+            node_parameters.gridDimZ,
+            node_parameters.blockDimX,
+            node_parameters.blockDimY,
+            node_parameters.blockDimZ,
+        ) = grid
+        node_parameters.sharedMemBytes = shared_bytes(made, native.accessors)
         with self.queue.device.entered():
-            driver.call("cuGraphExecKernelNodeSetParams", self._handles.executable, node, told)
+            driver.call("cuGraphExecKernelNodeSetParams", self._handles.executable, node, node_parameters)
 
     def add_copy(self, target: ArrayFields, source: ArrayFields, nbytes: int) -> None:
         with self.queue.device.entered():

@@ -82,7 +82,7 @@ def grid_of(global_range: Sequence[int], local_range: Sequence[int]) -> tuple[in
     >>> grid_of([12, 64], [3, 32])
     (2, 4, 1, 32, 3, 1)
     """
-    groups = [whole // size for whole, size in zip(global_range, local_range, strict=True)]
+    groups = [full // size for full, size in zip(global_range, local_range, strict=True)]
     x, y, z = [*reversed(groups), 1, 1][:3]
     wide, high, deep = [*reversed(local_range), 1, 1][:3]
     return x, y, z, wide, high, deep

@@ -43,7 +43,7 @@ def submit_copy(platform: Platform, source: Any, target: Any, depends: Iterable[
         If the device of one array does not reach the other.
     """
     platform.require_usable()
-    places = [(array, _fields(platform, array)) for array in (source, target)]
+    operands = [(array, _fields(platform, array)) for array in (source, target)]
     if is_overlapping(platform, source, target):
         raise KernelLaunchError(
             "source and target of a copy that nobody waits for must not overlap, got two arrays that share memory: "
@@ -52,15 +52,15 @@ def submit_copy(platform: Platform, source: Any, target: Any, depends: Iterable[
         )
     queues = [
         platform.queue_of("copy", [(name, fields)])
-        for name, (array, fields) in zip(("source", "target"), places, strict=True)
+        for name, (array, fields) in zip(("source", "target"), operands, strict=True)
         if not isinstance(array, np.ndarray)
     ]
     queues = queues or [platform.queue_of("copy", ())]
     queue, other = queues[-1], queues[0]  # the target's, if it has one
-    nbytes = math.prod(places[0][1].shape) * places[0][1].dtype.itemsize
+    nbytes = math.prod(operands[0][1].shape) * operands[0][1].dtype.itemsize
     if (graph := recorder.graph()) is not None:
         graph.require_own_events(depends)
-        recorded: HostEvent = graph.copy(platform, queue, (places[0][1], places[1][1]), nbytes, (source, target))
+        recorded: HostEvent = graph.copy(platform, queue, (operands[0][1], operands[1][1]), nbytes, (source, target))
         return recorded
     before = platform.native_events(listed_events(depends))
     if nbytes == 0:
@@ -74,9 +74,9 @@ def submit_copy(platform: Platform, source: Any, target: Any, depends: Iterable[
         platform,
         queue,
         before,
-        lambda on, after: platform.submit_copy(on, places[1][1], places[0][1], nbytes, after),
+        lambda on, after: platform.submit_copy(on, operands[1][1], operands[0][1], nbytes, after),
         kind="copy",
-        name=" to ".join("host" if isinstance(array, np.ndarray) else "device" for array, _ in places),
+        name=" to ".join("host" if isinstance(array, np.ndarray) else "device" for array, _ in operands),
         nbytes=nbytes,
     )
     platform.note_work(queue, event)

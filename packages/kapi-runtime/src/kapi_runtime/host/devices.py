@@ -224,8 +224,8 @@ def missing_device_error(missing: str = "") -> DeviceNotFoundError:
     platforms = installed.platforms()
     if not platforms:
         return installed.nothing_installed()
-    told = "\n".join(platform.missing_device_message() for platform in platforms)
-    return DeviceNotFoundError(told + missing, code="no-device")
+    messages = "\n".join(platform.missing_device_message() for platform in platforms)
+    return DeviceNotFoundError(messages + missing, code="no-device")
 
 
 def _asked(device: Any) -> list[Platform]:

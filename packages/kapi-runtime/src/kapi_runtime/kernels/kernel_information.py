@@ -49,15 +49,15 @@ def suggested_local_range(
     most : int, optional
         Largest work-group that the kernel's author allows, in work-items.
     """
-    whole = as_range(global_range, "global_range")
+    full = as_range(global_range, "global_range")
     limits = [each.max_work_group_size for each in information]
     multiple = max((each.preferred_work_group_size_multiple for each in information), default=1)
     # Enough groups for every unit come before large groups.
-    enough = max(1, prod(whole) // (_GROUPS_PER_UNIT * device.compute_units))
+    enough = max(1, prod(full) // (_GROUPS_PER_UNIT * device.compute_units))
     budget = min(_GROUP_SIZE, device.max_work_group_size, most or _GROUP_SIZE, enough, *limits)
-    sizes = device.max_work_item_sizes[-len(whole) :]
+    sizes = device.max_work_item_sizes[-len(full) :]
     local: list[int] = []
-    for extent, size in zip(reversed(whole), reversed(sizes), strict=True):
+    for extent, size in zip(reversed(full), reversed(sizes), strict=True):
         # The last dimension, whose neighbours are neighbours in memory, takes what it can.
         wanted = multiple if not local else 1
         step = _largest_divisor(extent, min(budget, size), wanted)

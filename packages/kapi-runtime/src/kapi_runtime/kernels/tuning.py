@@ -94,12 +94,12 @@ class _Copies:
 def _times(prepared: Sequence[Prepared | None], copied: _Copies) -> list[float | None]:
     """The median time of each launch, in nanoseconds; the first of each, which may load code, does not count."""
     taken: list[list[float]] = [[] for _ in prepared]
-    for turn in range(_ROUNDS + 1):
+    for round_ in range(_ROUNDS + 1):
         for each, its in zip(prepared, taken, strict=True):
             if each is not None:
                 copied.fill()
                 time = each.time()
-                if turn:
+                if round_:
                     its.append(time)
     return [statistics.median(its) if its else None for its in taken]
 
@@ -142,9 +142,9 @@ def _from_disk(key: str, count: int) -> tuple[list[float | None], list[str]] | N
     if text is None:
         return None
     try:
-        told = json.loads(text)
-        times = [None if time is None else float(time) for time in told["times"]]
-        refusals = [str(refusal) for refusal in told["refusals"]]
+        entry = json.loads(text)
+        times = [None if time is None else float(time) for time in entry["times"]]
+        refusals = [str(refusal) for refusal in entry["refusals"]]
     except (ValueError, TypeError, KeyError):
         return None
     is_complete = len(times) == len(refusals) == count and any(time is not None for time in times)

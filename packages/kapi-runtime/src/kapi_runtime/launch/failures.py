@@ -117,9 +117,9 @@ class FailureWatch:
             )
         if failure.error == "CollectiveMismatchError":
             word, parameter, kind = failure.args
-            place, _, size = record.details
+            location, _, size = record.details
             raise CollectiveMismatchError(
-                f"{parameter} of {word} must be from 0 to {size - 1} in this {kind}, got {place}\n  in {where}",
+                f"{parameter} of {word} must be from 0 to {size - 1} in this {kind}, got {location}\n  in {where}",
                 code="no-such-work-item",
             )
         if failure.error in _OF_OPERANDS:

@@ -44,11 +44,11 @@ def submitted_range(
     LimitError
         If the launch exceeds a limit of the device or of the platform.
     """
-    whole = space if isinstance(space, Range) else space.global_range
-    if whole.size > kernel.max_work_items:
+    full = space if isinstance(space, Range) else space.global_range
+    if full.size > kernel.max_work_items:
         raise LimitError(
             f"index_space of kernel `{kernel.name}` must have at most {kernel.max_work_items} work-items, got "
-            f"{whole.size} in {short_repr(space)}: split it into several launches",
+            f"{full.size} in {short_repr(space)}: split it into several launches",
             code="range-too-large",
         )
     if isinstance(space, Range):
@@ -61,7 +61,7 @@ def submitted_range(
         return platform.submitted_range(kernel, list(space), None, module is not None)
     _check_work_group(space.local_range, kernel)
     _check_local_memory(accessors, kernel)
-    global_range, local_range = list(whole), list(space.local_range)
+    global_range, local_range = list(full), list(space.local_range)
     if module is not None and module.is_linear:
         global_range, local_range = [prod(global_range)], [prod(local_range)]
     return platform.submitted_range(kernel, global_range, local_range, False)

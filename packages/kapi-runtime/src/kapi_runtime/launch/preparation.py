@@ -183,14 +183,14 @@ class Prepared:
     def _submitted(self, native: Sequence[Any], before: Sequence[Any]) -> Any:
         platform, kernel = self.platform, self.made.kernel
         assert self.global_range is not None  # there are work-items
-        whole, local = self.global_range, self.local_range
+        full, local = self.global_range, self.local_range
         if recorder.active is None:
-            return platform.submit(self.queue, kernel, native, whole, local, before)
+            return platform.submit(self.queue, kernel, native, full, local, before)
         return recorder.submit(
             platform,
             self.queue,
             before,
-            lambda on, after: platform.submit(on, kernel, native, whole, local, after),
+            lambda on, after: platform.submit(on, kernel, native, full, local, after),
             kind="launch",
             name=kernel.name,
             space=repr(self.space),
@@ -233,8 +233,8 @@ def prepare(
     log_device(platform, queue)
     made = make(platform, queue)
     global_range, local_range = None, None
-    whole = space if isinstance(space, Range) else space.global_range
-    if whole.size > 0:
+    full = space if isinstance(space, Range) else space.global_range
+    if full.size > 0:
         global_range, local_range = submitted_range(platform, space, made.kernel, arguments.accessors, made.module)
     return Prepared(space, arguments, platform, queue, made, global_range, local_range)
 
@@ -281,8 +281,8 @@ def compiled(
 
 def is_small(space: Range | NdRange, arguments: Arguments) -> bool:
     """Whether the index space, and all arrays, have extents that 31 bits hold."""
-    whole = space if isinstance(space, Range) else space.global_range
-    if any(extent >= SMALL_EXTENT for extent in whole):
+    full = space if isinstance(space, Range) else space.global_range
+    if any(extent >= SMALL_EXTENT for extent in full):
         return False
     shapes = [value.shape for value in arguments.read if isinstance(value, (ArrayFields, LocalAccessor))]
     return all(extent < SMALL_EXTENT for shape in shapes for extent in shape)

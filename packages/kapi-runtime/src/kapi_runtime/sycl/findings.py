@@ -100,8 +100,8 @@ def _trial() -> list[str]:
 def _launches() -> str:
     """The path of repeated launches: the checks of the native one, in the order in which a launch makes them."""
     reasons = [submission.why_not() or ordering_problem(default_queue()), *_array_problems()]
-    told = "; ".join(filter(None, reasons))
-    return f"plain, the slow way: {told}" if told else "native"
+    text = "; ".join(filter(None, reasons))
+    return f"plain, the slow way: {text}" if text else "native"
 
 
 def _array_problems() -> list[str]:

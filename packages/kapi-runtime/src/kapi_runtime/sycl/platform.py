@@ -329,8 +329,8 @@ class SyclPlatform(Platform):
         return memory.asnumpy(array)
 
     def copy_array(self, source: Any, target: Any) -> None:
-        places = ["host" if isinstance(each, np.ndarray) else "device" for each in (source, target)]
-        copy_array(target, source, " to ".join(places))
+        found_on = ["host" if isinstance(each, np.ndarray) else "device" for each in (source, target)]
+        copy_array(target, source, " to ".join(found_on))
 
     def submit_copy(
         self, queue: Any, target: ArrayFields, source: ArrayFields, nbytes: int, before: Sequence[Any]

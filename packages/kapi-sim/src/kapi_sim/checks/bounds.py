@@ -119,8 +119,8 @@ def fail_rank(
 def spell(name: str, index: object) -> str:
     """Return ``name[3]``, ``name[3, 4]`` or ``name[1:3]`` as a kernel writes it; of ``name[].x``, ``name[3].x``."""
     components = index if isinstance(index, tuple) else (index,)
-    place = f"[{', '.join(map(_spell_component, components)) or '()'}]"
-    return name.replace("[]", place, 1) if "[]" in name else f"{name}{place}"
+    location = f"[{', '.join(map(_spell_component, components)) or '()'}]"
+    return name.replace("[]", location, 1) if "[]" in name else f"{name}{location}"
 
 
 def _spell_component(component: object) -> str:

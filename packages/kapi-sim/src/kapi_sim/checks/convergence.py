@@ -191,17 +191,19 @@ def describe_arrivals(clock: ScheduleState, base: int, arrivals: dict[int, Arriv
     """Say who waits where and who has left the kernel, a line for each meeting."""
     lines = []
     places = _arrival_points(arrivals)
-    tells_turns = len({(place.site[:3], tuple(call[:3] for call in place.calls)) for place in places}) < len(places)
-    for place, members in sorted(places.items(), key=lambda entry: (entry[0].site[1], entry[1])):
-        by = "".join(f", called at {Site(call[0], call[1])}" for call in reversed(place.calls))
-        iterations = [*place.site[3:], *(turn for call in place.calls for turn in call[3:] if turn)]
+    tells_turns = len({(arrival.site[:3], tuple(call[:3] for call in arrival.calls)) for arrival in places}) < len(
+        places
+    )
+    for arrival, members in sorted(places.items(), key=lambda entry: (entry[0].site[1], entry[1])):
+        by = "".join(f", called at {Site(call[0], call[1])}" for call in reversed(arrival.calls))
+        iterations = [*arrival.site[3:], *(iteration for call in arrival.calls for iteration in call[3:] if iteration)]
         by += (
             f", in turn {', '.join(map(str, iterations))} of the loop around it"
             if len(iterations) > 0 and tells_turns
             else ""
         )
         waits = f"wait{'s' * (len(members) == 1)}"
-        lines.append(f"{_name(clock, base, members)} {waits} at {Site(*place.site[:2])}{by}")
+        lines.append(f"{_name(clock, base, members)} {waits} at {Site(*arrival.site[:2])}{by}")
     if left:
         lines.append(f"{_name(clock, base, left)} left the kernel without it")
     return lines

@@ -100,18 +100,18 @@ def race_hint(
             f"the barrier at {clock.weak_barrier} has a fence_scope too narrow to order memory between "
             "work-items: leave fence_scope out, or make it MemoryScope.WORK_GROUP"
         )
-    met = "" if clock.algorithm is None else f"; the group algorithm at {clock.algorithm} orders no memory"
+    note = "" if clock.algorithm is None else f"; the group algorithm at {clock.algorithm} orders no memory"
     if is_update:
-        return Hint(f"both work-items are at line {first}: give each element one writer, or {_UPDATE}{met}")
+        return Hint(f"both work-items are at line {first}: give each element one writer, or {_UPDATE}{note}")
     if not is_local and _groups(clock) > 1:
-        met += "; should another group use the element too, split the work into two launches"
+        note += "; should another group use the element too, split the work into two launches"
     if earlier[0] is later[0]:
         found = _in_one_function(clock, later[0], *sorted((first, second)))
     else:
         found = _in_their_caller(clock, path_to(frame, *earlier), path_of_frame(frame)) or Hint(
             f"a `group_barrier` between {_named(*earlier)} and {_named(*later)} would order them"
         )
-    return found._replace(text=found.text + met)
+    return found._replace(text=found.text + note)
 
 
 def _groups(clock: ScheduleState) -> int:
@@ -158,14 +158,14 @@ def _in_one_function(clock: ScheduleState, code: CodeType, low: int, high: int) 
             )
     both = f"both work-items are at line {low}: split its read from its write and put a `group_barrier` between them"
     needs_one = loop is None or is_before_or_after
-    turn = "" if loop is None else f"one at the end of each turn of the loop at line {loop.lineno}"
+    inner = "" if loop is None else f"one at the end of each turn of the loop at line {loop.lineno}"
     if low == high:
         inside = Barrier(code.co_filename, code.co_firstlineno, low, "within")
-        return Hint(f"{both}{'' if needs_one else f', and {turn}'}, or give each element one writer", inside)
+        return Hint(f"{both}{'' if needs_one else f', and {inner}'}, or give each element one writer", inside)
     barrier = Barrier(code.co_filename, code.co_firstlineno, around.line)
     if needs_one:
         return Hint(f"{around.describe_location()} would order them{around.condition()}", barrier)
-    return Hint(f"{around.describe_location()}, and {turn}, would order them{around.condition()}", barrier)
+    return Hint(f"{around.describe_location()}, and {inner}, would order them{around.condition()}", barrier)
 
 
 class _Around:

@@ -111,27 +111,27 @@ class OwnershipMemory(ShadowMemory):
     def written_addresses(self) -> Set[int]:
         found: set[int] = set()
         for each in self.owners:
-            places = np.flatnonzero(_numbers(each) < UNTOUCHED)
-            found.update((places * each.itemsize + each.low).tolist())
+            positions = np.flatnonzero(_numbers(each) < UNTOUCHED)
+            found.update((positions * each.itemsize + each.low).tolist())
         return found
 
     def note_read(self, address: int, array: AccessedArray, index: Any, frame: FrameType) -> None:
-        states, place = self._state(address, array)
-        state, uid = states[place], self.clock.uid
+        states, position = self._state(address, array)
+        state, uid = states[position], self.clock.uid
         if state == uid or state == -2 - uid or state == SHARED:
             return
         if state < UNTOUCHED or (array.starts_unwritten and self._may_be_unwritten(address)):
             raise UnprovenError
-        states[place] = uid if state == UNTOUCHED else SHARED
+        states[position] = uid if state == UNTOUCHED else SHARED
 
     def note_write(
         self, address: int, array: AccessedArray, index: Any, frame: FrameType, value: Any
     ) -> AccessRecord | None:
-        states, place = self._state(address, array)
-        state, uid = states[place], self.clock.uid
+        states, position = self._state(address, array)
+        state, uid = states[position], self.clock.uid
         if state not in (UNTOUCHED, uid, -2 - uid):
             raise UnprovenError
-        states[place] = -2 - uid
+        states[position] = -2 - uid
         return None
 
     def _state(self, address: int, array: AccessedArray) -> tuple[array[int], int]:

@@ -363,8 +363,8 @@ class ShadowMemory:
             return
         reason = _reason(earlier, frame)
         if reason:
-            place = f"{spell(array.name, index)} ({self.space} memory) at {second.location}"
-            text = f"harmless race on {place}, as the program says: {reason}"
+            element = f"{spell(array.name, index)} ({self.space} memory) at {second.location}"
+            text = f"harmless race on {element}, as the program says: {reason}"
             self.notes[first, second] = self.clock.in_words(text)
             return
         text = (
@@ -392,8 +392,8 @@ class ShadowMemory:
     def _require_undisputed(self, address: int, frame: FrameType) -> None:
         error = self.disputed.get(address)
         if error is not None:
-            place = site_of(frame.f_code, frame.f_lasti)
-            error.add_note(f"which is not harmless: {self.clock.describe()} reads the element at {place}")
+            location = site_of(frame.f_code, frame.f_lasti)
+            error.add_note(f"which is not harmless: {self.clock.describe()} reads the element at {location}")
             raise error
 
     def _fail(

@@ -221,7 +221,7 @@ class ArithmeticRewriter(ast.NodeTransformer):
         return node if isinstance(node, ast.Constant) else self._call(ordered, [node], node)
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
-        told = self._position_argument(node)
+        arguments = self._position_argument(node)
         node.value = self.visit(node.value)
         if self._fits_literals and isinstance(node.slice, ast.Tuple) and not node.slice.elts:
             return self._call(index_0d, [node.value], node) if isinstance(node.ctx, ast.Load) else node
@@ -231,8 +231,8 @@ class ArithmeticRewriter(ast.NodeTransformer):
                 node.value = self._call(sliced, [node.value], node.value)
         # An index that left 64 bits is out of bounds anyway: its end needs no look of its own.
         node.slice = self._index(node.slice)
-        if told is not None:
-            node.slice = self._call(position, [node.slice, *told], node.slice)
+        if arguments is not None:
+            node.slice = self._call(position, [node.slice, *arguments], node.slice)
         return node
 
     def _position_argument(self, node: ast.Subscript) -> list[ast.expr] | None:
@@ -280,15 +280,15 @@ class ArithmeticRewriter(ast.NodeTransformer):
         if isinstance(target, ast.Subscript) and is_division:
             # The array and the index are evaluated once, as Python does.
             array, index = self._temporary(target.value), self._temporary(target.slice)
-            place = [
+            location = [
                 ast.copy_location(ast.Subscript(_load(array), _load(index), ctx), target)
                 for ctx in (ast.Load(), ast.Store())
             ]
-            result = self._call(_DIVISIONS[type(node.op)], [place[0], self.visit(node.value)], node)
+            result = self._call(_DIVISIONS[type(node.op)], [location[0], self.visit(node.value)], node)
             return [
                 ast.copy_location(ast.Assign([array], self.visit(target.value)), node),
                 ast.copy_location(ast.Assign([index], self._index(target.slice)), node),
-                ast.copy_location(ast.Assign([place[1]], result), node),
+                ast.copy_location(ast.Assign([location[1]], result), node),
             ]
         self.generic_visit(node)
         return node

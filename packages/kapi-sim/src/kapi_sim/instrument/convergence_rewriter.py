@@ -168,13 +168,13 @@ class ConvergenceRewriter(ArithmeticRewriter):
         if not self._callees.tells_meetings:
             # With nothing to check, that a barrier is met is all the scheduler has to know.
             return ast.copy_location(ast.Yield(ast.copy_location(ast.Constant(True), node)), node)
-        place = self._convergence_key(node)
+        location = self._convergence_key(node)
         arguments = [self.visit(given[n]) if n in given else ast.Constant(defaults[n]) for n in names]
-        parts: list[ast.expr] = [place, *arguments]
+        parts: list[ast.expr] = [location, *arguments]
         if word is not group_barrier:
             named = self._inject(f"_kapi_word_{word.__name__}", CellType(word), node)
             other = arguments[2] if len(arguments) > 2 else ast.Constant(None)
-            parts = [place, arguments[0], ast.Constant(ALGORITHM), named, arguments[1], other]
+            parts = [location, arguments[0], ast.Constant(ALGORITHM), named, arguments[1], other]
         return ast.copy_location(ast.Yield(ast.Tuple(parts, ast.Load())), node)
 
     def _refuse_in_lambda(self, node: ast.Call) -> None:
@@ -239,8 +239,8 @@ class ConvergenceRewriter(ArithmeticRewriter):
         made = self._numbered(node)
         if is_counted:
             self.cells["_kapi_range"] = CellType()
-            place: Any = (self._function.__code__.co_filename, node.lineno, node.end_lineno or node.lineno)
-            given = [ast.copy_location(ast.Constant(each), node) for each in (place, idles)]
+            location: Any = (self._function.__code__.co_filename, node.lineno, node.end_lineno or node.lineno)
+            given = [ast.copy_location(ast.Constant(each), node) for each in (location, idles)]
             node.iter = self._call_of_cell("_kapi_range", [node.iter, *given], node.iter)
         members = members_of(node.target)
         is_of_pairs = isinstance(node.iter, ast.Call) and self._lookup(node.iter.func) in (enumerate, zip)

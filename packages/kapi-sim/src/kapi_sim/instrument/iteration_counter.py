@@ -59,7 +59,7 @@ class IterationCounter:
                 if here <= last:
                     iterations[here] = iterations.get(here, 0) + 1
                     # An iteration of an outer loop starts the inner ones, which stand behind, anew.
-                    for inner in [place for place in iterations if place > here]:
+                    for inner in [location for location in iterations if location > here]:
                         del iterations[inner]
                     most = self._limit * RANGE_ITERATIONS if code.co_code[here] == _FOR else self._limit
                     if iterations[here] > most:

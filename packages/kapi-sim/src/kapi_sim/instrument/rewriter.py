@@ -196,8 +196,8 @@ class Rewriter(ConvergenceRewriter):
                 name = getattr(value, "__name__", None) or f"number_{id(value)}"
                 node.func = self._inject(f"_kapi_to_{name}", CellType(convert), node.func)
         if value is complex and len(node.args) == 2 and not node.keywords:
-            whole = passing(complex_of_parts) if self._callees.passes_undefined else complex_of_parts
-            node.func = self._inject("_kapi_to_complex", CellType(whole), node.func)
+            full = passing(complex_of_parts) if self._callees.passes_undefined else complex_of_parts
+            node.func = self._inject("_kapi_to_complex", CellType(full), node.func)
         if any(value is each for each in (min, max, divmod)):
             node.func = self.visit(node.func)
             node.args = self._check_all_wide(node.args)

@@ -32,7 +32,7 @@ def counted_loop(node: ast.While, file: str, number: int, hands_over: bool, wait
         What its course depends on.
     """
     first, last = node.lineno, node.end_lineno or node.lineno
-    place = f"({file!r}, {first}, {last})"
+    location = f"({file!r}, {first}, {last})"
     iterations = f"_kapi_iterations_{number}"
     start = f"{iterations} = 0"
     count, is_idle = f"{iterations} += 1", ""
@@ -47,11 +47,11 @@ def counted_loop(node: ast.While, file: str, number: int, hands_over: bool, wait
         start += f"\n_kapi_loop_{number} = _kapi_loop_number()"
         text = (
             f"{count}\nif {iterations} >= _kapi_hand_over_limit{is_idle}:\n"
-            f"    yield {place}, _kapi_loop_{number}, {SPIN}, {iterations}, {waiting.names!r}\n    {iterations} = 0"
+            f"    yield {location}, _kapi_loop_{number}, {SPIN}, {iterations}, {waiting.names!r}\n    {iterations} = 0"
         )
     else:
         is_over = f"{iterations} > _kapi_spin_limit"
-        text = f"{count}\nif {is_over}{is_idle}:\n    _kapi_spin({place}, {is_over})"
+        text = f"{count}\nif {is_over}{is_idle}:\n    _kapi_spin({location}, {is_over})"
     node.body = [*_parsed(text, node), *node.body]
     return [*_parsed(start, node), node]
 
@@ -109,9 +109,9 @@ def _placed(statement: ast.stmt, node: ast.AST) -> ast.stmt:
     """Give all of `statement` the line of `node`: a debugger sees no line of its own."""
     line, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
     # One column wide, so that a traceback has something to mark.
-    place = {"lineno": line, "col_offset": column, "end_lineno": line, "end_col_offset": column + 1}
+    location = {"lineno": line, "col_offset": column, "end_lineno": line, "end_col_offset": column + 1}
     for part in ast.walk(statement):
         setattr(part, _ADDED, True)
-        for name, value in place.items():
+        for name, value in location.items():
             setattr(part, name, value)
     return statement

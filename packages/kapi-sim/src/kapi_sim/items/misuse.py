@@ -178,8 +178,8 @@ def describe_misuse(error: Exception) -> Finding | None:
         sign = operator[1]
         said = f"operator {sign} does not have these operands: {one} {sign} {other}{atomic_operator(one, sign)}"
         return Finding("operator-operands", said)
-    told = _INTERNAL.sub(lambda found: _WORDS[found[1]], text)
-    return Finding("work-item-as-value", f"{owner} cannot be used as a value in a kernel: {told}")
+    where = _INTERNAL.sub(lambda found: _WORDS[found[1]], text)
+    return Finding("work-item-as-value", f"{owner} cannot be used as a value in a kernel: {where}")
 
 
 def _is_in_users(error: Exception) -> bool:
@@ -215,8 +215,8 @@ def _misbound(error: TypeError) -> Finding | None:
     if not _is_users(frame):
         return None
     if call is None:
-        told = "" if "__call__" in str(error) else f": {_INTERNAL.sub(lambda found: _WORDS[found[1]], str(error))}"
-        return Finding("call-arguments", f"a function does not take its arguments in a kernel{told}")
+        where = "" if "__call__" in str(error) else f": {_INTERNAL.sub(lambda found: _WORDS[found[1]], str(error))}"
+        return Finding("call-arguments", f"a function does not take its arguments in a kernel{where}")
     written, given = ast.unparse(call.func), ", ".join(map(ast.unparse, (*call.args, *call.keywords)))
     form = _form(call.func, frame)
     said = f"{written}() does not take these arguments in a kernel: ({given})"
@@ -257,9 +257,9 @@ def _innermost(traceback: TracebackType | None, kind: type[_Expression]) -> tupl
     if traceback is None:
         return None, None
     code = traceback.tb_frame.f_code
-    place = next(islice(code.co_positions(), traceback.tb_lasti // 2, None), None)
+    location = next(islice(code.co_positions(), traceback.tb_lasti // 2, None), None)
     try:
-        found = ast.parse(located_source(code, place).strip(), mode="eval").body
+        found = ast.parse(located_source(code, location).strip(), mode="eval").body
     except SyntaxError:
         found = None
     return traceback.tb_frame, found if isinstance(found, kind) else None

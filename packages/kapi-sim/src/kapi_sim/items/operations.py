@@ -55,20 +55,20 @@ def error_of_operation(error: Exception) -> KapiError | None:
     if traceback is None:
         return None
     text, source = str(error), _source(traceback)
-    told = f", in `{source}`" if source else ""
+    where = f", in `{source}`" if source else ""
     if isinstance(error, ZeroDivisionError):
-        said = text if text.startswith("divisor of") else f"{text}{told}: {_IN_FLOATS}"
+        said = text if text.startswith("divisor of") else f"{text}{where}: {_IN_FLOATS}"
         return DivisionByZeroError(said, code="division-by-zero")
     if isinstance(error, OverflowError):
-        return OperandError(f"{error.args[-1]}{told}: {_IN_FLOATS}", code="float-out-of-range")
+        return OperandError(f"{error.args[-1]}{where}: {_IN_FLOATS}", code="float-out-of-range")
     kind = text.partition(" ")[0]
     if isinstance(error, IndexError) and text.endswith("index out of range") and kind in ("tuple", "range"):
-        return OutOfBoundsError(f"index of a {kind} is out of its range{told}", code="index-out-of-bounds")
+        return OutOfBoundsError(f"index of a {kind} is out of its range{where}", code="index-out-of-bounds")
     if isinstance(error, ValueError):
         if "values to unpack" in text:
             return KernelCompilationError(f"a tuple has another number of members: {text}", code="unpacking")
         code = next((code for begin, code in _CODES.items() if text.startswith(begin)), "operand-value")
-        return OperandError(text if code == "negative-exponent" else f"{text}{told}", code=code)
+        return OperandError(text if code == "negative-exponent" else f"{text}{where}", code=code)
     none = _NONE.match(text)
     if none is not None:
         return KernelCompilationError(f"None has no {none[1]!r} in a kernel", code="attribute-unknown")
@@ -84,26 +84,26 @@ def _refusal(text: str, source: str) -> Finding:
         node: ast.AST | None = ast.parse(source, mode="eval").body
     except SyntaxError:
         node = None
-    told = f", in `{source}`" if source else ""
+    where = f", in `{source}`" if source else ""
     if isinstance(node, (ast.BinOp, ast.UnaryOp)) and type(node.op) in _SIGNS:
         sign = _SIGNS[type(node.op)]
     elif isinstance(node, ast.Compare) and type(node.ops[0]) in _SIGNS:
         sign = _SIGNS[type(node.ops[0])]
     elif isinstance(node, ast.Compare):
-        return Finding("in-array", f"operator in must have a tuple on its right{told}: {text}")
+        return Finding("in-array", f"operator in must have a tuple on its right{where}: {text}")
     elif isinstance(node, ast.Call):
         function = ast.unparse(node.func)
         given = ", ".join(map(ast.unparse, (*node.args, *node.keywords)))
         said = f"{function}() does not take these arguments in a kernel: ({given})"
         return Finding("call-arguments", said if text.startswith("'") else f"{said}: {text}")
     else:
-        return Finding("operator-operands", f"operation does not have these operands{told}: {text}")
+        return Finding("operator-operands", f"operation does not have these operands{where}: {text}")
     kinds = _KIND.findall(text) if _OPERANDS.match(text) else []
     if len(kinds) == 2:
         shown = f"{spelled_kind(kinds[0])} {sign} {spelled_kind(kinds[1])}"
         return Finding("operator-operands", f"operator {sign} does not have these operands: {shown}")
     which = "this operand" if isinstance(node, ast.UnaryOp) else "these operands"
-    return Finding("operator-operands", f"operator {sign} does not have {which}{told}")
+    return Finding("operator-operands", f"operator {sign} does not have {which}{where}")
 
 
 def _of_computation(traceback: TracebackType | None) -> TracebackType | None:
@@ -124,5 +124,5 @@ def _of_computation(traceback: TracebackType | None) -> TracebackType | None:
 
 def _source(traceback: TracebackType) -> str:
     code = traceback.tb_frame.f_code
-    place = next(islice(code.co_positions(), traceback.tb_lasti // 2, None), None)
-    return located_source(code, place).strip()
+    position = next(islice(code.co_positions(), traceback.tb_lasti // 2, None), None)
+    return located_source(code, position).strip()

@@ -33,7 +33,7 @@ def misplaced_functions(tree: ast.FunctionDef, function: Callable[..., Any]) -> 
     """
     local = bound_names(tree)
     made = dict(_made(tree))
-    names = {name for places in made.values() for name in places}
+    names = {name for locations in made.values() for name in locations}
     found = [
         (node.lineno, FUNCTION_PASSED)
         for node in ast.walk(tree)
@@ -90,13 +90,13 @@ def _is_called(value: Any) -> bool:
 
 def _of_several_paths(tree: ast.FunctionDef, names: set[str]) -> Iterator[ast.stmt]:
     """The statements by which one name gets a function where it has another one on another way."""
-    places: defaultdict[str, dict[int, ast.stmt]] = defaultdict(dict)
+    locations: defaultdict[str, dict[int, ast.stmt]] = defaultdict(dict)
     for node in ast.walk(tree):
         for block in (getattr(node, field, None) for field in ("body", "orelse", "finalbody")):
             for statement in block if isinstance(block, list) else ():
                 for name in _given(statement) & names:
-                    places[name].setdefault(id(block), statement)
-    for statements in places.values():
+                    locations[name].setdefault(id(block), statement)
+    for statements in locations.values():
         if len(statements) > 1:
             yield list(statements.values())[-1]
 
@@ -131,8 +131,8 @@ def _too_early(
                 for each in ast.walk(part)
                 if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)
             }
-        for name, place in stored.items():
-            first[name] = min(place, first.get(name, place))
+        for name, location in stored.items():
+            first[name] = min(location, first.get(name, location))
     for each in made:
         start = (each.lineno, each.col_offset)
         if id(each) not in inner and any(first.get(name, (0, 0)) >= start for name in _free(each) & local):

@@ -287,11 +287,11 @@ def located_at(error: Exception, code: CodeType, instruction: int) -> Exception:
     # Lines of code are counted from its first one, and pytest shows what stands between the two.
     first = min(code.co_firstlineno, line)
     name, text = "_kapi_error", "\n" * (line - first) + "raise _kapi_error"
-    place = next(islice(code.co_positions(), instruction // 2, None), None)
+    location = next(islice(code.co_positions(), instruction // 2, None), None)
     written = _line_of_source(code, line)
     start, end = len(written) - len(written.lstrip()), len(written.rstrip())
-    if place is not None and place[0] == place[1] == line:
-        columns = place[2] or 0, place[3] or 0
+    if location is not None and location[0] == location[1] == line:
+        columns = location[2] or 0, location[3] or 0
         if columns[1] - columns[0] > _RAISE:
             start, end = columns
     if start > 0 and end - start > _RAISE and line > first:

@@ -391,15 +391,17 @@ class _Binder:
             array.flags.writeable = False  # `launch` says of a store whose it is, and why
         is_local = any(array is local for local in bound.local_arrays)
         starts_unwritten = is_marked or is_local or (self._unwritten is not None and self._unwritten.holds(array))
-        places = (name, self._clock, shadow, bound.has_bounds, granule, bound.has_fp64)
+        details = (name, self._clock, shadow, bound.has_bounds, granule, bound.has_fp64)
         space = "local" if is_local else "global"
         is_viewed = bound.is_viewed or array.dtype.names is not None  # NumPy's records have no fields as attributes
         if bound.recorder is not None:
-            return self._dialect.traced_view(self._clock)(array, *places, space, starts_unwritten).trace(bound.recorder)
+            return self._dialect.traced_view(self._clock)(array, *details, space, starts_unwritten).trace(
+                bound.recorder
+            )
         if not is_viewed:
             return array
         kind = self._dialect.owned_view if bound.has_owners else self._dialect.view
-        return kind(self._clock)(array, *places, space, starts_unwritten)
+        return kind(self._clock)(array, *details, space, starts_unwritten)
 
 
 def _saturating(value: Any) -> Any:

@@ -315,8 +315,8 @@ class References:
         is_known = dtype in _DTYPES and (self._has_atomic64 or dtype.itemsize < 8)
         if not (is_constant and is_here and is_known and ref.array.flags.aligned):
             self._fail(ref, memory_order, memory_scope, address_space, frame)
-        address, place = ref.element(index, frame)
-        return WatchedAtomicRef(ref, address, place, memory_order, memory_scope, self._ordering)
+        address, position = ref.element(index, frame)
+        return WatchedAtomicRef(ref, address, position, memory_order, memory_scope, self._ordering)
 
     def _fail(self, ref: View, order: object, scope: object, space: object, frame: FrameType) -> NoReturn:
         """Raise for arguments of an AtomicRef that it cannot have."""

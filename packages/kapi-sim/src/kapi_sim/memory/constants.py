@@ -51,6 +51,6 @@ class BoundConstants:
         if found is None:
             bound, array = self._bound, snapshot.array
             bound.unwritable[name] = CONSTANT
-            places = (array, name, bound.clock, None, bound.has_bounds, array.itemsize, bound.has_fp64, "private")
-            found = self._known[id(snapshot)] = View(*places) if bound.is_viewed else array.view()
+            details = (array, name, bound.clock, None, bound.has_bounds, array.itemsize, bound.has_fp64, "private")
+            found = self._known[id(snapshot)] = View(*details) if bound.is_viewed else array.view()
         return found

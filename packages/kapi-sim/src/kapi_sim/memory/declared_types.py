@@ -35,9 +35,9 @@ def convert_around(tree: ast.FunctionDef) -> None:
     targets = ", ".join([_LEAVE, *names])
     start = ast.parse(f"({targets},) = {ENTER}({', '.join(names)})").body
     end = ast.parse(f"return {_LEAVE}(None)").body
-    for statement, place in ((start[0], tree.body[0]), (end[0], tree.body[-1])):
+    for statement, position in ((start[0], tree.body[0]), (end[0], tree.body[-1])):
         for part in ast.walk(statement):
-            ast.copy_location(part, place)
+            ast.copy_location(part, position)
     tree.body = [*start, *map(_Returns().visit, tree.body), *end]
 
 

@@ -54,26 +54,26 @@ class TraceRecorder:
 
     def note_failure(self, error: Exception) -> None:
         """Note what ended the launch, and show the order in which it did."""
-        launch, shown = self.launch, self._shown
-        shown.events, shown.dropped = launch.events, launch.dropped
+        launch, traced = self.launch, self._shown
+        traced.events, traced.dropped = launch.events, launch.dropped
         report = self._clock.in_words("\n".join([str(error), *getattr(error, "__notes__", ())]))
         race = getattr(error, "race", None)
         if race is None or self._refused is None:
             own = (n for n in reversed(range(len(launch.events))) if launch.events[n].item == self._clock.uid)
-            shown.failure = TracedFailure(type(error).__name__, report, next(own, None))
+            traced.failure = TracedFailure(type(error).__name__, report, next(own, None))
             return
         other = self._find(race.earlier, _KINDS.get(race.did, "atomic"))
-        shown.failure = TracedFailure(type(error).__name__, report, self._refused, other, race.barrier)
+        traced.failure = TracedFailure(type(error).__name__, report, self._refused, other, race.barrier)
 
     def _find(self, access: Any, kind: str) -> int | None:
         """Return the number of the event of a recorded access."""
         item, _, code, instruction, view, index = access[:6]
         if not isinstance(view, TracedView):
             return None
-        line, place = line_of(code, instruction), (view.number, view.element_at(index))
+        line, position = line_of(code, instruction), (view.number, view.element_at(index))
         for number in reversed(range(self._refused or 0)):
             event = self.launch.events[number]
-            if (event.item, event.kind, event.array, event.element) == (item, kind, *place):
+            if (event.item, event.kind, event.array, event.element) == (item, kind, *position):
                 if self.launch.sites[event.site][2] == line:
                     return number
         return None
@@ -106,8 +106,8 @@ class TraceRecorder:
             code = frame.f_code
             site = launch.site(code.co_filename, code.co_firstlineno, line_of(code, frame.f_lasti))
             # An instruction that Python specialises after some runs is at another offset from then on.
-            place = (code, kind, location_of(code, frame.f_lasti))
-            known = self._instructions[key] = (site, self._places.setdefault(place, len(self._places)))
+            position = (code, kind, location_of(code, frame.f_lasti))
+            known = self._instructions[key] = (site, self._places.setdefault(position, len(self._places)))
         launch.add(TracedEvent(kind, self._clock.uid, self._phase, known[0], array, element, plain(value), known[1]))
 
     def add_array(self, array: np.ndarray[Any, Any], name: str, space: str) -> int:
@@ -207,9 +207,9 @@ class TracedView(View):
 
     def _element(self, index: Any) -> int:
         """Return the linear index, in the whole array, of the element at `index` of this view."""
-        place = index if isinstance(index, tuple) else (index,)
+        position = index if isinstance(index, tuple) else (index,)
         strides = self._array.strides
-        address = self._base + sum(int(i) * step for i, step in zip(place, strides, strict=False))
+        address = self._base + sum(int(i) * step for i, step in zip(position, strides, strict=False))
         root = self._root
         start: int = root.__array_interface__["data"][0]
         if root.flags.c_contiguous:

@@ -422,7 +422,7 @@ class View:
             fail_rank(self.name, components, self.shape, self._clock, self._site(frame))
         address = self._base
         strides = self._array.strides
-        place: list[int] = []
+        position: list[int] = []
         for axis, component in enumerate(components):
             if component.__class__ is not int:
                 if isinstance(component, np.integer):
@@ -444,9 +444,9 @@ class View:
                     )
             if not 0 <= component < self.shape[axis]:
                 component = self._outside(index, axis, component, frame)
-            place.append(component)
+            position.append(component)
             address += component * strides[axis]
-        return (address, tuple(place)) if len(place) == len(self.shape) else None
+        return (address, tuple(position)) if len(position) == len(self.shape) else None
 
     def _like(self, array: np.ndarray[Any, Any], name: str) -> View:
         return type(self)(

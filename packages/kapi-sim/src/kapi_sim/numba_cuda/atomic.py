@@ -63,8 +63,8 @@ def _reference(word: str, ary: Any, idx: Any, frame: FrameType, kinds: str) -> A
         fail_narrow_atomics(ary.name, dtype, where)
     if ary.space == "private":
         return None
-    address, place = ary.element(idx, frame)
-    return WatchedAtomicRef(ary, address, place, MemoryOrder.RELAXED, MemoryScope.DEVICE, bound.ordering)
+    address, position = ary.element(idx, frame)
+    return WatchedAtomicRef(ary, address, position, MemoryOrder.RELAXED, MemoryScope.DEVICE, bound.ordering)
 
 
 def _value(ary: Any, value: Any) -> Any:

@@ -47,8 +47,8 @@ def _round(number: Any, ndigits: Any = None) -> Any:
     digits = max(-_MOST_DIGITS, min(operator.index(ndigits), _MOST_DIGITS))
     if isinstance(number, np.integer):
         # NumPy does it in floats, which have not all digits of 64 bits.
-        whole = round(int(number), max(digits, -_INTEGRAL_DIGITS))
-        return np.uint64(whole % 2**64).astype(number.dtype)
+        integral = round(int(number), max(digits, -_INTEGRAL_DIGITS))
+        return np.uint64(integral % 2**64).astype(number.dtype)
     if type(number) is float:
         # Scaled, rounded and scaled back, as NumPy does it: a device has no decimal digits to round to.
         with np.errstate(all="ignore"):

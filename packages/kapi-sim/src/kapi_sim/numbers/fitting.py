@@ -221,14 +221,14 @@ def _taken(node: ast.BoolOp) -> Iterator[int]:
 
 def choices_with_literals(node: ast.expr) -> None:
     """Check by `check_literals_fit` each expression of a choice in which there are literals that may not fit it."""
-    places = list(_leaves(node))
-    values = [_at(*place) for place in places]
+    positions = list(_leaves(node))
+    values = [_at(*place) for place in positions]
     literals = [literal for literal in map(_literal, values) if literal is not None and literal not in _SMALLEST_RANGE]
     if not literals:
         return
     # A comparison gives a truth value, which meets most literals, and none that a uint64 alone holds.
     left_alone = ast.Constant if max(literals) >= 2**63 else (ast.Constant, ast.Compare)
-    for (holder, name, position), value in zip(places, values, strict=True):
+    for (holder, name, position), value in zip(positions, values, strict=True):
         if not isinstance(value, left_alone) and _literal(value) is None:
             made = _call(value, min(literals), max(literals))
             if position is None:
@@ -268,10 +268,10 @@ def values_with_literals(tree: ast.FunctionDef) -> bool:
                 if isinstance(target, ast.Name):
                     assigned.setdefault(target.id, []).append((number, statement))
     has_changed = False
-    for places in assigned.values():
-        known = [(number, _literal(statement.value)) for number, statement in places]
+    for positions in assigned.values():
+        known = [(number, _literal(statement.value)) for number, statement in positions]
         far = [(n, literal) for n, literal in known if literal is not None and literal not in _SMALLEST_RANGE]
-        for number, statement in places:
+        for number, statement in positions:
             # One after the other in a block, the second is another variable to the compiler.
             literals = [literal for n, literal in far if n != number]
             if literals and not isinstance(statement.value, ast.Constant) and _literal(statement.value) is None:

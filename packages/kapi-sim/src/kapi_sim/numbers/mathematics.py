@@ -199,8 +199,8 @@ def _function_of(row: Intrinsic, module: ModuleType) -> Callable[..., Any]:
     def on_positions(*numbers: Any) -> Any:
         # Which floats are neighbours is a question of their type.
         kind = _common_float(*numbers)
-        places = (_plain(np.float64 if kind is float else kind, number) for number in numbers)
-        return _plain(kind, _PLACES[row.name](*places))
+        positions = (_plain(np.float64 if kind is float else kind, number) for number in numbers)
+        return _plain(kind, _PLACES[row.name](*positions))
 
     def of_complex(*numbers: Any) -> Any:
         return _plain(_common_complex(*numbers), caught(*_common(_common_float(*numbers), numbers)))

@@ -58,9 +58,9 @@ def of_elements(function: Callable[..., Any], *operands: Any) -> Vec:
             size = len(each)
         elif isinstance(each, (tuple, np.ndarray)):
             raise TypeError(f"a vector does not go with {short_repr(each)}")
-    places = range(size)
+    positions = range(size)
     made = tuple.__new__(
-        Vec, [function(*[each[k] if each.__class__ is Vec else each for each in operands]) for k in places]
+        Vec, [function(*[each[k] if each.__class__ is Vec else each for each in operands]) for k in positions]
     )
     if isinstance(made[0], tuple):
         raise TypeError("a function of several results takes no vector")
@@ -188,10 +188,10 @@ class Vec(tuple[Any, ...]):
         >>> Vec.load(np.arange(6.0).reshape(2, 3), 1, 3)
         Vec(np.float64(3.0), np.float64(4.0), np.float64(5.0))
         """
-        frame, place = _getframe(1), _leading(array, index)
+        frame, position = _getframe(1), _leading(array, index)
         _require_length(n, "a Vec")
         take = getattr(array, "take_out", None)
-        return Vec(*(take((*place, k), frame) if take else array[(*place, k)] for k in range(n)))
+        return Vec(*(take((*position, k), frame) if take else array[(*position, k)] for k in range(n)))
 
     def store(self, array: Any, index: int | tuple[int, ...]) -> None:
         """Write the elements to the first ones along an array's last axis, converted to its dtype.
@@ -210,13 +210,13 @@ class Vec(tuple[Any, ...]):
         OutOfBoundsError
             In the simulator, if the index lies outside, or the last axis is shorter.
         """
-        frame, place = _getframe(1), _leading(array, index)
+        frame, position = _getframe(1), _leading(array, index)
         put = getattr(array, "put_in", None)
         for k, element in enumerate(self):
             if put:
-                put((*place, k), element, frame)
+                put((*position, k), element, frame)
             else:
-                array[(*place, k)] = element
+                array[(*position, k)] = element
 
     def astype(self, dtype: Any, /) -> Vec:
         """Return the vector with each element converted to one of NumPy's types."""
@@ -308,13 +308,14 @@ def _leading(array: Any, index: Any) -> tuple[Any, ...]:
             f"array must be one whose last axis has the elements of a vector, got {short_repr(array)}",
             code="vector-array",
         )
-    place = index if isinstance(index, tuple) else (index,)
-    if len(place) != array.ndim - 1:
+    leading = index if isinstance(index, tuple) else (index,)
+    if len(leading) != array.ndim - 1:
         raise KernelCompilationError(
-            f"index of a vector must have {array.ndim - 1} integers, one for each axis but the last, got {len(place)}",
+            f"index of a vector must have {array.ndim - 1} integers, one for each axis but the last, "
+            f"got {len(leading)}",
             code="too-many-indices",
         )
-    return place
+    return leading
 
 
 def _require_vectors(name: str, *given: Any) -> None:

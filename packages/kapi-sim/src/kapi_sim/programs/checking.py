@@ -115,8 +115,8 @@ def summary(report: Report) -> list[str]:
 def _in_one_line(note: str) -> str:
     """Return the first line of a note, after the latter of the places that it names."""
     first, *more = note.split("\n")
-    places = _PLACE.findall("\n".join(more))
-    return f"{places[-1]}: {first}" if places else first
+    locations = _PLACE.findall("\n".join(more))
+    return f"{locations[-1]}: {first}" if locations else first
 
 
 def _counted(count: int, one: str, many: str) -> str:

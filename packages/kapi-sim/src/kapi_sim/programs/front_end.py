@@ -87,13 +87,13 @@ class FrontEnd:
                 self.findings.append(self._described(function, str(error)))
 
     def _described(self, function: FunctionType, message: str) -> str:
-        places = _PLACE.findall(message)
+        locations = _PLACE.findall(message)
         code = function.__code__
-        file, line = next((each for each in places if each[0] == code.co_filename), (code.co_filename, ""))
+        file, line = next((each for each in locations if each[0] == code.co_filename), (code.co_filename, ""))
         lines = [each.strip() for each in message.splitlines() if each.strip() and not each.startswith("Failed in ")]
         said = lines[0] if lines else "it gives no reason"
-        place = f"{file}:{line or code.co_firstlineno}"
-        return f"{place}: Numba {self._numba.__version__} does not compile kernel `{function.__name__}`: {said}"
+        location = f"{file}:{line or code.co_firstlineno}"
+        return f"{location}: Numba {self._numba.__version__} does not compile kernel `{function.__name__}`: {said}"
 
     @contextmanager
     def _active(self) -> Iterator[None]:

@@ -58,9 +58,9 @@ class AdversarialRerun:
         kept = [each.set_aside() for each in shadows]
         bound.is_second_look = True
         try:
-            for place, (group, hearings) in enumerate(observed.items(), 1):
+            for location, (group, hearings) in enumerate(observed.items(), 1):
                 # Groups are alike: of many, few are looked at.
-                if place & (place - 1) == 0:
+                if location & (location - 1) == 0:
                     self._run_alone(group, list(hearings.values()))
             if depends_on_order:
                 self._run_backwards()

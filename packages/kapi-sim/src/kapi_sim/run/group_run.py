@@ -133,7 +133,7 @@ class GroupRun:
         clock, base, generators = self._clock, self._base, self._generators
         answers, spinning, arrivals = self._answers, self._spinning, self._arrivals
         # Most work-items come to the barrier that the one before came to, and that is all there is to see of it.
-        place: tuple[Any, ...] | None = None
+        location: tuple[Any, ...] | None = None
         arrival: Arrival | None = None
         is_looked_at = self._bound.recorder is not None or not self._checks_convergence
         for local in ready:
@@ -156,7 +156,7 @@ class GroupRun:
                 spinning[local] = yielded
             elif (
                 arrival is not None
-                and yielded[0] == place
+                and yielded[0] == location
                 and yielded[2] == arrival.scope
                 and (yielded[1] is GROUP or (yielded[1].__class__ is SimGroup and yielded[1].cluster is self._cluster))
                 and generator.gi_yieldfrom is None
@@ -165,7 +165,7 @@ class GroupRun:
             else:
                 self._arrive(local, generator, yielded)
                 arrival = arrivals[local]
-                place = yielded[0]
+                location = yielded[0]
                 if (
                     is_looked_at
                     or arrival.word is not None
@@ -302,12 +302,12 @@ class GroupRun:
     def _converge(self, arrivals: dict[int, Arrival]) -> list[int]:
         """Carry out one meeting, or without checks several, and return who goes on."""
         first = next(iter(arrivals.values()))
-        places = {first.site: list(arrivals)}
+        locations = {first.site: list(arrivals)}
         if not self._checks_convergence:
-            places = {}
+            locations = {}
             for local, arrival in arrivals.items():
-                places.setdefault(arrival.site, []).append(local)
-        for members in places.values():
+                locations.setdefault(arrival.site, []).append(local)
+        for members in locations.values():
             arrival = arrivals[members[0]]
             if arrival.word is not None:
                 self._compute(arrival, members)

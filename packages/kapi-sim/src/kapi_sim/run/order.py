@@ -58,7 +58,7 @@ def sample_of(total: int, groups: float | None) -> frozenset[int] | None:
     count = max(1, round(total * groups) if groups < 1 else int(groups))
     if count >= total:
         return None
-    return frozenset(place * (total - 1) // max(count - 1, 1) for place in range(count))
+    return frozenset(location * (total - 1) // max(count - 1, 1) for location in range(count))
 
 
 class Shuffler(Protocol):

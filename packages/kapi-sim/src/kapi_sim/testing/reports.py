@@ -111,9 +111,9 @@ def _check(error: KapiError, codes: tuple[str, ...], lines: tuple[str | int, ...
     text = "\n".join([str(error), *getattr(error, "__notes__", ())])
     if not found >= set(codes):
         raise AssertionError(f"error must have code {', '.join(codes)}, got {', '.join(sorted(found))}: {text}")
-    places = list(_locations(text, test))
+    locations = list(_locations(text, test))
     for line in lines:
-        if not any(_is_at(line, *place) for place in places):
+        if not any(_is_at(line, *location) for location in locations):
             raise AssertionError(f"message must name line {line!r}, got {text}")
     if words and problems:
         for problem in problems:

@@ -154,12 +154,12 @@ def _conflict(launch: Launch, rows: _Rows) -> list[str]:
     failure = launch.failure
     if failure is None or not all(number in rows.places for number in failure.rings) or not failure.rings:
         return []
-    places = [
+    positions = [
         (rows.places[number] + (_CELL - 4) / 2, rows.y[launch.events[number].item] + _ROW / 2)
         for number in failure.rings
     ]
     parts = _missing_wall(launch, rows)
-    (x, y), (u, v) = places
+    (x, y), (u, v) = positions
     wide, high = _CELL / 2 + 1, _ROW / 2 + 2
     if abs(u - x) > 2 * wide or abs(v - y) > 2 * high:
         rim = 1 / ((((u - x) / wide) ** 2 + ((v - y) / high) ** 2) ** 0.5)
@@ -168,7 +168,7 @@ def _conflict(launch: Launch, rows: _Rows) -> list[str]:
             f'<path d="M{x + along:.1f},{y + down:.1f} L{u - along:.1f},{v - down:.1f}" stroke="{_RED}" '
             'stroke-width="2" fill="none" class="link race"/>'
         )
-    for number, (middle, height), word in zip(failure.rings, places, ("earlier", "refused"), strict=True):
+    for number, (middle, height), word in zip(failure.rings, positions, ("earlier", "refused"), strict=True):
         event = launch.events[number]
         line = launch.sites[event.site][2]
         title = f"{word}: {launch.describe(event.item)} {event.kind} {_element(launch, event)}, line {line}"

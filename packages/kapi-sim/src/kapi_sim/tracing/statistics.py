@@ -157,10 +157,10 @@ def _sub_group(launch: Launch, item: int) -> tuple[int, int]:
     """Return number and size of a work-item's sub-group."""
     size = launch.sub_group_size
     # The work-items of a Range launch have no groups of their own, so neighbours are taken together.
-    whole = launch.group_size if launch.group_size > 1 else launch.items
-    group, local = divmod(item, whole)
+    full = launch.group_size if launch.group_size > 1 else launch.items
+    group, local = divmod(item, full)
     start = local // size * size
-    return group * whole + start, min(size, whole - start)
+    return group * full + start, min(size, full - start)
 
 
 def _active(launch: Launch) -> dict[int, float]:
@@ -169,8 +169,8 @@ def _active(launch: Launch) -> dict[int, float]:
     members: dict[tuple[int, int, int], int] = defaultdict(int)
     for event in launch.events:
         if event.kind == "line":
-            turn = seen[event.site, event.item] = seen[event.site, event.item] + 1
-            members[event.site, _sub_group(launch, event.item)[0], turn] += 1
+            occurrence = seen[event.site, event.item] = seen[event.site, event.item] + 1
+            members[event.site, _sub_group(launch, event.item)[0], occurrence] += 1
     ran: dict[int, int] = defaultdict(int)
     could: dict[int, int] = defaultdict(int)
     for (site, first, _), count in members.items():
@@ -185,8 +185,8 @@ def _together(launch: Launch) -> tuple[dict[int, list[int]], dict[int, list[int]
     accesses: dict[tuple[int, int, int, int], list[TracedEvent]] = defaultdict(list)
     for event in launch.events:
         if event.kind in _ACCESSES:
-            turn = seen[event.instruction, event.item] = seen[event.instruction, event.item] + 1
-            accesses[event.instruction, _sub_group(launch, event.item)[0], turn, event.array].append(event)
+            occurrence = seen[event.instruction, event.item] = seen[event.instruction, event.item] + 1
+            accesses[event.instruction, _sub_group(launch, event.item)[0], occurrence, event.array].append(event)
     stretches: dict[int, list[int]] = defaultdict(list)
     iterations: dict[int, list[int]] = defaultdict(list)
     together: dict[int, list[int]] = defaultdict(list)

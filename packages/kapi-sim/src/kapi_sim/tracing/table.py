@@ -46,13 +46,13 @@ def _launch(launch: Launch, is_colored: bool) -> str:
         lines.append(f"  {array.name}: {where}, shape {array.shape}, {array.dtype}")
     rows = line_statistics(launch)
     has_atomics = any(row.atomics for row in rows)
-    shown = [head for head in _HEADS if has_atomics or head not in _OF_ATOMICS]
+    text = [head for head in _HEADS if has_atomics or head not in _OF_ATOMICS]
     cells = [dict(zip(_HEADS, texts, strict=True)) for texts in (_HEADS, *(_cells(row) for row in rows))]
-    widths = {head: max(len(row[head]) for row in cells) for head in shown}
+    widths = {head: max(len(row[head]) for row in cells) for head in text}
     lines.append(_paint("  ".join(f"{head:>{width}}" for head, width in widths.items()), _DIM, is_colored))
     for row, made in zip(rows, cells[1:], strict=True):
         paints = dict(zip(_HEADS, _paints(row), strict=True))
-        painted = [_paint(f"{made[head]:>{widths[head]}}", paints[head], is_colored) for head in shown]
+        painted = [_paint(f"{made[head]:>{widths[head]}}", paints[head], is_colored) for head in text]
         lines.append("  ".join(painted) + "  " + row.site.text)
     legend = (
         f"of each sub-group of {launch.sub_group_size}: active is the part that runs the line together; segments are "

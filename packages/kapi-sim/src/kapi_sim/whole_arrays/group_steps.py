@@ -19,13 +19,13 @@ def same(value):
 @device_func
 def fold_tile(item, tile, count, op):
     """Combine the first `count` elements of local memory into the first, in any order; all work-items call it."""
-    place, group = item.get_local_id(0), item.get_group()
+    position, group = item.get_local_id(0), item.get_group()
     step = item.get_local_range(0)
     while step > 1:
         step = (step + 1) // 2
         group_barrier(group)
-        if place < step and place + step < count:
-            tile[place] = op(tile[place], tile[place + step])
+        if position < step and position + step < count:
+            tile[position] = op(tile[position], tile[position + step])
         count = min(count, step)
     group_barrier(group)
 
@@ -33,19 +33,19 @@ def fold_tile(item, tile, count, op):
 @device_func
 def scan_tile(item, tile, value, op, group_op):
     """Write the values of the work-items up to each into local memory, combined in their order."""
-    place, group = item.get_local_id(0), item.get_group()
+    position, group = item.get_local_id(0), item.get_group()
     if group_op is not None:
-        tile[place] = inclusive_scan_over_group(group, value, group_op)
+        tile[position] = inclusive_scan_over_group(group, value, group_op)
     else:
-        tile[place] = value
+        tile[position] = value
         step = 1
         while step < item.get_local_range(0):
             group_barrier(group)
             before = value
-            if place >= step:
-                before = op(tile[place - step], value)
+            if position >= step:
+                before = op(tile[position - step], value)
             group_barrier(group)
             value = before
-            tile[place] = value
+            tile[position] = value
             step *= 2
     group_barrier(group)

@@ -44,17 +44,17 @@ def bin_of(value, lower, step, upper, bins, rounded):
 
 def count_bins(item: NdItem, a, rows, found, length: int, lower, step, upper, bins: int, rounded) -> None:
     """Count the elements of a piece in local memory, then write a row of counts; each group takes a piece."""
-    place, size, group = item.get_local_id(0), item.get_local_range(0), item.get_group()
+    position, size, group = item.get_local_id(0), item.get_local_range(0), item.get_group()
     piece = group.get_group_linear_id()
-    for each in range(place, bins, size):
+    for each in range(position, bins, size):
         found[each] = 0
     group_barrier(group)
-    for i in range(piece * length + place, min((piece + 1) * length, a.shape[0]), size):
+    for i in range(piece * length + position, min((piece + 1) * length, a.shape[0]), size):
         each = bin_of(a[i], lower, step, upper, bins, rounded)
         if each >= 0:
             AtomicRef(found, each, MemoryOrder.RELAXED, MemoryScope.WORK_GROUP, AddressSpace.LOCAL).fetch_add(1)
     group_barrier(group)
-    for each in range(place, bins, size):
+    for each in range(position, bins, size):
         rows[piece * bins + each] = found[each]
 
 

@@ -123,7 +123,7 @@ def merge_sort(
         source, target, moved, moved_other = target, source, moved_other, moved
         width *= 2
     if source is not keys:
-        whole = Pieces.of(elements, world.shape(keys, "scan", dtype.itemsize)).space
-        world.run(copy_pieces, whole, (source, keys))
+        full = Pieces.of(elements, world.shape(keys, "scan", dtype.itemsize)).space
+        world.run(copy_pieces, full, (source, keys))
         if values is not None:
-            world.run(copy_pieces, whole, (moved, values))
+            world.run(copy_pieces, full, (moved, values))

@@ -72,13 +72,13 @@ def move_alone(
     for i in range(piece * length, min((piece + 1) * length, a.shape[0])):
         bits = a[i]
         each = digit_of(bits, shift, mask, inversion, key)
-        place = following[each]
-        following[each] = place + 1
-        out[place] = bits
+        position = following[each]
+        following[each] = position + 1
+        out[position] = bits
         if values is not None:
             value = values[i]
         if values_out is not None:
-            values_out[place] = value
+            values_out[position] = value
 
 
 @device_func
@@ -89,23 +89,28 @@ def count(found, each):
 
 def count_digits(item: NdItem, a, counts, found, length: int, shift, mask, inversion: int, key) -> None:
     """Count the digits of a piece in local memory; each group takes a piece."""
-    place, size, group = item.get_local_id(0), item.get_local_range(0), item.get_group()
+    position, size, group = item.get_local_id(0), item.get_local_range(0), item.get_group()
     piece, pieces = group.get_group_linear_id(), group.get_group_range(0)
-    for each in range(place, 256, size):
+    for each in range(position, 256, size):
         found[each] = 0
     group_barrier(group)
     row, end = piece * length, min((piece + 1) * length, a.shape[0])
     while row + 4 * size <= end:
-        w, x, y, z = a[row + place], a[row + size + place], a[row + 2 * size + place], a[row + 3 * size + place]
+        w, x, y, z = (
+            a[row + position],
+            a[row + size + position],
+            a[row + 2 * size + position],
+            a[row + 3 * size + position],
+        )
         count(found, digit_of(w, shift, mask, inversion, key))
         count(found, digit_of(x, shift, mask, inversion, key))
         count(found, digit_of(y, shift, mask, inversion, key))
         count(found, digit_of(z, shift, mask, inversion, key))
         row += 4 * size
-    for i in range(row + place, end, size):
+    for i in range(row + position, end, size):
         count(found, digit_of(a[i], shift, mask, inversion, key))
     group_barrier(group)
-    for each in range(place, 256, size):
+    for each in range(position, 256, size):
         counts[each * pieces + piece] = found[each]
 
 
@@ -118,33 +123,33 @@ def move_digits(
     A tile is sorted by the lower half of the digit, then by the upper half: each work-item counts the halves of its
     run, the counts of all are scanned half by half, and the work-item moves its run.
     """
-    place, size, group = item.get_local_id(0), item.get_local_range(0), item.get_group()
+    position, size, group = item.get_local_id(0), item.get_local_range(0), item.get_group()
     piece, pieces = group.get_group_linear_id(), group.get_group_range(0)
     held = PrivateArray(RUN, a.dtype)
     counted, ranks = PrivateArray(RUN, np.int32), PrivateArray(RUN, np.int32)
     if values is not None:
         carried = PrivateArray(RUN, values.dtype)
     end = min((piece + 1) * length, a.shape[0])
-    for each in range(place, 256, size):
+    for each in range(position, 256, size):
         following[each] = offsets[each * pieces + piece]
     base = piece * length
     while base < end:
         filled = min(size * run, end - base)
         for j in range(RUN):
-            held[j] = a[base + min(place + j * size, filled - 1)]
+            held[j] = a[base + min(position + j * size, filled - 1)]
             if values is not None:
-                carried[j] = values[base + min(place + j * size, filled - 1)]
+                carried[j] = values[base + min(position + j * size, filled - 1)]
         for j in range(RUN):
-            i = place + j * size
+            i = position + j * size
             if i < filled:
                 tile[spread(i)] = held[j]
                 if tile_values is not None:
                     tile_values[spread(i)] = carried[j]
-        first = place * run
+        first = position * run
         last = min(first + run, filled)
         for half in range(0, 8, 4):
             for each in range(16):
-                counters[spread_counter(each * size + place)] = 0
+                counters[spread_counter(each * size + position)] = 0
             group_barrier(group)
             for j in range(RUN):
                 held[j] = tile[spread(min(first + j, filled - 1))]
@@ -152,7 +157,7 @@ def move_digits(
                     carried[j] = tile_values[spread(min(first + j, filled - 1))]
             for j in range(RUN):
                 number = (digit_of(held[j], shift, mask, inversion, key) >> half) & 15
-                counted[j] = spread_counter(number * np.int32(size) + np.int32(place))
+                counted[j] = spread_counter(number * np.int32(size) + np.int32(position))
             for j in range(RUN):
                 if first + j < last:
                     ranks[j] = counters[counted[j]]
@@ -160,10 +165,10 @@ def move_digits(
             group_barrier(group)
             # Sixteen neighbouring counters for each work-item.
             total = np.int32(0)
-            for each in range(place * 16, place * 16 + 16):
+            for each in range(position * 16, position * 16 + 16):
                 total += counters[spread_counter(each)]
             before = exclusive_scan_over_group(group, total, plus)
-            for each in range(place * 16, place * 16 + 16):
+            for each in range(position * 16, position * 16 + 16):
                 number = counters[spread_counter(each)]
                 counters[spread_counter(each)] = before
                 before += number
@@ -176,7 +181,7 @@ def move_digits(
                         tile_values[to] = carried[j]
             group_barrier(group)
         # The first of each digit in the tile.
-        for i in range(place, filled, size):
+        for i in range(position, filled, size):
             each = digit_of(tile[spread(i)], shift, mask, inversion, key)
             if i == 0:
                 starts[each] = 0
@@ -184,7 +189,7 @@ def move_digits(
                 starts[each] = i
         group_barrier(group)
         for j in range(RUN):
-            i = place + j * size
+            i = position + j * size
             if i < filled:
                 bits = tile[spread(i)]
                 each = digit_of(bits, shift, mask, inversion, key)
@@ -194,7 +199,7 @@ def move_digits(
                     values_out[to] = tile_values[spread(i)]
         group_barrier(group)
         # The last of each digit tells where the next tile goes on.
-        for i in range(place, filled, size):
+        for i in range(position, filled, size):
             each = digit_of(tile[spread(i)], shift, mask, inversion, key)
             is_last = True
             if i + 1 < filled:
@@ -265,7 +270,7 @@ def radix_sort(world: World, keys: Any, values: Any, dtype: np.dtype[Any], is_de
             world.run(move_digits, pieces.space, args, key=key, **optional, **without)
         bits, other, moved, moved_other = other, bits, moved_other, moved
     if passes % 2:
-        whole = Pieces.of(elements, world.shape(keys, "scan", dtype.itemsize)).space
-        world.run(copy_pieces, whole, (bits, other))
+        full = Pieces.of(elements, world.shape(keys, "scan", dtype.itemsize)).space
+        world.run(copy_pieces, full, (bits, other))
         if values is not None:
-            world.run(copy_pieces, whole, (moved, moved_other))
+            world.run(copy_pieces, full, (moved, moved_other))

@@ -50,23 +50,23 @@ def reduce_pieces(
 
     Four elements of a work-item are under way at a time.
     """
-    place, size, group = item.get_local_id(0), item.get_local_range(0), item.get_group().get_group_linear_id()
+    position, size, group = item.get_local_id(0), item.get_local_range(0), item.get_group().get_group_linear_id()
     start = group * length
     end = min(start + length, a.shape[0])
     row = start  # rows of an element for each work-item: their bounds are the same for all of the group
     if row + size <= end:
-        total = element(a, b, row + place, transform, convert)
+        total = element(a, b, row + position, transform, convert)
         row += size
         if row + 3 * size <= end:
-            second = element(a, b, row + place, transform, convert)
-            third = element(a, b, row + size + place, transform, convert)
-            fourth = element(a, b, row + 2 * size + place, transform, convert)
+            second = element(a, b, row + position, transform, convert)
+            third = element(a, b, row + size + position, transform, convert)
+            fourth = element(a, b, row + 2 * size + position, transform, convert)
             row += 3 * size
             while row + 4 * size <= end:
-                w = element(a, b, row + place, transform, convert)
-                x = element(a, b, row + size + place, transform, convert)
-                y = element(a, b, row + 2 * size + place, transform, convert)
-                z = element(a, b, row + 3 * size + place, transform, convert)
+                w = element(a, b, row + position, transform, convert)
+                x = element(a, b, row + size + position, transform, convert)
+                y = element(a, b, row + 2 * size + position, transform, convert)
+                z = element(a, b, row + 3 * size + position, transform, convert)
                 total = op(total, w)
                 second = op(second, x)
                 third = op(third, y)
@@ -74,15 +74,15 @@ def reduce_pieces(
                 row += 4 * size
             total = op(op(total, second), op(third, fourth))
         while row + size <= end:
-            total = op(total, element(a, b, row + place, transform, convert))
+            total = op(total, element(a, b, row + position, transform, convert))
             row += size
-        if row + place < end:
-            total = op(total, element(a, b, row + place, transform, convert))
-        tile[place] = total
-    elif row + place < end:
-        tile[place] = element(a, b, row + place, transform, convert)
+        if row + position < end:
+            total = op(total, element(a, b, row + position, transform, convert))
+        tile[position] = total
+    elif row + position < end:
+        tile[position] = element(a, b, row + position, transform, convert)
     fold_tile(item, tile, min(size, end - start), op)
-    if place == 0:
+    if position == 0:
         if init is None:
             results[group] = tile[0]
         elif start < end:

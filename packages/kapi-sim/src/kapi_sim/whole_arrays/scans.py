@@ -39,7 +39,7 @@ def scan_pieces(
 
     A work-item combines a run of neighbours, the group scans what they have, and each goes on from there.
     """
-    place, size, group = item.get_local_id(0), item.get_local_range(0), item.get_group()
+    position, size, group = item.get_local_id(0), item.get_local_range(0), item.get_group()
     piece = group.get_group_linear_id()
     if seeds is not None:
         # The last pieces were read last, and may be in a cache yet.
@@ -59,7 +59,7 @@ def scan_pieces(
     held = PrivateArray(RUN, tile.dtype)
     base = start
     while base < end:
-        first = base + place * run
+        first = base + position * run
         last = min(first + run, end)
         value = carry
         for j in range(RUN):
@@ -72,8 +72,8 @@ def scan_pieces(
         if out is not None and first < last:
             before = carry
             has_before = has_carry
-            if place > 0:
-                before = convert(tile[place - 1])
+            if position > 0:
+                before = convert(tile[position - 1])
                 if has_carry:
                     before = op(carry, before)
                 has_before = True
@@ -91,7 +91,7 @@ def scan_pieces(
         has_carry = True
         base += size * run
         group_barrier(group)
-    if totals is not None and place == 0:
+    if totals is not None and position == 0:
         totals[piece] = carry
 
 
@@ -288,8 +288,8 @@ def scan_into(
             world.run(reduce_pieces, space, args, b=None, init=None, op=op, transform=same, convert=convert)
         else:
             _scan_pieces(world, shape, pieces, a, None, None, totals, kept, None, False, op, convert)
-        whole = Pieces(1, -(-pieces.count // shape.tile) * shape.tile, Pieces.of(1, shape).space)
-        _scan_pieces(world, shape, whole, totals, None, seeds, None, kept, init, False, op, converter(kept))
+        full = Pieces(1, -(-pieces.count // shape.tile) * shape.tile, Pieces.of(1, shape).space)
+        _scan_pieces(world, shape, full, totals, None, seeds, None, kept, init, False, op, converter(kept))
     _scan_pieces(world, shape, pieces, a, seeds, out, None, kept, init, is_exclusive, op, convert)
 
 

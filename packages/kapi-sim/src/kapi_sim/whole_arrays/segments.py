@@ -49,7 +49,7 @@ def combine_long_segments(
     item: NdItem, keys, values, heads, out_keys, out_values, tile, count: int, op, group_op, convert
 ) -> None:
     """Combine the values of each segment in their order; each group takes a segment, a tile after the other."""
-    place, size = item.get_local_id(0), item.get_local_range(0)
+    position, size = item.get_local_id(0), item.get_local_range(0)
     segment = item.get_group().get_group_linear_id()
     start = heads[segment]
     end = values.shape[0]
@@ -58,12 +58,12 @@ def combine_long_segments(
     total = convert(values[start])
     base = start
     while base < end:
-        scan_tile(item, tile, convert(values[min(base + place, end - 1)]), op, group_op)
+        scan_tile(item, tile, convert(values[min(base + position, end - 1)]), op, group_op)
         last = convert(tile[min(size, end - base) - 1])
         total = op(total, last) if base > start else last
         group_barrier(item.get_group())
         base += size
-    if place == 0:
+    if position == 0:
         out_keys[segment] = keys[start]
         out_values[segment] = total
 

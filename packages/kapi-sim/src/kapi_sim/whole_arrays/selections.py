@@ -37,26 +37,26 @@ def is_kept(a, i, predicate, equal):
 
 def count_kept(item: NdItem, a, counts, length: int, predicate, equal) -> None:
     """Count the selected elements of each piece; each group takes a piece."""
-    place, size, group = item.get_local_id(0), item.get_local_range(0), item.get_group()
+    position, size, group = item.get_local_id(0), item.get_local_range(0), item.get_group()
     start = group.get_group_linear_id() * length
     found = np.int64(0)
-    for i in range(start + place, min(start + length, a.shape[0]), size):
+    for i in range(start + position, min(start + length, a.shape[0]), size):
         if is_kept(a, i, predicate, equal):
             found += 1
     total = reduce_over_group(group, found, plus)
-    if place == 0:
+    if position == 0:
         counts[group.get_group_linear_id()] = total
 
 
 def write_kept(item: NdItem, a, offsets, out, count, length: int, run: int, predicate, equal, indices) -> None:
     """Write the selected elements of each piece, or their indices, where those of the pieces before end."""
-    place, size, group = item.get_local_id(0), item.get_local_range(0), item.get_group()
+    position, size, group = item.get_local_id(0), item.get_local_range(0), item.get_group()
     start = group.get_group_linear_id() * length
     end = min(start + length, a.shape[0])
     following = offsets[group.get_group_linear_id()]
     base = start
     while base < end:
-        first = base + place * run
+        first = base + position * run
         last = min(first + run, end)
         found = np.int64(0)
         for i in range(first, last):
@@ -72,7 +72,7 @@ def write_kept(item: NdItem, a, offsets, out, count, length: int, run: int, pred
                     out[to] = indices(i)
                 to += 1
         base += size * run
-    if place == 0 and end == a.shape[0]:
+    if position == 0 and end == a.shape[0]:
         count[0] = following
 
 

@@ -50,19 +50,19 @@ _SHUFFLES = {"down": "ShuffleDown", "up": "ShuffleUp", "xor": "ShuffleXor", "fro
 
 def broadcast(builder: ir.IRBuilder, group: GroupKind, ndim: int, value: ir.Value, linear_id: ir.Value) -> ir.Value:
     """The value of the work-item with that linear id."""
-    place = [builder.trunc(linear_id, I32)] if group == "sub_group" else _local_id(builder, ndim, linear_id)
-    operands = [value, *place]
+    position = [builder.trunc(linear_id, I32)] if group == "sub_group" else _local_id(builder, ndim, linear_id)
+    operands = [value, *position]
     return call_builtin(builder, f"{group}_broadcast", value.type, operands, unsigned=True, attributes=_CONVERGENT)
 
 
 def _local_id(builder: ir.IRBuilder, ndim: int, linear_id: ir.Value) -> list[ir.Value]:
     """The local id, the fastest axis first, of a work-item whose linear id in its group is given."""
-    place = []
+    position = []
     for axis in range(ndim - 1):
         extent = work_item_query(builder, "local_size", I32(axis))
-        place.append(builder.urem(linear_id, extent))
+        position.append(builder.urem(linear_id, extent))
         linear_id = builder.udiv(linear_id, extent)
-    return [*place, linear_id]
+    return [*position, linear_id]
 
 
 def shuffle(builder: ir.IRBuilder, kind: ShuffleKind, value: ir.Value, operand: ir.Value) -> ir.Value:

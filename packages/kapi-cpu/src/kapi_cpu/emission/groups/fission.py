@@ -121,7 +121,7 @@ class Fission:
         function, module = self.function, self.function.module
         name = f"{function.name}.{number}"
         parameters = [f"{each.type}{each.attributes} %{each.name}" for each in function.parameters]
-        parameters += [f"{type_} %shared.{place}" for place, type_ in enumerate(shared.values())]
+        parameters += [f"{type_} %shared.{position}" for position, type_ in enumerate(shared.values())]
         result = parse_type("{ " + ", ".join(["i32", *map(str, shared.values())]) + " }")
         head = f"internal {result} @{name}({', '.join(parameters)}) alwaysinline nounwind"
         step = parse_function_head(module, head)
@@ -200,7 +200,7 @@ class Fission:
             other.erase()
         builder = Builder(block)
         held: IRValue = builder.emit(f"insertvalue {result} poison, i32 {number}, 0")
-        numbers = {key: place for place, key in enumerate(shared, 1)}
+        numbers = {key: position for position, key in enumerate(shared, 1)}
         for slot in self._live[barrier]:
             type_ = _element(slot)
             value = builder.emit(f"load {type_}, ptr ?", values[slot])

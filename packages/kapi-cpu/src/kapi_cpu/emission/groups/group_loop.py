@@ -86,7 +86,7 @@ def group_loop_text(
     for label in ("scratch", "context"):
         lines += _loaded(label, "ptr")
     lines += ["  %item = alloca i64", "  %next = alloca i32"]
-    lines += [f"  %shared.{place} = alloca {type_}" for place, type_ in enumerate(context.shared)]
+    lines += [f"  %shared.{position} = alloca {type_}" for position, type_ in enumerate(context.shared)]
     lines += [
         "  %some = icmp ult i64 %first_group, %end_group",
         "  br i1 %some, label %group, label %done",
@@ -149,7 +149,8 @@ def _part_lines(
         lines.append(f"  call void @{part.action}(ptr %scratch, i64 %count)")
     if number:
         lines += [
-            f"  %{p}.shared.{place} = load {type_}, ptr %shared.{place}" for place, type_ in enumerate(context.shared)
+            f"  %{p}.shared.{position} = load {type_}, ptr %shared.{position}"
+            for position, type_ in enumerate(context.shared)
         ]
     order = _by_columns if is_by_columns else _by_rows
     lines += [
@@ -269,7 +270,8 @@ def _vector_lines(
         ]
     result = "{ " + ", ".join(["i32", *context.shared]) + " }"
     shared = "".join(
-        f", {type_} {f'%{p}.shared.{place}' if number else 'poison'}" for place, type_ in enumerate(context.shared)
+        f", {type_} {f'%{p}.shared.{position}' if number else 'poison'}"
+        for position, type_ in enumerate(context.shared)
     )
     lines += [
         f"  %{at}.result = call {result} @{function}(ptr %packed, ptr %launch, i64 %group.0, i64 %group.1, "
@@ -285,10 +287,10 @@ def _vector_lines(
         ]
         latest = f"%{at}.latest"
     lines.append(f"  store i32 {latest}, ptr %next")
-    for place, type_ in enumerate(context.shared):
+    for position, type_ in enumerate(context.shared):
         lines += [
-            f"  %{at}.shared.{place} = extractvalue {result} %{at}.result, {place + 1}",
-            f"  store {type_} %{at}.shared.{place}, ptr %shared.{place}",
+            f"  %{at}.shared.{position} = extractvalue {result} %{at}.result, {position + 1}",
+            f"  store {type_} %{at}.shared.{position}, ptr %shared.{position}",
         ]
     return [
         *lines,

@@ -65,11 +65,11 @@ def pow(w: Writer, x: Value, y: Value) -> Value:
     extreme = w.select(is_zero ^ (y < 0.0), w.value(0.0), _INFINITY)
     magnitude = w.select(is_extreme, extreme, magnitude)
     half = y * 0.5
-    is_whole = w.intrinsic("trunc", y).equals(y)
-    is_odd = is_whole & w.intrinsic("trunc", half).differs(half)
+    is_integral = w.intrinsic("trunc", y).equals(y)
+    is_odd = is_integral & w.intrinsic("trunc", half).differs(half)
     is_negative = x.is_negative()
     result = w.select(is_negative & is_odd, -magnitude, magnitude)
-    result = w.select((x < 0.0) & ~is_whole & ~is_extreme, float("nan"), result)
+    result = w.select((x < 0.0) & ~is_integral & ~is_extreme, float("nan"), result)
     result = w.select(x.is_nan() | y.is_nan(), float("nan"), result)
     return w.select(x.equals(1.0) | y.equals(0.0), 1.0, result)
 

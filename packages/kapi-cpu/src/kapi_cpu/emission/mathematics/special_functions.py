@@ -55,9 +55,9 @@ def _product(w: Writer, one: tuple[Value, Value], other: tuple[Value, Value]) ->
 
 def _reflected(w: Writer, a: Value) -> tuple[Value, Value, Value]:
     """The rest r of a, the sine of pi * a over pi, and whether the nearest integer is odd."""
-    whole = w.intrinsic("rint", a)
-    r = a - whole
-    half = whole * 0.5
+    integral = w.intrinsic("rint", a)
+    r = a - integral
+    half = integral * 0.5
     is_odd = w.intrinsic("trunc", half).differs(half)
     z = r * r
     return r, r + r * z * w.polynomial("sine of pi", z), is_odd

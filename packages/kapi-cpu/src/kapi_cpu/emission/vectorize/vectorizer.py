@@ -226,9 +226,9 @@ class Vectorizer:
         masks = [self._loaded(self._edges[each]) for each in edges]
         mask = masks[0]
         if len(edges) == 1 and edges[0] in self._bounds:
-            some, whole = (self.lane.builder.emit("load i1, ptr ?", slot) for slot in self._bounds[edges[0]])
+            some, full = (self.lane.builder.emit("load i1, ptr ?", slot) for slot in self._bounds[edges[0]])
             self.lane.know_any(mask, some)
-            self.lane.is_full = whole
+            self.lane.is_full = full
         for other in masks[1:]:
             mask = self.lane.builder.emit(f"or {mask.type} ?, ?", mask, other)
         return mask, False
@@ -402,8 +402,8 @@ class Vectorizer:
             chosen = self.lane.vector(condition)
             masks = [self.lane.both(self.lane.mask, chosen), self.lane.both(self.lane.mask, self.lane.negated(chosen))]
             if any((block, target) in self._bounds for target in targets):
-                some, whole = self._emit_bound(condition)
-                for target, bounds in zip(targets, ((some, whole), (whole, some)), strict=True):
+                some, full = self._emit_bound(condition)
+                for target, bounds in zip(targets, ((some, full), (full, some)), strict=True):
                     for number, slot in enumerate(self._bounds.get((block, target), ())):
                         value = bounds[number]
                         if target is targets[1]:
@@ -435,8 +435,8 @@ class Vectorizer:
             return constant(I1, "true"), self.lane.builder.emit("xor i1 ?, true", is_one)
         last = self.lane.builder.emit(f"add {first.type} ?, {stride * (self.lane.lanes - 1)}", first)
         answers = [self.lane.builder.emit(f"icmp {predicate} {first.type} ?, ?", end, limit) for end in (first, last)]
-        some, whole = answers if predicate[1] == "l" else answers[::-1]
-        return some, whole
+        some, full = answers if predicate[1] == "l" else answers[::-1]
+        return some, full
 
     def _leave(self, level: Level, targets: set[Block], deferred: set[Block], back: IRValue | None) -> None:
         """Jump to what comes next."""

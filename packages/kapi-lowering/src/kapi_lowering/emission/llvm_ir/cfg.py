@@ -100,7 +100,7 @@ class DominatorTree:
 
     def __init__(self, roots: list[Block], edges: _Edges, reverse: _Edges) -> None:
         self.order = postorder(roots, edges)[::-1]
-        number = {block: place for place, block in enumerate(self.order, 1)}  # 0 is in front of all roots
+        number = {block: position for position, block in enumerate(self.order, 1)}  # 0 is in front of all roots
         above = [0] * (len(self.order) + 1)
         known = [False] * (len(self.order) + 1)
         known[0] = True
@@ -108,16 +108,17 @@ class DominatorTree:
         changed = True
         while changed:
             changed = False
-            for place, block in enumerate(self.order, 1):
+            for position, block in enumerate(self.order, 1):
                 found = 0 if block in starts else -1
                 for each in reverse[block]:
                     other = number.get(each, -1)
                     if found != 0 and other > 0 and known[other]:
                         found = other if found < 0 else _common(above, found, other)
-                if not known[place] or above[place] != found:
-                    above[place], known[place], changed = found, True, True
+                if not known[position] or above[position] != found:
+                    above[position], known[position], changed = found, True, True
         self.parent = {
-            block: self.order[above[place] - 1] if above[place] else None for place, block in enumerate(self.order, 1)
+            block: self.order[above[position] - 1] if above[position] else None
+            for position, block in enumerate(self.order, 1)
         }
         self._depth: dict[Block, int] = {}
         for block in self.order:

@@ -84,10 +84,10 @@ def clone_blocks(
             copy.instructions.append(each)
             made.append(each)
     for each in made:  # what was used before it was copied
-        for place, operand in enumerate(each.operands):
+        for position, operand in enumerate(each.operands):
             new = values.get(operand)
             if new is not None and new is not operand:
-                each.set_operand(place, new)
+                each.set_operand(position, new)
     return copies
 
 
@@ -114,11 +114,11 @@ def split_before(instruction: Instruction, name: str | None = None) -> Block:
     """
     block = instruction.block
     assert block is not None
-    place = block.instructions.index(instruction)
+    position = block.instructions.index(instruction)
     function = block.function
     rest = Block(function, None if name is None else function.fresh(name))
     function.blocks.insert(function.blocks.index(block) + 1, rest)
-    rest.instructions, block.instructions = block.instructions[place:], block.instructions[:place]
+    rest.instructions, block.instructions = block.instructions[position:], block.instructions[:position]
     for each in rest.instructions:
         each.block = rest
     for user in [*dict.fromkeys(block.users)]:

@@ -198,8 +198,8 @@ def scan_type(text: str, at: int = 0) -> tuple[IRType, int]:
         type_, end = _scan_composed(text, at)
     if text.startswith(" (", end):  # the type of a function
         parameters, stop = _scan_list(text, end + 2, ")")
-        whole = text[at:stop]
-        return _interned(whole, lambda: FunctionType(whole, type_, parameters)), stop
+        full = text[at:stop]
+        return _interned(full, lambda: FunctionType(full, type_, parameters)), stop
     return type_, end
 
 
@@ -209,14 +209,14 @@ def _scan_composed(text: str, at: int) -> tuple[IRType, int]:
         start = at + 1 + (first == "<")
         elements, end = _scan_list(text, start, "}")
         end += first == "<"
-        whole = text[at:end]
-        return _interned(whole, lambda: StructType(whole, elements)), end
+        full = text[at:end]
+        return _interned(full, lambda: StructType(full, elements)), end
     sequence = (_VECTOR if first == "<" else _ARRAY).match(text, at) if first in ("<", "[") else None
     if sequence:
         element, end = scan_type(text, sequence.end())
-        whole, count = text[at : end + 1], int(sequence[1])
+        full, count = text[at : end + 1], int(sequence[1])
         kind = VectorType if first == "<" else IRArrayType
-        return _interned(whole, lambda: kind(whole, count, element)), end + 1
+        return _interned(full, lambda: kind(full, count, element)), end + 1
     other = _NAMED.match(text, at) or _TARGET.match(text, at)
     if other is None:
         raise TypeSyntaxError(f"a type must begin at {text[at : at + 30]!r}")

@@ -48,9 +48,9 @@ def _narrow(loop: NaturalLoop, phi: Instruction) -> None:
         if each.opcode == "trunc":
             _narrow_truncation(each)
             continue
-        for place, operand in enumerate(each.operands):
+        for position, operand in enumerate(each.operands):
             if operand is bound and bound.integer is None:
-                each.set_operand(place, Builder.before(each).emit("trunc i64 ? to i32", bound))
+                each.set_operand(position, Builder.before(each).emit("trunc i64 ? to i32", bound))
         each.retype(I64, I32)
     phi.retype(I64, I32)
     next_.retype(I64, I32)
@@ -70,11 +70,11 @@ def _bound(loop: NaturalLoop, phi: Instruction, next_: Instruction, start: int, 
         number = bound.integer
         if number is not None:
             # After the step the number is one more than the start at least.
-            is_met = start + (step if tested is next_ else 0) <= number <= _LARGEST and (number - start) % step == 0
+            is_reached = start + (step if tested is next_ else 0) <= number <= _LARGEST and (number - start) % step == 0
         else:
-            is_met = tested is next_ and start == 0 and _is_multiple(bound, step)
-            is_met = is_met or (tested is phi and step == 1 and _is_not_below(bound, start))
-        if is_met:
+            is_reached = tested is next_ and start == 0 and _is_multiple(bound, step)
+            is_reached = is_reached or (tested is phi and step == 1 and _is_not_below(bound, start))
+        if is_reached:
             return bound
     return None
 

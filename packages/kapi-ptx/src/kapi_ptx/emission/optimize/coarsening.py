@@ -223,8 +223,8 @@ class _Coarse:
     def _edge(self, blocks: IRValue, edge: Block, one: Block, next_: Block, end: Block) -> None:
         """A loop over a thread's work-items, where the guard does not let all of them in."""
         builder = Builder(edge)
-        turn = builder.phi(I32, [(0, self._function.entry), (0, next_)], name="coarse.turn")
-        values = {**self._shared, self._kernel.block: self._block(builder, blocks, turn)}
+        iteration = builder.phi(I32, [(0, self._function.entry), (0, next_)], name="coarse.turn")
+        values = {**self._shared, self._kernel.block: self._block(builder, blocks, iteration)}
         self._guard(builder, values)
         self._branch(builder, values.get(self._kernel.condition, self._kernel.condition), one, next_)
         builder = Builder(one)
@@ -232,8 +232,8 @@ class _Coarse:
             builder.insert(clone_instruction(each, values))
         builder.emit("br label ?", next_)
         builder = Builder(next_)
-        following = builder.emit("add nuw nsw i32 ?, 1", turn, name="coarse.following")
-        turn.set_incoming(next_, following)
+        following = builder.emit("add nuw nsw i32 ?, 1", iteration, name="coarse.following")
+        iteration.set_incoming(next_, following)
         more = builder.emit(f"icmp ult i32 ?, {BLOCKS}", following)
         # The loop at the edge is for few blocks, and is not worth being unrolled.
         module = self._function.module

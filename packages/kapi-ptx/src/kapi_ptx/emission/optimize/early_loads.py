@@ -33,30 +33,30 @@ def _move(block: Block, load: Instruction) -> bool:
     """Move a load, with what computes its address; false if it stays."""
     code = block.instructions
     at = code.index(load)
-    places = {each: place for place, each in enumerate(code[:at])}
+    positions = {each: position for position, each in enumerate(code[:at])}
     needed = {at}
     waiting = [*load.operands]
     while waiting:
         each = waiting.pop()
-        place = places.get(each) if isinstance(each, Instruction) else None
-        if place is not None and place not in needed and _is_address(code[place]):
-            needed.add(place)
-            waiting += code[place].operands
+        position = positions.get(each) if isinstance(each, Instruction) else None
+        if position is not None and position not in needed and _is_address(code[position]):
+            needed.add(position)
+            waiting += code[position].operands
     # What it needs beside that stays in front of it.
     first = 0
-    for place in needed:
-        for operand in code[place].operands:
-            used = places.get(operand) if isinstance(operand, Instruction) else None
+    for position in needed:
+        for operand in code[position].operands:
+            used = positions.get(operand) if isinstance(operand, Instruction) else None
             if used is not None and used not in needed:
                 first = max(first, used + 1)
     is_constant = load.attachment("invariant.load") is not None
-    for place in range(first, at):
-        if not _may_pass(code[place], is_constant):
-            first = place + 1
-    slow = next((place for place in range(first, at) if _is_slow(code[place])), None)
+    for position in range(first, at):
+        if not _may_pass(code[position], is_constant):
+            first = position + 1
+    slow = next((position for position in range(first, at) if _is_slow(code[position])), None)
     if slow is None:
         return False
-    chosen = [code[place] for place in sorted(needed) if place > slow]
+    chosen = [code[position] for position in sorted(needed) if position > slow]
     rest = [each for each in code[slow:] if each not in chosen]
     block.instructions[slow:] = [*chosen, *rest]
     return True

@@ -78,11 +78,11 @@ class LaunchShape:
         self, kernel: CpuKernel, global_range: Sequence[int], local_range: Sequence[int], counts: Sequence[int]
     ) -> None:
         self.kernel = kernel
-        whole, local = (tuple((*reversed(each), 1, 1)[:3]) for each in (global_range, local_range))
-        groups = [-(-extent // size) for extent, size in zip(whole, local, strict=True)]
+        full, local = (tuple((*reversed(each), 1, 1)[:3]) for each in (global_range, local_range))
+        groups = [-(-extent // size) for extent, size in zip(full, local, strict=True)]
         self.count = prod(groups)
         *self._pieces, self._total = kernel.module.group_memory(counts, local)
-        self._words = (*whole, *local, *groups, 0, self.count)
+        self._words = (*full, *local, *groups, 0, self.count)
         self._free: list[ThreadRecord] = []
         self.last_ns = 0
 

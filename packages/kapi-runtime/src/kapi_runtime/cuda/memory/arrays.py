@@ -101,8 +101,8 @@ def ordinal_of_pointer(pointer: int) -> int | None:
     which = driver.bindings().CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
     address = driver.address_of("cuPointerGetAttribute")
     if not address:
-        code, told = driver.result("cuPointerGetAttribute", which, pointer)
-        return None if code else int(told)
+        code, value = driver.result("cuPointerGetAttribute", which, pointer)
+        return None if code else int(value)
     # cuda.bindings 13.3 answers 0 for memory of every device.
     ordinal = ctypes.c_int()
     code = _POINTER_GET_ATTRIBUTE(address)(ctypes.addressof(ordinal), which, pointer)

@@ -107,9 +107,9 @@ def like(arrays: Sequence[Any], shape: Any, dtype: Any) -> CudaArray:
     found = [array_of_fields(array) for array in arrays]
     devices = {array.device for array in found}
     if len(devices) != 1:
-        places = ", ".join(describe_queue(array.queue) for array in found) or "none"
+        found_on = ", ".join(describe_queue(array.queue) for array in found) or "none"
         raise placement_error(
-            f"arrays must be on one device, got {places}: copy them to one by `asarray(array, queue=queue)`",
+            f"arrays must be on one device, got {found_on}: copy them to one by `asarray(array, queue=queue)`",
             "different-queues",
         )
     kinds = [array.usm_type for array in found]

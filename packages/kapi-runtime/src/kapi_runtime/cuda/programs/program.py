@@ -178,8 +178,8 @@ class CudaKernel:
 
     def _built_for(self, size: int) -> CudaFunction:
         assert self.module is not None
-        whole = self.device.attribute("MAX_REGISTERS_PER_BLOCK")
-        most = whole // size // _REGISTER_STEP * _REGISTER_STEP
+        full = self.device.attribute("MAX_REGISTERS_PER_BLOCK")
+        most = full // size // _REGISTER_STEP * _REGISTER_STEP
         return _loaded(self.name, self.module.code, self.module.entry_point, self.device, most)
 
 

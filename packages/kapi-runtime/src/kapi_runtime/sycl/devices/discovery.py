@@ -66,7 +66,7 @@ def missing_device_message() -> str:
         "a device with unified shared memory must be present, got none: looked for Level Zero GPUs, "
         "and for OpenCL devices with Intel's runtime"
     ]
-    lines += [f"  looked in {place}" for place in found.searched]
+    lines += [f"  looked in {location}" for location in found.searched]
     for device in dpctl.get_devices():
         if not is_usable(device):
             name = f"{describe_device(device)}, {device.sycl_platform.name}"

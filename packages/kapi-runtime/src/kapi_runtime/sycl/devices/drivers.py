@@ -128,9 +128,9 @@ def search(environment: Mapping[str, str]) -> DriverSearch:
     if not sys.platform.startswith("linux"):
         return DriverSearch("unsupported", None, f"drivers are not searched for on {sys.platform}")
     named = environment.get(FILENAMES)
-    places = list(_wheel_paths())
+    locations = list(_wheel_paths())
     if named:
-        if any(os.path.exists(place) and place in named.split(os.pathsep) for place in places):
+        if any(os.path.exists(location) and location in named.split(os.pathsep) for location in locations):
             return DriverSearch("wheel", named, f"in the environment's wheels; {FILENAMES} names it")
         return DriverSearch("user", named, f"{FILENAMES} is set and was left as it is: {named}")
     if environment.get(VENDORS):
@@ -138,27 +138,27 @@ def search(environment: Mapping[str, str]) -> DriverSearch:
     too_late = _is_loader_started()
     registered = list(_registered(SYSTEM_VENDORS))
     usable = [entry for entry in registered if _is_cpu_driver(entry) and _resolve(entry) is not None]
-    searched = (f"{SYSTEM_VENDORS}/*.icd", *places)
+    searched = (f"{SYSTEM_VENDORS}/*.icd", *locations)
     lacking = tuple(entry for entry in registered if _lacks_usm(entry))
     if usable:
-        beside = len(registered) > len(usable)
+        others = len(registered) > len(usable)
         return DriverSearch(
             "system",
             usable[0],
             f"registered with the system, in {SYSTEM_VENDORS}",
             searched,
-            ((FILENAMES, usable[0]),) if beside else (),
+            ((FILENAMES, usable[0]),) if others else (),
             too_late,
             lacking,
         )
-    for place in places:
-        if os.path.exists(place):
+    for location in locations:
+        if os.path.exists(location):
             return DriverSearch(
                 "wheel",
-                place,
+                location,
                 "found by kapi_runtime in the environment's wheels",
                 searched,
-                ((FILENAMES, place),),
+                ((FILENAMES, location),),
                 too_late,
                 lacking,
             )
@@ -199,10 +199,10 @@ def _wheel_paths() -> Iterator[str]:
     """Paths where a wheel may have put the driver, the surest first."""
     seen = set()
     for path in (*_from_metadata(), *_from_prefixes()):
-        place = os.path.normpath(path)
-        if place not in seen:
-            seen.add(place)
-            yield place
+        location = os.path.normpath(path)
+        if location not in seen:
+            seen.add(location)
+            yield location
 
 
 def _from_metadata() -> Iterator[str]:

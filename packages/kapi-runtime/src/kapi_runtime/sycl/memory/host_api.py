@@ -36,9 +36,9 @@ def like(arrays: Sequence[Any], shape: tuple[int, ...], dtype: np.dtype[Any]) ->
     """Return a new array for the result of an operation on arrays; see `kapi_runtime.memory.like`."""
     queues = [array.sycl_queue for array in arrays]
     if not queues or any(queue != queues[0] for queue in queues):
-        places = ", ".join(map(describe_queue, queues)) or "none"
+        found_on = ", ".join(map(describe_queue, queues)) or "none"
         raise ExecutionPlacementError(
-            f"arrays must be on one queue, got {places}: copy them to one by `asarray(array, queue=queue)`",
+            f"arrays must be on one queue, got {found_on}: copy them to one by `asarray(array, queue=queue)`",
             code="different-queues",
         )
     kind = coerced_kind([array.usm_type for array in arrays])

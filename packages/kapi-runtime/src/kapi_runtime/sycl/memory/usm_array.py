@@ -226,11 +226,11 @@ def shared_array_of(value: Any) -> Any:
         import dpnp
 
         return dpnp.from_dlpack(value)
-    told = read_capsule(value)
-    queue = default_queue(dpctl.SyclDevice(str(told.device)))
-    strides = c_strides(told.shape) if told.strides is None else told.strides
-    fields = ArrayFields(told.pointer, told.shape, strides, told.dtype, False, queue)
-    return UsmArray(fields, _kind_of(fields, told.owner), told.owner)
+    capsule = read_capsule(value)
+    queue = default_queue(dpctl.SyclDevice(str(capsule.device)))
+    strides = c_strides(capsule.shape) if capsule.strides is None else capsule.strides
+    fields = ArrayFields(capsule.pointer, capsule.shape, strides, capsule.dtype, False, queue)
+    return UsmArray(fields, _kind_of(fields, capsule.owner), capsule.owner)
 
 
 def coerced_kind(kinds: list[UsmType]) -> UsmType:

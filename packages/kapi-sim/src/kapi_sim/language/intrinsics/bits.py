@@ -103,9 +103,9 @@ def rotate(x: _Integer, n: Any) -> _Integer:
     (np.uint8(33), np.uint8(128))
     """
     bits, width = _bits("rotate", "x", x)
-    places, _width = _bits("rotate", "n", n)
-    places %= width
-    return _as(x, bits << places | bits >> (width - places))
+    positions, _width = _bits("rotate", "n", n)
+    positions %= width
+    return _as(x, bits << positions | bits >> (width - positions))
 
 
 @overload

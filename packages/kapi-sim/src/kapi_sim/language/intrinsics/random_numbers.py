@@ -163,13 +163,13 @@ def _integral(name: str, value: Any) -> int:
 
 
 def _bound(name: str, value: Any) -> int:
-    whole = _integral(name, value)
-    if isinstance(value, np.uint64) or not -(2**63) <= whole < 2**63:
+    integral = _integral(name, value)
+    if isinstance(value, np.uint64) or not -(2**63) <= integral < 2**63:
         raise DtypeError(
             f"{name} must be an integer that fits int64, got {value!r}: convert it with np.int64()",
             code="random-integer",
         )
-    return whole
+    return integral
 
 
 def _of_dtype(name: str, dtype: Any) -> Any:

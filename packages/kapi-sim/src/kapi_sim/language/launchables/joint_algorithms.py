@@ -52,10 +52,10 @@ def joint_reduce(group: Any, values: Any, init: Any, op: Any) -> Any:
     -------
     number
     """
-    place = exclusive_scan_over_group(group, 1, plus)
+    position = exclusive_scan_over_group(group, 1, plus)
     size = reduce_over_group(group, 1, plus)
     total = group_broadcast(group, exclusive_scan_over_group(group, values.dtype.type(0), op))
-    for i in range(place, values.shape[0], size):
+    for i in range(position, values.shape[0], size):
         total = op(total, values[i])
     return op(init, reduce_over_group(group, total, op))
 
@@ -77,7 +77,7 @@ def joint_inclusive_scan(group: Any, values: Any, result: Any, op: Any, init: An
     init : number, optional
         Combined before the first element.
     """
-    place = exclusive_scan_over_group(group, 1, plus)
+    position = exclusive_scan_over_group(group, 1, plus)
     size = reduce_over_group(group, 1, plus)
     identity = group_broadcast(group, exclusive_scan_over_group(group, values.dtype.type(0), op))
     before = identity
@@ -85,11 +85,11 @@ def joint_inclusive_scan(group: Any, values: Any, result: Any, op: Any, init: An
         before = values.dtype.type(init)
     for base in range(0, values.shape[0], size):
         own = identity
-        if base + place < values.shape[0]:
-            own = values[base + place]
+        if base + position < values.shape[0]:
+            own = values[base + position]
         up_to = op(before, inclusive_scan_over_group(group, own, op))
-        if base + place < values.shape[0]:
-            result[base + place] = up_to
+        if base + position < values.shape[0]:
+            result[base + position] = up_to
         before = op(before, reduce_over_group(group, own, op))
 
 
@@ -106,17 +106,17 @@ def joint_exclusive_scan(group: Any, values: Any, result: Any, init: Any, op: An
     init : number
         The first result.
     """
-    place = exclusive_scan_over_group(group, 1, plus)
+    position = exclusive_scan_over_group(group, 1, plus)
     size = reduce_over_group(group, 1, plus)
     identity = group_broadcast(group, exclusive_scan_over_group(group, values.dtype.type(0), op))
     before = values.dtype.type(init)
     for base in range(0, values.shape[0], size):
         own = identity
-        if base + place < values.shape[0]:
-            own = values[base + place]
+        if base + position < values.shape[0]:
+            own = values[base + position]
         up_to = op(before, exclusive_scan_over_group(group, own, op))
-        if base + place < values.shape[0]:
-            result[base + place] = up_to
+        if base + position < values.shape[0]:
+            result[base + position] = up_to
         before = op(before, reduce_over_group(group, own, op))
 
 
@@ -134,8 +134,8 @@ def joint_any_of(group: Any, values: Any, predicate: Any) -> bool:
         A device function of an element.
     """
     found = False
-    place = exclusive_scan_over_group(group, 1, plus)
-    for i in range(place, values.shape[0], reduce_over_group(group, 1, plus)):
+    position = exclusive_scan_over_group(group, 1, plus)
+    for i in range(position, values.shape[0], reduce_over_group(group, 1, plus)):
         if predicate(values[i]):
             found = True
     return any_of_group(group, found)
@@ -148,8 +148,8 @@ def joint_all_of(group: Any, values: Any, predicate: Any) -> bool:
     The parameters are those of `joint_any_of`.
     """
     found = True
-    place = exclusive_scan_over_group(group, 1, plus)
-    for i in range(place, values.shape[0], reduce_over_group(group, 1, plus)):
+    position = exclusive_scan_over_group(group, 1, plus)
+    for i in range(position, values.shape[0], reduce_over_group(group, 1, plus)):
         if not predicate(values[i]):
             found = False
     return all_of_group(group, found)
@@ -162,8 +162,8 @@ def joint_none_of(group: Any, values: Any, predicate: Any) -> bool:
     The parameters are those of `joint_any_of`.
     """
     found = False
-    place = exclusive_scan_over_group(group, 1, plus)
-    for i in range(place, values.shape[0], reduce_over_group(group, 1, plus)):
+    position = exclusive_scan_over_group(group, 1, plus)
+    for i in range(position, values.shape[0], reduce_over_group(group, 1, plus)):
         if predicate(values[i]):
             found = True
     return none_of_group(group, found)

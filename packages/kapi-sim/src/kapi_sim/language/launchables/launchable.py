@@ -406,10 +406,10 @@ def _index_space(configuration: Any) -> Range | NdRange:
                 "local memory is a LocalAccessor among the arguments",
                 code="launch-configuration",
             )
-        whole, local = configuration
+        full, local = configuration
         if isinstance(local, _DefaultLocalSize):
-            return as_range(whole, "global size")
-        return NdRange(whole, local)
+            return as_range(full, "global size")
+        return NdRange(full, local)
     # A tuple of one is the global size of one dimension, as an array's shape gives it.
     return as_range(configuration, "global size")
 

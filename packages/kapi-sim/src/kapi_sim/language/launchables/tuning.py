@@ -41,8 +41,8 @@ class Candidate:
         KernelLaunchError
             If the work-group does not divide them.
         """
-        whole = self.space if isinstance(self.space, Range) else self.space.global_range
-        return self.space if self.local_size is None else NdRange(whole, self.local_size)
+        full = self.space if isinstance(self.space, Range) else self.space.global_range
+        return self.space if self.local_size is None else NdRange(full, self.local_size)
 
     def __str__(self) -> str:
         local = self.local_size

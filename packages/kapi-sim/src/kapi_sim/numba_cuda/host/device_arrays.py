@@ -296,13 +296,13 @@ def _known(interface: dict[str, Any]) -> tuple[np.ndarray[Any, Any], Fresh | Non
             base = owner
             while isinstance(base.base, np.ndarray):
                 base = base.base
-            whole = base if base.flags.c_contiguous else base.T
-            if not whole.flags.c_contiguous:
+            full = base if base.flags.c_contiguous else base.T
+            if not full.flags.c_contiguous:
                 break
             shape, dtype = tuple(interface["shape"]), np.dtype(interface["typestr"])
             if dtype.kind == "V":
                 dtype = owner.dtype
-            raw = whole.reshape(-1).view(np.uint8)
+            raw = full.reshape(-1).view(np.uint8)
             offset = address - raw.__array_interface__["data"][0]
             made: np.ndarray[Any, Any] = np.ndarray(shape, dtype, raw, offset, interface.get("strides"))
             return made, each.fresh

@@ -207,8 +207,8 @@ class Expressions:
             is_literal = isinstance(node, ast.BinOp) and _is_literal(node)
             return of_numbers(left, operator, right, is_literal)
         if isinstance(left, Tuple) and isinstance(right, Tuple) and isinstance(operator, ast.Add):
-            whole = Tuple(left.members + right.members)
-            return whole if isinstance(node, ast.BinOp) and _is_literal(node) else without_literal(whole)
+            full = Tuple(left.members + right.members)
+            return full if isinstance(node, ast.BinOp) and _is_literal(node) else without_literal(full)
         return UNKNOWN
 
     def _of_UnaryOp(self, node: ast.UnaryOp) -> Kind:

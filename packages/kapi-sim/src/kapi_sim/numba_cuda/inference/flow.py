@@ -82,11 +82,11 @@ class FunctionFlow(Calls):
         if self._block(body):
             self._returned.append((node, NOTHING))
         result: Kind | None = None
-        for place, kind in self._returned:
+        for position, kind in self._returned:
             found = kind if result is None else joined(result, kind)
             if isinstance(found, Conflict):
                 return self.problem(
-                    place, "return-types", f"a function must return values of one type, got {found}: convert them"
+                    position, "return-types", f"a function must return values of one type, got {found}: convert them"
                 )
             result = found
         return NOTHING if result is None else result

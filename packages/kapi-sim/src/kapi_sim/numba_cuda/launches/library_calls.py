@@ -74,8 +74,8 @@ def _stand_in(node: ast.Call, function: FunctionType, local: set[str]) -> tuple[
 
 def _item(owner: Any, *index: Any) -> Any:
     if isinstance(owner, View):
-        place = index or (0,) * owner.ndim
-        return owner.take_out(place if len(place) != 1 else place[0], _getframe(1))
+        position = index or (0,) * owner.ndim
+        return owner.take_out(position if len(position) != 1 else position[0], _getframe(1))
     return owner if isinstance(owner, (int, float, complex)) and not index else owner.item(*index)
 
 

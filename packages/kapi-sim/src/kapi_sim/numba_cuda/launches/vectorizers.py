@@ -202,14 +202,14 @@ class GUfunc:
     def _run(
         self, arrays: list[Any], results: list[Any], loops: tuple[int, ...], kinds: list[tuple[Any, bool]]
     ) -> None:
-        whole = [
+        full = [
             np.broadcast_to(a, (*loops, *a.shape[a.ndim - len(axes) :]))
             for a, axes in zip(arrays, self._inputs, strict=True)
         ]
         layouts = [*self._inputs, *self._outputs]
         for index in np.ndindex(*loops):
             parts: list[Any] = []
-            for array, axes, (_, is_array) in zip([*whole, *results], layouts, kinds, strict=True):
+            for array, axes, (_, is_array) in zip([*full, *results], layouts, kinds, strict=True):
                 part = array[(*index, ...)]
                 parts.append(part if axes else part.reshape(1) if is_array else part[()])
             self._kernel.launched((1, 1, 1), (1, 1, 1), 0, tuple(parts))

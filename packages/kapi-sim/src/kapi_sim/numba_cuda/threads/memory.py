@@ -65,10 +65,10 @@ def _made(
     bound = clock.bound
     assert bound is not None
     dialect = bound.dialect
-    places = (array, name, clock, shadow, bound.has_bounds, granule, bound.has_fp64, space, unwritten)
+    details = (array, name, clock, shadow, bound.has_bounds, granule, bound.has_fp64, space, unwritten)
     if bound.recorder is not None:
-        return dialect.traced_view(clock)(*places).trace(bound.recorder)
-    return dialect.view(clock)(*places)
+        return dialect.traced_view(clock)(*details).trace(bound.recorder)
+    return dialect.view(clock)(*details)
 
 
 def captured_view(key: object, name: str, array: np.ndarray[Any, Any], is_constant: bool) -> Any:
@@ -119,11 +119,11 @@ class SharedArrays(DialectIntrinsic):
         array: np.ndarray[Any, Any]
         if prod(extents) == 0:
             # All of them are views of one memory, and their elements may overlap in part.
-            whole = clock.shared.get((group, "dynamic"))
-            if whole is None:
-                whole = clock.shared[group, "dynamic"] = np.empty(shared_bytes(), np.uint8)
-                poison(whole)
-            array, granule = whole[: len(whole) // kind.itemsize * kind.itemsize].view(kind), 1
+            full = clock.shared.get((group, "dynamic"))
+            if full is None:
+                full = clock.shared[group, "dynamic"] = np.empty(shared_bytes(), np.uint8)
+                poison(full)
+            array, granule = full[: len(full) // kind.itemsize * kind.itemsize].view(kind), 1
         else:
             if site not in clock.sizes:
                 clock.sizes[site] = prod(extents) * kind.itemsize

@@ -190,8 +190,8 @@ class _Elements:
     def _set_part(self: Any, index: Any, value: Any, frame: FrameType) -> None:
         part = self._part(index, frame)
         given = np.broadcast_to(_read(value, frame), part.shape) if not isinstance(value, Record) else None
-        for place in np.ndindex(*part.shape):
-            part.put_in(place, value if given is None else given[place], frame)
+        for position in np.ndindex(*part.shape):
+            part.put_in(position, value if given is None else given[position], frame)
 
     def __array_ufunc__(self: Any, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
         frame = _getframe(1)
@@ -249,14 +249,14 @@ class _Elements:
 
     def item(self: Any, *index: int) -> Any:
         """Return an element."""
-        place = index or (0,) * self.ndim
-        return self._get(place if len(place) != 1 else place[0], _getframe(1))
+        position = index or (0,) * self.ndim
+        return self._get(position if len(position) != 1 else position[0], _getframe(1))
 
     def fill(self: Any, value: Any) -> None:
         """Store a number in all elements."""
         frame = _getframe(1)
-        for place in np.ndindex(*self.shape):
-            self.put_in(place, value, frame)
+        for position in np.ndindex(*self.shape):
+            self.put_in(position, value, frame)
 
     @property
     def flat(self: Any) -> Flat:
@@ -308,7 +308,7 @@ class Flat:
 
     def __iter__(self) -> Iterator[Any]:
         frame = _getframe(1)
-        return (self._view.take_out(place, frame) for place in np.ndindex(*self._view.shape))
+        return (self._view.take_out(position, frame) for position in np.ndindex(*self._view.shape))
 
     def _offset(self, index: Any) -> tuple[int, ...]:
         view = self._view
@@ -324,8 +324,8 @@ def _read(value: Any, frame: FrameType) -> Any:
     if not isinstance(value, View):
         return value
     read = np.empty(value.shape, value.dtype)
-    for place in np.ndindex(*value.shape):
-        read[place] = value.take_out(place, frame)
+    for position in np.ndindex(*value.shape):
+        read[position] = value.take_out(position, frame)
     return read
 
 

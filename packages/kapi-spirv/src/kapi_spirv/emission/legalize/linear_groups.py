@@ -98,8 +98,8 @@ def _exchange(each: Instruction, choices: list[IRValue]) -> None:
         chosen = choices[dim.integer]
     else:
         chosen = choices[0]
-        for place, choice in enumerate(choices[1:], 1):
-            is_here = builder.emit(f"icmp eq {I32} ?, {place}", dim)
+        for position, choice in enumerate(choices[1:], 1):
+            is_here = builder.emit(f"icmp eq {I32} ?, {position}", dim)
             chosen = builder.emit("select i1 ?, i64 ?, i64 ?", is_here, choice, chosen)
     each.replace_all_uses_with(chosen)
     each.erase()
@@ -109,15 +109,15 @@ def _linearize(each: Instruction, code: str, extents: list[IRValue]) -> None:
     """Let a broadcast name the linear id of the work-item in its work-group."""
     if not extents:
         raise RuntimeError("a broadcast must come after the extents of linear groups, got one before")
-    value, *place = each.arguments
+    value, *position = each.arguments
     builder = Builder.before(each)
 
     def linear(slower: IRValue, faster: tuple[IRValue, IRValue]) -> IRValue:
         own, extent = faster
         return builder.emit("add i64 ?, ?", builder.emit("mul i64 ?, ?", slower, extent), own)
 
-    pairs = [*zip(place[:-1], extents[:-1], strict=True)]
+    pairs = [*zip(position[:-1], extents[:-1], strict=True)]
     head = f"spir_func {value.type} @_Z20work_group_broadcast{code}m"
     assert each.block is not None
     declare(each.block.function, f"{head}({value.type}, i64) nounwind convergent")
-    each.rewrite(f"call {head}({value.type} ?, i64 ?)", value, reduce(linear, reversed(pairs), place[-1]))
+    each.rewrite(f"call {head}({value.type} ?, i64 ?)", value, reduce(linear, reversed(pairs), position[-1]))

@@ -178,9 +178,9 @@ class _Conversion:
     def _halves(self, value: IRValue) -> IRValue:
         """Two halves of 32 bits, each by adding a number at which doubles are whole and have the half as last bits."""
         emit, type_ = self._emit, value.type
-        whole = self._call_of("double @llvm.trunc.f64", value)
-        high = self._call_of("double @llvm.floor.f64", self._scaled(whole, 2.0**-32))
-        low = emit(f"fsub {type_} ?, ?", whole, self._scaled(high, 2.0**32))
+        integral = self._call_of("double @llvm.trunc.f64", value)
+        high = self._call_of("double @llvm.floor.f64", self._scaled(integral, 2.0**-32))
+        low = emit(f"fsub {type_} ?, ?", integral, self._scaled(high, 2.0**32))
         longs = []
         for part in (high, low):
             moved = emit(f"fadd {type_} ?, ?", part, constant(type_, 1.5 * 2.0**52))

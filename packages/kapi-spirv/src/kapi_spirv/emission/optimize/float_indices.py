@@ -95,8 +95,8 @@ def _convert(call: Instruction) -> None:
     (value,), type_ = call.arguments, call.arguments[0].type
     builder = Builder.before(call)
     is_above = builder.emit(f"fcmp ogt {type_} ?, 0.0", value)
-    whole = builder.emit(f"select i1 ?, {type_} ?, {type_} 0.0", is_above, value)
+    integral = builder.emit(f"select i1 ?, {type_} ?, {type_} 0.0", is_above, value)
     if call.type is I64:
-        call.rewrite("zext i32 ? to i64", builder.emit(f"fptosi {type_} ? to i32", whole))
+        call.rewrite("zext i32 ? to i64", builder.emit(f"fptosi {type_} ? to i32", integral))
     else:
-        call.rewrite(f"fptosi {type_} ? to i32", whole)
+        call.rewrite(f"fptosi {type_} ? to i32", integral)

@@ -243,8 +243,8 @@ class _Split:
             first = builder.emit("add i64 ?, ?", first, other, name="first")
         is_any = builder.emit("icmp sgt i64 ?, ?", each.end, first, name="is.any")
         some = builder.emit("select i1 ?, i64 ?, i64 0", is_any, builder.emit("sub i64 ?, ?", each.end, first))
-        is_whole = builder.emit("icmp uge i64 ?, ?", some, each.step)
-        each.entry.terminator.rewrite("br i1 ?, label ?, label ?", is_whole, header, last)
+        is_full = builder.emit("icmp uge i64 ?, ?", some, each.step)
+        each.entry.terminator.rewrite("br i1 ?, label ?, label ?", is_full, header, last)
         return some
 
     def _count(self, header: Block, latch: Block, some: IRValue, over: Block) -> IRValue:

@@ -56,12 +56,14 @@ class _Indices:
         wide = self._made_of([each for each in self._small if self._is_chosen(each)])
         narrow: dict[IRValue, IRValue] = {each: self._narrowed(each) for each in wide}
         for each in wide:
-            for place, part in zip(_operand_indices(each), self._small[each], strict=True) if self._small[each] else ():
+            for position, part in (
+                zip(_operand_indices(each), self._small[each], strict=True) if self._small[each] else ()
+            ):
                 user = narrow[each]
                 total = defined(user, "lshr")
                 user = total.operands[0] if total else user
                 assert isinstance(user, Instruction)
-                user.set_operand(place, _low(part, narrow))
+                user.set_operand(position, _low(part, narrow))
         for test in self._function.instructions():
             if test.opcode == "icmp" and not narrow.keys().isdisjoint(test.operands):
                 if all(each in narrow or (each.integer is not None and self._is_small(each)) for each in test.operands):

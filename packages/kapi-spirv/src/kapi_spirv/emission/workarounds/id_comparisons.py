@@ -65,15 +65,15 @@ def guard_id_comparisons(function: Function) -> None:
         are_of_ids = [_depends_on_ids(each) for each in test.operands]
         if not any(are_of_ids):
             continue
-        place = are_of_ids.index(True)
-        value, limit = test.operands[place], test.operands[1 - place]
+        position = are_of_ids.index(True)
+        value, limit = test.operands[position], test.operands[1 - position]
         if all(are_of_ids) or test.predicate not in _CLAMPED or not query(value) or not id_axis(value):
             type_ = test.operands[0].type
             zero = opaque_zero(function, type_, is_varying=True)
-            test.set_operand(place, Builder.before(test).emit(f"add {type_} ?, ?", value, zero))
+            test.set_operand(position, Builder.before(test).emit(f"add {type_} ?, ?", value, zero))
             test.rewrite(f"icmp {test.predicate} {type_} ?, ?", *test.operands)
         elif not _is_positive(limit):
-            predicate = test.predicate if place == 0 else _SWAPPED[test.predicate]
+            predicate = test.predicate if position == 0 else _SWAPPED[test.predicate]
             clamped = _clamped(Builder.before(test), predicate, limit)
             test.rewrite(f"icmp {_NEXT.get(predicate, predicate)} i64 ?, ?", value, clamped)
 

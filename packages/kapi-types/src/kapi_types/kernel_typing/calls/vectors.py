@@ -88,10 +88,10 @@ class _VectorAttributes(templates.AttributeTemplate):
         return types.BoundFunction(_AsType, vector)
 
     def generic_resolve(self, vector: VecType, name: str) -> types.Type | None:
-        places = swizzled(vector, name)
-        if places is None:
+        positions = swizzled(vector, name)
+        if positions is None:
             return None
-        return vector.dtype if len(places) == 1 else VecType(vector.dtype, len(places))
+        return vector.dtype if len(positions) == 1 else VecType(vector.dtype, len(positions))
 
 
 class _AsType(templates.AbstractTemplate):

@@ -167,14 +167,14 @@ def modf(x):
     """Fraction and whole part, both with the sign of x."""
     if math.isinf(x):
         return math.copysign(0.0, x), x
-    whole = np.trunc(x)
-    return math.copysign(x - whole, x), whole
+    integral = np.trunc(x)
+    return math.copysign(x - integral, x), integral
 
 
 def modf_weak(x):
     """The same of a Python float, whose parts are two."""
-    fraction, whole = modf(np.float64(x))
-    return float(fraction), float(whole)
+    fraction, integral = modf(np.float64(x))
+    return float(fraction), float(integral)
 
 
 def spacing(x):

@@ -115,10 +115,10 @@ class _Values:
             if (isinstance(owner, ModuleType) or owner is Vec) and hasattr(owner, made.attr):
                 return getattr(owner, made.attr)
         if made.op in ("static_getitem", "getitem"):
-            whole = self.of(made.value)
+            sequence = self.of(made.value)
             index = made.index if made.op == "static_getitem" else self.of(made.index)
-            if isinstance(whole, tuple) and type(index) is int and -len(whole) <= index < len(whole):
-                return whole[index]
+            if isinstance(sequence, tuple) and type(index) is int and -len(sequence) <= index < len(sequence):
+                return sequence[index]
         if made.op == "unary" and made.fn in (operator.neg, "-"):
             value = self.of(made.value)
             if type(value) is int:

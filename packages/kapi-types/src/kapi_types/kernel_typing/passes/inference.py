@@ -120,9 +120,9 @@ class _Constraints(typeinfer.ConstraintNetwork):
 
     def propagate(self, typeinfer: Any) -> list[Any]:
         found = []
-        for place, constraint in enumerate(self.constraints):
-            if place in self._calls:
-                found.append(self._calls[place])
+        for location, constraint in enumerate(self.constraints):
+            if location in self._calls:
+                found.append(self._calls[location])
                 continue
             try:
                 constraint(typeinfer)
@@ -131,7 +131,7 @@ class _Constraints(typeinfer.ConstraintNetwork):
                 located.__cause__ = error
                 found.append(located)
                 if isinstance(error, ProblemsFound):
-                    self._calls[place] = located
+                    self._calls[location] = located
         return found
 
 
@@ -205,8 +205,8 @@ class _AssumingInferer(typeinfer.TypeInferer):
             return types.undefined
         if inst is None and val not in (*BINARY, *UNARY, *COMPARISONS, *INPLACE, *_OTHER_OPERATORS):
             sign = _LACKING.get(val.__name__, val.__name__)
-            cure = f"; write {INSTEAD_OF_OPERATORS[sign]}" if sign in INSTEAD_OF_OPERATORS else ""
-            raise KernelTypeProblem("operator-unknown", f"kernels do not have operator {sign}{cure}")
+            hint = f"; write {INSTEAD_OF_OPERATORS[sign]}" if sign in INSTEAD_OF_OPERATORS else ""
+            raise KernelTypeProblem("operator-unknown", f"kernels do not have operator {sign}{hint}")
         return super().resolve_value_type(inst, val)
 
     def typeof_intrinsic_call(self, inst: Any, target: Any, func: Any, *args: Any) -> None:

@@ -130,8 +130,10 @@ def _settle_call(func_ir: Any, block: Any, statement: Any, made: Any) -> list[Ke
     first_default = len(names) - len(defaults)
     parameters = inspect.Signature(
         [
-            inspect.Parameter(each, kind, default=empty if place < first_default else defaults[place - first_default])
-            for place, each in enumerate(names)
+            inspect.Parameter(
+                each, kind, default=empty if location < first_default else defaults[location - first_default]
+            )
+            for location, each in enumerate(names)
         ]
     )
     try:

@@ -46,7 +46,7 @@ class CheckNames(FunctionPass):
 
     def run_pass(self, state: Any) -> bool:
         problems: list[KernelProblem] = []
-        whole: list[KernelProblem] = list(state["kapi_problems"])
+        full: list[KernelProblem] = list(state["kapi_problems"])
         fields = frozenset(names_of_fields(state.func_ir))
         for block in state.func_ir.blocks.values():
             statement: Any
@@ -57,10 +57,10 @@ class CheckNames(FunctionPass):
                         statement.value = ir.Const(FieldName(made.value), statement.loc, use_literal_type=False)
                     self._check(state, statement, problems)
                 elif type(statement) in _STATEMENTS:
-                    whole.append(problem_at(statement.loc, *_STATEMENTS[type(statement)]))
+                    full.append(problem_at(statement.loc, *_STATEMENTS[type(statement)]))
         # What such a line holds, texts above all, is no mistake of its own.
-        lines = {problem.line for problem in whole}
-        problems = whole + [problem for problem in problems if problem.line not in lines]
+        lines = {problem.line for problem in full}
+        problems = full + [problem for problem in problems if problem.line not in lines]
         if any(problem.code == _NO_TRY.code for problem in problems):
             # Of a try block only the first line is the author's; the rest is how Numba spells it.
             problems = [min((each for each in problems if each.code == _NO_TRY.code), key=lambda each: each.line)]

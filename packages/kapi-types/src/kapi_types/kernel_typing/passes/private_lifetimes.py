@@ -32,23 +32,23 @@ def private_array_problems(state: Any) -> list[KernelProblem]:
     """
     blocks = state.func_ir.blocks
     held = {name for name, type_ in state.typemap.items() if holds_private_array(type_)}
-    places = [
+    sites = [
         (label, statement)
         for label, block in blocks.items()
         for statement in block.find_insts(ir.Assign)
         if statement.target.name in held and getattr(statement.value, "op", "") == "call"
     ]
-    if not places:
+    if not sites:
         return []
     graph = compute_cfg_from_blocks(blocks)
     looped = {label for loop in graph.loops().values() for label in loop.body}
-    places = [(label, statement) for label, statement in places if label in looped]
-    if not places:
+    sites = [(label, statement) for label, statement in sites if label in looped]
+    if not sites:
         return []
     live_after = _live_after(blocks, graph)
     return [
         problem_at(statement.loc, "private-array-in-loop", _TEXT)
-        for label, statement in places
+        for label, statement in sites
         if _live_before(blocks[label], statement, live_after[label]) & _reached(blocks, statement.target.name, held)
     ]
 

@@ -155,12 +155,12 @@ def first_words(error: BaseException) -> Finding:
 def spell_type(type_: Any) -> str:
     """A type as the author of a kernel would call it."""
     if isinstance(type_, ArrayType):
-        place = _ARRAY_NAMES.get(type_.address_space, "array")
+        location = _ARRAY_NAMES.get(type_.address_space, "array")
         if not type_.mutable and type_.address_space is AddressSpace.PRIVATE:
             return f"constant {type_.dtype} array of rank {type_.ndim}"
         access = "read-only " if not type_.mutable else ""
         element = spell_fields(type_.dtype) if isinstance(type_.dtype, types.Record) else type_.dtype
-        return f"{access}{element} {place} of rank {type_.ndim}"
+        return f"{access}{element} {location} of rank {type_.ndim}"
     if isinstance(type_, types.Record):
         return spell_fields(type_)
     if hasattr(type_, "spelled"):

@@ -167,8 +167,8 @@ def _python_loop(row: Intrinsic, args: tuple[types.Type, ...]) -> Loop | None:
     words = [word for _, word, _ in row.parameters][: len(args)]
     floats = [arg for arg, word in zip(args, words, strict=True) if word != "integer"]
     if "integer" in words or row.returns == "weak int":
-        whole = [arg for arg, word in zip(args, words, strict=True) if word == "integer"]
-        if not all(isinstance(arg, (types.Integer, types.Boolean)) for arg in whole):
+        integral = [arg for arg, word in zip(args, words, strict=True) if word == "integer"]
+        if not all(isinstance(arg, (types.Integer, types.Boolean)) for arg in integral):
             return None
         if not floats or (isinstance(floats[0], (types.Integer, types.Boolean)) and row.returns == "weak int"):
             # Of numbers that weak ints cannot hold, divisors may be ones that they can, and roots are.

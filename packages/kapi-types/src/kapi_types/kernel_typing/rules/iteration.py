@@ -228,8 +228,8 @@ def _in_range(context: Any, container: types.Type, value: types.Type) -> Any:
         return None
     if value == types.uint64:  # as a Python integer, its upper half would be negative
         return templates.signature(weak_bool, container, value)
-    is_whole = isinstance(value, (types.Integer, types.Boolean))
-    return templates.signature(weak_bool, container, weak_int) if is_whole else None
+    is_integral = isinstance(value, (types.Integer, types.Boolean))
+    return templates.signature(weak_bool, container, weak_int) if is_integral else None
 
 
 @registry.shared_rule(*FUNCTIONS)

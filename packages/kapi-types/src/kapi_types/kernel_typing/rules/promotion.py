@@ -138,17 +138,17 @@ def resolve_weak(name: str, operands: tuple[types.Type, ...]) -> Loop | None:
     if any(isinstance(operand, WeakComplex) for operand in operands):
         has_it = name in ("add", "sub", "mul", "truediv", "pow", "neg", "pos")
         return Loop((weak_complex,) * count, weak_complex) if has_it else None
-    whole = wide_int if wide_int in operands else weak_int
+    integral = wide_int if wide_int in operands else weak_int
     if name in ("and_", "or_", "xor"):
         if any_float:
             return None
-        shared = weak_bool if all_bool else whole
+        shared = weak_bool if all_bool else integral
         return Loop((shared,) * count, shared)
     if name in ("lshift", "rshift", "invert"):
-        return None if any_float else Loop((whole,) * count, whole)
+        return None if any_float else Loop((integral,) * count, integral)
     if name == "truediv":
         return Loop((weak_float,) * count, weak_float)
-    shared = weak_float if any_float else whole
+    shared = weak_float if any_float else integral
     return Loop((shared,) * count, shared)
 
 

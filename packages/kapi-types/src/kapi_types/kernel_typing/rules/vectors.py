@@ -85,5 +85,7 @@ def require_length(given: Any) -> None:
 
 def swizzled(vector: VecType, name: str) -> list[int] | None:
     """The places of the elements that an attribute names, such as `zyx`; None if it is no such name."""
-    places = ["xyzw".find(letter) for letter in name]
-    return places if 1 <= len(places) <= 4 and all(0 <= place < len(vector) for place in places) else None
+    positions = ["xyzw".find(letter) for letter in name]
+    return (
+        positions if 1 <= len(positions) <= 4 and all(0 <= position < len(vector) for position in positions) else None
+    )
