@@ -60,6 +60,10 @@ KERNEL = {
     "kapi.group_broadcast(g, x)": [1] * 4 + [5] * 4,
     "kapi.select_from_group(sg, x, id)": [3] * 4 + [7] * 4,
     "kapi.select_from_group(sub_group, x, i)": x,
+    "kapi.chunked_partition(sg, 4)": [15] * 8,
+    "kapi.chunked_partition(sub_group, 4)": [15] * 8,
+    "kapi.binary_partition(sg, x > 2)": [3, 3, 12, 12] + [15] * 4,
+    "kapi.reduce_over_part(sg, kapi.chunked_partition(sg, 2), x, kapi.plus)": [3, 3, 7, 7, 11, 11, 15, 15],
     "kapi.permute_group_by_xor(sg, x, mask)": [2, 1, 4, 3, 6, 5, 8, 7],
     "kapi.Vec(x, 2, 3)": None,
     "kapi.Vec.load(rows, i, 4)": None,
@@ -118,6 +122,15 @@ HOST = {
     '@kapi.kernel("item1, int64[:], int64[:]")': lambda b, r: isinstance(r, kapi.Kernel),
     "@kapi.device_func(int32(int32))": lambda b, r: isinstance(r, kapi.DeviceFunction),
     "@kapi.kernel(fastmath=True)": lambda b, r: len(r.options.fastmath) > 1,
+    "kapi.algorithms.reduce(a)": lambda b, r: r == 8,
+    "kapi.algorithms.inclusive_scan(a)": lambda b, r: (r == [0, 3, 3, 6, 6, 7, 8, 8]).all(),
+    "kapi.algorithms.exclusive_scan(a)": lambda b, r: (r == [0, 0, 3, 3, 6, 6, 7, 8]).all(),
+    "kapi.algorithms.sort(a)": lambda b, r: (b["a"] == [0, 0, 0, 0, 1, 1, 3, 3]).all(),
+    "kapi.algorithms.sort_by_key(a, values)": lambda b, r: (b["values"] == [0, 2, 4, 7, 5, 6, 1, 3]).all(),
+    "kapi.algorithms.copy_if(a, positive)": lambda b, r: (r == [3, 3, 1, 1]).all(),
+    "kapi.algorithms.unique(a)": lambda b, r: (r == [0, 3, 0, 3, 0, 1, 0]).all(),
+    "kapi.algorithms.histogram(a, 4, 0, 8)": lambda b, r: (r == [6, 2, 0, 0]).all(),
+    "kapi.algorithms.reduce_by_segment(a, values)": lambda b, r: (r[1] == [0, 1, 2, 3, 4, 11, 7]).all(),
     'with kapi.device_context("opencl:gpu"):': lambda b, r: True,
 }
 ITEM = {"item.get_id(0)", "it.get_id(0)", "it.get_linear_id()"}
@@ -166,7 +179,9 @@ def test_code_of_the_host_does_what_the_row_says(code):
         "shape": 8,
         "dtype": "float32",
         "int32": numba.int32,
-        "a": np.zeros(8),
+        "a": np.array([0, 3, 0, 3, 0, 1, 1, 0]) if "algorithms" in code else np.zeros(8),
+        "values": np.arange(8),
+        "positive": kapi.device_func(positive),
         "events": kapi.call_kernel_async(kapi.kernel(store), kapi.Range(8), (), np.zeros(8))[1],
     }
     if code.startswith("@"):
@@ -183,6 +198,10 @@ FUNCTIONS = {
     '@kapi.kernel("item1, int64[:], int64[:]")': lambda item, a, b: None,
     "@kapi.device_func(int32(int32))": lambda number: number,
 }
+
+
+def positive(number):
+    return number > 0
 
 
 def store(item, a):

@@ -239,7 +239,7 @@ def test_records_are_reduced_and_scanned(count):
 
 @pytest.mark.usefixtures("shaped")
 @pytest.mark.parametrize("count", [2, 9, 33])
-def test_records_are_sorted_whole(count):
+def test_records_are_sorted_with_all_fields(count):
     a = records(count)
     order = np.argsort(a["key"], kind="stable")
     for values in (None, np.arange(count), a):
@@ -257,7 +257,7 @@ def test_records_are_sorted_whole(count):
 
 @pytest.mark.usefixtures("shaped")
 @pytest.mark.parametrize("count", [1, 9, 80])
-def test_records_are_selected_whole(count):
+def test_records_are_selected_with_all_fields(count):
     a = records(count)
     np.testing.assert_array_equal(al.copy_if(a, odd_key), a[a["key"] % 2 == 1])
     a.sort(order=["key", "weight"])

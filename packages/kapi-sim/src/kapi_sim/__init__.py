@@ -93,6 +93,18 @@ from kapi_sim.language.launchables.joint_algorithms import (
     joint_reduce,
 )
 from kapi_sim.language.launchables.launchable import DEFAULT_LOCAL_SIZE
+from kapi_sim.language.launchables.sub_group_parts import (
+    all_of_part,
+    any_of_part,
+    binary_partition,
+    chunked_partition,
+    exclusive_scan_over_part,
+    inclusive_scan_over_part,
+    part_local_id,
+    part_size,
+    reduce_over_part,
+    select_from_part,
+)
 from kapi_sim.language.launchables.tuning import Tuning
 
 if TYPE_CHECKING:
@@ -183,6 +195,16 @@ __all__ = [
     "joint_inclusive_scan",
     "joint_none_of",
     "joint_reduce",
+    "all_of_part",
+    "any_of_part",
+    "binary_partition",
+    "chunked_partition",
+    "exclusive_scan_over_part",
+    "inclusive_scan_over_part",
+    "part_local_id",
+    "part_size",
+    "reduce_over_part",
+    "select_from_part",
     "kernel",
     "length",
     "logical_and",

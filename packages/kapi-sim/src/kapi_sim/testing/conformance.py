@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from kapi_sim.testing.case import Backend, Case
-from kapi_sim.testing.cases.groups import collective_cases, group_cases, index_cases, joint_cases, sub_group_cases
+from kapi_sim.testing.cases.groups import (
+    collective_cases,
+    group_cases,
+    index_cases,
+    joint_cases,
+    part_cases,
+    sub_group_cases,
+)
 from kapi_sim.testing.cases.language import call_cases, control_cases, language_cases, specialization_cases
 from kapi_sim.testing.cases.memory import (
     array_cases,
@@ -49,6 +56,7 @@ CASES: tuple[Case, ...] = (
     *collective_cases.CASES,
     *sub_group_cases.CASES,
     *joint_cases.CASES,
+    *part_cases.CASES,
     *atomic_cases.CASES,
     *private_cases.CASES,
     *record_cases.CASES,
