@@ -1100,7 +1100,7 @@ def tuning() -> Any:
 
 
 @check
-def whole_arrays() -> Any:
+def algorithms() -> Any:
     """`kapi.algorithms` over CuPy's arrays of odd lengths, against NumPy."""
     rng = np.random.default_rng(0)
     for n in (1, 2, 31, 257, 4099, 1_000_003):
