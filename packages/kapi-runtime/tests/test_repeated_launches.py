@@ -75,6 +75,7 @@ def launched(run_python, folder, program, **environment):
     return json.loads(done.stdout.splitlines()[-1])
 
 
+@pytest.mark.nightly(one_in=2)
 @pytest.mark.parametrize("cache", CACHES)
 def test_later_launches_prepare_nothing(run_python, tmp_path, cache):
     environment = {"KAPI_CACHE_DIR": str(tmp_path / "kapi"), **CACHES[cache]}
