@@ -14,7 +14,7 @@ from kapi_sim.forks import reinit_after_fork
 
 __all__ = ["finish"]
 
-_turns: dict[int, threading.Lock] = {}  # by the hash of a queue, which is that of each object for it
+_locks: dict[int, threading.Lock] = {}  # by the hash of a queue, which is that of each object for it
 
 
 def finish(queue: Any) -> None:
@@ -27,7 +27,7 @@ def finish(queue: Any) -> None:
     """
     kind = _of_dpctl(queue.__class__)
     if kind is not None:
-        with _turns.setdefault(hash(queue), reinit_after_fork(threading.Lock())):
+        with _locks.setdefault(hash(queue), reinit_after_fork(threading.Lock())):
             kind.wait(queue)
     elif hasattr(queue, "wait"):
         queue.wait()

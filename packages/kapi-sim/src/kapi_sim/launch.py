@@ -286,7 +286,7 @@ def _run(
         compiled.has_convergent_call,
         compiled.is_generator,
         compiled.on_threads,
-        compiled.tells_meetings,
+        compiled.numbers_iterations,
         bound.values_of(compiled.makes_floats),
         bound,
         is_followed,

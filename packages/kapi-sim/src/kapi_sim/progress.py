@@ -43,13 +43,13 @@ class Follower:
     part_done: Callable[[], float] = lambda: 0.0
     _start: float = field(default_factory=time.monotonic)
     _seen: object = None
-    _is_shown: bool = False
+    _is_displayed: bool = False
 
     def stop(self) -> None:
         """Follow no longer, and take the line back."""
         with _LOOKS:
             _running.remove(self)
-            if self._is_shown:
+            if self._is_displayed:
                 _write("\r\x1b[K")
 
     def look(self) -> None:
@@ -57,7 +57,7 @@ class Follower:
         seconds = time.monotonic() - self._start
         text, state = self.show()
         if seconds >= AFTER and state != self._seen:
-            self._is_shown = True
+            self._is_displayed = True
             part = self.part_done()
             rest = f", about {seconds * (1 - part) / part:.0f} s more" if part > 0 else ""
             _write(f"\r\x1b[Kkapi: {text}, {seconds:.0f} s{rest}")

@@ -1,4 +1,4 @@
-"""Records: fields of elements in their place, values of all fields, and both ways between them.
+"""Records: fields of elements in memory, values of all fields, and conversions between the two.
 
 A record lies in memory as NumPy has it, whatever LLVM would make of its fields. A value is a structure of the fields'
 values.
@@ -64,8 +64,8 @@ def load(context: Any, builder: ir.IRBuilder, held: types.Type, pointer: ir.Valu
         A power of two that the address is a multiple of.
     """
     if not isinstance(held, (types.Record, types.NestedArray)):
-        place = _at(builder, pointer, 0, context.get_data_type(held))
-        return context.unpack_value(builder, held, place, _alignment(held, known))
+        target = _at(builder, pointer, 0, context.get_data_type(held))
+        return context.unpack_value(builder, held, target, _alignment(held, known))
     made: ir.Value = ir.Constant(context.get_value_type(value_type(held)), ir.Undefined)
     for position, (part, offset) in enumerate(_parts(held)):
         value = load(context, builder, part, _at(builder, pointer, offset), _known(known, offset))
@@ -78,8 +78,8 @@ def store(
 ) -> None:
     """Write a value to memory; the parameters are those of `load`."""
     if not isinstance(held, (types.Record, types.NestedArray)):
-        place = _at(builder, pointer, 0, context.get_data_type(held))
-        context.pack_value(builder, held, value, place, _alignment(held, known))
+        target = _at(builder, pointer, 0, context.get_data_type(held))
+        context.pack_value(builder, held, value, target, _alignment(held, known))
         return
     for position, (part, offset) in enumerate(_parts(held)):
         part_value = builder.extract_value(value, position)

@@ -80,13 +80,13 @@ def _value_at(context: Any, builder: ir.IRBuilder, type_: types.Type, value: ir.
         loop = context.make_helper(builder, type_, value)
         return builder.add(loop.start, builder.mul(position, loop.step))
     if isinstance(type_, EnumerateType):
-        sequence, start = (builder.extract_value(value, place) for place in range(2))
+        sequence, start = (builder.extract_value(value, number) for number in range(2))
         counted = _value_at(context, builder, type_.sequence, sequence, position)
         return _tuple(context, builder, type_, [builder.add(start, position), counted])
     if isinstance(type_, ZipType):
         members = [
-            _value_at(context, builder, each, builder.extract_value(value, place), position)
-            for place, each in enumerate(type_.sequences)
+            _value_at(context, builder, each, builder.extract_value(value, number), position)
+            for number, each in enumerate(type_.sequences)
         ]
         return _tuple(context, builder, type_, members)
     if isinstance(type_, ReversedType):

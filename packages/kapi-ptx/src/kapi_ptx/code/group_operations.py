@@ -34,7 +34,7 @@ _REDUX: dict[Combination, str] = {
     "add": "add", "min": "min", "umin": "umin", "max": "max", "umax": "umax", "and": "and", "or": "or", "xor": "xor",
 }  # fmt: skip
 
-_SLOTS_A_TURN = 8
+_SLOTS_PER_ITERATION = 8
 """Slots that are read together: of 4 bytes each, by two instructions. There is memory for a multiple of it."""
 
 _Operation = Callable[[ir.IRBuilder, ir.Value, ir.Value], ir.Value]
@@ -203,13 +203,16 @@ def _over_slots(
     builder.cbranch(builder.icmp_unsigned("<", index, count), body, after)
     builder.position_at_end(body)
     following: ir.Value = result
-    for position in range(_SLOTS_A_TURN):
+    for position in range(_SLOTS_PER_ITERATION):
         at = builder.add(index, I32(position))
         slot = builder.load(builder.gep(slots, [at], inbounds=True))
         # Slot 0 of a reduction is in the total already.
         is_in = builder.icmp_unsigned("<", builder.sub(at, I32(first)), builder.sub(count, I32(first)))
         following = builder.select(is_in, _OPERATIONS[combination](builder, following, slot), following)
-    for phi, initial, later in ((index, I32(0), builder.add(index, I32(_SLOTS_A_TURN))), (result, total, following)):
+    for phi, initial, later in (
+        (index, I32(0), builder.add(index, I32(_SLOTS_PER_ITERATION))),
+        (result, total, following),
+    ):
         phi.add_incoming(initial, before)
         phi.add_incoming(later, body)
     builder.branch(head)

@@ -36,7 +36,7 @@ def linking(kernel: str, device: Any, describe: Callable[[Any], str]) -> Abstrac
     return long_work(f"linking kernel `{kernel}`", f"kernel `{kernel}`: linked for {describe(device)}")
 
 
-_told: set[str] = set()
+_reported: set[str] = set()
 
 
 def log_device(platform: Platform, queue: Any) -> None:
@@ -45,8 +45,8 @@ def log_device(platform: Platform, queue: Any) -> None:
         return
     device = platform.device_of(queue)
     name = platform.describe_device(device)
-    if name not in _told:
-        _told.add(name)
+    if name not in _reported:
+        _reported.add(name)
         unit = "thread" if platform.name == "cpu" else "compute unit"
         count = platform.limits(device).compute_units
         folder = "off" if environment.CACHE.is_off else environment.cache_folder() or "none"

@@ -96,11 +96,11 @@ def _call_paths(
         called = None if named is None else called_function(look_up(named))
         if called is None or not isinstance(node, ast.Call):
             continue
-        way = (*path, (code, node.lineno))
+        longer = (*path, (code, node.lineno))
         if is_same_function(called.__code__, wanted):
-            yield way
+            yield longer
         else:
-            yield from _call_paths(called.__code__, _Names(called), wanted, way)
+            yield from _call_paths(called.__code__, _Names(called), wanted, longer)
 
 
 class _Names:

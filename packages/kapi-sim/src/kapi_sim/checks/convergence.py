@@ -94,12 +94,12 @@ def check_arrivals(clock: ScheduleState, base: int, size: int, arrivals: dict[in
         first = next(iter(arrivals.values()))
         if all(arrival == first for arrival in arrivals.values()):
             return
-    places = _arrival_points(arrivals)
-    is_algorithm = any(place.word is not None and not _is_barrier(place.word) for place in places)
+    points = _arrival_points(arrivals)
+    is_algorithm = any(point.word is not None and not _is_barrier(point.word) for point in points)
     noun = "group algorithm" if is_algorithm else "barrier"
-    group = "sub-group" if all(place.is_sub_group for place in places) else "group"
+    group = "sub-group" if all(point.is_sub_group for point in points) else "group"
     lines = describe_arrivals(clock, base, arrivals, left)
-    sites = {arrival.site[:3] for arrival in places}
+    sites = {arrival.site[:3] for arrival in points}
     if len(sites) > 1:
         numbers = sorted({site[1] for site in sites})
         code = "meetings-differ"
@@ -107,28 +107,28 @@ def check_arrivals(clock: ScheduleState, base: int, size: int, arrivals: dict[in
             f"all work-items of a {group} must meet the same {noun}: use one {noun} after the branch "
             f"in place of those at lines {_listed(numbers)}"
         )
-    elif len({tuple(call[:3] for call in arrival.calls) for arrival in places}) > 1:
-        numbers = sorted({call[1] for arrival in places for call in arrival.calls})
+    elif len({tuple(call[:3] for call in arrival.calls) for arrival in points}) > 1:
+        numbers = sorted({call[1] for arrival in points for call in arrival.calls})
         code = "meetings-in-calls-differ"
         hint = (
             f"all work-items of a {group} must meet the same {noun}, which is another one at each call of the function "
             f"that holds it: call it once, after the branch, in place of the calls at lines {_listed(numbers)}"
         )
-    elif len({arrival.is_sub_group for arrival in places}) > 1:
+    elif len({arrival.is_sub_group for arrival in points}) > 1:
         code = "meeting-groups-differ"
         hint = "all work-items of a group must give the same kind of group: the work-group, or the sub-group"
-    elif len({arrival.word for arrival in places}) > 1:
+    elif len({arrival.word for arrival in points}) > 1:
         code = "meeting-words-differ"
         hint = f"all work-items of a {group} must call the same {noun}"
-    elif len({(arrival.site, arrival.calls) for arrival in places}) > 1:
+    elif len({(arrival.site, arrival.calls) for arrival in points}) > 1:
         code = "meetings-in-turns-differ"
         hint = (
             f"all work-items of a {group} must meet the same {noun}, which is another one in each turn of a loop: "
             "let each turn reach it, and guard the work instead"
         )
-    elif len({arrival.part for arrival in places}) > 1:
+    elif len({arrival.part for arrival in points}) > 1:
         hint = f"all work-items that meet must name the same ones: give one mask, or meet at one kind of {noun}"
-    elif len(places) > 1:
+    elif len(points) > 1:
         code = "fence-scopes-differ"
         hint = f"all work-items of a {group} must give one fence_scope"
     else:
@@ -140,7 +140,7 @@ def check_arrivals(clock: ScheduleState, base: int, size: int, arrivals: dict[in
     error = CollectiveMismatchError if is_algorithm else BarrierDivergenceError
     raise error(
         f"a {noun} must be reached by all {size} work-items of the {group}, "
-        f"got {max(len(members) for members in places.values())} at one {noun}\n"
+        f"got {max(len(members) for members in points.values())} at one {noun}\n"
         + "\n".join(f"  {line}" for line in (*lines, hint)),
         code=code,
     )
@@ -190,16 +190,16 @@ def _spelled(value: Any) -> str:
 def describe_arrivals(clock: ScheduleState, base: int, arrivals: dict[int, Arrival], left: list[int]) -> list[str]:
     """Say who waits where and who has left the kernel, a line for each meeting."""
     lines = []
-    places = _arrival_points(arrivals)
-    tells_turns = len({(arrival.site[:3], tuple(call[:3] for call in arrival.calls)) for arrival in places}) < len(
-        places
-    )
-    for arrival, members in sorted(places.items(), key=lambda entry: (entry[0].site[1], entry[1])):
+    points = _arrival_points(arrivals)
+    differs_by_iteration = len(
+        {(arrival.site[:3], tuple(call[:3] for call in arrival.calls)) for arrival in points}
+    ) < len(points)
+    for arrival, members in sorted(points.items(), key=lambda entry: (entry[0].site[1], entry[1])):
         by = "".join(f", called at {Site(call[0], call[1])}" for call in reversed(arrival.calls))
         iterations = [*arrival.site[3:], *(iteration for call in arrival.calls for iteration in call[3:] if iteration)]
         by += (
             f", in turn {', '.join(map(str, iterations))} of the loop around it"
-            if len(iterations) > 0 and tells_turns
+            if len(iterations) > 0 and differs_by_iteration
             else ""
         )
         waits = f"wait{'s' * (len(members) == 1)}"
@@ -210,10 +210,10 @@ def describe_arrivals(clock: ScheduleState, base: int, arrivals: dict[int, Arriv
 
 
 def _arrival_points(arrivals: dict[int, Arrival]) -> dict[Arrival, list[int]]:
-    places: dict[Arrival, list[int]] = {}
+    points: dict[Arrival, list[int]] = {}
     for local, arrival in arrivals.items():
-        places.setdefault(arrival, []).append(local)
-    return places
+        points.setdefault(arrival, []).append(local)
+    return points
 
 
 def _listed(numbers: list[int]) -> str:

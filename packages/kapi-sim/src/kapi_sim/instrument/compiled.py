@@ -83,7 +83,7 @@ class Compiled:
         Whether each work-item needs a thread of its own, for a source is missing.
     makes_floats : bool
         Whether a float may come of integers.
-    tells_meetings : bool
+    numbers_iterations : bool
         Whether it yields at what, and with whom, it meets; else that it does.
     orders_memory : bool
         Whether atomics, fences or sub-groups may order memory beside the barriers of work-groups.
@@ -106,7 +106,7 @@ class Compiled:
     is_generator: bool
     on_threads: bool
     makes_floats: bool
-    tells_meetings: bool = True
+    numbers_iterations: bool = True
     orders_memory: bool = False
     waits: bool = False
     dependencies: list[Dependency] = field(default_factory=list)

@@ -50,7 +50,7 @@ class Callees(Protocol):
     marks_lines: bool
     on_threads: bool
     has_complex: bool
-    tells_meetings: bool
+    numbers_iterations: bool
     passes_undefined: bool
     waits: bool
 
@@ -98,7 +98,7 @@ class ConvergenceRewriter(ArithmeticRewriter):
         self._parameters: set[str] = set()
         self._generators: set[str] = set()
         self._lambdas = 0
-        self._turns: list[str] = []
+        self._loop_counters: list[str] = []
         self._hands_over = callees.hands_over
         self._marks_lines = callees.marks_lines
         self._private_name = ""
@@ -135,7 +135,7 @@ class ConvergenceRewriter(ArithmeticRewriter):
         """The identity of a convergence point: its source location, and in loops the iterations."""
         known: tuple[Any, ...] = (self._function.__code__.co_filename, node.lineno, node.col_offset)
         # A tuple of constants is made when the code is compiled, not in each run.
-        iterations = [ast.Name(name, ast.Load()) for name in self._turns]
+        iterations = [ast.Name(name, ast.Load()) for name in self._loop_counters]
         return ast.Tuple([*(ast.Constant(part) for part in known), *iterations], ast.Load())
 
     def _converging(self, node: ast.Call, word: Converging | None) -> ast.expr:
@@ -165,7 +165,7 @@ class ConvergenceRewriter(ArithmeticRewriter):
             )
             return node
         self.has_changed = True
-        if not self._callees.tells_meetings:
+        if not self._callees.numbers_iterations:
             # With nothing to check, that a barrier is met is all the scheduler has to know.
             return ast.copy_location(ast.Yield(ast.copy_location(ast.Constant(True), node)), node)
         location = self._convergence_key(node)
@@ -255,9 +255,9 @@ class ConvergenceRewriter(ArithmeticRewriter):
             return [node]
         self._temporaries += 1
         variable = f"{ITERATION}{self._temporaries}"
-        self._turns.append(variable)
+        self._loop_counters.append(variable)
         self.generic_visit(node)
-        self._turns.pop()
+        self._loop_counters.pop()
         return numbered_loop(node, variable) if holds_convergent_call(node) else [node]
 
     def _is_barrier(self, statement: ast.stmt) -> bool:
@@ -281,9 +281,9 @@ class ConvergenceRewriter(ArithmeticRewriter):
             self._generators.add(node.name)
         self._scopes.append(inner)
         node.args.defaults = [self.visit(default) for default in node.args.defaults]
-        iterations, self._turns = self._turns, []
+        iterations, self._loop_counters = self._loop_counters, []
         node.body = [statement for old in node.body for statement in self._statements(old)]
-        self._turns = iterations
+        self._loop_counters = iterations
         self._scopes.pop()
         return node
 

@@ -125,14 +125,14 @@ class _Compilation:
         self.on_threads = on_threads
         self._cells: dict[int, CellType] = {}
         self._running: list[Callable[..., Any]] = []
-        self._has_meeting: dict[int, bool] = {}
+        self._has_convergence: dict[int, bool] = {}
         self._has_loop: dict[int, bool] = {}
         self._problems: list[KernelProblem] = []
         self._makes_floats = False
         self._trees: dict[int, ast.FunctionDef | None] = {}
         self._made_functions: list[FunctionType] = []
         self._without_source: list[CodeType] = []
-        self.tells_meetings = True
+        self.numbers_iterations = True
         self.passes_undefined = False
         self.orders_memory = False
         self.waits = False
@@ -161,7 +161,7 @@ class _Compilation:
             self._words += [each for each in called if isinstance(each, DialectIntrinsic)]
             self.orders_memory |= has_sub_groups or any(map(_orders_memory, called))
             self.passes_undefined |= any(isinstance(each, Converging) and not each.is_barrier for each in called)
-        self.tells_meetings = self.hands_over or self.on_threads or has_parts
+        self.numbers_iterations = self.hands_over or self.on_threads or has_parts
 
     def _reached(self, kernel: Callable[..., Any]) -> list[Callable[..., Any]]:
         reached: dict[int, Callable[..., Any]] = {}
@@ -207,7 +207,7 @@ class _Compilation:
             is_generator,
             self.on_threads,
             self._makes_floats,
-            self.tells_meetings,
+            self.numbers_iterations,
             self.orders_memory,
             self.waits,
             self.dependencies,
@@ -257,9 +257,9 @@ class _Compilation:
 
     def has_convergent_call(self, function: Callable[..., Any]) -> bool:
         """Tell whether a barrier or a group algorithm is reached by calls that can be followed."""
-        known = self._has_meeting.get(id(function))
+        known = self._has_convergence.get(id(function))
         if known is None:
-            self._has_meeting[id(function)] = False
+            self._has_convergence[id(function)] = False
             tree = self._tree(function)
             called = self._called(function)
             methods = self.dialect.converging_methods
@@ -268,7 +268,7 @@ class _Compilation:
             known = (
                 has_method or any(map(is_convergent, called)) or any(map(self.has_convergent_call, _functions(called)))
             )
-            self._has_meeting[id(function)] = known
+            self._has_convergence[id(function)] = known
         return known
 
     def is_generator(self, function: Callable[..., Any]) -> bool:

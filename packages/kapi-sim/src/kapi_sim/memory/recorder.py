@@ -23,22 +23,22 @@ __all__ = ["TraceRecorder", "TracedView"]
 class TraceRecorder:
     """Notes the events of one launch."""
 
-    __slots__ = ("_clock", "_instructions", "_phase", "_places", "_private", "_refused", "_shown", "launch")
+    __slots__ = ("_clock", "_instructions", "_location_numbers", "_phase", "_private", "_refused", "_traced", "launch")
 
     def __init__(self, launch: Launch, clock: ScheduleState) -> None:
         self.launch = launch
-        self._shown = launch
+        self._traced = launch
         self._clock = clock
         self._refused: int | None = None
         self._phase = 0
         self._private: dict[tuple[str, tuple[int, ...], str], int] = {}
         self._instructions: dict[tuple[CodeType, int, str], tuple[int, int]] = {}
-        self._places: dict[tuple[CodeType, str, Any], int] = {}
+        self._location_numbers: dict[tuple[CodeType, str, Any], int] = {}
 
     def start_anew(self) -> None:
         """Note another order beside the first, which is shown unless another one fails."""
         self._refused = None
-        self.launch = replace(self._shown, events=[], dropped=0)
+        self.launch = replace(self._traced, events=[], dropped=0)
 
     def note_refused(self, kind: str, array: int, element: int, value: Any, frame: FrameType) -> None:
         """Note an access that a check does not let pass."""
@@ -54,7 +54,7 @@ class TraceRecorder:
 
     def note_failure(self, error: Exception) -> None:
         """Note what ended the launch, and show the order in which it did."""
-        launch, traced = self.launch, self._shown
+        launch, traced = self.launch, self._traced
         traced.events, traced.dropped = launch.events, launch.dropped
         report = self._clock.in_words("\n".join([str(error), *getattr(error, "__notes__", ())]))
         race = getattr(error, "race", None)
@@ -107,7 +107,10 @@ class TraceRecorder:
             site = launch.site(code.co_filename, code.co_firstlineno, line_of(code, frame.f_lasti))
             # An instruction that Python specialises after some runs is at another offset from then on.
             position = (code, kind, location_of(code, frame.f_lasti))
-            known = self._instructions[key] = (site, self._places.setdefault(position, len(self._places)))
+            known = self._instructions[key] = (
+                site,
+                self._location_numbers.setdefault(position, len(self._location_numbers)),
+            )
         launch.add(TracedEvent(kind, self._clock.uid, self._phase, known[0], array, element, plain(value), known[1]))
 
     def add_array(self, array: np.ndarray[Any, Any], name: str, space: str) -> int:
@@ -141,21 +144,21 @@ def _stored(value: Any, array: np.ndarray[Any, Any]) -> Any:
 class TracedView(View):
     """A `View` that notes each access."""
 
-    __slots__ = ("_number", "_places", "_recorder", "_root")
+    __slots__ = ("_element_numbers", "_number", "_recorder", "_root")
 
     def trace(self, recorder: TraceRecorder) -> TracedView:
         """Start to note accesses, and return itself."""
         self._recorder = recorder
         self._number = recorder.add_array(self._array, self.name, self.space)
         self._root = self._array
-        self._places: dict[int, int] | None = None
+        self._element_numbers: dict[int, int] | None = None
         return self
 
     def _like(self, array: np.ndarray[Any, Any], name: str) -> View:
         made = super()._like(array, name)
         assert isinstance(made, TracedView)
         made._recorder, made._number, made._root = self._recorder, self._number, self._root
-        made._places = self._places
+        made._element_numbers = self._element_numbers
         return made
 
     def __getitem__(self, index: Any) -> Any:
@@ -214,10 +217,10 @@ class TracedView(View):
         start: int = root.__array_interface__["data"][0]
         if root.flags.c_contiguous:
             return (address - start) // root.itemsize
-        if self._places is None:
+        if self._element_numbers is None:
             offsets = sum(
                 np.arange(extent).reshape((-1,) + (1,) * (root.ndim - axis - 1)) * root.strides[axis]
                 for axis, extent in enumerate(root.shape)
             )
-            self._places = {int(offset): i for i, offset in reversed(list(enumerate(np.ravel(offsets))))}
-        return self._places[address - start]
+            self._element_numbers = {int(offset): i for i, offset in reversed(list(enumerate(np.ravel(offsets))))}
+        return self._element_numbers[address - start]

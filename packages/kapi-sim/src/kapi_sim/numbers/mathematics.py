@@ -161,7 +161,7 @@ def _ulp(x: Any) -> Any:
     return following - size if np.isfinite(following) else size - np.nextafter(size, kind(0))
 
 
-_PLACES: dict[str, Callable[..., Any]] = {"nextafter": np.nextafter, "ulp": _ulp}
+_NEIGHBOURS: dict[str, Callable[..., Any]] = {"nextafter": np.nextafter, "ulp": _ulp}
 
 
 def _plain(cast: type, value: Any) -> Any:
@@ -200,7 +200,7 @@ def _function_of(row: Intrinsic, module: ModuleType) -> Callable[..., Any]:
         # Which floats are neighbours is a question of their type.
         kind = _common_float(*numbers)
         positions = (_plain(np.float64 if kind is float else kind, number) for number in numbers)
-        return _plain(kind, _PLACES[row.name](*positions))
+        return _plain(kind, _NEIGHBOURS[row.name](*positions))
 
     def of_complex(*numbers: Any) -> Any:
         return _plain(_common_complex(*numbers), caught(*_common(_common_float(*numbers), numbers)))

@@ -24,7 +24,7 @@ CLEAN, FAULTY, NOT_RUN = 0, 1, 2
 """Exit statuses of the command."""
 _HARMLESS = ("benign race", "harmless race")
 """The first words of notes of races that are no faults."""
-_PLACE = re.compile(r" at (\S+:\d+): `")
+_LOCATION = re.compile(r" at (\S+:\d+): `")
 INTERRUPTED = 130
 """Status of a program that Ctrl-C ended."""
 
@@ -115,7 +115,7 @@ def summary(report: Report) -> list[str]:
 def _in_one_line(note: str) -> str:
     """Return the first line of a note, after the latter of the places that it names."""
     first, *more = note.split("\n")
-    locations = _PLACE.findall("\n".join(more))
+    locations = _LOCATION.findall("\n".join(more))
     return f"{locations[-1]}: {first}" if locations else first
 
 

@@ -26,7 +26,7 @@ __all__ = ["FrontEnd"]
 
 _CUDA = "numba.cuda"
 _CAPABILITY = 8, 0
-_PLACE = re.compile(r'File "([^"]+)", line (\d+)')
+_LOCATION = re.compile(r'File "([^"]+)", line (\d+)')
 _OWN = numba_cuda.__name__
 _PATHS = ("", "atomic", "cg", "const", "fp16", "libdevice", "local", "random", "shared")
 
@@ -87,7 +87,7 @@ class FrontEnd:
                 self.findings.append(self._described(function, str(error)))
 
     def _described(self, function: FunctionType, message: str) -> str:
-        locations = _PLACE.findall(message)
+        locations = _LOCATION.findall(message)
         code = function.__code__
         file, line = next((each for each in locations if each[0] == code.co_filename), (code.co_filename, ""))
         lines = [each.strip() for each in message.splitlines() if each.strip() and not each.startswith("Failed in ")]

@@ -73,7 +73,7 @@ class GroupRun:
         "_cluster",
         "_generators",
         "_given",
-        "_has_met_in_part",
+        "_has_converged_in_part",
         "_known_states",
         "_left",
         "_marks_returns",
@@ -81,7 +81,7 @@ class GroupRun:
         "_returned",
         "_rounds",
         "_spinning",
-        "_turns",
+        "_spun",
     )
 
     def __init__(
@@ -98,9 +98,9 @@ class GroupRun:
         self._answers: dict[int, Any] = {}
         self._spinning: dict[int, Yielded] = {}
         self._left: list[int] = []
-        self._has_met_in_part = False
+        self._has_converged_in_part = False
         self._known_states: dict[int, object] = {}
-        self._turns = 0
+        self._spun = 0
         self._rounds = 0
         self._ready = list(range(len(generators)))
         self._marks_returns = bound.dialect.marks_returns
@@ -113,7 +113,7 @@ class GroupRun:
             if shuffler is not None:
                 shuffler.shuffle(ready)
             self._resume(ready)
-            ready = self._settle_sub_groups() if self._has_met_in_part else []
+            ready = self._settle_sub_groups() if self._has_converged_in_part else []
             if ready:
                 ready += self._spinning
                 self._known_states = {}
@@ -187,7 +187,7 @@ class GroupRun:
             if not (is_sub_group or group.__class__ is SimGroup) or group.cluster is not self._cluster:
                 generator.throw(wrong_group(yielded))
         if is_sub_group:
-            self._has_met_in_part = True
+            self._has_converged_in_part = True
         calls: tuple[Any, ...] = ()
         if self._checks_convergence:
             calls = call_sites(generator)
@@ -410,11 +410,11 @@ class GroupRun:
         for local in list(self._spinning):
             self._resume([local])
             if local not in self._spinning:
-                self._turns = 0
+                self._spun = 0
                 is_stuck = False
                 continue
-            self._turns += self._spinning[local][3]
-            if is_stuck or self._turns >= self._bound.spin_limit * min(len(self._spinning), _MOST_PATIENCE):
+            self._spun += self._spinning[local][3]
+            if is_stuck or self._spun >= self._bound.spin_limit * min(len(self._spinning), _MOST_PATIENCE):
                 others = describe_arrivals(self._clock, self._base, self._arrivals, self._left)
                 stuck: dict[int, Loop] = {self._base + number: each[0] for number, each in self._spinning.items()}
                 self._generators[local].throw(deadlock(self._bound, stuck, others, is_stuck))

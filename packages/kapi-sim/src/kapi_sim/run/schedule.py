@@ -50,7 +50,7 @@ class Schedule:
         Whether it is a generator function.
     on_threads : bool
         Whether each work-item needs a thread, for want of a source.
-    tells_meetings : bool
+    numbers_iterations : bool
         Whether it yields at what, and with whom, it meets; else that it does.
     values : list
         What the kernel is called with after the work-item.
@@ -75,7 +75,7 @@ class Schedule:
     has_convergent_call: bool
     is_generator: bool
     on_threads: bool
-    tells_meetings: bool
+    numbers_iterations: bool
     values: list[Any]
     bound: Bound
     is_checked: bool
@@ -228,7 +228,7 @@ class Schedule:
         def run(base: int, shuffler: Shuffler | None) -> GroupRun | None:
             generators = list(map(function, items, *map(repeat, values)))
             try:
-                if not self.tells_meetings:
+                if not self.numbers_iterations:
                     self._run_unchecked(base, generators, shuffler)
                     return None
                 group = GroupRun(self.bound, cluster, base, generators, self.checks_convergence)

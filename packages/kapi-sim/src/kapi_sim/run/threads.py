@@ -49,9 +49,9 @@ class ThreadedItem:
         "_is_started",
         "_iteration_limit",
         "_loops",
+        "_may_run",
         "_thrown",
         "_tracer",
-        "_turn",
         "_words",
         "_yielded",
         "calls",
@@ -67,9 +67,9 @@ class ThreadedItem:
         tracer = sys.gettrace()
         self._tracer = tracer if isinstance(tracer, IterationCounter) else None
         self._answer: object = None
-        self._turn = allocate_lock()
+        self._may_run = allocate_lock()
         self._back = allocate_lock()
-        self._turn.acquire()
+        self._may_run.acquire()
         self._back.acquire()
         self._is_started = False
         self._is_done = False
@@ -95,7 +95,7 @@ class ThreadedItem:
         if self._is_done:
             raise StopIteration
         if self._is_started:
-            self._turn.release()
+            self._may_run.release()
         else:
             self._start()
         self._back.acquire()
@@ -180,7 +180,7 @@ class ThreadedItem:
 
     def _wait_to_run(self) -> None:
         self._back.release()
-        self._turn.acquire()
+        self._may_run.acquire()
         thrown, self._thrown = self._thrown, None
         if thrown is not None:
             raise thrown

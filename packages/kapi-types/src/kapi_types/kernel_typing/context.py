@@ -84,7 +84,7 @@ class KernelTypingContext(TypingContext):
         self._device_functions: dict[tuple[FunctionType, tuple[types.Type, ...]], types.Type] = {}
         self.typed_functions: dict[tuple[FunctionType, tuple[types.Type, ...]], Any] = {}
         self._running: list[FunctionType] = []
-        self._are_integers_numbas = False
+        self._has_numba_integers = False
         self._compile_device_function: DeviceFunctionCompiler | None = None
 
     def _load_builtins(self) -> None:
@@ -100,7 +100,7 @@ class KernelTypingContext(TypingContext):
         self, device_function_compiler: DeviceFunctionCompiler, root: FunctionType | None = None
     ) -> Iterator[None]:
         """Compile one kernel, `root`: device functions met in it are compiled by `device_function_compiler`."""
-        self._are_integers_numbas = root is not None and declares_numba_integers(root)
+        self._has_numba_integers = root is not None and declares_numba_integers(root)
         self._device_functions = {}
         self.typed_functions = {}
         self._compile_device_function = device_function_compiler
@@ -108,7 +108,7 @@ class KernelTypingContext(TypingContext):
             with target_override(TARGET_NAME):
                 yield
         finally:
-            self._are_integers_numbas = False
+            self._has_numba_integers = False
             self._device_functions = {}
             self.typed_functions = {}
             self._compile_device_function = None
@@ -116,7 +116,7 @@ class KernelTypingContext(TypingContext):
     @property
     def has_numba_integers(self) -> bool:
         """Whether integers of the function at hand have Numba's types; the library's own functions have NumPy's."""
-        return self._are_integers_numbas and not (self._running and is_of_library(self._running[-1]))
+        return self._has_numba_integers and not (self._running and is_of_library(self._running[-1]))
 
     def unify_numbers(self, first: types.Type, second: types.Type) -> types.Type | None:
         """The one type of a variable that is assigned two scalars; None if no type holds both."""

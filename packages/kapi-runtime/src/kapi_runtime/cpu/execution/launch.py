@@ -133,8 +133,8 @@ class LaunchShape:
                 left = elapsed * (count - next_) // (next_ - first)
                 first = next_
             # Python's handlers of signals run in the main thread alone, and in no native code.
-            hears_signals = threading.current_thread() is threading.main_thread()
-            patience = _SLEEPS_AFTER if hears_signals else _FOREVER
+            handles_signals = threading.current_thread() is threading.main_thread()
+            patience = _SLEEPS_AFTER if handles_signals else _FOREVER
             threads = min(thread_count(), count - first, 1 + left // _PER_THREAD)
             if threads == 1 and left < patience:
                 first = advance(code, packed, record.address, first, count, patience)

@@ -11,7 +11,7 @@ VECTOR_LENGTHS = (2, 3, 4, 8, 16)
 
 _ONE: tuple[Parameter, ...] = (("v", "vector", None),)
 _TWO: tuple[Parameter, ...] = (("v", "vector", None), ("w", "vector", None))
-_PLACE: tuple[Parameter, ...] = (("array", "array of vectors", None), ("index", "index of a vector", None))
+_ELEMENT: tuple[Parameter, ...] = (("array", "array of vectors", None), ("index", "index of a vector", None))
 
 # name, parameters, result, meaning
 _GEOMETRY: tuple[tuple[str, tuple[Parameter, ...], str, str], ...] = (
@@ -39,7 +39,7 @@ VECTOR_ROWS: tuple[Intrinsic, ...] = (
         "vector",
         "Vec",
         "function",
-        (*_PLACE, ("n", "vector length", None)),
+        (*_ELEMENT, ("n", "vector length", None)),
         "vector",
         "the vector of the first n elements along the last axis",
         "4.14.2",
@@ -50,7 +50,7 @@ VECTOR_ROWS: tuple[Intrinsic, ...] = (
         "vector",
         "Vec",
         "method",
-        _PLACE,
+        _ELEMENT,
         "none",
         "write the elements along the last axis",
         "4.14.2",

@@ -280,7 +280,7 @@ class Calls(DeviceCalls):
     def _element(self, node: ast.Call, name: str, kind: Kind) -> np.dtype[Any] | None:
         """Return the dtype that memory is asked for; what no array has is a problem."""
         match kind:
-            case TypeOf(kind=Number() | Record() as element, is_pythons=False):
+            case TypeOf(kind=Number() | Record() as element, is_python_type=False):
                 return element.dtype
             case DtypeOf():
                 return kind.dtype
@@ -291,7 +291,7 @@ class Calls(DeviceCalls):
                     return None
             case Unknown() | Named() | Text():
                 return None
-            case TypeOf(is_pythons=False):
+            case TypeOf(is_python_type=False):
                 return None
         self.problem(
             node,
@@ -324,7 +324,7 @@ def _is_instance(kind: Kind, wanted: Kind) -> bool | None:
     """Tell whether values of a type are of a class of Python's; `None` where that is not sure."""
     if isinstance(wanted, Named) and wanted.value is tuple and isinstance(kind, (Number, Array, Tuple, Nothing)):
         return isinstance(kind, Tuple)
-    if isinstance(wanted, TypeOf) and wanted.is_pythons and isinstance(wanted.kind, Number):
+    if isinstance(wanted, TypeOf) and wanted.is_python_type and isinstance(wanted.kind, Number):
         if isinstance(kind, (Array, Tuple, Nothing)):
             return False
         if isinstance(kind, Number) and "bool" not in (kind.category, wanted.kind.category) and kind.category:

@@ -104,7 +104,7 @@ def _constant(value: Any, name: str) -> Kind | Finding | None:
 
 def _of_class(value: type[Any], name: str) -> Kind | Finding:
     if value in _NUMBERS:
-        return TypeOf(Number(_NUMBERS[value]), is_pythons=True)
+        return TypeOf(Number(_NUMBERS[value]), is_python_type=True)
     if issubclass(value, np.generic):
         return TypeOf(kind_of_type(value)) if np.dtype(value).kind in "biufc" else Named(value, name)
     if issubclass(value, enum.Enum):

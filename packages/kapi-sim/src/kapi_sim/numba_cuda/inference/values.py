@@ -121,12 +121,12 @@ class TypeOf(Kind):
     ----------
     kind : Kind
         The type.
-    is_pythons : bool
+    is_python_type : bool
         Whether it is ``int``, ``float`` or the like, which no array has.
     """
 
     kind: Kind
-    is_pythons: bool = False
+    is_python_type: bool = False
 
     def __str__(self) -> str:
         return f"the type {self.kind}"

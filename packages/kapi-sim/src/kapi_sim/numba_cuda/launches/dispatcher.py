@@ -281,8 +281,8 @@ def _twin_of(value: Any) -> Any:
 
 def numba_function(value: object) -> FunctionType | None:
     """Return the Python function that Numba was given, for one that it compiles; `None` of other objects."""
-    is_numbas = any(each.__module__.partition(".")[0] in ("numba", "numba_cuda") for each in type(value).__mro__)
-    function = getattr(value, "py_func", None) if is_numbas else None
+    is_from_numba = any(each.__module__.partition(".")[0] in ("numba", "numba_cuda") for each in type(value).__mro__)
+    function = getattr(value, "py_func", None) if is_from_numba else None
     return function if isinstance(function, FunctionType) else None
 
 

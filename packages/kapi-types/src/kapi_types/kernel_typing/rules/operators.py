@@ -116,8 +116,8 @@ def _operator(function: Any, context: Any, *operands: types.Type) -> Any:
     function = INPLACE.get(function, function)
     if len(operands) != (2 if function in BINARY else 1):
         return None
-    is_numbas = context.has_numba_integers and all(map(is_scalar, operands))
-    loop = numba_loop(function, operands) if is_numbas else None
+    has_rules_of_numba = context.has_numba_integers and all(map(is_scalar, operands))
+    loop = numba_loop(function, operands) if has_rules_of_numba else None
     loop = loop or operator_loop(function, operands)
     if loop and function is operator.pow and isinstance(loop.result, types.Complex):
         context.type_device_function(complex_power, loop.operands)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Accesses"]
 
-_MOST_APART = 4
+_MAX_DISTANCE = 4
 """Elements from one lane's to the next one's, of which all are loaded and most thrown away."""
 
 _REGISTER_BYTES = 64
@@ -76,7 +76,7 @@ class Accesses:
         factor, rest = divmod(shape or 0, step)
         if (
             not rest
-            and 2 <= factor <= _MOST_APART
+            and 2 <= factor <= _MAX_DISTANCE
             and self.lane.mask is None
             and step * self.lane.lanes <= _REGISTER_BYTES
         ):
