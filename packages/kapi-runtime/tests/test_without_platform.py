@@ -5,6 +5,8 @@ The session `without_platform` runs these where only the CPU's is installed; the
 
 from __future__ import annotations
 
+import ast
+
 import pytest
 
 HIDDEN = """
@@ -68,39 +70,44 @@ def test_import_asks_no_platform_s_library(run_python):
     assert done.stdout.strip() == "[]", done.stderr
 
 
-@pytest.mark.parametrize(
-    "call",
-    [
-        "kapi.devices",
-        "lambda: kapi.devices.current",
-        "lambda: kapi.devices[0]",
-        "lambda: double[4](np.ones(4))",
-        "kapi.default_queue",
-        "lambda: kapi.device_context('cpu').__enter__()",
-        "lambda: kapi.memory.device_array(4)",
-    ],
+CALLS = (
+    "kapi.devices",
+    "lambda: kapi.devices.current",
+    "lambda: kapi.devices[0]",
+    "lambda: double[4](np.ones(4))",
+    "kapi.default_queue",
+    "lambda: kapi.device_context('cpu').__enter__()",
+    "lambda: kapi.memory.device_array(4)",
 )
-def test_what_needs_a_device_says_what_to_install(run, call):
-    said = run(f"print(message({call}))")
-    assert said.startswith("DeviceNotFoundError: a platform must be installed")
-    assert ANY in said
-    assert said.split()[-1] == "platform-absent"
 
 
-@pytest.mark.parametrize(
-    ("attributes", "title", "extra"),
-    [
-        ("__cuda_array_interface__ = {}", "CUDA", "cuda"),
-        ("__sycl_usm_array_interface__ = {}", "SYCL", "sycl"),
-        ("__dlpack_device__ = lambda self: (2, 0)", "CUDA", "cuda"),
-        ("__dlpack_device__ = lambda self: (14, 0)", "SYCL", "sycl"),
-    ],
+def test_what_needs_a_device_says_what_to_install(run):
+    messages = run("\n".join(f"print(repr(message({call})))" for call in CALLS)).splitlines()
+    for call, written in zip(CALLS, messages, strict=True):
+        said = ast.literal_eval(written)
+        assert said.startswith("DeviceNotFoundError: a platform must be installed"), call
+        assert ANY in said, call
+        assert said.split()[-1] == "platform-absent", call
+
+
+THEIRS = (
+    ("__cuda_array_interface__ = {}", "CUDA", "cuda"),
+    ("__sycl_usm_array_interface__ = {}", "SYCL", "sycl"),
+    ("__dlpack_device__ = lambda self: (2, 0)", "CUDA", "cuda"),
+    ("__dlpack_device__ = lambda self: (14, 0)", "SYCL", "sycl"),
 )
-def test_array_of_a_missing_platform_is_refused_by_name(run, attributes, title, extra):
-    said = run(f"class Theirs:\n    {attributes}\nprint(message(lambda: double[4](Theirs())))")
-    assert said.startswith("ExecutionPlacementError: argument `a` of kernel `double` must be an array of a platform")
-    assert f"got a Theirs of {title}" in said
-    assert f'pip install "kapi-runtime[{extra}]"' in said
+
+
+def test_array_of_a_missing_platform_is_refused_by_name(run):
+    lines = "class Theirs:\n    {}\nprint(repr(message(lambda: double[4](Theirs()))))\n"
+    messages = run("".join(lines.format(attributes) for attributes, *_ in THEIRS)).splitlines()
+    for (_, title, extra), written in zip(THEIRS, messages, strict=True):
+        said = ast.literal_eval(written)
+        assert said.startswith(
+            "ExecutionPlacementError: argument `a` of kernel `double` must be an array of a platform"
+        )
+        assert f"got a Theirs of {title}" in said
+        assert f'pip install "kapi-runtime[{extra}]"' in said
 
 
 def test_code_for_a_missing_platform_is_refused(run):

@@ -213,8 +213,8 @@ def compile_on():
 thread = threading.Thread(target=compile_on)
 thread.start()
 ends = []
-for number in range(20):
-    time.sleep(0.004 * number)
+for number in range(8):
+    time.sleep(0.01 * number)
     child = os.fork()
     if child == 0:
         signal.alarm(60)  # ends a child that hangs
@@ -238,7 +238,7 @@ POOL = (
 import multiprocessing
 from concurrent.futures import ProcessPoolExecutor
 if __name__ == "__main__":
-    with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context(sys.argv[1])) as pool:
+    with ProcessPoolExecutor(1 + (sys.argv[1] == "fork"), mp_context=multiprocessing.get_context(sys.argv[1])) as pool:
         codes = set(pool.map(compiled, range(4)))
     print(len(codes), codes == {compiled()})
 """

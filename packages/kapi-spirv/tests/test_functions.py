@@ -58,6 +58,7 @@ def signature(dtype):
     return [ItemType(1), ArrayType(element, 1, "C"), ArrayType(element, 2, "C")]
 
 
+@pytest.mark.nightly(one_in=2)
 @pytest.mark.parametrize(
     ("owner", "dtype"), [(owner, dtype) for owner, dtypes in DTYPES.items() for dtype in dtypes], ids=str
 )

@@ -32,7 +32,7 @@ from kapi_spirv import compile_kernel
 from kapi_types import ArrayType, ItemType, NdItemType, typeof_argument
 from kapi_types.kernel_api import tuple_of
 
-FIXED = 100
+FIXED = 60
 BLOCKS, BLOCK = 80, 50  # of a night; other runs have one block
 LIMIT = 300  # seconds for one mutant, on a machine however busy: longer is a compiler that hangs
 DTYPES = ("bool", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f2", "f4", "f8", "c8", "c16")

@@ -282,35 +282,6 @@ def test_device_function_has_no_debug_mode():
         compile_spirv(poly.py_func, [types.float32], device_function=True, debug=True)
 
 
-POOL = """
-import concurrent.futures
-import multiprocessing
-
-from numba import types
-
-from kapi_spirv import compile_spirv
-from kapi_types import ItemType, ArrayType
-
-
-def double(item, x):
-    x[item.get_id(0)] *= 2
-
-
-def compiled(_):
-    return compile_spirv(double, [ItemType(1), ArrayType(types.float32, 1, "C")])[0]
-
-
-if __name__ == "__main__":
-    with concurrent.futures.ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
-        print([code[:4].hex() for code in pool.map(compiled, range(2))], len(compiled(0)) > 100)
-"""
-
-
-def test_compiler_works_in_a_process_pool(run_python):
-    """Fresh processes: each starts a helper of its own."""
-    assert run_python(POOL).split("\n")[0] == "['03022307', '03022307'] True"
-
-
 def test_compiler_works_after_a_fork():
     """A child of a process that has compiled starts a helper of its own."""
     here = read_header(compile_spirv(horner, [ItemType(1), F4])[0])
