@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import sys
+import threading
+import time
 
 from tools import lanes
 
@@ -19,12 +21,31 @@ def test_lanes_run_everything_and_keep_the_order(capfdbinary):
     assert b"FAILED" in printed
 
 
-def test_a_command_that_never_ends_is_ended(capfdbinary):
+def test_a_command_that_never_ends_is_ended(capfdbinary, monkeypatch, tmp_path):
     """With the processes that it started; what it printed is shown."""
+    begun = tmp_path / "begun"
+
+    class Timer(threading.Thread):
+        """Ends a command once it has begun: a busy machine may take seconds until then."""
+
+        def __init__(self, _, end, args):
+            super().__init__(daemon=True)
+            self.end = lambda: end(*args)
+
+        def run(self):
+            while not begun.exists():
+                time.sleep(0.01)
+            self.end()
+
+        def cancel(self):
+            pass
+
+    monkeypatch.setattr(lanes.threading, "Timer", Timer)
     child = (
-        "import subprocess, sys; print('begun', flush=True); subprocess.run([sys.executable, '-c', 'while True: pass'])"
+        f"import pathlib, subprocess, sys; print('begun', flush=True); pathlib.Path({str(begun)!r}).touch();"
+        "subprocess.run([sys.executable, '-c', 'while True: pass'])"
     )
-    (outcome,) = lanes.run({"endless": python(child)}, limit=1.0)
+    (outcome,) = lanes.run({"endless": python(child)}, limit=0.0)
     assert outcome.status != 0
     printed = capfdbinary.readouterr().out
     assert b"begun" in printed
