@@ -11,29 +11,32 @@ RANDOM = np.random.default_rng(11)
 pytestmark = pytest.mark.usefixtures("as_on_a_gpu")
 
 
-@pytest.mark.parametrize("count", [1, 255, 256, 257, 100_003])
-@pytest.mark.parametrize("dtype", ["float32", "float64", "int64", "complex128"])
-def test_reductions_of_expressions(count, dtype, launches):
-    x, y = (RANDOM.integers(-9, 9, count).astype(dtype) for _ in range(2))
+COUNTS = 1, 255, 256, 257, 100_003
+"""Elements of an array: those of one group and of several, the last of which is full or not."""
 
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64", "complex128"])
+def test_reductions_of_expressions(dtype, launches):
     @numba.njit
     def f(x, y):
         return np.sum(x * y), np.mean(x - y)
 
-    total, mean = f(dpnp.asarray(x), dpnp.asarray(y))
-    np.testing.assert_allclose([total, mean], [np.sum(x * y), np.mean(x - y)], rtol=1e-6)
-    assert [kernel.__name__[-9:] for kernel, *_ in launches].count("_combined") == 2
+    for count in COUNTS:
+        x, y = (RANDOM.integers(-9, 9, count).astype(dtype) for _ in range(2))
+        launches.clear()
+        total, mean = f(dpnp.asarray(x), dpnp.asarray(y))
+        np.testing.assert_allclose([total, mean], [np.sum(x * y), np.mean(x - y)], rtol=1e-6, err_msg=str(count))
+        assert [kernel.__name__[-9:] for kernel, *_ in launches].count("_combined") == 2, count
 
 
-@pytest.mark.parametrize("count", [1, 257, 100_003])
-def test_other_reductions(count):
-    x = RANDOM.standard_normal(count)
-
+def test_other_reductions():
     @numba.njit
     def f(x):
         return np.max(x * 2), np.min(x + 1), np.any(x * 1 > 3), np.all(x * 1 < 9)
 
-    assert f(dpnp.asarray(x)) == (np.max(x * 2), np.min(x + 1), np.any(x > 3), np.all(x < 9))
+    for count in COUNTS:
+        x = RANDOM.standard_normal(count)
+        assert f(dpnp.asarray(x)) == (np.max(x * 2), np.min(x + 1), np.any(x > 3), np.all(x < 9)), count
 
 
 def test_nan_is_the_extremum():
@@ -43,8 +46,7 @@ def test_nan_is_the_extremum():
     assert np.isnan(f(dpnp.asarray(x))).all()
 
 
-@pytest.mark.parametrize("count", [0, 1, 300, 100_003])
-def test_reductions_of_loops(count):
+def test_reductions_of_loops():
     @numba.njit
     def f(x, start):
         total, most = start, -np.inf
@@ -53,5 +55,6 @@ def test_reductions_of_loops(count):
             most = max(most, x[i])
         return total, most
 
-    x = RANDOM.integers(-9, 9, count).astype(np.float64)
-    assert f(dpnp.asarray(x), 2.5) == (2.5 + np.sum(x * x), x.max(initial=-np.inf))
+    for count in (0, *COUNTS):
+        x = RANDOM.integers(-9, 9, count).astype(np.float64)
+        assert f(dpnp.asarray(x), 2.5) == (2.5 + np.sum(x * x), x.max(initial=-np.inf)), count

@@ -48,6 +48,7 @@ def test_context_offloads_numpy_arrays(launches):
     np.testing.assert_array_equal(inside, outside)
 
 
+@pytest.mark.nightly(one_in=2)
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64", "uint8"])
 @pytest.mark.parametrize("factor", [2, 0.5])
 def test_results_have_numba_types(dtype, factor, launches):

@@ -90,6 +90,7 @@ def test_elementwise_dtypes_are_the_librarys(library, differences, name):
     assert differences_found(differences, name, function, rule, cases, arrays, types) == []
 
 
+@pytest.mark.nightly(one_in=3)
 @libraries
 @pytest.mark.parametrize("name", IN_PLACE)
 def test_updates_in_place_are_refused_as_the_library_does(library, differences, name):
@@ -104,6 +105,7 @@ def test_updates_in_place_are_refused_as_the_library_does(library, differences, 
     assert differences_found(differences, name, IN_PLACE[name], update, cases, arrays, types) == []
 
 
+@pytest.mark.nightly(one_in=2)
 @libraries
 @pytest.mark.parametrize("words", [{}, {"axis": 0}, {"axis": (0, 1)}, {"axis": 1, "keepdims": True}], ids=str)
 def test_reductions_have_the_librarys_dtypes(library, differences, words):

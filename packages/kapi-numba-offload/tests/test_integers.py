@@ -58,6 +58,7 @@ def numbers_between_loops(a, b, c):
     return product, s, largest + 10, rest, largest * 2 - np.min(a), -a[0] + 0
 
 
+@pytest.mark.nightly(one_in=2)
 @pytest.mark.parametrize("dtype", ["uint8", "int16", "uint32", "int64"])
 @pytest.mark.parametrize("small", ["0", "100"])
 def test_numbers_between_loops_match_numba(dtype, small, monkeypatch):

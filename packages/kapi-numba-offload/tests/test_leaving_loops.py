@@ -251,21 +251,20 @@ def on_host(found):
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
-@pytest.mark.parametrize("compiles", [True, False])
-def test_loop_leaves_what_python_s_does(function, compiles, monkeypatch):
+def test_loop_leaves_what_python_s_does(function, monkeypatch):
     """Results, arguments and their sharing of memory are those of the same Python over NumPy arrays."""
-    if not compiles:  # as where Numba cannot compile the loop
-        monkeypatch.setattr(
-            "kapi_numba_offload.loops.host.host_loop.HostLoop._call", lambda loop, args: loop.function(*args)
-        )
-    a, out = np.arange(1.0, 7.0), np.zeros(6)
-    device_a, device_out = dpnp.asarray(a), dpnp.asarray(out)
-    if function is generator:
-        found = [float(each) for each in numba.njit(all_yielded)(device_a, device_out)]
-    else:
-        found = on_host(numba.njit(function)(device_a, device_out))
-    assert values(found) == values(function(a, out))
-    assert [device_a.asnumpy().tolist(), device_out.asnumpy().tolist()] == [a.tolist(), out.tolist()]
+    compiled = numba.njit(all_yielded if function is generator else function)
+    for compiles in (True, False):
+        if not compiles:  # as where Numba cannot compile the loop
+            monkeypatch.setattr(
+                "kapi_numba_offload.loops.host.host_loop.HostLoop._call", lambda loop, args: loop.function(*args)
+            )
+        a, out = np.arange(1.0, 7.0), np.zeros(6)
+        device_a, device_out = dpnp.asarray(a), dpnp.asarray(out)
+        found = compiled(device_a, device_out)
+        found = [float(each) for each in found] if function is generator else on_host(found)
+        assert values(found) == values(function(a, out))
+        assert [device_a.asnumpy().tolist(), device_out.asnumpy().tolist()] == [a.tolist(), out.tolist()]
 
 
 def test_row_that_a_loop_returns_is_a_view():

@@ -93,8 +93,12 @@ FUNCTIONS = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda each: each.__name__)
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
+# Each function has one of the dtypes by day, another than the one before it, and all of them at night.
+@pytest.mark.parametrize(("function", "dtype"), [
+    pytest.param(function, dtype, marks=() if (row + column) % 2 == 0 else pytest.mark.nightly)
+    for row, function in enumerate(FUNCTIONS)
+    for column, dtype in enumerate(["float64", "float32"])
+])  # fmt: skip
 def test_containers(function, dtype):
     values = np.array([1.5, -2.0, 3.25, 0.5, -1.0, 2.5], dtype)
     found = numba.njit(function)(dpnp.asarray(values))

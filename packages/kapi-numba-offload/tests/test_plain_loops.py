@@ -111,8 +111,12 @@ FUNCTIONS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda each: each.__name__)
-@pytest.mark.parametrize("dtype", ["float64", "float32", "int32"])
+# Each function has one of the dtypes by day, another than the one before it, and all of them at night.
+@pytest.mark.parametrize(("function", "dtype"), [
+    pytest.param(function, dtype, marks=() if (row + column) % 3 == 0 else pytest.mark.nightly)
+    for row, function in enumerate(FUNCTIONS)
+    for column, dtype in enumerate(["float64", "float32", "int32"])
+])  # fmt: skip
 def test_plain_loops_are_compiled(function, dtype, launches, monkeypatch):
     """Arrays are longer than small ones, and the rows that a turn works on are short."""
     interpreted = []

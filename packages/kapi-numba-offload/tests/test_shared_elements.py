@@ -113,24 +113,18 @@ def run(function, dtype, **options):
     return sums.asnumpy(), expected, len(told)
 
 
-@pytest.mark.parametrize(
-    "function",
-    [
-        one,
-        variable,
-        converted,
-        outside,
-        swapped,
-        several,
-        neighbours,
-        by_counters,
-        ever_shorter_rows,
-        helper,
-        largest,
-        guarded,
-    ],
-)
-@pytest.mark.parametrize("dtype", [np.int64, np.float64])
+FUNCTIONS = [
+    one, variable, converted, outside, swapped, several, neighbours, by_counters, ever_shorter_rows, helper, largest,
+    guarded,
+]  # fmt: skip
+
+
+# Each function has one of the dtypes by day, another than the one before it, and all of them at night.
+@pytest.mark.parametrize(("function", "dtype"), [
+    pytest.param(function, dtype, marks=() if (row + column) % 2 == 0 else pytest.mark.nightly)
+    for row, function in enumerate(FUNCTIONS)
+    for column, dtype in enumerate([np.int64, np.float64])
+])  # fmt: skip
 def test_sums_and_extrema_are_atomic(function, dtype):
     found, expected, told = run(function, dtype)
     np.testing.assert_array_equal(found, expected)
@@ -229,10 +223,14 @@ def counted(a):
     return counts
 
 
-@pytest.mark.parametrize(
-    "function", [best_behind_a_comparison, bits, in_a_chain, of_products, of_rows, largest_of_rows, counted]
-)
-@pytest.mark.parametrize("parallel", [False, True])
+# Threads lose iterations, so each function has them by day, and every third one is without them too; at night all.
+@pytest.mark.parametrize(("function", "parallel"), [
+    pytest.param(function, parallel, marks=() if parallel or row % 3 == 0 else pytest.mark.nightly)
+    for row, function in enumerate(
+        [best_behind_a_comparison, bits, in_a_chain, of_products, of_rows, largest_of_rows, counted]
+    )
+    for parallel in (False, True)
+])  # fmt: skip
 @pytest.mark.filterwarnings("ignore::kapi_numba_offload.OffloadFallbackWarning")
 def test_reductions_on_the_host_lose_no_iteration(function, parallel):
     a = (np.arange(3000.0) * 7919 % 101).reshape(1000, 3)

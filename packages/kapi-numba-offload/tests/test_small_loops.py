@@ -76,8 +76,12 @@ def division(a, b):
     return b
 
 
-@pytest.mark.parametrize("function", [time_loop, rows, overlapping, new_arrays, views, returns, dots, division])
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
+# Each function has one of the dtypes by day, another than the one before it, and all of them at night.
+@pytest.mark.parametrize(("function", "dtype"), [
+    pytest.param(function, dtype, marks=() if (row + column) % 2 == 0 else pytest.mark.nightly)
+    for row, function in enumerate([time_loop, rows, overlapping, new_arrays, views, returns, dots, division])
+    for column, dtype in enumerate(["float64", "float32"])
+])  # fmt: skip
 def test_small_loops_leave_what_they_leave_on_the_device(function, dtype, launches, monkeypatch, assert_same):
     def called():
         own = [dpnp.asarray(M.astype(dtype)), dpnp.asarray(M.astype(dtype)) * 0.5]

@@ -72,10 +72,11 @@ def pairs(a, b):
 FUNCTIONS = [running_sum, last_element, count, position, through_another, python_s_own, pairs]
 TYPES = [("float32", "float64"), ("float16", "float32"), ("int8", "uint8"), ("int32", "int64"), ("float32", "float32")]
 # A variable that holds Python's float first and an integer later has one type for Numba, and two in Python.
+# Each function has half of the pairs of dtypes by day, the next one the other half, and all of them at night.
 CASES = [
-    (function, dtypes)
-    for function in FUNCTIONS
-    for dtypes in TYPES
+    pytest.param(function, dtypes, marks=() if (row + column) % 2 == 0 else pytest.mark.nightly)
+    for row, function in enumerate(FUNCTIONS)
+    for column, dtypes in enumerate(TYPES)
     if function is not through_another or "int" not in dtypes[1]
 ]
 
