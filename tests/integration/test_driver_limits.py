@@ -5,6 +5,7 @@ its own, with nothing of kapi in between. Whether the fault is there depends on 
 that it compiles for, so it is recorded, and the run prints a table; what fails is a kernel that gives a wrong number.
 """
 
+import os
 import subprocess
 import sys
 import textwrap
@@ -14,16 +15,10 @@ import numpy as np
 import pytest
 
 import kapi_runtime as kapi
+from kapi_runtime.sycl.devices import drivers
 
 PRELUDE = textwrap.dedent(
     """
-    import os, tempfile
-    from kapi_runtime.sycl.devices import drivers
-    folder = tempfile.mkdtemp()
-    with open(os.path.join(folder, "driver.icd"), "w") as file:
-        file.write(drivers.driver_search().library)
-    os.environ["OCL_ICD_VENDORS"] = folder
-    os.environ["PYOPENCL_NO_CACHE"] = "1"
     import numpy as np
     import pyopencl as cl
     device = [each for platform in cl.get_platforms() for each in platform.get_devices()][0]
@@ -43,7 +38,8 @@ PRELUDE = textwrap.dedent(
 
 def in_opencl_c(code: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-W", "ignore", "-c", PRELUDE + code]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    environment = os.environ | {"OCL_ICD_VENDORS": drivers.driver_search().library, "PYOPENCL_NO_CACHE": "1"}
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
 
 
 def outcome(done: subprocess.CompletedProcess[str], right: str) -> bool | str:

@@ -51,6 +51,7 @@ def windows(monkeypatch):
     plt.close("all")
 
 
+@pytest.mark.nightly(one_in=3)
 @pytest.mark.usefixtures("windows")
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
 def test_kernels_of_an_example_assemble(example, compilations, ptxas, tmp_path):

@@ -28,20 +28,27 @@ ODD = {
 }
 
 
-@pytest.mark.parametrize("name", ODD)
-def test_program_runs_in_an_odd_environment(name, tmp_path):
-    variables = dict(ODD[name])
-    begin = {
+# By day two programs have three of these each, at night each one has a program of its own.
+TOGETHER = [("no-home", "locale", "one-core"), ("umask", "temporary-folder", "read-only-home")]
+ALONE = [pytest.param((name,), marks=pytest.mark.nightly) for name in ODD]
+
+
+@pytest.mark.parametrize("names", [*TOGETHER, *ALONE], ids=" ".join)
+def test_program_runs_in_an_odd_environment(names, tmp_path):
+    variables = {key: value for name in names for key, value in ODD[name].items()}
+    statements = {
         "one-core": "import os; os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})\n",
         "umask": "import os; os.umask(0o077)\n",
-    }.get(name, "")
-    if name == "temporary-folder":
+    }
+    begin = "".join(statements.get(name, "") for name in names)
+    if "temporary-folder" in names:
         folder = tmp_path / "with a space"
         folder.mkdir()
         variables["TMPDIR"] = str(folder)
-    if name == "read-only-home":
-        tmp_path.chmod(0o555)
-        variables |= {"HOME": str(tmp_path), "XDG_CACHE_HOME": ""}
+    if "read-only-home" in names:
+        home = tmp_path / "home"
+        home.mkdir(0o555)
+        variables |= {"HOME": str(home), "XDG_CACHE_HOME": ""}
     inherited = {key: value for key, value in os.environ.items() if key != "KAPI_CACHE_DIR"}
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", begin + PROGRAM],

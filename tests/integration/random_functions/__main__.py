@@ -1,4 +1,4 @@
-"""`python random_functions FIRST COUNT`: compare the functions of these seeds, and print what differs."""
+"""`python random_functions FIRST COUNT [FIRST COUNT ...]`: compare these seeds' functions, and print what differs."""
 
 import sys
 from pathlib import Path
@@ -7,4 +7,5 @@ if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
     from random_functions import run_many
 
-    sys.exit(run_many(int(sys.argv[1]), int(sys.argv[2])))
+    numbers = iter(map(int, sys.argv[1:]))
+    sys.exit(min(sum(run_many(first, count) for first, count in zip(numbers, numbers, strict=True)), 100))
