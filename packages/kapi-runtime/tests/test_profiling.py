@@ -9,7 +9,7 @@ import pytest
 
 import kapi_runtime as kapi
 from kapi_runtime.platform import recorder
-from kapi_runtime.recording import record as recording_module
+from kapi_runtime.recording import profile as recording_module
 from kapi_runtime.sycl.devices.device_summary import describe_device
 from kapi_sim.testing.reports import raises
 

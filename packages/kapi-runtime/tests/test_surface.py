@@ -48,7 +48,7 @@ def test_unknown_name_is_an_attribute_error():
 HOST_MODULES = (
     *("host.contexts", "sycl.devices.device", "sycl.devices.device_summary", "compat", "diagnosis.report"),
     *("sycl.devices.discovery", "sycl.devices.environment", "sycl.queues.events", "sycl.queues.queue", "memory"),
-    *("recording.record", "recording.trace_format", "sycl.programs.build_log", "sycl.devices.drivers"),
+    *("recording.profile", "recording.trace_format", "sycl.programs.build_log", "sycl.devices.drivers"),
 )
 
 BROUGHT = """

@@ -118,7 +118,7 @@ if TYPE_CHECKING:
     from kapi_runtime.launch.host_arrays import device_context
     from kapi_runtime.platform.handles import Device, DeviceSummary, EventStatus, HostEvent, Queue
     from kapi_runtime.platform.interface import KernelInformation
-    from kapi_runtime.recording.record import Recording, profiling
+    from kapi_runtime.recording.profile import Recording, profiling
     from kapi_runtime.recording.trace_format import Entry
 
 __version__ = "0.1.0"
@@ -278,7 +278,7 @@ _LAZY = {
         "launch.host_arrays": "device_context",
         "platform.handles": "Device DeviceSummary EventStatus HostEvent Queue",
         "platform.interface": "KernelInformation",
-        "recording.record": "Recording profiling",
+        "recording.profile": "Recording profiling",
         "recording.trace_format": "Entry",
     }.items()
     for name in names.split()

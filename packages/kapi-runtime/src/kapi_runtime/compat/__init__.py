@@ -90,7 +90,7 @@ from kapi_runtime.compat.streams import (
     per_thread_default_stream,
     stream,
 )
-from kapi_runtime.recording.record import profile_start, profile_stop, profiling
+from kapi_runtime.recording.profile import profile_start, profile_stop, profiling
 
 __all__ = [
     "Event",

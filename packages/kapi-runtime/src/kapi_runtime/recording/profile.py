@@ -3,9 +3,6 @@
 Launches and copies look at `kapi_runtime.platform.recorder` for whether a record is kept; the platform submits them so
 that the device takes their times.  On SYCL devices only queues made for profiling take times, and a user's queue was
 made without.  So a recorded launch runs on a second queue of the same context, between barriers on the first one.
-
-The module of the function `profiling` could not have its name: a package has one attribute of a name, and importing a
-module sets it.
 """
 
 from __future__ import annotations
