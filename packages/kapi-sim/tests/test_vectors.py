@@ -61,6 +61,12 @@ def test_vector_is_a_value():
 def test_functions_of_numpy_take_vectors_on_the_host():
     assert tuple(np.maximum(V, 2)) == (2, 2, 3.5)
     assert type(np.sqrt(V).x) is np.float32
+    chosen = np.where(V > 1.5, V, 0)
+    assert (type(chosen), tuple(chosen), type(chosen.x)) == (kapi.Vec, (0, 2, 3.5), np.float32)
+    assert tuple(np.clip(V, 1.5, 3)) == (1.5, 2, 3)
+    assert np.stack([V, V]).shape == (2, 3)
+    with pytest.raises(TypeError, match="without names"):
+        np.clip(V, a_min=0, a_max=1)
 
 
 @pytest.mark.parametrize(

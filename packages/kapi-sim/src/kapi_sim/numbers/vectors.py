@@ -240,6 +240,17 @@ class Vec(tuple[Any, ...]):
         numbers = (each[()] if isinstance(each, np.ndarray) and not each.ndim else each for each in operands)
         return of_elements(_OF_UFUNC.get(ufunc, ufunc), *numbers)
 
+    def __array_function__(self, function: Any, types: Any, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+        """Apply `numpy.where` or `numpy.clip`; other functions of arrays take the vector as a tuple."""
+        from kapi_sim.numbers.mathematics import SUBSTITUTES  # which imports this module
+
+        of_numbers = SUBSTITUTES.get(id(function))
+        if of_numbers is None:
+            return function._implementation(*args, **options)
+        if options:
+            raise TypeError(f"numpy.{function.__name__} takes vectors only as arguments without names")
+        return of_numbers(*args)
+
     __add__, __radd__ = _binary(operator.add)
     __sub__, __rsub__ = _binary(operator.sub)
     __mul__, __rmul__ = _binary(operator.mul)
