@@ -50,14 +50,15 @@ def test_sums_of_floats_are_the_same_each_time():
     np.testing.assert_allclose(al.inclusive_scan(a), np.cumsum(a, dtype=np.float64), atol=1e-3)
 
 
-def test_sorts_over_numpy_arrays():
-    a = RNG.integers(0, 2**32, 3001, dtype=np.uint32).view(np.float32)
+@pytest.mark.parametrize("count", [300, 3001])
+def test_sorts_over_numpy_arrays(count):
+    a = RNG.integers(0, 2**32, count, dtype=np.uint32).view(np.float32)
     a[:4] = [np.nan, -0.0, 0.0, -np.inf]
     keys, values = a.copy(), np.arange(a.size, dtype=np.int32)
     al.sort_by_key(keys, values)
     np.testing.assert_array_equal(values, np.argsort(a, kind="stable"))
     assert keys.tobytes() == a[values].tobytes()
-    b = RNG.integers(-50, 50, 3001).astype(np.int8)
+    b = RNG.integers(-50, 50, count).astype(np.int8)
     c = b.copy()
     al.sort(c)
     np.testing.assert_array_equal(c, np.sort(b))

@@ -5,6 +5,7 @@ import pytest
 
 import kapi_sim as kapi
 from kapi_sim.testing.reports import raises
+from kapi_sim.whole_arrays import sorts
 from kapi_sim.whole_arrays.world import Shape
 
 al = kapi.algorithms
@@ -108,8 +109,10 @@ HARD = {
 
 
 @pytest.mark.usefixtures("shaped")
+@pytest.mark.parametrize("short", [0, 512])
 @pytest.mark.parametrize("dtype", HARD)
-def test_sort_has_the_order_of_numpy_and_is_stable(dtype):
+def test_sort_has_the_order_of_numpy_and_is_stable(dtype, short, monkeypatch):
+    monkeypatch.setattr(sorts, "SHORT", short)
     a = np.array(HARD[dtype], dtype)
     order = np.argsort(a, kind="stable")
     values = np.arange(a.size, dtype=np.int16)

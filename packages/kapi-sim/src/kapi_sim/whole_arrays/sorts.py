@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from kapi_sim.whole_arrays.merge_sort import complex_less, merge_sort
 from kapi_sim.whole_arrays.radix_sort import radix_sort
-from kapi_sim.whole_arrays.sort_keys import RADIX_KINDS
+from kapi_sim.whole_arrays.sort_keys import RADIX_KINDS, less_of
 from kapi_sim.whole_arrays.world import World, one_dimensional, require_own, same_length
 
 __all__ = ["Sorts"]
+
+SHORT = 512  # elements up to which a core of a CPU merges sooner than it counts the digits
 
 
 class Sorts:
@@ -48,9 +52,9 @@ class Sorts:
 
         Notes
         -----
-        Numbers in their own order take a radix sort, all else a merge sort. Both are stable and deterministic. Scratch
-        memory is as large as the array, of the pool of its library; a radix sort also takes 256 counts for each
-        work-group. On a device the sort is not waited for.
+        Numbers in their own order take a radix sort; all else, and what is short on a CPU, a merge sort. Both are
+        stable and deterministic. Scratch memory is as large as the array, of the pool of its library; a radix sort also
+        takes 256 counts for each work-group. On a device the sort is not waited for.
 
         References
         ----------
@@ -106,7 +110,12 @@ class Sorts:
         require_own("sorted", "less", dtype, is_own=less is not None)
         if keys.shape[0] < 2:
             return
-        if less is None and dtype.kind in RADIX_KINDS:
+        is_of_numbers = less is None and dtype.kind in RADIX_KINDS
+        if is_of_numbers and keys.shape[0] <= SHORT and self._world.shape(keys, "sort", dtype.itemsize).local == 1:
+            unsigned = np.dtype(f"uint{8 * dtype.itemsize}")
+            bits = keys if dtype == unsigned else self._world.bits_of(keys, unsigned)
+            merge_sort(self._world, bits, values, unsigned, less_of(dtype), descending)
+        elif is_of_numbers:
             radix_sort(self._world, keys, values, dtype, descending)
         else:
             merge_sort(self._world, keys, values, dtype, complex_less if less is None else less, descending)
