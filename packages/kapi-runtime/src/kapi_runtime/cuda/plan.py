@@ -1,10 +1,10 @@
 """Plan of repeated launches, worked out by the first: function, grid, packed argument, requirements on its arrays.
 
 A plan is for arrays of the same classes, types, shapes and strides on the same stream: a launch then writes their
-addresses, and the numbers, into the packed argument of the first launch.  Whatever is not as it was goes the long way,
+addresses, and the numbers, into the packed argument of the first launch.  Whatever differs takes the slow path,
 which raises the errors.
 
-Before a plan is used, it packs the arguments that it was made for, and the bytes must be those of the long way.
+Before a plan is used, it packs the arguments that it was made for, and the bytes must be those of the slow path.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class CudaPlan:
         None if the arguments are not the plan's; False if an event is none of CUDA's, another thread uses the plan, or
         the launch is refused.
         """
-        # The packed argument is the plan's own: a second thread, and a destructor that launches, go the long way.
+        # The packed argument is the plan's own: a second thread, and a destructor that launches, take the slow path.
         if not self._lock.acquire(False):
             return False
         try:

@@ -157,13 +157,13 @@ class Kernel(DeviceLaunchable):
     def _launched(
         self, space: Range | NdRange, given: tuple[Any, ...], before: list[Any], tried: tuple[LaunchPlan, ...] | None
     ) -> tuple[HostEvent, Any]:
-        """Launch the long way, and make a plan for launches like it, which none of the plans that were tried is for."""
+        """Launch by the slow path, and make a plan for launches like it, since none that was tried fits."""
         kernel, others = self.specialized(given)
         if kernel is not self:
             return kernel.events(space, others, before)
         prepared = self.prepare(space, given)
         events = prepared.submit(before)
-        if tried is not None and not recorder.is_watching:  # what is recorded goes the long way, and tries none
+        if tried is not None and not recorder.is_watching:  # what is recorded takes the slow path, and tries none
             self._plans.add(space, prepared, tried, given)
         return events
 

@@ -2,10 +2,10 @@
 
 A plan is memory as `native.structures` says: where each argument goes in the packed one, and what it must be.  Other
 values, shapes and arrays of the same types are packed by the same plan.  Whatever differs otherwise, or is not known
-here, goes the long way in `launch`, which raises the errors, and makes another plan.  So do arrays that overlap without
+here, takes the slow path in `launch`, which raises errors, and makes another plan.  So do arrays that overlap without
 being one view, of which the kernel writes one.
 
-Before a plan is used, it packs the arguments that it was made for, and the bytes must be those that the long way gave:
+Before a plan is used, it packs the arguments that it was made for, and the bytes must be those that the slow path gave:
 that, and a look at the arrays' own attributes, shows that the structs of dpnp and NumPy are what they are taken for.
 """
 
@@ -146,7 +146,7 @@ class SyclPlan:
     def launch(self, given: tuple[Any, ...], before: list[Any]) -> tuple[DpctlHostEvent, Any] | Literal[False] | None:
         """Launch with these arguments.
 
-        None if they are not the plan's; False if the launch must go the long way all the same.
+        None if they are not the plan's; False if the launch must take the slow path all the same.
         """
         # `suits` takes the arguments to be of the plan's types; `_launch` packs again, since another thread may have.
         if not self.is_plain and not self.pack(given):
@@ -226,7 +226,7 @@ def make_plan(
 
 
 def _native(before: list[Any]) -> list[Any] | None:
-    """The events as dpctl knows them; None if one is none, which the long way tells."""
+    """The events as dpctl knows them; None if one is none, which the slow path tells."""
     try:
         return native_events(before)
     except KernelLaunchError:

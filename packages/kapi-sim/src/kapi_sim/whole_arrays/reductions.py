@@ -48,7 +48,7 @@ def reduce_pieces(
 ) -> None:
     """Combine each piece of an array into an element of `results`; each group takes a piece.
 
-    Four elements of a work-item are under way at a time.
+    Four elements of a work-item are in flight at a time.
     """
     position, size, group = item.get_local_id(0), item.get_local_range(0), item.get_group().get_group_linear_id()
     start = group * length

@@ -1,6 +1,6 @@
 """A second entry point, whose threads run several work-items each: thread coarsening.
 
-A thread that reads one number and writes one has too little under way to fill the memory's bandwidth. The second entry
+A thread that reads one number and writes one has too little in flight to fill the memory's bandwidth. The second entry
 point is for large ranges. A block of it does the work of `BLOCKS` blocks that follow each other along x, so that
 neighbours still read neighbours. Where the guard lets all of a thread's work-items in, their instructions are written
 in turn: the loads of all of them, and then what uses those. Work-items have no order among them, so any order is

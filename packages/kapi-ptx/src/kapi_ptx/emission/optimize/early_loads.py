@@ -1,7 +1,7 @@
 """Loads before what takes long: divisions, roots, and functions of libdevice.
 
 The assembler writes a branch for each of them, and moves no load across it. A load that comes after one in its block is
-waited for by itself; before it, it is under way with the others.
+waited for by itself; before it, it is in flight with the others.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Loops over memory whose step is a variable, such as ``range(i, n, item.get_global_range(0))``, unrolled.
 
-LLVM unrolls a loop whose iterations it can count without a division. With one load of four bytes under way at a time, a
+LLVM unrolls a loop whose iterations it can count without a division. With one load of four bytes in flight at a time, a
 loop over the grid waits; with four it comes to the speed of memory. So many iterations are run together while there are
 as many left; the loop itself runs the rest.
 """

@@ -20,7 +20,7 @@ class LaunchPlan(Protocol):
     """Plan of repeated launches, worked out by the first: the fast path.  `Platform.make_plan` makes it.
 
     It belongs to one kernel, one index space, one queue and one list of argument types.  Whatever differs, or is not
-    known to it, goes the long way, which raises the errors.
+    known to it, takes the slow path, which raises the errors.
     """
 
     @property
@@ -180,7 +180,7 @@ class Launcher(ABC):
         global_range: Sequence[int],
         local_range: Sequence[int] | None,
     ) -> LaunchPlan | None:
-        """Return the plan of a launch that was validated, or None: then each launch like it goes the long way.
+        """Return the plan of a launch that was validated, or None: then each launch like it takes the slow path.
 
         Parameters
         ----------
@@ -191,7 +191,7 @@ class Launcher(ABC):
         given : tuple
             The arguments as the caller gave them.
         packed : bytes
-            The packed argument that the long way made of them; a plan must make the same bytes.
+            The packed argument that the slow path made of them; a plan must make the same bytes.
         global_range, local_range : sequence of int
             What is submitted.
         """
