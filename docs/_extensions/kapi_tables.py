@@ -7,8 +7,8 @@
 - ``versions``: what each package depends on, from its pyproject
 
 ``{kapi-error} NAME`` prints cause and cure of one error, and ``{kapi-codes}`` each code with its cause, as an anchor of
-the page, with a message that the tests met, and with the section whose program has it.  ``{kapi-numpy-functions}``
-lists NumPy's functions by what becomes of them when a function is offloaded.
+the page, with a message that the tests met, and with a program that has it, or the section of one.
+``{kapi-numpy-functions}`` lists NumPy's functions by what becomes of them when a function is offloaded.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import kapi_programs
 from docutils import nodes
 from docutils.statemachine import StringList
 from sphinx.application import Sphinx
@@ -142,6 +143,8 @@ class KapiCodes(SphinxDirective):
         found: list[nodes.Node] = []
         messages = example_messages()
         sections = sections_of_codes(Path(self.get_source_info()[0]).read_text("utf-8"))
+        programs = kapi_programs.programs(kapi_programs.FILE.read_text("utf-8"))
+        self.env.note_dependency(str(kapi_programs.FILE))
         for family, rows in FAMILIES.items():
             listed = nodes.definition_list()
             for code, meaning in rows.items():
@@ -150,6 +153,9 @@ class KapiCodes(SphinxDirective):
                 if code in sections:
                     said += ["", f"A program that has it: {_to_section(sections[code])}."]
                 parts = _parsed(self, said)
+                if code in programs:
+                    shown = nodes.literal_block(text=programs[code], language="python")
+                    parts += [_raw("<details><summary>A program that has it</summary>"), shown, _raw("</details>")]
                 if code in messages:
                     parts += [nodes.literal_block(text=messages[code], language="text", classes=["kapi-message"])]
                 listed += nodes.definition_list_item("", term, nodes.definition("", *parts))
