@@ -15,6 +15,46 @@ function nameParts() {
   });
 }
 
+// On narrow windows the lists of pages and headings are drawers: keys open them, and pass by while they are closed.
+const DRAWERS = [
+  ["__navigation", "aside.sidebar-drawer", ".nav-overlay-icon"],
+  ["__toc", "aside.toc-drawer", ".toc-overlay-icon"],
+];
+
+function letKeysOpenDrawers() {
+  DRAWERS.forEach(([id, drawer, opener]) => {
+    const box = document.getElementById(id);
+    document.querySelectorAll(opener).forEach((label) => {
+      label.tabIndex = 0;
+      label.setAttribute("role", "button");
+      label.setAttribute("aria-label", document.querySelector(drawer)?.getAttribute("aria-label") ?? "");
+      label.addEventListener("keydown", (event) => {
+        if (event.key !== "Enter" && event.key !== " ") return;
+        event.preventDefault();
+        box.click();
+        document.querySelector(`${drawer} a, ${drawer} input`)?.focus();
+      });
+    });
+    box?.addEventListener("change", passByClosedDrawers);
+  });
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape") return;
+    DRAWERS.forEach(([id, , opener]) => {
+      const box = document.getElementById(id);
+      if (!box?.checked) return;
+      box.click();
+      [...document.querySelectorAll(opener)].find((label) => label.offsetParent)?.focus();
+    });
+  });
+}
+
+function passByClosedDrawers() {
+  DRAWERS.forEach(([id, drawer]) => {
+    const part = document.querySelector(drawer);
+    if (part) part.inert = getComputedStyle(part).position === "fixed" && !document.getElementById(id)?.checked;
+  });
+}
+
 function letKeysScroll() {
   document.querySelectorAll("pre, .table-wrapper, .kapi-scroll, figure.kapi-trace").forEach((part) => {
     if (part.scrollWidth > part.clientWidth) part.tabIndex = 0;
@@ -41,4 +81,7 @@ function stackTables() {
 nameParts();
 stackTables();
 letKeysScroll();
+letKeysOpenDrawers();
+passByClosedDrawers();
 window.addEventListener("resize", letKeysScroll);
+window.addEventListener("resize", passByClosedDrawers);

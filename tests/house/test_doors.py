@@ -52,3 +52,12 @@ def test_first_page_of_a_door_says_limits_installation_and_time_before_its_first
     download = first_results(root)[line][2]
     assert f"{download} MB" in begin
     assert "`python first.py`" in begin
+
+
+def test_inner_layers_and_decisions_stand_under_contributors(root):
+    text = (root / "docs" / "index.md").read_text("utf-8")
+    trees = dict(re.findall(r"```\{toctree\}\n:caption: ([^\n]+)\n(.*?)```", text, re.DOTALL))
+    inner = ("types", "lowering", "cpu", "spirv", "ptx")
+    pages = {f"packages/kapi-{name}" for name in inner} | {f"reference/kapi_{name}" for name in inner}
+    assert {"contributors/index", "decisions/index", *pages} <= set(trees["Contributors"].split())
+    assert not pages & set(trees["Packages and reference"].split())
