@@ -133,7 +133,7 @@ def _typed(
         results = [np.dtype(each) for each in made]
         dtypes = [*map(np.dtype, own), *results]
     else:
-        results = _results(function._dispatcher.py_func, tuple(dtypes[:inputs]), tuple(map(len, cores)), inputs)
+        results = _results(function._dispatcher.py_func, tuple(dtypes[:inputs]), tuple(map(len, cores)))
     typed = []
     for number, value in enumerate(values):
         if number >= inputs:
@@ -153,9 +153,7 @@ def _takes(loop: str, dtypes: Sequence[np.dtype[Any]]) -> bool:
 
 
 @cache
-def _results(
-    function: Any, dtypes: tuple[np.dtype[Any], ...], ranks: tuple[int, ...], inputs: int
-) -> list[np.dtype[Any]]:
+def _results(function: Any, dtypes: tuple[np.dtype[Any], ...], ranks: tuple[int, ...]) -> list[np.dtype[Any]]:
     """The dtypes that Numba gives the results for inputs of these; those of core axes are the caller's."""
     if any(ranks):
         return []

@@ -7,7 +7,7 @@ to has an axis on which all accesses to it have one index, and that index is ano
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -114,7 +114,7 @@ def nest_of(facts: FunctionInfo, loop: ast.For) -> Nest:
     depth, variables, current = 0, set[str](), loop
     while True:
         try:
-            found, stored_here, scattered_here = _independent(facts, current, variables)
+            found, stored_here, scattered_here = _independent(facts, current)
         except _DependenceError as error:
             if not depth:
                 return Nest(0, [], set(), str(error))
@@ -155,10 +155,8 @@ def _is_counted(facts: FunctionInfo, loop: ast.For) -> bool:
     )
 
 
-def _independent(
-    facts: FunctionInfo, loop: ast.For, outer: Collection[str]
-) -> tuple[list[ast.expr], set[str], set[str]]:
-    """The indices that tell the iterations of a loop apart, the arrays that it stores to, and those without an index.
+def _independent(facts: FunctionInfo, loop: ast.For) -> tuple[list[ast.expr], set[str], set[str]]:
+    """The indices that distinguish the iterations of a loop, the arrays that it stores to, and those without an index.
 
     Raises
     ------

@@ -99,7 +99,7 @@ def worked_axes(facts: FunctionInfo, nodes: Sequence[ast.AST]) -> WorkedAxes:
     ]
     known = [each for each in ranks if each is not None]
     products = [each for each in nodes if isinstance(each, (ast.BinOp, ast.Call)) and _is_contraction(facts, each)]
-    of_products = [_rank(facts, operand) for each in products for operand in _operands(facts, each)]
+    of_products = [_rank(facts, operand) for each in products for operand in _operands(each)]
     # What is no array for all that is known may be one; the operands of a product are.
     most = max(known) or (1 if products else None) if known and len(known) == len(ranks) else None
     if None in of_products:
@@ -110,7 +110,7 @@ def worked_axes(facts: FunctionInfo, nodes: Sequence[ast.AST]) -> WorkedAxes:
 def _axes(facts: FunctionInfo, node: ast.expr) -> int | None:
     """Largest number of axes that an expression works on; None if that is not known."""
     if isinstance(node, (ast.BinOp, ast.Call)) and _is_contraction(facts, node):
-        operands = _operands(facts, node)
+        operands = _operands(node)
         of_operands = [rank for each in operands if (rank := _rank(facts, each)) is not None]
         if len(of_operands) < len(operands):
             return None
@@ -142,7 +142,7 @@ def _rank(facts: FunctionInfo, node: ast.expr) -> int | None:
     return kind.ndim if isinstance(kind, ArrayKind) else 0 if kind == SCALAR else None
 
 
-def _operands(facts: FunctionInfo, node: ast.BinOp | ast.Call) -> list[ast.expr]:
+def _operands(node: ast.BinOp | ast.Call) -> list[ast.expr]:
     return [node.left, node.right] if isinstance(node, ast.BinOp) else node.args
 
 
