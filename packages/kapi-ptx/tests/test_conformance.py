@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from numba import from_dtype
 
 import kapi_sim
 from kapi_ptx import PtxTarget, compile_kernel
@@ -34,7 +33,7 @@ def type_of(value):
             return tuple_of(value, tuple(map(type_of, value)))
         case np.ndarray():
             layout = "C" if value.flags.c_contiguous else "F" if value.flags.f_contiguous else "A"
-            return ArrayType(from_dtype(value.dtype), value.ndim, layout)
+            return ArrayType(typeof_argument(np.zeros((), value.dtype)[()]), value.ndim, layout)
         case _:
             return typeof_argument(value)
 

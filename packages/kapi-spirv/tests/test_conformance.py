@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from numba import from_dtype
 
 import kapi_sim
 from kapi_sim.testing.case import Local, Strided
@@ -33,7 +32,7 @@ def _type(value):
     if not isinstance(value, np.ndarray):
         return typeof_argument(value)
     layout = "C" if value.flags.c_contiguous else "F" if value.flags.f_contiguous else "A"
-    return ArrayType(from_dtype(value.dtype), value.ndim, layout)
+    return ArrayType(typeof_argument(np.zeros((), value.dtype)[()]), value.ndim, layout)
 
 
 @pytest.mark.nightly(one_in=5)

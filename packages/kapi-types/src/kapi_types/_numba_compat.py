@@ -7,8 +7,10 @@ releases. A new Numba version is supported by making this file and the tests tha
 from __future__ import annotations
 
 import os
+from typing import Any
 
 import numba
+import numpy as np
 from numba.core import cgutils, errors, ir, typeinfer, types
 from numba.core.analysis import compute_cfg_from_blocks
 from numba.core.bytecode import ByteCode
@@ -30,7 +32,8 @@ from numba.core.untyped_passes import (
     ReconstructSSA,
     RewriteSemanticConstants,
 )
-from numba.np.numpy_support import as_dtype, from_dtype
+from numba.np.numpy_support import as_dtype
+from numba.np.numpy_support import from_dtype as _from_dtype
 
 __all__ = [
     "GPU",
@@ -73,3 +76,29 @@ SUPPORTED_NUMBA = (">=0.68", "<0.69")
 
 NUMBA_FOLDER = os.path.dirname(numba.__file__) + os.sep
 """The folder of Numba's own functions, whose lines no message names."""
+
+
+class BoolSubArrayType(types.NestedArray):
+    """A sub-array of bools in a record: Numba's own type asks its elements for a width in bits, which bools lack."""
+
+    def __init__(self, dtype: types.Type, shape: tuple[int, ...]) -> None:
+        self._shape = shape
+        types.Array.__init__(self, dtype, len(shape), "C", name=f"nestedarray({dtype}, {shape})")
+
+    @property
+    def size(self) -> int:
+        """Bytes of an element."""
+        return 1
+
+
+def from_dtype(dtype: Any) -> types.Type:
+    """Numba's type of a dtype, of a record with sub-arrays of bools as well."""
+    if dtype.subdtype is not None and dtype.base == np.bool_:
+        return BoolSubArrayType(types.boolean, dtype.shape)
+    if dtype.subdtype is not None and dtype.base.names is not None:
+        return types.NestedArray(from_dtype(dtype.base), dtype.shape)
+    if dtype.names is None or dtype.fields is None:
+        return _from_dtype(dtype)
+    own = [(name, *dtype.fields[name][:2]) for name in dtype.names]  # without titles
+    fields = [(name, {"type": from_dtype(held), "offset": offset}) for name, held, offset in own]
+    return types.Record(fields, dtype.itemsize, dtype.isalignedstruct)

@@ -38,7 +38,7 @@ def _parts(held: types.Type) -> Iterator[tuple[types.Type, int]]:
     if isinstance(held, types.Record):
         yield from ((held.typeof(name), held.offset(name)) for name in held.fields)
     else:
-        inner = held.dtype if held.ndim == 1 else types.NestedArray(held.dtype, held.shape[1:])
+        inner = held.dtype if held.ndim == 1 else type(held)(held.dtype, held.shape[1:])
         size = _size(inner)
         yield from ((inner, position * size) for position in range(held.shape[0]))
 

@@ -25,6 +25,7 @@ _FIELDS = [
 _PACKED, _ALIGNED = np.dtype(_FIELDS), np.dtype(_FIELDS, align=True)
 _SPARSE = np.dtype({"names": ["b", "a"], "formats": ["u2", "f8"], "offsets": [3, 16], "itemsize": 29})
 _PAIR = np.dtype([("low", "i4"), ("high", "i4")])
+_BOOLS = np.dtype([("flags", "?", (2, 3)), (("a title", "count"), "i2"), ("signs", "?", 2)])
 _COUNT = np.dtype([("n", "i4"), ("total", "f4"), ("parts", "i4", 2)])
 
 
@@ -109,6 +110,21 @@ def _local_and_private(nd_item: kapi.NdItem, a, out, tile):
     own[0].v[1] = own[1].x
     out[i] = own[0]
     out[i].m = ((own[1].kind, 0), (0, k))
+
+
+@kernel
+def _bools(item: kapi.Item, a, out):
+    i = item.get_id(0)
+    p = a[i].copy()
+    count = np.int16(0)
+    for row in p.flags:
+        for each in row:
+            if each:
+                count += np.int16(1)
+    out[i] = a[i]
+    out[i].flags[1, 2] = a[i].signs[0] and not p.signs[1]
+    out[i].count = p.count - count
+    out[a.shape[0] + i] = (p.flags, count, (i > 1, True))
 
 
 @kernel
@@ -235,9 +251,27 @@ def _cases_of(name: str, dtype: np.dtype[Any]) -> tuple[Case, ...]:
     )
 
 
+def _expected_bools(given: list[Any]) -> dict[int, np.ndarray[Any, Any]]:
+    a = given[0]
+    first, second = a.copy(), a.copy()
+    counts = a["flags"].sum(axis=(1, 2))
+    first["flags"][:, 1, 2] = a["signs"][:, 0] & ~a["signs"][:, 1]
+    first["count"] -= counts
+    second["count"], second["signs"] = counts, [[i > 1, True] for i in range(len(a))]
+    return {1: np.concatenate((first, second))}
+
+
+def _with_bools() -> np.ndarray[Any, Any]:
+    made = np.zeros(4, _BOOLS)
+    bits = np.arange(24).reshape(4, 2, 3)
+    made["flags"], made["count"], made["signs"] = bits * bits % 7 % 2 == 1, [5, -1, 300, 0], bits[:, :, 0] % 4 == 0
+    return made
+
+
 CASES: tuple[Case, ...] = (
     *_cases_of("packed", _PACKED),
     *_cases_of("aligned", _ALIGNED),
+    Case("records/bools", _bools, ((4,),), lambda: [_with_bools(), np.zeros(8, _BOOLS)], _expected_bools),
     Case("records/strided", _strided, ((3, 3),), lambda: [_sparse()], _expected_strided),
     Case(
         "records/loops",
