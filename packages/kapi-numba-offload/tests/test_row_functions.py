@@ -167,3 +167,44 @@ def test_long_rows_have_no_room():
 
     sums(dpnp.asarray(a), found)
     np.testing.assert_allclose(found.asnumpy(), np.cumsum(a, axis=1), rtol=1e-12)
+
+
+def all_reductions(a, out):
+    for i in prange(a.shape[0]):
+        row = a[i]
+        out[i, 0] = np.dot(row, a[0])
+        out[i, 1] = np.vdot(row, a[0])
+        out[i, 2] = row @ a[1]
+        out[i, 3] = np.linalg.norm(row)
+        out[i, 4] = np.var(row)
+        out[i, 5] = row.std()
+        out[i, 6] = row.mean()
+        out[i, 7] = np.sum(row)
+        out[i, 8] = row.prod()
+        out[i, 9] = np.count_nonzero(row)
+        out[i, 10] = np.any(row)
+        out[i, 11] = np.all(row)
+        out[i, 12] = row.min()
+        out[i, 13] = np.max(row)
+        out[i, 14] = np.argmin(row)
+        out[i, 15] = row.argmax()
+
+
+@pytest.mark.parametrize(
+    "dtype", ["bool", "int8", "uint8", "int32", "uint64", "float32", "float64", "complex64", "complex128"]
+)
+def test_reductions_of_rows_have_numpy_s_numbers_for_every_dtype(dtype):
+    rng = np.random.default_rng(5)
+    a = rng.integers(-5, 6, (30, 7)).astype(dtype)
+    if a.dtype.kind in "iu":
+        ends = np.iinfo(dtype)
+        a = rng.integers(ends.min // 9, ends.max // 9, (30, 7), dtype)
+        a[3], a[4] = ends.min, ends.max
+    elif a.dtype.kind == "c":
+        a += 1j * rng.integers(-5, 6, a.shape)
+    expected = np.zeros((30, 16), "complex128" if a.dtype.kind == "c" else "float64")
+    out = dpnp.asarray(expected)
+    with np.errstate(over="ignore"):
+        all_reductions(a, expected)
+    numba.njit(all_reductions)(dpnp.asarray(a), out)
+    np.testing.assert_allclose(out.asnumpy(), expected, rtol=1e-5 if dtype in ("float32", "complex64") else 1e-12)

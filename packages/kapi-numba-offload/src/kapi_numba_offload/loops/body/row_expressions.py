@@ -21,7 +21,7 @@ from kapi_numba_offload.elements.array_integers import GROWING
 from kapi_numba_offload.elements.expression import Apply, Leaf, Node, renumbered
 from kapi_numba_offload.elements.spelling import syntax_of
 from kapi_numba_offload.loops.body.functions.row_functions import RowFunctions
-from kapi_numba_offload.loops.body.functions.row_reductions import RowReductions
+from kapi_numba_offload.loops.body.functions.row_reductions import PRODUCTS, RowReductions
 from kapi_numba_offload.loops.body.functions.searches import Searches
 from kapi_numba_offload.loops.body.state import BodyState, NotANumberError, NotInKernelError
 from kapi_numba_offload.loops.body.syntax_parts import call_of
@@ -142,17 +142,28 @@ class RowExpressions:
         if reduction is None:
             return None
         name, operands = reduction
-        rows = self._products(operands, node) if name == "dot" else self.rows(operands[0]) if operands else None
+        if name in PRODUCTS:
+            rows = self._products(operands, node, conjugates=name == "vdot")
+        else:
+            rows = self.rows(operands[0]) if operands else None
         return None if rows is None else self._reductions.made(name, operands, rows, node)
 
-    def _products(self, operands: Sequence[ast.expr], node: ast.expr) -> Rows | None:
-        """Two rows, element by element multiplied; None for numbers."""
+    def _products(self, operands: Sequence[ast.expr], node: ast.expr, *, conjugates: bool) -> Rows | None:
+        """Two rows, element by element multiplied, the first one conjugated if asked for; None for numbers."""
         rows = [self.rows(each) for each in operands]
         if all(each is None for each in rows):
             return None
         if len(rows) != 2 or any(each is None or len(each.lengths) != 1 for each in rows):
             raise NotInKernelError(f"a product of matrices, {ast.unparse(node)}", node)
-        return self.rows(ast.copy_location(ast.BinOp(operands[0], ast.Mult(), operands[1]), node))
+        made = self.rows(ast.copy_location(ast.BinOp(operands[0], ast.Mult(), operands[1]), node))
+        if made is None or not conjugates:
+            return made
+        dtypes = [None if (known := self._state.arrays.get(array)) is None else known.dtype for array, _ in made.arrays]
+        if all(each is not None and each.kind in "biuf" for each in dtypes):
+            return made
+        assert isinstance(made.node, Apply)
+        first, second = made.node.operands
+        return replace(made, node=Apply(made.node.name, (Apply("conjugate", (first,)), second)))
 
     def _measured(self, node: ast.expr) -> ast.expr | None:
         """`shape`, `size` and `len` of a part of an array."""

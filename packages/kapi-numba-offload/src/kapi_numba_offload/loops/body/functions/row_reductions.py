@@ -8,14 +8,17 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from kapi_numba_offload.elements.expression import Apply, Leaf
 from kapi_numba_offload.elements.reductions import COMBINATIONS
 from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError
 from kapi_numba_offload.loops.body.syntax_parts import attribute, counted_loop, plus, statements, times, variable, zero
 from kapi_numba_offload.loops.body.views import Rows
 
-__all__ = ["RowReductions"]
+__all__ = ["PRODUCTS", "RowReductions"]
 
-_OTHER_NAMES = {"amin": "min", "amax": "max", "vdot": "dot", "inner": "dot"}
+_OTHER_NAMES = {"amin": "min", "amax": "max", "inner": "dot"}
+PRODUCTS = ("dot", "vdot")
+"""The reductions of two rows; `vdot` conjugates the first one."""
 
 
 class RowReductions:
@@ -38,7 +41,7 @@ class RowReductions:
             return None
         name, operands = self._state.called(node)
         name = _OTHER_NAMES.get(name or "", name)
-        return (name, operands) if name is not None and (name == "dot" or name in _MADE) else None
+        return (name, operands) if name is not None and (name in PRODUCTS or name in _MADE) else None
 
     def made(self, name: str, operands: Sequence[ast.expr], rows: Rows, node: ast.expr) -> ast.expr:
         """The number that a reduction of rows gives; a dot product is the sum of their products.
@@ -48,8 +51,8 @@ class RowReductions:
         NotInKernelError
             If kernels lack this reduction.
         """
-        if name == "dot":
-            return self._total(rows, node)
+        if name in PRODUCTS:
+            return self._dot(rows, node)
         if len(operands) != 1 or (isinstance(node, ast.Call) and node.keywords):
             raise NotInKernelError(f"a reduction that kernels lack, {ast.unparse(node)}", node)
         if rows.mask is not None and name not in _OF_SELECTIONS:
@@ -63,6 +66,17 @@ class RowReductions:
         return self._loop(rows, node, [start], lambda totals, element, at: [
             ast.AugAssign(ast.Name(totals[0], ast.Store()), ast.Mult() if is_product else ast.Add(), element)
         ])  # fmt: skip
+
+    def _dot(self, rows: Rows, node: ast.expr) -> ast.expr:
+        """The sum of products, of their own type: NumPy's `dot` of integers wraps where its `sum` has 64 bits."""
+        total = self._total(rows, node)
+        dtypes = [known.dtype for array, _ in rows.arrays if (known := self._state.arrays.get(array)) is not None]
+        is_plain = isinstance(rows.node, Apply) and all(isinstance(each, Leaf) for each in rows.node.operands)
+        dtype = np.result_type(*dtypes) if dtypes and len(dtypes) == len(rows.arrays) else np.dtype("float64")
+        if not is_plain or dtype.kind not in "biu" or dtype.itemsize == 8:
+            return total
+        wrapped = ast.Call(attribute("kapi_np", "bool_" if dtype.kind == "b" else dtype.name), [total], [])
+        return wrapped if dtype.kind == "b" else ast.Call(attribute("kapi_np", "int64"), [wrapped], [])
 
     def start(self, rows: Rows, *, is_product: bool = False, in_floats: bool = False) -> ast.expr:
         """The number that a sum or product of rows starts with, of the type that NumPy gives the result."""
@@ -90,13 +104,13 @@ class RowReductions:
 
     def _variance(self, rows: Rows, node: ast.expr) -> ast.expr:
         mean = self._state.kept(self._mean(rows, node))
-        return self._mean(rows.applied("subtract", mean).applied("square"), node)
+        return self._mean(_squares(rows.applied("subtract", mean)), node)
 
     def _deviation(self, rows: Rows, node: ast.expr) -> ast.expr:
         return ast.Call(attribute("kapi_np", "sqrt"), [self._variance(rows, node)], [])
 
     def _norm(self, rows: Rows, node: ast.expr) -> ast.expr:
-        squares = self._total(rows.applied("square"), node, in_floats=True)
+        squares = self._total(_squares(rows), node, in_floats=True)
         return ast.Call(attribute("kapi_np", "sqrt"), [squares], [])
 
     def _count(self, rows: Rows, node: ast.expr) -> ast.expr:
@@ -153,6 +167,11 @@ class RowReductions:
 def _identity(name: str, kind: type[bool | int | float]) -> ast.Constant:
     """The number that a reduction starts with."""
     return ast.Constant(COMBINATIONS[name].identity(np.dtype(kind)).item())
+
+
+def _squares(rows: Rows) -> Rows:
+    """The squares of absolute values, in floats: squares of complex numbers are complex, and those of integers wrap."""
+    return rows.applied("absolute").applied("multiply", ast.Constant(1.0)).applied("square")
 
 
 def _size(rows: Rows) -> ast.expr:
