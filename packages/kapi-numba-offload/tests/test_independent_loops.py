@@ -133,6 +133,59 @@ def test_recurrences_that_are_reductions_are_kernels(launches):
     assert launches
 
 
+def number_last(a, most):
+    for i in range(a.shape[0]):
+        most = max(a[i], most)
+    return most
+
+
+def number_first(a, most):
+    for i in range(a.shape[0]):
+        most = max(most, a[i])
+    return most
+
+
+def number_within(a, most):
+    for i in range(a.shape[0]):
+        most = min(a[i], most, a[i] + 1)
+    return most
+
+
+def with_numpy(a, most):
+    for i in range(a.shape[0]):
+        most = np.maximum(a[i], most)
+    return most
+
+
+def guarded(a, most):
+    for i in range(a.shape[0]):
+        if a[i] >= most:
+            most = a[i]
+    return most
+
+
+@pytest.mark.parametrize("most", [1.5, np.nan, -np.inf])
+@pytest.mark.parametrize("at", [0, 500, 999])
+@pytest.mark.parametrize(
+    ("function", "is_kernel"),
+    [(number_last, False), (number_within, False), (number_first, True), (with_numpy, True), (guarded, True)],
+)
+def test_extrema_of_numbers_and_nan_are_those_of_the_loop(function, is_kernel, at, most, launches):
+    a = 1.0 - np.arange(1000.0)
+    a[at] = np.nan
+    with warnings.catch_warnings():
+        warnings.simplefilter("error" if is_kernel else "ignore", kapi_numba_offload.OffloadFallbackWarning)
+        found = numba.njit(function)(dpnp.asarray(a), most)
+    np.testing.assert_equal(found, function(a, most))
+    assert bool(launches) == is_kernel
+
+
+def test_extrema_of_integers_need_no_order(launches):
+    a = RANDOM.integers(-9, 9, 1000)
+    assert numba.njit(number_last)(dpnp.asarray(a), -100) == a.max()
+    assert launches
+
+
 def earlier(a, b):
     for i in range(1, a.shape[0]):
         b[i] = b[i - 1] + a[i]

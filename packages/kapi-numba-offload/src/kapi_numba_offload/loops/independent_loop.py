@@ -102,7 +102,10 @@ class IndependentLoop(ParallelLoop):
         if not (self._are_enough(named, extents, arrays[0]) and self._are_distinct(named, bounds)):
             return False
         made = self._builder.prepared(bounds, captured, initial, may_coarsen(extents, queue_of(arrays[0])))
-        return isinstance(made, BuiltLoop) and self._shared(made, captured) is None
+        if not isinstance(made, BuiltLoop) or self._shared(made, captured) is not None:
+            return False
+        has_nans = {name for name, each in zip(self.syntax.reductions, made.dtypes, strict=True) if each.kind in "fc"}
+        return not has_nans & self.syntax.ordered
 
     def _are_enough(self, named: dict[str, Any], extents: Sequence[int], array: Any) -> bool:
         """Whether there is work for all of the device."""

@@ -50,6 +50,8 @@ class LoopSyntax:
         The function's variables that the body reads from outside.
     reductions : dict
         Variable and operation (`sum`, `prod`, `min`, `max`, `and`, `or`, `xor`) of each scalar reduction.
+    ordered : set of str
+        Reductions whose order nans show: `m = max(x, m)` takes a nan, and the next number in its place.
     assigned : set of str
         Variables that the body assigns, reductions and loop variables left out.
     refusals : list of Refusal
@@ -61,6 +63,7 @@ class LoopSyntax:
     body: list[ast.stmt]
     captured: list[str] = field(default_factory=list)
     reductions: dict[str, str] = field(default_factory=dict)
+    ordered: set[str] = field(default_factory=set)
     assigned: set[str] = field(default_factory=set)
     refusals: list[Refusal] = field(default_factory=list)
 
@@ -103,7 +106,8 @@ def parallel_loop(node: ast.For, names: Scope, depth: int | None = None) -> Loop
     refusals += [Refusal("loop-variable", node.lineno, name) for name in sorted(variables & stored)]
     own = assigned | variables | reductions.keys() | {each.name for each in body if isinstance(each, ast.FunctionDef)}
     captured = sorted(name for name in variables_of(body, ast.Load) if name in names.locals and name not in own)
-    return LoopSyntax(node, axes, body, captured, reductions, assigned, refusals)
+    ordered = {name for name in reductions if any(_takes_nans(name, each, names) for each in nodes_in(body))}
+    return LoopSyntax(node, axes, body, captured, reductions, ordered, assigned, refusals)
 
 
 def _axis(node: ast.For) -> Axis:
@@ -220,6 +224,13 @@ def _update(name: str, node: ast.AST, names: Scope) -> tuple[str, list[ast.AST]]
         if operation is not None and len(own) == 1 and not any(_mentions(name, each) for each in others):
             return operation, [node.targets[0], own[0]]
     return None
+
+
+def _takes_nans(name: str, node: ast.AST, names: Scope) -> bool:
+    """Whether `node` is a call of Python's `min` or `max` whose first argument, nan or not, is another one."""
+    if not isinstance(node, ast.Call) or not any(names.value(node.func) is each for each in (min, max)):
+        return False
+    return any(_is(name, each) for each in node.args[1:])
 
 
 def _chain(name: str, value: ast.expr) -> tuple[str, ast.AST] | None:

@@ -43,8 +43,8 @@ IN_PLACE = "It runs on the host, in the memory of its arrays."
 
 REASONS: dict[str, Reason] = {
     "sequential-loop": Reason(
-        "the iterations of a plain `for` or `while` loop over elements of a USM array may depend on each other",
-        "write `numba.prange` if they are independent, or an expression of whole arrays",
+        "a plain `for` or `while` loop over elements of a USM array does one iteration after the other",
+        "write `numba.prange` if its iterations are independent, or an expression of whole arrays",
         once_for="function",
     ),
     "short-steps": Reason(

@@ -30,6 +30,7 @@ _TOO_FEW = (
     "its iterations are independent: it is a kernel with more of them, and arrays of floats or 64-bit integers that "
     "share no memory"
 )
+_ORDERED = "`m = max(x, m)` shows the order of nans: `m = max(m, x)` passes over them"
 _MAY_COLLIDE = (
     "iterations may update the same element: it is a kernel with more of them, and arrays of 64-bit integers, whose "
     "order of updates does not show"
@@ -114,5 +115,6 @@ def independent_plan(
     bounds = tuple(each for axis in syntax.axes for each in (axis.start, axis.stop, axis.step))
     loop.other = None if otherwise is None else otherwise.loop
     if has_elements:
-        loop.other.refusal = replace(loop.other.refusal, detail=_MAY_COLLIDE if nest.scattered else _TOO_FEW)
+        detail = _ORDERED if syntax.ordered else _MAY_COLLIDE if nest.scattered else _TOO_FEW
+        loop.other.refusal = replace(loop.other.refusal, detail=detail)
     return IndependentPlan(loop, statement, given, reductions, reductions, bounds, otherwise)
