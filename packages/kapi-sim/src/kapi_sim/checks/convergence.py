@@ -68,7 +68,7 @@ def call_sites(generator: Any) -> tuple[Any, ...]:
 
 
 def check_arrivals(clock: ScheduleState, base: int, size: int, arrivals: dict[int, Arrival], left: list[int]) -> None:
-    """Raise unless all work-items of a group, or of a sub-group, arrived at one meeting.
+    """Raise unless all work-items of a group, or of a sub-group, arrived at one convergence point.
 
     Parameters
     ----------
@@ -188,7 +188,7 @@ def _spelled(value: Any) -> str:
 
 
 def describe_arrivals(clock: ScheduleState, base: int, arrivals: dict[int, Arrival], left: list[int]) -> list[str]:
-    """Say who waits where and who has left the kernel, a line for each meeting."""
+    """Say who waits where and who has left the kernel, a line for each convergence point."""
     lines = []
     points = _arrival_points(arrivals)
     differs_by_iteration = len(

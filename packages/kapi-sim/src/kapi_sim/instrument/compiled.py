@@ -78,7 +78,7 @@ class Compiled:
     has_convergent_call : bool
         Whether a barrier or a group algorithm may be reached.
     is_generator : bool
-        Whether `function` is a generator function, which yields at meetings and in loops that spin.
+        Whether `function` is a generator function, which yields at convergence points and in loops that spin.
     on_threads : bool
         Whether each work-item needs a thread of its own, for a source is missing.
     makes_floats : bool

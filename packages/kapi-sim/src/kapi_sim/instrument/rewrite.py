@@ -272,13 +272,13 @@ class _Compilation:
         return known
 
     def is_generator(self, function: Callable[..., Any]) -> bool:
-        """Tell whether `function` yields: at meetings, or in loops that hand over."""
+        """Tell whether `function` yields: at convergence points, or in loops that hand over."""
         if self.on_threads:
             return False
         return self.has_convergent_call(function) or (self.hands_over and self._has_loop_in(function))
 
     def lacks_source(self, function: Callable[..., Any]) -> bool:
-        """Tell whether a function with a meeting, reached from `function`, cannot be rewritten."""
+        """Tell whether a function with a convergence point, reached from `function`, cannot be rewritten."""
         pending, seen = [function], set()
         while pending:
             each = pending.pop()

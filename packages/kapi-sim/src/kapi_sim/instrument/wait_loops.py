@@ -30,7 +30,7 @@ class Callee(Enum):
     FUNCTION = 2
     """It is a function of the user's that stands by itself."""
     UNKNOWN = 3
-    """It may do anything: a local function, or a meeting."""
+    """It may do anything: a local function, or a convergence point."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""One work-group's run: from meeting to meeting, each work-item in its turn.
+"""One work-group's run: from one convergence point to the next, each work-item in its turn.
 
 A work-item runs until it yields: at a barrier, at a group algorithm, or in a loop that runs for
 long.  When all have stopped, the sub-groups whose members met go on, else the whole group.
@@ -60,7 +60,7 @@ class GroupRun:
     generators : list
         Its work-items' runs, by local linear id.
     checks_convergence : bool
-        Whether a meeting that a part of a group reaches is an error.
+        Whether a convergence point that a part of a group reaches is an error.
     """
 
     __slots__ = (
@@ -300,7 +300,7 @@ class GroupRun:
         return self._converge(arrivals)
 
     def _converge(self, arrivals: dict[int, Arrival]) -> list[int]:
-        """Carry out one meeting, or without checks several, and return who goes on."""
+        """Carry out one convergence point, or without checks several, and return who goes on."""
         first = next(iter(arrivals.values()))
         locations = {first.site: list(arrivals)}
         if not self._checks_convergence:

@@ -37,7 +37,7 @@ class TracedEvent(NamedTuple):
     element : int
         Linear index, counted with the last axis the fastest; -1 where there is none.
     value : object
-        What was read or written, or what an atomic left, as a Python number; of a meeting its name.
+        What was read or written, or what an atomic left, as a Python number; of a convergence point its name.
     instruction : int
         Tells two accesses of one line apart.
     """

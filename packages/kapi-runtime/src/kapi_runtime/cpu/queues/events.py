@@ -116,7 +116,7 @@ DONE = _Done()
 
 
 def wait_for_lock(lock: Any) -> None:
-    """Acquire a lock, hearing Ctrl-C."""
+    """Acquire a lock, open to Ctrl-C."""
     while not lock.acquire(timeout=_LONGEST_WAIT):
         pass
 
