@@ -29,24 +29,29 @@ def test_conformance(case):
     case.run(Simulator())
 
 
+@pytest.mark.nightly(one_in=4)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_conformance_unchecked(case):
     with kapi_sim.simulation(checks="none"):
         case.run(Simulator())
 
 
+@pytest.mark.nightly(one_in=4)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_conformance_permuted(case):
     with kapi_sim.simulation(seed=7):
         case.run(Simulator())
 
 
+CHECKED = [case for case in CASES if case.name.partition("/")[0] in ("atomics", "collectives", "sub-groups", "private")]
+
+
+@pytest.mark.nightly(one_in=6)
+@pytest.mark.parametrize("case", CHECKED, ids=lambda case: case.name)
 @pytest.mark.parametrize("check", sorted(ALL_CHECKS))
-def test_conformance_with_one_check(check):
-    for case in CASES:
-        if case.name.partition("/")[0] in ("atomics", "collectives", "sub-groups", "private"):
-            with kapi_sim.simulation(checks={check}):
-                case.run(Simulator())
+def test_conformance_with_one_check(check, case):
+    with kapi_sim.simulation(checks={check}):
+        case.run(Simulator())
 
 
 @pytest.mark.parametrize("size", [1, 3, 4, 64])
