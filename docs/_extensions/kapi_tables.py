@@ -157,6 +157,7 @@ class KapiCodes(SphinxDirective):
                     shown = nodes.literal_block(text=programs[code], language="python")
                     parts += [_raw("<details><summary>A program that has it</summary>"), shown, _raw("</details>")]
                 if code in messages:
+                    parts += _parsed(self, ["A message that has it:"]) if code in programs else []
                     parts += [nodes.literal_block(text=messages[code], language="text", classes=["kapi-message"])]
                 listed += nodes.definition_list_item("", term, nodes.definition("", *parts))
             summary = f"{family[0].upper()}{family[1:]}: {len(rows)} codes"

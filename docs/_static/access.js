@@ -17,18 +17,18 @@ function nameParts() {
 
 // On narrow windows the lists of pages and headings are drawers: keys open them, and pass by while they are closed.
 const DRAWERS = [
-  ["__navigation", "aside.sidebar-drawer", ".nav-overlay-icon"],
-  ["__toc", "aside.toc-drawer", ".toc-overlay-icon"],
+  ["__navigation", "aside.sidebar-drawer", ".nav-overlay-icon > .icon"],
+  ["__toc", "aside.toc-drawer", ".toc-overlay-icon > .icon"],
 ];
 
 function letKeysOpenDrawers() {
   DRAWERS.forEach(([id, drawer, opener]) => {
     const box = document.getElementById(id);
-    document.querySelectorAll(opener).forEach((label) => {
-      label.tabIndex = 0;
-      label.setAttribute("role", "button");
-      label.setAttribute("aria-label", document.querySelector(drawer)?.getAttribute("aria-label") ?? "");
-      label.addEventListener("keydown", (event) => {
+    document.querySelectorAll(opener).forEach((icon) => {
+      icon.tabIndex = 0;
+      icon.setAttribute("role", "button");
+      icon.setAttribute("aria-label", document.querySelector(drawer)?.getAttribute("aria-label") ?? "");
+      icon.addEventListener("keydown", (event) => {
         if (event.key !== "Enter" && event.key !== " ") return;
         event.preventDefault();
         box.click();
@@ -43,7 +43,7 @@ function letKeysOpenDrawers() {
       const box = document.getElementById(id);
       if (!box?.checked) return;
       box.click();
-      [...document.querySelectorAll(opener)].find((label) => label.offsetParent)?.focus();
+      [...document.querySelectorAll(opener)].find((icon) => icon.getClientRects().length)?.focus();
     });
   });
 }
