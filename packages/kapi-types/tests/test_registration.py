@@ -60,19 +60,20 @@ def test_registration_leaves_other_values_to_those_who_knew_them():
 
 def test_registration_by_the_entry_point_is_cheap():
     """Numba's entry point in every njit program costs little, imports nothing of kapi, does not warn."""
-    share, loaded = run(
-        "import sys, time\n"
-        "first = time.process_time()\n"
-        "import numba\n"
-        "before = set(sys.modules)\n"
-        "start = time.process_time()\n"
+    calls, loaded = run(
+        "import sys, numba\n"
+        "calls = 0\n"
+        "def count(frame, event, argument):\n"
+        "    global calls\n"
+        "    calls += event in ('call', 'c_call')\n"
+        "sys.setprofile(count)\n"
         "import _kapi_types_hooks; _kapi_types_hooks.init()\n"
-        "spent = time.process_time() - start\n"
+        "sys.setprofile(None)\n"
         "numba.njit(lambda a: a + 1)(1)\n"
         "tops = {'kapi_sim', 'kapi_types', 'kapi_runtime', 'kapi_numba_offload', 'dpctl', 'dpnp'}\n"
-        "print(spent / (start - first), sorted(tops & set(sys.modules)))"
+        "print(calls, sorted(tops & set(sys.modules)))"
     ).split(" ", 1)
-    assert float(share) <= 0.05  # some 5 ms of 250
+    assert int(calls) < 5000  # some 1000; Numba's own import makes a million
     assert loaded == "[]"
 
 
