@@ -203,6 +203,11 @@ def test_misuse_is_one_problem(infer, kernel, code):
     assert caught.value.problems[0].filename == __file__
 
 
+def test_element_that_meets_a_value_is_to_be_copied(infer):
+    with pytest.raises(ProblemsFound, match=r"`a\[i\]\.copy\(\)` makes a value"):
+        infer(reference_or_value, ItemType(1), A, READONLY, VALUE, returns=types.none)
+
+
 def test_arrays_that_begin_at_odd_addresses_are_refused():
     fields = ArrayFields(66, (2,), (1,), np.dtype([("x", "f4")]), False, None)
     with pytest.raises(kapi.DtypeError, match="must begin at a multiple of 4 bytes"):

@@ -260,7 +260,8 @@ class KernelTypingContext(TypingContext):
         if unified is None:
             raise KernelTypeProblem(
                 "variable-types",
-                f"a variable must have one type throughout a kernel, got {spell_type(first)} and {spell_type(second)}",
+                f"a variable must have one type throughout a kernel, got {spell_type(first)} and {spell_type(second)}"
+                + _copy_hint(first, second),
             )
         return unified
 
@@ -295,3 +296,11 @@ def _kernel_problem(error: BaseException | None) -> KernelTypeProblem | None:
             return error
         error = error.__cause__
     return None
+
+
+def _copy_hint(*given: types.Type) -> str:
+    """The way out where an element of an array of records meets a record's value."""
+    is_both = any(isinstance(each, RecordRefType) for each in given) and any(
+        isinstance(each, types.Record) for each in given
+    )
+    return ", an array's element and a value: `a[i].copy()` makes a value of an element" if is_both else ""
