@@ -435,11 +435,16 @@ class View:
                     raise component.fail(f"as an index of `{self.name}` by {self._clock.describe()}")
                 else:
                     kind = type(component).__name__.removeprefix("Sim")
+                    field = (
+                        f"write `a[i][{component!r}]` for `a[{component!r}][i]`"
+                        if kind == "str" and self.dtype.names
+                        else ""
+                    )
                     raise DtypeError(
                         f"index of `{self.name}` along axis {axis} must be an integer, got {short_repr(component)} "
                         f"of type {kind}\n"
                         f"  {self._clock.describe()} at {self._site(frame)}\n"
-                        f"  {index_hint(kind) or 'convert it with int(...)'}",
+                        f"  {field or index_hint(kind) or 'convert it with int(...)'}",
                         code="index-type",
                     )
             if not 0 <= component < self.shape[axis]:
