@@ -20,8 +20,9 @@ from kapi_sim.language.attributes import attribute_of
 from kapi_sim.language.promotion import common_float, complex_operand, operand_of_class, scalar_class
 from kapi_sim.language.table.intrinsics import Intrinsic, rows
 from kapi_sim.numbers.arithmetic import checked_ring, floor_divide, fused_to_odd, remainder, too_wide
-from kapi_sim.numbers.builtin_functions import BUILTINS, shared_type
-from kapi_sim.numbers.fitting import check_wide_literals_fit, counted
+from kapi_sim.numbers.builtin_functions import BUILTINS
+from kapi_sim.numbers.choices import ARRAY_FUNCTIONS
+from kapi_sim.numbers.fitting import counted
 from kapi_sim.numbers.operator_functions import FUNCTIONS as OPERATOR_FUNCTIONS
 from kapi_sim.numbers.vectors import Vec, elementwise, of_elements
 from kapi_sim.short_repr import short_repr
@@ -247,36 +248,6 @@ class _KernelModule(ModuleType):
         return getattr(self.__dict__["_module"], name)
 
 
-def _where(condition: Any, x: Any, y: Any) -> Any:
-    kinds = type(x), type(y)
-    if kinds[0] is not kinds[1] and all(issubclass(kind, (int, float, np.generic)) for kind in kinds):
-        x, y = map(shared_type(kinds), (x, y))
-    for each in (x, y):
-        checked_ring(each)  # of two Python ints NumPy makes whatever holds both
-    # Of NumPy's own, which is an array without axes, the element.
-    return np.where(condition, x, y)[()]
-
-
-_BOUNDED: np.ufunc = vars(np._core.umath)["clip"]  # type: ignore[attr-defined]  # what np.clip calls, and has no public name
-
-
-def _clip(x: Any, low: Any, high: Any) -> Any:
-    """As NumPy has it for integers; where the result is none, Python's ints are bounds whatever their size."""
-    if isinstance(x, (int, np.bool_)) and any(type(bound) is int and bound >= 2**63 for bound in (low, high)):
-        check_wide_literals_fit(x)
-    x = np.asarray(x)[()]
-    dtype = np.result_type(x, low, high)
-    if dtype.kind not in "biu":
-        return _BOUNDED(x, low, high)
-    # A bound beyond the type's own bounds nothing; NumPy 2.0 refuses it, and later ones look at the narrower type of x.
-    if dtype.kind != "b":
-        limits = np.iinfo(dtype)
-        x = x.astype(dtype)
-        low = max(low, int(limits.min)) if type(low) is int else low
-        high = min(high, int(limits.max)) if type(high) is int else high
-    return np.clip(x, low, high)
-
-
 def _checked(check: Callable[[Any, Any], Any], function: Callable[..., Any]) -> Callable[[Any, Any], Any]:
     def divide(x: Any, y: Any) -> Any:
         if not y and isinstance(y, _INTEGERS) and isinstance(x, _INTEGERS):
@@ -321,8 +292,7 @@ _NUMPY: dict[Any, Any] = {
     **{each: _exact(each) for each in (np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal)},
     np.log1p: _log1p,
     np.power: _power,
-    np.where: _where,
-    np.clip: _clip,
+    **ARRAY_FUNCTIONS,
     np.divmod: _checked(floor_divide, np.divmod),
     np.fmod: _checked(remainder, np.fmod),
     np.floor_divide: _checked(floor_divide, np.floor_divide),

@@ -23,6 +23,7 @@ from kapi_sim.language.table.vector_rows import VECTOR_LENGTHS
 from kapi_sim.numbers.arithmetic import checked_ring
 from kapi_sim.numbers.attributes import called
 from kapi_sim.numbers.builtin_functions import BUILTINS, shared_type
+from kapi_sim.numbers.choices import ARRAY_FUNCTIONS
 from kapi_sim.numbers.operator_functions import FUNCTIONS
 from kapi_sim.short_repr import short_repr
 
@@ -242,14 +243,12 @@ class Vec(tuple[Any, ...]):
 
     def __array_function__(self, function: Any, types: Any, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
         """Apply `numpy.where` or `numpy.clip`; other functions of arrays take the vector as a tuple."""
-        from kapi_sim.numbers.mathematics import SUBSTITUTES  # which imports this module
-
-        of_numbers = SUBSTITUTES.get(id(function))
+        of_numbers = ARRAY_FUNCTIONS.get(function)
         if of_numbers is None:
             return function._implementation(*args, **options)
         if options:
             raise TypeError(f"numpy.{function.__name__} takes vectors only as arguments without names")
-        return of_numbers(*args)
+        return elementwise(of_numbers)(*args)
 
     __add__, __radd__ = _binary(operator.add)
     __sub__, __rsub__ = _binary(operator.sub)
