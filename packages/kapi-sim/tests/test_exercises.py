@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import runpy
 import subprocess
 import sys
@@ -11,6 +13,7 @@ import numpy as np
 import pytest
 
 import kapi_sim as kapi
+from kapi_sim.__main__ import main
 from kapi_sim.exercises import EXERCISES, PUZZLES, expect_at_most, expect_equal, find, judge
 from kapi_sim.testing.reports import raises
 
@@ -95,7 +98,18 @@ def test_verdict_names_results_orders_and_errors_of_python():
     assert "DivisionByZeroError" in judge(lambda kernel: kernel[1](np.zeros(1)), divides)
 
 
-def run(folder: Path, *arguments: str) -> tuple[int, str, str]:
+def run(folder: Path, *arguments: str) -> tuple[object, str, str]:
+    """The command's status and what it prints, in this process."""
+    printed, complaints = io.StringIO(), io.StringIO()
+    with contextlib.chdir(folder), contextlib.redirect_stdout(printed), contextlib.redirect_stderr(complaints):
+        try:
+            status: object = main(arguments)
+        except SystemExit as end:
+            status = end.code
+    return status, printed.getvalue(), complaints.getvalue()
+
+
+def run_process(folder: Path, *arguments: str) -> tuple[int, str, str]:
     command = [sys.executable, "-m", "kapi_sim", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder)
     return done.returncode, done.stdout, done.stderr
@@ -280,15 +294,15 @@ if __name__ == "__main__":
 
 def test_command_traces_a_program(tmp_path):
     (tmp_path / "shift.py").write_text(PROGRAM, "utf-8")
-    status, printed, _ = run(tmp_path, "trace", "shift.py", "1")
+    status, printed, _ = run_process(tmp_path, "trace", "shift.py", "1")
     assert (status, printed) == (0, "trace.html: 1 launch\n")
     assert '"kernel":"shift"' in (tmp_path / "trace.html").read_text("utf-8")
 
 
 def test_command_shows_the_race_of_a_program(tmp_path):
     (tmp_path / "shift.py").write_text(PROGRAM, "utf-8")
-    status, printed, reported = run(tmp_path, "trace", "shift.py", "-o", "race.svg", "4")
+    status, printed, reported = run_process(tmp_path, "trace", "shift.py", "-o", "race.svg", "4")
     assert (status, printed) == (1, "race.svg: 1 launch\n")
     assert "kapi_sim.errors.DataRaceError: data race on a[1]" in reported
     assert "<ellipse" in (tmp_path / "race.svg").read_text("utf-8")
-    assert run(tmp_path, "trace", "shift.py", "--checks", "none", "-o", "race.svg", "4")[0] == 0
+    assert run_process(tmp_path, "trace", "shift.py", "--checks", "none", "-o", "race.svg", "4")[0] == 0
