@@ -74,7 +74,7 @@ BUDGETS = {
     "isolated(kapi-ptx)": 170,
     "isolated(kapi-lowering)": 70,
     "isolated(kapi-types)": 100,
-    "isolated(kapi-sim)": 260,
+    "isolated(kapi-sim)": 230,
     "instruction_sets": 260,
     "docs": 120,
     "without_dpnp": 30,
