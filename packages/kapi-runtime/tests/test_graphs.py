@@ -242,3 +242,34 @@ def test_bound_launches_are_recorded_as_they_are():
     launch.replace(value=100.0)
     graph.run()
     assert a.tolist() == [11.0, 11.0]
+
+
+@kapi.device_func
+def is_large(x):
+    return x > 2
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda a: kapi.algorithms.copy_if(a, is_large),
+        lambda a: kapi.algorithms.unique(a),
+        lambda a: kapi.algorithms.reduce_by_segment(a, a),
+        lambda a: kapi.algorithms.reduce(a) if isinstance(a, np.ndarray) else kapi.algorithms.unique(a),
+    ],
+)
+def test_algorithms_whose_results_the_host_reads_are_refused_in_a_block(asarray, call):
+    a = asarray([3.0, 1.0])
+    with kapi.graph(), raises(kapi.KernelLaunchError, "graph-host-wait"):
+        call(a)
+
+
+def test_a_reduction_into_an_array_runs_at_each_replay(asarray):
+    a, total = asarray([3.0, 1.0]), asarray([0.0])
+    with kapi.graph() as graph:
+        element = kapi.algorithms.reduce(a, out=total)
+        kapi.call_kernel(add, kapi.Range(2), a, 1.0)
+    for expected in (4.0, 6.0):
+        graph.run()
+        assert values(total) == [expected]
+        assert float(element) == expected

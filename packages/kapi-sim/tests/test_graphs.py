@@ -130,3 +130,39 @@ def test_error_in_the_block_breaks_the_graph_and_ends_the_recording():
 def test_arguments_are_counted_when_they_are_recorded():
     with pytest.raises(kapi.KernelLaunchError), kapi.graph():
         kapi.call_kernel(add, kapi.Range(2), np.zeros(2))
+
+
+@kapi.device_func
+def is_large(x):
+    return x > 2
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda a: kapi.algorithms.copy_if(a, is_large),
+        lambda a: kapi.algorithms.unique(a),
+        lambda a: kapi.algorithms.reduce_by_segment(a, a),
+        lambda a: kapi.algorithms.reduce(a),
+    ],
+)
+def test_algorithms_whose_results_the_host_reads_are_refused_in_a_block(call):
+    with kapi.graph(), raises(kapi.KernelLaunchError, "graph-host-wait"):
+        call(np.array([3.0, 1.0]))
+
+
+def test_a_reduction_into_an_array_runs_at_each_replay():
+    a, total = np.array([3.0, 1.0]), np.zeros(1)
+    with kapi.graph() as graph:
+        element = kapi.algorithms.reduce(a, out=total)
+        add[kapi.Range(2)](a, 1.0)
+    for expected in (4.0, 6.0):
+        graph.run()
+        assert (total[0], element) == (expected, expected)
+
+
+def test_a_replay_is_refused_in_a_block():
+    with kapi.graph() as graph:
+        add[kapi.Range(2)](np.zeros(2), 1.0)
+    with kapi.graph(), raises(kapi.KernelLaunchError, "graph-host-wait"):
+        graph.run()

@@ -20,6 +20,7 @@ import numpy as np
 
 from kapi_runtime import memory
 from kapi_runtime.kernels.kernel import Kernel, kernel
+from kapi_runtime.platform import recorder
 from kapi_runtime.platform.installed import platform_of_array
 from kapi_sim import NdRange
 from kapi_sim.language.launchables.launchable import Launchable
@@ -93,6 +94,10 @@ class Devices(World):
         if type(array).__module__.partition(".")[0] == "torch":
             return array.view(getattr(sys.modules["torch"], dtype.name))
         return array.view(dtype)
+
+    def graph(self) -> Any:
+        """Return the graph that is recording, or None."""
+        return recorder.graph()
 
     def number(self, array: Any, index: int) -> int:
         """Return an integer element, which is copied to the host."""

@@ -11,7 +11,13 @@ from kapi_sim.errors import KapiError, KernelLaunchError, LimitError
 from kapi_sim.instrument.rewrite import Instrumented
 from kapi_sim.language import KernelOptions, NdRange, Range
 from kapi_sim.language.launchables.declared import Signature
-from kapi_sim.language.launchables.graph import RecordedLaunches, Slot, simulated, slot_values
+from kapi_sim.language.launchables.graph import (
+    RecordedLaunches,
+    Slot,
+    require_not_recording,
+    simulated,
+    slot_values,
+)
 from kapi_sim.language.launchables.launch_parameters import require_index_space
 from kapi_sim.language.launchables.launchable import BoundLaunch, Launchable, decorate, require_kernel
 from kapi_sim.language.launchables.pickling import reduced
@@ -272,6 +278,7 @@ class Graph(RecordedLaunches):
 
     def __call__(self, dependent_events: Iterable[Any] = ()) -> tuple[Any, Any]:
         self._require_recorded()
+        require_not_recording("a replay of a graph", simulated.get())
         before = dependent_events
         try:
             for launch, _ in self._launches:

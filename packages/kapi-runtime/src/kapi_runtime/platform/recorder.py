@@ -11,6 +11,7 @@ from kapi_runtime.platform.interface import Platform
 from kapi_sim.errors import KernelLaunchError
 from kapi_sim.forks import reinit_after_fork
 from kapi_sim.language.array_memory import ArrayFields
+from kapi_sim.language.launchables.graph import require_not_recording
 
 __all__ = ["GraphRecorder", "Recorder", "graph", "keep_graph", "keep_profile", "require_no_graph", "submit"]
 
@@ -86,12 +87,8 @@ def require_no_graph(what: str) -> None:
     KernelLaunchError
         If a graph is recording in this thread or task.
     """
-    if is_watching and graph() is not None:
-        raise KernelLaunchError(
-            f"{what} must be outside of the block that records a graph, got it inside: what is recorded has not run "
-            "yet, and runs at each replay",
-            code="graph-host-wait",
-        )
+    if is_watching:
+        require_not_recording(what, graph())
 
 
 def submit(

@@ -17,6 +17,7 @@ import numpy as np
 
 from kapi_sim.kernels import Kernel, kernel
 from kapi_sim.language import NdRange
+from kapi_sim.language.launchables.graph import simulated
 from kapi_sim.language.launchables.launchable import Launchable
 from kapi_sim.whole_arrays.histograms import Histograms
 from kapi_sim.whole_arrays.reductions import Reductions
@@ -63,6 +64,10 @@ class Simulator(World):
     def bits_of(self, array: Any, dtype: np.dtype[Any]) -> Any:
         """Return a view of another dtype."""
         return array.view(dtype)
+
+    def graph(self) -> Any:
+        """Return the graph that is recording, or None."""
+        return simulated.get()
 
     def number(self, array: Any, index: int) -> int:
         """Return an integer element."""

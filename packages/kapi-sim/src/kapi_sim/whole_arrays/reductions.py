@@ -11,6 +11,7 @@ from kapi_sim.errors import KernelLaunchError
 from kapi_sim.language import NdItem
 from kapi_sim.language.intrinsics.operators import plus
 from kapi_sim.language.launchables.device_function import device_func
+from kapi_sim.language.launchables.graph import require_not_recording
 from kapi_sim.whole_arrays.group_steps import fold_tile, same
 from kapi_sim.whole_arrays.world import (
     Pieces,
@@ -127,7 +128,7 @@ class Reductions:
         -------
         scalar or array of rank 0
             NumPy's scalar for NumPy arrays. On a device an array of rank 0 on the queue of `array`, which is not waited
-            for. With `out`, its element.
+            for. With `out`, its element, as an array of rank 0 while a graph records.
 
         Raises
         ------
@@ -202,6 +203,9 @@ class Reductions:
                 "`init`",
                 code="algorithm-empty",
             )
+        graph = world.graph()
+        if out is None and isinstance(array, np.ndarray):
+            require_not_recording("a reduction of a NumPy array without `out`", graph)
         result = world.empty(array, (1,), kept) if out is None else out
         convert = converter(kept, None if transform is same and kept == given else kept)
         op = operator_on(op, kept)
@@ -226,4 +230,5 @@ class Reductions:
             args = (partial, result, tile, pieces.count, *first)
             one = Pieces.of(1, shape)
             world.run(reduce_pieces, one.space, args, b=None, **last, op=op, transform=same, convert=converter(kept))
-        return result.reshape(())[()]
+        # While a graph records, the element is not there yet.
+        return result.reshape(())[()] if graph is None else result.reshape(())

@@ -12,6 +12,7 @@ from kapi_sim.language import NdItem
 from kapi_sim.language.intrinsics.group_algorithms import exclusive_scan_over_group, reduce_over_group
 from kapi_sim.language.intrinsics.operators import plus
 from kapi_sim.language.launchables.device_function import device_func
+from kapi_sim.language.launchables.graph import require_not_recording
 from kapi_sim.whole_arrays.group_steps import same
 from kapi_sim.whole_arrays.scans import scan_into
 from kapi_sim.whole_arrays.world import Pieces, World, one_dimensional, require_own, require_room
@@ -108,6 +109,7 @@ def select_into(world: World, a: Any, out: Any, predicate: Any, equal: Any, indi
     indices : function or None
         None for elements; `same` for their indices.
     """
+    require_not_recording("an algorithm whose count the host reads", world.graph())
     dtype = world.dtype_of(a)
     assert dtype is not None  # the caller has looked
     shape = world.shape(a, "scan", dtype.itemsize)

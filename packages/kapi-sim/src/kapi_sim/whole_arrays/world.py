@@ -119,6 +119,10 @@ class World(ABC):
         """Return a view of an array's memory as elements of another dtype of the same size."""
 
     @abstractmethod
+    def graph(self) -> Any:
+        """Return the graph that records the launches of this thread or task, or None."""
+
+    @abstractmethod
     def number(self, array: Any, index: int) -> int:
         """Return an integer element, after the work that computes it."""
 

@@ -12,10 +12,33 @@ from kapi_sim.errors import KapiError, KernelLaunchError
 from kapi_sim.short_repr import short_repr
 from kapi_sim.tracebacks import shorten
 
-__all__ = ["RecordedLaunches", "Slot", "simulated", "slot_values"]
+__all__ = ["RecordedLaunches", "Slot", "require_not_recording", "simulated", "slot_values"]
 
 simulated: ContextVar[Any] = ContextVar("kapi_sim_graph", default=None)
 """The graph that records the simulator's launches of this thread or task, or None."""
+
+
+def require_not_recording(what: str, graph: Any) -> None:
+    """Raise unless the host may read what was launched: what a graph records runs later.
+
+    Parameters
+    ----------
+    what : str
+        What reads or waits, for the message.
+    graph : object
+        The graph that is recording, or None.
+
+    Raises
+    ------
+    KernelLaunchError
+        If there is a graph.
+    """
+    if graph is not None:
+        raise KernelLaunchError(
+            f"{what} must be outside of the block that records a graph, got it inside: what is recorded has not run "
+            "yet, and runs at each replay",
+            code="graph-host-wait",
+        )
 
 
 class Slot:
