@@ -203,7 +203,7 @@ def test_misuse_is_one_problem(infer, kernel, code):
     assert caught.value.problems[0].filename == __file__
 
 
-def test_element_that_meets_a_value_is_to_be_copied(infer):
+def test_element_that_joins_a_value_is_to_be_copied(infer):
     with pytest.raises(ProblemsFound, match=r"`a\[i\]\.copy\(\)` makes a value"):
         infer(reference_or_value, ItemType(1), A, READONLY, VALUE, returns=types.none)
 
