@@ -65,6 +65,12 @@ def expected(kernel, x, first, end, items):
     return sums, steps, last
 
 
+def launched(kernel, x, first, end, items):
+    got = [dpnp.zeros(items), dpnp.zeros(items, dtype="int64"), dpnp.zeros(items, dtype="int64")]
+    kapi.call_kernel(kernel, kapi.NdRange(items, WIDTH), dpnp.asarray(x), first, end, *got)
+    return got
+
+
 @pytest.mark.parametrize("kernel", [add_up, add_up_in_groups])
 def test_each_work_item_has_its_own_iterations(kernel):
     """Ends around each multiple of the step, none, negative ones, and the end of what 64 bits hold."""
@@ -72,14 +78,14 @@ def test_each_work_item_has_its_own_iterations(kernel):
     ends = [-(2**63), -1, 0, 1, 5, 15, 16, 17, 31, 32, 33, 47, 48, 49, 95, 96, 97, 100, 1000]
     cases = [(0, end) for end in ends] + [(7, 50), (-20, 30), (-(2**63), -(2**63) + 70), (2**63 - 200, 2**63 - 1)]
     for first, end in cases:
-        got = [dpnp.zeros(items), dpnp.zeros(items, dtype="int64"), dpnp.zeros(items, dtype="int64")]
-        kapi.call_kernel(kernel, kapi.NdRange(items, WIDTH), dpnp.asarray(x), first, end, *got)
+        got = launched(kernel, x, first, end, items)
         for one, right in zip(got, expected(kernel, x, first, end, items), strict=True):
             np.testing.assert_array_equal(one.asnumpy(), right, err_msg=f"range({first}, {end})")
 
 
 def test_shared_loop_has_one_iteration_behind_a_condition():
     for kernel in (add_up, add_up_in_groups):
+        launched(kernel, np.ones(4), 0, 4, WIDTH)
         (code,) = kernel.inspect_llvm().values()
         assert ".goes.on = icmp uge" in code
         assert ".is.lane = icmp ult" in code
