@@ -184,3 +184,11 @@ def test_arrays_of_two_devices_are_refused():
 def test_algorithms_are_imported_when_they_are_used(run_python):
     done = run_python("import sys, kapi_runtime, kapi_sim; print('kapi_sim.whole_arrays' in sys.modules)")
     assert done.stdout.strip() == "False", done.stderr
+
+
+@pytest.mark.parametrize("size", [2, 1000])
+def test_read_only_arrays_are_refused_by_their_own_names(size):
+    with pytest.raises(kapi.KernelLaunchError, match=r"\Aarray must be writable.*\[argument-read-only\]"):
+        al.sort(np.broadcast_to(0.0, size))
+    with pytest.raises(kapi.KernelLaunchError, match=r"\Avalues must be writable"):
+        al.sort_by_key(np.zeros(size), np.broadcast_to(0.0, size))

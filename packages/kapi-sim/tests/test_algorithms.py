@@ -284,6 +284,12 @@ REFUSED = {
     "empty": (lambda: al.reduce(np.zeros(0)), kapi.KernelLaunchError, "algorithm-empty"),
     "init": (lambda: al.exclusive_scan(np.zeros(2), op=later), kapi.KernelLaunchError, "algorithm-init"),
     "length": (lambda: al.sort_by_key(np.zeros(2), np.zeros(3)), kapi.KernelLaunchError, "algorithm-length"),
+    "read-only": (lambda: al.sort(np.broadcast_to(0.0, 3)), kapi.KernelLaunchError, "argument-read-only"),
+    "read-only values": (
+        lambda: al.sort_by_key(drawn(2), np.broadcast_to(0.0, 2)),
+        kapi.KernelLaunchError,
+        "argument-read-only",
+    ),
     "room": (lambda: al.copy_if(np.zeros(2), is_odd, out=np.zeros(1)), kapi.KernelLaunchError, "algorithm-length"),
     "records": (lambda: al.sort(np.zeros(2, "i4,i4")), kapi.DtypeError, "algorithm-order"),
     "sum": (lambda: al.reduce(np.zeros(2, "i4,i4")), kapi.DtypeError, "algorithm-order"),

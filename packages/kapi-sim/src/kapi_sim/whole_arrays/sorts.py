@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from kapi_sim.errors import KernelLaunchError
 from kapi_sim.whole_arrays.merge_sort import complex_less, merge_sort
 from kapi_sim.whole_arrays.radix_sort import radix_sort
 from kapi_sim.whole_arrays.sort_keys import RADIX_KINDS, less_of
@@ -48,7 +49,7 @@ class Sorts:
         DtypeError
             If `array` is no array of rank 1, or of records without `less`.
         KernelLaunchError
-            If `less` is no function for kernels.
+            If `less` is no function for kernels, or `array` is read-only.
 
         Notes
         -----
@@ -108,6 +109,8 @@ class Sorts:
     def _sort(self, keys: Any, values: Any, less: Any, descending: bool) -> None:
         dtype = one_dimensional(self._world, "array" if values is None else "keys", keys)
         require_own("sorted", "less", dtype, is_own=less is not None)
+        _require_writable("array" if values is None else "keys", keys)
+        _require_writable("values", values)
         if keys.shape[0] < 2:
             return
         is_of_numbers = less is None and dtype.kind in RADIX_KINDS
@@ -119,3 +122,12 @@ class Sorts:
             radix_sort(self._world, keys, values, dtype, descending)
         else:
             merge_sort(self._world, keys, values, dtype, complex_less if less is None else less, descending)
+
+
+def _require_writable(name: str, array: Any) -> None:
+    """Raise KernelLaunchError if a NumPy array is read-only."""
+    if isinstance(array, np.ndarray) and not array.flags.writeable:
+        raise KernelLaunchError(
+            f"{name} must be writable, since it is sorted in place, got a read-only array: pass a copy",
+            code="argument-read-only",
+        )
