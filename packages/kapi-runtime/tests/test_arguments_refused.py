@@ -110,3 +110,40 @@ def test_array_that_is_elsewhere_than_it_claims_is_refused(changes, code):
     assert raised.value.message.startswith("argument `source` of kernel `add`: ")
     add[3](Exporter(dpnp.ones(4), shape=lambda shape: (3,)), target)
     assert target.asnumpy().tolist() == [1, 1, 1, 0]
+
+
+@kapi.kernel
+def misspelled(item: kapi.Item, a):
+    a[item.get_id(0)] = nothing(1)  # noqa: F821
+
+
+@kapi.kernel(boundscheck=True)
+def far(item: kapi.Item, a):
+    a[item.get_id(0) + 5] = 1
+
+
+def waited(kernel):
+    kapi.call_kernel(kernel, kapi.Range(3), np.zeros(3))
+
+
+def subscripted(kernel):
+    kernel[3](np.zeros(3))
+
+
+def submitted(kernel):
+    kapi.call_kernel_async(kernel, kapi.Range(3), (), np.zeros(3))
+
+
+@pytest.mark.parametrize(
+    ("kernel", "launch"),
+    [(misspelled, waited), (misspelled, subscripted), (misspelled, submitted), (far, waited), (far, subscripted)],
+)
+def test_traceback_of_a_launch_has_the_program_s_frames_alone(kernel, launch, monkeypatch):
+    frames = []
+    for is_full in ("", "1"):
+        monkeypatch.setenv("KAPI_FULL_TRACEBACK", is_full)
+        with pytest.raises(kapi.KapiError) as raised:
+            launch(kernel)
+        frames.append([entry.path.name for entry in raised.traceback])
+    assert set(frames[0]) == {"test_arguments_refused.py"}
+    assert set(frames[1]) > set(frames[0])

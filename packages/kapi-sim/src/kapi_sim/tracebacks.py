@@ -1,8 +1,7 @@
 """Tracebacks that hold the user's frames only, and the names of files as the user knows them.
 
-A launch goes through some ten frames of the simulator, which say nothing about a mistake in a kernel.  They are
-left out where the launch returns to the user's code.  The environment variable ``KAPI_FULL_TRACEBACK=1`` leaves
-all frames in.
+A launch goes through some ten frames of kapi, which say nothing about a mistake in a kernel.  They are left out where
+the launch returns to the user's code.  The environment variable ``KAPI_FULL_TRACEBACK=1`` leaves all frames in.
 """
 
 from __future__ import annotations
@@ -28,7 +27,10 @@ __all__ = [
     "with_cell",
 ]
 
-_NOT_USERS = frozenset(("kapi_sim", "numpy", "contextlib"))
+_NOT_USERS = frozenset(
+    ("kapi_sim", "kapi_types", "kapi_lowering", "kapi_cpu", "kapi_spirv", "kapi_ptx", "kapi_runtime")
+    + ("numpy", "contextlib")
+)
 _OF_NOTEBOOKS = frozenset(("IPython", "ipykernel"))
 _DESCRIBED = re.compile(r"(?P<file>.+?):(?=\d+: )")
 _LOCATION = re.compile(r'^  File "(?P<file>.+)", line (?=\d)')
@@ -40,7 +42,7 @@ def is_full() -> bool:
 
 
 def is_users_own(module: str) -> bool:
-    """Tell whether a module of this name is neither the simulator's nor NumPy's."""
+    """Tell whether a module of this name is neither of kapi's kernels nor NumPy's."""
     return module.partition(".")[0] not in _NOT_USERS or module.startswith("kapi_sim.testing.")
 
 

@@ -26,6 +26,7 @@ from kapi_runtime.platform.installed import platform_of_array
 from kapi_runtime.platform.interface import BuiltKernel, LaunchPlan, Platform
 from kapi_runtime.platform.reset import on_reset
 from kapi_sim import NdRange, Range
+from kapi_sim.errors import KapiError
 from kapi_sim.forks import reinit_after_fork
 from kapi_sim.language import KernelOptions
 from kapi_sim.language.launchables.declared import Signature, array_parameter
@@ -34,6 +35,7 @@ from kapi_sim.language.launchables.launchable import decorate, require_kernel
 from kapi_sim.language.launchables.pickling import reduced
 from kapi_sim.language.launchables.signatures import ParameterType
 from kapi_sim.log import launches
+from kapi_sim.tracebacks import shorten
 
 __all__ = ["Kernel", "PlanTable", "call_kernel", "call_kernel_async", "kernel"]
 
@@ -342,8 +344,12 @@ def call_kernel(kernel: DeviceLaunchable, index_space: Range | NdRange, /, *args
     """
     if not isinstance(kernel, Kernel):  # which is quick for this very class, and slow for an abstract one
         require_kernel(kernel, DeviceLaunchable)  # type: ignore[type-abstract]  # any kind is asked for
-    require_index_space(index_space)
-    kernel.run(index_space, kernel.placed(args, named) if named else args)
+    try:
+        require_index_space(index_space)
+        kernel.run(index_space, kernel.placed(args, named) if named else args)
+    except KapiError as error:
+        shorten(error, is_reported=True)
+        raise
 
 
 def call_kernel_async(
@@ -379,8 +385,12 @@ def call_kernel_async(
     """
     if not isinstance(kernel, Kernel):  # which is quick for this very class, and slow for an abstract one
         require_kernel(kernel, DeviceLaunchable)  # type: ignore[type-abstract]  # any kind is asked for
-    require_index_space(index_space)
-    return kernel.submit(index_space, dependent_events, kernel.placed(args, named) if named else args)
+    try:
+        require_index_space(index_space)
+        return kernel.submit(index_space, dependent_events, kernel.placed(args, named) if named else args)
+    except KapiError as error:
+        shorten(error, is_reported=True)
+        raise
 
 
 def _pickled_by_value(arguments: tuple[Any, ...]) -> bytes:

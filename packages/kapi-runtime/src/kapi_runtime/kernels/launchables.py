@@ -17,12 +17,14 @@ from kapi_runtime.launch.preparation import Prepared
 from kapi_runtime.platform.current import caller
 from kapi_runtime.platform.interface import BuiltKernel, KernelInformation, Platform
 from kapi_sim import KernelCompilationError, NdRange, Range
+from kapi_sim.errors import KapiError
 from kapi_sim.forks import reinit_after_fork
 from kapi_sim.language import KernelOptions
 from kapi_sim.language.launchables.declared import Signature
 from kapi_sim.language.launchables.launchable import Launchable
 from kapi_sim.language.launchables.tuning import Candidate, Tuning
 from kapi_sim.short_repr import short_repr
+from kapi_sim.tracebacks import shorten
 
 __all__ = ["DeviceLaunchable", "stand_in"]
 
@@ -44,12 +46,16 @@ class DeviceLaunchable(Launchable):
 
     def run(self, index_space: Range | NdRange, args: tuple[Any, ...]) -> None:
         """Launch on the device of the arrays, and wait."""
-        caller.waits = True
         try:
-            host_event, _ = self.submit(index_space, (), args)
-        finally:
-            caller.waits = False
-        host_event.wait()
+            caller.waits = True
+            try:
+                host_event, _ = self.submit(index_space, (), args)
+            finally:
+                caller.waits = False
+            host_event.wait()
+        except KapiError as error:
+            shorten(error, is_reported=True)
+            raise
 
     @abstractmethod
     def prepared(self, space: Range | NdRange, given: tuple[Any, ...]) -> Prepared:
