@@ -76,7 +76,7 @@ def cache_folder() -> str:
 FULL_TRACEBACK = Variable(
     "KAPI_FULL_TRACEBACK",
     "kapi-sim",
-    "`1`: tracebacks of launches hold all frames, with those of the simulator. Without it, they hold your frames only",
+    "`1`: tracebacks of launches hold all frames, with those of kapi. Without it, they hold your frames only",
 )
 LOG = Variable("KAPI_LOG", "kapi-sim", "`info` or `debug`: show the log on standard error, see below")
 SIM_CHECKS = Variable(

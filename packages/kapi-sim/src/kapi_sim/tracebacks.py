@@ -27,9 +27,8 @@ __all__ = [
     "with_cell",
 ]
 
-_NOT_USERS = frozenset(
-    ("kapi_sim", "kapi_types", "kapi_lowering", "kapi_cpu", "kapi_spirv", "kapi_ptx", "kapi_runtime")
-    + ("numpy", "contextlib")
+_NOT_USERS = frozenset(("numpy", "contextlib")).union(
+    f"kapi_{name}" for name in ("sim", "types", "lowering", "cpu", "spirv", "ptx", "runtime")
 )
 _OF_NOTEBOOKS = frozenset(("IPython", "ipykernel"))
 _DESCRIBED = re.compile(r"(?P<file>.+?):(?=\d+: )")
