@@ -110,6 +110,39 @@ def test_containers(function, dtype):
     assert found == expected
 
 
+def fills_another_name_beside_arrays(a):
+    found = [a[0]]
+    other = found
+    for i in range(a.size):
+        found.append(a[i])
+    return a + 1, np.maximum(a, 2), a + a, other[-1]
+
+
+def names_a_type_beside_a_loop(a):
+    found = [1.0]
+    other = found
+    for i in range(a.size):
+        found.append(2.0)
+    return np.ones(a.size, np.int32) * 2, np.full(a.size, 3.0, np.float32) / 2, other[-1]
+
+
+@pytest.mark.filterwarnings("ignore::kapi_numba_offload.ArrayIntegersWarning")
+@pytest.mark.parametrize(
+    ("function", "dtype"),
+    [
+        *((fills_another_name_beside_arrays, each) for each in "bhiqBIQ?fd"),
+        *((names_a_type_beside_a_loop, each) for each in "di"),
+    ],
+)
+def test_arrays_of_a_function_that_numba_could_run_whole_have_numpy_s_dtypes(function, dtype):
+    values = np.array([0, 1, 0, 1, 1]).astype(dtype)
+    found, expected = numba.njit(function)(dpnp.asarray(values)), function(values)
+    for one, other in zip(found[:-1], expected[:-1], strict=True):
+        assert one.dtype == other.dtype
+        assert one.asnumpy().tolist() == other.tolist()
+    assert found[-1] == expected[-1]
+
+
 def exchanges_arrays(a):
     parts = [a, a[1:]]
     for i in range(3):

@@ -28,6 +28,7 @@ from kapi_numba_offload.libraries.arrays import adopted, guest_of, is_device_arr
 from kapi_numba_offload.libraries.guests import GUESTS, Guest
 from kapi_numba_offload.libraries.installed import default_library, library_named
 from kapi_numba_offload.libraries.interface import ArrayLibrary
+from kapi_numba_offload.loops.host.short_steps import SAME_TYPES
 from kapi_numba_offload.loops.independent_loop import IndependentLoop
 from kapi_numba_offload.loops.loop_of_kernels import LoopOfKernels
 from kapi_numba_offload.loops.loop_syntax import variables_of
@@ -104,6 +105,9 @@ class OffloadedFunction(OffloadedParts):
         self.may_store = may_store(definition, names)
         self._returned = returned_arrays(definition, kinds)
         self._has_lists = any(map(_holds_lists, self.arguments))
+        self.is_alike_for_numba = all(map(_has_same_types, self.arguments)) and not _names_dtype(
+            definition, names, lambda dtype: dtype not in SAME_TYPES
+        )
         desugar_array_idioms(definition, names, kinds)
         stored = variables_of([definition], ast.Store)
         contiguous = frozenset(
@@ -113,7 +117,7 @@ class OffloadedFunction(OffloadedParts):
         facts = FunctionInfo(
             function, definition, names, kinds, contiguous, options or options_of(function), _library(arguments),
             numba_types=numba_types,
-            has_narrow_integers=any(map(_may_be_narrow, arguments)) or _names_narrow_integers(definition, names),
+            has_narrow_integers=any(map(_may_be_narrow, arguments)) or _names_dtype(definition, names, is_narrow),
         )  # fmt: skip
         self.partition, self.library_name = Partition(facts), facts.library_name
         for node, usm, host in kinds.mixtures:
@@ -260,8 +264,16 @@ def _may_be_narrow(type_: types.Type) -> bool:
     return not isinstance(dtype, (types.Number, types.Omitted, types.NoneType, types.Function, types.Dispatcher))
 
 
-def _names_narrow_integers(definition: ast.FunctionDef, names: Scope) -> bool:
-    """Whether a function names such a type, or an array of one from outside."""
+def _has_same_types(type_: types.Type) -> bool:
+    """Whether the arrays of an argument have dtypes whose operations have the same dtypes for NumPy and for Numba."""
+    if isinstance(type_, types.BaseTuple):
+        return all(map(_has_same_types, type_))
+    dtype = getattr(type_, "dtype", None)
+    return dtype is None or dtype in (types.float64, types.complex128, types.int64)
+
+
+def _names_dtype(definition: ast.FunctionDef, names: Scope, is_wanted: Callable[[np.dtype[Any]], bool]) -> bool:
+    """Whether a function names such a dtype, or an array of one from outside."""
     for each in ast.walk(definition):
         value = each.value if isinstance(each, ast.Constant) else None
         if isinstance(each, (ast.Name, ast.Attribute)):
@@ -269,7 +281,7 @@ def _names_narrow_integers(definition: ast.FunctionDef, names: Scope) -> bool:
             value = getattr(value, "dtype", value)
         if isinstance(value, (str, np.dtype)) or (isinstance(value, type) and issubclass(value, np.generic)):
             try:
-                if is_narrow(np.dtype(value)):
+                if is_wanted(np.dtype(value)):
                     return True
             except TypeError:  # another text
                 continue

@@ -106,8 +106,8 @@ def _host_function(offloaded: OffloadedFunction, options: OffloadOptions) -> Hos
     if refusal is None or not options.may_fall_back:
         return None
     arguments = offloaded.arguments
-    if offloaded.partition.regions and any(map(_has_narrow_floats, arguments)):
-        return None  # an expression of it and a Python number has another dtype for Numba
+    if offloaded.partition.regions and not offloaded.is_alike_for_numba:
+        return None  # an expression of whole arrays may have another dtype for Numba
     # NumPy reads all of an update in place before it stores, and Numba an element at a time.
     differs = options.parallel or offloaded.partition.updates_arrays
     otherwise = offloaded if differs and offloaded.partition.regions and offloaded.may_store else None
@@ -115,14 +115,6 @@ def _host_function(offloaded: OffloadedFunction, options: OffloadOptions) -> Hos
         offloaded.function, options, arguments, parallel=options.parallel, refusal=refusal, otherwise=otherwise
     )
     return host if host.compiles() else None
-
-
-def _has_narrow_floats(type_: types.Type) -> bool:
-    """Whether an argument has arrays of floats in fewer than 64 bits, or of complex numbers of them."""
-    if isinstance(type_, types.BaseTuple):
-        return any(map(_has_narrow_floats, type_))
-    dtype = getattr(type_, "dtype", None)
-    return dtype in (types.float16, types.float32, types.complex64)
 
 
 def _as_native(state: Any, offloaded: OffloadedFunction | HostFunction) -> Any:
