@@ -122,7 +122,7 @@ def names_a_type_beside_a_loop(a):
     found = [1.0]
     other = found
     for i in range(a.size):
-        found.append(2.0)
+        found.append(2.0 + i * a[i])
     return np.ones(a.size, np.int32) * 2, np.full(a.size, 3.0, np.float32) / 2, other[-1]
 
 

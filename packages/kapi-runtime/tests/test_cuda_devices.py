@@ -175,3 +175,14 @@ def test_context_of_another_library_is_given_back(gpu):
     gpu._context = 0
     kapi.queue("cuda:0")
     assert gpu._context == 0xC0
+
+
+@pytest.mark.parametrize("ordinal", [0, 1])
+def test_work_on_a_further_device_leaves_a_thread_the_device_that_libraries_begin_with(gpu, ordinal):
+    """CUDA's runtime takes the current context for its device: PyTorch's next tensor would be on another one."""
+    gpu.devices = 2
+    gpu._context = 0
+    with kapi.device_context(f"cuda:{ordinal}", warn=False):
+        values = kapi.memory.device_array(3, fill=1)
+    kapi.memory.asnumpy(values)
+    assert gpu._context in (0, 0xC0)

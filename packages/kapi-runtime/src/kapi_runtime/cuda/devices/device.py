@@ -176,7 +176,7 @@ class CudaDevice(Device):
             yield
             return
         driver.call("cuCtxSetCurrent", self.context)
-        if not int(before):  # a thread that has none keeps it
+        if not int(before) and self.ordinal == 0:  # a thread that has none keeps the one that libraries begin with
             yield
             return
         try:
