@@ -15,7 +15,7 @@ from kapi_runtime.platform import log
 @pytest.fixture
 def logged(caplog, monkeypatch):
     """The records of the block, with seconds and devices left out."""
-    monkeypatch.setattr(log, "_told", set())
+    monkeypatch.setattr(log, "_reported", set())
 
     def logged():
         messages = [record.getMessage() for record in caplog.records if record.name == "kapi"]
