@@ -325,7 +325,7 @@ def one_in_order(a, b, n):
         for i in range(a.shape[0]):
             b[i] = a[i] * 0.5
         for i in range(1, a.shape[0]):
-            a[i] += b[i - 1] * a[i - 1]
+            a[i] = a[i] * 0.5 + b[i - 1] * a[i - 1]
 
 
 def of_a_part(a, b, n):

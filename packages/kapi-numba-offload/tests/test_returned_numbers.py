@@ -25,7 +25,16 @@ _UNLIKE = {"bool": {"a.mean()", "np.mean(a)", "np.std(a)", "np.median(a)", "-a.m
 """By dtype, what Numba or NumPy has not for it."""
 
 
-@pytest.mark.parametrize("dtype", ["bool", "uint8", "int32", "int64", "float32", "float64"])
+@pytest.mark.parametrize(
+    "dtype",
+    [
+        "bool",
+        "uint8",
+        *(pytest.param(each, marks=pytest.mark.nightly) for each in ("int32", "float64")),
+        "int64",
+        "float32",
+    ],
+)
 def test_numbers_have_the_types_that_numba_gives_them(dtype):
     """The same function over NumPy arrays, by Numba, is the reference."""
     values = np.array([3, 0, 2, 5]).astype(dtype)
