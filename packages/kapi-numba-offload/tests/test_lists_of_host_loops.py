@@ -110,7 +110,7 @@ def test_containers(function, dtype):
     assert found == expected
 
 
-def fills_another_name_beside_arrays(a):
+def aliases_a_list_and_makes_arrays(a):
     found = [a[0]]
     other = found
     for i in range(a.size):
@@ -118,7 +118,7 @@ def fills_another_name_beside_arrays(a):
     return a + 1, np.maximum(a, 2), a + a, other[-1]
 
 
-def names_a_type_beside_a_loop(a):
+def aliases_a_list_and_names_a_dtype(a):
     found = [1.0]
     other = found
     for i in range(a.size):
@@ -130,11 +130,11 @@ def names_a_type_beside_a_loop(a):
 @pytest.mark.parametrize(
     ("function", "dtype"),
     [
-        *((fills_another_name_beside_arrays, each) for each in "bhiqBIQ?fd"),
-        *((names_a_type_beside_a_loop, each) for each in "di"),
+        *((aliases_a_list_and_makes_arrays, each) for each in "bhiqBIQ?fd"),
+        *((aliases_a_list_and_names_a_dtype, each) for each in "di"),
     ],
 )
-def test_arrays_of_a_function_that_numba_could_run_whole_have_numpy_s_dtypes(function, dtype):
+def test_arrays_of_functions_with_aliased_lists_have_numpy_s_dtypes(function, dtype):
     values = np.array([0, 1, 0, 1, 1]).astype(dtype)
     found, expected = numba.njit(function)(dpnp.asarray(values)), function(values)
     for one, other in zip(found[:-1], expected[:-1], strict=True):
