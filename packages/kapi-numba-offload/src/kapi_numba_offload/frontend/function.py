@@ -278,7 +278,7 @@ def _names_dtype(definition: ast.FunctionDef, names: Scope, is_wanted: Callable[
         value = each.value if isinstance(each, ast.Constant) else None
         if isinstance(each, (ast.Name, ast.Attribute)):
             value = names.value(each)
-            value = getattr(value, "dtype", value)
+            value = value if isinstance(value, type) else getattr(value, "dtype", value)
         if isinstance(value, (str, np.dtype)) or (isinstance(value, type) and issubclass(value, np.generic)):
             try:
                 if is_wanted(np.dtype(value)):
