@@ -441,3 +441,44 @@ def test_neighbours_of_one_shape_are_one_kernel_in_each_iteration(launches):
     assert len(launches) == 8
     for one, other in zip(own, expected, strict=True):
         np.testing.assert_array_equal(one.asnumpy(), other)
+
+
+def fills(a, value):
+    before = a + 1
+    a.fill(value)
+    return before
+
+
+def fills_in_steps(a, value):
+    total = a * 0
+    for k in range(3):
+        a.fill(value + k)
+        total += a
+    return total
+
+
+def fills_rows(a, value):
+    for i in numba.prange(a.shape[0]):
+        row = a[i]
+        row.fill(value)
+        row[0] += i
+    return a + 0
+
+
+def fills_a_row(a, value):
+    a[1].fill(value)
+    return a + 0
+
+
+@pytest.mark.filterwarnings("ignore::kapi_numba_offload.OffloadFallbackWarning")
+@pytest.mark.filterwarnings("ignore::kapi_numba_offload.ArrayIntegersWarning")
+@pytest.mark.parametrize("function", [fills, fills_in_steps, fills_rows, fills_a_row])
+@pytest.mark.parametrize(("dtype", "value"), [("float64", 2), ("int32", 2.0), ("float32", 2.5)])
+def test_filled_arrays_are_stored_to_after_what_reads_them(function, dtype, value):
+    host = np.arange(40).astype(dtype).reshape(8, 5)
+    device = dpnp.asarray(host)
+    expected = function(host[::2, 1:], value)
+    found = numba.njit(function)(device[::2, 1:], value)
+    assert found.dtype == expected.dtype
+    assert found.asnumpy().tolist() == expected.tolist()
+    assert device.asnumpy().tolist() == host.tolist()

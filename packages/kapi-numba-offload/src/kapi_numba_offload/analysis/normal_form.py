@@ -258,7 +258,7 @@ def _not_always_done(node: ast.AST) -> list[ast.AST]:
 
 
 def desugar_array_idioms(definition: ast.FunctionDef, names: Scope, kinds: Kinds) -> None:
-    """Desugar outer products of vectors to products of a column and a row, and `len(a.flat)` to `a.size`.
+    """Desugar outer products of vectors to products of a column and a row, `len(a.flat)` to `a.size`, fills to stores.
 
     Parameters
     ----------
@@ -287,6 +287,21 @@ class _ArrayIdioms(ast.NodeTransformer):
         if len(node.args) == 2 and numpy_name(function) == "outer" and all(map(self._is_vector, node.args)):
             return self._product(node, *node.args)
         return node
+
+    def visit_Expr(self, node: ast.Expr) -> Any:
+        """Write ``a.fill(3)`` as ``a[:] = 3``: dpnp's own may begin before earlier work has read a strided array."""
+        self.generic_visit(node)
+        call = node.value
+        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or call.func.attr != "fill":
+            return node
+        kind = self._kinds.kind(call.func.value)
+        is_filled = (
+            isinstance(kind, ArrayKind) and kind.usm and bool(kind.ndim) and isinstance(call.func.value, ast.Name)
+        )
+        if not is_filled or call.keywords or len(call.args) != 1 or self._kinds.kind(call.args[0]) != SCALAR:
+            return node
+        target = ast.Subscript(call.func.value, ast.Slice(), ast.Store())
+        return located(ast.Assign([target], call.args[0]), node)
 
     def _length(self, node: ast.Call, value: ast.expr) -> ast.expr:
         is_flat = isinstance(value, ast.Attribute) and value.attr == "flat"
