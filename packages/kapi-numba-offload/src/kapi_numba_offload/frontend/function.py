@@ -275,7 +275,7 @@ def _has_same_types(type_: types.Type) -> bool:
 def _names_dtype(definition: ast.FunctionDef, names: Scope, is_wanted: Callable[[np.dtype[Any]], bool]) -> bool:
     """Whether a function names such a dtype, or an array of one from outside."""
     for each in ast.walk(definition):
-        value = each.value if isinstance(each, ast.Constant) else None
+        value: Any = each.value if isinstance(each, ast.Constant) else None
         if isinstance(each, (ast.Name, ast.Attribute)):
             value = names.value(each)
             value = value if isinstance(value, type) else getattr(value, "dtype", value)
