@@ -50,6 +50,12 @@ def _first_bits(count: Any) -> Any:
 
 
 @device_func
+def _where(sub_group: Any, predicate: Any) -> Any:
+    own = _bit(sub_group.get_local_id()) if bool(predicate) else np.uint64(0)
+    return reduce_over_group(sub_group, own, bit_or)
+
+
+@device_func
 def chunked_partition(sub_group: Any, size: int) -> Any:
     """Cut a sub-group into parts of neighbours, and return the part of the work-item.
 
@@ -86,10 +92,8 @@ def binary_partition(sub_group: Any, predicate: Any) -> Any:
     uint64
         The part: a bit for each member, by its id in the sub-group.
     """
-    holds = bool(predicate)
-    own = _bit(sub_group.get_local_id()) if holds else np.uint64(0)
-    part = reduce_over_group(sub_group, own, bit_or)
-    return part if holds else part ^ _first_bits(sub_group.get_local_range())
+    part = _where(sub_group, predicate)
+    return part if bool(predicate) else part ^ _first_bits(sub_group.get_local_range())
 
 
 @device_func
@@ -205,8 +209,7 @@ def any_of_part(sub_group: Any, part: Any, predicate: Any) -> bool:
     predicate : bool
         The work-item's value.
     """
-    own = _bit(sub_group.get_local_id()) if bool(predicate) else np.uint64(0)
-    return bool((reduce_over_group(sub_group, own, bit_or) & part) != 0)
+    return bool((_where(sub_group, predicate) & part) != 0)
 
 
 @device_func
@@ -215,5 +218,4 @@ def all_of_part(sub_group: Any, part: Any, predicate: Any) -> bool:
 
     The parameters are those of `any_of_part`.
     """
-    own = _bit(sub_group.get_local_id()) if bool(predicate) else np.uint64(0)
-    return bool((reduce_over_group(sub_group, own, bit_or) & part) == part)
+    return bool((_where(sub_group, predicate) & part) == part)
