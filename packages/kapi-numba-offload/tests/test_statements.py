@@ -466,8 +466,10 @@ def fills_rows(a, value):
 
 
 def fills_a_row(a, value):
+    before = a + 1
     a[1].fill(value)
-    return a + 0
+    a[:, 2].fill(value + 1)
+    return a + before
 
 
 @pytest.mark.filterwarnings("ignore::kapi_numba_offload.OffloadFallbackWarning")

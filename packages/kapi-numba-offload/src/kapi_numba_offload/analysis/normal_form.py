@@ -295,9 +295,7 @@ class _ArrayIdioms(ast.NodeTransformer):
         if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or call.func.attr != "fill":
             return node
         kind = self._kinds.kind(call.func.value)
-        is_filled = (
-            isinstance(kind, ArrayKind) and kind.usm and bool(kind.ndim) and isinstance(call.func.value, ast.Name)
-        )
+        is_filled = isinstance(kind, ArrayKind) and kind.usm and bool(kind.ndim)
         if not is_filled or call.keywords or len(call.args) != 1 or self._kinds.kind(call.args[0]) != SCALAR:
             return node
         target = ast.Subscript(call.func.value, ast.Slice(), ast.Store())
