@@ -66,10 +66,9 @@ def dtypes_after(loop: ast.stmt, before: Mapping[str, Dtypes]) -> dict[str, Dtyp
     before : mapping of str to Dtypes
         The same before it; for an array, its own dtype.
     """
-    known, joined = dict(before), -1
-    while joined != (
-        joined := sum(map(len, known.values()))
-    ):  # a name may get its number from one that is assigned below
+    known, count = dict(before), -1
+    # To the fixpoint, since a name may get its number from one that is assigned below.
+    while count != (count := sum(map(len, known.values()))):
         for targets, dtypes in _assignments(loop, known):
             for name in targets:
                 known[name] = known.get(name, _NONE) | dtypes

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from kapi_numba_offload._numba_compat import CPUDispatcher, types
+from kapi_numba_offload._numba_compat import CPUDispatcher, from_dtype, types
 from kapi_numba_offload.analysis.control_flow import own_nodes
 from kapi_numba_offload.analysis.effects import may_store
 from kapi_numba_offload.analysis.kind_inference import Kinds
@@ -269,7 +269,7 @@ def _has_same_types(type_: types.Type) -> bool:
     if isinstance(type_, types.BaseTuple):
         return all(map(_has_same_types, type_))
     dtype = getattr(type_, "dtype", None)
-    return dtype is None or dtype in (types.float64, types.complex128, types.int64)
+    return dtype is None or dtype in map(from_dtype, SAME_TYPES)
 
 
 def _names_dtype(definition: ast.FunctionDef, names: Scope, is_wanted: Callable[[np.dtype[Any]], bool]) -> bool:
