@@ -161,3 +161,15 @@ def test_operations_that_numba_widens_are_reported(function, is_other, dtype, re
     for each in told:
         assert each.filename == __file__
         assert each.lineno == int(str(each.message).split(":")[1]) > function.__code__.co_firstlineno
+
+
+def doubled_with_a_text(a):
+    """One line, with a comma."""
+    if a.shape[0] == 0:
+        raise ValueError("(no elements, or none left")
+    return a * 2
+
+
+def test_texts_of_a_function_need_not_be_dtypes():
+    found = numba.njit(doubled_with_a_text)(dpnp.asarray(np.arange(3)))
+    assert found.asnumpy().tolist() == [0, 2, 4]

@@ -283,7 +283,7 @@ def _names_dtype(definition: ast.FunctionDef, names: Scope, is_wanted: Callable[
             try:
                 if is_wanted(np.dtype(value)):
                     return True
-            except TypeError:  # another text
+            except (TypeError, ValueError, SyntaxError):  # another text, such as a docstring
                 continue
     return False
 
