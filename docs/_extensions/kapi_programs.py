@@ -4,19 +4,43 @@ from __future__ import annotations
 
 import re
 import textwrap
+from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["FILE", "programs"]
+__all__ = ["FILE", "GPU", "Program", "programs"]
 
 FILE = Path(__file__).parents[1] / "model" / "code_programs.txt"
-_HEAD = re.compile(r"^\[(?P<code>[a-z0-9-]+)\] (?P<form>item|group|whole)(?P<compiled> compiled)?\n", re.MULTILINE)
+GPU = "an NVIDIA GPU"
+_HEAD = re.compile(
+    r"^\[(?P<code>[a-z0-9-]+)\] (?P<form>item|group|whole|words)(?P<compiled> compiled)?(?: on (?P<needs>.+))?\n",
+    re.MULTILINE,
+)
 _FORMS = {  # what stands above and below a program's lines
     "item": ("@kapi.kernel\ndef program(item: kapi.Item, a):\n", "kapi.Range(4)"),
     "group": ("@kapi.kernel\ndef program(nd_item: kapi.NdItem, a):\n", "kapi.NdRange(4, 4)"),
 }
 
 
-def programs(text: str) -> dict[str, str]:
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A program that raises the error of a code.
+
+    Attributes
+    ----------
+    text : str
+        The program, or the sentence that stands for it.
+    is_sentence : bool
+        Whether no program of a few lines raises the error.
+    needs : str, optional
+        What has to be there beyond kapi and dpnp.
+    """
+
+    text: str
+    is_sentence: bool = False
+    needs: str | None = None
+
+
+def programs(text: str) -> dict[str, Program]:
     """Return the program of each code.
 
     Parameters
@@ -27,12 +51,18 @@ def programs(text: str) -> dict[str, str]:
     found, heads = {}, list(_HEAD.finditer(text))
     for head, following in zip(heads, [*heads[1:], None], strict=True):
         body = text[head.end() : following.start() if following else None].strip("\n")
-        world = "kapi_runtime" if head["compiled"] else "kapi_sim"
-        imports = f"import numpy as np\n\nimport {world} as kapi\n\n\n"
-        if head["form"] != "whole":
-            if "math." in body:
-                imports = f"import math\n\n{imports}"
-            above, space = _FORMS[head["form"]]
-            body = f"{above}{textwrap.indent(body, '    ')}\n\n\nkapi.call_kernel(program, {space}, np.zeros(4))"
-        found[head["code"]] = f"{imports}{body}\n"
+        is_sentence = head["form"] == "words"
+        completed = " ".join(body.split()) if is_sentence else _completed(head, body)
+        found[head["code"]] = Program(completed, is_sentence, head["needs"])
     return found
+
+
+def _completed(head: re.Match[str], body: str) -> str:
+    world = "kapi_runtime" if head["compiled"] else "kapi_sim"
+    imports = f"import numpy as np\n\nimport {world} as kapi\n\n\n"
+    if head["form"] != "whole":
+        if "math." in body:
+            imports = f"import math\n\n{imports}"
+        above, space = _FORMS[head["form"]]
+        body = f"{above}{textwrap.indent(body, '    ')}\n\n\nkapi.call_kernel(program, {space}, np.zeros(4))"
+    return f"{imports}{body}\n"

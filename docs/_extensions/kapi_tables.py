@@ -13,6 +13,7 @@ the page, with a message that the tests met, and with a program that has it, or 
 
 from __future__ import annotations
 
+import html
 import re
 import tomllib
 from collections.abc import Callable, Sequence
@@ -153,11 +154,16 @@ class KapiCodes(SphinxDirective):
                 if code in sections:
                     said += ["", f"A program that has it: {_to_section(sections[code])}."]
                 parts = _parsed(self, said)
-                if code in programs:
-                    shown = nodes.literal_block(text=programs[code], language="python")
-                    parts += [_raw("<details><summary>A program that has it</summary>"), shown, _raw("</details>")]
+                program = programs[code]
+                if program.is_sentence:
+                    parts += _parsed(self, [program.text])
+                else:
+                    needs = f", on {html.escape(program.needs)}" if program.needs else ""
+                    shown = nodes.literal_block(text=program.text, language="python")
+                    parts += [_raw(f"<details><summary>A program that has it{needs}</summary>"), shown]
+                    parts += [_raw("</details>")]
                 if code in messages:
-                    parts += _parsed(self, ["A message that has it:"]) if code in programs else []
+                    parts += _parsed(self, ["A message that has it:"])
                     parts += [nodes.literal_block(text=messages[code], language="text", classes=["kapi-message"])]
                 listed += nodes.definition_list_item("", term, nodes.definition("", *parts))
             summary = f"{family[0].upper()}{family[1:]}: {len(rows)} codes"

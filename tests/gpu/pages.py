@@ -1,26 +1,30 @@
 """The programs of the pages that need an NVIDIA GPU: ``python tests/gpu/pages.py``.
 
 Each ``py`` block whose comment says so is run as a program of its own, with the arrays that it takes for given, and
-what it makes of them is compared with NumPy's.  Prints a line of JSON for each block.
+what it makes of them is compared with NumPy's.  Each program of an error's code has to raise it.  Prints a line of JSON
+for each.
 """
 
 from __future__ import annotations
 
 import json
 import runpy
+import subprocess
 import sys
 import tempfile
 import time
 import traceback
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT))
+sys.path[:0] = [str(ROOT), str(ROOT / "docs" / "_extensions")]
 
+import kapi_programs  # noqa: E402  # the documentation's own
 from tools.code_blocks import Block, blocks, pages  # noqa: E402  # the repository's root is on no path
 
 Names = dict[str, Any]
@@ -89,18 +93,41 @@ def chosen() -> Iterator[Block]:
                 yield block
 
 
+def run_block(block: Block) -> None:
+    """Run a page's block, and compare its outcome with NumPy's."""
+    names, is_right = given_to(block)
+    with tempfile.TemporaryDirectory() as folder:
+        script = Path(folder) / "program.py"  # a file, so that a kernel's source can be looked up
+        script.write_text(block.code)
+        made = runpy.run_path(str(script), names)
+    assert is_right(made), "the outcome must be NumPy's"
+
+
+def run_program(code: str, text: str) -> None:
+    """Run the program of an error's code in a process of its own, since some lose the GPU."""
+    with tempfile.TemporaryDirectory() as folder:
+        script = Path(folder) / "program.py"
+        script.write_text(text)
+        done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=120, check=False)
+    assert f"[{code}]" in done.stderr, done.stdout + done.stderr
+
+
+def checks() -> Iterator[tuple[str, Callable[[], None]]]:
+    """The name of each check, and the check."""
+    for block in chosen():
+        yield f"page {block.page.relative_to(ROOT)}:{block.line}", partial(run_block, block)
+    for code, program in kapi_programs.programs(kapi_programs.FILE.read_text("utf-8")).items():
+        if program.needs == kapi_programs.GPU:
+            yield f"program of {code}", partial(run_program, code, program.text)
+
+
 def main() -> int:
     failed = 0
-    for block in chosen():
+    for name, check in checks():
         start = time.perf_counter()
-        told: dict[str, Any] = {"check": f"page {block.page.relative_to(ROOT)}:{block.line}"}
+        told: dict[str, Any] = {"check": name}
         try:
-            names, is_right = given_to(block)
-            with tempfile.TemporaryDirectory() as folder:
-                script = Path(folder) / "program.py"  # a file, so that a kernel's source can be looked up
-                script.write_text(block.code)
-                made = runpy.run_path(str(script), names)
-            assert is_right(made), "the outcome must be NumPy's"
+            check()
             told |= {"passed": True, "found": "right"}
         except BaseException:
             failed += 1

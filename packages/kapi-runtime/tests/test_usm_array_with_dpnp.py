@@ -88,6 +88,22 @@ def test_capsule_is_read_once():
         dlpack.read_capsule(Same())
 
 
+def test_capsule_of_the_host_that_was_used_is_refused():
+    class Same:
+        capsule = np.arange(3).__dlpack__()
+
+        def __dlpack__(self, **options):
+            return self.capsule
+
+        def __dlpack_device__(self):
+            return (1, 0)
+
+    same = Same()
+    assert memory.asarray(same).asnumpy().tolist() == [0, 1, 2]
+    with raises(kapi.DtypeError, "dlpack-capsule"):
+        memory.asarray(same)
+
+
 def test_each_takes_the_other_by_its_protocol():
     one, other = ours([1.0, 2.0, 3.0]), dpnp.asarray([4.0, 5.0, 6.0])
     total = memory.like(one, other)

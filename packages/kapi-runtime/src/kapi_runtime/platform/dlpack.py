@@ -227,9 +227,22 @@ def read_capsule(value: Any, stream: int | None = None) -> DlpackArray:
 
 
 def host_values(values: Any) -> Any:
-    """Return what NumPy makes an array of: values as they are, or NumPy's array of one that is offered by DLPack."""
+    """Return what NumPy makes an array of: values as they are, or NumPy's array of one that is offered by DLPack.
+
+    Raises
+    ------
+    DtypeError
+        If what its ``__dlpack__`` gives is no capsule, or one that was used before.
+    """
     if hasattr(values, "__dlpack__") and not isinstance(values, (np.ndarray, np.generic)):
-        return np.from_dlpack(values)
+        try:
+            return np.from_dlpack(values)
+        except ValueError as error:
+            raise DtypeError(
+                f"__dlpack__ of {type(values).__name__} must give a capsule named dltensor that was not used before, "
+                "got another",
+                code="dlpack-capsule",
+            ) from error
     return values
 
 
