@@ -40,7 +40,7 @@ from kapi_sim.items.operations import error_of_operation
 from kapi_sim.language.intrinsics.index_space import NdRange, Range
 from kapi_sim.language.intrinsics.outside import CARRIED_OUT
 from kapi_sim.language.launchables.options import KernelOptions
-from kapi_sim.language.source import Site
+from kapi_sim.language.source import SourceLocation
 from kapi_sim.log import log_launch
 from kapi_sim.memory.arguments import READ_ONLY, Bound, bind
 from kapi_sim.memory.constants import CONSTANT
@@ -403,13 +403,13 @@ def _stored_to(error: Exception, bound: Bound) -> str:
     return found if found in bound.unwritable else next(iter(bound.unwritable))
 
 
-def _user_site(error: Exception) -> Site | None:
+def _user_site(error: Exception) -> SourceLocation | None:
     """Return the innermost line of the user's own that an exception came through."""
     found = None
     traceback = error.__traceback__
     while traceback is not None:
         if is_users_own(traceback.tb_frame.f_globals.get("__name__") or ""):
-            found = Site(traceback.tb_frame.f_code.co_filename, traceback.tb_lineno)
+            found = SourceLocation(traceback.tb_frame.f_code.co_filename, traceback.tb_lineno)
         traceback = traceback.tb_next
     return found
 

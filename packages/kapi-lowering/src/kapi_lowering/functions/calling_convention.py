@@ -90,8 +90,7 @@ class KernelCallConv(MinimalCallConv):
         func_name: str | None = None,
     ) -> None:
         """End the work-item with an exception; without a record, just end it."""
-        site = self.context.site
-        self._fail(builder, Failure(exc.__name__, tuple(exc_args or ()), site.filename, site.line))
+        self._fail(builder, exc.__name__, tuple(exc_args or ()))
 
     def return_operand_failure(self, builder: ir.IRBuilder, error: str, code: str, text: str) -> None:
         """End the work-item for operands that an operation has no result for.
@@ -103,16 +102,14 @@ class KernelCallConv(MinimalCallConv):
         error, code, text : str
             The class of the error, the cause as `kapi_sim.codes` has it, and what is said.
         """
-        site = self.context.site
-        self._fail(builder, Failure(error, (code, text), site.filename, site.line))
+        self._fail(builder, error, (code, text))
 
     def return_index_failure(self, builder: ir.IRBuilder, index: ir.Value, axis: int, extent: ir.Value) -> None:
         """End the work-item for an index outside its axis."""
-        site = self.context.site
         details = builder.function.args[1]
         for position, value in enumerate((index, I64(axis), extent)):
             builder.store(value, builder.gep(details, [I32(0), I32(position)], inbounds=True))
-        self._fail(builder, Failure("OutOfBoundsError", (site.subject,), site.filename, site.line))
+        self._fail(builder, "OutOfBoundsError", (self.context.subject,))
 
     def return_member_failure(
         self, builder: ir.IRBuilder, call: tuple[str, str, str], member: ir.Value, size: ir.Value
@@ -128,12 +125,13 @@ class KernelCallConv(MinimalCallConv):
         member, size : llvmlite.ir.Value
             The member that was asked for, and the number of members, in 64 bits.
         """
-        site = self.context.site
         details = builder.function.args[1]
         for position, value in enumerate((member, I64(0), size)):
             builder.store(value, builder.gep(details, [I32(0), I32(position)], inbounds=True))
-        self._fail(builder, Failure("CollectiveMismatchError", call, site.filename, site.line))
+        self._fail(builder, "CollectiveMismatchError", call)
 
-    def _fail(self, builder: ir.IRBuilder, failure: Failure) -> None:
+    def _fail(self, builder: ir.IRBuilder, error: str, args: tuple[Any, ...]) -> None:
+        location = self.context.location
+        failure = Failure(error, args, location.filename, location.line)
         code = self.context.failures.code(failure) if self._is_recording else 1
         self._return_errcode_raw(builder, FIRST_USEREXC - 1 + code)

@@ -14,11 +14,12 @@ from kapi_lowering.functions.calling_convention import KernelCallConv
 from kapi_lowering.functions.codegen import KernelCodegen, KernelLibrary
 from kapi_lowering.functions.models import element_type, kernel_data_models
 from kapi_lowering.functions.registries import REGISTRIES
-from kapi_lowering.results.failures import FailureTable, SourceLocation
+from kapi_lowering.results.failures import FailureTable
 from kapi_lowering.target import Target
 from kapi_lowering.values.vectors import elementwise, is_elementwise
 from kapi_sim.errors import KernelProblem
 from kapi_sim.language import KernelOptions
+from kapi_sim.language.source import SourceLocation
 from kapi_types.kernel_typing import TARGET_NAME, KernelTypingContext, ProblemsFound
 
 __all__ = ["KernelTargetContext", "allow_fast_math"]
@@ -37,8 +38,10 @@ class KernelTargetContext(BaseContext):
         How it is compiled.
     failures : FailureTable
         What the work-items of the kernel may meet.
-    site : SourceLocation
-        The place in the source that is lowered.
+    location : SourceLocation
+        The source location of the statement that is lowered.
+    subject : str
+        The variable that it indexes or passes first, if its author has named one.
     axes_from_end : frozenset of int
         The axes along which the statement that is lowered has a constant negative index.
     """
@@ -52,7 +55,8 @@ class KernelTargetContext(BaseContext):
         super().__init__(typing_context, TARGET_NAME)
         self.options = KernelOptions()
         self.failures = FailureTable()
-        self.site = SourceLocation("", 0)
+        self.location = SourceLocation("", 0)
+        self.subject = ""
         self.axes_from_end: frozenset[int] = frozenset()
         self._private_memory: list[tuple[int, SourceLocation]] = []
         self._is_in_kernel = True
@@ -69,7 +73,7 @@ class KernelTargetContext(BaseContext):
 
     @property
     def private_memory(self) -> list[tuple[int, SourceLocation]]:
-        """The private arrays of what was lowered: the bytes of each, and its place."""
+        """The private arrays of what was lowered: the bytes of each, and its source location."""
         return self._private_memory
 
     def element_type(self, type_: Any) -> ir.Type:
@@ -78,11 +82,11 @@ class KernelTargetContext(BaseContext):
 
     def note_private_memory(self, nbytes: int) -> None:
         """Note a private array that the statement being lowered makes."""
-        self._private_memory.append((nbytes, self.site))
+        self._private_memory.append((nbytes, self.location))
 
     def refusal(self, code: str, text: str) -> ProblemsFound:
         """The problem that the statement being lowered cannot be, for a reason that its types do not tell."""
-        return ProblemsFound([KernelProblem(code, self.site.filename, self.site.line, text)])
+        return ProblemsFound([KernelProblem(code, self.location.filename, self.location.line, text)])
 
     @contextmanager
     def lowering_device_function(self) -> Iterator[None]:

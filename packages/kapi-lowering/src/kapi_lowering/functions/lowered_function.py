@@ -12,11 +12,12 @@ from kapi_lowering._numba_compat import Lower, NativeLowering, numba_ir, registe
 from kapi_lowering.functions.codegen import KernelLibrary
 from kapi_lowering.functions.context import KernelTargetContext
 from kapi_lowering.functions.line_info import FunctionLines, function_lines
-from kapi_lowering.results.failures import Failure, SourceLocation
+from kapi_lowering.results.failures import Failure
 from kapi_lowering.target import Target
 from kapi_sim import environment
 from kapi_sim.errors import KernelCompilationError, KernelProblem, LimitError, MixedTypesWarning
 from kapi_sim.language import MAX_PRIVATE_BYTES, KernelOptions
+from kapi_sim.language.source import SourceLocation
 from kapi_types import AtomicRefType, SubGroupType
 from kapi_types.kernel_typing import (
     ArgumentPath,
@@ -193,7 +194,7 @@ def lower_function(
 def _require_private_memory(function: FunctionType, arrays: list[tuple[int, SourceLocation]]) -> None:
     """Raise if a work-item would have more private memory than kernels may: drivers compile for minutes, or crash."""
     if (total := sum(nbytes for nbytes, _ in arrays)) > MAX_PRIVATE_BYTES:
-        locations = "".join(f"\n  {site.filename}:{site.line}: {nbytes} bytes" for nbytes, site in arrays)
+        locations = "".join(f"\n  {each.filename}:{each.line}: {nbytes} bytes" for nbytes, each in arrays)
         raise LimitError(
             f"private arrays of kernel `{function.__name__}` must have at most {MAX_PRIVATE_BYTES} bytes in all for a "
             f"work-item, got {total}; make them smaller, or pass an array that has a row for each work-item{locations}",
@@ -216,7 +217,7 @@ class _LoweringCompiler(KernelCompiler):
 
 
 class _KernelLower(Lower):
-    """Tells the target context the place of each statement, for what may fail there, and the code its line."""
+    """Gives the target context the source location of each statement, for failures there, and the code its line."""
 
     _lines: FunctionLines | None = None
 
@@ -230,7 +231,8 @@ class _KernelLower(Lower):
 
     def lower_inst(self, inst: Any) -> None:
         """Lower one statement."""
-        self.context.site = SourceLocation(self.loc.filename, self.loc.line, _subject(inst))
+        self.context.location = SourceLocation(self.loc.filename, self.loc.line)
+        self.context.subject = _subject(inst)
         self.context.axes_from_end = self._axes_from_end(inst)
         if self._lines is not None:
             self.builder.debug_metadata = self._lines.at(self.loc.line)
@@ -270,7 +272,7 @@ class _KernelLowering(NativeLowering):
 
 
 def _subject(statement: Any) -> str:
-    """The variable that a statement indexes or hands on first, if its author has named one."""
+    """The variable that a statement indexes or passes first, if its author has named one."""
     variable: Any = None
     if isinstance(statement, (numba_ir.SetItem, numba_ir.StaticSetItem)):
         variable = statement.target

@@ -10,7 +10,7 @@ import struct
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["FAILURE_RECORD_SIZE", "Failure", "FailureRecord", "FailureTable", "SourceLocation"]
+__all__ = ["FAILURE_RECORD_SIZE", "Failure", "FailureRecord", "FailureTable"]
 
 _RECORD = struct.Struct("<q3q3qq")
 
@@ -19,27 +19,8 @@ FAILURE_RECORD_SIZE = _RECORD.size
 
 
 @dataclass(frozen=True, slots=True)
-class SourceLocation:
-    """A location in a kernel's source.
-
-    Attributes
-    ----------
-    filename : str
-        Source file.
-    line : int
-        Line in it, from 1.
-    subject : str
-        The variable that the statement there is about, where it is about one.
-    """
-
-    filename: str
-    line: int
-    subject: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class Failure:
-    """A failure that a work-item may meet at one place of the source.
+    """A failure of a work-item at one source location.
 
     Attributes
     ----------

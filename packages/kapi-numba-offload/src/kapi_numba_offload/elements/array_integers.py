@@ -8,7 +8,7 @@ from typing import Any
 from kapi_numba_offload.elements.dtype_rules import ArrayType
 from kapi_numba_offload.elements.expression import Apply, Node, nodes_of
 from kapi_numba_offload.elements.numbers import is_narrow
-from kapi_numba_offload.elements.statements import SourceLocation, Statement
+from kapi_numba_offload.elements.statements import Statement, StatementLocation
 from kapi_numba_offload.run.source_warnings import ArrayIntegersWarning, warn_at
 
 __all__ = ["GROWING", "check_array_integers", "warn_of_integers"]
@@ -38,7 +38,7 @@ def check_array_integers(statement: Statement, values: Mapping[Node, Any]) -> No
             return
 
 
-def warn_of_integers(location: SourceLocation, dtype: str, line: int = 0) -> None:
+def warn_of_integers(location: StatementLocation, dtype: str, line: int = 0) -> None:
     """Warn of such an operation: of integers of a dtype, in the statement at `location` or at a line of it."""
     where = f"{location.filename}:{line or location.line}"
     text = (

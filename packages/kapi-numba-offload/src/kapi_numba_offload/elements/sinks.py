@@ -20,7 +20,7 @@ from kapi_numba_offload.elements.kernel_source import Indexing, emit, index_line
 from kapi_numba_offload.elements.operands import dtype_of
 from kapi_numba_offload.elements.reductions import Combination
 from kapi_numba_offload.elements.spelling import Operand, cast
-from kapi_numba_offload.elements.statements import SourceLocation, Statement
+from kapi_numba_offload.elements.statements import Statement, StatementLocation
 from kapi_numba_offload.elements.work_distribution import POSITION_LINES
 from kapi_numba_offload.libraries.arrays import is_device_array
 from kapi_numba_offload.libraries.interface import DeviceFacts
@@ -70,7 +70,7 @@ class Elements:
         )
 
     @property
-    def location(self) -> SourceLocation:
+    def location(self) -> StatementLocation:
         """Source location of the first statement."""
         return self.statements[0].location
 

@@ -5,16 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kapi_numba_offload.elements.expression import Node
+from kapi_sim.language.source import SourceLocation
 
-__all__ = ["SourceLocation", "Statement"]
+__all__ = ["StatementLocation", "Statement"]
 
 
 @dataclass(frozen=True, slots=True)
-class SourceLocation:
-    """Source location: file, line, function and text, and the first line of the function."""
+class StatementLocation(SourceLocation):
+    """Source location of a statement, with its function, its text, and the first line of the function."""
 
-    filename: str
-    line: int
     function: str
     text: str
     first_line: int = 0
@@ -37,7 +36,7 @@ class Statement:
         The operation of `target op= ...`; `node` is then the whole `target op ...`.
     is_output : bool
         Whether its value is used after the region.
-    location : SourceLocation
+    location : StatementLocation
         Its source location.
     """
 
@@ -45,4 +44,4 @@ class Statement:
     target: int | None
     in_place: str | None
     is_output: bool
-    location: SourceLocation
+    location: StatementLocation

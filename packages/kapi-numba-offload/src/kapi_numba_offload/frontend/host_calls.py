@@ -16,7 +16,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from kapi_numba_offload._numba_compat import NumbaError, flags_of, inferred_return_type, numba_call, types
-from kapi_numba_offload.elements.statements import SourceLocation
+from kapi_numba_offload.elements.statements import StatementLocation
 from kapi_numba_offload.frontend.device_copies import DeviceCopies
 from kapi_numba_offload.frontend.function import OffloadedFunction
 from kapi_numba_offload.loops.parallel_loop import ParallelLoop
@@ -129,7 +129,7 @@ def _warn(dispatcher: Any, why: str) -> None:
     """Warn that a function runs on the host, or raise if that is not wanted."""
     function = dispatcher.py_func
     code = function.__code__
-    location = SourceLocation(code.co_filename, code.co_firstlineno, function.__name__, f"def {function.__name__}")
+    location = StatementLocation(code.co_filename, code.co_firstlineno, function.__name__, f"def {function.__name__}")
     refusal = Refusal("host-call", location.line, function.__name__, why)
     fall_back(location, refusal, options_of(function).may_fall_back, "Numba runs it on the host.")
 

@@ -8,7 +8,7 @@ from typing import Any
 import numba
 
 from kapi_numba_offload._numba_compat import numba_call, types, with_numpy_arrays
-from kapi_numba_offload.elements.statements import SourceLocation
+from kapi_numba_offload.elements.statements import StatementLocation
 from kapi_numba_offload.libraries.arrays import any_share_memory, arrays_among
 from kapi_numba_offload.loops.host.host_copies import HostCopies, is_reachable
 from kapi_numba_offload.run.call_graph import OffloadedParts, run_recorded
@@ -61,7 +61,7 @@ class HostFunction(OffloadedParts):
         self.moved = 0
         self._options, self._parallel, self._otherwise = options, parallel, otherwise
         code = function.__code__
-        self.location = SourceLocation(
+        self.location = StatementLocation(
             code.co_filename, code.co_firstlineno, function.__name__, f"def {function.__name__}"
         )
         self.refusal = refusal or Refusal("no-source", code.co_firstlineno, function.__name__)

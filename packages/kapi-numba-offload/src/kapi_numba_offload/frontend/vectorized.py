@@ -17,7 +17,7 @@ import numba
 import numpy as np
 
 from kapi_numba_offload._numba_compat import are_arrays
-from kapi_numba_offload.elements.statements import SourceLocation
+from kapi_numba_offload.elements.statements import StatementLocation
 from kapi_numba_offload.libraries.arrays import allocate, is_device_array, library
 from kapi_numba_offload.libraries.installed import library_of_queue
 from kapi_numba_offload.run.placement import one_queue
@@ -49,7 +49,7 @@ def call_vectorized(function: Any, args: Sequence[Any], keywords: dict[str, Any]
     """
     code = function._dispatcher.py_func.__code__
     name = function.__name__
-    location = SourceLocation(code.co_filename, code.co_firstlineno, name, f"def {name}")
+    location = StatementLocation(code.co_filename, code.co_firstlineno, name, f"def {name}")
     outs = keywords.pop("out", None)
     if keywords:
         raise KernelCompilationError(

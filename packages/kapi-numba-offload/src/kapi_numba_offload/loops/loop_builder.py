@@ -75,7 +75,7 @@ class LoopBuilder:
         The loop as Python functions.
     syntax : LoopSyntax
         The loop.
-    location : SourceLocation
+    location : StatementLocation
         Its source location.
     options : OffloadOptions
         Those of the function.

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from kapi_numba_offload.elements.statements import SourceLocation
+from kapi_numba_offload.elements.statements import StatementLocation
 from kapi_numba_offload.libraries.arrays import is_device_array, queue_of
 from kapi_numba_offload.loops.host.loop_costs import known_values
 from kapi_numba_offload.loops.independent_loop import IndependentLoop
@@ -54,7 +54,7 @@ class LoopOfKernels:
 
     Attributes
     ----------
-    location : SourceLocation
+    location : StatementLocation
         Its source location.
     inner : sequence of InnerKernel
         The inner loops with elements.
@@ -66,7 +66,7 @@ class LoopOfKernels:
         Whether it stayed in the function when it ran last.
     """
 
-    location: SourceLocation
+    location: StatementLocation
     inner: Sequence[InnerKernel]
     given: tuple[str, ...]
     other: Any

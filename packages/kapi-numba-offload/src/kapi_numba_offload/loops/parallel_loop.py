@@ -53,7 +53,7 @@ class ParallelLoop:
         What its names mean.
     syntax : LoopSyntax
         The loop.
-    location : SourceLocation
+    location : StatementLocation
         Its source location.
     host : HostLoop
         The same loop on the host.

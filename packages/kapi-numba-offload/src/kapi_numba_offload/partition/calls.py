@@ -64,7 +64,7 @@ class NumpyCall:
         NumPy's name of it, or another name of a function that runs on the host.
     function : callable
         NumPy's function, or an array library's.
-    location : SourceLocation
+    location : StatementLocation
         Where it is called.
     options : OffloadOptions
         Those of the function that calls it.

@@ -16,7 +16,7 @@ from kapi_numba_offload.analysis.numpy_functions import elementwise
 from kapi_numba_offload.analysis.operations import operator_operands
 from kapi_numba_offload.analysis.scope import UNKNOWN, Scope
 from kapi_numba_offload.analysis.syntax import indices_of, names_in
-from kapi_numba_offload.elements.statements import SourceLocation
+from kapi_numba_offload.elements.statements import StatementLocation
 from kapi_numba_offload.libraries.interface import ArrayLibrary
 from kapi_numba_offload.run.options import OffloadOptions
 
@@ -87,10 +87,10 @@ class FunctionInfo:
             each.target.id for each in nodes if isinstance(each, ast.AugAssign) and isinstance(each.target, ast.Name)
         )
 
-    def location(self, node: ast.AST) -> SourceLocation:
+    def location(self, node: ast.AST) -> StatementLocation:
         """Source location of `node`."""
         line = getattr(node, "lineno", 0)
-        return SourceLocation(self.filename, line, self.function, ast.unparse(node), self.definition.lineno)
+        return StatementLocation(self.filename, line, self.function, ast.unparse(node), self.definition.lineno)
 
     def loads(self, name: str) -> int:
         """Number of reads of the variable `name`."""

@@ -15,7 +15,7 @@ from kapi_numba_offload.analysis.operations import OPERATORS
 from kapi_numba_offload.analysis.scope import Scope
 from kapi_numba_offload.analysis.syntax import indices_of
 from kapi_numba_offload.elements.expression import Apply, Cast, Const, Leaf, Node, Ref
-from kapi_numba_offload.elements.statements import SourceLocation, Statement
+from kapi_numba_offload.elements.statements import Statement, StatementLocation
 from kapi_numba_offload.partition.function_info import PREFIX, FunctionInfo, loaded
 from kapi_numba_offload.regions.fused import FusedRegion
 
@@ -67,7 +67,7 @@ class StatementGroup:
 
     def __init__(self, facts: FunctionInfo) -> None:
         self._facts = facts
-        self._statements: list[tuple[str | None, int | None, str | None, Node, SourceLocation]] = []
+        self._statements: list[tuple[str | None, int | None, str | None, Node, StatementLocation]] = []
         self.leaves: list[ast.expr] = []
         self._names: list[str] = []
         self._defined: dict[str, int] = {}

@@ -19,7 +19,7 @@ from kapi_numba_offload.analysis.scope import UNKNOWN
 from kapi_numba_offload.analysis.syntax import located
 from kapi_numba_offload.elements.numbers import NumberOperation
 from kapi_numba_offload.elements.reductions import FUSED_REDUCTIONS
-from kapi_numba_offload.elements.statements import SourceLocation
+from kapi_numba_offload.elements.statements import StatementLocation
 from kapi_numba_offload.loops.host.interpreted_loop import InterpretedLoop
 from kapi_numba_offload.partition.argument_texts import ArgumentTexts
 from kapi_numba_offload.partition.calls import (
@@ -286,7 +286,7 @@ class Partition:
         self._children(node)
         return self._helper_call(f"product_{len(self.calls)}", call, [node.left, node.right], node)
 
-    def _call(self, node: ast.Call, location: SourceLocation, texts: ArgumentTexts, *, given_usm: bool) -> ast.expr:
+    def _call(self, node: ast.Call, location: StatementLocation, texts: ArgumentTexts, *, given_usm: bool) -> ast.expr:
         function = self.facts.names.value(node.func)
         name = "stencil" if isinstance(function, StencilFunc) else None if function is UNKNOWN else numpy_name(function)
         if name is None:
@@ -303,7 +303,7 @@ class Partition:
         return self._numpy_call(node, name, function, location, texts)
 
     def _numpy_call(
-        self, node: ast.Call, name: str, function: Any, location: SourceLocation, texts: ArgumentTexts
+        self, node: ast.Call, name: str, function: Any, location: StatementLocation, texts: ArgumentTexts
     ) -> ast.expr:
         makes = Creation if name in CREATION and is_usm(self.facts.kinds.kind(node)) else NumpyCall
         call = makes(name, function, location, self.options, texts)
@@ -311,7 +311,7 @@ class Partition:
         args = [self.queue(node), *node.args] if makes is Creation else node.args
         return self._helper_call(f"np_{name.replace('.', '_')}_{len(self.calls)}", call, args, node, node.keywords)
 
-    def _drawn(self, node: ast.Call, location: SourceLocation, name: str, draw: Callable[..., Any]) -> ast.Call:
+    def _drawn(self, node: ast.Call, location: StatementLocation, name: str, draw: Callable[..., Any]) -> ast.Call:
         """A call that draws random numbers; those of a generator are given it first."""
         call = RandomCall(name, draw, location, self.options)
         self.calls.append(call)

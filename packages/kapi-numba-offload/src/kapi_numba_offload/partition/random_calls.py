@@ -34,7 +34,7 @@ class RandomCall:
         What is called.
     draw : callable
         Draws, for arguments on the host.
-    location : SourceLocation
+    location : StatementLocation
         Where it is called.
     options : OffloadOptions
         Those of the function that calls it.

@@ -10,7 +10,7 @@ import numpy as np
 import kapi_runtime
 from kapi_numba_offload.elements.kernel_source import make_kernel, space_of
 from kapi_numba_offload.elements.reductions import COMBINATIONS
-from kapi_numba_offload.elements.statements import SourceLocation
+from kapi_numba_offload.elements.statements import StatementLocation
 from kapi_numba_offload.elements.work_distribution import POSITION_LINES, ROWS_PER_UNIT, distribute, distribute_rows
 from kapi_numba_offload.libraries.arrays import (
     allocate,
@@ -33,7 +33,7 @@ _COUNT = np.dtype(np.int64)
 _PARAMETERS = ("a", "bins", "range", "density", "weights")
 
 
-def histogram(location: SourceLocation, args: Sequence[Any], keywords: Mapping[str, Any]) -> tuple[Any, Any] | None:
+def histogram(location: StatementLocation, args: Sequence[Any], keywords: Mapping[str, Any]) -> tuple[Any, Any] | None:
     """Counts and edges, as `numpy.histogram` gives them; None where these kernels do not do what is asked.
 
     Raises
@@ -76,7 +76,7 @@ def _are_limits(value: Any) -> bool:
     )
 
 
-def _histogram(location: SourceLocation, array: Any, bins: int, limits: Any) -> tuple[Any, Any] | None:
+def _histogram(location: StatementLocation, array: Any, bins: int, limits: Any) -> tuple[Any, Any] | None:
     own = library(array)
     flat = array
     if array.ndim != 1:
@@ -132,7 +132,7 @@ def _products(
         return [difference.type(each) for each in (bins / float(distance), near, 1 - near, bins)]
 
 
-def _extrema(location: SourceLocation, flat: Any) -> np.ndarray[Any, Any]:
+def _extrema(location: StatementLocation, flat: Any) -> np.ndarray[Any, Any]:
     """The least and the greatest element of an array that has some; nan if it has one."""
     dtype, queue = flat.dtype, queue_of(flat)
     low, high = COMBINATIONS["min"], COMBINATIONS["max"]

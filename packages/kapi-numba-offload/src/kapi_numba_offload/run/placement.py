@@ -24,7 +24,7 @@ def mixed_error(
 
     Parameters
     ----------
-    location : SourceLocation
+    location : StatementLocation
         Where they meet.
     usm, host : str
         How the device array and the NumPy array are spelled there.
@@ -52,7 +52,7 @@ def not_on_device_error(location: Any, library: ArrayLibrary, name: str, host: s
 
     Parameters
     ----------
-    location : SourceLocation
+    location : StatementLocation
         Where it is called.
     library : ArrayLibrary
         The library.

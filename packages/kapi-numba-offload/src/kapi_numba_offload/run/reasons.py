@@ -126,7 +126,7 @@ def fall_back(location: Any, refusal: Refusal, allowed: bool, how: str = ON_COPI
 
     Parameters
     ----------
-    location : SourceLocation
+    location : StatementLocation
         Its source location.
     refusal : Refusal
         Why it is no kernel.

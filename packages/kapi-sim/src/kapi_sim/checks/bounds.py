@@ -8,7 +8,7 @@ from typing import NoReturn
 
 from kapi_sim.errors import OutOfBoundsError
 from kapi_sim.items.schedule_state import ScheduleState
-from kapi_sim.language.source import Site, line_of, parse_code, site_of
+from kapi_sim.language.source import SourceLocation, line_of, parse_code, source_location
 
 __all__ = ["describe_index", "fail_outside", "fail_rank", "spell"]
 
@@ -17,7 +17,7 @@ def fail_outside(
     name: str, index: object, axis: int, position: int, shape: tuple[int, ...], clock: ScheduleState, frame: FrameType
 ) -> NoReturn:
     """Raise for an index that lies outside one axis of the array called `name`, used where the kernel stands."""
-    site = site_of(frame.f_code, frame.f_lasti)
+    site = source_location(frame.f_code, frame.f_lasti)
     extent = shape[axis]
     if position < 0:
         hint = _below_zero_hint(name, axis, extent, frame)
@@ -105,7 +105,7 @@ def _names(node: ast.AST) -> set[str]:
 
 
 def fail_rank(
-    name: str, index: tuple[object, ...], shape: tuple[int, ...], clock: ScheduleState, site: Site
+    name: str, index: tuple[object, ...], shape: tuple[int, ...], clock: ScheduleState, site: SourceLocation
 ) -> NoReturn:
     """Raise for more indices than the array called `name` has axes."""
     raise OutOfBoundsError(

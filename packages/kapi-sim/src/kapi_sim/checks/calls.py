@@ -9,7 +9,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 from kapi_sim.language.attributes import MISSING, attribute_of, called_function, dotted_path, resolve
-from kapi_sim.language.source import Site, line_of, parse_code
+from kapi_sim.language.source import SourceLocation, line_of, parse_code
 from kapi_sim.tracebacks import is_users_own
 
 __all__ = ["DEVICE", "Path", "called_at", "is_same_function", "path_of_frame", "path_to"]
@@ -70,7 +70,7 @@ def path_to(frame: FrameType, code: CodeType, instruction: int) -> Path | None:
 def called_at(path: Path | None) -> str:
     """Return the calls of a path as reports have them, the innermost first; nothing for the kernel itself."""
     calls = reversed((path or ())[:-1])
-    return "".join(f", called at {Site(code.co_filename, line)}" for code, line in calls)
+    return "".join(f", called at {SourceLocation(code.co_filename, line)}" for code, line in calls)
 
 
 def _frames(frame: FrameType) -> Iterator[FrameType]:

@@ -11,7 +11,7 @@ from kapi_sim.errors import BarrierDivergenceError, CollectiveMismatchError
 from kapi_sim.items.convergence import Converging, Participants
 from kapi_sim.items.schedule_state import ScheduleState
 from kapi_sim.language.intrinsics.operators import operator_row
-from kapi_sim.language.source import Site
+from kapi_sim.language.source import SourceLocation
 
 __all__ = ["Arrival", "call_sites", "check_arrivals", "check_uniform", "describe_arrivals"]
 
@@ -172,7 +172,7 @@ def check_uniform(clock: ScheduleState, base: int, arrival: Arrival, name: str, 
             f"got {_spelled(value)} and {_spelled(other)}\n"
             f"  {clock.describe(base + first)} gave {_spelled(value)}\n"
             f"  {clock.describe(base + local)} gave {_spelled(other)}\n"
-            f"  both at {Site(*arrival.site[:2])}\n"
+            f"  both at {SourceLocation(*arrival.site[:2])}\n"
             f"  compute {name} from what the whole group shares",
             code="argument-not-uniform",
         )
@@ -195,7 +195,7 @@ def describe_arrivals(clock: ScheduleState, base: int, arrivals: dict[int, Arriv
         {(arrival.site[:3], tuple(call[:3] for call in arrival.calls)) for arrival in points}
     ) < len(points)
     for arrival, members in sorted(points.items(), key=lambda entry: (entry[0].site[1], entry[1])):
-        by = "".join(f", called at {Site(call[0], call[1])}" for call in reversed(arrival.calls))
+        by = "".join(f", called at {SourceLocation(call[0], call[1])}" for call in reversed(arrival.calls))
         iterations = [*arrival.site[3:], *(iteration for call in arrival.calls for iteration in call[3:] if iteration)]
         by += (
             f", in turn {', '.join(map(str, iterations))} of the loop around it"
@@ -203,7 +203,7 @@ def describe_arrivals(clock: ScheduleState, base: int, arrivals: dict[int, Arriv
             else ""
         )
         waits = f"wait{'s' * (len(members) == 1)}"
-        lines.append(f"{_name(clock, base, members)} {waits} at {Site(*arrival.site[:2])}{by}")
+        lines.append(f"{_name(clock, base, members)} {waits} at {SourceLocation(*arrival.site[:2])}{by}")
     if left:
         lines.append(f"{_name(clock, base, left)} left the kernel without it")
     return lines

@@ -249,7 +249,11 @@ def _barriers_in(clock: ScheduleState, code: CodeType, loop: ast.For | ast.While
     """Return the lines of a loop at which barriers stand, or the latest barrier was passed."""
     lines = _barrier_lines(clock, loop)
     passed = clock.last_barrier
-    if passed is not None and passed.file == code.co_filename and loop.lineno <= passed.line <= (loop.end_lineno or 0):
+    if (
+        passed is not None
+        and passed.filename == code.co_filename
+        and loop.lineno <= passed.line <= (loop.end_lineno or 0)
+    ):
         lines.append(passed.line)
     return lines
 

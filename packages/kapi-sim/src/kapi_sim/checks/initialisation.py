@@ -9,7 +9,7 @@ from kapi_sim.checks.bounds import spell
 from kapi_sim.checks.races import AccessedArray, AccessRecord, ShadowMemory
 from kapi_sim.errors import UninitializedReadError
 from kapi_sim.items.schedule_state import ScheduleState
-from kapi_sim.language.source import located_at, site_of
+from kapi_sim.language.source import located_at, source_location
 
 __all__ = ["PrivateShadowMemory", "unwritten_read"]
 
@@ -34,7 +34,7 @@ class PrivateShadowMemory:
         if address not in self._written:
             raise UninitializedReadError(
                 f"{spell(array.name, index)} (private memory) is read, and was never written\n"
-                f"  {self._clock.describe()} read it at {site_of(frame.f_code, frame.f_lasti)}\n"
+                f"  {self._clock.describe()} read it at {source_location(frame.f_code, frame.f_lasti)}\n"
                 "  write each element first, or make the array with fill_zeros=True",
                 code="read-before-write",
             )
@@ -70,7 +70,7 @@ def unwritten_read(shadow: ShadowMemory) -> Exception | None:
             hint = "fill the array before the launch, or write each element in the kernel before it is read"
         error = UninitializedReadError(
             f"{spell(array.name, index)} ({shadow.space} memory) is read, and no work-item has written it\n"
-            f"  {shadow.clock.describe(uid)} read it at {site_of(code, instruction)}\n"
+            f"  {shadow.clock.describe(uid)} read it at {source_location(code, instruction)}\n"
             f"  {hint}",
             code="read-before-write",
         )

@@ -11,7 +11,7 @@ from kapi_sim.items.profile import Profile
 from kapi_sim.items.schedule_state import ScheduleState
 from kapi_sim.language.intrinsics.index_space import NdRange, Range
 from kapi_sim.language.launchables.options import KernelOptions
-from kapi_sim.language.source import Site
+from kapi_sim.language.source import SourceLocation
 from kapi_sim.short_repr import short_repr
 
 __all__ = [
@@ -91,7 +91,7 @@ def check_dtype(subject: str, dtype: np.dtype[Any], profile: Profile) -> None:
         )
 
 
-def fail_wide(element: str, value: np.generic, clock: ScheduleState, site: Site) -> NoReturn:
+def fail_wide(element: str, value: np.generic, clock: ScheduleState, site: SourceLocation) -> NoReturn:
     """Raise for a float64 that a kernel computed and stores to `element`, on a device that has none."""
     raise DtypeError(
         f"the value stored to {element} is {value.dtype}, which a device without fp64 does not have: "

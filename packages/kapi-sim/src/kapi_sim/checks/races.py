@@ -19,7 +19,7 @@ from kapi_sim.checks.equality import is_same
 from kapi_sim.checks.hints import Barrier, Hint, race_hint
 from kapi_sim.errors import BenignRaceWarning, DataRaceError
 from kapi_sim.items.schedule_state import ScheduleState
-from kapi_sim.language.source import Site, harmless_reason, site_of
+from kapi_sim.language.source import SourceLocation, harmless_reason, source_location
 
 __all__ = ["Access", "AccessedArray", "AccessRecord", "Race", "ShadowMemory", "VALUE", "WORK_ITEM"]
 
@@ -167,7 +167,7 @@ class ShadowMemory:
         self.initialised: set[int] = set()
         self.marked: Container[int] | None = None
         self.is_silent = False
-        self.notes: dict[tuple[Site, Site], str] = {}
+        self.notes: dict[tuple[SourceLocation, SourceLocation], str] = {}
         self.finds_races = finds_races
         self._tracks_unwritten = finds_unwritten
 
@@ -358,12 +358,12 @@ class ShadowMemory:
     def note_benign(self, earlier: AccessRecord, array: AccessedArray, index: Any, frame: FrameType) -> None:
         """Warn of two unordered writes of equal values, once for each pair of lines; note those called harmless."""
         access = Access(*earlier)
-        first, second = site_of(access.code, access.instruction), site_of(frame.f_code, frame.f_lasti)
+        first, second = source_location(access.code, access.instruction), source_location(frame.f_code, frame.f_lasti)
         if self.is_silent or (first, second) in self.notes:
             return
         reason = _reason(earlier, frame)
         if reason:
-            element = f"{spell(array.name, index)} ({self.space} memory) at {second.location}"
+            element = f"{spell(array.name, index)} ({self.space} memory) at {second.short}"
             text = f"harmless race on {element}, as the program says: {reason}"
             self.notes[first, second] = self.clock.in_words(text)
             return
@@ -392,7 +392,7 @@ class ShadowMemory:
     def _require_undisputed(self, address: int, frame: FrameType) -> None:
         error = self.disputed.get(address)
         if error is not None:
-            location = site_of(frame.f_code, frame.f_lasti)
+            location = source_location(frame.f_code, frame.f_lasti)
             error.add_note(f"which is not harmless: {self.clock.describe()} reads the element at {location}")
             raise error
 
@@ -419,7 +419,7 @@ class ShadowMemory:
         hint: str | None = None,
     ) -> DataRaceError:
         earlier = Access(*record)
-        first, second = site_of(earlier.code, earlier.instruction), site_of(frame.f_code, frame.f_lasti)
+        first, second = source_location(earlier.code, earlier.instruction), source_location(frame.f_code, frame.f_lasti)
         what = "written twice, with different values," if did == does == "wrote" else "read and written"
         if did.endswith("atomically") and does.endswith("atomically"):
             is_one_width = array.itemsize == earlier.array.itemsize

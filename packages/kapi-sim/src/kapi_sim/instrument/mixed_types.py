@@ -17,7 +17,7 @@ import numpy as np
 
 from kapi_sim.errors import DtypeError, KernelCompilationError, MixedTypesWarning
 from kapi_sim.items.misuse import spelled_kind
-from kapi_sim.language.source import Site, site_of
+from kapi_sim.language.source import SourceLocation, source_location
 from kapi_sim.numbers.vectors import Vec
 
 __all__ = ["ARGUMENT_TYPES", "CHECK_JOIN", "MixedTypeChecker", "argument_types"]
@@ -197,6 +197,6 @@ def _depth() -> int:
     return depth
 
 
-def _site() -> Site:
+def _site() -> SourceLocation:
     frame = sys._getframe(_depth() - 1)
-    return site_of(frame.f_code, frame.f_lasti)
+    return source_location(frame.f_code, frame.f_lasti)

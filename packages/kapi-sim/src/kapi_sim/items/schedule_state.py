@@ -12,7 +12,7 @@ from math import prod
 
 from kapi_sim.items.convergence import DialectIntrinsic
 from kapi_sim.language.intrinsics.index_space import NdRange, Range
-from kapi_sim.language.source import Site
+from kapi_sim.language.source import SourceLocation
 
 __all__ = ["ScheduleState", "unravel"]
 
@@ -30,11 +30,11 @@ class ScheduleState:
         The first epoch of the group that runs.
     sub_group_size : int
         Most work-items of a sub-group.
-    weak_barrier : Site or None
+    weak_barrier : SourceLocation or None
         The latest barrier of this epoch whose fence scope is too narrow to order memory.
-    algorithm : Site or None
+    algorithm : SourceLocation or None
         The latest group algorithm of this epoch, which orders no memory.
-    last_barrier : Site or None
+    last_barrier : SourceLocation or None
         The barrier of the group with which this epoch began.
     words : list of DialectIntrinsic
         The intrinsics of a dialect that the kernel may come to.
@@ -58,9 +58,9 @@ class ScheduleState:
         self.words: list[DialectIntrinsic] = []
         self.sub_group_size = sub_group_size
         self.group_size = prod(space.local_range) if isinstance(space, NdRange) else 1
-        self.weak_barrier: Site | None = None
-        self.algorithm: Site | None = None
-        self.last_barrier: Site | None = None
+        self.weak_barrier: SourceLocation | None = None
+        self.algorithm: SourceLocation | None = None
+        self.last_barrier: SourceLocation | None = None
         self.restart()
 
     def restart(self) -> None:
@@ -83,7 +83,7 @@ class ScheduleState:
     def end_group(self, group: int) -> None:
         """End the run of a group."""
 
-    def pass_barrier(self, orders_memory: bool, site: Site) -> None:
+    def pass_barrier(self, orders_memory: bool, site: SourceLocation) -> None:
         """Begin an epoch after a barrier of the running group."""
         if orders_memory:
             self.epoch += 1

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from kapi_sim.errors import CollectiveMismatchError, KapiError
-from kapi_sim.language.source import Site
+from kapi_sim.language.source import SourceLocation
 from kapi_sim.tracebacks import users_frame
 
 __all__ = ["Undefined", "passing"]
@@ -54,7 +54,7 @@ class Undefined:
         frame = users_frame(sys._getframe(1))
         return self._error(
             f"an undefined value is used {use} at "
-            f"{Site(frame.f_code.co_filename, frame.f_lineno)}\n  {self.origin}\n  {self._hint}",
+            f"{SourceLocation(frame.f_code.co_filename, frame.f_lineno)}\n  {self.origin}\n  {self._hint}",
             code=self._code,
         )
 

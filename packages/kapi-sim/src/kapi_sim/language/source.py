@@ -23,7 +23,7 @@ from kapi_sim.tracebacks import file_name
 __all__ = [
     "ADDED_ITEM",
     "FUTURE_FLAGS",
-    "Site",
+    "SourceLocation",
     "harmless_reason",
     "is_source_of",
     "line_of",
@@ -31,10 +31,10 @@ __all__ = [
     "located_source",
     "parse_code",
     "parse_function",
-    "location_of",
+    "expression_span",
     "remember_source",
     "remember_tree",
-    "site_of",
+    "source_location",
 ]
 
 FUTURE_FLAGS = reduce(or_, (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names))
@@ -210,34 +210,33 @@ def parse_code(code: CodeType) -> ast.FunctionDef | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Site:
-    """A line of source.
+class SourceLocation:
+    """A location in the source: a line of a file.
 
     Attributes
     ----------
-    file : str
+    filename : str
         Path as the code object has it.
     line : int
         Counted from 1.
     """
 
-    file: str
+    filename: str
     line: int
 
     @property
-    def text(self) -> str:
+    def source(self) -> str:
         """The line without indentation; empty where the source cannot be had."""
-        return linecache.getline(self.file, self.line).strip()
+        return linecache.getline(self.filename, self.line).strip()
 
     @property
-    def location(self) -> str:
+    def short(self) -> str:
         """File and line as they are spelled: ``kernels.py:12``, in a notebook ``Cell In[3], line 12``."""
-        name = file_name(self.file)
+        name = file_name(self.filename)
         return f"{name}, line {self.line}" if name.startswith("Cell ") else f"{name}:{self.line}"
 
     def __str__(self) -> str:
-        location = self.location
-        return f"{location}: `{self.text}`" if self.text else location
+        return f"{self.short}: `{self.source}`" if self.source else self.short
 
 
 def line_of(code: CodeType, instruction: int) -> int:
@@ -248,8 +247,8 @@ def line_of(code: CodeType, instruction: int) -> int:
     return code.co_firstlineno
 
 
-def location_of(code: CodeType, instruction: int) -> object:
-    """Return what tells the expression of an instruction from others: where it starts and ends in the source."""
+def expression_span(code: CodeType, instruction: int) -> object:
+    """Return the first and last line and column of an instruction's expression, which no other expression has."""
     return next(islice(code.co_positions(), instruction // 2, None), instruction)
 
 
@@ -321,6 +320,6 @@ def harmless_reason(code: CodeType, instruction: int) -> str:
     return ""
 
 
-def site_of(code: CodeType, instruction: int) -> Site:
-    """Return where in the source the instruction at this offset, in bytes, of `code` stands."""
-    return Site(code.co_filename, line_of(code, instruction))
+def source_location(code: CodeType, instruction: int) -> SourceLocation:
+    """Return the source location of the instruction at this offset, in bytes, of `code`."""
+    return SourceLocation(code.co_filename, line_of(code, instruction))

@@ -17,7 +17,7 @@ from kapi_sim.items.undefined import Undefined
 from kapi_sim.language.intrinsics.atomics import ATOMIC_DTYPES, ATOMIC_KINDS
 from kapi_sim.language.intrinsics.memory import AddressSpace, MemoryOrder, MemoryScope
 from kapi_sim.language.intrinsics.operators import bit_and, bit_or, bit_xor, multiplies, plus
-from kapi_sim.language.source import Site, site_of
+from kapi_sim.language.source import SourceLocation, source_location
 from kapi_sim.memory.records import Record
 from kapi_sim.memory.views import View
 from kapi_sim.numbers.arithmetic import stored_integer
@@ -373,5 +373,5 @@ def _element(value: Any, dtype: np.dtype[Any]) -> Any:
     return made[()]
 
 
-def _site(frame: FrameType) -> Site:
-    return site_of(frame.f_code, frame.f_lasti)
+def _site(frame: FrameType) -> SourceLocation:
+    return source_location(frame.f_code, frame.f_lasti)

@@ -13,7 +13,7 @@ from kapi_sim.checks.initialisation import PrivateShadowMemory
 from kapi_sim.checks.limits import check_dtype
 from kapi_sim.errors import LimitError
 from kapi_sim.language.intrinsics.memory import MAX_PRIVATE_BYTES, constant_layout
-from kapi_sim.language.source import site_of
+from kapi_sim.language.source import source_location
 from kapi_sim.memory.arguments import Bound
 from kapi_sim.memory.views import SaturatingArray, View, poison
 
@@ -72,7 +72,7 @@ class PrivateArrays:
         if total > MAX_PRIVATE_BYTES:
             raise LimitError(
                 f"private arrays of a kernel must have at most {MAX_PRIVATE_BYTES} bytes in all for a work-item, got "
-                f"{total}, {nbytes} of them in `{name}` at {site_of(*site)}; make them smaller, or pass an array that "
-                "has a row for each work-item",
+                f"{total}, {nbytes} of them in `{name}` at {source_location(*site)}; make them smaller, or pass an "
+                "array that has a row for each work-item",
                 code="private-memory-too-large",
             )

@@ -11,7 +11,7 @@ import numpy as np
 
 from kapi_sim.errors import DataRaceError
 from kapi_sim.items.schedule_state import ScheduleState
-from kapi_sim.language.source import line_of, location_of
+from kapi_sim.language.source import expression_span, line_of
 from kapi_sim.memory.records import Record
 from kapi_sim.memory.views import View
 from kapi_sim.numbers.arithmetic import stored_integer
@@ -106,7 +106,7 @@ class TraceRecorder:
             code = frame.f_code
             site = launch.site(code.co_filename, code.co_firstlineno, line_of(code, frame.f_lasti))
             # An instruction that Python specialises after some runs is at another offset from then on.
-            position = (code, kind, location_of(code, frame.f_lasti))
+            position = (code, kind, expression_span(code, frame.f_lasti))
             known = self._instructions[key] = (
                 site,
                 self._location_numbers.setdefault(position, len(self._location_numbers)),

@@ -16,7 +16,7 @@ import numpy as np
 from kapi_sim.checks.bounds import spell
 from kapi_sim.errors import DtypeError, KernelCompilationError
 from kapi_sim.language.intrinsics.records import unmet_requirement
-from kapi_sim.language.source import site_of
+from kapi_sim.language.source import source_location
 from kapi_sim.short_repr import short_repr
 
 __all__ = ["Record", "RecordValue", "assignable", "kernel_frame", "make_record", "store"]
@@ -218,7 +218,7 @@ def _store_field(view: Any, index: tuple[int, ...], value: Any, frame: FrameType
 def _fail_stored(view: Any, index: tuple[int, ...], value: Any, requirement: str, frame: FrameType) -> NoReturn:
     raise DtypeError(
         f"what is stored to {spell(view.name, index)} must be {requirement}, got {short_repr(value)} "
-        f"at {site_of(frame.f_code, frame.f_lasti)}",
+        f"at {source_location(frame.f_code, frame.f_lasti)}",
         code="stored-value",
     )
 

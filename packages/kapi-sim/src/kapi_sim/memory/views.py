@@ -19,7 +19,7 @@ from kapi_sim.items.misuse import index_hint
 from kapi_sim.items.schedule_state import ScheduleState
 from kapi_sim.items.undefined import Undefined
 from kapi_sim.language.intrinsics.index_space import Group, Item, NdItem, SubGroup
-from kapi_sim.language.source import Site, site_of
+from kapi_sim.language.source import SourceLocation, source_location
 from kapi_sim.memory import records
 from kapi_sim.numbers.arithmetic import stored_integer
 from kapi_sim.short_repr import short_repr
@@ -405,8 +405,8 @@ class View:
                 shadow.note_read(address + offset, self, index, frame)
         return self._array[index]
 
-    def _site(self, frame: FrameType) -> Site:
-        return site_of(frame.f_code, frame.f_lasti)
+    def _site(self, frame: FrameType) -> SourceLocation:
+        return source_location(frame.f_code, frame.f_lasti)
 
     def _outside(self, index: Any, axis: int, position: int, frame: FrameType) -> int:
         """Handle an index outside its axis: raise, or return what NumPy makes of it."""

@@ -20,7 +20,7 @@ from kapi_sim.checks.bounds import spell
 from kapi_sim.errors import DeadlockError
 from kapi_sim.items.convergence import Yielded
 from kapi_sim.language.intrinsics.index_space import NdRange
-from kapi_sim.language.source import Site, line_of, site_of
+from kapi_sim.language.source import SourceLocation, line_of, source_location
 from kapi_sim.memory.views import View
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class SpinningError(DeadlockError):
     """
 
     def __init__(self, loop: Loop, factor: int = 1, has_come_round: bool = False) -> None:
-        super().__init__(f"loop at {Site(loop[0], loop[1])} does not end", code="endless-loop")
+        super().__init__(f"loop at {SourceLocation(loop[0], loop[1])} does not end", code="endless-loop")
         self.loop = loop
         self.factor = factor
         self.has_come_round = has_come_round
@@ -167,12 +167,13 @@ def waiting_for_another_group(bound: Bound, observed: list[CrossGroupReads]) -> 
         whose, who = "work-group", "no work-group can wait for another one"
     else:
         whose, who = "work-item", "no work-item of a Range launch can wait for another one"
-    where = [f"  and turns at {Site(file, first)}\n" for file, first, _ in ([] if here else loops[:1])]
+    where = [f"  and turns at {SourceLocation(file, first)}\n" for file, first, _ in ([] if here else loops[:1])]
     return DeadlockError(
         f"a loop waits for another {whose}, which may never run\n"
-        f"  {clock.describe(read[0])} waited for {spell(read[4].name, read[5])} at {site_of(read[2], read[3])}\n"
+        f"  {clock.describe(read[0])} waited for {spell(read[4].name, read[5])} at "
+        f"{source_location(read[2], read[3])}\n"
         f"{''.join(where)}"
-        f"  {clock.describe(write[0])} wrote it at {site_of(write[2], write[3])}\n"
+        f"  {clock.describe(write[0])} wrote it at {source_location(write[2], write[3])}\n"
         f"  {who}, which may not run before it has ended: split the work into two launches",
         code="waits-for-other",
     )
@@ -203,7 +204,7 @@ def deadlock(
     clock = bound.clock
     lines = []
     for uid, loop in list(spinning.items())[:_MOST_NAMED]:
-        lines.append(f"  {clock.describe(uid)} turns at {Site(loop[0], loop[1])}")
+        lines.append(f"  {clock.describe(uid)} turns at {SourceLocation(loop[0], loop[1])}")
         lines += [f"    {wait}" for wait in _waits(bound, uid, loop)]
     if len(spinning) > _MOST_NAMED:
         lines.append(f"  and {len(spinning) - _MOST_NAMED} more work-items turn in loops")

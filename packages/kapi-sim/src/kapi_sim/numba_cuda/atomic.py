@@ -13,7 +13,7 @@ from kapi_sim.checks.limits import fail_narrow_atomics
 from kapi_sim.errors import DtypeError
 from kapi_sim.items.convergence import DialectIntrinsic
 from kapi_sim.language.intrinsics.memory import MemoryOrder, MemoryScope
-from kapi_sim.language.source import site_of
+from kapi_sim.language.source import source_location
 from kapi_sim.memory.atomics import WatchedAtomicRef, wrapping_decrement, wrapping_increment
 from kapi_sim.memory.views import View
 from kapi_sim.numba_cuda.threads.captured import as_view
@@ -51,7 +51,7 @@ def _reference(word: str, ary: Any, idx: Any, frame: FrameType, kinds: str) -> A
         raise DtypeError(
             f"first argument of cuda.{word} must be an array of the kernel's, got {ary!r}", code="atomic-ref"
         )
-    where = f"{clock.describe()} at {site_of(frame.f_code, frame.f_lasti)}"
+    where = f"{clock.describe()} at {source_location(frame.f_code, frame.f_lasti)}"
     dtype = ary.dtype
     if dtype not in _DTYPES or dtype.kind not in kinds:
         named = ", ".join(name for name in _NAMES if np.dtype(name).kind in kinds)

@@ -28,7 +28,7 @@ from kapi_sim.items.items import Cluster, SimGroup, SimSubGroup
 from kapi_sim.items.undefined import Undefined
 from kapi_sim.language.intrinsics.group_algorithms import select_from_group
 from kapi_sim.language.intrinsics.memory import MemoryScope
-from kapi_sim.language.source import Site
+from kapi_sim.language.source import SourceLocation
 from kapi_sim.memory.arguments import Bound
 from kapi_sim.memory.watchdog import SPIN, Loop, deadlock, loop_state
 from kapi_sim.run.algorithms import BeyondGroup, outcome, poisoned
@@ -321,7 +321,7 @@ class GroupRun:
 
     def _pass_barrier(self, arrival: Arrival, members: list[int]) -> None:
         ordering = self._bound.ordering
-        site = Site(*arrival.site[:2])
+        site = SourceLocation(*arrival.site[:2])
         if arrival.is_sub_group or arrival.scope == MemoryScope.SUB_GROUP:
             if arrival.scope >= MemoryScope.SUB_GROUP and ordering is not None:
                 for part in self._parts(members):
@@ -345,7 +345,7 @@ class GroupRun:
         assert word is not None
         is_barrier = isinstance(word, Converging) and word.is_barrier
         if not is_barrier:
-            self._clock.algorithm = Site(*arrival.site[:2])
+            self._clock.algorithm = SourceLocation(*arrival.site[:2])
         given = {local: self._given.pop(local) for local in members}
         values = [value for value, _ in given.values()]
         arguments: Any = [argument for _, argument in given.values()]
@@ -363,7 +363,7 @@ class GroupRun:
                 return poisoned(values[member])
             return Undefined(
                 f"{self._clock.describe(self._base + members[member])} had it from {word.__name__} at "
-                f"{Site(*arrival.site[:2])}, which has no work-item with {wanted}"
+                f"{SourceLocation(*arrival.site[:2])}, which has no work-item with {wanted}"
             )
 
         try:
@@ -386,7 +386,7 @@ class GroupRun:
                 self._pass_barrier(arrival._replace(scope=int(MemoryScope.WORK_GROUP)), members)
 
     def _by(self, local: int, arrival: Arrival) -> str:
-        return f"{self._clock.describe(self._base + local)} at {Site(*arrival.site[:2])}"
+        return f"{self._clock.describe(self._base + local)} at {SourceLocation(*arrival.site[:2])}"
 
     def _throw(self, local: int, error: Exception) -> None:
         """Raise `error` at the line where a work-item waits."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kapi_sim.errors import CollectiveMismatchError, DeadlockError, KernelCompilationError, KernelLaunchError
 from kapi_sim.items.convergence import ALGORITHM, Lanes, Yielded
 from kapi_sim.items.schedule_state import ScheduleState
-from kapi_sim.language.source import Site
+from kapi_sim.language.source import SourceLocation
 from kapi_sim.short_repr import short_repr
 
 __all__ = ["endless", "missing_sub_group", "not_in_mask", "wrong_group", "wrong_scope"]
@@ -40,7 +40,7 @@ def not_in_mask(clock: ScheduleState, lane: int, lanes: Lanes, yielded: Yielded)
     """Return the error for a mask that does not name the work-item that gives it, of this id in its sub-group."""
     return CollectiveMismatchError(
         f"mask of {yielded[3].__name__} must name the work-item that calls it, got {lanes.mask:#x} from id {lane} of "
-        f"its sub-group\n  {clock.describe()} at {Site(*yielded[0][:2])}\n"
+        f"its sub-group\n  {clock.describe()} at {SourceLocation(*yielded[0][:2])}\n"
         "  call it only where the mask has the work-item's bit",
         code="mask-without-caller",
     )

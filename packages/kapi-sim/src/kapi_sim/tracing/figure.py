@@ -7,7 +7,7 @@ from colorsys import hls_to_rgb
 from html import escape
 from textwrap import wrap
 
-from kapi_sim.language.source import Site
+from kapi_sim.language.source import SourceLocation
 from kapi_sim.tracing.record import Launch, TracedEvent
 
 __all__ = ["dark_rules", "item_color", "svg"]
@@ -279,7 +279,7 @@ def _draw_walls(launch: Launch, rows: _Rows, walls: dict[int, TracedEvent], x: f
     for members in groups.values():
         event = walls[members[0]]
         site = launch.sites[event.site]
-        title = f"{event.value} at {Site(site[0], site[2])}"
+        title = f"{event.value} at {SourceLocation(site[0], site[2])}"
         paint = (
             'fill="#334" class="wall"'
             if event.kind == "barrier"

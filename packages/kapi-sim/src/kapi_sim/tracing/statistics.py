@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from kapi_sim.errors import KernelLaunchError
-from kapi_sim.language.source import Site
+from kapi_sim.language.source import SourceLocation
 from kapi_sim.short_repr import short_repr
 from kapi_sim.tracing.record import Launch, TracedEvent
 
@@ -32,7 +32,7 @@ class LineStatistics:
 
     Attributes
     ----------
-    site : Site
+    site : SourceLocation
         File and line.
     executions : int
         How often a work-item ran it.
@@ -55,7 +55,7 @@ class LineStatistics:
         most use, on average; 1 is best, 0 where the line has no atomic.
     """
 
-    site: Site
+    site: SourceLocation
     executions: int
     active: float
     reads: int
@@ -134,7 +134,7 @@ def line_statistics(launch: Launch) -> list[LineStatistics]:
     order = sorted(range(len(launch.sites)), key=lambda number: launch.sites[number])
     return [
         LineStatistics(
-            Site(launch.sites[n][0], launch.sites[n][2]),
+            SourceLocation(launch.sites[n][0], launch.sites[n][2]),
             executions[n],
             active.get(n, 1.0),
             counts["read"][n],

@@ -53,7 +53,7 @@ def _launch(launch: Launch, is_colored: bool) -> str:
     for row, made in zip(rows, cells[1:], strict=True):
         paints = dict(zip(_HEADS, _paints(row), strict=True))
         painted = [_paint(f"{made[head]:>{widths[head]}}", paints[head], is_colored) for head in text]
-        lines.append("  ".join(painted) + "  " + row.site.text)
+        lines.append("  ".join(painted) + "  " + row.site.source)
     legend = (
         f"of each sub-group of {launch.sub_group_size}: active is the part that runs the line together; segments are "
         "stretches of global memory that one access falls into; banks, the turns that local memory needs for one access"

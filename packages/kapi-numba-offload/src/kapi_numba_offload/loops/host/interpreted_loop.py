@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from kapi_numba_offload.elements.statements import SourceLocation
+from kapi_numba_offload.elements.statements import StatementLocation
 from kapi_numba_offload.loops.host.step_sizes import StepSizes
 from kapi_numba_offload.loops.host.worked_axes import most_elements
 from kapi_numba_offload.run.reasons import Refusal, fall_back
@@ -19,7 +19,7 @@ class InterpretedLoop:
 
     Attributes
     ----------
-    location : SourceLocation
+    location : StatementLocation
         Its source location.
     refusal : Refusal
         Why it is no kernel, and in its detail why it stays.
@@ -32,7 +32,7 @@ class InterpretedLoop:
         What the latest run warned.
     """
 
-    location: SourceLocation
+    location: StatementLocation
     refusal: Refusal
     may_fall_back: bool
     sizes: StepSizes | None = None

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from kapi_numba_offload.elements.statements import SourceLocation
+from kapi_numba_offload.elements.statements import StatementLocation
 from kapi_numba_offload.libraries.arrays import arrays_among, is_device_array
 from kapi_numba_offload.loops.host.host_copies import is_reachable
 from kapi_numba_offload.loops.host.host_loop import HostLoop
@@ -26,7 +26,7 @@ class ShortSteps:
 
     Attributes
     ----------
-    location : SourceLocation
+    location : StatementLocation
         Its source location.
     refusal : Refusal
         Why it is no kernel.
@@ -38,7 +38,7 @@ class ShortSteps:
         What the latest run warned.
     """
 
-    location: SourceLocation
+    location: StatementLocation
     refusal: Refusal
     host: HostLoop
     arrays_left: Sequence[str]

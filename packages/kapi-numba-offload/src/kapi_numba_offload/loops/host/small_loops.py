@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from kapi_numba_offload.elements.statements import SourceLocation
+from kapi_numba_offload.elements.statements import StatementLocation
 from kapi_numba_offload.libraries.arrays import (
     any_share_memory,
     arrays_among,
@@ -44,7 +44,7 @@ class SmallLoop:
 
     Attributes
     ----------
-    location : SourceLocation
+    location : StatementLocation
         Its source location.
     host : HostLoop
         The loop.
@@ -66,7 +66,7 @@ class SmallLoop:
         Why its latest run was on the host; None if it was not.
     """
 
-    location: SourceLocation
+    location: StatementLocation
     host: HostLoop
     sizes: StepSizes
     options: OffloadOptions

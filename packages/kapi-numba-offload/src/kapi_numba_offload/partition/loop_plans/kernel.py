@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from kapi_numba_offload.analysis.control_flow import assigned_at, may_leave_early, read_by_functions
 from kapi_numba_offload.analysis.kinds import SCALAR, ArrayKind
 from kapi_numba_offload.analysis.syntax import located
-from kapi_numba_offload.elements.statements import SourceLocation
+from kapi_numba_offload.elements.statements import StatementLocation
 from kapi_numba_offload.loops.host.host_loop import HostLoop
 from kapi_numba_offload.loops.host.parallel_safety import may_be_parallel
 from kapi_numba_offload.loops.loop_syntax import LoopSyntax, parallel_loop, variables_of
@@ -151,7 +151,7 @@ def with_bounds(syntax: LoopSyntax, statement: ast.For) -> ast.For:
     return made
 
 
-def _check_same_memory(facts: FunctionInfo, syntax: LoopSyntax, location: SourceLocation) -> None:
+def _check_same_memory(facts: FunctionInfo, syntax: LoopSyntax, location: StatementLocation) -> None:
     """Raise if the loop has arrays of both the host and the device."""
     found: dict[bool, str] = {}
     for statement in syntax.body:

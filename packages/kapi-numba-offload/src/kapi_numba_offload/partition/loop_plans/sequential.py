@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from kapi_numba_offload.analysis.control_flow import assigned_at, leaves_by_return, outlining_obstacle
 from kapi_numba_offload.analysis.kinds import SCALAR
-from kapi_numba_offload.elements.statements import SourceLocation
+from kapi_numba_offload.elements.statements import StatementLocation
 from kapi_numba_offload.libraries.arrays import arrays_among
 from kapi_numba_offload.loops.host.host_loop import HostLoop, is_only_read
 from kapi_numba_offload.loops.host.interpreted_loop import InterpretedLoop
@@ -38,7 +38,7 @@ class SequentialLoop:
 
     Attributes
     ----------
-    location : SourceLocation
+    location : StatementLocation
         Its source location.
     refusal : Refusal
         Why it is no kernel.
@@ -52,7 +52,7 @@ class SequentialLoop:
         What the latest run warned.
     """
 
-    location: SourceLocation
+    location: StatementLocation
     refusal: Refusal
     host: HostLoop
     options: OffloadOptions

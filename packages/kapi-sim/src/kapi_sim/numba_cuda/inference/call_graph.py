@@ -10,18 +10,18 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from types import CodeType, FrameType, FunctionType
 
-from kapi_sim.language.source import location_of
+from kapi_sim.language.source import expression_span
 from kapi_sim.numba_cuda.kinds.kinds import Kind
 
 __all__ = ["CallGraph", "Followed", "calling", "taken_by"]
 
 Followed = tuple[FunctionType, tuple[Kind, ...]]
 """A function, and the types of its parameters."""
-Site = tuple[str, object]
+CallSite = tuple[str, object]
 """A call: its file, and where it starts and ends."""
 
 
-def _site(code: CodeType, node: ast.Call) -> Site:
+def _call_site(code: CodeType, node: ast.Call) -> CallSite:
     return code.co_filename, (node.lineno, node.end_lineno, node.col_offset, node.end_col_offset)
 
 
@@ -30,20 +30,20 @@ class CallGraph:
     """The calls of device functions in a kernel."""
 
     start: Followed | None = None
-    _followed: dict[tuple[Followed, Site], set[Followed | None]] = field(default_factory=dict)
-    _taken: dict[tuple[Followed, Site], set[int]] = field(default_factory=dict)
+    _followed: dict[tuple[Followed, CallSite], set[Followed | None]] = field(default_factory=dict)
+    _taken: dict[tuple[Followed, CallSite], set[int]] = field(default_factory=dict)
 
     def follow(self, caller: Followed, node: ast.Call, called: Followed | None) -> None:
         """Keep that a call in `caller` runs a function for these types; `None` if it was not followed."""
-        self._followed.setdefault((caller, _site(caller[0].__code__, node)), set()).add(called)
+        self._followed.setdefault((caller, _call_site(caller[0].__code__, node)), set()).add(called)
 
     def take(self, caller: Followed, node: ast.Call, numbers: Iterable[int]) -> None:
         """Keep which signatures a call in `caller` may take, by their numbers."""
-        self._taken.setdefault((caller, _site(caller[0].__code__, node)), set()).update(numbers)
+        self._taken.setdefault((caller, _call_site(caller[0].__code__, node)), set()).update(numbers)
 
     @cached_property
-    def _by_site(self) -> dict[Site, set[int]]:
-        found: dict[Site, set[int]] = {}
+    def _by_site(self) -> dict[CallSite, set[int]]:
+        found: dict[CallSite, set[int]] = {}
         for (_, site), numbers in self._taken.items():
             found.setdefault(site, set()).update(numbers)
         return found
@@ -76,11 +76,11 @@ class CallGraph:
             return set()
         return set().union(*(self._taken.get((caller, site), set()) for caller in callers if caller is not None))
 
-    def _path(self, frame: FrameType | None) -> Iterator[Site]:
+    def _path(self, frame: FrameType | None) -> Iterator[CallSite]:
         """Return the calls that run in a frame and those around it, the innermost first."""
         while frame is not None:
             if frame.f_code.co_filename in self._files:
-                yield frame.f_code.co_filename, location_of(frame.f_code, frame.f_lasti)
+                yield frame.f_code.co_filename, expression_span(frame.f_code, frame.f_lasti)
             frame = frame.f_back
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from kapi_sim.errors import UninitializedReadError
 from kapi_sim.items.undefined import Undefined
 from kapi_sim.language.attributes import bound_names
-from kapi_sim.language.source import Site
+from kapi_sim.language.source import SourceLocation
 from kapi_sim.numba_cuda.threads.running import running
 
 __all__ = ["has_unset_variables", "with_unset_variables"]
@@ -37,7 +37,7 @@ def with_unset_variables(tree: ast.FunctionDef, function: FunctionType) -> dict[
     made = {}
     for name, line in sorted(_unset(tree).items()):
         made[f"{_MADE}{name}"] = Undefined(
-            _Origin(name, Site(file, line)),
+            _Origin(name, SourceLocation(file, line)),
             "set it on every path before",
             UninitializedReadError,
             "variable-unset",
@@ -83,7 +83,7 @@ class _Origin:
 
     __slots__ = ("_name", "_site")
 
-    def __init__(self, name: str, site: Site) -> None:
+    def __init__(self, name: str, site: SourceLocation) -> None:
         self._name = name
         self._site = site
 

@@ -14,7 +14,7 @@ from kapi_sim.checks.initialisation import PrivateShadowMemory
 from kapi_sim.checks.limits import check_dtype
 from kapi_sim.errors import DtypeError, LimitError
 from kapi_sim.items.convergence import DialectIntrinsic
-from kapi_sim.language.source import site_of
+from kapi_sim.language.source import source_location
 from kapi_sim.memory.views import View, poison
 from kapi_sim.numba_cuda.threads.running import CudaClock, running, shared_bytes
 from kapi_sim.numba_cuda.values.dtypes import dtype_of
@@ -141,7 +141,7 @@ class SharedArrays(DialectIntrinsic):
         if total > most:
             raise LimitError(
                 f"shared arrays of a block must have at most {most} bytes in all, got {total}, {clock.sizes[site]} of "
-                f"them in `{name}` at {site_of(*site)}: make them smaller, or use dynamic shared memory",
+                f"them in `{name}` at {source_location(*site)}: make them smaller, or use dynamic shared memory",
                 code="work-group-too-large",
             )
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from kapi_sim.checks.bounds import fail_outside, spell
 from kapi_sim.errors import DtypeError, OutOfBoundsError
-from kapi_sim.language.source import site_of
+from kapi_sim.language.source import source_location
 from kapi_sim.memory.owned_views import OwnedView
 from kapi_sim.memory.recorder import TracedView
 from kapi_sim.memory.views import FromEnd, View
@@ -183,7 +183,7 @@ class _Elements:
         raise OutOfBoundsError(
             f"index {index[axis]} counts beyond the start: axis {axis} of `{self.name}` has length {self.shape[axis]}, "
             f"in {spell(self.name, index)} of shape {self.shape}\n  {self.clock.describe()} at "
-            f"{site_of(frame.f_code, frame.f_lasti)}\n  write an index from -{self.shape[axis]} on",
+            f"{source_location(frame.f_code, frame.f_lasti)}\n  write an index from -{self.shape[axis]} on",
             code="index-out-of-bounds",
         )
 
