@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+import contextlib
+
 import numpy as np
 import pytest
 
 import kapi_runtime as kapi
+from kapi_sim.language.intrinsics.operators import OPERATORS, operator_row
 from kapi_sim.whole_arrays.world import Shape
 
 al = kapi.algorithms
@@ -64,6 +67,95 @@ def test_sorts_over_numpy_arrays(count):
     np.testing.assert_array_equal(c, np.sort(b))
     al.sort(b, nearer)
     assert (np.diff(np.abs(b.astype(int))) >= 0).all()
+
+
+@pytest.mark.parametrize(
+    "dtype", ["bool", "int8", "uint16", "int32", "uint32", "int64", "float16", "float32", "float64", "complex64"]
+)
+@pytest.mark.parametrize("descending", [False, True])
+def test_sorts_over_numpy_arrays_are_stable_to_the_bit(dtype, descending):
+    memory = RNG.integers(-9, 9, 2 * 703).astype(dtype)
+    if memory.dtype.kind in "fc":
+        hard = [0.0, -0.0, np.nan, -np.nan, np.inf, -np.inf, 1e-7]
+        memory[:350] = RNG.choice(np.array(hard, dtype), 350)
+        memory[:4].view(f"uint{8 * memory.real.itemsize}")[:] |= 5  # other bits of not-a-number, and small numbers
+    a = memory[::-2]
+    _, ranks = np.unique(a, return_inverse=True)
+    if memory.dtype.kind == "c":
+        ranks = np.argsort(np.argsort(a, kind="stable"), kind="stable")
+        ranks = np.array([ranks[[same_number(x, y) for y in a]].min() for x in a])
+    order = np.argsort(-ranks if descending else ranks, kind="stable")
+    for values in (None, np.arange(a.size, dtype=np.int16)):
+        whole = memory.copy()
+        keys = whole[::-2]
+        if values is None:
+            al.sort(keys, descending=descending)
+        else:
+            al.sort_by_key(keys, values, descending=descending)
+            np.testing.assert_array_equal(values, order)
+        assert keys.tobytes() == a[order].tobytes()
+        assert whole[::2].tobytes() == memory[::2].tobytes()
+
+
+def same_number(x, y):
+    return all(a == b or (a != a and b != b) for a, b in ((x.real, y.real), (x.imag, y.imag)))
+
+
+@pytest.mark.nightly(one_in=3)
+@pytest.mark.parametrize("op", [row.function for row in OPERATORS], ids=lambda op: op.__name__)
+def test_reductions_of_short_and_long_arrays_agree(op):
+    for dtype in ("bool", "int8", "uint64", "float32"):
+        row = operator_row(op)
+        if np.dtype(dtype).kind not in row.kinds:
+            continue
+        a = RNG.integers(-99, 99, 600_000).astype(dtype)
+        for each in (a[:300], a[::-600], a):
+            wanted = each[0]
+            with np.errstate(over="ignore", invalid="ignore"):
+                for x in each[1:300]:
+                    wanted = each.dtype.type(op(wanted, x))
+            found = al.reduce(each[1:300], each[0], op)
+            np.testing.assert_allclose(found, wanted, rtol=1e-3)
+            whole = al.reduce(each, op=op)
+            assert whole.dtype == dtype
+            if row.kinds == "biu" or op in (kapi.minimum, kapi.maximum):
+                ufunc = {kapi.minimum: np.minimum, kapi.maximum: np.maximum}.get(op) or getattr(
+                    np, op.__name__.replace("bit", "bitwise")
+                )
+                assert whole == ufunc.reduce(each)
+
+
+@pytest.mark.parametrize("where", ["the default queue", "a queue of a context"])
+def test_what_numpy_does_is_in_its_order_among_the_launches(where):
+    @kapi.kernel
+    def slow(item: kapi.Item, a, count):
+        i = item.get_id(0)
+        for _ in range(count):
+            a[i] = (a[i] * 5 + 3) % 1009
+
+    a = RNG.integers(0, 1000, 1000)
+    wanted = a.copy()
+    for _ in range(20_000):
+        wanted = (wanted * 5 + 3) % 1009
+    with kapi.device_context("cpu") if where != "the default queue" else contextlib.nullcontext():
+        kapi.call_kernel_async(slow, kapi.Range(a.size), (), a, 20_000)
+        assert al.reduce(a, op=kapi.maximum) == wanted.max()
+        kapi.call_kernel_async(slow, kapi.Range(a.size), (), a, 1)
+        al.sort(a)
+    np.testing.assert_array_equal(a, np.sort((wanted * 5 + 3) % 1009))
+
+
+def test_sorts_of_a_graph_run_at_its_replays():
+    a = RNG.integers(0, 1000, 3000).astype(np.int32)
+    work, total = a.copy(), np.zeros(1, np.int32)
+    with kapi.graph() as graph:
+        al.sort(work)
+        al.reduce(work, out=total)
+    assert (work == a).all()
+    assert total[0] == 0
+    graph()[0].wait()
+    assert (work == np.sort(a)).all()
+    assert total[0] == a.sum()
 
 
 @pytest.mark.usefixtures("shaped")

@@ -19,10 +19,13 @@ from typing import Any
 import numpy as np
 
 from kapi_runtime import memory
+from kapi_runtime.cpu.queues.queue import default_queue
 from kapi_runtime.kernels.kernel import Kernel, kernel
 from kapi_runtime.platform import recorder
+from kapi_runtime.platform.current import host_array_target
 from kapi_runtime.platform.installed import platform_of_array
 from kapi_sim import NdRange
+from kapi_sim.language.intrinsics.records import is_element_dtype
 from kapi_sim.language.launchables.launchable import Launchable
 from kapi_sim.whole_arrays.histograms import Histograms
 from kapi_sim.whole_arrays.reductions import Reductions
@@ -51,7 +54,7 @@ _WAVES, _SORT_WAVES = 8, 4  # groups for each unit of a GPU
 _SCANNED = 4096  # pieces of a scan on a GPU: short ones, of which the last are in its cache when they are read again
 _VECTOR = 64  # bytes that a core of a CPU reads at a time
 _CPU_PIECES = 64  # for a CPU, whatever its cores: a result does not depend on them
-_CPU_LEAST = 8192  # elements that are worth a piece
+_CPU_LEAST, _CPU_REDUCED = 8192, 1 << 17  # elements that are worth a piece
 
 
 class Devices(World):
@@ -103,11 +106,26 @@ class Devices(World):
         """Return an integer element, which is copied to the host."""
         return int(array[index])
 
+    def has_done(self, work: Callable[[], None], *arrays: Any) -> bool:
+        """Do it where kernels would run on the CPU, over the arrays in place."""
+        if recorder.graph() is not None or not all(map(_is_in_place, arrays)):
+            return False
+        target = host_array_target.get()
+        if target is not None and not target.platform.is_host:
+            return False
+        if len(arrays) > 1 and np.may_share_memory(*arrays):
+            return False
+        queue = default_queue() if target is None else target.queue
+        queue.run_here(work)
+        return True
+
     def shape(self, array: Any, purpose: str, itemsize: int) -> Shape:
         """Return groups of one work-item with a long run for CPUs, and wide groups for GPUs."""
         if isinstance(array, np.ndarray):
-            local = max(4, _VECTOR // itemsize) if purpose == "reduce" else 1
-            return Shape(local, 64 if purpose == "merge" else _CPU_LEAST // local, _CPU_PIECES)
+            if purpose == "reduce":
+                local = max(4, _VECTOR // itemsize)
+                return Shape(local, _CPU_REDUCED // local, _CPU_PIECES)
+            return Shape(1, 64 if purpose == "merge" else _CPU_LEAST, _CPU_PIECES)
         if purpose == "scan":
             return Shape(_LOCAL, 4, _SCANNED)
         waves = _SORT_WAVES if purpose == "sort" else _WAVES
@@ -126,6 +144,17 @@ class Devices(World):
             queue = platform.queue_of("algorithms", [("array", fields)])
             units = self._units[key] = platform.limits(platform.device_of(queue)).compute_units
         return units
+
+
+def _is_in_place(array: Any) -> bool:
+    """Whether a launch takes an array of NumPy as it is; if not, its own errors say why."""
+    return (
+        type(array) is np.ndarray
+        and array.flags.aligned
+        and is_element_dtype(array.dtype)
+        and not array.strides[0] % array.itemsize
+        and (array.strides[0] != 0 or not array.flags.writeable)
+    )
 
 
 def _cupy_empty(like: Any, extents: tuple[int, ...], dtype: np.dtype[Any]) -> Any:

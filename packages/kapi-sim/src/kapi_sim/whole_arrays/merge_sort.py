@@ -23,8 +23,15 @@ __all__ = ["merge_sort"]
 
 @device_func
 def complex_less(x, y):
-    """NumPy's order of complex numbers: the real part, then the imaginary part."""
-    return x.real < y.real or (x.real == y.real and x.imag < y.imag)
+    """NumPy's order of complex numbers: the real part, then the imaginary part; not-a-number in either comes last."""
+    x_is_nan, y_is_nan = x.real != x.real, y.real != y.real
+    if x_is_nan != y_is_nan:
+        return y_is_nan
+    if not x_is_nan and (x.imag != x.imag) != (y.imag != y.imag):
+        return y.imag != y.imag
+    if not x_is_nan and x.real != y.real:
+        return x.real < y.real
+    return x.imag < y.imag or (y.imag != y.imag and x.imag == x.imag)
 
 
 def sort_runs(item: NdItem, a, values, run: int, flip: bool, less, key_of, value_of) -> None:

@@ -13,6 +13,7 @@ from kapi_sim.language.intrinsics.operators import plus
 from kapi_sim.language.launchables.device_function import device_func
 from kapi_sim.language.launchables.graph import require_not_recording
 from kapi_sim.whole_arrays.group_steps import fold_tile, same
+from kapi_sim.whole_arrays.in_numpy import reduce_in_numpy
 from kapi_sim.whole_arrays.world import (
     Pieces,
     World,
@@ -207,6 +208,11 @@ class Reductions:
         if out is None and isinstance(array, np.ndarray):
             require_not_recording("a reduction of a NumPy array without `out`", graph)
         result = world.empty(array, (1,), kept) if out is None else out
+        initial = None if init is None else as_element(init, kept)
+        if transform is same and other is None and kept == given:
+            by_numpy = reduce_in_numpy(array, op, initial, result)
+            if by_numpy is not None and world.has_done(by_numpy, array, result):
+                return result[0]
         convert = converter(kept, None if transform is same and kept == given else kept)
         op = operator_on(op, kept)
         shape = world.shape(array, "reduce", kept.itemsize)
@@ -215,7 +221,7 @@ class Reductions:
         constants = {"b": None} if other is None else {}
         arrays = (array,) if other is None else (array, other)
         last = {"init": None} if init is None else {}
-        first = () if init is None else (as_element(init, kept),)
+        first = () if init is None else (initial,)
         if pieces.count == 1:
             args = (*arrays, result, tile, pieces.length, *first)
             world.run(

@@ -7,14 +7,13 @@ Not-a-number of any sign comes last, and -0.0 is 0.0, as NumPy's sort has it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import numpy as np
 
 from kapi_sim.language.launchables.device_function import device_func
 
-__all__ = ["RADIX_KINDS", "key_of", "less_of"]
+__all__ = ["RADIX_KINDS", "key_of"]
 
 RADIX_KINDS = frozenset("biuf")
 """Kinds of dtypes whose elements have such keys."""
@@ -75,16 +74,3 @@ _KEYS: dict[tuple[str, int], Callable[[Any], Any]] = {
 def key_of(dtype: np.dtype[Any]) -> Callable[[Any], Any]:
     """Return the function of kernels from the bits of an element to its key."""
     return _KEYS[dtype.kind, dtype.itemsize]
-
-
-@cache
-def less_of(dtype: np.dtype[Any]) -> Callable[[Any, Any], Any]:
-    """Return the function of kernels that compares the bits of two elements by their keys."""
-    key = key_of(dtype)
-
-    @device_func
-    def less(x, y):
-        """Whether the first comes before the second."""
-        return key(x) < key(y)
-
-    return less

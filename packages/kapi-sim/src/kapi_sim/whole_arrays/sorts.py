@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 
 from kapi_sim.errors import KernelLaunchError
+from kapi_sim.whole_arrays.in_numpy import sort_in_numpy
 from kapi_sim.whole_arrays.merge_sort import complex_less, merge_sort
 from kapi_sim.whole_arrays.radix_sort import radix_sort
-from kapi_sim.whole_arrays.sort_keys import RADIX_KINDS, less_of
+from kapi_sim.whole_arrays.sort_keys import RADIX_KINDS
 from kapi_sim.whole_arrays.world import World, one_dimensional, require_own, same_length
 
 __all__ = ["Sorts"]
-
-SHORT = 512  # elements up to which a core of a CPU merges sooner than it counts the digits
 
 
 class Sorts:
@@ -53,9 +52,9 @@ class Sorts:
 
         Notes
         -----
-        Numbers in their own order take a radix sort; all else, and what is short on a CPU, a merge sort. Both are
-        stable and deterministic. Scratch memory is as large as the array, of the pool of its library; a radix sort also
-        takes 256 counts for each work-group. On a device the sort is not waited for.
+        Numbers in their own order take a radix sort, and NumPy's own one in NumPy arrays; all else takes a merge sort.
+        All are stable and deterministic. Scratch memory is as large as the array, of the pool of its library; a radix
+        sort also takes 256 counts for each work-group. On a device the sort is not waited for.
 
         References
         ----------
@@ -113,12 +112,11 @@ class Sorts:
         _require_writable("values", values)
         if keys.shape[0] < 2:
             return
-        is_of_numbers = less is None and dtype.kind in RADIX_KINDS
-        if is_of_numbers and keys.shape[0] <= SHORT and self._world.shape(keys, "sort", dtype.itemsize).local == 1:
-            unsigned = np.dtype(f"uint{8 * dtype.itemsize}")
-            bits = keys if dtype == unsigned else self._world.bits_of(keys, unsigned)
-            merge_sort(self._world, bits, values, unsigned, less_of(dtype), descending)
-        elif is_of_numbers:
+        if less is None and self._world.has_done(
+            lambda: sort_in_numpy(keys, values, descending), keys, *(() if values is None else (values,))
+        ):
+            return
+        if less is None and dtype.kind in RADIX_KINDS:
             radix_sort(self._world, keys, values, dtype, descending)
         else:
             merge_sort(self._world, keys, values, dtype, complex_less if less is None else less, descending)

@@ -127,6 +127,16 @@ class World(ABC):
         """Return an integer element, after the work that computes it."""
 
     @abstractmethod
+    def has_done(self, work: Callable[[], None], *arrays: Any) -> bool:
+        """Do work of NumPy's, in its order among the launches, if these arrays are all in place and nothing records.
+
+        Returns
+        -------
+        bool
+            Whether it was done; if not, kernels do it.
+        """
+
+    @abstractmethod
     def shape(self, array: Any, purpose: str, itemsize: int) -> Shape:
         """Return the shape of launches over an array.
 

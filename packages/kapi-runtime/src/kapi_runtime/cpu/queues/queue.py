@@ -110,6 +110,17 @@ class CpuQueue(Queue):
             self._serve(linger=0.0)
         return event
 
+    def run_here(self, work: Callable[[], None]) -> None:
+        """Do work in the calling thread, after all that was submitted before and before all that is submitted later."""
+        if not self.is_idle:
+            self.wait()
+        key = object()
+        self.running[key] = None
+        try:
+            work()
+        finally:
+            del self.running[key]
+
     def synchronize(self) -> None:
         """Wait for all work that was submitted to the queue, and for its callbacks, as `Queue.synchronize` says."""
         recorder.require_no_graph("synchronize of a queue")
