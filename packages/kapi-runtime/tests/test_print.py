@@ -49,6 +49,22 @@ def test_print_writes_what_the_simulator_writes(capfd, options):
     assert "100% of, 1, 7, True, True, -4" in expected
 
 
+def say_floats(item, c):
+    for i in range(c.shape[0]):
+        print(i, c[i], -c[i])
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("put", [np.copy, dpnp.asarray], ids=["numpy", "dpnp"])
+def test_floats_of_few_digits_look_as_in_python(capfd, dtype, put):
+    """Whole numbers have a point, and not-a-number no sign."""
+    c = np.array([0, 1, 2.5, 1000, -512, 0.125, math.inf, math.nan, 2.0**-13, 40_000], dtype)
+    kapi_runtime.call_kernel(kapi_runtime.kernel(say_floats), kapi_runtime.Range(1), put(c))
+    texts = [str(float(f"{x:.6g}")) for x in c.tolist()]
+    negated = [str(float(f"{-x:.6g}")) for x in c.tolist()]
+    assert lines(capfd) == [f"{i} {x} {y}" for i, (x, y) in enumerate(zip(texts, negated, strict=True))]
+
+
 @pytest.mark.parametrize(
     ("source", "code"),
     [
