@@ -344,7 +344,7 @@ def bench(session: nox.Session) -> None:
 
 @nox.session
 def bench_peers(session: nox.Session) -> None:
-    """The workloads on the CPU, beside Taichi and Warp too (arguments after -- go to benchmarks/run.py)."""
+    """The workloads on the CPU, with Taichi and Warp too (arguments after -- go to benchmarks/run.py)."""
     install(session, "--group", "bench-peers")
     session.run("python", "benchmarks/run.py", "--parts", "workloads", "cpu", *session.posargs)
 

@@ -66,7 +66,7 @@ def launch_variants() -> dict[str, Callable[[], Callable[[], object]]]:
         return build
 
     def bound_by_bindings() -> Callable[[], object]:
-        """The same launch by way of cuda.bindings, as where the driver gives no address of its function."""
+        """The same launch through cuda.bindings, as where the driver gives no address of its function."""
         from unittest import mock
 
         with mock.patch("kapi_runtime.cuda.plan.cu_launch_kernel", return_value=0):

@@ -1,7 +1,7 @@
 """The problems of cuda_speed.py: each as a kernel of kapi, in CUDA C++, and as array expressions that it must equal.
 
 `build(xp, quick)` makes them with CuPy's arrays, or with NumPy's where there is no GPU.  The C++ has indices of 32
-bits, as most of it has.  Each output is written whole by every launch, but for the histogram, which adds.
+bits, as most of it has.  Each output is written completely by every launch, but for the histogram, which adds.
 """
 
 from __future__ import annotations

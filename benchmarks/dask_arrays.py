@@ -1,8 +1,8 @@
 """Times of a stencil over a Dask array, by workers: ``python benchmarks/dask_arrays.py cupy|numpy``.
 
-The same steps are taken by one worker, by two, and, without Dask, by one launch over the whole array.  Workers are
+The same steps are taken by one worker, by two, and, without Dask, by one launch over the full array.  Workers are
 processes of this machine; over CuPy's chunks each has a GPU of its own, over NumPy's an equal share of the processors.
-Each result is compared with that of the launch over the whole array.
+Each result is compared with that of the launch over the full array.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def _sum(block: Any) -> np.ndarray:
 
 
 def alone(size: int, steps: int, library: str) -> tuple[float, float]:
-    """The same by launches over the whole array."""
+    """The same by launches over the full array."""
     x = np.pad(numbers(size).compute(), 1, mode="edge")
     if library == "cupy":
         import cupy

@@ -185,7 +185,7 @@ def times(rows: Sequence[dict[str, Any]]) -> str:
 
 
 def with_dpnp(function: Any, dpnp: Any) -> Any:
-    """A NumPy program with dpnp in the place of NumPy, in all functions of its module."""
+    """A NumPy program with dpnp in place of NumPy, in all functions of its module."""
     space = dict(function.__globals__)
     for each, value in list(space.items()):
         if isinstance(value, type(function)) and value.__module__ == function.__module__:

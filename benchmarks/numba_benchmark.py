@@ -5,7 +5,7 @@ numba-benchmark is not part of this repository: name a checkout of it (https://g
     python benchmarks/numba_benchmark.py PATH [--only laplace] [--timeout 60] [--json FILE]
 
 Each of its modules runs in a process of its own, and each `time_` method of it once, to see which compiled functions it
-calls with which arguments. Each of these calls is made again with dpnp arrays in the place of NumPy's, and timed beside
+calls with which arguments. Each of these calls is made again with dpnp arrays in place of NumPy's, and timed beside
 the call over NumPy arrays. "Right" is agreement with that call, in what it returns and in what it stores. A function is
 on the device if no part of it fell back to the host.
 """

@@ -6,7 +6,7 @@ The examples of its documentation, which are among the tests, run a third time, 
 and with smaller sizes.
 
 CHECKOUT is a folder with numba-cuda's tests, such as ``site-packages/numba_cuda/numba/cuda/tests``; the environment
-needs numba, numba-cuda (of the same release), pytest, pytest-timeout and filecheck, beside kapi-sim.  Two runs are
+needs numba, numba-cuda (of the same release), pytest, pytest-timeout and filecheck, besides kapi-sim.  Two runs are
 made: one with numba-cuda's own simulator, whose passing tests are those that a simulator can run, and one in which the
 names of ``numba.cuda`` are kapi_sim's.  What counts is how many of the first pass in the second.
 """

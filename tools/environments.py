@@ -35,5 +35,5 @@ def folder(root: Path, cache: Path | None = None, version: str | None = None) ->
         return inside
     name = hashlib.sha256(str(root).encode()).hexdigest()[:12]
     outside = (cache or Path.home() / ".cache") / "kapi-nox" / name / python
-    # A home with a space too leaves no better place: what needs no device works there all the same.
+    # A home with a space too leaves no better folder: what needs no device works there all the same.
     return inside if " " in str(outside) else outside

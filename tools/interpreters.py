@@ -56,7 +56,7 @@ def find(versions: Iterable[str]) -> dict[str, Path]:
 
 
 def candidates(version: str) -> Iterator[Path]:
-    """Give the places where an interpreter of a version may be, the Python that runs this first.
+    """Give the paths where an interpreter of a version may be, the Python that runs this first.
 
     Parameters
     ----------

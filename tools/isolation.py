@@ -21,7 +21,7 @@ __all__ = ["main", "misplaced", "present", "unwanted"]
 SIBLINGS = ("kapi_cpu", "kapi_spirv", "kapi_ptx")
 """One layer: none of them is there where another is tested."""
 
-# What a package must work without beside the packages above it. It is not installed, so even an import by
+# What a package must work without, besides the packages above it. It is not installed, so even an import by
 # name, which no static check sees, fails in the tests.
 MUST_DO_WITHOUT = {
     "kapi_sim": ("numba", "llvmlite", "dpctl", "dpnp"),

@@ -1,9 +1,9 @@
 """Compare the messages of errors with the snapshots beside the tests, or write these anew.
 
-``python tools/messages.py --rewrite`` runs the tests of all packages and writes what they met into
+``python tools/messages.py --rewrite`` runs the tests of all packages and writes their messages into
 ``tests/snapshots/messages.txt`` of each; the diff shows every word that has changed. Tests named after it,
 as pytest takes them, are run alone, and the messages of other files are kept. Without ``--rewrite`` nothing is written:
-messages that no test meets any more are named, and the exit status is 1.
+messages that no test has any more are named, and the exit status is 1.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class _Files:
 
 
 def merged(known: set[Message], found: set[Message], files: set[str]) -> set[Message]:
-    """Return what a snapshot is to hold after the tests of these files have met these messages."""
+    """Return what a snapshot is to hold after the tests of these files have had these messages."""
     return {each for each in known if each.file not in files} | found
 
 

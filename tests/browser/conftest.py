@@ -1,4 +1,4 @@
-"""Pages in a real browser: each is opened, a script in it acts and looks, and what it found comes back."""
+"""Pages in a real browser: each is opened, a script in it acts and reads, and what it found comes back."""
 
 from __future__ import annotations
 

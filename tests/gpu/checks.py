@@ -202,7 +202,7 @@ def arrays_of_libraries() -> Any:
 
 @check
 def arrays_read_by_native_code() -> Any:
-    """CuPy's arrays are read where this version keeps what they are, and what is not as a plan's goes the long way."""
+    """CuPy's arrays are read where this version keeps what they are, and others than a plan's take the general path."""
     layout = learned_layout(cupy.ndarray)
     assert layout is not None, f"CuPy {cupy.__version__} must be known, got arrays that are read by attributes"
     host = np.arange(N, dtype=np.float32)
@@ -236,7 +236,7 @@ def _readers(kernel: Any, space: Any) -> int:
 
 @check
 def tensors_read_by_native_code() -> Any:
-    """PyTorch's tensors are read by DLPack's exchange, and what is not as a plan's goes the long way."""
+    """PyTorch's tensors are read by DLPack's exchange, and others than a plan's take the general path."""
     torch = torch_()
     exchange, layout = exchange_of(torch.Tensor), torch_tensors.learned_layout(torch.Tensor)
     if exchange is None:
@@ -629,7 +629,7 @@ def one_array_read_and_written() -> Any:
 
 @check
 def extents_beyond_31_bits() -> Any:
-    """After launches with small extents, arrays and ids beyond 2**31 are whole; so are offsets of strides alone."""
+    """After launches with small extents, arrays and ids beyond 2**31 are complete; so are offsets of strides alone."""
 
     @kapi.kernel
     def mark(item: kapi.Item, out):  # type: ignore[no-untyped-def]

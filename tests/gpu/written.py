@@ -1,8 +1,8 @@
 """Statements of programs, on CuPy arrays: ``python tests/gpu/written.py kernels|compositions|functions NUMBER COUNT``.
 
 They are those of tests/integration: random kernels, against the simulator and plain Python over NumPy's scalars;
-operations of the table with all kinds of values, in all places; and random njit functions, against Python.  NUMBER says
-which.  Prints a line of JSON: how many agreed, and the differences.  Needs hypothesis and pytest.
+operations of the table with all kinds of values, in all positions; and random njit functions, against Python.  NUMBER
+says which.  Prints a line of JSON: how many agreed, and the differences.  Needs hypothesis and pytest.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""No module of a package imports one that imports it, not even by way of others, or within a function."""
+"""No module of a package imports one that imports it, not even through others, or within a function."""
 
 from __future__ import annotations
 

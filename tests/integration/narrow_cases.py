@@ -131,7 +131,7 @@ def _conversions(type_: str, width: int) -> Iterator[Case]:
                 yield Case(f"{how} {type_} to {real}, compared", f"{operands}\n{value}\n"
                            f"%c = fcmp olt {real} %v, 0.0\n%r = zext i1 %c to i64")  # fmt: skip
         for how in ("fptosi", "fptoui"):
-            # A whole number that every one of these types holds: 0 or 1, and -1 for a signed bool.
+            # An integer that every one of these types holds: 0 or 1, and -1 for a signed bool.
             sign = "sitofp" if (how, width) == ("fptosi", 1) else "uitofp"
             yield Case(f"{how} {real} to {type_}", "\n".join((
                 "%c = trunc i64 %x to i8\n%o = and i8 %c, 1",

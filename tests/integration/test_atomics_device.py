@@ -102,7 +102,7 @@ def test_atomics_lose_nothing(dtype, target, space):
 
 @pytest.mark.parametrize("dtype", ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8"])
 def test_cycles_come_to_each_number_as_often(dtype):
-    """Counters beside each other, of which two may lie in one word, that go up to 6 and begin again."""
+    """Adjacent counters, of which two may lie in one word, that go up to 6 and begin again."""
 
     @kapi.kernel
     def cycle(item: kapi.Item, counters, seen):

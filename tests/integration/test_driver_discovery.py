@@ -1,4 +1,4 @@
-"""The driver is found in programs that use the whole stack, whatever they import first."""
+"""The driver is found in programs that use the entire stack, whatever they import first."""
 
 from __future__ import annotations
 

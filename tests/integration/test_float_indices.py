@@ -1,4 +1,4 @@
-"""Floats as places in arrays: they read the element of the saturated integer, and other uses of it keep its ends."""
+"""Floats as indices of arrays: they read the element of the saturated integer, and other uses of it keep its ends."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def inside(dtype):
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 @pytest.mark.parametrize("kernel", [read, read_of_32_bits, read_unsigned, read_inside, read_and_kept])
 def test_float_as_index_reads_the_element_of_its_integer(kernel, dtype):
-    """Nan is place 0, and what lies between -1 and 0 is, too; nan is not inside."""
+    """Nan is index 0, and what lies between -1 and 0 is, too; nan is not inside."""
     x = inside(dtype)
     table = np.arange(SIZE) * 3 + 7
     y = dpnp.zeros(x.size, dtype="int64")
@@ -117,7 +117,7 @@ def test_float_as_index_reads_the_element_of_its_integer(kernel, dtype):
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("kernel", [read_inside, read_and_kept])
 def test_float_that_is_no_index_reads_nothing(kernel, dtype):
-    """Behind a condition, floats beyond every integer are not places; an integer that is kept has its ends."""
+    """Behind a condition, floats beyond every integer are not indices; an integer that is kept has its ends."""
     x = inside(dtype)
     x[8:16] = [1e30, -1e30, np.inf, -np.inf, 2.0**31, -(2.0**31), 2.0**32 + 4096, 2.0**63]
     table = np.arange(SIZE)
@@ -130,7 +130,7 @@ def test_float_that_is_no_index_reads_nothing(kernel, dtype):
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_float_with_a_number_added_may_be_negative(dtype):
-    """The integer alone is no place then."""
+    """The integer alone is no index then."""
     x = np.array([-2.0, -1.5, -1.0, 0.0, 5.5, SIZE - 3], dtype=dtype)
     table = np.arange(SIZE)
     y = dpnp.zeros(x.size, dtype="int64")

@@ -72,7 +72,7 @@ def _expected(form, name, values):
 @pytest.mark.parametrize("dtype", ["int8", "uint16", "int32", "int64"])
 @pytest.mark.parametrize("ndim", [2, 3])
 def test_group_algorithms_of_every_shape(tmp_path, ndim, dtype, query):
-    """Reductions and scans over a work-group are NumPy's, beside a query of the sub-group as well."""
+    """Reductions and scans over a work-group are NumPy's, with a query of the sub-group as well."""
     lines = [query] if query else []
     lines += [
         f"o[{1 + k}, i] = kapi.{form}_over_group(group, a[i], kapi.{name})" for k, (form, name) in enumerate(ROWS)

@@ -1,4 +1,4 @@
-"""Elements that a loop reads on some ways alone: at the ends of arrays, beyond them, and with arrays that it writes."""
+"""Elements that a loop reads on some control-flow paths alone: at ends of arrays, beyond them, of written arrays."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def kernel(item: {kind}, n, m, a, seen):
 
 
 def values_of_ids(space, names):
-    """The ids of each work-item, by name, and its place."""
+    """The ids of each work-item, by name, and its index."""
     is_grouped = isinstance(space, kapi.NdRange)
     extents = tuple(space.global_range if is_grouped else space)
     for place, ids in enumerate(itertools.product(*map(range, extents))):

@@ -26,7 +26,7 @@ ROOT = Path(__file__).parents[2]
 IMPORT = "import {} as kapi\n"
 USED = re.compile(r"\bkapi\.([A-Za-z]\w*)")
 
-# What an example prints in both worlds, up to the place where only the simulator has more to say.
+# What an example prints in both worlds, up to the point where only the simulator has more to say.
 OUTPUTS = {
     "kapi-sim/race": "right, checked in four orders: [3. 2. 1. 0. 7. 6. 5. 4.]",
     "kapi-sim/vector_add": "c[0] = 1.0, c[-1] = 2.0, right everywhere: True",

@@ -1,4 +1,4 @@
-"""Loops whose turns nobody can count, in branches that work-items take apart: what drivers for CPUs get wrong."""
+"""Loops whose iterations nobody can count, in divergent branches: what drivers for CPUs get wrong."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Random loops in loops in branches: the device against plain Python.
 
-Intel's compiler for CPUs gives values of other turns, or of other work-items:
+Intel's compiler for CPUs gives values of other iterations, or of other work-items:
 `kapi_spirv.emission.workarounds.live_outs`, and `unswitching`.
 """
 

@@ -373,7 +373,7 @@ ENDS = np.array([complex(real, imag) for real in PARTS for imag in PARTS])
 
 
 def near_at_the_ends(found, wanted, is_signed):
-    """Whether parts are equal, or finite and near for the size of the whole number."""
+    """Whether parts are equal, or finite and near for the size of the complex number."""
     eps = 32 * np.finfo(wanted.dtype).eps
     agrees = np.ones(wanted.shape, bool)
     for part in ("real", "imag"):
@@ -405,7 +405,7 @@ def test_complex_functions_at_the_ends_match_numpy(dtype):
 
 @pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
 def test_complex_powers_at_the_ends_match_numpy(dtype):
-    """Every pair of such numbers, and whole exponents, which are multiplied out."""
+    """Every pair of such numbers, and integer exponents, which are multiplied out."""
     exponents = [*ENDS, *(complex(n) for n in (2, 3, -2, -3, 5, 99))]
     x, y = (each.ravel().astype(dtype) for each in np.meshgrid(ENDS, np.array(exponents)))
     found = run_sized(["out[i] = a[i] ** b[i]"], {"a": x, "b": y}, ["out"])["out"]

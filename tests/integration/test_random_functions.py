@@ -12,7 +12,7 @@ import pytest
 
 BLOCKS, EACH = 100, 10  # 2,000 functions at night, in two processes of 10 at a time: what is compiled stays in memory
 BY_DAY = 4  # of each 10, all in one process: the first function of a process takes Numba as long as the next four
-ONCE_DIFFERED = 400003, 1090001  # Numba runs them whole: for arrays of one memory, and for int32 arrays
+ONCE_DIFFERED = 400003, 1090001  # Numba runs all of them: for arrays of one memory, and for int32 arrays
 FOLDER = Path(__file__).parent / "random_functions"
 
 

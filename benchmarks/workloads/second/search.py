@@ -1,4 +1,4 @@
-"""Places of numbers in a sorted array by binary search: a while loop of dependent reads."""
+"""Indices of numbers in a sorted array by binary search: a while loop of dependent reads."""
 
 from __future__ import annotations
 

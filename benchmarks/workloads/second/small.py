@@ -1,4 +1,4 @@
-"""A polynomial at 1009 places: as short as a launch."""
+"""A polynomial at 1009 points: as short as a launch."""
 
 from __future__ import annotations
 

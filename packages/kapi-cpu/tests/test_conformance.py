@@ -1,6 +1,6 @@
-"""The kernel language on the processor, compiled by default and in other shapes: a sample by day, whole at night.
+"""The kernel language on the processor, compiled by default and in other shapes: a sample by day, all at night.
 
-kapi-runtime's tests run the suite whole each day, compiled by default.
+kapi-runtime's tests run all of the suite each day, compiled by default.
 """
 
 from dataclasses import replace

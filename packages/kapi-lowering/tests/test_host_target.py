@@ -82,7 +82,7 @@ def test_cases_left_out_are_those_that_wait(capsys):
 
 
 def may_converge(case):
-    """Whether the source of a case's kernel has a word by which work-items meet."""
+    """Whether the source of a case's kernel has a word by which work-items converge."""
     make = inspect.unwrap(case.make)
     source = inspect.getsource(case.make(kapi_sim).py_func if make.__closure__ else make)
     return any(

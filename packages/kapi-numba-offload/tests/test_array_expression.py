@@ -77,7 +77,7 @@ def test_numpy_arguments_are_left_to_numba():
 
 
 def test_mixed_arguments_are_refused_by_name():
-    """A NumPy array beside a USM array is an error that names it."""
+    """A NumPy array with a USM array is an error that names it."""
     with raises(ExecutionPlacementError, "arrays-mixed"):
         add(dpnp.ones(3), np.ones(3))
 
@@ -101,7 +101,7 @@ def test_numpy_arrays_from_outside_are_constants(launches):
 
 
 def test_numpy_arrays_from_outside_are_constants_for_device_indices():
-    """A table that is read at the places that an array on the device has."""
+    """A table that is read at the indices that an array on the device has."""
     indices = np.array([[2, 0], [1, 1]])
 
     def look_up(i):
@@ -175,7 +175,7 @@ def test_numpy_types_convert_arrays(own):
 
 
 def test_different_queues_are_refused_by_name():
-    """Arrays of two queues of one device do not meet."""
+    """Arrays of two queues of one device are refused in one expression."""
     import dpctl
 
     other = dpnp.ones(3, sycl_queue=dpctl.SyclQueue(dpnp.ones(1).sycl_device))

@@ -61,7 +61,7 @@ def shifted(a, by):
 
 
 def test_threads_share_an_array(in_context):
-    """Each has a context of its own, is given the whole array, and changes one element: none is lost."""
+    """Each has a context of its own, is given the full array, and changes one element: none is lost."""
     count, rounds = 4, 20
     a = np.zeros(count)
     ready = threading.Barrier(count)

@@ -109,7 +109,7 @@ def test_updates_in_place_are_refused_as_the_library_does(library, differences, 
 @libraries
 @pytest.mark.parametrize("words", [{}, {"axis": 0}, {"axis": (0, 1)}, {"axis": 1, "keepdims": True}], ids=str)
 def test_reductions_have_the_librarys_dtypes(library, differences, words):
-    """Whole and along axes, of every dtype."""
+    """Over all elements and along axes, of every dtype."""
     module, rules, _, types = operands(library, differences)
     for name in FUSED_REDUCTIONS:
         for dtype in DTYPES:

@@ -1,4 +1,4 @@
-"""Loops that touch elements beside whole arrays stay on the device; others run in the memory of their arrays."""
+"""Loops that touch elements and full arrays stay on the device; others run in the memory of their arrays."""
 
 import warnings
 
@@ -102,7 +102,7 @@ def test_a_loop_over_elements_runs_in_memory_that_the_host_reaches(kind):
 
 
 def test_memory_that_the_host_does_not_reach_is_copied_once(monkeypatch):
-    """As on a device of its own: there and back, whatever the number of turns."""
+    """As on a device of its own: there and back, whatever the number of iterations."""
     monkeypatch.setattr(DpnpLibrary, "is_reachable", lambda *_: False)
     a, b = dpnp.ones(50), dpnp.ones((50, 2))
     f = numba.njit(running_sum)
@@ -164,7 +164,7 @@ def test_loops_in_other_spellings_are_compiled_and_reported(function):
 
 
 def test_a_loop_whose_slices_elements_bound_is_compiled_for_the_host():
-    """Each turn on the device would wait for its bounds."""
+    """Each iteration on the device would wait for its bounds."""
 
     def row_sums(starts, values, sums):
         for i in range(sums.shape[0]):
@@ -194,7 +194,7 @@ def edges_of(a, count):
 
 
 def test_a_loop_whose_helper_reads_elements_runs_in_the_memory_of_its_arrays():
-    """The helper's index is a number of the host's, for which each turn would wait."""
+    """The helper's index is a number of the host's, for which each iteration would wait."""
 
     @numba.njit
     def histogram(a, count, weights):

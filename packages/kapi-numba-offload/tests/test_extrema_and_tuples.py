@@ -1,4 +1,4 @@
-"""In `prange` bodies: extrema of elements that turns share, rows in tuples, and results that go into rows."""
+"""In `prange` bodies: extrema of elements that iterations share, rows in tuples, and results that go into rows."""
 
 import dpnp
 import numpy as np

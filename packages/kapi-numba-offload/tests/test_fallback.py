@@ -171,7 +171,7 @@ def test_arrays_made_by_a_host_loop_are_on_the_device():
 
 
 def test_host_loop_of_full_arrays_is_no_fallback(recwarn):
-    """A plain loop that works on whole arrays runs its kernels from Python."""
+    """A plain loop that works on full arrays runs its kernels from Python."""
 
     @numba.njit
     def f(a, n):

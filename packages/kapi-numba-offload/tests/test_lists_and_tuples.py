@@ -87,7 +87,7 @@ def by_functions_on_some_paths(label, bins, other):
 
 @pytest.mark.parametrize("function", [by_a_tuple, by_a_name_of_its_array, by_functions_on_some_paths])
 def test_what_kernels_would_do_otherwise_is_the_hosts(function, as_in_python):
-    """Additions that meet, and indices from the end, where the array is not told by its name."""
+    """Additions to one element, and indices from the end, where the array is not told by its name."""
     label = RANDOM.integers(0, 1000, 100_000)
     with pytest.warns(OffloadFallbackWarning, match="not-in-kernel"):
         as_in_python(function, [label, np.ones(3), np.ones(3)])

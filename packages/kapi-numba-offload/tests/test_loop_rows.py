@@ -126,7 +126,7 @@ def test_axis_of_one_element_serves_all():
 
 
 def test_what_is_not_a_number_is_an_extremum():
-    """As in NumPy: it is the result, and its place the first one."""
+    """As in NumPy: it is the result, and its index the first one."""
 
     def f(a, b):
         for i in prange(2):

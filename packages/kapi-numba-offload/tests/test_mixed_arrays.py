@@ -1,4 +1,4 @@
-"""NumPy arrays beside device arrays in one expression: an error of placement and a `TypeError`, which names both."""
+"""NumPy arrays with device arrays in one expression: an error of placement and a `TypeError`, which names both."""
 
 import collections
 import re
@@ -111,7 +111,7 @@ def test_functions_of_dpnp_name_the_numpy_array_of_a_tuple():
 
 
 def test_mixtures_in_loops_and_called_functions_are_type_errors():
-    """The error is that of the line where the arrays meet."""
+    """The error is that of the line that has both arrays."""
 
     @numba.njit
     def inner(x, y):

@@ -75,7 +75,7 @@ def test_refused_functions_are_errors():
 
 
 def test_functions_that_make_arrays_follow_the_arguments(assert_same):
-    """With USM arrays alone, `np.zeros` makes one on their queue; beside NumPy arrays it is NumPy's."""
+    """With USM arrays alone, `np.zeros` makes one on their queue; with NumPy arrays it is NumPy's."""
 
     @numba.njit
     def f(a):

@@ -118,7 +118,7 @@ FUNCTIONS = [
     for column, dtype in enumerate(["float64", "float32", "int32"])
 ])  # fmt: skip
 def test_plain_loops_are_compiled(function, dtype, launches, monkeypatch):
-    """Arrays are longer than small ones, and the rows that a turn works on are short."""
+    """Arrays are longer than small ones, and the rows that an iteration works on are short."""
     interpreted = []
     monkeypatch.setattr("kapi_numba_offload.libraries.dpnp.dpnp_array.__getitem__", lambda *_: interpreted.append(1))
     a = np.arange(300).reshape(100, 3).astype(dtype)

@@ -131,7 +131,7 @@ def test_elements_of_several_axes(order, indices):
 
 
 def test_what_is_not_summed_into_stays_bit_for_bit():
-    """The sign of a zero, and what is no number; a sum that meets one is none."""
+    """The sign of a zero, and what is no number; a sum that includes one is none."""
     h = np.array([-0.0, np.nan, np.inf, 1.0, -0.0])
     k = np.full(COUNT, 3)
     w = np.zeros(COUNT)

@@ -1,4 +1,4 @@
-"""`check_races`: the simulator looks at the iterations of parallel loops."""
+"""`check_races`: the simulator checks the iterations of parallel loops."""
 
 import warnings
 

@@ -89,7 +89,7 @@ def interpolated_with_ends(x, xp, fp, out):
 @pytest.mark.parametrize("function", [interpolated, interpolated_with_ends], ids=lambda each: each.__name__)
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int64"])
 def test_interpolation_matches_numpy(function, dtype, launches):
-    """Also at the ends, beyond them, and beside heights that are no finite numbers."""
+    """Also at the ends, beyond them, and with heights that are no finite numbers."""
     points, x = np.unique(BINS), X.astype(dtype) if dtype != "int64" else X[:200].astype(dtype)
     compiled = numba.njit(function)
     for heights in (BINS[::-1] ** 2, np.array([1, np.inf, 2, 3, np.nan, 5, 5])):

@@ -173,7 +173,7 @@ def test_products_of_larger_matrices_are_small_loops(launches):
 
 
 def test_axes_with_one_index_do_not_count(launches):
-    """Of a stack of images, a turn works on one."""
+    """Of a stack of images, an iteration works on one."""
 
     @numba.njit
     def stack(a):

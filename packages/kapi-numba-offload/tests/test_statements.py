@@ -362,7 +362,7 @@ def made_by_a_helper(n):
 
 
 def test_statements_of_several_kinds_of_memory_run_separately(assert_same):
-    """Arrays that never meet need no common queue; those that meet are refused by line."""
+    """Arrays of separate expressions need no common queue; those of one are refused by line."""
 
     @numba.njit
     def separately(a, c):

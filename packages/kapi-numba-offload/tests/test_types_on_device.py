@@ -37,7 +37,7 @@ def test_results_have_the_librarys_memory_kind_and_rank():
 
 
 def test_numbers_on_the_device_have_the_integers_of_numba():
-    """Operations of arrays without axes and of numbers, beside what they are for the arrays."""
+    """Operations of arrays without axes and of numbers, and what they are for the arrays."""
     zero_d = {each: dpnp.ones((), dtype=each) for each in ["bool", "int8", "uint8", "uint32", "int64", "float32"]}
     for name in ["add", "divide", "left_shift", "less"]:
         for case in itertools.product([*zero_d, 1, 300, np.int8(1)], repeat=2):

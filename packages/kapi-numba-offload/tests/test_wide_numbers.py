@@ -1,4 +1,4 @@
-"""Python's integers beside arrays whose type does not hold them: an error, as NumPy has it, or an exact comparison."""
+"""Python's integers with arrays whose type does not hold them: an error, as NumPy has it, or an exact comparison."""
 
 import dpnp
 import numpy as np

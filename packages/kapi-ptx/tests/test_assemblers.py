@@ -104,7 +104,7 @@ def test_instructions_of_other_types_stay():
 @pytest.mark.parametrize("word", ["np.right_shift", "np.left_shift"])
 @pytest.mark.parametrize("types", ["uint32[:], uint64[:], uint64[:]", "int64[:], int64[:], int64[:]"])
 def test_counts_of_shifts_are_compared_in_all_their_bits(assembled_compile, word, types):
-    """Once the count's lower half was all that the shift saw, and 2**32 places were none."""
+    """Once the count's lower half was all that the shift saw, and 2**32 positions were none."""
     names = {"np": np}
     exec(f"def kernel(item, x, n, y):\n    i = item.get_id(0)\n    y[i] = {word}(x[i], n[i])", names)
     ptx = assembled_compile(names["kernel"], f"item1, {types}", target=TARGET).ptx
@@ -132,7 +132,7 @@ def shifted_with_libdevice(item, x, y):
 
 
 def test_counts_are_masked_with_functions_of_libdevice_too(assembled_compile):
-    """LLVM optimises once more when these are linked, and takes masks for needless beside a comparison."""
+    """LLVM optimises once more when these are linked, and takes masks for needless with a comparison."""
     ptx = assembled_compile(shifted_with_libdevice, "item1, uint64[:], uint64[:]", target=TARGET).ptx
     (count,) = re.findall(r"shr\.u64 \t%rd\d+, %rd\d+, (%r\d+);", ptx)
     assert re.search(rf"and\.b32 \t{count}, %r\d+, 63;", ptx)

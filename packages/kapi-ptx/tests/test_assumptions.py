@@ -138,7 +138,7 @@ ESCAPE = "item1, int32[:], float32, float32, int32"
 
 def test_condition_of_two_parts_is_one_branch_of_the_loop_and_squares_are_carried(assembled_compile):
     module = assembled_compile(escape, ESCAPE, target=PtxTarget(80))
-    # Two squares, and the product for y, in the loop; the first squares are known, and those of a turn are the next's.
+    # Two squares, and the product for y, in the loop; the first squares are known, and the next iteration has those.
     loop = re.search(r"(\$L__BB0_\d+):[^:]*@%p\d+ bra \t\1;", module.ptx)
     assert loop is not None, module.ptx
     assert loop[0].count("mul.rn.f32") == 3

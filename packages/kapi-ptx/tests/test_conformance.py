@@ -1,6 +1,6 @@
 """Every kernel of the conformance suite compiles to PTX that `ptxas` assembles; no GPU is needed for that.
 
-By day it is a sample. kapi-runtime's tests run the suite whole each day, on the CPU.
+By day it is a sample. kapi-runtime's tests run all of the suite each day, on the CPU.
 """
 
 from __future__ import annotations

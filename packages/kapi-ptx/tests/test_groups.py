@@ -45,7 +45,7 @@ def count(found, start):
 
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_work_group_algorithm_is_one_pass_through_shared_memory(instructions, name):
-    """All write, meet and read; there is no next algorithm for whose sake they would meet again."""
+    """All write, converge and read; without a next algorithm they do not converge again."""
     found = instructions(ALGORITHMS[name], "work_group")
     assert count(found, "bar.sync") == 1
     assert count(found, "st.shared") == 1

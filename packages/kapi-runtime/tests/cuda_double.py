@@ -421,7 +421,7 @@ class Driver:
 
 @contextmanager
 def driver_double(monkeypatch: Any, **fields: Any) -> Iterator[Driver]:
-    """Put a driver in the place of CUDA's, and forget what is known of devices, before and after."""
+    """Put a driver in place of CUDA's, and forget what is known of devices, before and after."""
     from kapi_runtime.cuda.devices import device as devices
     from kapi_runtime.cuda.devices import driver
     from kapi_runtime.cuda.programs import program as programs

@@ -36,7 +36,7 @@ def add(item: kapi.Item, source, target):
     ],
 )
 def test_what_is_no_argument_is_named(value, code):
-    """With an array beside it, and alone."""
+    """With an array, and alone."""
     for others in ((dpnp.zeros(1),), (0,)):
         with raises(kapi.DtypeError, code):
             add[1](value, *others)

@@ -274,7 +274,7 @@ def test_swapped_files_are_refused(folder, compiled):
 
 
 def broken(module):
-    """The module with code that is whole, and that no driver takes: of a version that there is not."""
+    """The module with code that is complete, and that no driver takes: of a version that there is not."""
     words = list(struct.unpack(f"<{len(module.code) // 4}I", module.code))
     words[1] = 0x00090900
     return dataclasses.replace(module, code=struct.pack(f"<{len(words)}I", *words))

@@ -1,6 +1,6 @@
 """The kernel language on the CPU platform: the suite that the simulator passes, too, over the same NumPy arrays.
 
-Here it runs whole each day. Other targets and platforms have a sample by day, and all of it at night.
+Here all of it runs each day. Other targets and platforms have a sample by day, and all of it at night.
 """
 
 from __future__ import annotations

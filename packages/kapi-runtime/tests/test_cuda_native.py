@@ -468,7 +468,7 @@ def test_exchange_of_another_version_or_without_a_function_is_not_used(monkeypat
 
 
 def test_plan_lets_native_code_look_at_tensors_and_arrays_of_one_launch(gpu, lib, monkeypatch, spied):
-    """The reader of the last library looks at the pairs; one whose layout is unknown is asked for the rest."""
+    """The reader of the last library reads the pairs; one whose layout is unknown is asked for the rest."""
     calls, gpu.packed_size = [], 48
 
     def reader(library):

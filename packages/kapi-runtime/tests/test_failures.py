@@ -262,7 +262,7 @@ def _select(module):
 
 @pytest.mark.parametrize("make", [_broadcast, _select])
 def test_debug_launch_raises_for_a_member_that_the_group_has_not(make):
-    """In the simulator's words, once all have met; a member that it has is answered."""
+    """In the simulator's words, once all have converged; a member that it has is answered."""
     space, answer = kapi.NdRange(8, 8), dpnp.arange(8, dtype=np.int32)
     kapi.call_kernel(make(kapi), space, answer, 3)
     assert answer.asnumpy().tolist() == [3] * 8

@@ -1,4 +1,4 @@
-"""The native way and the plain way read, pack and refuse the same argument lists alike."""
+"""The native path and the plain path read, pack and refuse the same argument lists alike."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def read(draw, given):
 
 
 def plain(module, arguments):
-    """The bytes of the plain way, or None if it refuses."""
+    """The bytes of the plain path, or None if it refuses."""
     try:
         require_assumptions(module, is_small(Range(64), arguments), check_no_overlap(module, arguments))
         return packed_arguments(module, (64,), arguments)
@@ -124,7 +124,7 @@ def plain(module, arguments):
 
 
 def may_interlock(module, arguments):
-    """Whether two arrays, one of them written, are between the same addresses, which the plain way looks into."""
+    """Whether two arrays, one of them written, are between the same addresses, which the plain path looks into."""
     arrays = [
         (value.span, parameter.is_written)
         for value, parameter in zip(arguments.read, module.parameters, strict=True)

@@ -333,7 +333,7 @@ OTHERS = {
 
 @pytest.mark.parametrize("other", OTHERS.values(), ids=OTHERS)
 def test_arguments_of_another_kind_are_reported_as_without_a_plan(other):
-    """The plan has strided arrays that are written, a named tuple, and local memory, which Python looks at."""
+    """The plan has strided arrays that are written, a named tuple, and local memory, which Python reads."""
     space = kapi.NdRange(4, 4)
     given = dpnp.zeros(8)[::2], Pair(2.0, 3.0), kapi.LocalAccessor(4, "float64")
 
@@ -393,7 +393,7 @@ PLANNED = dict.fromkeys(PLAIN, 0)
 @pytest.mark.parametrize(
     ("kind", "expected"),
     [
-        # A plan that is made packs once, which is a look at the plan: see `make_plan`.
+        # A plan that is made packs once, which reads the plan: see `make_plan`.
         ("plain", PLAIN | {"native launch": 0, "native pack": 1, "native send": 0}),
         ("of another layout", PLAIN | {"native launch": 1, "native pack": 1, "native send": 0}),
         ("refused", PLAIN | {"native launch": 1, "native pack": 0, "native send": 0}),

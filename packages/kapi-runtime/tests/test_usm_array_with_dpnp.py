@@ -1,4 +1,4 @@
-"""kapi's own arrays beside dpnp's: they hand memory to each other, and DLPack is read as dpnp reads it."""
+"""kapi's own arrays with dpnp's: they hand memory to each other, and DLPack is read as dpnp reads it."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ SUB_GROUPS_OF_4 = kapi.Profile(sub_group_sizes=(4,))
 
 @pytest.fixture
 def kinds_of(capsys):
-    """The types that a reduction gives each work-item, of values that work-item k has at place k."""
+    """The types that a reduction gives each work-item, of values that work-item k has at index k."""
 
     def kinds(values):
         @kapi.kernel

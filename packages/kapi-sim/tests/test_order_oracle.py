@@ -242,7 +242,7 @@ def compared(seed, programs):
 
 def test_races_found_are_those_of_the_memory_model():
     outcomes = compared(11, 300)
-    # Races, benign ones, none, and none thanks to what orders memory: each is met often.
+    # Races, benign ones, none, and none thanks to what orders memory: each occurs often.
     met = [("race", "race"), ("benign", "benign"), ("", ""), ("", "race")]
     assert min(outcomes[each] for each in met) >= 10, outcomes
     assert outcomes["backwards"] >= 3, outcomes

@@ -111,7 +111,7 @@ RIGHT = {
 
 
 def interleaved():
-    """Two views of one buffer whose elements lie in turns."""
+    """Two views of one buffer whose elements alternate."""
     both = np.arange(MANY * 2.0)
     return [both[::2], np.ones(MANY), both[1::2]]
 

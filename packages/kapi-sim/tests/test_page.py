@@ -122,7 +122,7 @@ def test_missing_barrier_at_the_end_of_an_iteration_stands_before_the_next():
         trace, "[...m.rings(L).map(i => [L.events[i][1], where.columns.get(i)]), m.missingWall(L, steps, where)]"
     )
     by_item = {part["item"]: part["column"] for part in wall}
-    # The first one writes for the next turn, the second still reads for this one.
+    # The first one writes for the next iteration, the second still reads for this one.
     assert earlier[1] >= by_item[earlier[0]]
     assert refused[1] < by_item[refused[0]]
     assert trace.launches[0].failure.barrier[3] == "after"

@@ -97,7 +97,7 @@ def some(rng, statements, most):
 
 
 def loop_that_ends(rng):
-    """A loop with a counter of some kind, beside whatever else may end it."""
+    """A loop with a counter of some kind, besides whatever else may end it."""
     count, value = list(COUNTERS.values())[int(rng.integers(len(COUNTERS)))]
     condition = CONDITIONS[int(rng.integers(len(CONDITIONS)))]
     limit = int(rng.choice((2, 7, 40)))

@@ -244,7 +244,7 @@ def test_other_texts_than_the_snapshots_are_refused(monkeypatch):
 
 
 def test_different_algorithms_at_one_call_are_reported():
-    """A name stands for one function for all work-items today, so that the check alone can meet this."""
+    """A name stands for one function for all work-items today, so that the check alone can see this."""
     site = (__file__, 1, 0)
     arrivals = {0: Arrival(site, (), 0, kapi.any_of_group), 1: Arrival(site, (), 0, kapi.all_of_group)}
     with raises(kapi.CollectiveMismatchError, "meeting-words-differ"):

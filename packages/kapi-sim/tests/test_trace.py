@@ -359,8 +359,8 @@ def histogram(nd_item: kapi.NdItem, values, bins, tile):
     value = values[nd_item.get_global_id(0)]
     kapi.AtomicRef(tile, value, address_space=kapi.AddressSpace.LOCAL).fetch_add(1)  # crowded
     kapi.group_barrier(group)
-    kapi.any_of_group(nd_item.get_sub_group(), True)  # parts meet
-    if kapi.any_of_group(group, k < 4) and k < 4:  # all meet
+    kapi.any_of_group(nd_item.get_sub_group(), True)  # parts converge
+    if kapi.any_of_group(group, k < 4) and k < 4:  # all converge
         kapi.AtomicRef(bins, k).fetch_add(tile[k])  # apart
 
 

@@ -86,7 +86,7 @@ def waits_in_a_local_function(nd_item: kapi.NdItem, flag):
     ],
 )
 def test_spin_is_a_deadlock(kernel, space, arguments, checks):
-    # What changes is known where races are checked; the wait for another group writes in each turn.
+    # What changes is known where races are checked; the wait for another group writes in each iteration.
     sees = checks in ("all", {"races"}) and kernel is not waits_for_another_group
     code = "loop-without-change" if sees else "endless-loop"
     with (

@@ -46,7 +46,7 @@ def validate(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def validated_compile(validate):
-    """Compile a kernel and have spirv-val look at it: every module that a test makes comes from here."""
+    """Compile a kernel and have spirv-val check it: every module that a test makes comes from here."""
 
     def run(function, signature, **options):
         module = compile_kernel(function, signature, **options)

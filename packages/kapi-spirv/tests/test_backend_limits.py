@@ -1,7 +1,7 @@
 """Limits of LLVM's SPIR-V back end: a test here fails when LLVM lifts one, and the workaround should go.
 
 Each construct is given to the back end unrewritten, in a process of its own, since the back end ends the process it
-gives up in. Beside that, kapi's own validation names the construct in an exception.
+gives up in. Besides that, kapi's own validation names the construct in an exception.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ def test_emission_names_reversed_bits_of_an_odd_number_that_an_unknown_instructi
 
 @pytest.mark.parametrize("construct", FATAL)
 def test_emission_names(construct):
-    """In this process the same is an exception that says what stood in the way."""
+    """In this process the same is an exception that says what prevented it."""
     source, words = FATAL[construct]
     with pytest.raises(EmissionError, match=re.escape(words)):
         emit([source], "k", SpirvTarget())

@@ -289,7 +289,7 @@ def wrong(item, a, b):
 
 
 def test_compilation_error_lists_every_problem():
-    """Kernel and place first, then `file:line`, what is wrong, and the line itself."""
+    """Kernel and location first, then `file:line`, what is wrong, and the line itself."""
     line = wrong.__code__.co_firstlineno
     with raises(
         KernelCompilationError,

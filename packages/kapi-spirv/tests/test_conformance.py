@@ -1,6 +1,6 @@
 """Every kernel of the conformance suite compiles to a valid module; no device is needed for that.
 
-By day it is a sample. kapi-runtime's tests run the suite whole each day, on the CPU.
+By day it is a sample. kapi-runtime's tests run all of the suite each day, on the CPU.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ SINGLE = [case for case in CASES if {each for value in case.inputs() for each in
 
 @pytest.mark.parametrize("case", SINGLE, ids=lambda case: case.name)
 def test_float32_kernel_has_no_double(validated_compile, case):
-    """Literals, ids and Python's numbers take the type of what they meet, so no device has to have doubles."""
+    """Literals, ids and Python's numbers take the type of the other operand, so no device has to have doubles."""
     module = validated_compile(case.make(kapi_sim).py_func, signature(case))
     assert "Float64" not in module.capabilities
 

@@ -86,7 +86,7 @@ def test_emission_error_names_what_llvm_cannot_read():
 
 
 def test_emission_error_reaches_the_kernels_author(monkeypatch):
-    """As a KernelCompilationError that names the kernel, its place, its types and the construct."""
+    """As a KernelCompilationError that names the kernel, its location, its types and the construct."""
 
     def refuse(*args, **options):
         raise EmissionError(["65-bit integers (i65)"], "")

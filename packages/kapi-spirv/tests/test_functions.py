@@ -42,7 +42,7 @@ def call(row, dtype):
 
 
 def kernel_of(chosen, dtype):
-    """A kernel that stores what each function gives to a place of its own."""
+    """A kernel that stores what each function gives to an element of its own."""
     lines = ["def kernel(item, x, y):", "    i = item.get_id(0)"]
     for number, row in enumerate(chosen):
         is_pair = "," in row.returns or row.name in ("frexp", "modf", "divmod")

@@ -1,7 +1,7 @@
 """The optimised LLVM IR of kernels that must be fast: what it has, and what it must not have.
 
 The expectation stands in the kernel's docstring: CHECK lines match in order, the lines after CHECK-NOT match nowhere
-up to the next CHECK, and CHECK-COUNT-n matches exactly n lines of the whole.
+up to the next CHECK, and CHECK-COUNT-n matches exactly n lines of the text.
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ def tile_transposed(item, a, tile):
 def strided_range(item, a):
     """A loop whose step is a range of the index space knows that it goes upwards: one comparison a round.
 
-    It is there twice: for the turns that all work-items have, and for the one that some have more.
+    It is there twice: for the iterations that all work-items have, and for the one that some have more.
 
     CHECK-COUNT-2: icmp uge i64
     CHECK-COUNT-4: icmp .*[lg]t i64

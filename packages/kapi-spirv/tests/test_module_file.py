@@ -153,7 +153,7 @@ def test_table_holds_exceptions_alone():
     assert all(each.__name__ == name for name, each in RAISABLE.items())
 
 
-# Where a value of another type may stand; "*" is each place of a list.
+# Where a value of another type may stand; "*" is each index of a list.
 PATHS = [
     *[(name,) for name in ("name", "entry_point", "index_space", "ndim", "parameters", "layout", "failures", "notes")],
     *[(name,) for name in ("target", "options", "capabilities", "extensions", "key", "sizes")],

@@ -1,7 +1,7 @@
 """Kernels that are none: every one is refused with its lines and plain words, and nothing ends the process.
 
 `odd_kernels.txt` holds a body for each case, between empty lines, and the code of each problem with it: `! line: code`.
-Bodies that are whole functions begin with `def body` or `async def body`.
+Bodies that are entire functions begin with `def body` or `async def body`.
 `odd_kernels_since_3_12.txt` holds those whose syntax that Python is the first to have.
 The simulator refuses them as well; where it does not, `? words` says what it does not check.
 """
@@ -157,7 +157,7 @@ def test_odd_kernel_is_refused_in_plain_english(number, body, said):
 )
 @pytest.mark.filterwarnings("ignore::SyntaxWarning")
 def test_simulator_refuses_it_too(number, body, unchecked, monkeypatch, capsys):
-    """By an exception of whatever class; what it lets pass is written down, so that the list is whole."""
+    """By an exception of whatever class; what it lets pass is written down, so that the list is complete."""
     monkeypatch.setattr("sys.breakpointhook", lambda: None)
     _, function = kernel_of(number, body)
     arguments = np.arange(1, 9, dtype=np.float32), np.arange(16, dtype=np.int32).reshape(4, 4), 3

@@ -154,7 +154,7 @@ def test_modules_without_checks_have_no_failures(validated_compile):
 
 
 def test_boundscheck_numbers_the_failures(validated_compile):
-    """One for each place; the record's address comes last."""
+    """One for each source location; the record's address comes last."""
     module = validated_compile(risky, [ItemType(1), I4, types.int32], options=KernelOptions(boundscheck=True))
     line = risky.__code__.co_firstlineno + 2
     assert module.failures == (Failure("OutOfBoundsError", ("a",), __file__, line),)
@@ -197,7 +197,7 @@ def test_debug_refuses_what_it_cannot_raise(statement, code):
     exec(f"class Own(Exception): pass\ndef body(item, a, n):\n    if n > 3:\n        {statement}\n", namespace)
     with raises(KernelCompilationError, code, line=4) as caught:
         compile_kernel(namespace["body"], [ItemType(1), I4, types.int32], options=KernelOptions(debug=True))
-    assert str(caught.value).count("<string>") == 2  # one problem, and the kernel's own place
+    assert str(caught.value).count("<string>") == 2  # one problem, and the kernel's own location
 
 
 def test_raise_without_debug_says_what_to_write():

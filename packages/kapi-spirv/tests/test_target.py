@@ -40,7 +40,7 @@ def test_target_triple_names_the_version():
 
 
 def test_target_names_the_extensions_that_float_atomics_need():
-    """A width says which extension; what is named beside stays, once."""
+    """A width says which extension; what is named besides stays, once."""
     assert SpirvTarget().all_extensions == ()
     target = SpirvTarget(extensions=("SPV_EXT_shader_atomic_float_add",), float_atomic_add=(32, 16))
     assert target.all_extensions == ("SPV_EXT_shader_atomic_float_add", "SPV_EXT_shader_atomic_float16_add")

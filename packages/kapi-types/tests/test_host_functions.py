@@ -247,7 +247,7 @@ def test_host_function_holds_either_of_two_arrays(host):
     ids=["index", "reduce", "iterate", "compute", "flat", "fill"],
 )
 def test_device_memory_is_out_of_reach_on_the_host(host, touch):
-    """A compile error in words of its own: where, what, and the ways out."""
+    """A compile error in words of its own: where, what, and the remedies."""
     with raises(KapiError, "host-memory-access") as caught:
         numba.njit(touch)(host(np.zeros(3), usm_type="device"))
     text = str(caught.value)

@@ -1,4 +1,4 @@
-"""The types of the variables of whole functions."""
+"""The types of the variables of entire functions."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_provisional_widening_is_taken_back_through_several_variables(infer):
 
 
 def test_provisional_widening_is_taken_back_in_tuples(infer):
-    """A tuple's members turn strong as other variables do."""
+    """A tuple's members become strong as other variables do."""
 
     def pair(a, h):
         p = (0, 0.0)
@@ -185,7 +185,7 @@ def test_python_numbers_alone_stay_weak(infer):
 
 
 def test_ids_and_ranges_are_weak(infer):
-    """Indices take the type of what they meet."""
+    """Indices take the type of the other operand."""
 
     def item_queries(item, a):
         i = item.get_id(0)

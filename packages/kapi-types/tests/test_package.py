@@ -38,7 +38,7 @@ def test_numba_compat_exports_what_it_imports():
 
 
 def test_import_brings_no_device_library():
-    """The whole package, the kernel typing included, works without a device, a back end or code generation."""
+    """The entire package, the kernel typing included, works without a device, a back end or code generation."""
     program = (
         "import sys, kapi_types, kapi_types.kernel_typing; kapi_types.ArrayType;"
         "print(sorted({'dpctl', 'dpnp', 'kapi_spirv', 'kapi_runtime', 'kapi_sim.testing'} & set(sys.modules)))"

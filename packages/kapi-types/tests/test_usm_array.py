@@ -49,7 +49,7 @@ def test_array_fields_of_a_readonly_array(usm_array):
 
 
 def test_array_fields_refuse_what_has_no_protocol():
-    """The message names the attribute and the way out."""
+    """The message names the attribute and the remedy."""
     with pytest.raises(TypeError, match="array must have __sycl_usm_array_interface__, got list; dpnp arrays have it"):
         array_fields([1, 2])
 

@@ -2,7 +2,7 @@
 
 `kinds` are what values there are, `operations` and `consumers` what is done with them, both from `kapi_sim.language`:
 a new row is covered by itself. `statements` counts: at one level every operation has every pair of kinds, and every
-consumer every kind; at two levels each operation's result of each kind meets every operation and every consumer.
+consumer every kind; at two levels each operation's result of each kind goes to every operation and every consumer.
 `batches` runs some hundred statements as one kernel, `judging` compares, `running` does so in processes of their own.
 """
 

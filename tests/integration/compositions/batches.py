@@ -253,7 +253,7 @@ class Batch:
     def simulate(self, wanted: Outcome) -> Outcome:
         """Run in the simulator; a statement that raises does not keep others from being run."""
         outcome = Outcome()
-        # Where a group meets, all work-items must come: statements that raise somewhere are not run.
+        # Where a group converges, all work-items must come: statements that raise somewhere are not run.
         chosen = [n for n in range(len(self.statements)) if not (self.has_groups and _may_diverge(wanted.raised[n]))]
         chosen = self._checked(chosen, outcome)
         if self.has_groups:

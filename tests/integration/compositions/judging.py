@@ -258,7 +258,7 @@ def _near_wide(found: Any, wide: Any, conditions: Any) -> Any:
 
 
 def _near_complex(found: Any, wanted: Any, ulp: float) -> Any:
-    """Distance in units of the whole number's size; what is infinite or nan may be so in another part."""
+    """Distance in units of the complex number's size; what is infinite or nan may be so in another part."""
     eps = np.finfo(wanted.real.dtype).eps
     finite = np.isfinite(wanted)
     scale = np.maximum(np.abs(wanted), np.finfo(wanted.real.dtype).tiny)

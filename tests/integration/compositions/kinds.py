@@ -104,7 +104,7 @@ def _small(code: str) -> Any:
 
 
 def inputs() -> dict[str, Any]:
-    """The arrays that statements read, by name: each pair of edge values meets in some work-item."""
+    """The arrays that statements read, by name: some work-item has each pair of edge values."""
     arrays = {}
     numbers = np.arange(ITEMS)
     for code in STRONG:

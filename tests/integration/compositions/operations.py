@@ -27,7 +27,7 @@ class Operation:
     name : str
         Unique.
     form : str
-        How it is written, with a place for each operand.
+        How it is written, with a field for each operand.
     arity : int
         Operands, 1 to 3.
     ulp : float

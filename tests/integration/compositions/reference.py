@@ -29,7 +29,7 @@ _PRECISE |= {"gcd": "", "lcm": "", "floor": "", "ceil": "", "trunc": "", "ldexp"
 
 
 def _held(value: Any, dtype: np.dtype[Any]) -> int:
-    """A float's whole part, held to the range of an integer dtype."""
+    """A float's integer part, held to the range of an integer dtype."""
     if math.isnan(value):
         return 0
     ends = np.iinfo(dtype)
@@ -194,7 +194,7 @@ def _of_floats(name: str) -> Callable[..., Any]:
             raise TypeError("must be real number, not complex")
         kind = _common(numbers)
         numbers = tuple(float(each) if isinstance(each, (int, np.integer, np.bool_)) else each for each in numbers)
-        if kind is not float:  # Python's numbers take the type of the strong ones that they meet
+        if kind is not float:  # Python's numbers take the type of the strong operand
             numbers = tuple(number if isinstance(number, np.generic) else kind(number) for number in numbers)
         if name == "fma":
             return _fused(kind, *numbers)

@@ -200,7 +200,7 @@ def kind_of_expression(lines: Iterable[str], result: str, probes: int = 8) -> st
         warnings.simplefilter("ignore")
         code = compile(source, "<statement>", "exec")
     kinds = set()
-    # Each way through a statement is probed: an early end would miss the other.
+    # Each path through a statement is probed: an early end would miss the other.
     for i in (*_PROBED[:probes], *((4, 7) if probes > 2 else ())):
         local: dict[str, Any] = {}
         try:
@@ -330,7 +330,7 @@ def statement(level: str, number: int) -> Statement:
     else:
         per = len(CONSUMERS) + 2
         value, place = values()[number // per], number % per
-        # Atomics take turns: all of them meet all kinds.
+        # Atomics alternate: all of them have operands of all kinds.
         consumer = CONSUMERS[place] if place < len(CONSUMERS) else ATOMICS[(number // per * 2 + place) % len(ATOMICS)]
     text = value.spelled(small=level == "groups of results")
     plain = value.spelled(small=level == "groups of results", plain=True)

@@ -135,7 +135,7 @@ class Nested:
         )
 
     def together(self) -> list[str]:
-        """A loop in whose turns the work-items of a group meet."""
+        """A loop in whose iterations the work-items of a group converge."""
         self.loops += 1
         k = f"k{self.loops}"
         meeting = [

@@ -1,4 +1,4 @@
-"""Writes a program: statements over whole arrays, loops of each kind, branches, aliases, and what it returns."""
+"""Writes a program: statements over full arrays, loops of each kind, branches, aliases, and what it returns."""
 
 from __future__ import annotations
 
@@ -380,7 +380,7 @@ class Writer:
             self._merge(families)
 
     def full_loop(self) -> None:
-        """A plain loop over statements of whole arrays."""
+        """A plain loop over statements of full arrays."""
         counter = self._name("k")
         head = f"for {counter} in range({self._rng.randrange(4)}):"
 
@@ -619,7 +619,7 @@ class Writer:
         return ", ".join(parts)
 
     def write(self) -> Program:
-        """The whole program."""
+        """The entire program."""
         rng = self._rng
         for family in range(rng.randrange(1, 4)):
             dtype, shape = rng.choice(DTYPES), rng.choice(SHAPES)

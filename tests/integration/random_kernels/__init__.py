@@ -33,7 +33,7 @@ SHARED = ("i2", "u2", "f4", "f8", *SPREAD)  # dtypes that go from one work-item 
 
 
 class _Writer(Statements):
-    """Writes whole programs: arguments, functions, statements, and what a group does together."""
+    """Writes entire programs: arguments, functions, statements, and what a group does together."""
 
     def declare(self) -> None:
         """Arguments."""

@@ -35,7 +35,7 @@ class Expressions:
         self._local_functions: list[tuple[str, tuple[str, ...], str]] = []
         self._functions: list[tuple[str, tuple[str, ...], str]] = []
         self._names = itertools.count()
-        # A few dtypes a program, so that values of one type meet.
+        # A few dtypes a program, so that operations have values of one type.
         self._codes = sorted({self._pick(EXACT) for _ in range(3)} | {self._pick(SPREAD)})
 
     def _pick(self, options: Any) -> Any:

@@ -144,7 +144,7 @@ def _item(program: Program, group: tuple[int, ...], local: tuple[int, ...]) -> _
 def run_plainly(
     program: Program, arrays: list[Any], numbers: list[Any], identity_of: Callable[[str, Any], Any]
 ) -> None:
-    """Run the judge, each work-item up to where it must meet its group.
+    """Run the judge, each work-item up to where it must converge with its group.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """CPUs as a target: what a module is compiled for, and what its code is made of.
 
 Work-items ask and wait by calls of functions that do not exist, whose names `kapi_cpu.code` gives; `kapi_cpu.emission`
-turns a kernel of one work-item with such calls into code of whole work-groups.
+turns a kernel of one work-item with such calls into code of entire work-groups.
 """
 
 from __future__ import annotations

@@ -261,7 +261,7 @@ class Writer:
             self._line(f"{counter} -= {self._pick((1, 1, 2))}")
             self.statements(depth - 1)
 
-    # -- statements of whole groups
+    # -- statements of entire groups
 
     def together(self, depth: int, least: int = 1, most: int = 2) -> None:
         """Statements that all work-items of a group come to."""
@@ -393,7 +393,7 @@ class Writer:
             forms += [f"kapi.{kind}_over_group(sub, {value}, kapi.{self._pick(operators)})" for kind in kinds]
         self._line(f"{name} = {self._pick(forms)}")
 
-    # -- the whole
+    # -- the program
 
     def function(self) -> None:
         """A function of the kernel that has barriers."""

@@ -194,7 +194,7 @@ class TargetCompiler(ABC, Generic[T, M]):
         Parameters
         ----------
         data : bytes
-            The whole file.
+            The entire file.
         key : str, optional
             What the module must have been compiled of; left out, any.
 

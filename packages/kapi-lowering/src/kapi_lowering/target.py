@@ -183,7 +183,7 @@ class Target(ABC):
     """LLVM's name of the calling convention between functions; empty for the default."""
 
     function_attributes: ClassVar[tuple[str, ...]]
-    """LLVM's attributes that each function has, beside those that say what it does."""
+    """LLVM's attributes that each function has, besides those that say what it does."""
 
     def begin_entry(
         self, module: ir.Module, name: str, packed: ir.Type, local: Sequence[ir.Type]
@@ -358,7 +358,7 @@ class Target(ABC):
         return self._instructions.broadcast(builder, group, ndim, value, linear_id)
 
     def shuffle(self, builder: ir.IRBuilder, kind: ShuffleKind, value: ir.Value, operand: ir.Value) -> ir.Value:
-        """The value of another work-item of the sub-group; `operand` is a distance, a mask or a place, in 32 bits."""
+        """The value of another work-item of the sub-group; `operand` is a distance, a mask or a lane, in 32 bits."""
         return self._instructions.shuffle(builder, kind, value, operand)
 
     @abstractmethod

@@ -162,7 +162,7 @@ def host_kernel(
     options : KernelOptions
         Those of `@kernel`.
     optimised : bool
-        Whether LLVM's passes run, beside those that the back end needs.
+        Whether LLVM's passes run, besides those that the back end needs.
     has_groups : bool
         Whether the index space is an NdRange.
     target : HostTarget

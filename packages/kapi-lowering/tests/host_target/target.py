@@ -111,7 +111,7 @@ class HostTarget(Target):
     def linear_groups(
         self, builder: ir.IRBuilder, local_size: Sequence[ir.Value], group_count: Sequence[ir.Value]
     ) -> None:
-        """Nothing: who runs the work-items tells them their places on each axis."""
+        """Nothing: who runs the work-items gives them their indices on each axis."""
 
     # -- work-items
 

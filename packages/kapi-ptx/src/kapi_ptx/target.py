@@ -148,7 +148,7 @@ class PtxTarget(Target):
         instructions = _NOT_CODE.sub("", code.decode())
         return [name for name, pattern in _FLOATS.items() if pattern.search(instructions)]
 
-    constant_space = 1  # PTX's own constant memory is read in turn where work-items read different elements
+    constant_space = 1  # PTX's own constant memory is read serially where work-items read different elements
 
     # -- functions
 

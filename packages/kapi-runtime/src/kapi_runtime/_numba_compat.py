@@ -50,7 +50,7 @@ def code_settings() -> dict[str, str]:
 def compiled(function: Any, signature: tuple[Any, ...]) -> tuple[str, str]:
     """Return the LLVM IR of a function, with all that it calls, and its name there.
 
-    It takes a place for its result and one for its error before its arguments, and returns a status.
+    It takes an address for its result and one for its error before its arguments, and returns a status.
     """
     function.compile(signature)
     overload = function.overloads[signature]

@@ -1,4 +1,4 @@
-"""Algorithms over whole arrays on devices: ``kapi.algorithms``.
+"""Algorithms over full arrays on devices: ``kapi.algorithms``.
 
 The names are those of the C++ standard and of oneDPL.  Operators, predicates and comparisons are kapi's operators or
 functions under `device_func`.  The arrays have one dimension, and are of any platform: the CPU works on NumPy's in

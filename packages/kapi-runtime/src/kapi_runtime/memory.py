@@ -7,7 +7,7 @@ as well, and which can be sliced, copied and handed on by DLPack, but does not c
 kind       lives                              host reads it           use
 =========  =================================  ======================  =============================
 "device"   on the device                      after a copy            what kernels work on
-"shared"   where it was used last             yes, once work is done  what both use in turns
+"shared"   where it was used last             yes, once work is done  what both use alternately
 "host"     in the host's memory, pinned       yes, once work is done  what the device reads once
 =========  =================================  ======================  =============================
 
@@ -392,7 +392,7 @@ def _fields(array: Any) -> ArrayFields:
 
 
 def _is_dense(array: Any, fields: ArrayFields) -> bool:
-    # NumPy's steps may be no whole elements.
+    # NumPy's strides may be no multiple of the item size.
     return array.flags.c_contiguous if isinstance(array, np.ndarray) else fields.layout == "C"
 
 

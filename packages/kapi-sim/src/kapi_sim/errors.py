@@ -58,7 +58,7 @@ class KapiError(Exception):
     Parameters
     ----------
     message : str
-        What must be, what was given, and the way out.
+        What must be, what was given, and the remedy.
     code : str
         A row of `kapi_sim.codes.CODES`, which says the cause. Nothing is shown of an empty one.
 
@@ -123,7 +123,7 @@ class UninitializedReadError(KapiError, RuntimeError):
 
 
 class BarrierDivergenceError(KapiError, RuntimeError):
-    """A barrier was reached by a part of its group only, or different barriers were met at once.
+    """A barrier was reached by a part of its group only, or different barriers were reached at once.
 
     Cure: move the barrier out of the branch, or make the condition the same for the whole group.
     """
@@ -151,7 +151,7 @@ class LimitError(KapiError, ValueError):
 
 
 class DtypeError(KapiError, TypeError):
-    """A value has a type that kernels do not take, or does not fit the type it meets.
+    """A value has a type that kernels do not take, or does not fit the other operand's type.
 
     Cure: convert the array or number before the launch, or choose a wider type.
     """
@@ -199,7 +199,7 @@ class Finding(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class KernelProblem:
-    """One thing that a kernel may not do.
+    """One construct that a kernel may not have.
 
     Attributes
     ----------
@@ -230,7 +230,7 @@ class KernelCompilationError(KapiError, RuntimeError):
     Parameters
     ----------
     message : str
-        What must be, what was given, and the way out; or the list of the problems, each with its code.
+        What must be, what was given, and the remedy; or the list of the problems, each with its code.
     code : str
         The cause. If there are problems, it is the code of the first.
     problems : iterable of KernelProblem
@@ -357,7 +357,7 @@ class ErrorRow:
     package : str
         Distribution that raises it first.
     cause, cure : str
-        One line each: what happened, and the way out.
+        One line each: what happened, and the remedy.
     """
 
     error: type[Exception]

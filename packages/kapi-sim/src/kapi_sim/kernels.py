@@ -65,7 +65,7 @@ class Kernel(Launchable):
         return reduced(self, (self.py_func, self.options, self.signatures))
 
     def compile(self, device: Any = None) -> None:
-        """Look for what no kernel may have, ahead of launches."""
+        """Find what no kernel may have, ahead of launches."""
         super().compile(device)
         self.instrumented.compiled(True, False, False, False)
 

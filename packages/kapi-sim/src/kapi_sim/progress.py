@@ -1,6 +1,6 @@
 """Progress of long work: a line on the terminal, from the third second on.
 
-A thread of its own looks, now and then, at where the running work is, so that kernels run no slower for it.
+A thread of its own polls, now and then, where the running work is, so that kernels run no slower for it.
 Nothing is written unless standard error is a terminal, and nothing while a launch stands still, as at a
 debugger's prompt.
 """
@@ -21,7 +21,7 @@ __all__ = ["Follower", "follow", "follow_launch", "progress_text"]
 AFTER = 2.0
 """Seconds of work before anything is shown."""
 EVERY = 0.5
-"""Seconds between two looks."""
+"""Seconds between two polls."""
 _LOOKS = reinit_after_fork(threading.Condition())
 _running: list[Follower] = []
 _threads: list[threading.Thread] = []

@@ -128,7 +128,7 @@ def file_name(file: str) -> str:
 
 
 def with_cell(described: str) -> str:
-    """Return ``file:line: text`` with the name of a notebook's cell in the place of its temporary file."""
+    """Return ``file:line: text`` with the name of a notebook's cell in place of its temporary file."""
     location = _DESCRIBED.match(described)
     cell = "" if location is None else _cell(location["file"])
     return described if location is None or not cell else f"{cell}, line {described[location.end() :]}"

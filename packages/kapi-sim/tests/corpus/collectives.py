@@ -1,4 +1,4 @@
-"""Group algorithms and sub-groups: met in part, with arguments that differ, or taken for what they are not."""
+"""Group algorithms and sub-groups: reached in part, with arguments that differ, or taken for what they are not."""
 
 from __future__ import annotations
 

@@ -109,11 +109,11 @@ def read_header(code: bytes) -> ModuleHeader:
 
 
 def has_duplicate_ids(code: bytes) -> bool:
-    """Whether two things in the module have one id.
+    """Whether two objects in the module have one id.
 
     LLVM 22 keeps the ids of basic blocks from one module to the next in the same process, by the address of the
     function they were in (https://github.com/llvm/llvm-project/issues/160613). Where an address comes again, blocks
-    get ids that other things have, too. Such a module may look valid and branch to the wrong place.
+    get ids that other objects have, too. Such a module may seem valid and branch to the wrong block.
 
     Raises
     ------

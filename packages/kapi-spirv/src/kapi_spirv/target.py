@@ -23,7 +23,7 @@ __all__ = ["KAPI_DEFAULT_TARGET", "SpirvTarget"]
 _VERSIONS = ("1.0", "1.1", "1.2", "1.3", "1.4", "1.5", "1.6")
 _FLOAT_WIDTHS = (16, 32, 64)
 ALIASING = "SPV_INTEL_memory_access_aliasing"
-"""The extension by which a module says that accesses do not meet."""
+"""The extension by which a module says that accesses do not alias."""
 
 _DATA_LAYOUT = "e-i64:64-v16:16-v24:32-v32:32-v48:64-v96:128-v192:256-v256:256-v512:512-v1024:1024-n8:16:32:64-G1"
 

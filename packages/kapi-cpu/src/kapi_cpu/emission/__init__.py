@@ -1,4 +1,4 @@
-"""The helper process's part: code of one work-item becomes object code of whole work-groups.
+"""The helper process's part: code of one work-item becomes object code of entire work-groups.
 
 Importing it brings no LLVM: a module that is only read needs none.
 """
@@ -23,10 +23,10 @@ _DECISIONS = re.compile(r'^!\d+ = !\{!"kapi\.decisions", !"(\w+)"\}', re.MULTILI
 
 
 def start() -> None:
-    """Unroll loops whole or not at all."""
+    """Unroll loops fully or not at all."""
     import llvmlite.binding as llvm
 
-    # Copies of an iteration before lanes are made are as many more vectors; whole loops leave constant indices.
+    # Copies of an iteration before lanes are made are as many more vectors; full unrolling leaves constant indices.
     llvm.set_option("", "-unroll-runtime=0")
     llvm.set_option("", "-unroll-allow-partial=0")
 

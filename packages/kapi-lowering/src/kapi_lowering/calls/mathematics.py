@@ -64,7 +64,7 @@ def _classify(builder: ir.IRBuilder, name: str, value: ir.Value) -> ir.Value:
 
 
 def _in_width(target: Target, builder: ir.IRBuilder, name: str, args: list[ir.Value]) -> ir.Value:
-    """The same, of float16 by way of float32, which is what its bounds are written for."""
+    """The same, of float16 through float32, which is what its bounds are written for."""
     if str(args[0].type) != "half" or name in _EXACT_IN_HALF:
         return _compute(target, builder, name, args)
     value = _compute(target, builder, name, [builder.fpext(arg, ir.FloatType()) for arg in args])

@@ -59,7 +59,7 @@ class EmissionError(Exception):
     Parameters
     ----------
     problems : sequence of str
-        Each construct that stands in the way.
+        Each construct that prevents it.
     llvm_ir : str
         The IR it was found in.
     """
@@ -255,7 +255,7 @@ class _Helper:
         return _HelperDied(said[-_LAST_WORDS:] or f"LLVM ended without a word (status {status})", bool(said))
 
     def leave(self) -> None:
-        """Turn what this process, a child, has of the pipe into nowhere."""
+        """Redirect this process's end of the pipe, as a child, to nowhere."""
         assert self._process.stdin is not None
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, self._process.stdin.fileno())

@@ -78,7 +78,7 @@ def function_pass(run: Callable[..., None]) -> Pass:
 
 
 def run_pass(each: Pass, text: str, **options: Any) -> str:
-    """The text of IR after one pass, as tests look at it."""
+    """The text of IR after one pass, as tests read it."""
     module = parse_module(text)
     each.with_options(**options)(module)
     return str(module)

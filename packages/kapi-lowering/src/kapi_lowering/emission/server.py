@@ -6,7 +6,7 @@ Each message is a JSON header of one line, followed by the number of bytes that 
 An `emission` package defines:
 
 ``start()``
-    Sets LLVM's options, which are the whole process's, once.
+    Sets LLVM's options, which are the entire process's, once.
 ``target_machine(request)``
     LLVM's target machine for a request; the request holds what `Target.emission_request` gave, and ``triple``.
 ``prepare(sources)``
@@ -48,7 +48,7 @@ _QUESTION = re.compile(r"^(  \S+ = )(?:tail )?call i1 @llvm\.is\.constant\.i\d+\
 def decided(source: str, machine: Any) -> str:
     """IR without `llvm.is.constant`, which is true of what is a number once variables are values.
 
-    LLVM's own passes leave the question open until most of them have run, and what hangs on it is in their way.
+    LLVM's own passes leave the question open until most of them have run, and what depends on it hinders them.
     """
     if "llvm.is.constant" not in source:
         return source
@@ -80,7 +80,7 @@ def linked(sources: list[str], request: dict[str, Any], machine: Any) -> Any:
 def run_passes(module: Any, machine: Any, level: int, unrolls: bool) -> Any:
     """Run LLVM's own pipeline, without its vectorizers; returns its builder.
 
-    Drivers vectorise across work-items; vectors of one work-item would stand in their way.
+    Drivers vectorise across work-items; vectors of one work-item would hinder them.
     """
     options = llvm.create_pipeline_tuning_options(speed_level=level)
     options.loop_vectorization = options.slp_vectorization = options.loop_interleaving = False
@@ -128,7 +128,7 @@ def repaired(emission: ModuleType, request: dict[str, Any], text: str) -> str:
 
 
 def answer(emission: ModuleType, request: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes]:
-    """Serve one request: the code and the optimised IR, or what stands in the way."""
+    """Serve one request: the code and the optimised IR, or what prevents it."""
     sources, start = [], 0
     for size in request["sizes"]:
         sources.append(body[start : start + size].decode())

@@ -102,7 +102,7 @@ def mapping(value: Any, what: str, names: Collection[str]) -> dict[str, Any]:
 
 
 def parameters(value: Any) -> tuple[Parameter, ...]:
-    """Return the parameters, whose names are identifiers, or an identifier's with the places within a tuple."""
+    """Return the parameters, whose names are identifiers, or an identifier's with the indices within a tuple."""
     found, owners = [], []
     names = [each.name for each in dataclasses.fields(Parameter)]
     for each in sequence(value, "parameters"):
@@ -181,7 +181,7 @@ def suited_layout(
 
 
 def failures(value: Any) -> tuple[Failure, ...]:
-    """Return what a work-item may meet; the classes are those of the table of exceptions, and no others."""
+    """Return the failures of a work-item; the classes are those of the table of exceptions, and no others."""
     found = []
     for each in sequence(value, "failures"):
         if len(sequence(each, "failure")) != 4:

@@ -205,7 +205,7 @@ def _unpacked(packed: bytes) -> bytes:
 
 
 def _spelled_texts(spelled: str) -> list[str]:
-    """Return the texts of a list as `json.dumps` writes it; lists of other things would take all memory."""
+    """Return the texts of a list as `json.dumps` writes it; lists of other objects would take all memory."""
     found: list[str] = []
     at = 0
     for opening in ("[", *[", "] * (len(_TEXTS) - 1)):

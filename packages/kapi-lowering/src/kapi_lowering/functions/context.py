@@ -37,7 +37,7 @@ class KernelTargetContext(BaseContext):
     options : KernelOptions
         How it is compiled.
     failures : FailureTable
-        What the work-items of the kernel may meet.
+        The failures of the kernel's work-items.
     location : SourceLocation
         The source location of the statement that is lowered.
     subject : str

@@ -59,7 +59,7 @@ class LoweredFunction:
     typed_ir : str
         Numba's IR of the function itself, with the type of each variable.
     lacking : dict
-        For "float64" and "float16", where the target lacks them, the places that may have brought them in.
+        For "float64" and "float16", where the target lacks them, the source locations that may have brought them in.
     writes : frozenset of tuple of int
         The arguments, or members of tuples, that it may write to.
     notes : tuple of str
@@ -150,7 +150,7 @@ def lower_function(
         except Exception as error:
             if isinstance(error.__context__, ProblemsFound):  # raised in lowering, and wrapped by Numba
                 raise error.__context__ from error
-            # Whatever Numba meets in a kernel that it did not expect, its author gets a place and a reason.
+            # Whatever Numba does not expect in a kernel, its author gets a source location and a reason.
             raise ProblemsFound(problems_of_source(python_function, error)) from error
         for capability, bits in lacking_widths.items():
             lacking[capability] += float_introductions(compiler.state, bits)

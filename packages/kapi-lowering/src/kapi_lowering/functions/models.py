@@ -66,7 +66,7 @@ class PointerModel(models.PrimitiveModel):
 
 
 class FloatModel(models.PrimitiveModel):
-    """A float of 16, 32 or 64 bits; a weak one is a double, until it meets a strong float."""
+    """A float of 16, 32 or 64 bits; a weak one is a double, until an operation has a strong float."""
 
     def __init__(self, manager: Any, type_: types.Float) -> None:
         held = {16: ir.HalfType, 32: ir.FloatType, 64: ir.DoubleType}[type_.bitwidth]

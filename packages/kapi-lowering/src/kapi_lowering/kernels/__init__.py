@@ -1,1 +1,1 @@
-"""A kernel's entry point, and its way to the target's code."""
+"""A kernel's entry point, and its compilation to the target's code."""

@@ -1,4 +1,4 @@
-"""The way of a function through a code generator: typed IR, LLVM IR, entry point, and the target's code."""
+"""The stages of a function in a code generator: typed IR, LLVM IR, entry point, and the target's code."""
 
 from __future__ import annotations
 

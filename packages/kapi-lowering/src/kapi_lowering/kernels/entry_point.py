@@ -247,7 +247,7 @@ def _add_array_metadata(
 def _record_failure(
     target: Target, builder: ir.IRBuilder, record: ir.Value, code: ir.Value, ndim: int, details: ir.Value
 ) -> None:
-    """Write to the launch's record which failure this work-item met, if it is the first to fail."""
+    """Write to the launch's record the failure of this work-item, if it is the first to fail."""
     words = builder.bitcast(record, I64.as_pointer(int(AddressSpace.GLOBAL)))
     number = builder.sub(code, I32(FIRST_USEREXC - 1))
     claim = builder.bitcast(record, I32.as_pointer(int(AddressSpace.GLOBAL)))

@@ -1,4 +1,4 @@
-"""Constants of the kernel language: numbers, tuples, and things whose type alone says what they are."""
+"""Constants of the kernel language: numbers, tuples, and objects whose type alone says what they are."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ def _saturate(builder: ir.IRBuilder, value: ir.Value, wanted: ir.IntType, signed
 def _to_float(builder: ir.IRBuilder, value: ir.Value, source: types.Type, target: types.Type) -> ir.Value:
     wanted = _llvm_float(target)
     if target.bitwidth == 16 and not isinstance(source, types.Float):
-        # By way of float32, as NumPy does it.
+        # Through float32, as NumPy does it.
         return builder.fptrunc(_to_float(builder, value, source, types.float32), wanted)
     if isinstance(source, types.Boolean):
         return builder.uitofp(value, wanted)

@@ -52,7 +52,7 @@ class FailureRecord:
     global_id : tuple of int
         The work-item, in the kernel's order of dimensions, with zeros for those that the kernel does not have.
     details : tuple of int
-        For an index: the index, the axis, and its extent; for a member of a group: its place, 0, and their number.
+        For an index: the index, the axis, and its extent; for a member of a group: its number, 0, and their number.
     """
 
     number: int
@@ -75,7 +75,7 @@ class FailureRecord:
 
 
 class FailureTable:
-    """The failures of one module, in the order in which they are met."""
+    """The failures of one module, in the order in which they are found."""
 
     def __init__(self) -> None:
         self._codes: dict[Failure, int] = {}

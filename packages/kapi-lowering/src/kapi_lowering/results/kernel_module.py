@@ -40,7 +40,7 @@ class KernelModule:
         "local". Where `failures` holds any, its last field is the address of a record of `FAILURE_RECORD_SIZE` zeros
         in global memory.
     failures : tuple of Failure
-        What a work-item may meet, by the numbers of a record; empty without the options `debug` and `boundscheck`.
+        The failures of a work-item, by the numbers of a record; empty without the options `debug` and `boundscheck`.
     notes : tuple of str
         What the compiler warned of, by `MixedTypesWarning`, at most `MOST_NOTES` of them.
     target : Target

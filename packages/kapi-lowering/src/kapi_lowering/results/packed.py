@@ -67,14 +67,14 @@ class Field:
 class PackedLayout:
     """The one by-value argument that holds all pointers, shapes, strides and scalars of a launch.
 
-    Every field is aligned to its own size, the whole to 8 bytes, little-endian.
+    Every field is aligned to its own size, the structure to 8 bytes, little-endian.
 
     Parameters
     ----------
     fields : tuple of Field
         In the order of their offsets.
     size : int
-        Bytes of the whole argument.
+        Bytes of the argument.
 
     Examples
     --------
@@ -106,7 +106,7 @@ class PackedLayout:
 
     @property
     def format(self) -> str:
-        """The `struct` format of the whole argument, padding included."""
+        """The `struct` format of the argument, padding included."""
         text, end = "<", 0
         for each in self.fields:
             padding = each.offset - end

@@ -1,7 +1,7 @@
 """Memory of private arrays, and of constant arrays from outside.
 
 A private array is on the work-item's own stack, which LLVM turns into registers where it can. A kernel knows an array
-from outside as a private array that is not written: a copy of the module's constant, in whose place LLVM reads the
+from outside as a private array that is not written: a copy of the module's constant, in place of which LLVM reads the
 constant itself, as it does for tables in C.
 """
 

@@ -50,7 +50,7 @@ def _computed_index(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) ->
 
 
 def _select(builder: ir.IRBuilder, condition: ir.Value, first: ir.Value, second: ir.Value) -> ir.Value:
-    """Either value; of structures each part, which SPIR-V before 1.4 cannot select as a whole."""
+    """Either value; of structures each part, which SPIR-V before 1.4 cannot select at once."""
     if not isinstance(first.type, (ir.LiteralStructType, ir.ArrayType)):
         return builder.select(condition, first, second)
     made: ir.Value = ir.Constant(first.type, ir.Undefined)

@@ -66,9 +66,9 @@ class Kinds:
     mixtures : list of tuple
         Expressions, and statements that store, with USM and NumPy arrays: the node, the USM operand and the NumPy one.
     constants : set of int
-        Identities of nodes that are NumPy arrays from outside of the function and meet USM arrays.
+        Identities of nodes that are NumPy arrays from outside of the function and have USM arrays as operands.
     numbers : set of int
-        Identities of nodes that are numbers on the device and meet NumPy arrays alone.
+        Identities of nodes that are numbers on the device and have NumPy arrays alone as operands.
     usm_parameters : set of str
         Parameters that are USM arrays.
     """
@@ -194,7 +194,7 @@ class Kinds:
             self._expression(target)
 
     def _stored(self, node: ast.Assign, target: ast.expr, value: Kind) -> None:
-        """Look whether a USM array is stored to a NumPy array."""
+        """Check whether a USM array is stored to a NumPy array."""
         if isinstance(target, ast.Subscript) and isinstance(value, ArrayKind) and value.usm and value.ndim != 0:
             owner = self.kind(target.value)
             if isinstance(owner, ArrayKind) and not owner.usm:
@@ -250,7 +250,7 @@ class Kinds:
             return joined(self._expression(node.body), self._expression(node.orelse))
         if isinstance(node, ast.NamedExpr):
             kind = self._expression(node.value)
-            # Its place in the expression is not looked at, nor whether it is reached.
+            # Its position in the expression is not examined, nor whether it is reached.
             known = self._now.get(node.target.id, kind)
             self._now[node.target.id] = kind if known == kind else joined(known, kind)
             return kind

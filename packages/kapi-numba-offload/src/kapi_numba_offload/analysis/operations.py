@@ -28,7 +28,7 @@ class Elementwise:
     gives_truth : bool
         Whether its results are truth values, whatever it is given.
     apply : callable or None
-        Python's operator for whole arrays; None where it is the array library's function of that name.
+        Python's operator for arrays; None where it is the array library's function of that name.
     """
 
     name: str

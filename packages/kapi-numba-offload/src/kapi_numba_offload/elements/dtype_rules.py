@@ -33,7 +33,7 @@ class LibraryDifferences:
         Whether a Python integer must be one of the array's integer dtype in every function; in NumPy, where the
         result has that dtype.
     has_64_bit_integers : bool
-        Whether Python's integers must have 64 bits also beside floats.
+        Whether Python's integers must have 64 bits also with floats.
     mixes_signs_in_place : bool
         Whether arrays of signed integers are updated in place by uint64, which has no integer dtype in common with
         them.
@@ -268,7 +268,7 @@ def _operand(value: Any) -> Any:
 
 
 def _require_held(operands: Sequence[Any]) -> None:
-    """Refuse Python's integers that the dtype of the other operand does not hold; beside bools it is int64.
+    """Refuse Python's integers that the dtype of the other operand does not hold; with bools it is int64.
 
     Raises
     ------

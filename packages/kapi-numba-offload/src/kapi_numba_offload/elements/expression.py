@@ -75,7 +75,7 @@ _COMPARISONS = frozenset(("equal", "not_equal", "less", "less_equal", "greater",
 
 
 def apply(name: str, operands: Sequence[Any]) -> Any:
-    """An operation on whole arrays or numbers: the library's of an array among them, else NumPy's.
+    """An operation on arrays or numbers: the library's of an array among them, else NumPy's.
 
     For types of arrays it is the type of the result.
     """
@@ -133,7 +133,7 @@ def evaluate(
     values: dict[Node, Any] | None = None,
     operation: Callable[[str, Sequence[Any]], Any] = apply,
 ) -> Any:
-    """Evaluate the expression for whole arrays or their types, one operation after the other.
+    """Evaluate the expression for arrays or their types, one operation after the other.
 
     Parameters
     ----------

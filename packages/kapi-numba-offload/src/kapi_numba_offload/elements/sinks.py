@@ -1,7 +1,7 @@
 """The kernels that an element expression ends in: one that stores it, and those that reduce it, to one or along axes.
 
 `Elements` is the expression for the operands in hand. An end gives the kernel's lines their frame; the operands are
-read, and the value is spelled, in one way for all of them.
+read, and the value is spelled, alike for all of them.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ class Operand:
     source : str
         A Python expression, parenthesised where it needs it.
     dtype : numpy.dtype or None
-        Its dtype; None for Python's own numbers, which take the type that they meet.
+        Its dtype; None for Python's own numbers, which take the type of the other operand.
     value : object
         The number itself if it is a literal, else None.
     """

@@ -33,7 +33,7 @@ class Statement:
     target : int or None
         The leaf whose elements it is assigned to; None for a new array.
     in_place : str or None
-        The operation of `target op= ...`; `node` is then the whole `target op ...`.
+        The operation of `target op= ...`; `node` is then the entire `target op ...`.
     is_output : bool
         Whether its value is used after the region.
     location : StatementLocation

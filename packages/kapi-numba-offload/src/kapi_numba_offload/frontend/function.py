@@ -68,7 +68,7 @@ class OffloadedFunction(OffloadedParts):
     Raises
     ------
     ExecutionPlacementError
-        If NumPy and USM arrays meet in one expression.
+        If one expression has NumPy and USM arrays.
     KernelCompilationError
         If the function has neither source nor straight-line bytecode, or assigns variables of another function.
     """

@@ -69,7 +69,7 @@ class HostFunction(OffloadedParts):
 
     @property
     def reported(self) -> tuple[Any, ...]:
-        """The whole function."""
+        """The entire function."""
         return (self,)
 
     def compiles(self) -> bool:

@@ -89,7 +89,7 @@ class _Offload(FunctionPass):
 
 
 def _offloaded(state: Any, options: OffloadOptions) -> OffloadedFunction | HostFunction:
-    """The function, partitioned for the types at hand, or the whole of it for the host."""
+    """The function, partitioned for the types at hand, or all of it for the host."""
     function = state.func_id.func
     try:
         offloaded = OffloadedFunction(function, state.args, state.func_ir, options=options)
@@ -107,7 +107,7 @@ def _host_function(offloaded: OffloadedFunction, options: OffloadOptions) -> Hos
         return None
     arguments = offloaded.arguments
     if offloaded.partition.regions and not offloaded.is_alike_for_numba:
-        return None  # an expression of whole arrays may have another dtype for Numba
+        return None  # an expression of arrays may have another dtype for Numba
     # NumPy reads all of an update in place before it stores, and Numba an element at a time.
     differs = options.parallel or offloaded.partition.updates_arrays
     otherwise = offloaded if differs and offloaded.partition.regions and offloaded.may_store else None

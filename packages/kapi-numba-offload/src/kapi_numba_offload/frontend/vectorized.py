@@ -45,7 +45,7 @@ def call_vectorized(function: Any, args: Sequence[Any], keywords: dict[str, Any]
     KernelCompilationError
         For other keywords.
     ExecutionPlacementError
-        If NumPy and device arrays meet, or arrays of two queues.
+        If one expression has NumPy and device arrays, or arrays of two queues.
     """
     code = function._dispatcher.py_func.__code__
     name = function.__name__

@@ -55,5 +55,5 @@ def as_numpy(owner: Any, fields: ArrayFields, *, is_writeable: bool = True) -> n
 
 
 def each_once(values: np.ndarray[Any, Any]) -> tuple[slice, ...]:
-    """The indices by which each element of an array is met once, also one that has several indices."""
+    """The indices by which each element of an array is visited once, also one that has several indices."""
     return tuple(slice(None) if stride else slice(1) for stride in values.strides)

@@ -16,7 +16,7 @@ from kapi_sim import environment
 __all__ = ["memory_for"]
 
 _MIN_BYTES = 65536  # bytes: smaller blocks are cheap
-_LARGE = 2**20  # bytes: a new block of so many takes longer than to look which launches are done
+_LARGE = 2**20  # bytes: a new block of so many takes longer than to check which launches are done
 _DEFAULT = 2**28  # bytes
 
 _lock = threading.RLock()  # a collection of garbage may give memory back while it is held

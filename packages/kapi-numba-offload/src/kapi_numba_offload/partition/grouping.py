@@ -62,7 +62,7 @@ class StatementGroup:
     leaves : list of ast.expr
         What the region takes from outside, as written.
     elements : set of int
-        Leaves that are elements of arrays, and are given as views of them, since they meet whole arrays or rows.
+        Leaves that are elements of arrays, and are given as views of them, since the other operands are arrays or rows.
     """
 
     def __init__(self, facts: FunctionInfo) -> None:
@@ -298,7 +298,7 @@ def _as_read(target: ast.expr) -> ast.expr:
     assert isinstance(target, ast.Subscript)
     axes = indices_of(target)
     if isinstance(target.value, ast.Name) and all(ast.unparse(each) in (":", "...") for each in axes):
-        return target.value  # the whole array: no view of it is needed
+        return target.value  # the full array: no view of it is needed
     return ast.copy_location(ast.Subscript(target.value, target.slice, ast.Load()), target)
 
 

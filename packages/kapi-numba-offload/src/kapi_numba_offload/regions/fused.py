@@ -214,7 +214,7 @@ class FusedRegion:
         Raises
         ------
         ExecutionPlacementError
-            If arrays of two places meet in the region's only statement.
+            If the region's only statement has arrays of two devices.
         """
         key: list[Any] = []
         queue = None
@@ -255,7 +255,7 @@ class FusedRegion:
         """Operands that are the same view as an array that is stored to, each with that array's position.
 
         An element of them is to be read where its statement stands, whichever name it has there. None if an array that
-        is stored to shares memory with another operand in any other way.
+        is stored to is otherwise aliased by an operand.
         """
         found: dict[int, int] = {}
         for target in self._stores:

@@ -168,7 +168,7 @@ def _counting(
 ) -> kapi_runtime.Kernel:
     """The kernel that counts: by a product where it is far from all edges, else in NumPy's steps and their order.
 
-    NumPy's are a quotient, and two looks at the edges. The products are what the driver makes vectors of.
+    NumPy's are a quotient, and two comparisons with the edges. The products are what the driver makes vectors of.
     """
     lines = (
         "row = item.get_global_id(0)",

@@ -1,4 +1,4 @@
-"""A reduction of an elementwise expression, whole or along axes: kernels that never store the expression."""
+"""A reduction of an elementwise expression, over all or some axes: kernels that never store the expression."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ def launch(kernel: kapi_runtime.Kernel, space: Any, args: Sequence[Any], *, chec
     args : sequence
         Its arguments.
     checks : bool
-        Whether it checks what it does: then this waits, and raises what a work-item met.
+        Whether it checks what it does: then this waits, and raises a work-item's failure.
     """
     host_event, _ = kapi_runtime.call_kernel_async(kernel, space, (), *args)
     for listener in _listeners:

@@ -31,7 +31,7 @@ class OffloadOptions:
     fastmath : bool or frozenset of str
         Whether kernels may be optimised as if arithmetic were exact, or LLVM's flags for how far.
     boundscheck : bool
-        Whether loops look at each index before they use it: `numba.njit`'s own option.
+        Whether loops check each index before they use it: `numba.njit`'s own option.
     error_model : {"python", "numpy"}
         What a division by zero is in loops on the host: `numba.njit`'s own option.
     parallel : bool

@@ -25,7 +25,7 @@ def mixed_error(
     Parameters
     ----------
     location : StatementLocation
-        Where they meet.
+        Source location of the expression that has both.
     usm, host : str
         How the device array and the NumPy array are spelled there.
     library : ArrayLibrary, optional

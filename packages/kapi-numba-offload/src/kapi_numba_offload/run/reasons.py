@@ -26,7 +26,7 @@ class Reason:
     Attributes
     ----------
     text : str
-        What stands in the way.
+        What prevents it.
     cure : str
         What to change.
     once_for : {"line", "variable", "function"}

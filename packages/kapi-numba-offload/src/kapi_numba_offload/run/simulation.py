@@ -48,7 +48,7 @@ def check_races(function: Any, /, *args: Any, **keywords: Any) -> Any:
     Raises
     ------
     kapi_sim.DataRaceError
-        If two iterations meet in an element, and one of them stores to it.
+        If two iterations access one element, and one of them stores to it.
     kapi_sim.KapiError
         What else the simulator finds in a loop, such as an index out of bounds.
 

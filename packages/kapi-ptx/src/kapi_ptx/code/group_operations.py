@@ -1,7 +1,7 @@
 """Values that the work-items of a group hand to each other: shuffles in sub-groups, shared memory between them.
 
-An operation over a work-group is one pass: each sub-group writes its part, all meet, each work-item reads what it
-needs, and all meet again where another operation may come, so that the memory is free for it.
+An operation over a work-group is one pass: each sub-group writes its part, all converge, each work-item reads what it
+needs, and all converge again where another operation may come, so that the memory is free for it.
 
 References
 ----------

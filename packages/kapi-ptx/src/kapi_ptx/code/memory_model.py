@@ -55,7 +55,7 @@ _OF_THEIR_OWN = {
 def barrier(builder: ir.IRBuilder, group: GroupKind, order: MemoryOrder, scope: MemoryScope) -> None:
     """Wait for all work-items of the group, and order memory for `scope`."""
     is_wide = order is not MemoryOrder.RELAXED and scope not in _OF_THEIR_OWN[group]
-    # A member releases what all others wrote before they met, and acquires for all: so a fence on either side.
+    # A member releases what all others wrote before they converged, and acquires for all: so a fence on either side.
     if is_wide:
         fence(builder, order, scope)
     synchronize(builder, group)

@@ -18,7 +18,7 @@ _REGISTERS = {"local_id": "tid", "local_size": "ntid", "group_id": "ctaid", "gro
 _WARP_BITS = 5
 
 EVERY_LANE = I32(-1)
-"""The mask of the work-items that meet in an instruction of a sub-group.
+"""The mask of the work-items that converge in an instruction of a sub-group.
 
 Such an instruction waits for the lanes of its mask that have not exited, and lanes without a work-item count as exited.
 A constant costs nothing; for a mask of the run time the assembler writes a comparison of all lanes' masks.
@@ -75,7 +75,7 @@ def group_size(builder: ir.IRBuilder) -> ir.Value:
 
 
 def lane(builder: ir.IRBuilder) -> ir.Value:
-    """The work-item's place in its sub-group, in 32 bits."""
+    """The work-item's lane in its sub-group, in 32 bits."""
     return _read(builder, "laneid")
 
 

@@ -127,7 +127,7 @@ class _Description(FreeVariableVisitor):
     def digest(self) -> str:
         return self._digest.hexdigest()
 
-    # -- what the walk meets
+    # -- what the walk visits
 
     def visit_function(self, function: types.FunctionType) -> None:
         self._text("function", function.__name__, *map(str, signatures_of(function)))

@@ -198,7 +198,7 @@ def _store_bytes(key: str, data: bytes) -> None:
 
 
 def drop(key: str, why: str) -> None:
-    """Remove the module that is kept under a key, since a driver refuses it though its file is whole.
+    """Remove the module that is kept under a key, since a driver refuses it though its file is complete.
 
     Parameters
     ----------

@@ -35,7 +35,7 @@ _numbers = itertools.count()
 
 
 class NotPrivateError(OSError):
-    """The folder is not its user's alone; the message says why, and the way out."""
+    """The folder is not its user's alone; the message says why, and the remedy."""
 
 
 class CachedFile(NamedTuple):
@@ -113,7 +113,7 @@ class CacheFolder:
         return data
 
     def write(self, key: str, data: bytes) -> None:
-        """Put an entry there, whole or not at all; OSError if that cannot be."""
+        """Put an entry there, complete or not at all; OSError if that cannot be."""
         unfinished = f"{key}.{os.getpid()}.{next(_numbers)}.part"
         try:
             with open(self._opened(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:

@@ -70,7 +70,7 @@ def form_of(shape: Any, dtype: Any, strides: Any, order: Any) -> Form:
     LimitError
         If `shape` or `strides` are none.
     DtypeError
-        If `order` is none, or strides are no whole elements.
+        If `order` is none, or strides are no multiple of the item size.
     """
     extents, made = extents_of(shape), np.dtype(dtype)
     if strides is None:

@@ -29,7 +29,7 @@ __all__ = [
 def pinned_array(
     shape: int | tuple[int, ...], dtype: Any = np.float64, strides: Any = None, order: str = "C"
 ) -> np.ndarray[Any, Any]:
-    """Return a new NumPy array in pinned memory of the host, from and to which copies run beside other work.
+    """Return a new NumPy array in pinned memory of the host, from and to which copies overlap with other work.
 
     Parameters
     ----------
@@ -168,7 +168,7 @@ def managed_array(
 
 @contextmanager
 def pinned(*arylist: np.ndarray[Any, Any]) -> Iterator[None]:
-    """Pin NumPy arrays in a ``with`` block, so that copies from and to them run beside other work.
+    """Pin NumPy arrays in a ``with`` block, so that copies from and to them overlap with other work.
 
     Parameters
     ----------

@@ -12,7 +12,7 @@ __all__ = ["findings", "versions"]
 
 
 def findings() -> Findings:
-    """Look at the processor and the environment; never raises for what it finds."""
+    """Examine the processor and the environment; never raises for what it finds."""
     settings = tuple((each.name, each.value) for each in (NUMBA_NUM_THREADS,) if each.value is not None)
     device = cpu_device()
     try:

@@ -1,6 +1,6 @@
 """Functions that pack the arguments of launches like one, and say of others that they are not like it.
 
-What looks at numbers is a function that is written for the launch, since a loop over rows of what is to be checked
+Numbers are read by a function that is written for the launch, since a loop over rows of what is to be checked
 takes twice as long.  It leaves arrays to native code, which may run the kernel as well.
 """
 

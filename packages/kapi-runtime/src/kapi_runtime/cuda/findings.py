@@ -28,7 +28,7 @@ _SETTINGS = (
 
 
 def findings(platform: Platform) -> Findings:
-    """Look at devices and environment, and try the default device; never raises for what it finds."""
+    """Examine devices and environment, and try the default device; never raises for what it finds."""
     settings = tuple((each.name, each.value) for each in _SETTINGS if each.value is not None)
     try:
         found = all_devices()

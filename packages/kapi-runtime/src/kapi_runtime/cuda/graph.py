@@ -99,7 +99,7 @@ class CudaGraph(NativeGraph):
     def abandon(self) -> None:
         try:
             driver.quietly("cuGraphDestroy", self._ended())
-        except Exception:  # what broke the capture was told of where it was met
+        except Exception:  # what broke the capture was reported where it was found
             pass
         finally:
             self._block.close()

@@ -147,7 +147,7 @@ def make_plan(
         return None
     buffer = (ctypes.c_char * len(packed)).from_buffer_copy(packed)
     functions = native_functions()
-    # Native code looks at the arrays of the libraries that it knows.
+    # Native code reads the arrays of the libraries that it knows.
     pack = None if functions is None else _packing(module, queue, given, buffer, packed, functions)
     pack = pack or _packing(module, queue, given, buffer, packed, None)
     if pack is None:

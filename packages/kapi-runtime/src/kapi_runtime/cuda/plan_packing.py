@@ -1,7 +1,7 @@
 """Functions that pack the arguments of launches like one, and say of others that they are not like it.
 
-What looks at the arguments is a function that is written for the launch, in Python, since a loop over rows of what is
-to be checked takes twice as long.  It has native code look at the arrays of the libraries that native code can read.
+The arguments are read by a function that is written for the launch, in Python, since a loop over rows of what is
+to be checked takes twice as long.  It has native code read the arrays of the libraries that native code can read.
 """
 
 from __future__ import annotations

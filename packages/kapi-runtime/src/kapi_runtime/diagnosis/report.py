@@ -34,9 +34,9 @@ class Diagnosis:
     driver : str
         What the search for an OpenCL CPU driver came to.
     problems : tuple of str
-        What is wrong, with the way out; empty if nothing is.
+        What is wrong, with the remedy; empty if nothing is.
     launches : tuple of (str, str)
-        For each platform with a device, which way repeated launches go: by native code, or the slow way and why.
+        For each platform with a device, which path repeated launches take: by native code, or the slow path and why.
     """
 
     devices: tuple[Any, ...]
@@ -60,7 +60,7 @@ class Diagnosis:
 
 
 def diagnose() -> Diagnosis:
-    """Look at devices, packages and environment, and try the default device; never raises for what it finds.
+    """Examine devices, packages and environment, and try the default device; never raises for what it finds.
 
     Returns
     -------

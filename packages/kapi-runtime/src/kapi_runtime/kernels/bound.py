@@ -49,7 +49,7 @@ class BoundLaunch(_BoundLaunch):
         self._prepare()
 
     def replace(self, **arguments: Any) -> None:
-        """Put other arguments in the place of those of these names."""
+        """Put other arguments in place of those of these names."""
         super().replace(**arguments)
         # A launch in flight has the packed bytes already, so the plan's memory is free to be changed.
         kernel, others = self.kernel.specialized(self.kernel.as_declared(self.index_space, self.given))

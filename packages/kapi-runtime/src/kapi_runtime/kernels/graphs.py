@@ -265,7 +265,7 @@ class Graph(RecordedLaunches):
         return event if isinstance(event, HostEvent) else platform.host_event(event, platform.release), event
 
     def run(self) -> None:
-        """Submit all that was recorded, and wait; raise what a work-item met.
+        """Submit all that was recorded, and wait; raise a work-item's failure.
 
         Raises
         ------
@@ -294,7 +294,7 @@ class Graph(RecordedLaunches):
         self._replace(steps, are_arrays_new=not all(isinstance(slot.value, _NUMBERS) for slot in slots))
 
     def _replace(self, steps: list[_Launch], are_arrays_new: bool) -> None:
-        """Put the launches of these steps in the place of what is recorded, all of them or none."""
+        """Put the launches of these steps in place of what is recorded, all of them or none."""
         native = self._native
         prepared = [step.prepare() for step in steps]
         if are_arrays_new:  # else they are of the graph's queue, whichever stream is current now

@@ -182,7 +182,7 @@ class DeviceLaunchable(Launchable):
 
 
 def stand_in(name: str, parameters: Sequence[str]) -> Callable[..., None]:
-    """Return a function of a kernel's name and parameters, in the place of Python source that it does not have.
+    """Return a function of a kernel's name and parameters, in place of Python source that it does not have.
 
     The parameters may come from a file: nothing of them is evaluated, they are put into a code object as they are.
 

@@ -65,12 +65,12 @@ class FailureWatch:
         self.address = self._memory.pointer
 
     def release(self) -> None:
-        """Let go of the launch's arguments, and raise what a work-item met; for the event that the host waits for."""
+        """Let go of the launch's arguments, and raise a work-item's failure; for the event that the host waits for."""
         self._platform.release()
         self.check()
 
     def check_again(self) -> None:
-        """Raise what a work-item met, if one failed, and watch for the next failure; the kernel has run."""
+        """Raise the failure of a work-item, if one failed, and watch for the next failure; the kernel has run."""
         try:
             self.check()
         except BaseException:
@@ -78,7 +78,7 @@ class FailureWatch:
             raise
 
     def check(self) -> None:
-        """Raise what a work-item met, if one failed; the kernel has run.
+        """Raise the failure of a work-item, if one failed; the kernel has run.
 
         Raises
         ------

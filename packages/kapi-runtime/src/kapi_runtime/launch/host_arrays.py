@@ -222,5 +222,5 @@ def _share_memory(left: np.ndarray[Any, Any], right: np.ndarray[Any, Any]) -> bo
 
 
 def _is_regular(array: np.ndarray[Any, Any]) -> bool:
-    """Whether each element is where elements of its size may be, at whole steps from the first."""
+    """Whether each element is where elements of its size may be, at multiples of its size from the first."""
     return array.flags.aligned and all(stride % array.itemsize == 0 for stride in array.strides)

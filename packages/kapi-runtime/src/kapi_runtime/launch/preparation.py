@@ -1,6 +1,6 @@
 """One launch: placed by its arguments, validated, ordered with all other work on the queue, and submitted.
 
-Kernels of every origin go this way: what differs is how the code is built for a queue and which arguments it is
+Kernels of every origin take this path: what differs is how the code is built for a queue and which arguments it is
 submitted with, and that is `BuiltLaunch`.
 """
 

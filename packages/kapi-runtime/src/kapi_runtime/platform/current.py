@@ -75,7 +75,7 @@ def leave() -> None:
 
 
 def select(device: Any) -> None:
-    """Put a device in the place of the one on top."""
+    """Put a device in place of the one on top."""
     stack = _stack.get()
     _stack.set((*stack[:-1], _Entry(device, bool(stack) and stack[-1].is_block)))
 

@@ -48,7 +48,7 @@ class PlatformEntry:
     is_array : callable
         Whether a value is one of its arrays; imports nothing.
     rank : int
-        Its place among the platforms: the lowest one's default device runs what has no array.
+        Its rank among the platforms: the lowest one's default device runs what has no array.
     extras : dict of str to str
         Words in names of its devices, and the extra that brings what such a device needs.
     libraries : frozenset of str

@@ -342,7 +342,7 @@ class HostEvent:
 
     @abstractmethod
     def wait(self) -> None:
-        """Wait for the kernel, let go of its arguments, and raise what a work-item met.
+        """Wait for the kernel, let go of its arguments, and raise a work-item's failure.
 
         Other threads run meanwhile, and Ctrl-C is heard.
         """

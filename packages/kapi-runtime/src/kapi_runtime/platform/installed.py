@@ -1,6 +1,6 @@
 """Registry of platforms: those known, those installed, and the one that a value belongs to.
 
-A platform is known by what its arrays look like, so that its library is imported when the first of them is met, and a
+A platform is known by what its arrays look like, so that its library is imported when the first of them is seen, and a
 platform that is missing is named then, with what installs it.
 """
 

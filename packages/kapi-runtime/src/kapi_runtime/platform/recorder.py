@@ -42,7 +42,7 @@ active: Recorder | None = None
 """The recorder of all threads' work, if there is one; `keep_profile` sets it."""
 
 is_watching = False
-"""Whether a profile or a graph is open: a launch looks here first, since nearly always none is."""
+"""Whether a profile or a graph is open: a launch checks here first, since nearly always none is."""
 
 _graph: ContextVar[GraphRecorder | None] = ContextVar("kapi_runtime_graph", default=None)
 _lock = reinit_after_fork(threading.Lock())

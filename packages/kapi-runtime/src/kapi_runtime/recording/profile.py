@@ -1,6 +1,6 @@
 """Profiling: a record of every launch and copy, with its times on the device's clock.
 
-Launches and copies look at `kapi_runtime.platform.recorder` for whether a record is kept; the platform submits them so
+Launches and copies read `kapi_runtime.platform.recorder` for whether a record is kept; the platform submits them so
 that the device takes their times.  On SYCL devices only queues made for profiling take times, and a user's queue was
 made without.  So a recorded launch runs on a second queue of the same context, between barriers on the first one.
 """

@@ -34,7 +34,7 @@ _IL_VERSION = 0x105B  # OpenCL's CL_DEVICE_IL_VERSION
 
 
 def findings() -> Findings:
-    """Look at devices and environment, and try the default device; never raises for what it finds."""
+    """Examine devices and environment, and try the default device; never raises for what it finds."""
     found = drivers.driver_search()
     devices = [summarize(device) for device in usable_devices()]
     left_out = [device for device in dpctl.get_devices() if not is_usable(device)]

@@ -6,7 +6,8 @@ here, takes the slow path in `launch`, which raises errors, and makes another pl
 being one view, of which the kernel writes one.
 
 Before a plan is used, it packs the arguments that it was made for, and the bytes must be those that the slow path gave:
-that, and a look at the arrays' own attributes, shows that the structs of dpnp and NumPy are what they are taken for.
+that, and a comparison with the arrays' own attributes, shows that the structs of dpnp and NumPy
+are what they are taken for.
 """
 
 from __future__ import annotations
@@ -166,7 +167,7 @@ class SyclPlan:
         return events
 
     def _chain(self) -> list[Any] | None:
-        """The queue's chain, by the short way where there is one."""
+        """The queue's chain, by the short path where there is one."""
         try:
             chain: list[Any] = managers()[self.queue].kapi_chain
             return chain
@@ -258,7 +259,7 @@ def _words(value: Any) -> list[int]:
 
 
 def _leaves(given: Sequence[Any]) -> Iterator[Any]:
-    """The arguments, and in the place of a tuple its members."""
+    """The arguments, and in place of a tuple its members."""
     for value in given:
         if isinstance(value, tuple):
             yield from _leaves(value)

@@ -1,4 +1,4 @@
-"""Algorithms over whole arrays in the simulator: ``kapi.algorithms``.
+"""Algorithms over full arrays in the simulator: ``kapi.algorithms``.
 
 The names are those of the C++ standard and of oneDPL.  Operators, predicates and comparisons are kapi's operators or
 functions under `device_func`.  The arrays have one dimension.

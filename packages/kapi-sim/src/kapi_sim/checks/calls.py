@@ -119,6 +119,6 @@ class _Names:
 
 
 def _rewritten(path: tuple[str, ...], closure: Mapping[str, Any]) -> Any:
-    """Return the function that a rewritten one calls in the place of a variable around it."""
+    """Return the function that a rewritten one calls in place of a variable around it."""
     begins = f"{DEVICE}{path[-1]}_"
     return next((value for name, value in closure.items() if name.startswith(begins)), MISSING)

@@ -229,7 +229,7 @@ class _Around:
         return f"a `group_barrier` between line {low} and line {high}"
 
     def condition(self) -> str:
-        """Say what must be so for a barrier there to be met."""
+        """Say what must be so for a barrier there to be reached by all."""
         if self.holder is None:
             return ""
         return f", if the whole group takes the branch of the `if` at line {self.holder.lineno}"
@@ -272,7 +272,7 @@ def _loop_around(tree: ast.FunctionDef | None, low: int, high: int) -> ast.For |
     """Return the innermost loop of a function that holds both lines."""
     found: ast.For | ast.While | None = None
     for node in ast.walk(tree) if tree is not None else ():
-        # Loops are met from the outside in.
+        # Loops are visited from the outside in.
         if isinstance(node, (ast.For, ast.While)) and node.body[0].lineno <= low:
             if high <= (node.end_lineno or node.lineno) and node.lineno != high:
                 found = node

@@ -108,7 +108,7 @@ class HappensBeforeShadowMemory(ShadowMemory):
     space : str
         ``"global"`` or ``"local"``.
     finds_races, finds_unwritten : bool
-        What to look for.
+        What is searched for.
     ordering : HappensBefore
         What atomics, fences and sub-groups order.
 

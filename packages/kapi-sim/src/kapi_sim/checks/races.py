@@ -1,7 +1,7 @@
 """Unordered accesses to one element, and the record of accesses by which they are found.
 
 For each element that a launch touches, the latest write and the readers since are kept, by address:
-memory grows with what is touched, and two views of one buffer meet.  Work-groups run one after the
+memory grows with what is touched, and two views of one buffer alias.  Work-groups run one after the
 other, so of the accesses of earlier groups one reader and the latest writer are enough.
 """
 
@@ -122,7 +122,7 @@ class ShadowMemory:
     space : str
         ``"global"`` or ``"local"``.
     finds_races, finds_unwritten : bool
-        What to look for.
+        What is searched for.
 
     Attributes
     ----------
@@ -312,7 +312,7 @@ class ShadowMemory:
     def _still_counting(
         self, write: AccessRecord, address: int, array: AccessedArray, index: Any, frame: FrameType, value: Any
     ) -> tuple[AccessRecord | None, AccessRecord | None, AccessRecord | None]:
-        """Return what counts of earlier writes beside a new one: of the group, of earlier groups, and unordered."""
+        """Return what counts of earlier writes with a new one: of the group, of earlier groups, and unordered."""
         clock = self.clock
         uid, epoch = clock.uid, clock.epoch
         writer, written, _, _, its_array, _, other, foreign, _, stored = write

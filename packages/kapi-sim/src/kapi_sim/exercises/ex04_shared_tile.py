@@ -1,4 +1,4 @@
-"""Exercise 4, shared tile: each group of four turns its part of the array around, through local memory.
+"""Exercise 4, shared tile: each group of four reverses its part of the array, through local memory.
 
 Every work-item reads what another one has written.  Who says that it has been written?
 """

@@ -25,7 +25,7 @@ class Verdict(str):
     goals : tuple of str
         The goals that it reaches, in order.
     problem : str
-        The report of the first thing that is wrong; empty if nothing is.
+        The report of the first failure; empty if nothing is.
     """
 
     is_right: bool
@@ -40,7 +40,7 @@ class Verdict(str):
 
 
 def judge(check: Callable[[Any], object], kernel: Any) -> Verdict:
-    """Return what is right with a kernel, and the report of the first thing that is wrong.
+    """Return what is right with a kernel, and the report of the first failure.
 
     Parameters
     ----------

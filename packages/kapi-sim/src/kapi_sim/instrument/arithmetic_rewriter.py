@@ -51,7 +51,7 @@ class ArithmeticRewriter(ast.NodeTransformer):
     is_checked : bool
         Whether every weak integer result is looked at, or those of ``* ** <<`` only.
     fits_literals : bool
-        Whether a literal is held to the type that it meets.
+        Whether a literal must fit the type of the other operand.
     has_complex : bool
         Whether a number may be complex.
 
@@ -130,7 +130,7 @@ class ArithmeticRewriter(ast.NodeTransformer):
         return self._of_complex(node)
 
     def _of_complex(self, node: ast.BinOp) -> ast.expr:
-        """The operation, or the call that it is where one of Python's complex numbers may meet one of NumPy's."""
+        """The operation, or its call where one operand may be Python's complex number and the other NumPy's."""
         operator = OPERATORS.get(type(node.op).__name__) if self._has_complex else None
         has_literal = _is_settled(node.left) or _is_settled(node.right)
         if operator is None or (has_literal and not _is_complex(node.left)):
@@ -138,7 +138,7 @@ class ArithmeticRewriter(ast.NodeTransformer):
         return self._call(operator, [node.left, node.right], node)
 
     def _check_wide(self, node: ast.BinOp, left: ast.expr, right: ast.expr) -> tuple[ast.expr, ast.expr]:
-        """The operands, once visited, that beside a literal which only a uint64 holds must not be signed."""
+        """The operands, once visited, that must not be signed with a literal which only a uint64 holds."""
         if self._fits_literals and _is_wide(node.right) and not is_of_literals(node.left):
             left = self._call(check_wide_literals_fit, [left], node.left)
         if self._fits_literals and _is_wide(node.left) and not is_of_literals(node.right):
@@ -182,7 +182,7 @@ class ArithmeticRewriter(ast.NodeTransformer):
         return self._of_complex(node)
 
     def _look_inside(self, node: ast.BinOp, inner: ast.BinOp, other: ast.expr) -> Callable[..., Any] | None:
-        """Return what looks at an inner result, which a float at the chain's end would hide; None if nothing need."""
+        """Return the check of an inner result, which a float at the chain's end would hide; None if nothing need."""
         if any(map(_is_float, (inner.left, inner.right))) or _is_integer(other) or isinstance(node.op, ast.Pow):
             return None
         if self._is_checked and _is_float(other):
@@ -229,7 +229,7 @@ class ArithmeticRewriter(ast.NodeTransformer):
             is_parameter = isinstance(node.value, ast.Name) and node.value.id in self._parameters
             if isinstance(node.ctx, ast.Load) and not is_parameter:
                 node.value = self._call(sliced, [node.value], node.value)
-        # An index that left 64 bits is out of bounds anyway: its end needs no look of its own.
+        # An index that left 64 bits is out of bounds anyway: its end needs no check of its own.
         node.slice = self._index(node.slice)
         if arguments is not None:
             node.slice = self._call(position, [node.slice, *arguments], node.slice)

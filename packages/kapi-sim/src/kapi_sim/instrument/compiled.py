@@ -84,9 +84,9 @@ class Compiled:
     makes_floats : bool
         Whether a float may come of integers.
     numbers_iterations : bool
-        Whether it yields at what, and with whom, it meets; else that it does.
+        Whether it yields where, and with whom, it converges; else only that it does.
     orders_memory : bool
-        Whether atomics, fences or sub-groups may order memory beside the barriers of work-groups.
+        Whether atomics, fences or sub-groups may order memory besides the barriers of work-groups.
     waits : bool
         Whether a loop may end by what an atomic operation reads.
     dependencies : list

@@ -38,7 +38,7 @@ from kapi_sim.numbers.mathematics import SUBSTITUTES
 __all__ = ["Callees", "ConvergenceRewriter", "identifier", "members_of"]
 
 _SHORT = 10_000
-"""A range of fewer iterations needs no look."""
+"""A range of fewer iterations needs no check."""
 
 
 class Callees(Protocol):
@@ -139,7 +139,7 @@ class ConvergenceRewriter(ArithmeticRewriter):
         return ast.Tuple([*(ast.Constant(part) for part in known), *iterations], ast.Load())
 
     def _converging(self, node: ast.Call, word: Converging | None) -> ast.expr:
-        """A word of a dialect says itself, from its arguments, who meets; a method, the object that it is of."""
+        """A word of a dialect says itself, from its arguments, who converges; a method, the object that it is of."""
         self._refuse_in_lambda(node)
         arguments = [self.visit(argument) for argument in node.args]
         keywords = [self.visit(keyword) for keyword in node.keywords]
@@ -166,7 +166,7 @@ class ConvergenceRewriter(ArithmeticRewriter):
             return node
         self.has_changed = True
         if not self._callees.numbers_iterations:
-            # With nothing to check, that a barrier is met is all the scheduler has to know.
+            # With nothing to check, that a barrier is reached is all the scheduler has to know.
             return ast.copy_location(ast.Yield(ast.copy_location(ast.Constant(True), node)), node)
         location = self._convergence_key(node)
         arguments = [self.visit(given[n]) if n in given else ast.Constant(defaults[n]) for n in names]
@@ -232,7 +232,7 @@ class ConvergenceRewriter(ArithmeticRewriter):
         return Callee.QUIET if called_function(value) is None else Callee.FUNCTION
 
     def visit_For(self, node: ast.For) -> list[ast.stmt]:
-        """Give up a range of which no launch sees the end, and number the iterations in which work-items meet."""
+        """Give up a range of which no launch sees the end, and number the iterations in which work-items converge."""
         is_range = isinstance(node.iter, ast.Call) and self._lookup(node.iter.func) is builtins.range
         is_counted = is_range and not _is_short(node.iter)
         idles = is_counted and self._waiting(node).idles
@@ -249,7 +249,7 @@ class ConvergenceRewriter(ArithmeticRewriter):
         return made
 
     def _numbered(self, node: ast.For | ast.While) -> list[ast.stmt]:
-        """Visit a loop, which numbers its iterations if work-items meet in it and that is looked at."""
+        """Visit a loop, which numbers its iterations if work-items converge in it and convergence is checked."""
         if not self._hands_over:
             self.generic_visit(node)
             return [node]

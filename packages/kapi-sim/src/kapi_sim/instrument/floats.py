@@ -71,7 +71,7 @@ def _is_complex(value: Any) -> bool:
     kind = value if isinstance(value, type) else type(value)
     try:
         dtype = getattr(value, "dtype", None)
-    except KapiError:  # an array of numba.cuda's that only a running kernel may look at
+    except KapiError:  # an array of numba.cuda's that only a running kernel may read
         return True
     is_array = isinstance(dtype, np.dtype) and dtype.kind == "c"
     is_module = value is cmath or getattr(value, "__module__", None) == "cmath"

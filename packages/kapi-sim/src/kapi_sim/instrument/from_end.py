@@ -30,7 +30,7 @@ _OPERATIONS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
 def with_indices_from_end(
     tree: ast.FunctionDef, function: Callable[..., Any], dialect: Dialect
 ) -> tuple[dict[str, Any], list[Dependency]]:
-    """Mark the negative indices that the source itself says; a computed one that turns negative is a mistake.
+    """Mark the negative indices that the source itself says; a computed one that becomes negative is a mistake.
 
     Parameters
     ----------

@@ -30,7 +30,7 @@ class IterationCounter:
     codes : iterable of code
         The functions to watch.
     limit : int
-        Turns of a `while` loop after which it is given up.
+        Iterations of a `while` loop after which it is given up.
     give_up : callable
         Called with the loop then; what it raises ends the work-item.
     """

@@ -1,9 +1,9 @@
 """Check of the types of numbers that come to a variable, choice or result on different control-flow paths.
 
 A device has one type for all paths, and the simulator keeps the number of the path that was taken. Two strong types, or
-an integer's with a Python float, are noted where they join. A Python number beside a strong type is noted where an
+an integer's with a Python float, are noted where they join. A Python number joined with a strong type is noted where an
 operation or a store makes another number of it than in the strong type. An integer that the strong type does not hold
-is an error, and so is None beside anything else.
+is an error, and so is None joined with anything else.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ arguments, a call of a device function with barriers a ``yield from``, and arith
 call into `kapi_sim.numbers.arithmetic`.  Lines and columns stay the user's own, so a debugger and tracebacks
 show the user's source.  Names that the rewriting brings in live in closure cells; the function keeps
 its globals, and nothing is put there.  What is each launch's own, such as how long a loop may run,
-is given to a copy of the function: launches on several threads do not meet in it.
+is given to a copy of the function: launches on several threads do not share it.
 """
 
 from __future__ import annotations

@@ -79,7 +79,7 @@ class _Course:
         """Take note of statements; in an inner loop, `break` and `continue` are that one's."""
         last = body[-1] if body and self.is_loop else None
         if isinstance(last, (ast.Return, ast.Raise)) or (isinstance(last, ast.Break) and not is_inner):
-            # What is done on the way out is seen by no further iteration.
+            # What an exit from the loop does is seen by no further iteration.
             self.exits += guards
             return
         for statement in body:

@@ -1,1 +1,1 @@
-"""A work-item as the simulator sees it: its ids, its place in time, the groups it meets, what it leaves undefined."""
+"""A work-item as the simulator sees it: its ids, its clock, the groups it converges with, what it leaves undefined."""

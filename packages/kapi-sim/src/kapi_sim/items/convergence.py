@@ -1,4 +1,4 @@
-"""The words at which work-items of a group meet: barriers and group algorithms."""
+"""The words at which work-items of a group converge: barriers and group algorithms."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class DialectIntrinsic:
     Attributes
     ----------
     orders_memory : bool
-        Whether memory may be ordered by it, beside the barriers of work-groups.
+        Whether memory may be ordered by it, besides the barriers of work-groups.
     is_atomic : bool
         Whether it reads or changes an element that others may change at the same time.
     """
@@ -116,7 +116,7 @@ class Contributions(NamedTuple):
 
 
 class Converging(DialectIntrinsic, ABC):
-    """A word of a dialect at which work-items meet.
+    """A word of a dialect at which work-items converge.
 
     Attributes
     ----------
@@ -146,7 +146,7 @@ def is_algorithm(value: object) -> bool:
 
 
 def is_convergent(value: object) -> bool:
-    """Tell whether `value` is the barrier, a group algorithm, or a dialect's word at which work-items meet."""
+    """Tell whether `value` is the barrier, a group algorithm, or a dialect's word at which work-items converge."""
     return value is group_barrier or id(value) in _ALGORITHMS or isinstance(value, Converging)
 
 

@@ -1,6 +1,6 @@
 """The simulator's work-items and groups.
 
-One object serves many work-items in turn: the scheduler moves it by storing ids, which is why a
+One object serves many work-items one after the other: the scheduler moves it by storing ids, which is why a
 kernel may ask but not keep it.  All results are Python integers, that is, weak.
 """
 
@@ -25,7 +25,7 @@ def linear(index: tuple[int, ...], extents: tuple[int, ...]) -> int:
 
 
 def _component(values: tuple[int, ...], dim: int) -> int:
-    """Return ``values[dim]``, the slow way that explains what is wrong."""
+    """Return ``values[dim]``, the slow path that explains what is wrong."""
     if isinstance(dim, bool) or not hasattr(dim, "__index__") or not 0 <= dim < len(values):
         raise OutOfBoundsError(
             f"dim must be an integer from 0 to {len(values) - 1} in a launch of {len(values)} dimensions, got "

@@ -106,7 +106,7 @@ def atomic_operator(operand: str, sign: str) -> str:
 
 
 def index_hint(kind: str) -> str:
-    """Say what to write in the place of an index that is no integer; nothing for kinds that have no integer.
+    """Say what to write in place of an index that is no integer; nothing for kinds that have no integer.
 
     Parameters
     ----------
@@ -247,7 +247,7 @@ def _form(function: ast.expr, frame: FrameType) -> str:
 def _innermost(traceback: TracebackType | None, kind: type[_Expression]) -> tuple[FrameType | None, _Expression | None]:
     """Return the innermost frame of a traceback, and the call or subscript that it was in, if that is on one line.
 
-    What computes numbers in the place of Python's own functions is not looked into.
+    What computes numbers in place of Python's own functions is not looked into.
     """
     while traceback is not None and traceback.tb_next is not None:
         below = str(traceback.tb_next.tb_frame.f_globals.get("__name__"))

@@ -26,7 +26,7 @@ class Undefined:
     origin : object
         Where it was had, and why it is not defined: a string, or what gives one when an error is raised.
     hint : str
-        The way out.
+        The remedy.
     error : type
         Class of the error for what depends on it.
     code : str

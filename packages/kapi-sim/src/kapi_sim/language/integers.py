@@ -19,7 +19,7 @@ _OF_THE_LANGUAGE = (MemoryOrder, MemoryScope, AddressSpace)
 def as_plain(value: Any) -> Any:
     """Return a member of a user's `IntEnum`, or of another class of numbers, as the Python number that it is.
 
-    NumPy takes such a member for an int64, and a plain integer for a number of the type that it meets. Members of
+    NumPy takes such a member for an int64, and a plain integer for a number of the other operand's type. Members of
     tuples are looked at as well; what is no such number is returned as it is.
     """
     if isinstance(value, tuple):

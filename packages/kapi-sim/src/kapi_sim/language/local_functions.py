@@ -89,7 +89,7 @@ def _is_called(value: Any) -> bool:
 
 
 def _of_several_paths(tree: ast.FunctionDef, names: set[str]) -> Iterator[ast.stmt]:
-    """The statements by which one name gets a function where it has another one on another way."""
+    """The statements by which one name gets a function where it has another one on another path."""
     locations: defaultdict[str, dict[int, ast.stmt]] = defaultdict(dict)
     for node in ast.walk(tree):
         for block in (getattr(node, field, None) for field in ("body", "orelse", "finalbody")):

@@ -73,7 +73,7 @@ def unify(*operands: Operand) -> Operand:
 
 def _unify(first: Operand, second: Operand) -> Operand:
     if isinstance(first, np.dtype) or isinstance(second, np.dtype):
-        # Of a Python number NumPy looks at the class, never at the value.
+        # Of a Python number NumPy reads the class, never the value.
         return np.result_type(*(each if isinstance(each, np.dtype) else each(1) for each in (first, second)))
     return max(first, second, key=_WEAK.index)
 

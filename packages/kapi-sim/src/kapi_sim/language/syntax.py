@@ -235,7 +235,7 @@ class _Finder(ast.NodeVisitor):
             self._named(node, path)
 
     def _named(self, node: ast.expr, path: tuple[str, ...]) -> None:
-        """Look at what is taken from outside: the constant that a path of names leads to."""
+        """Check what is taken from outside: the constant that a path of names leads to."""
         name, *attributes = path
         if name in self._local:
             return
@@ -391,7 +391,7 @@ class _Finder(ast.NodeVisitor):
         return found if isinstance(found, type) and issubclass(found, enum.Enum) else None
 
     def _builtin(self, node: ast.Call, name: str) -> None:
-        """Look at how a function of Python's own is called."""
+        """Check how a function of Python's own is called."""
         named = named_arguments(node, getattr(builtins, name), name)
         if named is not None:
             self._describe(node, named)

@@ -199,7 +199,7 @@ def bind(
     recorder : TraceRecorder, optional
         Where events are noted, in a launch that is traced.
     orders_memory : bool
-        Whether the kernel has atomics, fences or sub-groups, which order memory beside barriers.
+        Whether the kernel has atomics, fences or sub-groups, which order memory besides barriers.
     dialect : Dialect
         In which the kernel is written.
     most_owned : int
@@ -230,7 +230,7 @@ def bind(
 
 
 class _Binder:
-    """Two passes over the arguments: look at all, then wrap each."""
+    """Two passes over the arguments: read all, then wrap each."""
 
     def __init__(
         self, space: Range | NdRange, clock: ScheduleState, settings: Settings, orders_memory: bool, dialect: Dialect

@@ -41,7 +41,7 @@ class Dialect:
     marks_returns : bool
         Whether a work-item that left by a `return` ahead of a barrier is none that the barrier waits for.
     converging_methods : frozenset of str
-        Methods, of objects that only a run knows, at which work-items may meet.
+        Methods, of objects that only a run knows, at which work-items may converge.
     """
 
     has_item = True

@@ -72,7 +72,7 @@ class OwnedView(View):
         self._set(index, value, _getframe(1))
 
     def _position(self, index: Any) -> int:
-        """Return which of the states is that of an element; -1 if `View` is to look at the access."""
+        """Return which of the states is that of an element; -1 if `View` is to check the access."""
         if not self._is_followed:
             return -1
         if index.__class__ is tuple:

@@ -44,7 +44,7 @@ class PrivateArrays:
         if bound.profile is not None:
             check_dtype(f"PrivateArray `{name}`", kind, bound.profile)
         frame: Any = _getframe(1)
-        while str(frame.f_globals.get("__name__")).startswith("kapi_sim.language."):  # called by way of a variable
+        while str(frame.f_globals.get("__name__")).startswith("kapi_sim.language."):  # called through a variable
             frame = frame.f_back
         site = (frame.f_code, frame.f_lasti)
         if site not in self._sizes:

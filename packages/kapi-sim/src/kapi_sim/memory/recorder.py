@@ -36,7 +36,7 @@ class TraceRecorder:
         self._location_numbers: dict[tuple[CodeType, str, Any], int] = {}
 
     def start_anew(self) -> None:
-        """Note another order beside the first, which is shown unless another one fails."""
+        """Note another order besides the first, which is shown unless another one fails."""
         self._refused = None
         self.launch = replace(self._traced, events=[], dropped=0)
 

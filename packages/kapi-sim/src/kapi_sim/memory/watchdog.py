@@ -57,7 +57,7 @@ IDLE_ITERATIONS = 100
 """So many iterations without any change, of a loop that depends on nothing else, are enough where nobody else runs."""
 
 _INSPECTED = 20_000
-"""So many iterations of a loop over a range are enough for a second look."""
+"""So many iterations of a loop over a range are enough for a second run."""
 
 RANGE_ITERATIONS = 100
 """A `for` loop over a range may run so many times as often as a `while` loop: it does have an end."""
@@ -86,7 +86,7 @@ class SpinningError(DeadlockError):
 
 
 class BoundedWaitError(Exception):
-    """Ends a second look: a loop waits for others, and goes on without them after some iterations."""
+    """Ends a second run: a loop waits for others, and goes on without them after some iterations."""
 
 
 def iterations_before_hand_over(limit: int) -> int:

@@ -78,7 +78,7 @@ def fused_to_odd(x: float, y: float, z: float) -> float:
 
 
 def _is_integral(left: Any, right: Any) -> bool:
-    """Whether two integers meet in one: uint64 and a signed one meet in float64."""
+    """Whether two integers have a common integer type: that of uint64 and a signed one is float64."""
     return np.result_type(left, right).kind in "biu"
 
 
@@ -161,7 +161,7 @@ def checked_ring(value: Any) -> Any:
 
 
 class _Wide:
-    """A weak integer of more than 64 bits inside a chain: integers may bring it back, a float must not meet it."""
+    """A weak integer of more than 64 bits inside a chain: integers may bring it back, floats are no operands."""
 
     __slots__ = ("number",)
     __array_ufunc__ = None  # NumPy's numbers leave their operations to this class

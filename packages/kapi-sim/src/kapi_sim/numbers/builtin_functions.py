@@ -183,7 +183,7 @@ def _shared_complex(kinds: tuple[type, ...]) -> Callable[[Any], Any]:
 
 
 def _hold_no_wide(numbers: Sequence[Any]) -> None:
-    """Refuse a number of 2**63 or more beside others that are not: all of them have 64 bits with a sign."""
+    """Refuse a number of 2**63 or more among others that are not: all of them have 64 bits with a sign."""
     # NumPy's truth values cannot be compared with integers of more bits than its own have.
     narrow = [each for each in numbers if int(each) < 2**63]
     if len(narrow) < len(numbers):

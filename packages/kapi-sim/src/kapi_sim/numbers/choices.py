@@ -35,7 +35,7 @@ def _clip(x: Any, low: Any, high: Any) -> Any:
     dtype = np.result_type(x, low, high)
     if dtype.kind not in "biu":
         return _BOUNDED(x, low, high)
-    # A bound beyond the type's own bounds nothing; NumPy 2.0 refuses it, and later ones look at the narrower type of x.
+    # A bound beyond the type's own bounds nothing; NumPy 2.0 refuses it, and later ones use the narrower type of x.
     if dtype.kind != "b":
         limits = np.iinfo(dtype)
         x = x.astype(dtype)

@@ -1,7 +1,7 @@
-"""Complex numbers among operands: their order, and operators where Python's own meet float64 numbers.
+"""Complex numbers among operands: their order, and operators where Python's own have float64 operands.
 
 They are in order by their real parts, then by their imaginary parts, and nowhere if a part is nan. So NumPy's arrays
-order them; its scalars look at the imaginary parts of equal real parts alone, and the rewritten kernel gives the
+order them; its scalars compare the imaginary parts of equal real parts alone, and the rewritten kernel gives the
 operators numbers that are ordered as in arrays.
 
 NumPy's float64 numbers are Python's floats as well. A complex number of Python's takes one as its own kind, and the

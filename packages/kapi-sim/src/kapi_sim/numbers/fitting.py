@@ -1,4 +1,4 @@
-"""Literals beside strong integers: where one of two is chosen, a literal must fit the type of the other.
+"""Literals with strong integers: where one of two is chosen, a literal must fit the type of the other.
 
 On a device both are of one type. Here each is what it is, so the other one is looked at where it is chosen.
 """
@@ -61,7 +61,7 @@ def check_literals_fit(value: Any, lowest: int, highest: int) -> Any:
 
 
 def check_wide_literals_fit(value: Any) -> Any:
-    """Return `value`, which meets a literal of 2**63 or more, unless it is a weak integer: that has a sign.
+    """Return `value`, whose operand is a literal of 2**63 or more, unless it is a weak integer: that has a sign.
 
     Raises
     ------
@@ -226,7 +226,7 @@ def choices_with_literals(node: ast.expr) -> None:
     literals = [literal for literal in map(_literal, values) if literal is not None and literal not in _SMALLEST_RANGE]
     if not literals:
         return
-    # A comparison gives a truth value, which meets most literals, and none that a uint64 alone holds.
+    # A comparison gives a truth value, which most literals fit, and none that a uint64 alone holds.
     left_alone = ast.Constant if max(literals) >= 2**63 else (ast.Constant, ast.Compare)
     for (holder, name, position), value in zip(positions, values, strict=True):
         if not isinstance(value, left_alone) and _literal(value) is None:

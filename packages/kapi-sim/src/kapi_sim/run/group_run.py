@@ -1,7 +1,7 @@
-"""One work-group's run: from one convergence point to the next, each work-item in its turn.
+"""One work-group's run: from one convergence point to the next, one work-item after the other.
 
 A work-item runs until it yields: at a barrier, at a group algorithm, or in a loop that runs for
-long.  When all have stopped, the sub-groups whose members met go on, else the whole group.
+long.  When all have stopped, the sub-groups whose members converged go on, else the entire group.
 """
 
 from __future__ import annotations
@@ -212,7 +212,7 @@ class GroupRun:
             self._bound.recorder.note_convergence(kind, self._base + local, site[0], site[1], name)
 
     def _settle_sub_groups(self) -> list[int]:
-        """Let the sub-groups go on that have met, and return their work-items."""
+        """Let the sub-groups go on that have converged, and return their work-items."""
         released: list[int] = []
         waiting = sorted(local for local, arrival in self._arrivals.items() if arrival.is_sub_group)
         done: set[int] = set()

@@ -1,4 +1,4 @@
-"""The order in which work-items run: groups one after the other, work-items in turns between barriers.
+"""The order in which work-items run: groups one after the other, work-items one after the other between barriers.
 
 A kernel without barriers is called in a plain loop.  A kernel with barriers is a generator function:
 each work-item runs until it yields at a barrier, and the group goes on when all have arrived.  What else
@@ -51,7 +51,7 @@ class Schedule:
     on_threads : bool
         Whether each work-item needs a thread, for want of a source.
     numbers_iterations : bool
-        Whether it yields at what, and with whom, it meets; else that it does.
+        Whether it yields where, and with whom, it converges; else only that it does.
     values : list
         What the kernel is called with after the work-item.
     bound : Bound
@@ -254,7 +254,7 @@ class Schedule:
                 if phases > self.bound.spin_limit:
                     raise endless(phases)
         except BaseException:
-            # Of this turn's generators, those after the one that failed have not run yet.
+            # Of this round's generators, those after the one that failed have not run yet.
             failed = [generator for generator in running if generator.gi_frame is None]
             self.clock.uid = base + generators.index(failed[-1]) if failed else base
             raise

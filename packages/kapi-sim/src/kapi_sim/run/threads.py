@@ -90,7 +90,7 @@ class ThreadedItem:
         return self.send(None)
 
     def send(self, answer: object) -> Yielded:
-        """Let the work-item go on, with the result of what it met others for."""
+        """Let the work-item go on, with the result of what it converged with others for."""
         self._answer = answer
         if self._is_done:
             raise StopIteration

@@ -36,7 +36,7 @@ class Settings:
     report : Report or None
         Where launches are noted.
     spin_limit : int
-        Turns of a loop after which it is given up.
+        Iterations of a loop after which it is given up.
     uninitialised : Uninitialised or None
         Arrays in which a read before any write is an error.
     wraparound : bool
@@ -113,7 +113,7 @@ def simulation(
     profile : Profile or str, optional
         The device to pretend: one of your own, or the name of one in `kapi_sim.PROFILES`.
     spin_limit : int
-        Turns of a ``while`` loop, between two barriers, after which it counts as one that never ends and
+        Iterations of a ``while`` loop, between two barriers, after which it counts as one that never ends and
         is a `DeadlockError`.  A thousandth of it is what a work-item gets before others of its group run.
     uninitialised : iterable of numpy.ndarray, or of arrays in unified shared memory
         Arrays that hold nothing yet, as ``np.empty`` makes them: a kernel that reads an element which no

@@ -57,7 +57,7 @@ _TOTAL: pytest.StashKey[Report] = pytest.StashKey()
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
-    """Put `kapi_sim.numba_cuda` in the place of ``numba.cuda`` before any conftest imports that."""
+    """Put `kapi_sim.numba_cuda` in place of ``numba.cuda`` before any conftest imports that."""
     if early_config.known_args_namespace.kapi_check:
         stand_in(early_config)
 

@@ -1,11 +1,11 @@
-"""Assertions about errors: class, code and place stand in the test, the words in one file beside all tests.
+"""Assertions about errors: class, code and location stand in the test, the words in one file beside all tests.
 
 >>> import kapi_sim as kapi
 >>> from kapi_sim.testing.reports import raises
 >>> with raises(kapi.LimitError, "range-extent"):
 ...     kapi.Range(-1)
 
-A folder of tests that has a file ``snapshots/messages.txt`` holds the messages that its tests meet there, by code.
+A folder of tests that has a file ``snapshots/messages.txt`` holds the messages of its tests, by code.
 Where a message is another than those, the test fails; ``tools/messages.py --rewrite`` writes the file anew, so that
 words are improved in one place and read in one diff.
 """
@@ -146,7 +146,7 @@ _of_the_machine: list[tuple[Path, str, str]] = []
 
 
 def changing(pattern: str, word: str) -> None:
-    """Let messages be compared with a word in the place of what is another on each machine, such as a device's name.
+    """Let messages be compared with a word in place of what is another on each machine, such as a device's name.
 
     This is for the messages of tests in the folder of the file that calls it.
 
@@ -196,7 +196,7 @@ def _read(snapshot: Path) -> tuple[Message, ...]:
 
 @contextmanager
 def collecting() -> Iterator[list[tuple[Path, Message]]]:
-    """Collect what the block's tests meet, each with the file that it belongs to, and compare nothing."""
+    """Collect the messages of the block's tests, each with the file that it belongs to, and compare nothing."""
     global _collected
     before, _collected = _collected, []
     try:

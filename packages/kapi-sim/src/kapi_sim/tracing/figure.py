@@ -138,7 +138,7 @@ def _keep_around(lanes: dict[tuple[int, int], list[tuple[int, TracedEvent]]], ri
 
 
 def _up_to(phases: list[int], lanes: dict[tuple[int, int], list[tuple[int, TracedEvent]]], last: int) -> list[int]:
-    """Return the phases that have room beside the last one, which has the race; and those after it."""
+    """Return the phases that have room with the last one, which has the race; and those after it."""
     room = MOST_COLUMNS
     first = last
     for phase in sorted((phase for phase in phases if phase <= last), reverse=True):
@@ -263,7 +263,7 @@ def _access(launch: Launch, event: TracedEvent, x: float, y: float) -> str:
 
 
 def _sub_group(launch: Launch, event: TracedEvent, x: float, y: float) -> str:
-    """Draw that a work-item meets its sub-group."""
+    """Draw that a work-item converges with its sub-group."""
     what = launch.in_words("meets its sub-group")
     title = f"{launch.describe(event.item)} {what} in {event.value}, line {launch.sites[event.site][2]}"
     middle, half = x + (_CELL - 4) / 2, _ROW / 2 - 4
@@ -272,7 +272,7 @@ def _sub_group(launch: Launch, event: TracedEvent, x: float, y: float) -> str:
 
 
 def _draw_walls(launch: Launch, rows: _Rows, walls: dict[int, TracedEvent], x: float, parts: list[str]) -> float:
-    """Draw a wall across each group that met, and return where it goes on."""
+    """Draw a wall across each group that converged, and return where it goes on."""
     groups: dict[int, list[int]] = defaultdict(list)
     for item in walls:
         groups[item // launch.group_size].append(item)

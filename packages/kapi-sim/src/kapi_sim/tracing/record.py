@@ -19,7 +19,7 @@ MOST_CELLS = 4096
 
 
 class TracedEvent(NamedTuple):
-    """One thing that one work-item did.
+    """One event of one work-item.
 
     Attributes
     ----------
@@ -218,7 +218,7 @@ class Launch:
             self.dropped += 1
 
     def sources(self) -> list[Source]:
-        """Return the functions that ran, in the order in which they were met."""
+        """Return the functions that ran, in the order in which they were called."""
         found: dict[tuple[str, int], Source] = {}
         for file, function, _ in self.sites:
             if (file, function) not in found:

@@ -48,7 +48,7 @@ class LineStatistics:
         Contiguous stretches of global memory that one access of a sub-group falls into, on average; 1 is best,
         0 where the line has no such access.
     bank_conflict : float
-        How many turns local memory needs for one access of a sub-group, on average, with 32 banks of 4 bytes; 1 is
+        How many cycles local memory needs for one access of a sub-group, on average, with 32 banks of 4 bytes; 1 is
         best, 0 where the line has no such access.
     contention : float
         How many work-items of a sub-group use the same element at once in an atomic operation, at the element that
@@ -80,9 +80,9 @@ def segments(elements: Iterable[int]) -> int:
 
 
 def bank_conflict(elements: Iterable[int], itemsize: int) -> int:
-    """Return the most words that these elements need from one bank: as many turns does the access take.
+    """Return the most words that these elements need from one bank: as many cycles does the access take.
 
-    Work-items that need the same word get it in one turn.
+    Work-items that need the same word get it in one cycle.
 
     Examples
     --------
@@ -180,7 +180,7 @@ def _active(launch: Launch) -> dict[int, float]:
 
 
 def _together(launch: Launch) -> tuple[dict[int, list[int]], dict[int, list[int]], dict[int, list[int]]]:
-    """By line, of each access of a sub-group: segments of global memory, turns of the banks, users of one element."""
+    """By line, of each access of a sub-group: segments of global memory, cycles of the banks, users of one element."""
     seen: dict[tuple[int, int], int] = defaultdict(int)
     accesses: dict[tuple[int, int, int, int], list[TracedEvent]] = defaultdict(list)
     for event in launch.events:

@@ -107,7 +107,7 @@ def merge_sort(
     less : function
         Whether the first of two elements comes before the second.
     flip : bool
-        Turn the order round.
+        Reverse the order.
     """
     elements = keys.shape[0]
     shape = world.shape(keys, "merge", dtype.itemsize)

@@ -33,7 +33,7 @@ _HALF = 16  # digits of a round in local memory
 
 @device_func
 def digit_of(bits, shift, mask, inversion, key):
-    """The digit of an element; `inversion` turns the order round."""
+    """The digit of an element; `inversion` reverses the order."""
     return np.int32((key(bits) >> shift) & mask) ^ inversion
 
 

@@ -58,7 +58,7 @@ def _floating(width: int, infinity: int) -> Any:
 
 @device_func
 def inverted_key(bits, key):
-    """The key that turns the order round."""
+    """The key that reverses the order."""
     return ~key(bits)
 
 

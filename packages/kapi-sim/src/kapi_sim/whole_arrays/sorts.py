@@ -41,7 +41,7 @@ class Sorts:
             the order of numbers: not-a-number comes last, as in NumPy, and -0.0 equals 0.0; complex numbers by real
             part, then imaginary part. Records need one.
         descending : bool
-            Turn the order round; elements that are equal stay in theirs.
+            Reverse the order; elements that are equal stay in theirs.
 
         Raises
         ------

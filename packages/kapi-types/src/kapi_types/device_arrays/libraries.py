@@ -102,7 +102,8 @@ def _cupy_key(value: Any) -> Hashable:
     flags = value.flags
     if flags.c_contiguous:
         return value.dtype, value.ndim, "C"
-    return (value.dtype, value.ndim, "F") if flags.f_contiguous else None  # the strides may be none of whole elements
+    # the strides may be no multiple of the item size
+    return (value.dtype, value.ndim, "F") if flags.f_contiguous else None
 
 
 def torch_fields(value: Any) -> ArrayFields:

@@ -99,7 +99,7 @@ class KernelTypingContext(TypingContext):
     def compiling(
         self, device_function_compiler: DeviceFunctionCompiler, root: FunctionType | None = None
     ) -> Iterator[None]:
-        """Compile one kernel, `root`: device functions met in it are compiled by `device_function_compiler`."""
+        """Compile one kernel, `root`: device functions called in it are compiled by `device_function_compiler`."""
         self._has_numba_integers = root is not None and declares_numba_integers(root)
         self._device_functions = {}
         self.typed_functions = {}
@@ -299,7 +299,7 @@ def _kernel_problem(error: BaseException | None) -> KernelTypeProblem | None:
 
 
 def _copy_hint(*given: types.Type) -> str:
-    """The way out where an element of an array of records meets a record's value."""
+    """The remedy where an element of an array of records joins a record's value."""
     is_both = any(isinstance(each, RecordRefType) for each in given) and any(
         isinstance(each, types.Record) for each in given
     )

@@ -1,1 +1,1 @@
-"""Code of whole work-groups: functions from barrier to barrier, and the loops around them."""
+"""Code of entire work-groups: functions from barrier to barrier, and the loops around them."""

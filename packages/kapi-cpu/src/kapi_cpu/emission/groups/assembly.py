@@ -204,7 +204,7 @@ def _built(
     is_shared: Callable[[IRValue], bool],
     keeps_state: bool,
 ) -> Fission:
-    """Vectorise once, and look at what is kept at barriers."""
+    """Vectorise once, and examine what is kept at barriers."""
     module = source.module
     name = f"{source.name}.{'rest' if is_rest else 'full'}"
     target = parse_function_head(module, f"internal void @{name}({_PARAMETERS})")
@@ -226,7 +226,7 @@ def _built(
 
 
 def _group_seeds(source: Function) -> dict[IRValue, Shape]:
-    """Seeds of the shapes of a whole group: what may differ between its work-items varies."""
+    """Seeds of the shapes of an entire group: what may differ between its work-items varies."""
     seeds: dict[IRValue, Shape] = {}
     for each in source.instructions():
         name = each.callee

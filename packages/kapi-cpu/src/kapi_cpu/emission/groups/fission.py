@@ -96,14 +96,14 @@ class Fission:
         self._live = {barrier: [each for each in slots if each in found] for barrier, found in live.items()}
 
     def split(self, order: list[str], shared: Mapping[Hashable, IRType]) -> list[str]:
-        """Add a function for the start and for each barrier, and erase the whole one.
+        """Add a function for the start and for each barrier, and erase the original.
 
         Parameters
         ----------
         order : list of str
             The names that barriers call, in the order of their numbers.
         shared : mapping of object to IRType
-            What functions take behind the parameters of the whole one, and return behind the number of a barrier.
+            What functions take behind the parameters of the original, and return behind the number of a barrier.
 
         Returns
         -------

@@ -335,6 +335,6 @@ class Writer:
     # -- the function
 
     def text(self, name: str, parameters: Sequence[str], result: Value, attribute: str) -> str:
-        """The whole function."""
+        """The entire function."""
         head = f"define {result.type} @{name}({', '.join(parameters)}) {attribute} {_ATTRIBUTES} {{"
         return "\n".join([head, "entry:", *self.lines, f"  ret {result.type} {result.ref}", "}"])

@@ -6,8 +6,8 @@ gather is a load, and two moves between registers. Lanes of a loop that they lea
 last one. Scalar code pays for branches that a processor cannot foresee, which are those on which lanes part.
 
 So kernels are vectorised but for those that spend their time in loops of few operations on elements that are far from
-each other, such as the rows of a sparse matrix. The model looks at the IR and at the features of the processor alone:
-the same kernel is always compiled in the same way.
+each other, such as the rows of a sparse matrix. The model reads the IR and the features of the processor alone:
+the same kernel is always compiled alike.
 
 A loop in which each iteration waits for the one before keeps a processor busy only with two vectors at once: such
 kernels get twice the lanes, if registers hold them.

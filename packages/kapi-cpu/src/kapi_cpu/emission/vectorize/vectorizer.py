@@ -139,7 +139,7 @@ class Vectorizer:
                         self._slots[each] = self.lane.alloca(self.lane.stored_type(each), "value")
 
     def _is_bound(self, source: Block) -> bool:
-        """Whether lanes that come to a block part there by a bound of their numbers: the first ones go one way."""
+        """Whether lanes that come to a block part there by a bound of their numbers: the first ones take one path."""
         end = source.terminator
         if self.lane.lanes == 1 or len(end.operands) < 2 or self._is_block_masked(source):
             return False

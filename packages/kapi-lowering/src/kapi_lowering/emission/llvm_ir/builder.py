@@ -75,7 +75,7 @@ class Builder:
         return instruction
 
     def insert(self, instruction: Instruction) -> None:
-        """Insert an instruction that has no place yet."""
+        """Insert an instruction that is in no block yet."""
         instruction.block = self.block
         instructions = self.block.instructions
         index = len(instructions) if self._before is None else instructions.index(self._before)

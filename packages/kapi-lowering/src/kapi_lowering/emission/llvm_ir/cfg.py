@@ -158,7 +158,7 @@ class DominatorTree:
 
 
 def _common(above: list[int], one: int, other: int) -> int:
-    """The nearest place above two others."""
+    """The nearest common dominator of two blocks."""
     while one != other:
         while one > other:
             one = above[one]
@@ -168,7 +168,7 @@ def _common(above: list[int], one: int, other: int) -> int:
 
 
 class NaturalLoop:
-    """A loop: a natural one, or a cycle of blocks that is entered in several places.
+    """A loop: a natural one, or a cycle of blocks that is entered at several blocks.
 
     Attributes
     ----------

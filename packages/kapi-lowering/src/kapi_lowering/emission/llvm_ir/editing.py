@@ -1,4 +1,4 @@
-"""Changes of blocks and functions as a whole: copies of regions and functions, and blocks in two parts."""
+"""Changes of entire blocks and functions: copies of regions and functions, and blocks in two parts."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def declare(function: Function, head: str) -> None:
 
 
 def clone_instruction(instruction: Instruction, values: MutableMapping[IRValue, IRValue]) -> Instruction:
-    """A copy without a place or a name, of operands as `values` exchanges them; it is noted there itself."""
+    """A copy without a block or a name, of operands as `values` exchanges them; it is noted there itself."""
     copy = Instruction(None)
     copy.metadata = instruction.metadata
     copy.become(instruction.form, [values.get(each, each) for each in instruction.operands])

@@ -131,7 +131,7 @@ class Instruction(LocalValue):
         self.operands: list[IRValue] = []
 
     def become(self, form: Form, operands: Sequence[IRValue]) -> None:
-        """Take another form with other operands; name, place, metadata and users stay."""
+        """Take another form with other operands; name, position, metadata and users stay."""
         for old in self.operands:
             if isinstance(old, LocalValue):
                 old.users.remove(self)
@@ -227,10 +227,10 @@ class Instruction(LocalValue):
             if self.operands[index] is block:
                 self.set_operand(index - 1, value)
 
-    # -- place
+    # -- position
 
     def insert_before(self, other: Instruction) -> None:
-        """Move in front of another instruction; one without a place gets it so."""
+        """Move in front of another instruction; one without a block gets one so."""
         self._leave()
         assert other.block is not None
         other.block.instructions.insert(other.block.instructions.index(other), self)

@@ -43,7 +43,7 @@ class Scanner:
     text : str
         The text, with `MARK` for each local value.
     at : int
-        The place of the next letter.
+        The offset of the next letter.
     operands : list of tuple
         Start and end of each value, its type, and the constant that it is; None of a local value.
     """

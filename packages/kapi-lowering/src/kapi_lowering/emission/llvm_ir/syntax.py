@@ -47,7 +47,7 @@ def _parsed(text: str) -> Filling:
         count = text.count(MARK)
         found = re.match(r"(?:(?:tail|musttail|notail) )?([\w.#]+)", text)
         opcode = found[1] if found else ""
-        # A pass that knows an operation must not meet one that looks otherwise than the passes know.
+        # A pass that knows an operation must not get one of a form that the passes do not know.
         form = Form(
             f"?{opcode}" if opcode in _METHODS else opcode,
             text.replace("%", "%%").replace(MARK, "%s"),

@@ -36,7 +36,7 @@ BITS_OF_FLOATS = {"half": 16, "bfloat": 16, "float": 32, "double": 64, "x86_fp80
 
 
 class TypeSyntaxError(ValueError):
-    """No type that is known here begins at this place of the text."""
+    """No type that is known here begins at this offset of the text."""
 
 
 class IRType:
@@ -183,7 +183,7 @@ def _plain(text: str) -> IRType:
 
 
 def scan_type(text: str, at: int = 0) -> tuple[IRType, int]:
-    """The type that begins at a place of a text, and where it ends.
+    """The type that begins at an offset of a text, and where it ends.
 
     Raises
     ------
@@ -225,7 +225,7 @@ def _scan_composed(text: str, at: int) -> tuple[IRType, int]:
 
 
 def _scan_list(text: str, at: int, closing: str) -> tuple[tuple[IRType, ...], int]:
-    """Types with commas between them, and the place behind what closes the list."""
+    """Types with commas between them, and the offset behind what closes the list."""
     found: list[IRType] = []
     while True:
         while text.startswith((" ", ","), at):

@@ -68,7 +68,7 @@ class IndexFacts:
                 self._assigned(each, values[number] if values else None)
 
     def is_integer(self, node: ast.expr | None) -> bool:
-        """Whether a value is surely an integer: to add a fraction to an element is not to add its whole part."""
+        """Whether a value is surely an integer: to add a fraction to an element is not to add its integer part."""
         if isinstance(node, ast.Constant):
             return type(node.value) in (int, bool)
         if isinstance(node, ast.Name):

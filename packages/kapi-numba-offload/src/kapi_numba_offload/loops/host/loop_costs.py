@@ -57,7 +57,7 @@ class StatementCosts:
     is_scattered: bool
 
     def on_device(self) -> float:
-        """Seconds on a GPU, whose work is little beside its launch."""
+        """Seconds on a GPU, whose work is little compared with its launch."""
         return _LAUNCH + self.elements * _READ
 
     def on_host(self, largest: Callable[[int | None], int]) -> float:

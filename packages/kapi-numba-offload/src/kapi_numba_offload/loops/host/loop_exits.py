@@ -22,7 +22,7 @@ def function_body(loop: ast.stmt, returned: Sequence[str], flagged: Sequence[str
     """The body of a function that does what the loop does.
 
     It returns a tuple of the values of `returned` and, for each of `flagged`, whether it has one. If the loop has a
-    `return`, two items come first: whether it was met, and its value.
+    `return`, two items come first: whether it was reached, and its value.
 
     Parameters
     ----------

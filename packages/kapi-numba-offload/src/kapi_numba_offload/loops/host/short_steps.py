@@ -1,4 +1,4 @@
-"""Loops of many iterations that work on a few elements each: every launch takes longer than Numba's whole iteration."""
+"""Loops of many iterations that work on a few elements each: a launch takes longer than Numba's entire iteration."""
 
 from __future__ import annotations
 

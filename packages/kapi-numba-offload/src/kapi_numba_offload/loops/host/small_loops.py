@@ -38,7 +38,7 @@ __all__ = ["SmallLoop"]
 
 @dataclass(eq=False)
 class SmallLoop:
-    """A loop whose iterations work on whole arrays or rows, and that is the host's where these are small.
+    """A loop whose iterations work on full arrays or rows, and that is the host's where these are small.
 
     Only where fallback is not switched off.
 
@@ -134,7 +134,7 @@ class SmallLoop:
 
 
 def _one_queue(captured: Sequence[Any]) -> Any:
-    """The one queue of the arrays among values, in memory of the device; None for others, and beside NumPy's arrays."""
+    """The one queue of the arrays among values, in memory of the device; None for others, and with NumPy's arrays."""
     if any(isinstance(each, (np.ndarray, list)) for each in captured):
         return None
     arrays = list(arrays_among(captured))

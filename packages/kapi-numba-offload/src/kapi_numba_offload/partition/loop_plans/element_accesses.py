@@ -1,4 +1,4 @@
-"""Loops over single elements of USM arrays, and loops that do work on whole arrays or rows as well."""
+"""Loops over single elements of USM arrays, and loops that do work on full arrays or rows as well."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def array_of_elements(facts: FunctionInfo, node: ast.expr) -> str | None:
 
 
 def has_array_work(facts: FunctionInfo, statement: ast.For | ast.While) -> bool:
-    """Whether each iteration of the loop that touches elements has work on whole arrays or rows for the device, too.
+    """Whether each iteration of the loop that touches elements has work on full arrays or rows for the device, too.
 
     Then it stays on the device: what touches elements goes along in small kernels. Of nested loops each that has such
     statements in its own body must have both.
@@ -104,7 +104,7 @@ def _has_indirect_index(facts: FunctionInfo, node: ast.AST) -> bool:
 
 
 def computes_arrays(facts: FunctionInfo, statement: ast.AST) -> bool:
-    """Whether a statement, or an expression, computes with whole arrays or rows on the device."""
+    """Whether a statement, or an expression, computes with full arrays or rows on the device."""
     return any(
         isinstance(each, (ast.BinOp, ast.UnaryOp, ast.Compare, ast.Call, ast.AugAssign))
         and (
@@ -117,7 +117,7 @@ def computes_arrays(facts: FunctionInfo, statement: ast.AST) -> bool:
 
 
 def _is_array_call(facts: FunctionInfo, call: ast.Call) -> bool:
-    """Whether a call is of a NumPy function, or of one of the user's that computes with whole arrays or rows itself.
+    """Whether a call is of a NumPy function, or of one of the user's that computes with full arrays or rows itself.
 
     Not, say, of `len`, or of a function of which nothing is known.
     """

@@ -1,4 +1,4 @@
-"""Plans for loops over whole arrays: on the device, or where the work is less than its launches cost, on the host."""
+"""Plans for loops over full arrays: on the device, or where the work is less than its launches cost, on the host."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ _BARRIER = "llvm.nvvm.barrier.cta.sync.aligned.all"
 
 @module_pass
 def insert_scratch_barriers(module: Module) -> None:
-    """Put a barrier, or nothing, in the place of each note that an operation of a group is done."""
+    """Put a barrier, or nothing, in place of each note that an operation of a group is done."""
     if _FREED not in module.functions:
         return
     users = [each for each in module.definitions if any(map(_uses_scratch, each.instructions()))]

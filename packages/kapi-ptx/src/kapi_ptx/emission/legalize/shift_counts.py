@@ -1,4 +1,4 @@
-"""Counts of shifts in 64 bits, in the bits that a shift looks at.
+"""Counts of shifts in 64 bits, in the bits that a shift reads.
 
 A shift of PTX by more than its width gives 0, and LLVM's back end makes one instruction of a shift and the choice of 0
 beyond the width. But it compares the count in 64 bits, and gives the instruction the lower half of it: a count of 2**32
@@ -35,7 +35,7 @@ def define_wide_shifts(function: Function) -> None:
 
 @function_pass
 def mask_shift_counts(function: Function) -> None:
-    """Mask counts of shifts that the back end may look at in fewer bits than a comparison does."""
+    """Mask counts of shifts that the back end may read in fewer bits than a comparison does."""
     for each in function.instructions():
         type_ = each.type
         if each.opcode not in ("shl", "lshr") or not isinstance(type_, IntType) or not _is_variable(each):

@@ -47,7 +47,7 @@ def read(folder: str, name: str) -> bytes | None:
 
 
 def write(folder: str, name: str, content: bytes) -> None:
-    """Keep a file, whole or not at all; where that cannot be, nothing is kept."""
+    """Keep a file, complete or not at all; where that cannot be, nothing is kept."""
     if not folder:
         return
     unfinished = f"{name}.{os.getpid()}.part"

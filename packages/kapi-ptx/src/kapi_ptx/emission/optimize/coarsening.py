@@ -4,7 +4,7 @@ A thread that reads one number and writes one has too little in flight to fill t
 point is for large ranges. A block of it does the work of `BLOCKS` blocks that follow each other along x, so that
 neighbours still read neighbours. Where the guard lets all of a thread's work-items in, their instructions are written
 in turn: the loads of all of them, and then what uses those. Work-items have no order among them, so any order is
-theirs. Otherwise a loop looks at each by itself: a guard has the kernel's own condition in it, too.
+theirs. Otherwise a loop tests each by itself: a guard has the kernel's own condition in it, too.
 
 References
 ----------
@@ -76,7 +76,7 @@ class _Kernel:
     body : list of Instruction
         What those do.
     block : Instruction
-        The place of the block along x, a part of the guard.
+        The index of the block along x, a part of the guard.
     """
 
     function: Function

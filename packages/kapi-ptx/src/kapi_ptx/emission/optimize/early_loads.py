@@ -42,7 +42,7 @@ def _move(block: Block, load: Instruction) -> bool:
         if position is not None and position not in needed and _is_address(code[position]):
             needed.add(position)
             waiting += code[position].operands
-    # What it needs beside that stays in front of it.
+    # What it needs besides that stays in front of it.
     first = 0
     for position in needed:
         for operand in code[position].operands:

@@ -37,7 +37,7 @@ _MOST_ITERATIONS = 256
 _UNKNOWN_ITERATIONS = 4
 """The factor by which LLVM unrolls a loop of an unknown number of iterations."""
 _LARGEST_BODY = 300
-"""LLVM's own limit for what it unrolls whole."""
+"""LLVM's own limit for what it unrolls fully."""
 _SIZES = {"float": 30, "double": 60}
 """Instructions of a function of libdevice, about."""
 
@@ -53,7 +53,7 @@ def needs_guide(sources: list[str], optimised: str) -> bool:
 
 
 def guide_unrolling(module: Module) -> None:
-    """Mark loops to be unrolled whole, or not at all."""
+    """Mark loops to be fully unrolled, or not at all."""
     for function in module.definitions:
         loops = _Loops(function)
         for loop in loops.of_private_arrays():

@@ -40,12 +40,12 @@ class CudaDeviceSummary(DeviceSummary):
 
 
 class CudaDevice(Device):
-    """A GPU of NVIDIA's, by its place in the driver's list; `device_at` gives the one object of each.
+    """A GPU of NVIDIA's, by its index in the driver's list; `device_at` gives the one object of each.
 
     Parameters
     ----------
     ordinal : int
-        Its place, as ``cupy.cuda.Device`` and ``torch.device("cuda", ordinal)`` take it.
+        Its index, as ``cupy.cuda.Device`` and ``torch.device("cuda", ordinal)`` take it.
     """
 
     vendor = "NVIDIA"
@@ -258,7 +258,7 @@ _devices: dict[int, CudaDevice] = {}
 
 
 def device_at(ordinal: int) -> CudaDevice:
-    """Return the device at a place in the driver's list.
+    """Return the device at an index of the driver's list.
 
     Raises
     ------

@@ -76,8 +76,8 @@ def cuda_fields(value: Any) -> ArrayFields | None:
     ExecutionPlacementError
         If a tensor of PyTorch is on the host.
     DtypeError
-        If it has a mask, elements that NumPy does not have, steps between elements or an address that are no whole
-        elements, or is a tensor of PyTorch whose values are not those in memory.
+        If it has a mask, elements that NumPy does not have, strides or an address that are no multiple of
+        the item size, or is a tensor of PyTorch whose values are not those in memory.
     """
     if isinstance(value, HostReadableArray):
         value = value.device_array

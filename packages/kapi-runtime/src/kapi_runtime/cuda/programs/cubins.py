@@ -51,13 +51,13 @@ def load(key: str) -> bytes | None:
 
 
 def store(key: str, name: str, cubin: bytes) -> None:
-    """Keep the cubin of a kernel under a key; whatever stands in the way is only noted."""
+    """Keep the cubin of a kernel under a key; whatever prevents it is only noted."""
     made: Any = _Cubin(name, cubin)
     cache.store(key, made, _written)
 
 
 def drop(key: str) -> None:
-    """Remove the cubin that is kept under a key: it is whole, and yet the driver refuses it."""
+    """Remove the cubin that is kept under a key: it is complete, and yet the driver refuses it."""
     cache.drop(key, "the driver refused it")
 
 

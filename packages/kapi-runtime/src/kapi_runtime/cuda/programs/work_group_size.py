@@ -1,6 +1,6 @@
 """From an index space to work-groups that a CUDA device takes.
 
-A launch is a grid of blocks: of work-groups, each of which is whole.  The last dimension of an index space, the
+A launch is a grid of blocks: of work-groups, each of which is full.  The last dimension of an index space, the
 fastest, is the grid's x, of which there may be 2**31 - 1 groups; of the two others there may be 65535.  Where nobody
 has chosen a work-group, it is chosen so that neighbours along the last dimension are neighbours in memory and no axis
 has too many groups.

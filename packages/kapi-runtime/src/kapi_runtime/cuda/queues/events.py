@@ -18,7 +18,7 @@ _NOT_READY = 600
 
 _POOLED = 256
 _SPIN = 200e-6  # seconds in which a wait asks again and again: as long as most launches that are waited for take
-_LONGEST_NAP = 1e-3  # seconds between two looks, which is how late Ctrl-C and the end of the work are seen
+_LONGEST_NAP = 1e-3  # seconds between two polls, which is how late Ctrl-C and the end of the work are seen
 
 _pools: dict[tuple[int, bool], list[Any]] = {}
 

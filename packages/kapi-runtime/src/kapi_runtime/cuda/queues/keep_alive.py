@@ -235,7 +235,7 @@ def _take_first(launches: deque[tuple[CudaEvent, Any]]) -> list[Any]:
 def _finish_at_exit() -> None:
     try:
         finish()
-    except Exception:  # a lost context was told of where it was met, and no owner can be given back
+    except Exception:  # a lost context was reported where it was found, and no owner can be given back
         _pending.clear()
         _timelines.clear()
         _others.clear()

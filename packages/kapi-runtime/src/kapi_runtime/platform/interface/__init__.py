@@ -51,7 +51,7 @@ __all__ = [
 class Platform(ArrayReader, DeviceManager, ProgramBuilder, Launcher, Profiler, MemoryManager, Diagnosis):
     """One kind of device: what its arrays, queues and kernels are, and how work is submitted there.
 
-    There is one object of a class in a process; `installed` makes it when the first array or device of its kind is met.
+    There is one object of a class in a process; `installed` makes it for the first array or device of its kind.
     Importing its module may import its library, and touches no device.  All methods may be called by any thread.  What
     a platform caches for a device it drops when `kapi_runtime.platform.reset` says so.
 

@@ -27,9 +27,9 @@ class Findings:
     driver : str
         What the search for a driver came to.
     problems : tuple of str
-        What is wrong, with the way out; empty if nothing is.
+        What is wrong, with the remedy; empty if nothing is.
     launches : str
-        Which way repeated launches go, and why if it is the slow one; empty without a device.
+        Which path repeated launches take, and why if it is the slow one; empty without a device.
     """
 
     devices: tuple[DeviceSummary, ...]
@@ -41,11 +41,11 @@ class Findings:
 
 
 class Diagnosis(ABC):
-    """Looks at what is installed, and says what is missing."""
+    """Examines what is installed, and says what is missing."""
 
     @abstractmethod
     def findings(self) -> Findings:
-        """Look at devices and environment, and try the default device; never raises for what it finds."""
+        """Examine devices and environment, and try the default device; never raises for what it finds."""
 
     @abstractmethod
     def versions(self, device: Any) -> Collection[tuple[str, str]]:

@@ -16,7 +16,7 @@ __all__ = ["NativeGraph"]
 
 
 class NativeGraph:
-    """The work of one graph on a platform.  This class submits it piece by piece; platforms with a shorter way derive.
+    """The work of one graph on a platform.  This class submits it piece by piece; platforms with a shorter path derive.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ class NativeGraph:
         global_range: Sequence[int],
         local_range: Sequence[int] | None,
     ) -> None:
-        """Put another launch in the place of a recorded one, for what is submitted from now on."""
+        """Put another launch in place of a recorded one, for what is submitted from now on."""
         self._steps[node] = self._launch(kernel, arguments, global_range, local_range)
 
     def add_copy(self, target: ArrayFields, source: ArrayFields, nbytes: int) -> None:

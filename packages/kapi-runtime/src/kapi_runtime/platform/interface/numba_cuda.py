@@ -1,6 +1,6 @@
 """Interface of a platform, beyond `Platform`, for programs with numba.cuda's names: `kapi_runtime.compat`.
 
-Each method is a thing of CUDA's that other platforms may have, or lack: then it raises, by its name.
+Each method is a feature of CUDA's that other platforms may have, or lack: then it raises, by its name.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["NumbaCudaHost", "lacking"]
 
 
 def lacking(what: str, hint: str, title: str = "") -> LimitError:
-    """Make the error for a thing of numba.cuda's that a platform lacks.
+    """Make the error for a feature of numba.cuda's that a platform lacks.
 
     Parameters
     ----------

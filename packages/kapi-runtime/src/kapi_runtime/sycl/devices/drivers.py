@@ -4,7 +4,7 @@ Intel's OpenCL runtime for CPUs comes as a wheel (`intel-opencl-rt`), but no whe
 the system, and the OpenCL loader looks in ``/etc/OpenCL/vendors`` only.  So `activate` adds the wheel's
 library to the loader's variable ``OCL_ICD_FILENAMES``, which the loader reads at the first device query of
 the process.  The variable adds to the drivers that the system registers; none is hidden, and Level Zero
-devices do not come this way.
+devices are not found so.
 
 Two facts shape the rest.  The loader lists the drivers of ``OCL_ICD_FILENAMES`` first, and of equal devices
 SYCL prefers the first: so a CPU driver named there comes before any other one that the system has.  And a
@@ -67,7 +67,7 @@ class DriverSearch:
     summary : str
         One sentence for people.
     searched : tuple of str
-        The places looked at, in order.
+        The locations searched, in order.
     changed : tuple of (str, str)
         Environment variables that were set, with their values.
     too_late : bool

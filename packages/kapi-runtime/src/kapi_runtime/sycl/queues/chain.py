@@ -40,7 +40,7 @@ _OWN_REFERENCES = 2  # of a manager that nobody else has: that of the new one, a
 
 _map = getattr(SequentialOrderManager, "_map", None)
 managers: Callable[[], Any] = _map.get if isinstance(_map, ContextVar) else lambda: SequentialOrderManager
-"""Gives what has the order manager of each queue in this context: ``managers()[queue].kapi_chain`` is the short way."""
+"""Gives the map of order managers, by queue, in this context: ``managers()[queue].kapi_chain`` is the short path."""
 
 _lock = reinit_after_fork(threading.Lock())
 _known: WeakSet[Any] = WeakSet()

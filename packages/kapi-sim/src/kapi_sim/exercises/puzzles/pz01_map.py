@@ -17,7 +17,7 @@ def solve(item: kapi.Item, a, c):
 
 
 def check(kernel: kapi.Kernel):
-    """Name each goal, and look whether the kernel reaches it."""
+    """Name each goal, and check whether the kernel reaches it."""
     a, c = np.arange(8.0), np.zeros(8)
     yield "each element of `c` is ten more than that of `a`"
     kapi.call_kernel(kernel, kapi.Range(8), a, c)

@@ -17,7 +17,7 @@ def solve(item: kapi.Item, a, b, c):
 
 
 def check(kernel: kapi.Kernel):
-    """Name each goal, and look whether the kernel reaches it."""
+    """Name each goal, and check whether the kernel reaches it."""
     a, b, c = np.arange(8.0), np.arange(8.0) + 1, np.zeros(8)
     yield "each element of `c` is the product of those of `a` and `b`"
     with kapi.trace() as trace:

@@ -17,7 +17,7 @@ def solve(item: kapi.Item, a, c):
 
 
 def check(kernel: kapi.Kernel):
-    """Name each goal, and look whether the kernel reaches it."""
+    """Name each goal, and check whether the kernel reaches it."""
     a, c = np.arange(15.0).reshape(5, 3), np.zeros((3, 5))
     yield "`c` is `a` with rows and columns exchanged"
     kapi.call_kernel(kernel, kapi.Range(3, 5), a, c)

@@ -17,7 +17,7 @@ def solve(item: kapi.Item, a, b, c):
 
 
 def check(kernel: kapi.Kernel):
-    """Name each goal, and look whether the kernel reaches it."""
+    """Name each goal, and check whether the kernel reaches it."""
     a, b, c = np.arange(3.0), 10 * np.arange(5.0), np.zeros((3, 5))
     yield "each element of `c` is the sum of one of `a` and one of `b`"
     kapi.call_kernel(kernel, kapi.Range(4, 8), a, b, c)

@@ -17,7 +17,7 @@ def solve(item: kapi.Item, a, c):
 
 
 def check(kernel: kapi.Kernel):
-    """Name each goal, and look whether the kernel reaches it."""
+    """Name each goal, and check whether the kernel reaches it."""
     for n in (11, 3):
         a, c = np.arange(float(n)), np.zeros(n)
         yield f"four work-items square {n} elements"

@@ -18,7 +18,7 @@ def solve(item: kapi.NdItem, a, tile):
 
 
 def check(kernel: kapi.Kernel):
-    """Name each goal, and look whether the kernel reaches it."""
+    """Name each goal, and check whether the kernel reaches it."""
     a = np.arange(12.0)
     yield "the four elements of each group are reversed"
     with kapi.trace() as trace:

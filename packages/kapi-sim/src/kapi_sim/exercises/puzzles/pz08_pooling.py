@@ -18,7 +18,7 @@ def solve(item: kapi.NdItem, a, c, tile):
 
 
 def check(kernel: kapi.Kernel):
-    """Name each goal, and look whether the kernel reaches it."""
+    """Name each goal, and check whether the kernel reaches it."""
     a, c = np.arange(1.0, 9.0), np.zeros(8)
     yield "each element of `c` is the sum of three of `a`"
     with kapi.trace() as trace:

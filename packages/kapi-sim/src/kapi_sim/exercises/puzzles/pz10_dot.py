@@ -18,7 +18,7 @@ def solve(item: kapi.NdItem, a, b, out, tile):
 
 
 def check(kernel: kapi.Kernel):
-    """Name each goal, and look whether the kernel reaches it."""
+    """Name each goal, and check whether the kernel reaches it."""
     a, b, out = np.arange(8.0), np.arange(8.0) + 2, np.zeros(1)
     yield "`out` is the dot product"
     with kapi.trace() as trace:

@@ -18,7 +18,7 @@ def solve(item: kapi.NdItem, a, total, tile):
 
 
 def check(kernel: kapi.Kernel):
-    """Name each goal, and look whether the kernel reaches it."""
+    """Name each goal, and check whether the kernel reaches it."""
     a, total = np.arange(32.0), np.zeros(1)
     yield "`total` is the sum of all elements"
     with kapi.trace() as trace:

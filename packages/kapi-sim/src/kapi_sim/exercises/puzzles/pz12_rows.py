@@ -18,7 +18,7 @@ def solve(item: kapi.NdItem, a, largest):
 
 
 def check(kernel: kapi.Kernel):
-    """Name each goal, and look whether the kernel reaches it."""
+    """Name each goal, and check whether the kernel reaches it."""
     a, largest = np.random.default_rng(7).normal(size=(4, 8)), np.zeros(4)
     yield "each element of `largest` is the largest one of its row"
     with kapi.trace() as trace:

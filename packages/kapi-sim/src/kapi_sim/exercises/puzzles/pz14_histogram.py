@@ -17,7 +17,7 @@ def solve(item: kapi.Item, values, counts):
 
 
 def check(kernel: kapi.Kernel):
-    """Name each goal, and look whether the kernel reaches it."""
+    """Name each goal, and check whether the kernel reaches it."""
     values, counts = np.array([0, 1, 3, 1, 1, 2, 0, 3, 3, 3, 1, 0]), np.zeros(4, np.int32)
     yield "`counts` says how often each value occurs"
     with kapi.trace() as trace:

@@ -19,7 +19,7 @@ def solve(item: kapi.NdItem, values, counts, bins):
 
 
 def check(kernel: kapi.Kernel):
-    """Name each goal, and look whether the kernel reaches it."""
+    """Name each goal, and check whether the kernel reaches it."""
     values, counts = np.random.default_rng(3).integers(0, 4, 32), np.zeros(4, np.int32)
     yield "`counts` says how often each value occurs"
     with kapi.trace() as trace:

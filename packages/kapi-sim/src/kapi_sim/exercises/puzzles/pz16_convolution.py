@@ -18,7 +18,7 @@ def solve(item: kapi.NdItem, a, w, c, tile):
 
 
 def check(kernel: kapi.Kernel):
-    """Name each goal, and look whether the kernel reaches it."""
+    """Name each goal, and check whether the kernel reaches it."""
     a, w, c = np.arange(16.0), np.array([1.0, -2.0, 3.0]), np.zeros(16)
     yield "`c` is the convolution"
     with kapi.trace() as trace:

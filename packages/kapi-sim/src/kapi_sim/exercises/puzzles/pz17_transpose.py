@@ -18,7 +18,7 @@ def solve(item: kapi.NdItem, a, c, tile):
 
 
 def check(kernel: kapi.Kernel):
-    """Name each goal, and look whether the kernel reaches it."""
+    """Name each goal, and check whether the kernel reaches it."""
     a, c = np.arange(256.0).reshape(16, 16), np.zeros((16, 16))
     yield "`c` is the transpose of `a`"
     with kapi.trace() as trace:

@@ -18,7 +18,7 @@ def solve(item: kapi.NdItem, a, b, c, ta, tb):
 
 
 def check(kernel: kapi.Kernel):
-    """Name each goal, and look whether the kernel reaches it."""
+    """Name each goal, and check whether the kernel reaches it."""
     rng = np.random.default_rng(1)
     a, b, c = rng.normal(size=(8, 8)), rng.normal(size=(8, 8)), np.zeros((8, 8))
     tiles = kapi.LocalAccessor((4, 4), a.dtype), kapi.LocalAccessor((4, 4), a.dtype)

@@ -19,7 +19,7 @@ def solve(item: kapi.NdItem, a, sums):
 
 
 def check(kernel: kapi.Kernel):
-    """Name each goal, and look whether the kernel reaches it."""
+    """Name each goal, and check whether the kernel reaches it."""
     a, sums = np.arange(64.0), np.zeros(2)
     yield "each element of `sums` is the sum of a sub-group of 32"
     with kapi.trace() as trace:

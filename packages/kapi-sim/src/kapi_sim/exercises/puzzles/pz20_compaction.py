@@ -18,7 +18,7 @@ def solve(item: kapi.NdItem, a, kept, count):
 
 
 def check(kernel: kapi.Kernel):
-    """Name each goal, and look whether the kernel reaches it."""
+    """Name each goal, and check whether the kernel reaches it."""
     rng = np.random.default_rng(5)
     for a in (rng.normal(size=16), -np.ones(16), np.ones(16)):
         kept, count = np.zeros(16), np.zeros(1, np.int32)

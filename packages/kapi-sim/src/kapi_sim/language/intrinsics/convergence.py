@@ -1,4 +1,4 @@
-"""Functions at which the work-items of a group meet.
+"""Functions at which the work-items of a group converge.
 
 They are plain function objects, the same in every back end, and are recognised by identity: the
 simulator rewrites the call, the compiler lowers it.  Called as ordinary functions they only say so.

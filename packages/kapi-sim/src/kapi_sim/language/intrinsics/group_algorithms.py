@@ -1,7 +1,7 @@
 """Functions by which the work-items of a group compute something together.
 
 All work-items of the group must come to the same call, with the same uniform arguments, or none.
-They meet there, but the call orders no memory: only barriers, fences with atomics, and acquire and
+They converge there, but the call orders no memory: only barriers, fences with atomics, and acquire and
 release atomics do.  A *sub-group* is a part of a work-group whose work-items run together.
 
 References

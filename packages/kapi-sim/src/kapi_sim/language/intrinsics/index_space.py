@@ -253,7 +253,7 @@ def _spelled(extents: tuple[int, ...]) -> str:
 
 
 def _alternatives(range_: Range, local: Range) -> str:
-    """Say what to write in the place of a global range that the local range does not divide."""
+    """Say what to write in place of a global range that the local range does not divide."""
     rounded = tuple(-(-g // n) * n for g, n in zip(range_, local, strict=True))
     rounding = f"round the global range up to {_spelled(rounded)} and guard the kernel with `if i < n`"
     if all(n <= g for g, n in zip(range_, local, strict=True)):

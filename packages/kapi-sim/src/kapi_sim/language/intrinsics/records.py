@@ -68,7 +68,7 @@ def _field_problem(dtype: np.dtype[Any], path: str = "") -> str:
 
 
 def unmet_requirement(dtype: np.dtype[Any]) -> str:
-    """Return the requirement on elements that `dtype` does not meet, to follow "dtype of ..."; nothing if it does."""
+    """Return the requirement on elements that `dtype` violates, to follow "dtype of ..."; nothing if it does not."""
     if dtype.names is None:
         return "" if is_kernel_dtype(dtype) else f"must be {_NUMBERS}, got {short_repr(dtype)}"
     problem = _field_problem(dtype)

@@ -359,7 +359,7 @@ class BoundLaunch:
         self.given = (*args, *defaults[len(defaults) - missing :]) if missing else args
 
     def replace(self, **arguments: Any) -> None:
-        """Put other arguments in the place of those of these names; the next launch uses them.
+        """Put other arguments in place of those of these names; the next launch uses them.
 
         Parameters
         ----------

@@ -313,7 +313,7 @@ class Expressions:
         return self._known(node, part_of(owner, index, ast.unparse(node.value)))
 
     def stored(self, node: ast.Subscript, value: Kind) -> None:
-        """Look at an assignment to a part of a value."""
+        """Check an assignment to a part of a value."""
         owner = self.used(node.value)
         index = self.used(node.slice)
         spelled = ast.unparse(node.value)

@@ -318,7 +318,7 @@ class FunctionFlow(Calls):
             self._reported(node, [node.msg])
 
     def _reported(self, node: ast.AST, values: list[ast.expr]) -> None:
-        """Look at what an exception is given: the compiler has to know it."""
+        """Check what an exception is given: the compiler has to know it."""
         for each in values:
             kind = self.kind(each)
             is_number = isinstance(kind, Number) and kind.literal is None

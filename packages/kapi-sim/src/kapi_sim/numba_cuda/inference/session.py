@@ -1,4 +1,4 @@
-"""One look at a kernel: which functions were followed for which types, what they return, and what was found."""
+"""One analysis of a kernel: which functions were followed for which types, what they return, and what was found."""
 
 from __future__ import annotations
 

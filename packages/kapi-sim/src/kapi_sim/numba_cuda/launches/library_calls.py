@@ -61,7 +61,7 @@ def _end(value: Any) -> Any:
 
 
 def _stand_in(node: ast.Call, function: FunctionType, local: set[str]) -> tuple[str, Any]:
-    """Return what is called in the place of a function or method, and its new name; empty if that stays."""
+    """Return what is called in place of a function or method, and its new name; empty if that stays."""
     if isinstance(node.func, ast.Attribute) and node.func.attr in _METHODS:
         node.args.insert(0, node.func.value)
         return f"_kapi_number_{node.func.attr}", _METHODS[node.func.attr]

@@ -168,7 +168,7 @@ class _Paths:
         return after.joined(self.block(node.orelse, after))
 
     def _expression(self, node: ast.AST, state: _Reaching) -> _Reaching:
-        """Look at what a statement or expression reads, and return the state with what it sets."""
+        """Check what a statement or expression reads, and return the state with what it sets."""
         for each in ast.walk(node):
             if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load):
                 self._read(each.id, state)

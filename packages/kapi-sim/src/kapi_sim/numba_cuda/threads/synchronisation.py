@@ -45,7 +45,7 @@ def require_defined(value: Any, word: str) -> None:
 
 
 class CudaConverging(Converging):
-    """A word at which threads meet; called by a name that can be followed, the rewriter has it yield."""
+    """A word at which threads converge; called by a name that can be followed, the rewriter has it yield."""
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         """Say how it is called."""

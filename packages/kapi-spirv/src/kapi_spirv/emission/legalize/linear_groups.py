@@ -42,7 +42,7 @@ def linearize_groups(module: Module) -> None:
 
 
 def _answer(function: Function) -> None:
-    """Exchange the queries of a function, and the places of its broadcasts."""
+    """Exchange the queries of a function, and the lanes of its broadcasts."""
     answers: dict[str, list[IRValue]] = {}
     for each in function.instructions():
         if each.callee.startswith(_MARKER):

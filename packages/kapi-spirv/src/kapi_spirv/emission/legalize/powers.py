@@ -12,7 +12,7 @@ _MANGLED = {"half": "Dh", "float": "f", "double": "d"}
 
 @function_pass
 def lower_ldexp(function: Function) -> None:
-    """Call OpenCL's `ldexp` in the place of `llvm.ldexp`.
+    """Call OpenCL's `ldexp` in place of `llvm.ldexp`.
 
     The back end ends the process on the intrinsic. Remove this when `test_backend_limits` says that it is mended.
     """

@@ -126,7 +126,7 @@ class _Conversion:
         return self._emit(f"fpto{letter}i {value.type} ? to {self._middle}", value)
 
     def _long_of_float(self, value: IRValue) -> IRValue:
-        """Below 2**31 by 32 bits; above, a float32 is a whole number: its mantissa, shifted."""
+        """Below 2**31 by 32 bits; above, a float32 is an integer: its mantissa, shifted."""
         emit = self._emit
         number: IRValue = emit("fptosi float ? to i32", value)
         if not self._is_signed:
@@ -176,7 +176,7 @@ class _Conversion:
         return self._emit(f"fmul {value.type} ?, ?", value, constant(value.type, factor))
 
     def _halves(self, value: IRValue) -> IRValue:
-        """Two halves of 32 bits, each by adding a number at which doubles are whole and have the half as last bits."""
+        """Two halves of 32 bits, each by adding a number at which doubles are integers, with the half as last bits."""
         emit, type_ = self._emit, value.type
         integral = self._call_of("double @llvm.trunc.f64", value)
         high = self._call_of("double @llvm.floor.f64", self._scaled(integral, 2.0**-32))

@@ -80,7 +80,7 @@ class _Indices:
                 each.erase()
 
     def _narrowed(self, each: Instruction) -> Instruction:
-        """The instruction of 32 bits in the place of one of the integers; its operands are set afterwards."""
+        """The instruction of 32 bits in place of one of the integers; its operands are set afterwards."""
         name = each.quoted("narrow")
         if not self._small[each]:
             return Builder.after(each).emit("trunc i64 ? to i32", each, name=name)
@@ -142,7 +142,7 @@ def _accessed(access: Instruction, arrays: dict[int, Array]) -> tuple[IRValue, B
 
 
 def _operand_indices(each: Instruction) -> range:
-    """The places of the parts among the operands of an instruction."""
+    """The positions of the parts among the operands of an instruction."""
     if each.opcode == "phi":
         return range(0, len(each.operands), 2)
     return range(1, 3) if each.opcode == "select" else range(2) if each.opcode in ("lshr", "ashr") else range(1)

@@ -12,7 +12,7 @@ _CODES = {"half": "Dh", "float": "f", "double": "d"}
 
 @function_pass
 def lower_frem(function: Function) -> None:
-    """Call OpenCL's `fmod`, which is as exact, in the place of `frem`."""
+    """Call OpenCL's `fmod`, which is as exact, in place of `frem`."""
     for each in function.instructions():
         if each.opcode == "frem" and each.type.text in _CODES:
             type_ = each.type

@@ -1,6 +1,6 @@
 """Barriers in functions that called functions call: Intel's OpenCL CPU runtime orders one vector of work-items there.
 
-The runtime (2026.2) runs the work-items of a group as vectors, one after another, and makes each barrier a place where
+The runtime (2026.2) runs the work-items of a group as vectors, one after another, and makes each barrier a point where
 all vectors of the group wait. Of a module of OpenCL 2.0 it does so in a kernel and in the functions that the kernel
 calls, but not in the functions that those call: there, a vector goes on alone. Every work-group of more work-items than
 a vector has lanes gets wrong numbers, under each instruction set.

@@ -1,4 +1,4 @@
-"""Wrong bits of Intel's OpenCL CPU compiler, avoided: complements of integers beside a minimum or a maximum."""
+"""Wrong bits of Intel's OpenCL CPU compiler, avoided: complements of integers with a minimum or a maximum."""
 
 from __future__ import annotations
 

@@ -154,7 +154,7 @@ def _is_positive(value: IRValue) -> bool:
 
 
 def _clamped(builder: Builder, predicate: str, value: IRValue) -> IRValue:
-    """A limit that ids are compared with in the place of a value."""
+    """A limit that ids are compared with in place of a value."""
 
     def call(name: str, value: IRValue, limit: int) -> IRValue:
         declare(builder.block.function, f"i64 @llvm.{name}.i64(i64, i64)")

@@ -13,7 +13,7 @@ __all__ = ["obscure_float_negation"]
 
 @module_pass
 def obscure_float_negation(module: Module) -> None:
-    """Negate no float in modules whose work-groups converge; turn the sign as a bit.
+    """Negate no float in modules whose work-groups converge; flip the sign bit.
 
     `x = -a[i]`, then a barrier, then `b[i] = x`: Intel's OpenCL CPU compiler (2026.2) gives some work-items the `x` of
     others, from OpenCL C as well. The sign is turned by a mask that the compiler cannot know to be one. Remove this

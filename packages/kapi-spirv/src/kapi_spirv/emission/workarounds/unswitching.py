@@ -65,7 +65,7 @@ def prevent_loop_unswitching(function: Function) -> None:
 
 
 def _deciding(each: Instruction) -> Iterator[int]:
-    """The places of operands that decide a path or a choice, or a part of what does.
+    """The positions of operands that decide a path or a choice, or a part of what does.
 
     The last one is first, as the parts of a condition are combined after the condition.
     """

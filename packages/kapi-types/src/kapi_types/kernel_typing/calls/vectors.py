@@ -43,7 +43,7 @@ class VecClassType(LanguageFunctionType):
 
 
 class GeometryType(LanguageFunctionType):
-    """A function of whole vectors, such as `dot`, which one in the kernel language computes."""
+    """A function of entire vectors, such as `dot`, which one in the kernel language computes."""
 
     def get_call_type(self, context: Any, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
         """The signature of a call, whose function is compiled."""

@@ -375,7 +375,7 @@ def _product(z, w):
 
 
 def complex_power(base, exponent):
-    """`base ** exponent`; small whole exponents by repeated multiplication, which is exact where that is."""
+    """`base ** exponent`; small integer exponents by repeated multiplication, which is exact where that is."""
     x, y = exponent.real, exponent.imag
     if x == 0 and y == 0:
         return make_complex(1 + math.fabs(x), math.fabs(y))

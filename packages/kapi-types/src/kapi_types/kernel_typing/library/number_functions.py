@@ -164,7 +164,7 @@ def frexp_int32(x):
 
 
 def modf(x):
-    """Fraction and whole part, both with the sign of x."""
+    """Fraction and integer part, both with the sign of x."""
     if math.isinf(x):
         return math.copysign(0.0, x), x
     integral = np.trunc(x)
@@ -345,7 +345,7 @@ def round_weak_float(x, ndigits):
 
 
 def isqrt(n):
-    """Whole part of the root; 0 of a negative number, of which Python raises."""
+    """Integer part of the root; 0 of a negative number, of which Python raises."""
     rest, root, bit = n, 0, 1 << 62
     while bit > n and bit != 0:
         bit >>= 2

@@ -1,5 +1,5 @@
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
-"""Python's functions of a whole sequence, for arrays of rank 1 and ranges."""
+"""Python's functions of an entire sequence, for arrays of rank 1 and ranges."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ class _NotConstant(Exception):
 
 @register_pass(mutates_CFG=False, analysis_only=False)
 class FindConstantArguments(FunctionPass):
-    """Puts constants, whose types say what they are, in the place of arguments that must be known.
+    """Puts constants, whose types say what they are, in place of arguments that must be known.
 
     What is not known stays as it is, and type inference tells its line.
     """

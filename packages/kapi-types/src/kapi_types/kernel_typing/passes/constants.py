@@ -310,7 +310,7 @@ def _stored_out_of_range(definitions: dict[str, Any], expression: Any, type_: ty
 def _held_out_of_range(
     definitions: dict[str, Any], statement: Any, variable: Any, type_: types.Type
 ) -> Iterator[KernelProblem]:
-    """Literals that a place in memory does not hold, those in a tuple that becomes a record or a part of one too."""
+    """Literals that a memory location does not hold, those in a tuple that becomes a record or a part of one too."""
     made = made_of(definitions, variable)
     if isinstance(made, ir.Expr) and made.op == "build_tuple":
         for member, held in zip(made.items, _parts(type_), strict=False):

@@ -1,7 +1,7 @@
 """Type inference over weak and strong types, every problem reported at once.
 
-Numba's type variables only widen. A variable that starts weak and turns strong can therefore leave a wider type in a
-variable computed from it before the turn: in a loop, `t = s * i16[i]` is float64 while `s = 0.0` has no other type,
+Numba's type variables only widen. A variable that starts weak and becomes strong can therefore leave a wider type in a
+variable computed from it before: in a loop, `t = s * i16[i]` is float64 while `s = 0.0` has no other type,
 and float32 once `s = f32[i]` is seen. So inference is repeated, with the types that such variables turned out to have
 assumed from the start, until what is assigned to each is what was assumed of it.
 
@@ -50,7 +50,7 @@ _FREE_ROUNDS = 8  # no kernel seen needed more than three; afterwards assumption
 
 @register_pass(mutates_CFG=True, analysis_only=False)
 class InferTypes(FunctionPass):
-    """Finds the type of every variable, or raises `ProblemsFound` with all that stands in the way."""
+    """Finds the type of every variable, or raises `ProblemsFound` with all that prevents it."""
 
     _name = "kapi_infer_types"
 
@@ -116,7 +116,7 @@ class _Constraints(typeinfer.ConstraintNetwork):
 
     def __init__(self) -> None:
         super().__init__()
-        self._calls: dict[int, Any] = {}  # of functions with problems of their own, by place
+        self._calls: dict[int, Any] = {}  # of functions with problems of their own, by source location
 
     def propagate(self, typeinfer: Any) -> list[Any]:
         found = []
@@ -223,7 +223,7 @@ class _AssumingInferer(typeinfer.TypeInferer):
         self._first_types.setdefault(var, tp)
 
     def _replace(self, var: str, tp: types.Type) -> bool:
-        """Let a variable have a type in the place of an earlier one, where types may narrow; whether that is so."""
+        """Let a variable have a type in place of an earlier one, where types may narrow; whether that is so."""
         known = self.typevars[var]
         if not self.context.has_numba_integers or known.locked or not (is_scalar(tp) and is_scalar(known.type)):
             return False

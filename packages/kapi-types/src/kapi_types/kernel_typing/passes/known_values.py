@@ -142,8 +142,8 @@ def axes_from_end(definitions: dict[str, Any], index: Any) -> frozenset[int]:
 
 
 def is_negative_literal(func_ir: Any, variable: Any) -> bool:
-    """Whether an operand is written as a negative whole number in its place, and is not a name for one."""
-    # What is written in its place is in a variable of the compiler's own.
+    """Whether an operand is written as a negative integer literal, and is not a name for one."""
+    # A literal is in a variable of the compiler's own.
     if not variable.name.startswith("$"):
         return False
     made = func_ir._definitions.get(variable.name, ())

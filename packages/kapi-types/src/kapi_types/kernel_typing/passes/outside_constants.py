@@ -22,7 +22,7 @@ __all__ = ["FoldOutsideConstants"]
 
 @register_pass(mutates_CFG=False, analysis_only=False)
 class FoldOutsideConstants(FunctionPass):
-    """Puts the constants themselves in the place of attributes of classes and objects, and of `float("inf")`."""
+    """Puts the constants themselves in place of attributes of classes and objects, and of `float("inf")`."""
 
     _name = "kapi_fold_outside_constants"
 

@@ -23,7 +23,7 @@ _TEXT = (
 
 
 def private_array_problems(state: Any) -> list[KernelProblem]:
-    """Each place that makes a private array where one that it made before is still read or written later.
+    """Each statement that makes a private array where one that it made before is still read or written later.
 
     Parameters
     ----------

@@ -4,7 +4,7 @@ For ``return reduce_over_group(group, x if chosen else 0, plus)`` the compiler w
 if no more than four instructions follow. Work-items that choose another value would then be in another call. And each
 copy would have a type of its own. Which statements have copies depends on the version of Python.
 
-A copy has its original's place in the source, line and column. So it is told from what the author wrote twice.
+A copy has its original's source location, line and column. So it is distinguished from what the author wrote twice.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def _common(instructions: list[dis.Instruction], one: int, other: int) -> int:
 
 
 def _jump(text: bytearray, copy: list[dis.Instruction], target: dis.Instruction) -> bool:
-    """Write a jump in the place of a copy; False if it is too far."""
+    """Write a jump in place of a copy; False if it is too far."""
     start, end = copy[0].offset, copy[-1].offset + _UNIT
     distance = (target.offset - start) // _UNIT - 2  # from behind a prefix and the jump
     if distance >= _FARTHEST:

@@ -78,7 +78,7 @@ _WORDS = (
         r"not a valid parameter name",
         Finding("type-parameters", "a local function in a kernel cannot have type parameters: leave them out"),
     ),
-    # Numba forgets the tuple of `f(*members, name=value)` where it is used in another place as well.
+    # Numba forgets the tuple of `f(*members, name=value)` where it is used elsewhere as well.
     (
         r"Type of variable '.*' cannot be determined|^unreachable$",
         Finding("call-star", "a call with * and arguments by name must have the tuple itself after *"),

@@ -86,14 +86,14 @@ def assigned_field(owner: types.Type, name: str, value: types.Type) -> types.Typ
 
 
 def _stored(value: types.Type, held: types.Type, target: str) -> types.Type:
-    """The type that a value is converted to for a place in memory; a `KernelTypeProblem` if it cannot be."""
+    """The type that a value is converted to for a memory location; a `KernelTypeProblem` if it cannot be."""
     if not _fits(value, value_type(held)):
         raise KernelTypeProblem(*unfit_value(value, held, target))
     return value_type(held)
 
 
 def unfit_value(value: types.Type, held: types.Type, target: str) -> Finding:
-    """The problem with what is stored to a place in memory."""
+    """The problem with what is stored to a memory location."""
     wanted, kind = value_type(held), "a number"
     if isinstance(wanted, types.Record):
         kind = f"a {spell_type(wanted)} of the same dtype, or a tuple of its fields"

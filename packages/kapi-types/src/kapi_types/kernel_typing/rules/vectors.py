@@ -72,7 +72,7 @@ def _operation(function: Any, context: Any, *args: types.Type) -> Any:
 
 @registry.rule(negative_power)
 def _negative_power(context: Any, base: types.Type, exponent: types.Type) -> Any:
-    # Of integers Python alone looks at the exponent, which a vector's own operator has no other form of.
+    # Of integers Python alone examines the exponent, which a vector's own operator has no other form of.
     is_integer = isinstance(element_of(base), types.Integer)
     return None if is_integer else elementwise(context, negative_power, (base, exponent))
 
@@ -84,7 +84,7 @@ def require_length(given: Any) -> None:
 
 
 def swizzled(vector: VecType, name: str) -> list[int] | None:
-    """The places of the elements that an attribute names, such as `zyx`; None if it is no such name."""
+    """The indices of the elements that an attribute names, such as `zyx`; None if it is no such name."""
     positions = ["xyzw".find(letter) for letter in name]
     return (
         positions if 1 <= len(positions) <= 4 and all(0 <= position < len(vector) for position in positions) else None

@@ -67,7 +67,7 @@ class LaneEmitter:
     is_nonempty : bool
         Whether a lane is on whenever the block is executed.
     is_full : IRValue or None
-        Whether all lanes are on, if that is known without a look at the mask.
+        Whether all lanes are on, if that is known without a test of the mask.
     invariant : set of IRValue
         Loads of what no kernel writes, which may be executed at any time.
     private : set of IRValue

@@ -119,7 +119,7 @@ class RowFunctions:
     # ------------------------------------------------------------------------------- rows in private memory
 
     def take_kept(self, statement: ast.stmt) -> None:
-        """Put variables in the place of a statement's calls that give arrays, which are made before it."""
+        """Put variables in place of a statement's calls that give arrays, which are made before it."""
         made = _KeptCalls(self._state, self.kept)
         for field, value in ast.iter_fields(statement):
             if isinstance(value, ast.expr):

@@ -1,4 +1,4 @@
-"""Calls of helper functions with arrays or rows, written out in the body of a loop: kernels pass whole arrays only.
+"""Calls of helper functions with arrays or rows, written out in the body of a loop: kernels pass full arrays only.
 
 A helper is the loop's own code then: its rows are views, and its indices may count from the end.
 """

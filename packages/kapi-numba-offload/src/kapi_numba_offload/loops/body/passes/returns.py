@@ -33,7 +33,7 @@ def with_result(statements: Sequence[ast.stmt], result: str) -> list[ast.stmt] |
             if after is None or left is None or not has_value:
                 return None
             guard = ast.If(ast.UnaryOp(ast.Not(), ast.Name(result + _LEFT, ast.Load())), after or [ast.Pass()], [])
-            start = [_assigned(result, _start_for(values[0]))] if values else []  # never read, but each way has one
+            start = [_assigned(result, _start_for(values[0]))] if values else []  # never read, but each path has one
             return [*made, *start, _assigned(result + _LEFT, ast.Constant(False)), left, guard]
         if not isinstance(statement, ast.If):
             return None

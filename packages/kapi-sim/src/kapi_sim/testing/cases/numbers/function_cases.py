@@ -191,7 +191,7 @@ def _weak_parts_case() -> Case:
 
 
 def _weak_operand_case() -> Case:
-    """Python's numbers beside strong ones have their type before a function is computed."""
+    """Python's numbers with strong ones have their type before a function is computed."""
     lines = ("math.fmod(x[i], 0.1)", "math.fmod(n, x[i])", "math.remainder(x[i], 0.3)", "math.ulp(float(x[i]))")
     x = np.array([7.0, 0.5, 12.25, 3.0], np.float32)
 

@@ -106,7 +106,7 @@ def _made(item: kapi.Item, a, out):
     kapi.Vec(kapi.Vec(1, 2), a[i], 0.5).store(out, (1, i))
     (kapi.Vec(k, k) + kapi.Vec(k, 1)).store(out, (2, i))  # wraps, for elements are of one type
     (kapi.Vec(1, 2) / kapi.Vec(4, True)).store(out, (3, i))
-    (kapi.Vec(a[i], a[i]) * kapi.Vec(0.1, 0.2)).store(out, (4, i))  # weak elements take the type that they meet
+    (kapi.Vec(a[i], a[i]) * kapi.Vec(0.1, 0.2)).store(out, (4, i))  # weak elements take the type of the other operand
     kapi.Vec(k, 1.5).store(out, (5, i))
     kapi.Vec(1, 2, 3, 4, 5, 6, 7, i).xy.store(out, (6, i))
     kapi.Vec(2.75, -2.75).astype(np.int32).store(out, (7, i))

@@ -1,6 +1,6 @@
 # mypy: disable-error-code="comparison-overlap,no-untyped-def,no-untyped-call,untyped-decorator"
 # The kernels are written as users write them.
-"""Cases of Python's numbers beside NumPy's, by construct: what is given has the type of the number that is NumPy's.
+"""Cases of Python's numbers with NumPy's, by construct: what is given has the type of the number that is NumPy's.
 
 Each kernel runs over several element types. What it stores depends on the type of each result, by what wraps around
 and by what is rounded. The judge of each says the same of whole arrays, whose types follow NumPy's rules for literals.
