@@ -122,9 +122,9 @@ def test_print_is_vprintf(assembled_compile):
 
     module = assembled_compile(kernel, [ItemType(1), F32], target=TARGET)
     assert ".extern .func  (.param .b32 func_retval0) vprintf" in module.ptx
-    assert re.search(r"\.local \.align 8 \.b8\s+\w+\[24\]", module.ptx)
+    assert re.search(r"\.local \.align 8 \.b8\s+\w+\[32\]", module.ptx)
     texts = re.findall(r"\.b8 kapi_text\S* = \{([\d, ]+)\}", module.ptx)
-    assert b"at %% %ld %% %g %% %s\n" in [bytes(map(int, each.split(","))) for each in texts]
+    assert b"at %% %ld %% %g%s %% %s\n" in [bytes(map(int, each.split(","))) for each in texts]
 
 
 def test_device_function_is_exported_with_plain_arguments():
