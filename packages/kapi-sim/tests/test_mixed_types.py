@@ -109,7 +109,7 @@ JOINS = [
 @pytest.mark.parametrize(("kernel", "name"), JOINS, ids=lambda each: getattr(each, "name", ""))
 def test_joins_of_mixed_types_are_reported(kernel, name):
     (note,) = notes(kernel, np.ones(8), np.zeros(8))
-    assert str(note).startswith(f"{name} is int32 on one way and int8 on another")
+    assert str(note).startswith(f"{name} is int32 on one path and int8 on another")
 
 
 @kapi.kernel
@@ -149,10 +149,10 @@ def weak_integer_and_float(item: kapi.Item, source, other, target):
 
 
 WEAK = [
-    (weak_then_strong, "variable `s`", "int32 on one way and int8"),
-    (weak_choice, "what `if` and `else` give", "int32 on one way and int8"),
-    (weak_result, "what the function returns", "int32 on one way and int8"),
-    (weak_integer_and_float, "variable `s`", "float64 on one way and int8"),
+    (weak_then_strong, "variable `s`", "int32 on one path and int8"),
+    (weak_choice, "what `if` and `else` give", "int32 on one path and int8"),
+    (weak_result, "what the function returns", "int32 on one path and int8"),
+    (weak_integer_and_float, "variable `s`", "float64 on one path and int8"),
 ]
 
 
@@ -210,7 +210,7 @@ def test_weak_integers_that_another_path_does_not_hold_are_refused(late):
 
 @pytest.mark.parametrize(
     ("kernel", "types"),
-    [(integers, "int32 on one way and int8"), (total, "float32 on one way and float64"), (weak_float, "float")],
+    [(integers, "int32 on one path and int8"), (total, "float32 on one path and float64"), (weak_float, "float")],
 )
 def test_mixed_types_are_reported_once(kernel, types):
     (note,) = notes(kernel, np.ones(8), np.zeros(8))
@@ -265,7 +265,7 @@ def test_literal_float_and_integer_are_reported():
             x = source[i]
         target[i] = x
 
-    with pytest.warns(kapi.MixedTypesWarning, match="variable `x` is float on one way and int8 on another"):
+    with pytest.warns(kapi.MixedTypesWarning, match="variable `x` is float on one path and int8 on another"):
         kapi.call_kernel(started, kapi.Range(8), np.ones(8, np.int8), np.zeros(8))
 
 
@@ -357,7 +357,7 @@ def test_integer_with_a_complex_number_is_reported():
         x = a[i] if i > 3 else 2j
         out[i] = x * 3
 
-    with pytest.warns(kapi.MixedTypesWarning, match="complex on one way and int8 on another"):
+    with pytest.warns(kapi.MixedTypesWarning, match="complex on one path and int8 on another"):
         kapi.call_kernel(turned, kapi.Range(8), np.arange(8, dtype=np.int8), np.zeros(8, np.complex128))
 
 
@@ -369,7 +369,7 @@ def test_integer_with_a_float_that_it_cannot_be_is_reported(number):
         x = a[i] if i > 3 else number
         out[i] = x * 3
 
-    with pytest.warns(kapi.MixedTypesWarning, match="float on one way and int8 on another"):
+    with pytest.warns(kapi.MixedTypesWarning, match="float on one path and int8 on another"):
         kapi.call_kernel(marked, kapi.Range(8), np.arange(8, dtype=np.int8), number, np.zeros(8))
 
 

@@ -226,7 +226,7 @@ def two_paths(item: kapi.Item, a, b):
 
 
 def test_variable_has_one_kind_of_vector():
-    with pytest.warns(kapi.MixedTypesWarning, match="float32 on one way and int32"):
+    with pytest.warns(kapi.MixedTypesWarning, match="float32 on one path and int32"):
         kapi.call_kernel(two_paths, kapi.Range(2), np.ones((2, 2), np.float32), np.ones((2, 2), np.int32))
 
 

@@ -121,7 +121,7 @@ def test_deadlock_says_who_waits_for_what(line_with):
     ):
         kapi.call_kernel(waits_for_another_item, kapi.Range(2), np.zeros(1))
     line = line_with("# range wait")
-    assert f"work-item global (0,) turns at test_watchdog.py:{line}: `while flag[0] == 0:" in str(caught.value)
+    assert f"work-item global (0,) iterates at test_watchdog.py:{line}: `while flag[0] == 0:" in str(caught.value)
     assert f"it waits for flag[0] at line {line}, which is 0.0, which no work-item wrote" in str(caught.value)
     assert "split the work into two launches" in str(caught.value)
 
@@ -136,7 +136,7 @@ def test_deadlock_says_what_the_others_do(line_with):
         ) as caught,
     ):
         kapi.call_kernel(waits_while_others_are_at_a_barrier, kapi.NdRange(4, 4), np.zeros(1), np.zeros(1))
-    assert f"turns at test_watchdog.py:{line_with('# wait before the barrier')}" in str(caught.value)
+    assert f"iterates at test_watchdog.py:{line_with('# wait before the barrier')}" in str(caught.value)
     assert f"wait at test_watchdog.py:{line_with('# the barrier')}" in str(caught.value)
     assert "3 work-items (work-item global (1,)" in str(caught.value)
 

@@ -81,11 +81,11 @@ def notes(function, *arrays, count=types.int64):
 @pytest.mark.parametrize(
     ("function", "said"),
     [
-        (variable, "variable `x` is int32 on one way and int8 on another: on a device it is int32"),
-        (choice, "what a choice gives is int32 on one way and int8 on another"),
-        (word, "what a choice gives is int32 on one way and int8 on another"),
-        (result, "what the function returns is int32 on one way and int8 on another"),
-        (weak_float, "variable `x` is Python float on one way and int32 on another: on a device it is float64"),
+        (variable, "variable `x` is int32 on one path and int8 on another: on a device it is int32"),
+        (choice, "what a choice gives is int32 on one path and int8 on another"),
+        (word, "what a choice gives is int32 on one path and int8 on another"),
+        (result, "what the function returns is int32 on one path and int8 on another"),
+        (weak_float, "variable `x` is Python float on one path and int32 on another: on a device it is float64"),
     ],
     ids=lambda each: getattr(each, "__name__", ""),
 )
@@ -100,10 +100,10 @@ def test_mixed_types_are_reported_with_their_line(function, said):
 @pytest.mark.parametrize(
     ("function", "name", "types_"),
     [
-        (weak_then_strong, "variable `s`", "int32 on one way and int8"),
-        (weak_choice, "what a choice gives", "int32 on one way and int8"),
-        (weak_integer_and_float, "variable `s`", "float64 on one way and int8"),
-        (weak_in_a_function, "variable `s`", "int32 on one way and int8"),
+        (weak_then_strong, "variable `s`", "int32 on one path and int8"),
+        (weak_choice, "what a choice gives", "int32 on one path and int8"),
+        (weak_integer_and_float, "variable `s`", "float64 on one path and int8"),
+        (weak_in_a_function, "variable `s`", "int32 on one path and int8"),
     ],
     ids=lambda each: getattr(each, "__name__", ""),
 )
@@ -187,7 +187,7 @@ def not_rounded(a, b, n):
 @pytest.mark.parametrize("function", [rounded_for_an_operation, rounded_for_a_store, rounded_for_a_comparison])
 def test_python_numbers_that_are_rounded_are_reported(function):
     (note,) = notes(function, SINGLE, DOUBLE)
-    assert "is a Python number on one way and float32 on another, and is used as float64" in str(note.message)
+    assert "is a Python number on one path and float32 on another, and is used as float64" in str(note.message)
     assert not notes(function, SINGLE, SINGLE)
     assert not notes(function, DOUBLE, DOUBLE)
 

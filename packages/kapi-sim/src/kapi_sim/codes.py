@@ -56,7 +56,7 @@ _NUMBERS = {
     "negative-exponent": "an integer is raised to a negative power",
     "negative-shift": "a Python integer is shifted by a negative count",
     "number-text": "a text that is no number is converted to one",
-    "number-unfit": "a Python number does not fit the type that it meets",
+    "number-unfit": "a Python number does not fit the type of the other operand",
     "operand-value": "an operator or a function has no result for a number that it is given",
     "random-dtype": "random numbers are asked for of a type other than float32 and float64",
     "random-integer": "a seed, counter, stream or bound of random numbers is no integer",

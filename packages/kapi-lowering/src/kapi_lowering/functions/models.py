@@ -146,7 +146,7 @@ class RangeIteratorModel(models.StructModel):
     """The `last` value, the number of `iterations` so far and whether it `turned`, in variables; where it ends."""
 
     def __init__(self, manager: Any, type_: RangeIteratorType) -> None:
-        members = [(name, types.EphemeralPointer(weak_int)) for name in ("last", "turns", "turned")]
+        members = [(name, types.EphemeralPointer(weak_int)) for name in ("last", "iterations", "is_started")]
         members += [(name, weak_int) for name in ("stop", "step", "length")]
         super().__init__(manager, type_, [*members, _IS_COUNTED])
 

@@ -68,9 +68,9 @@ def _getiter(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Val
     # A step of zero ends where it starts.
     stop = builder.select(builder.icmp_signed("==", loop.step, I64(0)), loop.start, loop.stop)
     iterator.last, iterator.stop, iterator.step, iterator.is_counted = variable, stop, loop.step, loop.is_counted
-    iterator.turns, iterator.length = cgutils.alloca_once(builder, I64), loop.length
-    iterator.turned = cgutils.alloca_once(builder, I64)
-    for counter in (iterator.turns, iterator.turned):
+    iterator.iterations, iterator.length = cgutils.alloca_once(builder, I64), loop.length
+    iterator.is_started = cgutils.alloca_once(builder, I64)
+    for counter in (iterator.iterations, iterator.is_started):
         builder.store(I64(0), counter)
     return iterator._getvalue()
 
@@ -83,7 +83,7 @@ def _is_unit(builder: ir.IRBuilder, step: ir.Value) -> ir.Value:
 @registry.lower("iternext", RangeIteratorType)
 def _iternext(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Value:
     iterator = context.make_helper(builder, sig.args[0], args[0])
-    before, iterations = builder.load(iterator.last), builder.load(iterator.turns)
+    before, iterations = builder.load(iterator.last), builder.load(iterator.iterations)
     value = builder.add(before, iterator.step)
     # Complements have the opposite order: one comparison serves both directions, whatever the step is.
     direction = builder.ashr(iterator.step, I64(63))
@@ -93,13 +93,13 @@ def _iternext(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Va
     # number, and less than the step there; before the first iteration it may be anything.
     left = builder.sub(builder.xor(iterator.stop, direction), builder.xor(before, direction))
     size = builder.select(builder.trunc(direction, ir.IntType(1)), builder.neg(iterator.step), iterator.step)
-    is_first = builder.icmp_signed("==", builder.load(iterator.turned), I64(0))
+    is_first = builder.icmp_signed("==", builder.load(iterator.is_started), I64(0))
     has_next = builder.select(is_first, is_before_end, builder.icmp_unsigned(">", left, size))
     is_known_unit = builder.and_(is_constant(builder, iterator.step), _is_unit(builder, iterator.step))
     has_next = builder.select(is_known_unit, is_before_end, has_next)
     is_valid = builder.select(iterator.is_counted, builder.icmp_unsigned("<", iterations, iterator.length), has_next)
-    builder.store(builder.add(iterations, I64(1)), iterator.turns)
-    builder.store(I64(1), iterator.turned)
+    builder.store(builder.add(iterations, I64(1)), iterator.iterations)
+    builder.store(I64(1), iterator.is_started)
     builder.store(value, iterator.last)
     pair = context.make_helper(builder, sig.return_type)
     pair.first, pair.second = value, is_valid

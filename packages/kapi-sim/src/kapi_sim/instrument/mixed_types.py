@@ -147,22 +147,22 @@ class MixedTypeChecker:
                 kind = strong.__name__
                 self._note(
                     name,
-                    f"{use} gives {number!r}, a Python number, on one way and {kind} on another, at {_site()}\n"
-                    f"  on a device it is {kind} on all ways, and so another number: convert the Python number",
+                    f"{use} gives {number!r}, a Python number, on one path and {kind} on another, at {_site()}\n"
+                    f"  on a device it is {kind} on all paths, and so another number: convert the Python number",
                 )
 
     def _note_types(self, name: str, one: type[Any], other: type[Any], use: str) -> None:
         first, second = sorted((one.__name__, other.__name__))
         if use:
             text = (
-                f"{use} gives {first} on one way and {second} on another, at {_site()}\n"
-                "  a Python number takes the type that it meets; on a device the operation has one type on all ways:\n"
-                "  convert the Python number"
+                f"{use} gives {first} on one path and {second} on another, at {_site()}\n"
+                "  a Python number takes the type of the other operand; on a device the operation has one type on all\n"
+                "  paths: convert the Python number"
             )
         else:
             text = (
-                f"{name} is {first} on one way and {second} on another, and both meet at {_site()}\n"
-                "  on a device it has one type on all ways: convert one, or start with the other"
+                f"{name} is {first} on one path and {second} on another, and both join at {_site()}\n"
+                "  on a device it has one type on all paths: convert one, or start with the other"
             )
         self._note(name, text)
 
@@ -181,10 +181,10 @@ def _require_fit(name: str, number: int, strong: type[Any], use: str) -> None:
     """Raise if the strong type of another path does not hold a Python integer."""
     limits = np.iinfo(strong)
     if not limits.min <= number <= limits.max:
-        subject, where = (f"what {use} gives", "both come from") if use else (name, "both meet at")
+        subject, where = (f"what {use} gives", "both come from") if use else (name, "both join at")
         raise DtypeError(
-            f"{subject} must fit {strong.__name__}, which it is on another way, got the Python integer {number}\n"
-            f"  {where} {_site()}\n  on a device it has one type on all ways: convert what is narrower",
+            f"{subject} must fit {strong.__name__}, which it is on another path, got the Python integer {number}\n"
+            f"  {where} {_site()}\n  on a device it has one type on all paths: convert what is narrower",
             code="number-unfit",
         )
 

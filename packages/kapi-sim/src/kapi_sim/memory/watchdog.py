@@ -167,7 +167,7 @@ def waiting_for_another_group(bound: Bound, observed: list[CrossGroupReads]) -> 
         whose, who = "work-group", "no work-group can wait for another one"
     else:
         whose, who = "work-item", "no work-item of a Range launch can wait for another one"
-    where = [f"  and turns at {SourceLocation(file, first)}\n" for file, first, _ in ([] if here else loops[:1])]
+    where = [f"  and iterates at {SourceLocation(file, first)}\n" for file, first, _ in ([] if here else loops[:1])]
     return DeadlockError(
         f"a loop waits for another {whose}, which may never run\n"
         f"  {clock.describe(read[0])} waited for {spell(read[4].name, read[5])} at "
@@ -204,7 +204,7 @@ def deadlock(
     clock = bound.clock
     lines = []
     for uid, loop in list(spinning.items())[:_MOST_NAMED]:
-        lines.append(f"  {clock.describe(uid)} turns at {SourceLocation(loop[0], loop[1])}")
+        lines.append(f"  {clock.describe(uid)} iterates at {SourceLocation(loop[0], loop[1])}")
         lines += [f"    {wait}" for wait in _waits(bound, uid, loop)]
     if len(spinning) > _MOST_NAMED:
         lines.append(f"  and {len(spinning) - _MOST_NAMED} more work-items turn in loops")

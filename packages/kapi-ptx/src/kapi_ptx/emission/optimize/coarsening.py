@@ -223,7 +223,7 @@ class _Coarse:
     def _edge(self, blocks: IRValue, edge: Block, one: Block, next_: Block, end: Block) -> None:
         """A loop over a thread's work-items, where the guard does not let all of them in."""
         builder = Builder(edge)
-        iteration = builder.phi(I32, [(0, self._function.entry), (0, next_)], name="coarse.turn")
+        iteration = builder.phi(I32, [(0, self._function.entry), (0, next_)], name="coarse.iteration")
         values = {**self._shared, self._kernel.block: self._block(builder, blocks, iteration)}
         self._guard(builder, values)
         self._branch(builder, values.get(self._kernel.condition, self._kernel.condition), one, next_)

@@ -23,10 +23,10 @@ _OF_16_BITS = (
     "\t}"
 )
 _OF_SIGNS = (
-    r"\t{ .reg .b\2 %kapi_signs, %kapi_turned;\n"
+    r"\t{ .reg .b\2 %kapi_signs, %kapi_flipped;\n"
     r"\1shr.s\2 \t%kapi_signs, \4, {last};\n"
-    r"\1xor.b\2 \t%kapi_turned, \4, %kapi_signs;\n"
-    r"\1sub.s\2 \t\3, %kapi_turned, %kapi_signs;\n"
+    r"\1xor.b\2 \t%kapi_flipped, \4, %kapi_signs;\n"
+    r"\1sub.s\2 \t\3, %kapi_flipped, %kapi_signs;\n"
     "\t}"
 )
 

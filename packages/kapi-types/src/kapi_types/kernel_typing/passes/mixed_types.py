@@ -285,7 +285,7 @@ def _of_join(name: str, loc: Any, joined: list[types.Type], result: types.Type) 
     mixed = find_mixed_types(joined)
     if mixed:
         text = (
-            f"{name} is {mixed[0]} on one way and {mixed[1]} on another: on a device it is {spell_type(result)} on "
+            f"{name} is {mixed[0]} on one path and {mixed[1]} on another: on a device it is {spell_type(result)} on "
             "all ways; convert one, or start with the other"
         )
         yield name, loc, text
@@ -311,9 +311,9 @@ def _of_operation(reaching: ReachingTypes, statement: Any) -> Iterator[_Note]:
     if mixed:
         name = next(reaching.joins[each].name for each in operands if reaching.has_several_types(each))
         text = (
-            f"an operation with {name} gives {mixed[0]} on one way and {mixed[1]} on another, for a Python number "
-            f"takes the type that it meets: on a device it gives {spell_type(type_)} on all ways; convert the Python "
-            "number"
+            f"an operation with {name} gives {mixed[0]} on one path and {mixed[1]} on another, for a Python number "
+            f"takes the type of the other operand: on a device it gives {spell_type(type_)} on all paths; convert the "
+            "Python number"
         )
         yield name, statement.loc, text
     elif not any(map(is_weak, results)):
@@ -335,7 +335,7 @@ def _of_rounding(reaching: ReachingTypes, operand: str, wide: types.Type, loc: A
     if numbers is None or any(_is_rounded(each, narrow, wide) for each in numbers):
         name = reaching.joins[operand].name
         text = (
-            f"{name} is a Python number on one way and {spell_type(narrow)} on another, and is used as "
+            f"{name} is a Python number on one path and {spell_type(narrow)} on another, and is used as "
             f"{spell_type(wide)}: on a device the Python number is rounded to {spell_type(narrow)}; convert one"
         )
         yield name, loc, text
