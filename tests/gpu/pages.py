@@ -86,10 +86,10 @@ def given_to(block: Block) -> tuple[Names, Callable[[Names], bool]]:
 
 
 def chosen() -> Iterator[Block]:
-    """The blocks of the pages that a GPU is needed for."""
+    """The blocks of the pages that one GPU is needed for."""
     for page in pages():
         for block in blocks(page):
-            if block.language == "py" and "NVIDIA GPU" in block.reason:
+            if block.language == "py" and "an NVIDIA GPU" in block.reason:
                 yield block
 
 
