@@ -15,6 +15,7 @@ import pytest
 import kapi_runtime as kapi
 from kapi_runtime.cuda import plan as planning
 from kapi_runtime.cuda import submission
+from kapi_runtime.cuda.native import submission as native_code
 from kapi_runtime.cuda.plan import CudaPlan
 from kapi_sim.testing.reports import raises
 
@@ -154,14 +155,48 @@ def test_thread_without_a_context_launches_by_the_plan(gpu, lib, slow_path):
     assert (len(gpu.launches), len(slow_path)) == (2, 1)
 
 
-def test_plan_in_use_sends_a_launch_down_the_slow_path(gpu, lib, slow_path):
-    x, y = ones(lib), ones(lib)
+@pytest.mark.parametrize("is_native", [True, False])
+def test_launch_while_the_plan_is_in_use_takes_the_slow_path(gpu, lib, slow_path, monkeypatch, is_native):
+    """Another thread launches while the driver is called, or a destructor: neither changes what is launched."""
+    if not is_native:
+        monkeypatch.setattr(native_code, "_made", [None])
+    gpu.packed_size = 48
+    x, y, z = ones(lib), ones(lib), ones(lib)
+    launched, between = type(gpu)._cuLaunchKernel, []
+
+    def launched_between(self, *launch):
+        if between:
+            scale[kapi.Range(1000)](between.pop(), y, 1.0)
+        return launched(self, *launch)
+
+    monkeypatch.setattr(type(gpu), "_cuLaunchKernel", launched_between)
     scale[kapi.Range(1000)](x, y, 1.0)
     (plan,) = scale._plans[kapi.Range(1000)]
     assert isinstance(plan, CudaPlan)
-    with plan._lock:
-        scale[kapi.Range(1000)](x, y, 1.0)
+    between.append(z)
+    scale[kapi.Range(1000)](x, y, 1.0)
     assert len(slow_path) == 2
+    first, inner, outer = (launch.packed for launch in gpu.launches)
+    assert first == outer != inner
+
+
+@pytest.mark.parametrize("is_native", [True, False])
+def test_plan_takes_events_and_refuses_what_is_none(gpu, lib, slow_path, monkeypatch, is_native):
+    if not is_native:
+        monkeypatch.setattr(native_code, "_made", [None])
+    x, y = ones(lib), ones(lib)
+    other = kapi.queue("cuda")
+    for _ in range(2):
+        first, _ = kapi.call_kernel_async(scale, kapi.Range(1000), (), x, y, 1.0)
+    gpu.calls.clear()
+    kapi.call_kernel_async(scale, kapi.Range(1000), [first], x, y, 1.0)
+    assert "cuStreamWaitEvent" not in gpu.names()  # a stream keeps its own order
+    kapi.call_kernel_async(scale, kapi.Range(1000), [other.submit_barrier()], x, y, 1.0)
+    assert gpu.names().count("cuStreamWaitEvent") == 1
+    assert len(slow_path) == 1
+    with raises(kapi.KernelLaunchError, "no-event"):
+        kapi.call_kernel_async(scale, kapi.Range(1000), [threading.Event()], x, y, 1.0)
+    assert len(gpu.launches) == 4
 
 
 def test_bound_launch_is_repeated_without_looking_at_arguments(gpu, lib, slow_path):

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from functools import partial
+import types
 
 import numpy as np
 import pytest
 
 import kapi_runtime as kapi
 from kapi_runtime.cuda.native import cupy_arrays, submission, torch_tensors
+from kapi_runtime.cuda.native.array_tables import FilledTable
+from kapi_runtime.cuda.native.structures import CudaLaunch
 from kapi_runtime.native.packing_source import Pair
 from kapi_runtime.platform.dlpack import CUDA, DlpackTensor
 from kapi_sim.testing.reports import raises
@@ -36,11 +38,15 @@ def spied(monkeypatch):
     assert functions is not None, submission.why_not()
     addresses = []
 
-    def spy(address):
-        addresses.append(address)
-        return functions.send(address)
+    def spy(name):
+        def call(address, *given):
+            addresses.append(address)
+            return getattr(functions, name)(address, *given)
 
-    monkeypatch.setattr(submission, "_made", [functions._replace(send=spy)])
+        return call
+
+    spies = {name: spy(name) for name in ("launch", "send", "resend")}
+    monkeypatch.setattr(submission, "_made", [functions._replace(**spies)])
     return addresses
 
 
@@ -84,7 +90,7 @@ def test_native_launch_in_a_thread_without_a_context_enters_it(gpu, arrays, spie
     launch = fresh().bind(kapi.Range(SIZE), *arrays, 2.0)
     gpu.fail["cuLaunchKernel"] = [201]
     launch()
-    assert len(spied) == 2
+    assert len(spied) == 2  # once again, in the context
     assert len(gpu.launches) == 1
 
 
@@ -93,7 +99,7 @@ def test_first_plan_launches_natively(gpu, arrays):
     for count in (1, 2, 3):
         kapi.call_kernel_async(kernel, kapi.Range(SIZE), (), *arrays, 2.0)
         (plan,) = kernel._plans[kapi.Range(SIZE)]
-        assert plan._launch.func is submission.native_functions().send
+        assert plan.launch.func is submission.native_functions().launch
         assert len(gpu.launches) == count
 
 
@@ -153,6 +159,9 @@ def test_launches_after_the_second_prepare_nothing(gpu, lib, arrays, monkeypatch
 # -- CuPy's arrays, which native code reads
 
 
+CURRENT = {0: 7, 1: 9}  # streams of devices
+
+
 class InMemory:
     """An object whose memory a test writes, as CuPy's classes keep theirs: its words begin behind the head."""
 
@@ -199,20 +208,30 @@ def array_of(address, shape=(3, 4), strides=(16, 4), dtype=None, device=0):
     return made
 
 
+def reader_of(count, **tables):
+    """What tells of arguments whether native code finds them to be what tables say."""
+    functions = submission.native_functions()
+    assert functions is not None, submission.why_not()
+    plan = CudaLaunch(given_count=count, **{name: table.address for name, table in tables.items()})
+
+    def read(*given):
+        return functions.pack(ctypes.addressof(plan), given)
+
+    read.kept = tables
+    return read
+
+
 @pytest.fixture
 def reading(gpu, monkeypatch):
     """The native reader of arrays like these, and the offsets of their addresses."""
     monkeypatch.setattr(cupy_arrays, "learned_layout", lambda _: LAYOUT)
-    functions = submission.native_functions()
-    assert functions is not None, submission.why_not()
 
-    def make(values, pairs=()):
+    def make(values, pairs=(), stream=1):
         packed = (ctypes.c_uint64 * len(values))()
         addresses = [ctypes.addressof(packed) + 8 * k for k in range(len(values))]
         apart = [each._replace(first=addresses[each.first], second=addresses[each.second]) for each in pairs]
-        reader = cupy_arrays.cupy_reader(functions.read_cupy, values, addresses, apart, 0)
-        assert isinstance(reader, partial)
-        return reader, packed
+        table = cupy_arrays.cupy_table(list(enumerate(values)), addresses, apart, 0, stream)
+        return reader_of(len(values), cupy=table), packed
 
     return make
 
@@ -270,28 +289,65 @@ def test_layout_of_a_class_that_keeps_something_elsewhere_is_unknown():
     assert cupy_arrays._offset(probes, lambda probe, at: True) is None
 
 
-def test_plan_lets_native_code_look_at_its_arrays(gpu, arrays, monkeypatch, spied):
-    calls = []
-    gpu.packed_size = 48
+def address_of(function):
+    return ctypes.cast(function, ctypes.c_void_p).value
 
-    def reader(read, values, addresses, pairs, ordinal):
-        def pack(*given):
-            calls.append(given)
-            for place, array in zip(addresses, given, strict=True):
-                ctypes.c_uint64.from_address(place).value = array.data.ptr
-            return True
 
-        return pack
+@ctypes.PYFUNCTYPE(ctypes.c_longlong, ctypes.c_int)
+def stream_of_cupy(device):
+    return CURRENT[device]
 
-    monkeypatch.setattr("kapi_runtime.cuda.plan_packing.cupy_reader", reader)
-    kernel, others = fresh(), [type(each)(each.host.copy()) for each in arrays]
-    for given in (arrays, arrays, others):
-        kapi.call_kernel_async(kernel, kapi.Range(SIZE), (), *given, 2.0)
-    # The plan is tried with the arrays that it is made for.
-    assert [tuple(map(id, each)) for each in calls] == [tuple(map(id, each)) for each in (arrays, arrays, others)]
-    first, second, third = gpu.launches
-    assert first == second
-    assert third.packed != first.packed
+
+@pytest.mark.parametrize(("wanted", "current", "expected"), [(7, 7, True), (7, 9, False), (1, 0, True), (7, 0, False)])
+def test_native_code_reads_arrays_only_if_the_plan_s_stream_is_current(reading, monkeypatch, wanted, current, expected):
+    monkeypatch.setattr(cupy_arrays, "current_stream_function", lambda: address_of(stream_of_cupy))
+    monkeypatch.setitem(CURRENT, 0, current)
+    read, _ = reading([array_of(4096)], stream=wanted)
+    assert read(array_of(4096)) is expected
+
+
+def test_stream_function_of_another_signature_is_not_called(monkeypatch):
+    module = types.ModuleType("cupy_backends.cuda.stream")
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    make = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)(
+        ("PyCapsule_New", ctypes.pythonapi)
+    )
+    found = []
+    for name in (b"intptr_t (int)", b"intptr_t (void)"):
+        module.__pyx_capi__ = {"get_stream_ptr": make(address_of(stream_of_cupy), name, None)}
+        cupy_arrays.current_stream_function.cache_clear()
+        found.append(cupy_arrays.current_stream_function())
+    cupy_arrays.current_stream_function.cache_clear()
+    assert found == [address_of(stream_of_cupy), 0]
+
+
+@pytest.fixture
+def tables(monkeypatch):
+    """The arguments of each table that a plan was made with, instead of the table."""
+    made = []
+
+    def table(library):
+        def make(values, addresses, pairs, ordinal, stream):
+            made.append((library, values, addresses, pairs))
+            for (_, array), address in zip(values, addresses, strict=True):
+                ctypes.c_uint64.from_address(address).value = array.host.ctypes.data
+            return FilledTable(0, ())
+
+        return make
+
+    for library in ("cupy", "torch"):
+        monkeypatch.setattr(f"kapi_runtime.cuda.plan_packing.{library}_table", table(library))
+    return made
+
+
+def test_last_table_has_the_pairs_of_all_arrays(gpu, lib, tables):
+    """Those of one layout that is unknown are asked for the rest by their attributes."""
+    given = lib.array(np.ones(SIZE, np.float32)), lib.tensor(np.ones(SIZE, np.float32))
+    kapi.call_kernel_async(fresh(), kapi.Range(SIZE), (), *given, 2.0)
+    (torch, cupy) = tables
+    assert [torch[0], torch[1], len(torch[3])] == ["torch", [(1, given[1])], 1]
+    assert [cupy[0], cupy[1], len(cupy[3])] == ["cupy", [(0, given[0])], 0]
+    assert (torch[3][0].first, torch[3][0].second) == (cupy[2][0], torch[2][0])
 
 
 # -- PyTorch's tensors, which tell native code what they are
@@ -308,7 +364,6 @@ def capsule_of(version, tensor_of_object, current_stream):
 
 
 KEPT = []  # what capsules and tables are of
-CURRENT = {0: 7, 1: 9}  # streams of devices
 
 
 @ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_void_p)
@@ -330,10 +385,6 @@ def tensor_of_object(tensor, into):
 def current_stream(kind, device, into):
     ctypes.c_uint64.from_address(into).value = CURRENT[device]
     return 0 if kind == CUDA else -1
-
-
-def address_of(function):
-    return ctypes.cast(function, ctypes.c_void_p).value
 
 
 class Implementation(InMemory):
@@ -380,16 +431,13 @@ def reading_tensors(gpu, monkeypatch):
     monkeypatch.setattr(torch_tensors, "_is_truthful", lambda *_: True)
     layout = {"implementation_at": 16, "keys_at": 16, "gradient_at": 24}
     monkeypatch.setattr(torch_tensors, "learned_layout", lambda _: layout)
-    functions = submission.native_functions()
-    assert functions is not None, submission.why_not()
 
     def make(values, pairs=(), stream=7):
         packed = (ctypes.c_uint64 * len(values))()
         addresses = [ctypes.addressof(packed) + 8 * k for k in range(len(values))]
         apart = [each._replace(first=addresses[each.first], second=addresses[each.second]) for each in pairs]
-        reader = torch_tensors.torch_reader(functions.read_torch, values, addresses, apart, 0, stream)
-        assert isinstance(reader, partial)
-        return reader, packed
+        table = torch_tensors.torch_table(list(enumerate(values)), addresses, apart, 0, stream)
+        return reader_of(len(values), torch=table), packed
 
     torch_tensors.exchange_of.cache_clear()
     yield make
@@ -465,33 +513,3 @@ def test_exchange_of_another_version_or_without_a_function_is_not_used(monkeypat
         assert (torch_tensors.exchange_of(kind) is not None) is is_used
     assert torch_tensors.exchange_of(type("Kind", (), {})) is None
     assert torch_tensors.learned_layout(type("Kind", (), {})) is None
-
-
-def test_plan_lets_native_code_look_at_tensors_and_arrays_of_one_launch(gpu, lib, monkeypatch, spied):
-    """The reader of the last library reads the pairs; one whose layout is unknown is asked for the rest."""
-    calls, gpu.packed_size = [], 48
-
-    def reader(library):
-        def make(read, values, addresses, pairs, ordinal, *stream):
-            def pack(*given):
-                calls.append((library, len(pairs)))
-                for place, array in zip(addresses, given, strict=True):
-                    ctypes.c_uint64.from_address(place).value = array.host.ctypes.data
-                return True
-
-            return pack
-
-        return make
-
-    for library in ("cupy", "torch"):
-        monkeypatch.setattr(f"kapi_runtime.cuda.plan_packing.{library}_reader", reader(library))
-    kernel = fresh()
-    given = lib.array(np.ones(SIZE, np.float32)), lib.tensor(np.ones(SIZE, np.float32))
-    for _ in range(3):
-        kapi.call_kernel_async(kernel, kapi.Range(SIZE), (), *given, 2.0)
-    assert calls == [("cupy", 0), ("torch", 1)] * 3  # the first to try the plan
-    given[1].neg = True
-    with raises(kapi.DtypeError, "tensor-form"):
-        kapi.call_kernel_async(kernel, kapi.Range(SIZE), (), *given, 2.0)
-    first, *others = gpu.launches
-    assert others == [first, first]

@@ -23,10 +23,11 @@ from kapi_runtime.cuda.devices.device import CudaDevice
 from kapi_runtime.cuda.memory.arrays import cuda_fields
 from kapi_runtime.cuda.native.structures import CudaLaunch
 from kapi_runtime.cuda.native.submission import NativeFunctions, cu_launch_kernel, native_functions
-from kapi_runtime.cuda.plan_packing import packing_of
+from kapi_runtime.cuda.plan_packing import Packing, packing_of
 from kapi_runtime.cuda.programs.program import CudaFunction, CudaKernel
 from kapi_runtime.cuda.queues.events import native_events, wait_on_stream
-from kapi_runtime.cuda.queues.keep_alive import LOOK_AFTER, PlannedLaunch, timeline_of
+from kapi_runtime.cuda.queues.keep_alive import LOOK_AFTER, PlannedLaunch, Timeline, timeline_of
+from kapi_runtime.cuda.queues.native_timeline import knows_events, put_timeline
 from kapi_runtime.cuda.queues.queue import CudaQueue
 from kapi_runtime.cuda.submission import OTHER_CONTEXT, launched, shared_bytes
 from kapi_sim import LocalAccessor
@@ -38,99 +39,90 @@ __all__ = ["CudaPlan", "make_plan"]
 _LIGHT, _LOOK_SELDOM = 1 << 20, 64
 """Launches of fewer bytes are many where they cost anything; to hold four times as many of them is little."""
 
+_GRID = ("grid_x", "grid_y", "grid_z", "block_x", "block_y", "block_z")
+
+_Events = tuple[PlannedLaunch, PlannedLaunch] | Literal[False]
+
 
 class CudaPlan:
     """A launch that is ready but for its arguments; `make_plan` makes it.
 
-    Attributes
+    Parameters
     ----------
-    queue : CudaQueue
-        Where it is submitted.
     kernel : CudaKernel
         What is submitted.
-    pack : callable
-        Packs the arguments for `send`; False if they are not the plan's.
+    queue : CudaQueue
+        Where it is submitted.
+    given_count : int
+        How many arguments there are.
+    buffer : ctypes array
+        The packed argument, into which `packing` writes.
+    packing : Packing
+        What packs the arguments.
+    function, grid, shared
+        What the driver is told.
+    functions : NativeFunctions or None
+        Native code, if it launches.
+    look_after : int
+        Launches after which those that are done are let go.
+
+    Attributes
+    ----------
+    kernel, queue, packing
+        As given.
+    launch, pack, send : callable
+        As `LaunchPlan` says.  `launch` is False if another thread uses the plan, or a destructor that launches: the
+        packed argument is the plan's own.
     """
 
-    __slots__ = (
-        *("_buffer", "_launch", "_lock", "_look_after", "_pointers", "_timeline", "_words"),
-        *("kernel", "pack", "queue"),
-    )
+    __slots__ = ("_kept", "kernel", "launch", "pack", "packing", "queue", "send")
 
     def __init__(
         self,
         kernel: CudaKernel,
         queue: CudaQueue,
+        given_count: int,
         buffer: Any,
-        pack: Callable[[tuple[Any, ...]], bool],
+        packing: Packing,
         function: CudaFunction,
         grid: tuple[int, ...],
         shared: int,
         functions: NativeFunctions | None,
         look_after: int,
     ) -> None:
-        self.kernel, self.queue, self.pack = kernel, queue, pack
-        self._buffer, self._look_after = buffer, look_after
-        self._pointers = (ctypes.c_void_p * 1)(ctypes.addressof(buffer))
-        native, parameters = function.native, ctypes.addressof(self._pointers)
-        self._words = CudaLaunch(
-            cu_launch_kernel(), int(native), *grid, shared=shared, stream=queue.handle, parameters=parameters
-        )
-        self._launch: Callable[[], int]
-        if functions is not None and self._words.cu_launch_kernel:
-            self._launch = partial(functions.send, ctypes.addressof(self._words))
-        else:
+        self.kernel, self.queue, self.packing = kernel, queue, packing
+        pointers = (ctypes.c_void_p * 1)(ctypes.addressof(buffer))
+        native, parameters, timeline = function.native, ctypes.addressof(pointers), timeline_of(queue)
+        self._kept: tuple[Any, ...] = (buffer, pointers)
+        self.launch: Callable[[tuple[Any, ...], list[Any]], _Events | None]
+        self.pack: Callable[[tuple[Any, ...]], bool]
+        self.send: Callable[[Any, list[Any]], _Events]
+        if functions is None:
+            assert packing.function is not None  # it packs the arrays
             bound = driver.bindings()
             stream = bound.CUstream(queue.handle)
-            plain = partial(bound.cuLaunchKernel, native, *grid, shared, stream, parameters, 0)
-            self._launch = lambda: int(plain()[0])
-        self._lock = reinit_after_fork(threading.Lock())
-        self._timeline = timeline_of(queue)
+            launch = partial(bound.cuLaunchKernel, native, *grid, shared, stream, parameters, 0)
+            self.pack, self.send = packing.function, partial(_sent, queue, launch, timeline, look_after)
+            self.launch = partial(_launched, reinit_after_fork(threading.Lock()), self.pack, self.send)
+            return
+        words = CudaLaunch(
+            cu_launch_kernel=cu_launch_kernel(), function=int(native), stream=queue.handle, shared=shared,
+            parameters=parameters, **dict(zip(_GRID, grid, strict=True)),
+        )  # fmt: skip
+        address = ctypes.addressof(words)
+        self.launch, self.pack = partial(functions.launch, address), partial(functions.pack, address)
+        self.send = partial(functions.send, address)
+        wait, resend = partial(_wait, queue), partial(_resent, queue, partial(functions.resend, address))
+        words.given_count, words.none, words.true = given_count, id(None), id(True)
+        words.wait, words.resend = id(wait), id(resend)
+        words.pack = None if packing.function is None else id(packing.function)
+        words.cupy, words.torch = (each and each.address for each in (packing.cupy, packing.torch))
+        self._kept += words, wait, resend, put_timeline(words, timeline, look_after)
 
     @property
     def device(self) -> CudaDevice:
         """The device that it launches on."""
         return self.queue.device
-
-    def launch(
-        self, given: tuple[Any, ...], before: list[Any]
-    ) -> tuple[PlannedLaunch, PlannedLaunch] | Literal[False] | None:
-        """Launch with these arguments after these events, and return the host event and the device event.
-
-        None if the arguments are not the plan's; False if an event is none of CUDA's, another thread uses the plan, or
-        the launch is refused.
-        """
-        # The packed argument is the plan's own: a second thread, and a destructor that launches, take the slow path.
-        if not self._lock.acquire(False):
-            return False
-        try:
-            if not self.pack(given):
-                return None
-            return self.send(given, before)
-        finally:
-            self._lock.release()
-
-    def send(self, owners: Any, before: list[Any]) -> tuple[PlannedLaunch, PlannedLaunch] | Literal[False]:
-        """Launch with what was packed last, and keep `owners` alive until it has run; False as for `launch`."""
-        if before:
-            try:
-                events = native_events(before)
-            except KernelLaunchError:
-                return False
-            for event in events:
-                if not isinstance(event, PlannedLaunch) or event.queue != self.queue:  # a stream keeps its own order
-                    wait_on_stream(self.queue.device, self.queue.handle, event)
-        code = self._launch()
-        if code:
-            # Each thread has a context of its own that is current, none at first.
-            if code not in OTHER_CONTEXT:
-                return False
-            with self.queue.device.entered():
-                code = self._launch()
-            if code:
-                return False
-        event = self._timeline.add(owners, self._look_after)
-        return event, event
 
 
 def make_plan(
@@ -145,42 +137,79 @@ def make_plan(
     module = kernel.module
     if module is None or queue.others or not queue.stream.is_lasting or len(given) != len(module.parameters):
         return None
-    buffer = (ctypes.c_char * len(packed)).from_buffer_copy(packed)
-    functions = native_functions()
-    # Native code reads the arrays of the libraries that it knows.
-    pack = None if functions is None else _packing(module, queue, given, buffer, packed, functions)
-    pack = pack or _packing(module, queue, given, buffer, packed, None)
-    if pack is None:
-        return None
     accessors = [value for value in given if isinstance(value, LocalAccessor)]
-    return CudaPlan(
-        kernel,
-        queue,
-        buffer,
-        pack,
-        *launched(kernel, global_range, local_range),
-        shared_bytes(kernel, accessors),
-        functions,
-        _LOOK_SELDOM if _nbytes(module, given) < _LIGHT else LOOK_AFTER,
-    )
+    told = *launched(kernel, global_range, local_range), shared_bytes(kernel, accessors)
+    look_after = _LOOK_SELDOM if _nbytes(module, given) < _LIGHT else LOOK_AFTER
+    functions = native_functions() if knows_events() and cu_launch_kernel() else None
+    for is_native in (True, False):  # native code looks at the arrays of the libraries that it knows
+        if is_native and functions is None:
+            continue
+        buffer = (ctypes.c_char * len(packed)).from_buffer_copy(packed)
+        packing = packing_of(module, queue, given, buffer, is_native)
+        if packing is None:
+            continue
+        plan = CudaPlan(kernel, queue, len(given), buffer, packing, *told, functions, look_after)
+        for field in module.layout.fields:
+            if field.role in ("pointer", "value"):
+                ctypes.memset(ctypes.addressof(buffer) + field.offset, 0xA5, struct.calcsize("<" + field.code))
+        if plan.pack(given) and bytes(buffer) == packed:
+            return plan
+    return None
 
 
-def _packing(
-    module: PtxModule,
-    queue: CudaQueue,
+def _launched(
+    lock: threading.Lock,
+    pack: Callable[[tuple[Any, ...]], bool],
+    send: Callable[[Any, list[Any]], _Events],
     given: tuple[Any, ...],
-    buffer: Any,
-    packed: bytes,
-    readers: NativeFunctions | None,
-) -> Callable[[tuple[Any, ...]], bool] | None:
-    """The function that packs arguments like these into the buffer, if it packs these to the right bytes."""
-    pack = packing_of(module, queue, given, buffer, readers)
-    if pack is None:
-        return None
-    for field in module.layout.fields:
-        if field.role in ("pointer", "value"):
-            ctypes.memset(ctypes.addressof(buffer) + field.offset, 0xA5, struct.calcsize("<" + field.code))
-    return pack if pack(given) and bytes(buffer) == packed else None
+    before: list[Any],
+) -> _Events | None:
+    """Launch without native code; see `LaunchPlan.launch`."""
+    if not lock.acquire(False):
+        return False
+    try:
+        return send(given, before) if pack(given) else None
+    finally:
+        lock.release()
+
+
+def _sent(
+    queue: CudaQueue,
+    launch: Callable[[], tuple[Any]],
+    timeline: Timeline,
+    look_after: int,
+    owners: Any,
+    before: list[Any],
+) -> _Events:
+    """Launch what was packed without native code; see `LaunchPlan.send`."""
+    if before and not _wait(queue, before):
+        return False
+    code = int(launch()[0])
+    if code in OTHER_CONTEXT:  # each thread has a context of its own that is current, none at first
+        with queue.device.entered():
+            code = int(launch()[0])
+    if code:
+        return False
+    event = timeline.add(owners, look_after)
+    return event, event
+
+
+def _resent(queue: CudaQueue, send: Callable[[Any], _Events], owners: Any) -> _Events:
+    """Launch in the context of the queue's device, after another one was current."""
+    with queue.device.entered():
+        return send(owners)
+
+
+def _wait(queue: CudaQueue, before: list[Any]) -> bool:
+    """Let a queue wait for events; False if one is none of CUDA's."""
+    try:
+        events = native_events(before)
+    except KernelLaunchError:
+        return False
+    for event in events:
+        if not isinstance(event, PlannedLaunch) or event.queue != queue:  # a stream keeps its own order
+            wait_on_stream(queue.device, queue.handle, event)
+    return True
 
 
 def _nbytes(module: PtxModule, given: tuple[Any, ...]) -> int:

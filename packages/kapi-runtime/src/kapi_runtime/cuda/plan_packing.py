@@ -1,7 +1,7 @@
-"""Functions that pack the arguments of launches like one, and say of others that they are not like it.
+"""What packs the arguments of launches like one, and says of others that they are not like it.
 
-The arguments are read by a function that is written for the launch, in Python, since a loop over rows of what is
-to be checked takes twice as long.  It has native code read the arrays of the libraries that native code can read.
+Native code looks at the arrays of the libraries that it can read, by tables.  What looks at all else is a function that
+is written for the launch, in Python, since a loop over rows of what is to be checked takes twice as long.
 """
 
 from __future__ import annotations
@@ -9,25 +9,40 @@ from __future__ import annotations
 import ctypes
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from kapi_ptx import PtxModule
 from kapi_runtime.cuda.memory.arrays import cuda_fields, library_of
-from kapi_runtime.cuda.native.array_tables import Reader
-from kapi_runtime.cuda.native.cupy_arrays import cupy_reader
-from kapi_runtime.cuda.native.submission import NativeFunctions
-from kapi_runtime.cuda.native.torch_tensors import learned_layout, torch_reader
+from kapi_runtime.cuda.native.array_tables import FilledTable
+from kapi_runtime.cuda.native.cupy_arrays import cupy_table, current_stream_function
+from kapi_runtime.cuda.native.torch_tensors import learned_layout, torch_table
 from kapi_runtime.cuda.queues.queue import CudaQueue
 from kapi_runtime.native.packing_source import PackingSource, Pair, written_pairs
 from kapi_sim.language.array_memory import ArrayFields
 
-__all__ = ["packing_of"]
+__all__ = ["Packing", "packing_of"]
+
+
+class Packing(NamedTuple):
+    """What packs the arguments of a launch.
+
+    Attributes
+    ----------
+    function : callable or None
+        Packs what the tables do not, and is False for arguments that are none of the launch; None if that is nothing.
+    cupy, torch : FilledTable or None
+        Tables by which native code reads arrays and packs their addresses.
+    """
+
+    function: Callable[[tuple[Any, ...]], bool] | None
+    cupy: FilledTable | None = None
+    torch: FilledTable | None = None
 
 
 def packing_of(
-    module: PtxModule, queue: CudaQueue, given: tuple[Any, ...], buffer: Any, readers: NativeFunctions | None
-) -> Callable[[tuple[Any, ...]], bool] | None:
-    """Return the function that packs arguments like these; it is False for others, and None if there is none.
+    module: PtxModule, queue: CudaQueue, given: tuple[Any, ...], buffer: Any, is_native: bool
+) -> Packing | None:
+    """Return what packs arguments like these, and refuses others; None if there is no such thing.
 
     Parameters
     ----------
@@ -38,9 +53,9 @@ def packing_of(
     given : tuple
         The arguments of a launch.
     buffer : ctypes array
-        The packed argument of that launch, into which the function writes.
-    readers : NativeFunctions or None
-        With them there is a function only if native code reads all arrays.
+        The packed argument of that launch, which is written.
+    is_native : bool
+        Whether native code is to read all arrays.
     """
     source = PackingSource()
     words = memoryview(buffer).cast("B").cast("Q")
@@ -59,7 +74,7 @@ def packing_of(
             libraries.add(library_of(value))
             arrays.append((index, fields, parameter.is_written))
             offsets.append(packed_fields[parameter.name][0].offset)
-            if readers is None:
+            if not is_native:
                 read(source, index, value, fields)
                 source.stores.append(f"words[{offsets[-1] // 8}] = p{index}")
         elif parameter.kind == "local":
@@ -69,53 +84,50 @@ def packing_of(
     if not arrays:
         return None  # where it goes is asked of the `device_context`
     pairs = list(written_pairs(arrays, module.target.reads_apart))
-    if readers is not None:
-        return _packing_natively(source, readers, queue, given, arrays, offsets, pairs, buffer)
+    if is_native:
+        return _packing_natively(source, queue, given, arrays, offsets, pairs, buffer)
     for library in libraries:
         source.tests.append(_is_current(source, library, queue))
     _require_disjoint(source, pairs)
-    return _function(source, len(given))
+    return Packing(_function(source, len(given)))
 
 
 def _packing_natively(
     source: PackingSource,
-    readers: NativeFunctions,
     queue: CudaQueue,
     given: tuple[Any, ...],
     arrays: Sequence[tuple[int, ArrayFields, bool]],
     offsets: Sequence[int],
     pairs: Sequence[Pair],
     buffer: Any,
-) -> Callable[[tuple[Any, ...]], bool] | None:
-    """The function that lets native code read the arrays, one library's after another's; None if it cannot."""
+) -> Packing | None:
+    """What lets native code read the arrays, one library's after another's; None if it cannot."""
     start, ordinal = ctypes.addressof(buffer), queue.device.ordinal
     address_of = {index: start + offset for (index, _, _), offset in zip(arrays, offsets, strict=True)}
-    libraries: dict[str, list[int]] = {}
-    for index, _, _ in arrays:
-        libraries.setdefault(library_of(given[index]), []).append(index)
-    unread = len(libraries)
-    for library, its in libraries.items():
-        unread -= 1
-        values, addresses = [given[index] for index in its], [address_of[index] for index in its]
-        # The last reader finds all addresses packed.
-        checked = (
-            []
-            if unread
-            else [each._replace(first=address_of[each.first], second=address_of[each.second]) for each in pairs]
-        )
-        reader: Reader | None
-        if library == "cupy":
-            reader = cupy_reader(readers.read_cupy, values, addresses, checked, ordinal)
-            source.tests.append(_is_current(source, library, queue))
-        else:
-            reader = torch_reader(readers.read_torch, values, addresses, checked, ordinal, queue.handle)
-            if learned_layout(type(values[0])) is None:  # type: ignore[arg-type]  # classes are hashable
-                complex_ones = {index for index, fields, _ in arrays if fields.dtype.kind == "c"}
-                source.tests += [_holds_its_values(index, index in complex_ones) for index in its]
-        if reader is None:
+    of_libraries = {
+        library: [(index, given[index]) for index, _, _ in arrays if library_of(given[index]) == library]
+        for library in _READ
+    }
+    named = [each._replace(first=address_of[each.first], second=address_of[each.second]) for each in pairs]
+    cupy = torch = None
+    if values := of_libraries["torch"]:
+        addresses = [address_of[index] for index, _ in values]
+        torch = torch_table(values, addresses, named, ordinal, queue.handle)
+        named = []  # it is the last table, which finds all addresses packed
+        if torch is None:
             return None
-        source.tests.append(f"{source.name(reader)}({', '.join(f'a{index}' for index in its)})")
-    return _function(source, len(given))
+        if learned_layout(type(values[0][1])) is None:  # type: ignore[arg-type]  # classes are hashable
+            complex_ones = {index for index, fields, _ in arrays if fields.dtype.kind == "c"}
+            source.tests += [_holds_its_values(index, index in complex_ones) for index, _ in values]
+    if values := of_libraries["cupy"]:
+        addresses = [address_of[index] for index, _ in values]
+        cupy = cupy_table(values, addresses, named, ordinal, queue.handle)
+        if cupy is None:
+            return None
+        if not current_stream_function():
+            source.tests.append(_is_current(source, "cupy", queue))
+    has_more = source.tests or source.stores
+    return Packing(_function(source, len(given)) if has_more else None, cupy, torch)
 
 
 def _function(source: PackingSource, count: int) -> Callable[[tuple[Any, ...]], bool]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from kapi_runtime.host.events import listed_events
+from kapi_runtime.host.events import NO_EVENTS, NOTHING, listed_events
 from kapi_runtime.kernels.controls import note_launch, open_reports
 from kapi_runtime.launch.preparation import Prepared
 from kapi_runtime.platform import recorder
@@ -37,7 +37,7 @@ class BoundLaunch(_BoundLaunch):
     array([2., 2., 2.])
     """
 
-    __slots__ = ("_chosen", "_owners", "_plan", "_prepared", "_renewals")
+    __slots__ = ("_chosen", "_do_captures_hold", "_owners", "_plan", "_prepared")
 
     def __init__(self, kernel: Any, index_space: Range | NdRange, args: tuple[Any, ...]) -> None:
         super().__init__(kernel, index_space, args)
@@ -45,7 +45,7 @@ class BoundLaunch(_BoundLaunch):
         self._prepared: Prepared
         self._plan: LaunchPlan | None
         self._owners: Any
-        self._renewals: int
+        self._do_captures_hold: Any
         self._prepare()
 
     def replace(self, **arguments: Any) -> None:
@@ -59,8 +59,9 @@ class BoundLaunch(_BoundLaunch):
 
     def _prepare(self) -> None:
         self._chosen, others = self.kernel.specialized(self.kernel.as_declared(self.index_space, self.given))
-        self._renewals = self._chosen.renewals()
+        self._chosen.renewals()
         self._prepared = self._chosen.prepare(self.index_space, others)
+        self._do_captures_hold = self._chosen.do_captures_hold
         self._plan = self._prepared.plan()
         self._owners = (self.given, self._plan)
 
@@ -69,8 +70,9 @@ class BoundLaunch(_BoundLaunch):
         kernel = self.kernel
         if recorder.is_watching and (graph := recorder.graph()) is not None:
             return graph.launch(kernel, self.index_space, self.given, dependent_events)
-        before = listed_events(dependent_events)
-        if self._chosen.renewals() != self._renewals:
+        before = NO_EVENTS if dependent_events is NOTHING else listed_events(dependent_events)
+        do_captures_hold = self._do_captures_hold
+        if self._chosen.do_captures_hold is not do_captures_hold or not do_captures_hold():
             self._prepare()
         plan, events = self._plan, None
         if plan is not None and not recorder.is_watching:

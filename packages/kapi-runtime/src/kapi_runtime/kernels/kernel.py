@@ -13,7 +13,7 @@ from kapi_lowering import KernelModule, Target
 from kapi_runtime.build.captures import Captures
 from kapi_runtime.build.modules import Modules
 from kapi_runtime.host.devices import find_device, platform_of_device
-from kapi_runtime.host.events import listed_events
+from kapi_runtime.host.events import NO_EVENTS, NOTHING, listed_events
 from kapi_runtime.kernels.bound import BoundLaunch
 from kapi_runtime.kernels.controls import note_launch, open_reports
 from kapi_runtime.kernels.launchables import DeviceLaunchable
@@ -81,7 +81,7 @@ class Kernel(DeviceLaunchable):
         self.modules = Modules(py_func, self.options)
         self._plans = PlanTable()
         self._captures: Captures | None = None  # until it is first compiled
-        self._do_captures_hold: Callable[[], bool] | None = None
+        self.do_captures_hold: Callable[[], bool] | None = None
         self._renewals = 0
         _kernels.add(self)
 
@@ -91,7 +91,8 @@ class Kernel(DeviceLaunchable):
         """Launch, and return the events of `call_kernel_async`."""
         if recorder.is_watching and (graph := recorder.graph()) is not None:
             return graph.launch(self, space, given, dependent_events)
-        events = self.events(space, given, listed_events(dependent_events))
+        before = NO_EVENTS if dependent_events is NOTHING else listed_events(dependent_events)
+        events = self.events(space, given, before)
         self.count_launch()
         if launches.are_logged or open_reports():
             note_launch(self.__name__, space)
@@ -99,15 +100,20 @@ class Kernel(DeviceLaunchable):
 
     def events(self, space: Range | NdRange, given: tuple[Any, ...], before: list[Any]) -> tuple[HostEvent, Any]:
         """Launch, and return the events, without a note of it."""
-        self.renewals()
+        do_captures_hold = self.do_captures_hold
+        if do_captures_hold is not None and not do_captures_hold():
+            self._renew()
         if self.signatures:
             given = self.as_declared(space, given)
         planned, plans = None, self._plans.get(space, ())
-        for plan in () if recorder.is_watching else plans:
-            planned = plan.launch(given, before)
-            if planned is not None:
-                break
-        return planned or self._launched(space, given, before, plans if planned is None else None)
+        if not recorder.is_watching:
+            for plan in plans:
+                planned = plan.launch(given, before)
+                if planned:
+                    return planned
+                if planned is not None:
+                    break
+        return self._launched(space, given, before, plans if planned is None else None)
 
     def bind(self, index_space: Range | NdRange, /, *args: Any, **named: Any) -> BoundLaunch:
         """Validate a launch now, compile its kernel, and return it, to be made by calling it.
@@ -126,12 +132,15 @@ class Kernel(DeviceLaunchable):
         int
             How often that was so.
         """
-        do_captures_hold = self._do_captures_hold
+        do_captures_hold = self.do_captures_hold
         if do_captures_hold is not None and not do_captures_hold():
-            self._captures, self._do_captures_hold, self._plans = None, None, PlanTable()
-            self.modules = Modules(self.py_func, self.options)
-            self._renewals += 1
+            self._renew()
         return self._renewals
+
+    def _renew(self) -> None:
+        self._captures, self.do_captures_hold, self._plans = None, None, PlanTable()
+        self.modules = Modules(self.py_func, self.options)
+        self._renewals += 1
 
     def prepared(self, space: Range | NdRange, given: tuple[Any, ...]) -> Prepared:
         """Validate a launch, and compile the kernel that its constants choose if it is not yet."""
@@ -145,7 +154,7 @@ class Kernel(DeviceLaunchable):
         self.options.require_launchable(self.__name__, space)
         if self._captures is None:
             self._captures = captures = Captures(self.py_func)
-            self._do_captures_hold = captures.hold
+            self.do_captures_hold = captures.hold
         if len(given) < len(names):
             given = (*given, *(self.py_func.__defaults__ or ())[len(given) - len(names) :])
         host_target = host_array_target.get()
@@ -238,7 +247,7 @@ class Kernel(DeviceLaunchable):
             kernel, others = self.specialized(values)
             if kernel._captures is None:
                 kernel._captures = captures = Captures(kernel.py_func)
-                kernel._do_captures_hold = captures.hold
+                kernel.do_captures_hold = captures.hold
             names = parameters_for_launch(kernel.py_func, space, others)
             kernel.modules.get(platform, space, typed_arguments(names, others), target)
 
@@ -345,7 +354,8 @@ def call_kernel(kernel: DeviceLaunchable, index_space: Range | NdRange, /, *args
     if not isinstance(kernel, Kernel):  # which is quick for this very class, and slow for an abstract one
         require_kernel(kernel, DeviceLaunchable)  # type: ignore[type-abstract]  # any kind is asked for
     try:
-        require_index_space(index_space)
+        if type(index_space) is not Range:  # as above
+            require_index_space(index_space)
         kernel.run(index_space, kernel.placed(args, named) if named else args)
     except KapiError as error:
         shorten(error, is_reported=True)
@@ -386,7 +396,8 @@ def call_kernel_async(
     if not isinstance(kernel, Kernel):  # which is quick for this very class, and slow for an abstract one
         require_kernel(kernel, DeviceLaunchable)  # type: ignore[type-abstract]  # any kind is asked for
     try:
-        require_index_space(index_space)
+        if type(index_space) is not Range:  # as above
+            require_index_space(index_space)
         return kernel.submit(index_space, dependent_events, kernel.placed(args, named) if named else args)
     except KapiError as error:
         shorten(error, is_reported=True)

@@ -28,6 +28,7 @@ __all__ = [
     "WORD",
     "address_of",
     "capsule_address",
+    "capsule_name",
     "file_of",
     "load",
     "python_function",
@@ -135,8 +136,14 @@ def address_of(function: Any) -> int:
 
 def capsule_address(capsule: Any) -> int:
     """Return the address of a C function that a module of Cython's publishes."""
-    name = _python("PyCapsule_GetName", ctypes.c_char_p, ctypes.py_object)(capsule)
-    return int(_python("PyCapsule_GetPointer", ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(capsule, name) or 0)
+    get = _python("PyCapsule_GetPointer", ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)
+    return int(get(capsule, capsule_name(capsule)) or 0)
+
+
+def capsule_name(capsule: Any) -> bytes | None:
+    """Return the name of a capsule: Cython's is the function's signature in C."""
+    name: bytes | None = _python("PyCapsule_GetName", ctypes.c_char_p, ctypes.py_object)(capsule)
+    return name
 
 
 def _builtin(name: str, address: int, table: bytes) -> Callable[..., Any]:

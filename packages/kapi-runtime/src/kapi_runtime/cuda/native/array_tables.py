@@ -4,34 +4,38 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from kapi_runtime.cuda.native.structures import ArrayPair, ArrayRow, ArrayTable
 from kapi_runtime.native.packing_source import Pair
 
-__all__ = ["HEAD", "LOWEST", "WORD", "Reader", "offset_of", "reader_by_table", "word_at"]
+__all__ = ["HEAD", "LOWEST", "WORD", "FilledTable", "filled", "offset_of", "word_at"]
 
 WORD = 8
 HEAD = 2 * WORD  # what each object begins with
 LOWEST = 1 << 16  # no address of memory is lower
 
 
-class Reader(partial):  # type: ignore[type-arg]  # it is generic in stubs alone
-    """A native function with the address of its table, which it keeps alive."""
+class FilledTable(NamedTuple):
+    """A table for native code.
 
+    Attributes
+    ----------
+    address : int
+        Where it is.
+    kept : tuple
+        What its addresses are of.
+    """
+
+    address: int
     kept: tuple[Any, ...]
 
 
-def reader_by_table(
-    read: Callable[..., bool], table: ArrayTable, rows: Sequence[dict[str, Any]], pairs: Iterable[Pair], *kept: Any
-) -> Reader:
-    """Return what tells whether arrays are as a table says, and packs their addresses.
+def filled(table: ArrayTable, rows: Sequence[dict[str, Any]], pairs: Iterable[Pair], *kept: Any) -> FilledTable:
+    """Fill in the rows and pairs of a table.
 
     Parameters
     ----------
-    read : callable
-        The native function for tables of this class.
     table : ArrayTable
         The table, without rows and pairs.
     rows : sequence of dict
@@ -53,9 +57,7 @@ def reader_by_table(
     all_pairs = (ArrayPair * max(1, len(held_pairs)))(*held_pairs)
     table.count, table.rows = len(rows), ctypes.addressof(held_rows)
     table.pair_count, table.pairs = len(held_pairs), ctypes.addressof(all_pairs)
-    reader = Reader(read, ctypes.addressof(table))
-    reader.kept = (table, held_rows, all_pairs, vectors, *kept)
-    return reader
+    return FilledTable(ctypes.addressof(table), (table, held_rows, all_pairs, vectors, *kept))
 
 
 def _flat(pair: Pair) -> tuple[int, ...]:

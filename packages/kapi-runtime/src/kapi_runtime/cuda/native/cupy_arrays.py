@@ -13,46 +13,65 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from typing import Any
 
-from kapi_runtime.cuda.native.array_tables import LOWEST, WORD, Reader, offset_of, reader_by_table, word_at
+from kapi_runtime.cuda.native.array_tables import LOWEST, WORD, FilledTable, filled, offset_of, word_at
 from kapi_runtime.cuda.native.structures import CupyTable
+from kapi_runtime.native.loading import capsule_address, capsule_name
 from kapi_runtime.native.packing_source import Pair
 
-__all__ = ["cupy_reader", "learned_layout"]
+__all__ = ["cupy_table", "current_stream_function", "learned_layout"]
 
 _DEVICE = 0x5A5A  # of memory that is never used
 
 
-def cupy_reader(
-    read: Callable[..., bool], values: Sequence[Any], addresses: Sequence[int], pairs: Iterable[Pair], ordinal: int
-) -> Reader | None:
-    """Return what tells whether arrays are like these, and packs their addresses; None if CuPy cannot be read so.
+def cupy_table(
+    values: Sequence[tuple[int, Any]], addresses: Sequence[int], pairs: Iterable[Pair], ordinal: int, stream: int
+) -> FilledTable | None:
+    """Return the table of arrays like these; None if native code cannot read CuPy's arrays.
 
     Parameters
     ----------
-    read : callable
-        The native function.
-    values : sequence of cupy.ndarray
-        Arrays of a launch.
+    values : sequence of (int, cupy.ndarray)
+        Arrays of a launch, and which argument each is.
     addresses : sequence of int
         Where the address of each is packed.
     pairs : iterable of Pair
         What must be apart, or one view.
     ordinal : int
         The device.
+    stream : int
+        The stream that must be CuPy's current one, where `current_stream_function` tells it.
     """
-    layout = learned_layout(type(values[0]))  # type: ignore[arg-type]  # classes are hashable
-    if layout is None or any(type(value) is not type(values[0]) for value in values):
+    array_type = type(values[0][1])
+    layout = learned_layout(array_type)  # type: ignore[arg-type]  # classes are hashable
+    if layout is None or any(type(value) is not array_type for _, value in values):
         return None
     rows = [
         {
-            "element": id(value.dtype), "rank": value.ndim, "shape": value.shape, "strides": value.strides,
-            "itemsize": value.itemsize, "place": address,
+            "index": index, "element": id(value.dtype), "rank": value.ndim, "shape": value.shape,
+            "strides": value.strides, "itemsize": value.itemsize, "place": address,
         }
-        for value, address in zip(values, addresses, strict=True)
+        for (index, value), address in zip(values, addresses, strict=True)
     ]  # fmt: skip
-    pointer_type = type(values[0].data)
-    table = CupyTable(array_type=id(type(values[0])), pointer_type=id(pointer_type), device=ordinal, **layout)
-    return reader_by_table(read, table, rows, pairs, pointer_type, [(type(value), value.dtype) for value in values])
+    pointer_type = type(values[0][1].data)
+    table = CupyTable(
+        array_type=id(array_type),
+        pointer_type=id(pointer_type),
+        device=ordinal,
+        stream=stream,
+        current_stream=current_stream_function(),
+        **layout,
+    )
+    return filled(table, rows, pairs, array_type, pointer_type, [value.dtype for _, value in values])
+
+
+@cache
+def current_stream_function() -> int:
+    """Return the address of the C function by which CuPy's own code asks for a device's stream; 0 if there is none."""
+    try:
+        capsule = sys.modules["cupy_backends.cuda.stream"].__pyx_capi__["get_stream_ptr"]
+        return capsule_address(capsule) if capsule_name(capsule) == b"intptr_t (int)" else 0
+    except Exception:  # whatever a version has changed, Python tells
+        return 0
 
 
 @cache

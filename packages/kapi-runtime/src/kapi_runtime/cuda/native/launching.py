@@ -1,4 +1,7 @@
-"""Native code: the look at CuPy's arrays and PyTorch's, and one call of the driver with what a plan has ready."""
+"""Native code: the look at CuPy's arrays and PyTorch's, and one call of the driver with what a plan has ready.
+
+Two threads never pack into one plan: the GIL is held, or the plan is busy.
+"""
 
 from __future__ import annotations
 
@@ -14,14 +17,24 @@ __all__ = ["ENTRY_POINTS", "SOURCES"]
 
 WORD, ROW, PAIR = 8, sizeof(ArrayRow), sizeof(ArrayPair)
 DEVICE_KIND = int(CUDA)
+NO_CONTEXT, INVALID_HANDLE = 201, 400  # the driver's codes where another context, or none, is current
 
-launch_at, table_at, row_at, pair_at = at(CudaLaunch), at(ArrayTable), at(ArrayRow), at(ArrayPair)
+plan_at, table_at, row_at, pair_at = at(CudaLaunch), at(ArrayTable), at(ArrayRow), at(ArrayPair)
 cupy_at, torch_at, tensor_at = at(CupyTable), at(TorchTable), at(DlpackTensor)
 object_at, ints = at(Object), elements(int32)
 
+PyList_Append = c_function("PyList_Append", int32, address, address)
+PyList_Size = c_function("PyList_Size", address, address)
+PyObject_CallNoArgs = c_function("PyObject_CallNoArgs", address, address)
+PyObject_CallOneArg = c_function("PyObject_CallOneArg", address, address, address)
+PyTuple_GetItem = c_function("PyTuple_GetItem", address, address, address)
+PyTuple_New = c_function("PyTuple_New", address, address)
+PyTuple_SetItem = c_function("PyTuple_SetItem", int32, address, address, address)
+PyTuple_Size = c_function("PyTuple_Size", address, address)
+PyType_GenericAlloc = c_function("PyType_GenericAlloc", address, address, address)
+Py_IncRef = c_function("Py_IncRef", int32, address)
 PyBool_FromLong = c_function("PyBool_FromLong", address, address)
 PyLong_AsVoidPtr = c_function("PyLong_AsVoidPtr", address, address)
-PyLong_FromLong = c_function("PyLong_FromLong", address, address)
 PyErr_Clear = c_function("PyErr_Clear", int32)
 PyObject_GetAttr = c_function("PyObject_GetAttr", address, address, address)
 Py_DecRef = c_function("Py_DecRef", int32, address)
@@ -29,46 +42,154 @@ PyEval_SaveThread = c_function("PyEval_SaveThread", address)
 PyEval_RestoreThread = c_function("PyEval_RestoreThread", int32, address)
 cu_launch_kernel = c_pointer(int32, address, *[int32] * 7, *[address] * 3)
 tensor_of_object = c_pointer(int32, address, address)
-current_stream = c_pointer(int32, int32, int32, address)
+cupy_stream = c_pointer(address, int32)
+tensor_stream = c_pointer(int32, int32, int32, address)
+
+
+@native
+def launch(_: Any, arguments: Any, __: Any) -> Any:
+    """``launch(plan, arguments, events)``: the host's event and the device's.
+
+    None if the arguments are not the plan's; False if another thread uses it, an event is none of CUDA's, or the driver
+    refuses.
+    """
+    plan, given, before = plan_at(PyLong_AsVoidPtr(words(arguments)[0])), words(arguments)[1], words(arguments)[2]
+    if plan.is_busy != 0:
+        return PyBool_FromLong(0)
+    plan.is_busy = 1
+    events = 0
+    answer = are_packed(plan, given)
+    if answer > 0:
+        events = sent(plan, given, before)
+    elif answer == 0:
+        events = plan.none
+        Py_IncRef(events)
+    plan.is_busy = 0
+    return events
+
+
+@native
+def pack(_: Any, arguments: Any, __: Any) -> Any:
+    """``pack(plan, arguments)``: whether the arguments are the plan's, in which case they are packed."""
+    answer = are_packed(plan_at(PyLong_AsVoidPtr(words(arguments)[0])), words(arguments)[1])
+    if answer < 0:
+        return 0
+    return PyBool_FromLong(answer)
 
 
 @native
 def send(_: Any, arguments: Any, __: Any) -> Any:
-    """``send(launch)``: the driver's code.
-
-    Other threads run meanwhile: the driver waits where too much is pending, and what is pending may need Python.
-    """
-    launch = launch_at(PyLong_AsVoidPtr(words(arguments)[0]))
-    thread = PyEval_SaveThread()
-    code = cu_launch_kernel(
-        launch.cu_launch_kernel,
-        launch.function,
-        launch.grid_x,
-        launch.grid_y,
-        launch.grid_z,
-        launch.block_x,
-        launch.block_y,
-        launch.block_z,
-        launch.shared,
-        launch.stream,
-        launch.parameters,
-        0,
-    )
-    PyEval_RestoreThread(thread)
-    return PyLong_FromLong(code)
+    """``send(plan, owners, events)``: as `launch`, with what was packed last, and `owners` held until it has run."""
+    return sent(plan_at(PyLong_AsVoidPtr(words(arguments)[0])), words(arguments)[1], words(arguments)[2])
 
 
 @native
-def read_cupy(_: Any, arguments: Any, count: Any) -> Any:
-    """``read_cupy(table, *arrays)``: whether they are what the table says; if they are, their addresses are packed."""
-    start = PyLong_AsVoidPtr(words(arguments)[0])
-    table = cupy_at(start)
-    if count != table.count + 1:
+def resend(_: Any, arguments: Any, __: Any) -> Any:
+    """``resend(plan, owners)``: as `send`, after events that the stream waits for already."""
+    plan = plan_at(PyLong_AsVoidPtr(words(arguments)[0]))
+    if submitted(plan) != 0:
         return PyBool_FromLong(0)
+    return remembered(plan, words(arguments)[1])
+
+
+@native
+def are_packed(plan: Any, given: Any) -> Any:
+    """1 if arguments are the plan's, and are packed; 0 if they are not; -1 after an exception."""
+    if PyTuple_Size(given) != plan.given_count:
+        return 0
+    if plan.pack != 0:
+        answer = PyObject_CallOneArg(plan.pack, given)
+        if answer == 0:
+            return -1
+        Py_DecRef(answer)
+        if answer != plan.true:
+            return 0
+    if plan.cupy != 0 and not are_cupy_arrays(plan.cupy, given):
+        return 0
+    if plan.torch != 0 and not are_tensors(plan.torch, given):
+        return 0
+    return 1
+
+
+@native
+def sent(plan: Any, owners: Any, before: Any) -> Any:
+    """Launch what was packed after these events, and return both events, False, or null after an exception."""
+    if PyList_Size(before) != 0:
+        answer = PyObject_CallOneArg(plan.wait, before)
+        if answer != plan.true:
+            return answer
+        Py_DecRef(answer)
+    code = submitted(plan)
+    if code == 0:
+        return remembered(plan, owners)
+    if code == NO_CONTEXT or code == INVALID_HANDLE:
+        return PyObject_CallOneArg(plan.resend, owners)
+    return PyBool_FromLong(0)
+
+
+@native
+def submitted(plan: Any) -> Any:
+    """The driver's code for a launch.
+
+    Other threads run meanwhile: the driver waits where too much is pending, and what is pending may need Python.
+    """
+    thread = PyEval_SaveThread()
+    code = cu_launch_kernel(
+        plan.cu_launch_kernel,
+        plan.function,
+        plan.grid_x,
+        plan.grid_y,
+        plan.grid_z,
+        plan.block_x,
+        plan.block_y,
+        plan.block_z,
+        plan.shared,
+        plan.stream,
+        plan.parameters,
+        0,
+    )
+    PyEval_RestoreThread(thread)
+    return code
+
+
+@native
+def remembered(plan: Any, owners: Any) -> Any:
+    """The event of a launch, for host and device, after the timeline holds what it uses; null after an exception."""
+    event = PyType_GenericAlloc(plan.event_type, 0)
+    batch = words(plan.timeline + plan.batch_of_timeline)[0]
+    if event == 0 or PyList_Append(batch, owners) != 0:
+        Py_IncRef(owners)  # with no memory to hold the launch in, what it uses is never let go
+        return 0
+    Py_IncRef(batch)
+    words(event + plan.batch_of_event)[0] = batch
+    if PyList_Size(batch) >= plan.look_after:
+        answer = PyObject_CallNoArgs(plan.look)
+        if answer == 0:
+            Py_DecRef(event)
+            return 0
+        Py_DecRef(answer)
+    pair = PyTuple_New(2)
+    if pair == 0:
+        Py_DecRef(event)
+        return 0
+    Py_IncRef(event)
+    PyTuple_SetItem(pair, 0, event)
+    PyTuple_SetItem(pair, 1, event)
+    return pair
+
+
+@native
+def are_cupy_arrays(start: Any, given: Any) -> Any:
+    """Whether arguments are what a table of CuPy's arrays says, and its stream is current; they are packed then."""
+    table = cupy_at(start)
+    if table.current_stream != 0 and not is_stream(table, cupy_stream(table.current_stream, table.device)):
+        PyErr_Clear()
+        return False
     for index in range(table.count):
-        if not pack_cupy(table, row_at(table.rows + index * ROW), words(arguments)[1 + index]):
-            return PyBool_FromLong(0)
-    return PyBool_FromLong(are_all_disjoint(table_at(start)))
+        row = row_at(table.rows + index * ROW)
+        if not pack_cupy(table, row, PyTuple_GetItem(given, row.index)):
+            return False
+    return are_all_disjoint(table_at(start))
 
 
 @native
@@ -89,22 +210,23 @@ def pack_cupy(table: Any, row: Any, array: Any) -> Any:
 
 
 @native
-def read_torch(_: Any, arguments: Any, count: Any) -> Any:
-    """``read_torch(table, *tensors)``: as `read_cupy`, of PyTorch's, and only if the table's stream is current."""
-    start = PyLong_AsVoidPtr(words(arguments)[0])
+def are_tensors(start: Any, given: Any) -> Any:
+    """Whether arguments are what a table of PyTorch's tensors says, and its stream is current; they are packed then."""
     table = torch_at(start)
-    if count != table.count + 1:
-        return PyBool_FromLong(0)
     for index in range(table.count):
-        if not pack_torch(table, row_at(table.rows + index * ROW), words(arguments)[1 + index]):
-            return PyBool_FromLong(0)
-    if current_stream(table.current_stream, DEVICE_KIND, table.device, table.told_stream) != 0:
+        row = row_at(table.rows + index * ROW)
+        if not pack_torch(table, row, PyTuple_GetItem(given, row.index)):
+            return False
+    if tensor_stream(table.current_stream, DEVICE_KIND, table.device, table.told_stream) != 0:
         PyErr_Clear()
-        return PyBool_FromLong(0)
-    stream = words(table.told_stream)[0]
-    if stream != table.stream and not (stream == 0 and table.stream == 1):  # two names of one stream
-        return PyBool_FromLong(0)
-    return PyBool_FromLong(are_all_disjoint(table_at(start)))
+        return False
+    return is_stream(table, words(table.told_stream)[0]) and are_all_disjoint(table_at(start))
+
+
+@native
+def is_stream(table: Any, stream: Any) -> Any:
+    """Whether a stream is a table's; 0 and 1 are two names of one."""
+    return stream == table.stream or (stream == 0 and table.stream == 1)
 
 
 @native
@@ -179,7 +301,7 @@ def are_disjoint(pair: Any) -> Any:
     return second - first == pair.distance or (pair.may_be_one != 0 and first == second)
 
 
-ENTRY_POINTS = (send, read_cupy, read_torch)
+ENTRY_POINTS = (launch, pack, send, resend)
 
 SOURCES = (
     "kapi_runtime.cuda.native.structures",

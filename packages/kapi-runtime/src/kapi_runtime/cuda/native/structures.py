@@ -17,12 +17,20 @@ def _fields(type_: Any, names: str) -> Fields:
 
 
 class CudaLaunch(ctypes.Structure):
-    """Arguments of the driver's ``cuLaunchKernel``, and its address."""
+    """A plan: what its arguments must be, what the driver is told, and the timeline that holds what launches use."""
 
     _fields_: ClassVar[Fields] = (
+        ("is_busy", _WORD),  # whether a launch is under way
+        ("given_count", _WORD),
+        # of Python: functions that pack what native code does not, wait for events, and launch in the device's context
+        *_fields(_POINTER, "pack wait resend none true"),
+        *_fields(_POINTER, "cupy torch"),  # tables of arrays, or null
         *_fields(_POINTER, "cu_launch_kernel function"),
         *_fields(_INT, "grid_x grid_y grid_z block_x block_y block_z shared"),
         *_fields(_POINTER, "stream parameters"),
+        *_fields(_POINTER, "timeline look event_type"),  # objects of Python, see `keep_alive.Timeline`
+        # launches in a batch after which `look` is called, and where a timeline and an event have their batch
+        *_fields(_WORD, "look_after batch_of_timeline batch_of_event"),
     )
 
 
@@ -36,6 +44,8 @@ class ArrayTable(ctypes.Structure):
         ("pairs", _POINTER),
         ("array_type", _POINTER),  # their class
         ("device", _INT),
+        ("stream", _POINTER),  # which must be the library's current one
+        ("current_stream", _POINTER),  # the address of the C function that tells it
     )
 
 
@@ -43,6 +53,7 @@ class ArrayRow(ctypes.Structure):
     """One array: what it must be, and where its address is packed."""
 
     _fields_: ClassVar[Fields] = (
+        ("index", _WORD),  # which argument it is
         ("element", _POINTER),  # CuPy: the address of its dtype; PyTorch: code, bits and lanes of DLPack
         ("rank", _WORD),
         ("shape", _POINTER),
@@ -77,9 +88,8 @@ class TorchTable(ArrayTable):
     """Requirements on tensors of PyTorch, and the functions that read them."""
 
     _fields_: ClassVar[Fields] = (
-        # addresses of C functions of DLPack's exchange, and of where they write
-        *_fields(_POINTER, "tensor_of_object current_stream tensor told_stream"),
-        ("stream", _POINTER),  # which must be current
+        # addresses of a C function of DLPack's exchange, and of where it and the other one write
+        *_fields(_POINTER, "tensor_of_object tensor told_stream"),
         # what DLPack does not tell: offsets, the first in a tensor and the others in what is there; 0 if unknown
         *_fields(_WORD, "implementation_at keys_at gradient_at"),
         *_fields(_POINTER, "requires_grad false"),  # objects of Python

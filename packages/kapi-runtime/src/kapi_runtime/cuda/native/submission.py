@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from kapi_runtime.cuda.devices import driver
 from kapi_runtime.native.loading import UnlikeError, load, python_function
@@ -20,15 +20,14 @@ class NativeFunctions(NamedTuple):
 
     Attributes
     ----------
-    send : callable
-        Launches what is at an address, and returns the driver's code.
-    read_cupy, read_torch : callable
-        Read arrays of a library by the table at an address.
+    launch, pack, send, resend : callable
+        As `launching` says; the first argument is the address of a `CudaLaunch`.
     """
 
-    send: Callable[[int], int]
-    read_cupy: Callable[..., bool]
-    read_torch: Callable[..., bool]
+    launch: Callable[[int, tuple[Any, ...], list[Any]], tuple[Any, Any] | Literal[False] | None]
+    pack: Callable[[int, tuple[Any, ...]], bool]
+    send: Callable[[int, Any, list[Any]], tuple[Any, Any] | Literal[False]]
+    resend: Callable[[int, Any], tuple[Any, Any] | Literal[False]]
 
 
 _lock = reinit_after_fork(threading.Lock())

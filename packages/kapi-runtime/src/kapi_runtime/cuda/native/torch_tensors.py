@@ -13,19 +13,19 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from kapi_runtime.cuda.native.array_tables import LOWEST, WORD, Reader, offset_of, reader_by_table, word_at
+from kapi_runtime.cuda.native.array_tables import LOWEST, WORD, FilledTable, filled, offset_of, word_at
 from kapi_runtime.cuda.native.structures import TorchTable
 from kapi_runtime.native.loading import capsule_address
 from kapi_runtime.native.packing_source import Pair
 from kapi_runtime.platform.dlpack import CPU, DlpackTensor
 
-__all__ = ["Exchange", "exchange_of", "learned_layout", "torch_reader"]
+__all__ = ["Exchange", "exchange_of", "learned_layout", "torch_table"]
 
 _VERSION = 1  # the major one, whose structure this is
 _SIZE = 192  # bytes of what a tensor is in C++, at least
@@ -84,22 +84,15 @@ def learned_layout(tensor_type: type) -> dict[str, int] | None:
         return None
 
 
-def torch_reader(
-    read: Callable[..., bool],
-    values: Sequence[Any],
-    addresses: Sequence[int],
-    pairs: Iterable[Pair],
-    ordinal: int,
-    stream: int,
-) -> Reader | None:
-    """Return what tells whether tensors are like these, and packs their addresses; None if they cannot be read so.
+def torch_table(
+    values: Sequence[tuple[int, Any]], addresses: Sequence[int], pairs: Iterable[Pair], ordinal: int, stream: int
+) -> FilledTable | None:
+    """Return the table of tensors like these; None if native code cannot read them.
 
     Parameters
     ----------
-    read : callable
-        The native function.
-    values : sequence of torch.Tensor
-        Tensors of a launch.
+    values : sequence of (int, torch.Tensor)
+        Tensors of a launch, and which argument each is.
     addresses : sequence of int
         Where the address of each is packed.
     pairs : iterable of Pair
@@ -109,18 +102,18 @@ def torch_reader(
     stream : int
         The stream that must be PyTorch's current one.
     """
-    tensor_type = type(values[0])
+    tensor_type = type(values[0][1])
     exchange = exchange_of(tensor_type)  # type: ignore[arg-type]  # classes are hashable
-    if exchange is None or any(type(value) is not tensor_type for value in values):
+    if exchange is None or any(type(value) is not tensor_type for _, value in values):
         return None
     layout = learned_layout(tensor_type) or {}  # type: ignore[arg-type]
     tensor, told = DlpackTensor(), ctypes.c_void_p()
     rows = []
-    for value, address in zip(values, addresses, strict=True):
+    for (index, value), address in zip(values, addresses, strict=True):
         seen = _seen(exchange, value, tensor)
         rows.append({
-            "element": _element(seen), "rank": seen.rank, "shape": tuple(value.shape), "strides": value.stride(),
-            "itemsize": value.element_size(), "place": address,
+            "index": index, "element": _element(seen), "rank": seen.rank, "shape": tuple(value.shape),
+            "strides": value.stride(), "itemsize": value.element_size(), "place": address,
             "keys": word_at(value._cdata + layout["keys_at"]) if layout else 0,
         })  # fmt: skip
     table = TorchTable(
@@ -134,7 +127,7 @@ def torch_reader(
         **exchange._asdict(),
         **layout,
     )
-    return reader_by_table(read, table, rows, pairs, tensor, told, tensor_type)
+    return filled(table, rows, pairs, tensor, told, tensor_type)
 
 
 def _seen(exchange: Exchange, value: Any, into: DlpackTensor) -> DlpackTensor:

@@ -4,14 +4,13 @@ Memory that is freed while a kernel uses it is given to the next allocation, whi
 owners of a launch's arguments are therefore held with its event, and let go by a later launch, by a wait, or at exit.
 No callback of the driver takes part: it would need the GIL, and may call nothing of CUDA's.
 
-Setting an event costs a fifth of a launch.  Launches by a plan are therefore numbered on a `Timeline`, and an event is
-set after some of them only, or when somebody asks: it tells of all launches up to its number.
+Setting an event costs a fifth of a launch.  Launches by a plan are therefore put into batches on a `Timeline`, and an
+event is set after a batch only, when it is full or somebody asks: it tells of all launches in the batch.
 """
 
 from __future__ import annotations
 
 import atexit
-import itertools
 import threading
 from collections import deque
 from typing import TYPE_CHECKING, Any
@@ -23,7 +22,7 @@ from kapi_sim.forks import in_children, reinit_after_fork
 if TYPE_CHECKING:
     from kapi_runtime.cuda.queues.queue import CudaQueue
 
-__all__ = ["LOOK_AFTER", "PlannedLaunch", "Timeline", "finish", "in_flight", "keep", "release", "timeline_of"]
+__all__ = ["LOOK_AFTER", "Batch", "PlannedLaunch", "Timeline", "finish", "in_flight", "keep", "release", "timeline_of"]
 
 LOOK_AFTER = 16
 """Launches on one queue, after which those that are done are let go."""
@@ -31,28 +30,57 @@ LOOK_AFTER = 16
 _lock = reinit_after_fork(threading.Lock())
 _pending: dict[CudaQueue, deque[tuple[CudaEvent, Any]]] = {}
 _timelines: dict[CudaQueue, Timeline] = {}
-_others: list[Timeline] = []
 _parent_s: list[Any] = []
 
 
+class Batch(list[Any]):
+    """Owners of the arguments of consecutive launches on one queue, and the event that is set after them.
+
+    Parameters
+    ----------
+    timeline : Timeline
+        That of the queue.
+
+    Attributes
+    ----------
+    timeline : Timeline
+        As given.
+    event : CudaEvent or None
+        None until it is set; the timeline has another batch for launches by then.
+    is_passed : bool
+        Whether the event has been seen to be passed.
+    """
+
+    __slots__ = ("event", "is_passed", "timeline")
+
+    def __init__(self, timeline: Timeline) -> None:
+        super().__init__()
+        self.timeline, self.is_passed = timeline, False
+        self.event: CudaEvent | None = None
+
+
 class Timeline:
-    """The launches by plans on one queue, numbered in the order in which they were submitted.
+    """The launches by plans on one queue, in batches.
 
     Parameters
     ----------
     queue : CudaQueue
         Its stream must be lasting: an event may be set in it whenever somebody asks.
+
+    Attributes
+    ----------
+    queue : CudaQueue
+        As given.
+    batch : Batch
+        Where a launch is put once it is submitted.
     """
 
-    __slots__ = ("_launches", "_lock", "_marks", "_numbers", "is_held", "passed", "queue")
+    __slots__ = ("_closed", "_lock", "batch", "queue")
 
     def __init__(self, queue: CudaQueue) -> None:
         self.queue = queue
-        self.passed = -1
-        self.is_held = False
-        self._numbers = itertools.count()
-        self._launches: deque[tuple[int, Any]] = deque()
-        self._marks: deque[tuple[int, CudaEvent]] = deque()
+        self.batch = Batch(self)
+        self._closed: deque[Batch] = deque()
         self._lock = reinit_after_fork(threading.Lock())
 
     def add(self, owners: Any, look_after: int = LOOK_AFTER) -> PlannedLaunch:
@@ -60,51 +88,58 @@ class Timeline:
 
         Each so many launches, those that are done are let go.
         """
-        # Numbered after it was submitted: an event that is set later is after all launches up to the number.
-        number = next(self._numbers)
-        self._launches.append((number, owners))
-        if not self.is_held:
-            hold_timeline(self)
-        if number % look_after == look_after - 1:
-            self.mark(number)
-            self.tidy()
-        return PlannedLaunch(self, number)
+        # Put into a batch after it was submitted: the event of the batch is set later.
+        batch = self.batch
+        batch.append(owners)
+        if len(batch) >= look_after:
+            self.look()
+        return PlannedLaunch(batch)
 
-    def mark(self, number: int) -> CudaEvent:
-        """Return an event that is passed when the launch of a number is done, and perhaps later ones."""
+    def look(self) -> None:
+        """Set an event after all launches, and let go of what is done."""
+        self.close(self.batch)
+        self.tidy()
+
+    def close(self, batch: Batch) -> CudaEvent:
+        """Return the event that is passed when all launches of a batch are done, and perhaps later ones."""
         with self._lock:
-            for last, event in self._marks:
-                if last >= number:
-                    return event
-            launches = list(self._launches)
-            newest = max(number, launches[-1][0]) if launches else number
-            event = recorded_event(self.queue.device, self.queue.handle)
-            self._marks.append((newest, event))
-            return event
+            if batch is self.batch:
+                self.batch = Batch(self)
+                self._closed.append(batch)
+            return self._event_of(batch)
 
     def tidy(self) -> None:
         """Let go of what the launches use that are done; waits for none."""
-        number = self.last
-        if number is not None and not self._marks:
-            self.mark(number)
-        done: list[Any] = []
+        batch = self.batch
+        if batch and not self._closed:
+            self.close(batch)
+        done: list[Batch] = []
         with self._lock:
-            while self._marks and is_passed(self._marks[0][1]):
-                self.passed = max(self.passed, self._marks.popleft()[0])
-            while self._launches and self._launches[0][0] <= self.passed:
-                done.append(self._launches.popleft())
-        del done
+            while self._closed and is_passed(self._event_of(self._closed[0])):
+                done.append(self._closed.popleft())
+                done[-1].is_passed = True
+        for batch in done:  # without the lock: destructors may launch
+            batch.clear()
 
     @property
-    def last(self) -> int | None:
-        """The number of the last launch that is held, or None."""
+    def last(self) -> Batch | None:
+        """The last batch with a launch that is held, or None."""
+        batch = self.batch
+        if batch:
+            return batch
         try:
-            return self._launches[-1][0]
+            return self._closed[-1]
         except IndexError:
             return None
 
     def __len__(self) -> int:
-        return len(self._launches)
+        with self._lock:
+            return sum(map(len, (*self._closed, self.batch)))
+
+    def _event_of(self, batch: Batch) -> CudaEvent:
+        if batch.event is None:
+            batch.event = recorded_event(self.queue.device, self.queue.handle)
+        return batch.event
 
 
 class PlannedLaunch(CudaEvent, HostEvent):
@@ -113,13 +148,12 @@ class PlannedLaunch(CudaEvent, HostEvent):
     It may be passed a little later than the launch is done, if more was submitted since.
     """
 
-    __slots__ = ("_event", "_number", "_timeline")
+    __slots__ = ("_batch",)
 
     is_timed = False
 
-    def __init__(self, timeline: Timeline, number: int) -> None:
-        self._timeline, self._number = timeline, number
-        self._event: CudaEvent | None = None
+    def __init__(self, batch: Batch) -> None:  # native code makes it as well
+        self._batch = batch
 
     @property
     def device_event(self) -> CudaEvent:
@@ -134,44 +168,34 @@ class PlannedLaunch(CudaEvent, HostEvent):
     @property
     def queue(self) -> CudaQueue:
         """The queue that it was submitted to."""
-        return self._timeline.queue
+        return self._batch.timeline.queue
 
     @property
     def device(self) -> Any:  # type: ignore[override]  # that of its queue
-        return self._timeline.queue.device
+        return self.queue.device
 
     @property
     def native(self) -> Any:  # set when it is asked for
-        if self._event is None:
-            self._event = self._timeline.mark(self._number)
-        return self._event.native
+        return self._batch.timeline.close(self._batch).native
 
     @property
     def is_done(self) -> bool:
-        return self._number <= self._timeline.passed or self._is_passed()
+        return self._batch.is_passed or self._is_passed()
 
     def wait(self) -> None:
         """Wait for the kernel, and let go of its arguments.  Other threads run meanwhile, and Ctrl-C is heard."""
-        if self._number > self._timeline.passed:
+        if not self._batch.is_passed:
             CudaEvent.wait(self)
         release()
 
 
 def timeline_of(queue: CudaQueue) -> Timeline:
-    """Return the timeline of a queue; plans keep it."""
+    """Return the timeline of a queue, which `release` and `finish` know of."""
     with _lock:
         found = _timelines.get(queue)
-    return Timeline(queue) if found is None else found
-
-
-def hold_timeline(timeline: Timeline) -> None:
-    """Let `release` and `finish` know of a timeline, which has launches in flight."""
-    with _lock:
-        timeline.is_held = True
-        # Two plans of one queue may each have made one: both are held.
-        key = timeline.queue
-        if _timelines.setdefault(key, timeline) is not timeline:
-            _others.append(timeline)
+        if found is None:
+            found = _timelines[queue] = Timeline(queue)
+        return found
 
 
 def keep(queue: CudaQueue, event: CudaEvent, owners: Any) -> None:
@@ -196,7 +220,7 @@ def release() -> None:
             done += _take_first(launches)
             if not launches:
                 del _pending[queue]
-        timelines = [*_timelines.values(), *_others]
+        timelines = list(_timelines.values())
     del done
     for timeline in timelines:
         timeline.tidy()
@@ -205,7 +229,7 @@ def release() -> None:
 def in_flight() -> int:
     """Return how many launches are held; some may be complete already."""
     with _lock:
-        timelines = [*_timelines.values(), *_others]
+        timelines = list(_timelines.values())
         return sum(map(len, _pending.values())) + sum(map(len, timelines))
 
 
@@ -213,11 +237,11 @@ def finish(device: Any = None) -> None:
     """Wait for the launches that are held, on one device or on all, and let go of what they use."""
     with _lock:
         last = [launches[-1][0] for queue, launches in _pending.items() if launches and device in (None, queue.device)]
-        timelines = [each for each in (*_timelines.values(), *_others) if device in (None, each.queue.device)]
+        timelines = [each for each in _timelines.values() if device in (None, each.queue.device)]
     for timeline in timelines:
-        number = timeline.last
-        if number is not None:
-            last.append(timeline.mark(number))
+        batch = timeline.last
+        if batch is not None:
+            last.append(timeline.close(batch))
     for event in last:
         event.wait()
     release()
@@ -238,14 +262,13 @@ def _finish_at_exit() -> None:
     except Exception:  # a lost context was reported where it was found, and no owner can be given back
         _pending.clear()
         _timelines.clear()
-        _others.clear()
 
 
 def _after_fork_in_child() -> None:
     """The parent's launches are its own: the child neither waits for them, nor destroys what they use."""
-    global _pending, _timelines, _others
-    _parent_s.append((_pending, _timelines, _others))
-    _pending, _timelines, _others = {}, {}, []
+    global _pending, _timelines
+    _parent_s.append((_pending, _timelines))
+    _pending, _timelines = {}, {}
 
 
 in_children(_after_fork_in_child)
