@@ -209,7 +209,7 @@ def array_of(address, shape=(3, 4), strides=(16, 4), dtype=None, device=0):
 
 
 def reader_of(count, **tables):
-    """What tells of arguments whether native code finds them to be what tables say."""
+    """A function that tells whether native code finds arguments to be as tables say."""
     functions = submission.native_functions()
     assert functions is not None, submission.why_not()
     plan = CudaLaunch(given_count=count, **{name: table.address for name, table in tables.items()})

@@ -1,4 +1,4 @@
-"""What packs the arguments of launches like one, and says of others that they are not like it.
+"""Packing of the arguments of launches like one; others are refused.
 
 Native code looks at the arrays of the libraries that it can read, by tables.  What looks at all else is a function that
 is written for the launch, in Python, since a loop over rows of what is to be checked takes twice as long.
@@ -24,7 +24,7 @@ __all__ = ["Packing", "packing_of"]
 
 
 class Packing(NamedTuple):
-    """What packs the arguments of a launch.
+    """Function and tables that pack the arguments of a launch.
 
     Attributes
     ----------
@@ -101,7 +101,7 @@ def _packing_natively(
     pairs: Sequence[Pair],
     buffer: Any,
 ) -> Packing | None:
-    """What lets native code read the arrays, one library's after another's; None if it cannot."""
+    """Tables of the arrays of each library, and a function for the rest; None if native code cannot read an array."""
     start, ordinal = ctypes.addressof(buffer), queue.device.ordinal
     address_of = {index: start + offset for (index, _, _), offset in zip(arrays, offsets, strict=True)}
     of_libraries = {

@@ -11,7 +11,7 @@ from kapi_runtime.platform.interface import Platform
 from kapi_sim.errors import KernelLaunchError
 from kapi_sim.short_repr import short_repr
 
-__all__ = ["NOTHING", "NO_EVENTS", "Event", "listed_events"]
+__all__ = ["EMPTY_TUPLE", "EMPTY_LIST", "Event", "listed_events"]
 
 
 class Event:
@@ -154,14 +154,14 @@ def _timed_of(event: Any) -> Any:
     return event._timed
 
 
-NOTHING: tuple[()] = ()  # Python has one empty tuple, so that launches may compare by identity
-NO_EVENTS: list[Any] = []  # never changed
+EMPTY_TUPLE: tuple[()] = ()  # Python has one empty tuple, so that launches may compare by identity
+EMPTY_LIST: list[Any] = []  # never changed
 
 
 def listed_events(events: Iterable[Any]) -> list[Any]:
     """Return the events of an iterable; KernelLaunchError if it holds something else, or is none."""
     if isinstance(events, (tuple, list)) and not events:
-        return NO_EVENTS
+        return EMPTY_LIST
     try:
         listed = list(events)
     except TypeError:

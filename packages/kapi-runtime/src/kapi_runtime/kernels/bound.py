@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from kapi_runtime.host.events import NO_EVENTS, NOTHING, listed_events
+from kapi_runtime.host.events import EMPTY_LIST, EMPTY_TUPLE, listed_events
 from kapi_runtime.kernels.controls import note_launch, open_reports
 from kapi_runtime.launch.preparation import Prepared
 from kapi_runtime.platform import recorder
@@ -70,7 +70,7 @@ class BoundLaunch(_BoundLaunch):
         kernel = self.kernel
         if recorder.is_watching and (graph := recorder.graph()) is not None:
             return graph.launch(kernel, self.index_space, self.given, dependent_events)
-        before = NO_EVENTS if dependent_events is NOTHING else listed_events(dependent_events)
+        before = EMPTY_LIST if dependent_events is EMPTY_TUPLE else listed_events(dependent_events)
         do_captures_hold = self._do_captures_hold
         if self._chosen.do_captures_hold is not do_captures_hold or not do_captures_hold():
             self._prepare()

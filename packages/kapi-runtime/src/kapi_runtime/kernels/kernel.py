@@ -13,7 +13,7 @@ from kapi_lowering import KernelModule, Target
 from kapi_runtime.build.captures import Captures
 from kapi_runtime.build.modules import Modules
 from kapi_runtime.host.devices import find_device, platform_of_device
-from kapi_runtime.host.events import NO_EVENTS, NOTHING, listed_events
+from kapi_runtime.host.events import EMPTY_LIST, EMPTY_TUPLE, listed_events
 from kapi_runtime.kernels.bound import BoundLaunch
 from kapi_runtime.kernels.controls import note_launch, open_reports
 from kapi_runtime.kernels.launchables import DeviceLaunchable
@@ -91,7 +91,7 @@ class Kernel(DeviceLaunchable):
         """Launch, and return the events of `call_kernel_async`."""
         if recorder.is_watching and (graph := recorder.graph()) is not None:
             return graph.launch(self, space, given, dependent_events)
-        before = NO_EVENTS if dependent_events is NOTHING else listed_events(dependent_events)
+        before = EMPTY_LIST if dependent_events is EMPTY_TUPLE else listed_events(dependent_events)
         events = self.events(space, given, before)
         self.count_launch()
         if launches.are_logged or open_reports():

@@ -39,7 +39,7 @@ def put_timeline(launch: CudaLaunch, timeline: Timeline, look_after: int) -> tup
 
 @cache
 def _slots() -> tuple[int, int] | None:
-    """Where a timeline has its batch, and an event; None if it cannot be told."""
+    """Offsets of the batch in a timeline and in an event; None if they are unknown."""
     batches: list[Any] = [object(), object()]
     timelines, events = [Timeline(batch) for batch in batches], [PlannedLaunch(batch) for batch in batches]
     for timeline, batch in zip(timelines, batches, strict=True):
