@@ -141,7 +141,7 @@ def make_plan(
     told = *launched(kernel, global_range, local_range), shared_bytes(kernel, accessors)
     look_after = _LOOK_SELDOM if _nbytes(module, given) < _LIGHT else LOOK_AFTER
     functions = native_functions() if knows_events() and cu_launch_kernel() else None
-    for is_native in (True, False):  # native code looks at the arrays of the libraries that it knows
+    for is_native in (True, False):  # native code reads the arrays of the libraries that it knows
         if is_native and functions is None:
             continue
         buffer = (ctypes.c_char * len(packed)).from_buffer_copy(packed)

@@ -1,7 +1,7 @@
 """Packing of the arguments of launches like one; others are refused.
 
-Native code looks at the arrays of the libraries that it can read, by tables.  What looks at all else is a function that
-is written for the launch, in Python, since a loop over rows of what is to be checked takes twice as long.
+Native code reads the arrays of the libraries that it knows, by tables.  All else is read by a function that is written
+for the launch, in Python, since a loop over rows of what is to be checked takes twice as long.
 """
 
 from __future__ import annotations
