@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 import textwrap
 from dataclasses import dataclass
 from pathlib import Path
@@ -59,10 +60,19 @@ def programs(text: str) -> dict[str, Program]:
 
 def _completed(head: re.Match[str], body: str) -> str:
     world = "kapi_runtime" if head["compiled"] else "kapi_sim"
-    imports = f"import numpy as np\n\nimport {world} as kapi\n\n\n"
-    if head["form"] != "whole":
-        if "math." in body:
-            imports = f"import math\n\n{imports}"
+    imported = ["import numpy as np", f"import {world} as kapi"]
+    if head["form"] == "whole":
+        lines = body.split("\n")
+        while not lines[0] or lines[0].startswith(("import ", "from ")):
+            imported += filter(None, [lines.pop(0)])
+        body = "\n".join(lines)
+    else:
+        imported += ["import math"] if "math." in body else []
         above, space = _FORMS[head["form"]]
         body = f"{above}{textwrap.indent(body, '    ')}\n\n\nkapi.call_kernel(program, {space}, np.zeros(4))"
-    return f"{imports}{body}\n"
+    rooms: tuple[list[str], ...] = ([], [], [])  # Python's own, others', kapi's
+    for line in imported:
+        name = re.split(r"[ .]", line)[1]
+        rooms[0 if name in sys.stdlib_module_names else 2 if name.startswith("kapi") else 1].append(line)
+    above = "\n\n".join("\n".join(sorted(room)) for room in rooms if room)
+    return f"{above}\n\n\n{body}\n"

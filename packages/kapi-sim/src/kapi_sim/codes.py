@@ -267,7 +267,7 @@ _DEVICES = {
     "device-memory-short": "memory was asked for that the device does not have",
     "device-unknown": "no device has this name or number",
     "device-without-times": "times are asked of a device that takes none",
-    "driver-absent": "no OpenCL driver for CPUs is installed in this environment",
+    "driver-absent": "the driver that a device needs is not installed",
     "driver-file": "the file that names a driver cannot be written or removed",
     "failure-record": "the record of failures holds what no kernel writes",
     "helper-lost": "the process that runs LLVM ended, twice",
