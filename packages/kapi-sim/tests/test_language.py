@@ -269,3 +269,21 @@ def test_constant_array_is_what_it_was_when_the_launch_began():
         with kapi.simulation(checks=checks):
             kapi.call_kernel(double, kapi.Range(4), table)
         assert table.tolist() == [0, 4, 8, 12]
+
+
+def registered(*_, **__):
+    """A decorator of a user, which takes whatever he gives it."""
+    return lambda function: function
+
+
+def test_other_decorators_of_a_kernel_are_no_code_of_it():
+    """They ran when the function was defined: lambdas, lists and texts in them are in no kernel."""
+
+    @registered(lambda x: x + 1, ["a", {}], key=lambda: np.zeros(3))
+    @kapi.kernel
+    @registered(try_it=[n for n in range(3) if n])
+    def double(item: kapi.Item, a):
+        a[item.get_id(0)] *= 2
+
+    kapi.call_kernel(double, kapi.Range(3), a := np.arange(3.0))
+    assert a.tolist() == [0, 2, 4]

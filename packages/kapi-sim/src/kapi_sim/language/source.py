@@ -205,6 +205,7 @@ def parse_code(code: CodeType) -> ast.FunctionDef | None:
             names = [a.arg for a in (*node.args.posonlyargs, *node.args.args)]
             # A file edited since its import shows another function here; a work-item may have been added to it.
             given = [name for name in code.co_varnames[: code.co_argcount] if name != ADDED_ITEM]
+            node.decorator_list = []  # they ran when the function was defined, and are no code of a work-item
             return node if names == given else None
     return None
 
