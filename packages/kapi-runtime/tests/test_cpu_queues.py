@@ -370,6 +370,63 @@ def test_ctrl_c_ends_the_wait_and_the_work_goes_on(run_python, items, first, rou
     assert done.stdout.split() == ["early", "True"], done.stdout + done.stderr
 
 
+HELD = """
+import os, signal, threading, weakref
+import numpy as np
+import kapi_runtime as kapi
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
+@kapi.kernel
+def spin(item: kapi.Item, begun, may_end, values):
+    i = item.get_id(0)
+    begun[i] = 1
+    x = values[i]
+    n = 0
+    while n < 20_000 and kapi.AtomicRef(may_end, 0).load() == 0:
+        x = x * 0.999 + 0.5
+        n += 1
+    values[i] = x + 1
+
+begun, may_end = np.zeros(1_048_576, np.int8), np.zeros(1, np.int32)
+
+def launch(values):
+    spin[begun.size](begun, may_end, values)
+
+def replay(values):
+    with kapi.graph(kapi.queue("cpu")) as graph:
+        launch(values)
+    graph.run()
+
+def interrupted(start):
+    begun[...] = may_end[...] = 0
+    values = np.zeros(begun.size)
+    threading.Thread(target=interrupt).start()
+    try:
+        start(values)
+        print("not interrupted")
+    except KeyboardInterrupt:
+        return weakref.ref(values)
+
+def interrupt():
+    while not begun.any():
+        pass
+    os.kill(os.getpid(), signal.SIGINT)
+
+for start in (launch, launch, replay):  # the first launch, one by its plan, and a graph
+    held = interrupted(start)
+    print(held() is not None)
+    may_end[0] = 1
+    kapi.default_queue("cpu").synchronize()
+    launch(np.zeros(begun.size))
+"""
+
+
+def test_arrays_that_only_the_launch_has_outlive_ctrl_c(run_python):
+    done = run_python(HELD)
+    assert (done.stdout.split(), done.returncode) == (["True"] * 3, 0), done.stdout + done.stderr
+
+
 def test_lock_that_an_interrupted_wait_has_keeps_no_other_wait_from_its_end():
     event = CpuEvent()
     waiter = threading.Thread(target=event.wait, daemon=True)

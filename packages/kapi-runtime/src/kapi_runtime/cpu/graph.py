@@ -117,7 +117,7 @@ class CpuGraph(NativeGraph):
         if caller.waits and not before and queue.is_idle and table.lock.acquire(False):
             try:
                 queue.running[table] = None
-                _run(table, queue)
+                _run(table, queue, owners)
             finally:
                 queue.running.pop(table, None)
                 table.lock.release()
@@ -125,7 +125,7 @@ class CpuGraph(NativeGraph):
 
         def work() -> None:
             with table.lock:
-                _run(table, queue)
+                _run(table, queue, None)
 
         event = queue.enqueue(work, before)
         keep_alive.keep(event, owners)
@@ -144,7 +144,7 @@ def _new_launch(
     return _Launch(shape, native, shape.new_record())
 
 
-def _run(table: _Table, queue: CpuQueue, first: int = 0) -> None:
+def _run(table: _Table, queue: CpuQueue, owners: Any, first: int = 0) -> None:
     """Run the steps from one on.  Native code leaves a launch that takes long, which several threads then share."""
     replay, address, count, step = native_functions().replay, table.address, table.count, first
     try:
@@ -154,10 +154,10 @@ def _run(table: _Table, queue: CpuQueue, first: int = 0) -> None:
                 launch, group = table.steps[step], table.words[_ROW * count]
                 assert isinstance(launch, _Launch)  # a copy is done at once
                 step += 1
-                launch.shape.run(launch.packed, queue, table, group)
+                launch.shape.run(launch.packed, queue, (table, owners), group)
     except BaseException:  # Ctrl-C: what was submitted runs all the same
         if step < count:
-            queue.enqueue(lambda: _run(table, queue, step))
+            queue.enqueue(lambda: _run(table, queue, owners, step))
         raise
     finally:
         if table.prints:

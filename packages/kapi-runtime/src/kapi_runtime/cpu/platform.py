@@ -170,9 +170,10 @@ class CpuPlatform(Platform):
         global_range: Sequence[int],
         local_range: Sequence[int] | None,
         before: Sequence[Any],
+        owners: Any = None,
     ) -> CpuEvent:
         assert local_range is not None  # `submitted_range` chose one
-        return submission.submit(queue, _ours(kernel), native, global_range, local_range, before)
+        return submission.submit(queue, _ours(kernel), native, global_range, local_range, before, owners)
 
     def earlier_work(self, queue: Any) -> list[CpuEvent]:
         return []

@@ -53,21 +53,25 @@ def submit(
     global_range: Sequence[int],
     local_range: Sequence[int],
     before: Sequence[CpuEvent],
+    owners: Any,
 ) -> CpuEvent:
-    """Launch a kernel after these events and all earlier work on the queue, and return its event."""
+    """Launch a kernel after these events and all earlier work on the queue, and return its event.
+
+    Where Ctrl-C ends the caller's wait, `owners` are held until the launch is done.
+    """
     shape, packed = shape_of(kernel, global_range, local_range, native.counts), ctypes.addressof(native.packed)
     if kernel.prints:
         flush_python()
 
-    def work() -> None:
-        shape.run(packed, queue, native)
+    def work(held: Any = None) -> None:
+        shape.run(packed, queue, (native, held))
         if kernel.prints:
             flush_native()
 
     if caller.waits and not before and queue.is_idle:
         event = CpuEvent()
         event.started = event.submitted
-        work()
+        work(owners)
         event.finish()
         return event
 

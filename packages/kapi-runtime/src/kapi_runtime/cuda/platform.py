@@ -180,6 +180,7 @@ class CudaPlatform(Platform):
         global_range: Sequence[int],
         local_range: Sequence[int] | None,
         before: Sequence[Any],
+        owners: Any = None,
     ) -> CudaEvent:
         assert local_range is not None  # `submitted_range` chose one
         return submission.submit(queue, _ours(kernel), native, global_range, local_range, before)

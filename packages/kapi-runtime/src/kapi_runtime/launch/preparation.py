@@ -100,8 +100,10 @@ class Prepared:
             return platform.host_event(event, platform.release), event
         watch, arguments = self._watched()
         native = platform.native_arguments(queue, arguments)
+        copied = self.arguments.copied
+        owners = self.arguments.given, native, made.kernel, watch, copied
         try:
-            event = self._submitted(native, [*platform.earlier_work(queue), *before])
+            event = self._submitted(native, [*platform.earlier_work(queue), *before], owners)
         except KernelLaunchError as error:
             raise KernelLaunchError(
                 f"kernel `{made.kernel.name}` must be accepted by the driver, got {error.message}\n"
@@ -111,8 +113,7 @@ class Prepared:
                 code="launch-refused",
             ) from error
         platform.note_work(queue, event)
-        copied = self.arguments.copied
-        platform.keep(queue, event, (self.arguments.given, native, made.kernel, watch, copied))
+        platform.keep(queue, event, owners)
         host_event = platform.host_event(event, platform.release if watch is None else watch.release)
         if copied is not None:
             try:
@@ -142,13 +143,14 @@ class Prepared:
             )
         watch, arguments = self._watched()
         native = platform.native_arguments(queue, arguments)
+        owners = self.arguments.given, watch
         caller.waits = True  # where the caller may run it, its time has no other thread's in it
         try:
             event = platform.submit_timed(
                 queue,
                 platform.earlier_work(queue),
                 lambda on, after: platform.submit(
-                    on, made.kernel, native, self.global_range or (), self.local_range, after
+                    on, made.kernel, native, self.global_range or (), self.local_range, after, owners
                 ),
             )
         finally:
@@ -180,17 +182,17 @@ class Prepared:
             self.made.kernel, self.queue, self.arguments.given, packed, self.global_range, self.local_range
         )
 
-    def _submitted(self, native: Sequence[Any], before: Sequence[Any]) -> Any:
+    def _submitted(self, native: Sequence[Any], before: Sequence[Any], owners: Any) -> Any:
         platform, kernel = self.platform, self.made.kernel
         assert self.global_range is not None  # there are work-items
         full, local = self.global_range, self.local_range
         if recorder.active is None:
-            return platform.submit(self.queue, kernel, native, full, local, before)
+            return platform.submit(self.queue, kernel, native, full, local, before, owners)
         return recorder.submit(
             platform,
             self.queue,
             before,
-            lambda on, after: platform.submit(on, kernel, native, full, local, after),
+            lambda on, after: platform.submit(on, kernel, native, full, local, after, owners),
             kind="launch",
             name=kernel.name,
             space=repr(self.space),

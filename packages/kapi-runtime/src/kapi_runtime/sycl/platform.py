@@ -223,6 +223,7 @@ class SyclPlatform(Platform):
         global_range: Sequence[int],
         local_range: Sequence[int] | None,
         before: Sequence[Any],
+        owners: Any = None,
     ) -> Any:
         try:
             return queue.submit_async(kernel.native, native, global_range, local_range, before)

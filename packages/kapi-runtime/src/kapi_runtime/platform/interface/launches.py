@@ -126,6 +126,7 @@ class Launcher(ABC):
         global_range: Sequence[int],
         local_range: Sequence[int] | None,
         before: Sequence[Any],
+        owners: Any = None,
     ) -> Any:
         """Submit a kernel after these events, which are all that it waits for, and return its event.
 
@@ -141,6 +142,9 @@ class Launcher(ABC):
             What `submitted_range` gave.
         before : sequence
             Native events.
+        owners : object
+            What the launch uses.  The caller holds it once it has the event.  A platform that runs the launch before it
+            returns holds it where Ctrl-C ends that: the launch goes on.
 
         Raises
         ------
