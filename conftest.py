@@ -64,8 +64,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         return
     nightly = [item for item in items if item.get_closest_marker("nightly")]
     if wanted == "1":
-        whole = {item for item in nightly if "at_night" not in item.get_closest_marker("nightly").kwargs}
-        kept = whole | _sample_of_a_night(nightly, int(os.environ["KAPI_TEST_SEED"]))
+        complete = {item for item in nightly if "at_night" not in item.get_closest_marker("nightly").kwargs}
+        kept = complete | _sample_of_a_night(nightly, int(os.environ["KAPI_TEST_SEED"]))
     else:
         others = [item for item in items if not item.get_closest_marker("nightly")]
         one_in = int(os.environ.get("KAPI_ONE_IN", "1"))
@@ -107,8 +107,8 @@ def _sample_of_a_night(items: list[pytest.Item], seed: int) -> set[pytest.Item]:
         for number, block in enumerate(blocks):
             # In an order of its own: at a fixed distance it might be the same dtype each time.
             block.sort(key=lambda item: hashlib.sha256(item.nodeid.encode()).digest())
-            turn = seed % (len(block) if number == 0 else one_in)
-            kept.update(block[turn : turn + 1])
+            offset = seed % (len(block) if number == 0 else one_in)
+            kept.update(block[offset : offset + 1])
     return kept
 
 

@@ -366,7 +366,7 @@ def arm(session: nox.Session) -> None:
 @nox.parametrize("part", [nox.param(part, id=part) for part in AT_NIGHT])
 def nightly(session: nox.Session, part: str) -> None:
     """Long fuzzing and stress: the tests marked nightly, full stack (arguments after -- go to pytest)."""
-    whole = {"KAPI_NIGHTLY": "1"}
+    night = {"KAPI_NIGHTLY": "1"}
     if part not in ("install-lines", "minimums", "pythons"):
         install(session, "--group", "integration", *(TEST_GROUPS if part == "packages" else ()))
     if part == "install-lines":
@@ -380,14 +380,14 @@ def nightly(session: nox.Session, part: str) -> None:
         under_each_instruction_set(session, {"KAPI_NIGHTLY": "0"})
     elif part in REST:
         ignored = [*OF_CUDA, *(f"--ignore={ROOT / path}" for paths in ALONE.values() for path in paths)]
-        run_tests(session, *(ROOT / path for path in REST[part]), *ignored, *session.posargs, env=whole)
+        run_tests(session, *(ROOT / path for path in REST[part]), *ignored, *session.posargs, env=night)
     else:
         files = [ROOT / path for path in ALONE[part]]
-        run_tests(session, *files, *session.posargs, env=whole)
+        run_tests(session, *files, *session.posargs, env=night)
         if part in ON_BOTH_PLATFORMS:
             # The numbers' other tests have no longer form: by day, SYCL has a sample of them.
             more = {"KAPI_NIGHTLY": "all"} if part == "numbers" else {}
-            run_tests(session, *files, *session.posargs, env=whole | SYCL | more)
+            run_tests(session, *files, *session.posargs, env=night | SYCL | more)
 
 
 @nox.session(venv_backend="none")

@@ -47,8 +47,8 @@ def before(x, y):
 def _problems(xp: Any, count: int) -> list[Problem]:
     algorithms = kapi.algorithms
     rng = np.random.default_rng(7)
-    whole = rng.integers(0, 100, count)
-    numbers = {name: xp.asarray(whole.astype(name)) for name in ("int32", "float32", "float64")}
+    integers = rng.integers(0, 100, count)
+    numbers = {name: xp.asarray(integers.astype(name)) for name in ("int32", "float32", "float64")}
     keys32 = xp.asarray(rng.integers(-(2**31), 2**31, count).astype(np.int32))
     floats = xp.asarray(rng.standard_normal(count).astype(np.float32))
     wide = xp.asarray(rng.integers(-(2**62), 2**62, count))

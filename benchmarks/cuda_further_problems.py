@@ -137,10 +137,10 @@ def build_grid_sum(xp: Any, quick: bool) -> Problem:
 
     def expected() -> list[Any]:
         stride = groups * WIDTH
-        whole = n // stride * stride
-        total = (x[:whole].reshape(-1, groups, WIDTH).astype(np.float64) ** 2).sum(axis=(0, 2))
+        even = n // stride * stride
+        total = (x[:even].reshape(-1, groups, WIDTH).astype(np.float64) ** 2).sum(axis=(0, 2))
         rest = xp.zeros(stride)
-        rest[: n - whole] = x[whole:]
+        rest[: n - even] = x[even:]
         return [total + (rest.reshape(groups, WIDTH) ** 2).sum(axis=1)]
 
     return Problem(

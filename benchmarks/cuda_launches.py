@@ -119,13 +119,13 @@ def microseconds(
 ) -> dict[str, float]:
     """Return the median time of a launch in interleaved batches; the device is idle when one begins."""
     taken: dict[str, list[float]] = {name: [] for name in launches}
-    for turn in range(rounds + 1):  # the first warms up
+    for iteration in range(rounds + 1):  # the first warms up
         for name, launch in launches.items():
             wait()
             start = time.perf_counter()
             for _ in range(batch):
                 launch()
-            if turn:
+            if iteration:
                 taken[name].append((time.perf_counter() - start) / batch * 1e6)
     wait()
     return {name: statistics.median(each) for name, each in taken.items()}
@@ -175,9 +175,9 @@ def compile_times(more: int = 5) -> dict[str, dict[str, Any]]:
         try:
             if build is in_numba:
                 import cuda_numba_kernels  # noqa: F401  an import is no compile; it mends NumPy for numba-cuda
-            for turn in range(more + 1):
+            for iteration in range(more + 1):
                 start = time.perf_counter()
-                build(fresh + turn * 1009)
+                build(fresh + iteration * 1009)
                 wait()
                 times.append((time.perf_counter() - start) * 1e3)
             found[name] = {"cold": round(times[0], 1), "warm": round(statistics.median(times[1:]), 1)}

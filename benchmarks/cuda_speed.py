@@ -99,9 +99,9 @@ def interleaved_medians(
         timer(launch, 1)
         repeats[name] = min(MOST, max(1, math.ceil(LEAST_MS / max(timer(launch, 1), 1e-6))))
     taken: dict[str, list[float]] = {name: [] for name in launches}
-    for turn in range(rounds):
+    for iteration in range(rounds):
         order = list(launches)
-        first = turn % len(order) if order else 0
+        first = iteration % len(order) if order else 0
         for name in order[first:] + order[:first]:
             taken[name].append(timer(launches[name], repeats[name]))
     return {name: statistics.median(each) for name, each in taken.items()}, taken

@@ -164,9 +164,9 @@ def as_given(value: Any, dpnp: Any) -> Any:
         return dpnp.asarray(np.ascontiguousarray(value.T)).T
     if value.ndim and not value.flags.c_contiguous:
         # every other row of an array, as views in benchmarks are
-        whole = dpnp.empty((2 * value.shape[0], *value.shape[1:]), dtype=value.dtype)
-        whole[::2] = dpnp.asarray(np.ascontiguousarray(value))
-        return whole[::2]
+        base = dpnp.empty((2 * value.shape[0], *value.shape[1:]), dtype=value.dtype)
+        base[::2] = dpnp.asarray(np.ascontiguousarray(value))
+        return base[::2]
     return dpnp.asarray(value)
 
 
@@ -174,9 +174,9 @@ def copied(value: Any) -> Any:
     """A copy that lies in memory as the value does."""
     if not isinstance(value, np.ndarray) or value.flags.c_contiguous or value.flags.f_contiguous:
         return value.copy(order="K") if isinstance(value, np.ndarray) else value
-    whole = np.empty((2 * value.shape[0], *value.shape[1:]), dtype=value.dtype)
-    whole[::2] = value
-    return whole[::2]
+    base = np.empty((2 * value.shape[0], *value.shape[1:]), dtype=value.dtype)
+    base[::2] = value
+    return base[::2]
 
 
 def same(found: Any, expected: Any) -> bool:

@@ -67,8 +67,8 @@ def _rows(count: int, rounds: int) -> list[tuple[str, dict[str, float]]]:
         for name, generator in generators.items():
             candidates[name] = lambda g=generator, m=method, h=host, t=dtype: getattr(g, m)(out=h, dtype=t)
         rows.append((f"{title}, {dtype}", _per_number(candidates, count, rounds)))
-    whole, host = dpnp.empty(count, dtype=np.int64), np.empty(count, np.int64)
-    candidates = {"kapi": lambda: kapi.call_kernel(kernels["integers"], kapi.Range(count), whole)}
+    drawn, host = dpnp.empty(count, dtype=np.int64), np.empty(count, np.int64)
+    candidates = {"kapi": lambda: kapi.call_kernel(kernels["integers"], kapi.Range(count), drawn)}
     for name, generator in generators.items():
         candidates[name] = lambda g=generator: g.integers(0, 1000, count)
     rows.append(("integers below 1000, int64", _per_number(candidates, count, rounds)))

@@ -143,8 +143,8 @@ def _chart(path: Path, machine: Mapping[str, Any], rows: Sequence[Row]) -> None:
     for k, (peer, colour) in enumerate(peers):
         speeds = [row.speed("kapi (CPU)", peer) or math.nan for row in rows]
         speeds.append(_mean(_speeds(rows, "kapi (CPU)", peer)) or math.nan)
-        places = [place + 0.2 * (k - (len(peers) - 1) / 2) for place in range(len(names))]
-        axes.bar(places, [speed - 1 for speed in speeds], 0.18, bottom=1, color=colour, label=peer)
+        positions = [position + 0.2 * (k - (len(peers) - 1) / 2) for position in range(len(names))]
+        axes.bar(positions, [speed - 1 for speed in speeds], 0.18, bottom=1, color=colour, label=peer)
     axes.axhline(1.0, color="#444444", linewidth=1)
     axes.set_yscale("log")
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}x"))

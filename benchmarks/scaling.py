@@ -79,10 +79,10 @@ def draw(path: Path, measured: Mapping[str, Mapping[str, Curve]]) -> None:
 
 
 def _work(largest: int, rounds: int) -> dict[str, Curve]:
-    whole = dpctl.SyclDevice()
-    halves = whole.create_sub_devices(partition=[1] * whole.max_compute_units)[:2]
+    device = dpctl.SyclDevice()
+    halves = device.create_sub_devices(partition=[1] * device.max_compute_units)[:2]
     queues = {
-        "the whole device": [dpctl.SyclQueue(whole)],
+        "the whole device": [dpctl.SyclQueue(device)],
         "one processor": [dpctl.SyclQueue(halves[0])],
         "two processors, half each": [dpctl.SyclQueue(each) for each in halves],
     }
@@ -91,11 +91,11 @@ def _work(largest: int, rounds: int) -> dict[str, Curve]:
     for n in sizes:
         launches = {label: _triad_launches(each, n) for label, each in queues.items()}
         seconds: dict[str, list[float]] = {label: [] for label in queues}
-        for turn in range(rounds + 1):
+        for iteration in range(rounds + 1):
             for label, launch in launches.items():
                 start = time.perf_counter()
                 launch()
-                if turn:
+                if iteration:
                     seconds[label].append(time.perf_counter() - start)
         for label, each in seconds.items():
             times[label][n] = statistics.median(each)

@@ -73,10 +73,10 @@ def simulator_costs(rounds: int) -> dict[str, dict[str, float]]:
             "numba.cuda simulator": by_peer,
         }
         times: dict[tuple[str, str], list[float]] = {(k, column): [] for k in KERNELS for column in columns}
-        for turn in range(rounds + 1):
+        for iteration in range(rounds + 1):
             for kernel, column in times:
                 seconds = columns[column](kernel)
-                if turn:  # the first only warms
+                if iteration:  # the first only warms
                     times[kernel, column].append(seconds)
         peer.stdin.close()  # type: ignore[union-attr]
     assert (c == 2.0).all()

@@ -156,12 +156,12 @@ def _lock(path: Path) -> Iterator[None]:
 
 def _discard_moved_environments(nox_folder: Path) -> None:
     """Remove every environment if the folder was copied or moved: their scripts hold absolute paths."""
-    place = nox_folder / "location"
-    if place.is_file() and place.read_text("utf-8") != str(nox_folder):
+    recorded = nox_folder / "location"
+    if recorded.is_file() and recorded.read_text("utf-8") != str(nox_folder):
         for entry in nox_folder.iterdir():
             if entry.is_dir() and entry.name != "home":
                 shutil.rmtree(entry, ignore_errors=True)
-    place.write_text(str(nox_folder), "utf-8")
+    recorded.write_text(str(nox_folder), "utf-8")
 
 
 def _make(home: Path, python: Path, environment: dict[str, str]) -> None:

@@ -93,7 +93,7 @@ def problems(found: Mapping[str, str], allowed: Iterable[str], subject: str) -> 
     """Return a line for each distribution of `found` that is not among those `allowed`."""
     allowed = set(allowed)
     return [
-        f"{subject} must declare {name}, which {place} imports; add it to its pyproject.toml"
-        for name, place in found.items()
+        f"{subject} must declare {name}, which {importer} imports; add it to its pyproject.toml"
+        for name, importer in found.items()
         if name not in allowed
     ]

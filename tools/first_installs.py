@@ -44,11 +44,11 @@ def main(arguments: Sequence[str]) -> int:
     status = 0
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "constraints.txt"
-        for place, distribution in enumerate(DISTRIBUTIONS, 1):
-            file.write_text(constraints(options.folder, DISTRIBUTIONS[:place]), "utf-8")
+        for number, distribution in enumerate(DISTRIBUTIONS, 1):
+            file.write_text(constraints(options.folder, DISTRIBUTIONS[:number]), "utf-8")
             size, failed = install_lines.run((distribution,), options.uv, file)
             outcome = "cannot be installed" if size is None else "fails" if failed else "installed and tried"
-            print(f"{place}. {distribution}: {outcome}", *failed, sep="\n  ", flush=True)
+            print(f"{number}. {distribution}: {outcome}", *failed, sep="\n  ", flush=True)
             status |= bool(failed)
     return status
 

@@ -35,9 +35,9 @@ MUST_DO_WITHOUT = {
 
 def unwanted(module: str) -> tuple[str, ...]:
     """Return the modules that must be absent where `module` is tested."""
-    beside = [each for each in SIBLINGS if module in SIBLINGS and each != module]
-    above = [each for each in MODULES[MODULES.index(module) + 1 :] if each not in beside]
-    return (*beside, *above, *MUST_DO_WITHOUT.get(module, ()))
+    siblings = [each for each in SIBLINGS if module in SIBLINGS and each != module]
+    above = [each for each in MODULES[MODULES.index(module) + 1 :] if each not in siblings]
+    return (*siblings, *above, *MUST_DO_WITHOUT.get(module, ()))
 
 
 def present(modules: Iterable[str]) -> list[str]:

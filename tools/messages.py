@@ -45,9 +45,9 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("tests", nargs="*", help="files or folders of tests; all packages' if there is none")
     options = parser.parse_args(arguments)
     files = _Files()
-    places = options.tests or [str(each.parents[1]) for each in ROOT.glob(f"packages/*/tests/{SNAPSHOT}")]
+    tests = options.tests or [str(each.parents[1]) for each in ROOT.glob(f"packages/*/tests/{SNAPSHOT}")]
     with collecting() as collected:
-        status = int(pytest.main(["-q", f"--rootdir={ROOT}", *places], plugins=[files]))
+        status = int(pytest.main(["-q", f"--rootdir={ROOT}", *tests], plugins=[files]))
     found: dict[Path, set[Message]] = defaultdict(set)
     for snapshot, message in collected:
         found[snapshot].add(message)

@@ -65,8 +65,8 @@ def n_body_numba(bodies, velocity, softening, step):
 
 def expressions(module, bodies):
     """The same, as array expressions of NumPy or dpnp."""
-    places, masses = bodies[:, :3], bodies[:, 3]
-    differences = places[None, :, :] - places[:, None, :]
+    positions, masses = bodies[:, :3], bodies[:, 3]
+    differences = positions[None, :, :] - positions[:, None, :]
     squares = (differences * differences).sum(axis=2) + SOFTENING
     forces = masses[None, :] / (squares * module.sqrt(squares))
     return STEP * (forces[:, :, None] * differences).sum(axis=1)

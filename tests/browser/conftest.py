@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-Look = Callable[..., Any]
+RunScript = Callable[..., Any]
 
 # Errors are collected from the first script on; the answer is put into the document, which the browser prints.
 CATCH = "<script>window.failures = []; window.onerror = text => { window.failures.push(text); };</script>"
@@ -36,13 +36,13 @@ def browser() -> str:
 
 
 @pytest.fixture
-def look(browser: str, tmp_path: Path) -> Look:
+def run_script(browser: str, tmp_path: Path) -> RunScript:
     """Return a function that opens a page, light or dark, runs a script in it, and returns what that returns."""
 
     def opened(page: str, script: str, *, is_dark: bool = False, size: tuple[int, int] = (1200, 900)) -> Any:
         file = tmp_path / "page.html"
-        looked = page.replace("<head>", f"<head>{CATCH}", 1) + ANSWER.replace("SCRIPT", script)
-        file.write_text(looked, "utf-8")
+        scripted = page.replace("<head>", f"<head>{CATCH}", 1) + ANSWER.replace("SCRIPT", script)
+        file.write_text(scripted, "utf-8")
         options = [
             "--headless=new",
             "--no-sandbox",  # it would not start as root

@@ -75,8 +75,8 @@ const contrast = element => {
 
 
 @pytest.mark.parametrize("is_dark", [LIGHT, DARK])
-def test_page_of_a_race_opens_at_the_access_that_was_refused(look, race, is_dark):
-    seen = look(
+def test_page_of_a_race_opens_at_the_access_that_was_refused(run_script, race, is_dark):
+    seen = run_script(
         race.html(),
         """
         const text = id => document.getElementById(id).textContent;
@@ -98,8 +98,8 @@ def test_page_of_a_race_opens_at_the_access_that_was_refused(look, race, is_dark
     assert seen["here"] == ["later"]
 
 
-def test_one_click_leads_from_one_access_to_the_other(look, race):
-    seen = look(
+def test_one_click_leads_from_one_access_to_the_other(run_script, race):
+    seen = run_script(
         race.html(),
         """
         const now = document.getElementById("now"), told = [];
@@ -115,18 +115,18 @@ def test_one_click_leads_from_one_access_to_the_other(look, race):
 
 
 @pytest.mark.parametrize("is_dark", [LIGHT, DARK])
-def test_both_accesses_and_the_missing_barrier_are_drawn_in_red(look, race, right, is_dark):
+def test_both_accesses_and_the_missing_barrier_are_drawn_in_red(run_script, race, right, is_dark):
     script = PIXELS + "return [0, 1, 2, 3].map(row => red(14 + 24 * row, 26 + 24 * row));"
-    drawn = look(race.html(), script, is_dark=is_dark)
+    drawn = run_script(race.html(), script, is_dark=is_dark)
     # The rings are around rows 1 and 2, the dashed wall goes through all four.
     assert min(drawn) > 10
     assert min(drawn[1:3]) > 1.5 * max(drawn[0], drawn[3])
-    assert look(right.html(), script, is_dark=is_dark) == [0, 0, 0, 0]
+    assert run_script(right.html(), script, is_dark=is_dark) == [0, 0, 0, 0]
 
 
 @pytest.mark.parametrize("is_dark", [LIGHT, DARK])
-def test_element_and_lines_are_marked(look, race, is_dark):
-    seen = look(
+def test_element_and_lines_are_marked(run_script, race, is_dark):
+    seen = run_script(
         race.html(),
         """
         const rows = [...document.querySelectorAll("#source > .row, #source > .gap")];
@@ -144,23 +144,23 @@ def test_element_and_lines_are_marked(look, race, is_dark):
 
 
 @pytest.mark.parametrize("is_dark", [LIGHT, DARK])
-def test_letters_stand_out_from_what_is_behind_them(look, race, is_dark):
+def test_letters_stand_out_from_what_is_behind_them(run_script, race, is_dark):
     script = CONTRAST + (
         "return ['h1', '#space', '#error', '#summary', '#details li', '.jump', '#now', '#now em', '.legend', '.code',"
         " '#source .number', '#source .raced .number', '#source .gap', '.array h3', '.array small', '#count']"
         ".map(each => [each, contrast(document.querySelector(each))]);"
     )
-    assert [each for each in look(race.html(), script, is_dark=is_dark) if each[1] < 4.5] == []
+    assert [each for each in run_script(race.html(), script, is_dark=is_dark) if each[1] < 4.5] == []
 
 
-def test_page_is_dark_where_the_reader_wants_it(look, race):
+def test_page_is_dark_where_the_reader_wants_it(run_script, race):
     script = CONTRAST + "return luminance(getComputedStyle(document.body).backgroundColor);"
-    assert look(race.html(), script) > 0.8
-    assert look(race.html(), script, is_dark=True) < 0.05
+    assert run_script(race.html(), script) > 0.8
+    assert run_script(race.html(), script, is_dark=True) < 0.05
 
 
-def test_page_of_a_right_kernel_opens_at_its_first_step(look, right):
-    seen = look(
+def test_page_of_a_right_kernel_opens_at_its_first_step(run_script, right):
+    seen = run_script(
         right.html(),
         """
         const text = id => document.getElementById(id).textContent, told = [text("count")];
@@ -178,13 +178,13 @@ def test_page_of_a_right_kernel_opens_at_its_first_step(look, right):
 
 
 @pytest.mark.parametrize("width", [1200, 500])
-def test_page_does_not_scroll_sideways(look, race, width):
+def test_page_does_not_scroll_sideways(run_script, race, width):
     script = "return document.documentElement.scrollWidth - document.documentElement.clientWidth;"
-    assert look(race.html(), script, size=(width, 900)) == 0
+    assert run_script(race.html(), script, size=(width, 900)) == 0
 
 
-def test_notebooks_frame_is_as_high_as_the_page(look, race):
-    shown = look(
+def test_notebooks_frame_is_as_high_as_the_page(run_script, race):
+    shown = run_script(
         f"<!DOCTYPE html><html><head></head><body>{race._repr_html_()}",
         """
         const frame = document.querySelector("iframe"), inner = frame.contentDocument;
@@ -198,8 +198,8 @@ def test_notebooks_frame_is_as_high_as_the_page(look, race):
     assert count == "step 10 of 10"
 
 
-def test_figure_has_the_rings_and_the_missing_barrier(look, race):
-    seen = look(
+def test_figure_has_the_rings_and_the_missing_barrier(run_script, race):
+    seen = run_script(
         f"<!DOCTYPE html><html><head></head><body>{race.svg()}",
         """
         const box = e => { const r = e.getBoundingClientRect(); return [r.left, r.right, r.top, r.bottom]; };
@@ -214,7 +214,7 @@ def test_figure_has_the_rings_and_the_missing_barrier(look, race):
     assert other[2] > one[2]
 
 
-def test_figure_is_dark_where_the_reader_wants_it(look, race):
+def test_figure_is_dark_where_the_reader_wants_it(run_script, race):
     page = f"<!DOCTYPE html><html><head></head><body>{race.svg()}</body></html>"
     script = CONTRAST + (
         """
@@ -227,7 +227,7 @@ def test_figure_is_dark_where_the_reader_wants_it(look, race):
         return {paper, least: Math.min(...letters), count: letters.length};
         """
     )
-    light, dark = (look(page, script, is_dark=is_dark) for is_dark in (LIGHT, DARK))
+    light, dark = (run_script(page, script, is_dark=is_dark) for is_dark in (LIGHT, DARK))
     assert light["paper"] == 1
     assert dark["paper"] < 0.05
     assert light["count"] == dark["count"] > 10

@@ -253,7 +253,7 @@ def _vectors(type_: str, width: int, lanes: int) -> Iterator[Case]:
         previous = f"%u{lane}"
     made.append(f"%w = shufflevector {vector} {previous}, {vector} poison, <{lanes} x i32> <"
                 + ", ".join(f"i32 {lane}" for lane in reversed(range(lanes))) + ">")  # fmt: skip
-    whole = "\n".join(made)
+    text = "\n".join(made)
 
     def folded(kind: str, element: str, bits: int) -> str:
         """Code that makes `%r` of the vector `%v`, whose elements are of `element`."""
@@ -271,38 +271,38 @@ def _vectors(type_: str, width: int, lanes: int) -> Iterator[Case]:
         return "\n".join(wide) + f"\n%r = or i64 {total}, 0"
 
     for name in ("add", "sub", "mul", "and", "xor"):
-        yield Case(f"{name} {vector}", f"{whole}\n%v = {name} {vector} {previous}, %w\n{folded('int', type_, width)}")
+        yield Case(f"{name} {vector}", f"{text}\n%v = {name} {vector} {previous}, %w\n{folded('int', type_, width)}")
     for predicate in _PREDICATES:
-        yield Case(f"icmp {predicate} {vector}", f"{whole}\n%v = icmp {predicate} {vector} {previous}, %w\n"
+        yield Case(f"icmp {predicate} {vector}", f"{text}\n%v = icmp {predicate} {vector} {previous}, %w\n"
                    + folded("int", "i1", 1))  # fmt: skip
-    yield Case(f"select {vector}", f"{whole}\n%c = icmp ult {vector} {previous}, %w\n"
+    yield Case(f"select {vector}", f"{text}\n%c = icmp ult {vector} {previous}, %w\n"
                f"%v = select <{lanes} x i1> %c, {vector} {previous}, {vector} %w\n"
                + folded("int", type_, width))  # fmt: skip
     for how in ("sext", "zext"):
         for wide in (8, 16, 32, 64):
             if wide > width:
-                yield Case(f"{how} {vector} to i{wide}", f"{whole}\n"
+                yield Case(f"{how} {vector} to i{wide}", f"{text}\n"
                            f"%v = {how} {vector} {previous} to <{lanes} x i{wide}>\n"
                            + folded("int", f"i{wide}", wide))  # fmt: skip
     for narrow in (1, 8, 16, 32):
         if narrow < width:
-            yield Case(f"trunc {vector} to i{narrow}", f"{whole}\n"
+            yield Case(f"trunc {vector} to i{narrow}", f"{text}\n"
                        f"%v = trunc {vector} {previous} to <{lanes} x i{narrow}>\n"
                        + folded("int", f"i{narrow}", narrow))  # fmt: skip
     for real, bits in _FLOATS.items():
         if bits == 16 and width > 8:
             continue
         for how in ("sitofp", "uitofp"):
-            yield Case(f"{how} {vector} to {real}", f"{whole}\n%v = {how} {vector} {previous} to <{lanes} x {real}>\n"
+            yield Case(f"{how} {vector} to {real}", f"{text}\n%v = {how} {vector} {previous} to <{lanes} x {real}>\n"
                        + folded("float", real, bits))  # fmt: skip
     for name in ("ctpop", "smax", "umin", "usub.sat"):
         operands = f"{vector} {previous}" + ("" if name == "ctpop" else f", {vector} %w")
         given = vector if name == "ctpop" else f"{vector}, {vector}"
-        yield Case(f"{name} {vector}", f"{whole}\n%v = call {vector} @llvm.{name}.v{lanes}{type_}({operands})\n"
+        yield Case(f"{name} {vector}", f"{text}\n%v = call {vector} @llvm.{name}.v{lanes}{type_}({operands})\n"
                    + folded("int", type_, width),
                    (f"declare {vector} @llvm.{name}.v{lanes}{type_}({given})",))  # fmt: skip
     for name in ("and", "or", "xor", "add", "umax", "smin"):
-        yield Case(f"reduce.{name} {vector}", f"{whole}\n"
+        yield Case(f"reduce.{name} {vector}", f"{text}\n"
                    f"%v = call {type_} @llvm.vector.reduce.{name}.v{lanes}{type_}({vector} {previous})\n"
                    + _to_64("r", "%v", type_, width),
                    (f"declare {type_} @llvm.vector.reduce.{name}.v{lanes}{type_}({vector})",))  # fmt: skip

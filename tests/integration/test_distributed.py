@@ -47,7 +47,7 @@ def test_one_process_computes_what_scipy_does():
     example = runpy.run_path(str(EXAMPLE))
     points = np.random.default_rng(3).random((90, 16), dtype=np.float32)
     kernel, distances, summary = (example[name] for name in ("pairwise_distance", "distances", "summary"))
-    found = {place: summary(distances(kernel, *pair)) for place, *pair in example["blocks"](points, 40)}
+    found = {block: summary(distances(kernel, *pair)) for block, *pair in example["blocks"](points, 40)}
     index, distance = example["nearest"](found, 90)
     expected = cdist(points, points) + np.diag(np.full(90, np.inf))
     np.testing.assert_array_equal(index, expected.argmin(axis=1))

@@ -348,8 +348,8 @@ def test_kernel_leaves_a_loop_in_its_first_iteration(dtype, items):
     last = np.arange(items) - 8
     out = dpnp.zeros((2, items), dtype="int64")
     kapi.call_kernel(counted, kapi.Range(items), dpnp.asarray(last.astype(dtype)), out)
-    turns = np.maximum(last + 1, 1)
-    np.testing.assert_array_equal(out.asnumpy(), np.stack([turns, turns * (turns + 1) // 2]))
+    iterations = np.maximum(last + 1, 1)
+    np.testing.assert_array_equal(out.asnumpy(), np.stack([iterations, iterations * (iterations + 1) // 2]))
 
 
 GUARDS = {

@@ -40,10 +40,10 @@ def read_inside(item: kapi.Item, x, table, y):
 @kapi.kernel
 def read_and_kept(item: kapi.Item, x, table, y):
     i = item.get_id(0)
-    place = int(x[i])
-    y[i] = place
-    if place >= 0 and place < table.shape[0]:
-        y[i] += table[place]
+    index = int(x[i])
+    y[i] = index
+    if index >= 0 and index < table.shape[0]:
+        y[i] += table[index]
 
 
 @kapi.kernel
@@ -107,8 +107,8 @@ def test_float_as_index_reads_the_element_of_its_integer(kernel, dtype):
     table = np.arange(SIZE) * 3 + 7
     y = dpnp.zeros(x.size, dtype="int64")
     kapi.call_kernel(kernel, kapi.Range(x.size), dpnp.asarray(x), dpnp.asarray(table), y)
-    places = converted(x)
-    expected = table[places] + (places if kernel is read_and_kept else 0)
+    indices = converted(x)
+    expected = table[indices] + (indices if kernel is read_and_kept else 0)
     np.testing.assert_array_equal(
         y.asnumpy(), np.where(np.isnan(x), -1, expected) if kernel is read_inside else expected
     )
@@ -146,11 +146,11 @@ def test_float_as_index_in_local_memory_and_of_a_store():
     local = kapi.LocalAccessor(64, np.int64)
     kapi.call_kernel(read_local, space, dpnp.asarray(x), dpnp.asarray(table), y, local)
     np.testing.assert_array_equal(y.asnumpy(), table[converted(x)])
-    places = np.random.default_rng(1).permutation(x.size).astype(np.float32)
+    indices = np.random.default_rng(1).permutation(x.size).astype(np.float32)
     y = dpnp.zeros(x.size, dtype="int64")
-    kapi.call_kernel(write, kapi.Range(x.size), dpnp.asarray(places + 0.25), dpnp.asarray(table), y)
+    kapi.call_kernel(write, kapi.Range(x.size), dpnp.asarray(indices + 0.25), dpnp.asarray(table), y)
     expected = np.zeros(x.size, int)
-    expected[places.astype(int)] = table[: x.size]
+    expected[indices.astype(int)] = table[: x.size]
     np.testing.assert_array_equal(y.asnumpy(), expected)
 
 

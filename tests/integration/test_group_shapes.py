@@ -45,10 +45,10 @@ def _made(tmp_path, lines, options=""):
 
 def _groups(local, groups):
     """The linear ids of the work-items of each work-group, in the order of their local linear ids."""
-    whole = np.arange(np.prod(np.multiply(local, groups))).reshape(np.multiply(local, groups))
+    extents = np.arange(np.prod(np.multiply(local, groups))).reshape(np.multiply(local, groups))
     for group in np.ndindex(*groups):
         window = tuple(slice(g * n, (g + 1) * n) for g, n in zip(group, local, strict=True))
-        yield whole[window].ravel()
+        yield extents[window].ravel()
 
 
 def _expected(form, name, values):
@@ -120,11 +120,11 @@ def test_sub_groups_follow_linear_ids(tmp_path, local, options):
     """Work-items with neighbouring linear ids are a sub-group's, whatever the work-group's shape; all queries agree."""
     groups = (2, 3, 2)[: len(local)]
     kernel = _made(tmp_path, QUERIES, options)
-    whole = tuple(int(extent) for extent in np.multiply(local, groups))
-    size = int(np.prod(whole))
+    extents = tuple(int(extent) for extent in np.multiply(local, groups))
+    size = int(np.prod(extents))
     out = device_arrays.zeros((size, 10), dtype=np.int64)
     weights = np.array([10000, 100, 1][-len(local) :])
-    kapi.call_kernel(kernel, kapi.NdRange(whole, local), device_arrays.asarray(weights), out)
+    kapi.call_kernel(kernel, kapi.NdRange(extents, local), device_arrays.asarray(weights), out)
     given = device_arrays.asnumpy(out)
     members = int(np.prod(local))
     for number, ids in enumerate(_groups(local, groups)):
@@ -132,10 +132,10 @@ def test_sub_groups_follow_linear_ids(tmp_path, local, options):
         np.testing.assert_array_equal(given[ids, 1], np.arange(members))
         np.testing.assert_array_equal(given[ids, 2], number)
         np.testing.assert_array_equal(given[ids, 3], ids[1] if members > 1 else ids[0])
-        places = np.array([np.dot(place, weights) for place in np.ndindex(*local)])
-        np.testing.assert_array_equal(given[ids, 4], places)
+        weighted = np.array([np.dot(index, weights) for index in np.ndindex(*local)])
+        np.testing.assert_array_equal(given[ids, 4], weighted)
         np.testing.assert_array_equal(given[ids, 7] % 10, np.arange(members) == 0)
-    np.testing.assert_array_equal(given[:, 5], whole[0] * 100 + whole[-1])
+    np.testing.assert_array_equal(given[:, 5], extents[0] * 100 + extents[-1])
     np.testing.assert_array_equal(given[:, 6], groups[0] * 100 + groups[-1])
     np.testing.assert_array_equal(given[:, 8:], 0)
 

@@ -89,12 +89,12 @@ def test_host_functions_are_declared_device_functions():
     def third(x):
         return x / 3
 
-    plain, whole = cuda.jit(device=True)(third), cuda.jit("int32(float64)", device=True)(third)
+    plain, declared = cuda.jit(device=True)(third), cuda.jit("int32(float64)", device=True)(third)
 
     @cuda.jit
     def kernel(a):
         a[0] = plain(a[0])
-        a[1] = whole(a[1])
+        a[1] = declared(a[1])
 
     a = np.array([10.0, 10.0])
     kernel[1, 1](a)

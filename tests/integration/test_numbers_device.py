@@ -126,10 +126,12 @@ def close_powers(x, y, found, dtype):
     with np.errstate(all="ignore"):
         x, y = x.astype(np.clongdouble), y.astype(np.clongdouble)
         wanted = np.power(x, y)
-        turns = 1 + np.abs(y * np.log(x))
+        revolutions = 1 + np.abs(y * np.log(x))
         is_small = np.abs(wanted) < np.finfo(dtype).tiny * 1e6
-        is_free = ~np.isfinite(wanted) | ~np.isfinite(turns) | (np.abs(wanted) > np.finfo(dtype).max / 4) | is_small
-        return is_free | (np.abs(found - wanted) <= 8 * np.finfo(dtype).eps * turns * np.abs(wanted))
+        is_free = (
+            ~np.isfinite(wanted) | ~np.isfinite(revolutions) | (np.abs(wanted) > np.finfo(dtype).max / 4) | is_small
+        )
+        return is_free | (np.abs(found - wanted) <= 8 * np.finfo(dtype).eps * revolutions * np.abs(wanted))
 
 
 @pytest.mark.parametrize(("left", "right"), PAIRS)
@@ -261,8 +263,8 @@ def test_python_conversions_agree_with_python(dtype):
     got = run(["b[i] = bool(a[i])", "f[i] = float(a[i])", "n[i] = int(a[i])"], {"a": x}, outputs)
     np.testing.assert_array_equal(got["b"], [bool(value) for value in x])
     np.testing.assert_array_equal(got["f"], [float(value) for value in x])
-    whole = saturated(x, np.dtype(np.int64)) if x.dtype.kind == "f" else x.astype(np.int64)
-    np.testing.assert_array_equal(got["n"], whole)
+    integers = saturated(x, np.dtype(np.int64)) if x.dtype.kind == "f" else x.astype(np.int64)
+    np.testing.assert_array_equal(got["n"], integers)
 
 
 # Where each function has values; others take any number.
@@ -412,11 +414,11 @@ def test_complex_powers_at_the_ends_match_numpy(dtype):
     with np.errstate(all="ignore"):
         wanted = x**y
         # What turns often leaves few places of the angle, and with them the signs of what ends.
-        turns = np.abs(y * np.log(x))
-        is_turned = np.isfinite(turns) & (turns > 8)
+        revolutions = np.abs(y * np.log(x))
+        is_turned = np.isfinite(revolutions) & (revolutions > 8)
     agrees = near_at_the_ends(found, wanted, ~np.isnan(x) & ~np.isnan(y)) | is_turned
-    places = np.flatnonzero(~agrees)
-    assert [(complex(x[n]), complex(y[n]), complex(found[n]), complex(wanted[n])) for n in places] == []
+    wrong = np.flatnonzero(~agrees)
+    assert [(complex(x[n]), complex(y[n]), complex(found[n]), complex(wanted[n])) for n in wrong] == []
 
 
 def run_sized(lines, inputs, names):

@@ -33,8 +33,8 @@ ULP = {name: ulp for name, *_, ulp in MATH_FUNCTIONS}
 def kernel_and_space(world: Any, program: Any) -> tuple[Any, Any]:
     """The kernel, and the index space of a launch."""
     options = {"sub_group_size": device_arrays.SUB_GROUP} if program.has_groups else {}
-    whole, part = program.spaces
-    space = world.NdRange(whole, part) if program.has_groups else world.Range(*whole)
+    extents, part = program.spaces
+    space = world.NdRange(extents, part) if program.has_groups else world.Range(*extents)
     return world.kernel(**options)(program.function(world)), space
 
 

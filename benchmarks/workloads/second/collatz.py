@@ -53,11 +53,11 @@ def collatz_numba(steps):
 
 def reference(n):
     values, steps = np.arange(1, n + 1), np.zeros(n, np.int32)
-    places = np.arange(n)
-    while len(places := places[values != 1]):
+    active = np.arange(n)
+    while len(active := active[values != 1]):
         values = values[values != 1]
         values = np.where(values % 2 == 0, values // 2, 3 * values + 1)
-        steps[places] += 1
+        steps[active] += 1
     return steps
 
 

@@ -46,17 +46,17 @@ class Host:
 
     def call_kernel(self, kernel: Any, space: Any, *arguments: Any) -> None:
         has_groups = isinstance(space, kapi_sim.NdRange)
-        whole = tuple(space.global_range) if has_groups else tuple(space)
+        extents = tuple(space.global_range) if has_groups else tuple(space)
         run = host_kernel(
             kernel.py_func,
-            len(whole),
+            len(extents),
             arguments,
             kernel.options,
             self._optimised,
             has_groups=has_groups,
             target=self._target,
         )
-        run(whole, *arguments, local=tuple(space.local_range) if has_groups else None)
+        run(extents, *arguments, local=tuple(space.local_range) if has_groups else None)
 
 
 @pytest.mark.nightly(one_in=4)
@@ -77,8 +77,8 @@ def test_cases_left_out_are_those_that_wait(capsys):
     with capsys.disabled():
         print(f"\n{len(CASES) - LEFT_OUT['cases']} of {len(CASES)} cases run on the host; left out, by what they need:")
         print(*(f"  {count}: {what}" for what, count in sorted(LEFT_OUT.items()) if what != "cases"), sep="\n")
-    meeting = sum(may_converge(case) for case in CASES)
-    assert LEFT_OUT["cases"] <= meeting < len(CASES) / 3
+    convergent = sum(may_converge(case) for case in CASES)
+    assert LEFT_OUT["cases"] <= convergent < len(CASES) / 3
 
 
 def may_converge(case):

@@ -104,11 +104,11 @@ def test_numpy_arrays_from_outside_are_constants_for_device_indices():
     """A table that is read at the indices that an array on the device has."""
     indices = np.array([[2, 0], [1, 1]])
 
-    def look_up(i):
+    def gather(i):
         return TABLE[i] * 2, TABLE[i[0]][::-1]
 
-    found = numba.njit(look_up)(dpnp.asarray(indices))
-    for own, expected in zip(found, look_up(indices), strict=True):
+    found = numba.njit(gather)(dpnp.asarray(indices))
+    for own, expected in zip(found, gather(indices), strict=True):
         np.testing.assert_array_equal(own.asnumpy(), expected)
 
 

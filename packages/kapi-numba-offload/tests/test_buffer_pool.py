@@ -87,4 +87,4 @@ def test_no_more_is_kept_than_the_environment_says(monkeypatch, most):
     del arrays
     doubled(a).sycl_queue.wait()
     assert buffer_pool._size <= most
-    assert sum(place[2] * len(blocks) for place, blocks in buffer_pool._free.items()) == buffer_pool._size
+    assert sum(key[2] * len(blocks) for key, blocks in buffer_pool._free.items()) == buffer_pool._size

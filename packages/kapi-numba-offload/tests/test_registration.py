@@ -94,8 +94,8 @@ def test_functions_that_launch_kernels_need_no_array_argument():
 
     @kapi_numba_offload.dpjit
     def space(extents):
-        whole = kapi_runtime.Range(*extents)
-        return kapi_runtime.NdRange(whole, whole)
+        index_space = kapi_runtime.Range(*extents)
+        return kapi_runtime.NdRange(index_space, index_space)
 
     assert space((4, 2)) == kapi_runtime.NdRange((4, 2), (4, 2))
 

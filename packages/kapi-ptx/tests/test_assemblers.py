@@ -121,8 +121,8 @@ def test_shifts_of_libdevice_go_beyond_the_width_as_in_ptx(assembled_compile):
     """Its `pow` finds out whether an exponent is even by such a shift; by a masked count, 2.0**63 was odd."""
     ptx = assembled_compile(power, "item1, float64[:], float64[:]", target=TARGET).ptx
     (count,) = re.findall(r"shl\.b64 \t%rd\d+, %rd\d+, (%r\d+);", ptx)
-    (whole,) = re.findall(rf"and\.b32 \t{count}, (%r\d+), 63;", ptx)
-    assert re.search(rf"setp\.lt\.u32 \t%p\d+, {whole}, 64;", ptx)
+    (masked,) = re.findall(rf"and\.b32 \t{count}, (%r\d+), 63;", ptx)
+    assert re.search(rf"setp\.lt\.u32 \t%p\d+, {masked}, 64;", ptx)
 
 
 def shifted_with_libdevice(item, x, y):

@@ -40,8 +40,8 @@ def test_reduce_and_scan_over_numpy_arrays():
         a = RNG.integers(-9, 9, count).astype(np.int32)
         assert al.reduce(a, 7) == a.sum() + 7
         np.testing.assert_array_equal(al.inclusive_scan(a[::-1]), np.cumsum(a[::-1], dtype=np.int32))
-        places = np.maximum.accumulate(np.where(a != 0, np.arange(count), 0))
-        np.testing.assert_array_equal(al.inclusive_scan(a, later), a[places])
+        indices = np.maximum.accumulate(np.where(a != 0, np.arange(count), 0))
+        np.testing.assert_array_equal(al.inclusive_scan(a, later), a[indices])
     assert al.reduce(np.array([False, True, False]), op=kapi.logical_or)
     assert al.reduce(np.zeros(0, np.int32), 7) == 7
 

@@ -36,11 +36,11 @@ def test_numpy_arrays_are_used_in_place():
 def test_views_with_any_strides_are_used_in_place():
     base = np.arange(24.0).reshape(4, 6)
     left, right = base[::-1, ::2], np.broadcast_to(np.float64(5), (4, 3))
-    whole = np.full((3, 8), -1.0)
-    total = whole[:, ::2].T
+    output = np.full((3, 8), -1.0)
+    total = output[:, ::2].T
     kapi.call_kernel(add_2d, kapi.Range(4, 3), left, right, total)
     np.testing.assert_array_equal(total, left + right)
-    assert (whole[:, 1::2] == -1).all()
+    assert (output[:, 1::2] == -1).all()
 
 
 def test_array_of_rank_0():

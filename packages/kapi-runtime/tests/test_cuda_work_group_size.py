@@ -27,12 +27,12 @@ class Limits:
 
 @given(st.lists(st.integers(1, 1_000_000), min_size=1, max_size=3), st.sampled_from([32, 96, 256, 1024]))
 def test_chosen_groups_keep_all_limits_and_cover_the_range(extents, size):
-    whole, group = submitted_range(Limits(group_size=size), extents, None, True)
-    assert all(a >= b and a % g == 0 for a, b, g in zip(whole, extents, group, strict=True))
-    assert all(a - b < g for a, b, g in zip(whole, extents, group, strict=True))
+    submitted, group = submitted_range(Limits(group_size=size), extents, None, True)
+    assert all(a >= b and a % g == 0 for a, b, g in zip(submitted, extents, group, strict=True))
+    assert all(a - b < g for a, b, g in zip(submitted, extents, group, strict=True))
     assert prod(group) <= 1024
     assert all(g <= most for g, most in zip(group, (64, 1024, 1024)[-len(group) :], strict=True))
-    counts = [a // g for a, g in zip(whole, group, strict=True)]
+    counts = [a // g for a, g in zip(submitted, group, strict=True)]
     assert all(count <= most for count, most in zip(counts, GRID[-len(group) :], strict=True))
 
 
@@ -71,6 +71,6 @@ def test_nd_range_may_have_as_many_groups_along_its_last_dimension():
 
 @given(st.lists(st.integers(1, 5000), min_size=1, max_size=3))
 def test_range_that_must_not_be_rounded_is_divided(extents):
-    whole, group = submitted_range(Limits(), extents, None, False)
-    assert whole == extents
+    submitted, group = submitted_range(Limits(), extents, None, False)
+    assert submitted == extents
     assert prod(group) <= 256

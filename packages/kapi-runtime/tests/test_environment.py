@@ -19,7 +19,7 @@ def prefix(tmp_path, monkeypatch):
     vendors.mkdir(parents=True)
     (vendors / "intel-cpu.icd").write_text(PLACEHOLDER)
     (tmp_path / "site").mkdir()
-    library = next(place for place in drivers._wheel_paths() if Path(place).exists())
+    library = next(path for path in drivers._wheel_paths() if Path(path).exists())
     monkeypatch.setattr(drivers, "_wheel_paths", lambda: iter([library]))
     monkeypatch.setattr(drivers, "SYSTEM_VENDORS", "/nowhere")
     monkeypatch.setattr(sys, "prefix", str(tmp_path))

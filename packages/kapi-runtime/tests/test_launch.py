@@ -35,10 +35,10 @@ def reverse_groups(nd_item: kapi.NdItem, target, scratch):
 
 @pytest.mark.parametrize("size", [1, 2, 63, 64, 65, 1009, 100003])
 def test_range_of_any_size_reaches_every_element_and_no_other(size):
-    whole = dpnp.zeros(size + 500)
-    kapi.call_kernel(fill, kapi.Range(size), whole, 1.0)
-    assert int(whole.sum()) == size
-    assert int(whole[:size].sum()) == size
+    base = dpnp.zeros(size + 500)
+    kapi.call_kernel(fill, kapi.Range(size), base, 1.0)
+    assert int(base.sum()) == size
+    assert int(base[:size].sum()) == size
 
 
 @pytest.mark.parametrize("shape", [(1, 1009), (1009, 1), (97, 89), (5, 3), (300, 7), (2, 64)])

@@ -83,8 +83,8 @@ def test_threads_launch_kernels_of_their_own_on_queues_of_their_own():
     arrays = [dpnp.zeros(64, dtype="int64", sycl_queue=dpctl.SyclQueue()) for _ in range(4)]
 
     def work(number):
-        for turn in range(50):
-            kapi.call_kernel(kernels[(number + turn) % 4], kapi.Range(64), arrays[number])
+        for iteration in range(50):
+            kapi.call_kernel(kernels[(number + iteration) % 4], kapi.Range(64), arrays[number])
 
     in_threads(work, 4)
     assert [set(array.asnumpy().tolist()) for array in arrays] == [{50}] * 4

@@ -125,10 +125,10 @@ def test_extent_beyond_31_bits_leaves_the_plan(slow_path):
         y[item.get_id(0)] = x.shape[0]
 
     one, y = dpnp.ones(1, dtype="int8"), dpnp.zeros(1, dtype="int64")
-    for extent, long_ways in ((10, 1), (11, 1), (2**31, 2), (12, 2)):
+    for extent, general_paths in ((10, 1), (11, 1), (2**31, 2), (12, 2)):
         kapi.call_kernel(length, kapi.Range(1), dpnp.broadcast_to(one, (extent,)), y)
         assert y.asnumpy()[0] == extent
-        assert len(slow_path) == long_ways
+        assert len(slow_path) == general_paths
     assert sorted(module.target.is_small for module in length.modules.values()) == [False, True]
 
 

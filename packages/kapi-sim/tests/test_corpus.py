@@ -53,8 +53,8 @@ def named_lines(pair):
 
 def message_of(error):
     notes = "\n".join(getattr(error, "__notes__", ()))
-    place = inspect.getinnerframes(error.__traceback__)[-1]
-    return f"{error}\n{notes}\nraised at {Path(place.filename).name}:{place.lineno}"
+    frame = inspect.getinnerframes(error.__traceback__)[-1]
+    return f"{error}\n{notes}\nraised at {Path(frame.filename).name}:{frame.lineno}"
 
 
 def test_corpus_is_large():

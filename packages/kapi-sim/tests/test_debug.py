@@ -14,7 +14,7 @@ from kapi_sim.testing.reports import raises
 
 
 @kapi.device_func
-def look(value):
+def doubled(value):
     breakpoint()  # noqa: T100
     return value
 
@@ -24,7 +24,7 @@ def stops(nd_item: kapi.NdItem, a):
     i = nd_item.get_global_id(0)
     kapi.group_barrier(nd_item.get_group())
     breakpoint()  # noqa: T100
-    a[i] = look(i)
+    a[i] = doubled(i)
 
 
 @kapi.kernel

@@ -104,7 +104,7 @@ def test_barrier_that_stands_there_and_was_not_reached_is_named():
     with raises(kapi.DataRaceError, "data-race") as caught:
         kapi.call_kernel(barrier_not_reached, GROUP, np.zeros(4), np.zeros(4), 3)
     assert caught.value.message.splitlines()[-1] == (
-        f"  the `group_barrier` at line {line} would order them if the whole group came to it: move it to where "
+        f"  the `group_barrier` at line {line} would order them if the entire group reached it: move it to where "
         "all work-items come"
     )
 

@@ -145,8 +145,8 @@ def test_undecorated_functions_are_device_functions():
 
 @kapi.kernel
 def barrier_in_a_lambda(nd_item: kapi.NdItem):
-    meet = lambda: kapi.group_barrier(nd_item.get_group())  # noqa: E731
-    meet()
+    converge = lambda: kapi.group_barrier(nd_item.get_group())  # noqa: E731
+    converge()
 
 
 @kapi.kernel
@@ -162,7 +162,7 @@ def test_barrier_in_a_lambda_is_refused(checks):
         raises(
             kapi.KernelCompilationError,
             "barrier-in-lambda",
-            line="meet = lambda: kapi.group_barrier(nd_item.get_group())",
+            line="converge = lambda: kapi.group_barrier(nd_item.get_group())",
         ),
     ):
         kapi.call_kernel(barrier_in_a_lambda, kapi.NdRange(2, 2))

@@ -417,9 +417,9 @@ def test_vectors_are_made_of_vectors():
     @cuda.jit
     def fill(out):
         pair = cuda.float32x2(1, 2)
-        whole = cuda.float4(pair, 3, 4)
-        whole.w = 9
-        out[0], out[1], out[2], out[3] = whole.x, whole.y, whole.z, whole.w
+        vector = cuda.float4(pair, 3, 4)
+        vector.w = 9
+        out[0], out[1], out[2], out[3] = vector.x, vector.y, vector.z, vector.w
         out[4] = cuda.int32x2(2.9, 1).x
 
     fill[1, 1](out)

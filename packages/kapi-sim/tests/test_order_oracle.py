@@ -80,8 +80,8 @@ def race_of(program, barriers, direction=1):
     before = np.zeros((len(events), len(events)), bool)
     for (x, one), (y, two) in combinations(enumerate(events), 2):
         width = [LOCAL if barriers[phase] else SUB for phase in range(one[1], two[1])]
-        meets = any(one[0] // w == two[0] // w for w in width)
-        before[x, y] = one[0] == two[0] or meets
+        is_shared = any(one[0] // w == two[0] // w for w in width)
+        before[x, y] = one[0] == two[0] or is_shared
     for x, y in synchronised(events):
         before[x, y] = True
     for k in range(len(events)):  # events stand in an order that happens-before agrees with
@@ -243,8 +243,8 @@ def compared(seed, programs):
 def test_races_found_are_those_of_the_memory_model():
     outcomes = compared(11, 300)
     # Races, benign ones, none, and none thanks to what orders memory: each occurs often.
-    met = [("race", "race"), ("benign", "benign"), ("", ""), ("", "race")]
-    assert min(outcomes[each] for each in met) >= 10, outcomes
+    outcomes_wanted = [("race", "race"), ("benign", "benign"), ("", ""), ("", "race")]
+    assert min(outcomes[each] for each in outcomes_wanted) >= 10, outcomes
     assert outcomes["backwards"] >= 3, outcomes
 
 

@@ -44,8 +44,8 @@ def reverse(item: kapi.NdItem, a, tile):
 def tiles(item: kapi.NdItem, a, tile):
     group = item.get_group()
     k = item.get_local_id(0)
-    for turn in range(2):
-        tile[k] = a[k] + turn
+    for iteration in range(2):
+        tile[k] = a[k] + iteration
         kapi.group_barrier(group)
         a[k] = tile[item.get_local_range(0) - 1 - k]
 

@@ -87,7 +87,7 @@ def test_launch_that_stands_still_is_not_reported_again(monkeypatch):
     follower = progress.Follower(lambda: ("4 of 9", next(states)))
     shown = []
     for _ in range(3):
-        follower.look()
+        follower.poll()
         shown.append(terminal.getvalue().count("kapi: 4 of 9, "))
     assert shown == [1, 1, 2]
 
@@ -97,7 +97,7 @@ def test_rest_is_estimated_from_the_part_that_is_done(monkeypatch):
     states = iter([0.0, 0.25, 0.5])
     follower = progress.Follower(lambda: ("4 of 9", object()), lambda: next(states), _start=time.monotonic() - 100)
     for _ in range(3):
-        follower.look()
+        follower.poll()
     assert re.findall(r"kapi: 4 of 9, 10\d s(?:, about (\d+) s more)?", terminal.getvalue()) == ["", "300", "100"]
 
 

@@ -128,12 +128,12 @@ def test_language_without_source(prompt, checks):
 
 
 def test_lambda_with_a_barrier(prompt):
-    meet = eval("kapi.device_func(lambda group: kapi.group_barrier(group))", prompt)
+    barrier = eval("kapi.device_func(lambda group: kapi.group_barrier(group))", prompt)
 
     @kapi.kernel
     def with_lambda(nd_item: kapi.NdItem, a):
         a[nd_item.get_local_id(0)] = 1
-        meet(nd_item.get_group())
+        barrier(nd_item.get_group())
         a[1 - nd_item.get_local_id(0)] += 1
 
     a = np.zeros(2)
@@ -144,11 +144,11 @@ def test_lambda_with_a_barrier(prompt):
 def test_checks_see_what_threads_do(prompt):
     with raises(kapi.DataRaceError, "data-race"):
         kapi.call_kernel(prompt["forgets"], kapi.NdRange(2, 2), np.zeros(2), tile())
-    with raises(kapi.BarrierDivergenceError, "meeting-missed"):
+    with raises(kapi.BarrierDivergenceError, "convergence-missed"):
         kapi.call_kernel(prompt["diverges"], kapi.NdRange(2, 2))
-    with raises(kapi.CollectiveMismatchError, "meeting-missed"):
+    with raises(kapi.CollectiveMismatchError, "convergence-missed"):
         kapi.call_kernel(prompt["collects_in_part"], kapi.NdRange(2, 2))
-    with raises(kapi.BarrierDivergenceError, "meetings-in-calls-differ", line=(31, 29)):
+    with raises(kapi.BarrierDivergenceError, "convergence-calls-differ", line=(31, 29)):
         kapi.call_kernel(prompt["calls_twice"], kapi.NdRange(2, 2), np.zeros(2), tile())
     with raises(kapi.KernelLaunchError, "foreign-group"):
         kapi.call_kernel(prompt["wrong_group"], kapi.NdRange(2, 2))

@@ -406,8 +406,8 @@ def test_convergence_of_groups_and_sub_groups_is_distinguished(line_with):
     figure = ElementTree.fromstring(trace.svg())
     titles = [element.text for element in figure.iter("{http://www.w3.org/2000/svg}title")]
     assert any("work-item global (0,), local (0,), group (0,) atomically used tile[0], then 1" in t for t in titles)
-    assert any(f"any_of_group at test_trace.py:{line_with('# all meet')}" in title for title in titles)
-    assert any("meets its sub-group in any_of_group" in title for title in titles)
+    assert any(f"any_of_group at test_trace.py:{line_with('# all converge')}" in title for title in titles)
+    assert any("converges with its sub-group in any_of_group" in title for title in titles)
     notes = " ".join(element.text or "" for element in figure.iter("{http://www.w3.org/2000/svg}text"))
     assert "group algorithm, which orders no memory" in notes
     assert "dashed: atomic" in notes

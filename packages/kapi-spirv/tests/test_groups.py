@@ -130,8 +130,8 @@ def test_device_functions_are_generic_over_groups(validated_compile):
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 def test_negations_are_hidden_where_groups_converge(validated_compile, dtype):
     """A driver mixes them up at barriers; kernels without any keep theirs."""
-    meeting = kernel(["x = -a[i]", "kapi.group_barrier(group)", "a[i] = x"])
-    assert " fneg " not in validated_compile(meeting, signature(dtype)).optimized_llvm_ir
+    convergent = kernel(["x = -a[i]", "kapi.group_barrier(group)", "a[i] = x"])
+    assert " fneg " not in validated_compile(convergent, signature(dtype)).optimized_llvm_ir
     plain = kernel(["a[i] = -a[i]"])
     assert " fneg " in validated_compile(plain, signature(dtype)).optimized_llvm_ir
     apart = kernel(["x = -a[i]", "kapi.group_barrier(sub)", "a[i] = x"])

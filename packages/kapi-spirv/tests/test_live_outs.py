@@ -32,12 +32,12 @@ end:
 def test_variable_that_is_used_behind_its_loop_is_copied_in_it(type_):
     text = run_pass(copy_live_outs, LOOP.format(type=type_, use=f"store {type_} %value, ptr %p, align 8"))
     llvm.parse_assembly(text).verify()
-    turn, end = text.split("\nturn:\n")[1].split("\nend:\n")
-    assert f"store {type_} %value, ptr %p" in turn
+    body, end = text.split("\nturn:\n")[1].split("\nend:\n")
+    assert f"store {type_} %value, ptr %p" in body
     assert "%value" not in end
     copy = end.split(f"store {type_} ")[1].split(",")[0]
-    assert f"  {copy}.before = phi {type_} [ %start, %entry ], [ {copy}, %turn ]" in turn
-    assert f"  {copy} = " in turn
+    assert f"  {copy}.before = phi {type_} [ %start, %entry ], [ {copy}, %turn ]" in body
+    assert f"  {copy} = " in body
 
 
 @pytest.mark.parametrize("use", ["", "store i64 %next, ptr %p, align 8"], ids=["nothing", "the next value"])

@@ -119,27 +119,27 @@ class Mutant:
             change(slots, other_slots)
 
     def _change_block(self, block, other):
-        place = self._random.randrange(len(block))
+        position = self._random.randrange(len(block))
         donor = self._adapted(self._random.choice(other))
         kind = self._random.randrange(8)
         if kind == 0:
-            block[place] = ast.Pass()
+            block[position] = ast.Pass()
         elif kind == 1:
-            block.insert(place, copy.deepcopy(block[place]))
+            block.insert(position, copy.deepcopy(block[position]))
         elif kind == 2:
             block.insert(self._random.randrange(len(block) + 1), donor)
         elif kind == 3:
-            block[place] = donor
+            block[position] = donor
         elif kind == 4:
-            other_place = self._random.randrange(len(block))
-            block[place], block[other_place] = block[other_place], block[place]
+            other_position = self._random.randrange(len(block))
+            block[position], block[other_position] = block[other_position], block[position]
         elif kind == 5:
             text = self._random.choice(
                 ("if {0} > 1:\n pass", "for k in range({0}):\n pass", "while {0} < 3:\n {0} += 1", "def g(x):\n pass")
             )
             around = ast.parse(text.format(self._name())).body[0]
-            around.body.append(block[place])
-            block[place] = around
+            around.body.append(block[position])
+            block[position] = around
         else:
             text = self._random.choice(
                 ("break", "continue", "return", "return 1", "yield", "del {}", "global {}", "pass", "{} = None",
@@ -148,7 +148,7 @@ class Mutant:
                  "match {}:\n case 1: pass", "class C: pass", "x = lambda: {}", "{}()", "nonlocal {}", "x = *{},",
                  "*x, y = {}")
             )  # fmt: skip
-            block.insert(place, ast.parse(text.format(self._name())).body[0])
+            block.insert(position, ast.parse(text.format(self._name())).body[0])
 
     def _change_operator(self, slots, others):
         nodes = self._nodes(ast.BinOp, ast.AugAssign, ast.Compare)
@@ -249,7 +249,7 @@ def code_positions(tree):
                 elif isinstance(value, list) and value and isinstance(value[0], ast.stmt):
                     blocks.append(value)
                 elif isinstance(value, list):
-                    slots += [(node, name, place) for place, each in enumerate(value) if is_read(each)]
+                    slots += [(node, name, position) for position, each in enumerate(value) if is_read(each)]
         blocks.append(function.body)
         bodies.append(function.body)
     return blocks, slots, bodies
@@ -260,17 +260,17 @@ def is_read(node):
 
 
 def got(slot):
-    node, name, place = slot
+    node, name, position = slot
     value = getattr(node, name)
-    return value if place is None else value[place]
+    return value if position is None else value[position]
 
 
 def put(slot, made):
-    node, name, place = slot
-    if place is None:
+    node, name, position = slot
+    if position is None:
         setattr(node, name, made)
     else:
-        getattr(node, name)[place] = made
+        getattr(node, name)[position] = made
 
 
 WITH_SOURCE = [case for case in CASES if inspect.getsource(case.make).startswith(("def ", "@kernel"))]

@@ -116,8 +116,8 @@ NAMES = {
 
 def kernel_of(number, body):
     """The function of a body, whose source is found as that of a file is."""
-    is_whole = body.startswith(("def body", "async def body"))
-    source = f"{body}\n" if is_whole else f"def body(item, a, b, n):\n{textwrap.indent(body, '    ')}\n"
+    is_function = body.startswith(("def body", "async def body"))
+    source = f"{body}\n" if is_function else f"def body(item, a, b, n):\n{textwrap.indent(body, '    ')}\n"
     filename = f"<odd kernel {number}>"
     linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
     namespace = dict(NAMES)

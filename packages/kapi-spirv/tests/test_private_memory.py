@@ -121,14 +121,14 @@ def test_private_array_of_each_iteration_alone_is_allowed(validated_compile):
     def iterations(item, a):
         rows = kapi.PrivateArray((2, 2), np.float32)
         for k in range(3):
-            turn = kapi.PrivateArray((2, 2), np.float32, fill_zeros=True)
-            row = turn[1]
+            current = kapi.PrivateArray((2, 2), np.float32, fill_zeros=True)
+            row = current[1]
             pair = (row, rows)
             row[0] = k
             rows[0, 0] = pair[0][0]
             if k == 1:
-                turn = rows
-            a[k] = turn[0, 0]
+                current = rows
+            a[k] = current[0, 0]
         a[0] = rows[0, 0]
 
     validated_compile(iterations, [ItemType(1), F32])

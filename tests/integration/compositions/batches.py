@@ -76,7 +76,7 @@ class Batch:
                     self.statements.append(made)
                 self.witnesses.setdefault(number, []).append(seen[part])
         used = Counter(part for each in self.statements for part in each.parts)
-        self._shared = {part: place for place, part in enumerate(used) if used[part] > 1}
+        self._shared = {part: position for position, part in enumerate(used) if used[part] > 1}
         self.arrays = inputs()
         self.launched: list[tuple[Any, list[int]]] = []  # kernels that ran on the device, and their statements
 

@@ -42,14 +42,14 @@ def _together(algorithm: str, what: str, values: list[Any], out: str) -> list[An
     if what.isdigit():
         given = [converted(value, out) for value in values]
         number = int(what)
-        places = {
+        sources = {
             "group_broadcast": [number] * count,
             "shift_group_left": [k + number for k in range(count)],
             "shift_group_right": [k - number for k in range(count)],
             "permute_group_by_xor": [k ^ number for k in range(count)],
             "select_from_group": [(k + 3) % SUB_GROUP for k in range(count)],
         }[algorithm]
-        return [given[place] if 0 <= place < count else given[k] for k, place in enumerate(places)]
+        return [given[source] if 0 <= source < count else given[k] for k, source in enumerate(sources)]
     row = _ROWS[what]
     if np.dtype(out).kind not in row.kinds:
         raise TypeError(f"{what} does not take {out}")

@@ -88,14 +88,14 @@ def _of_table() -> list[Operation]:
         for row in rows(owner=owner):
             required = [each for each in row.parameters if each[2] is None]
             for count in range(len(required), len(row.parameters) + 1):
-                places = ", ".join(f"{{{n}}}" for n in range(count))
+                fields = ", ".join(f"{{{n}}}" for n in range(count))
                 ulp = row.ulp or _COMPOSED_ULP.get(row.name, 0.0)
                 of_complex = 0.0 if row.name in _EXACT_OF_COMPLEX else _COMPLEX
                 small = row.name in _UNBOUNDED
                 for part in range(_PARTS.get(row.name, 1)):
                     last = f"[{part}]" if row.name in _PARTS else ""
                     name = f"{module}.{row.name}{last}" + ("" if count == len(required) else f"/{count}")
-                    form = f"{module}.{row.name}({places}){last}"
+                    form = f"{module}.{row.name}({fields}){last}"
                     least = 1.0 if row.name in _DIFFERENCES else 0.0
                     made.append(Operation(name, form, count, ulp, of_complex, small, least=least))
     return made

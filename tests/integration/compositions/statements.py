@@ -249,8 +249,8 @@ def values() -> tuple[Value, ...]:
             if kind is not None and not all(map(is_literal, kinds)) and not _is_decided(operation, kinds):
                 found.setdefault((operation.name, kind), []).append((operation, kinds))
     made = []
-    for number, ((_, kind), ways) in enumerate(found.items()):
-        operation, kinds = ways[number * 7919 % len(ways)]
+    for number, ((_, kind), combinations) in enumerate(found.items()):
+        operation, kinds = combinations[number * 7919 % len(combinations)]
         made.append(Value(operation, kinds, kind, number))
     return tuple(made)
 
@@ -286,11 +286,11 @@ def _pairs() -> tuple[tuple[Operation, tuple[Value, ...]], ...]:
     for name in ("integer", "float", "complex"):
         group = sorted(_by_class()[name], key=lambda value: (value.kind, value.serial))
         for first in range(0, len(group), _VALUES):
-            for turn, number in enumerate(range(0, len(OPERATIONS), _OPERATIONS)):
+            for round_, number in enumerate(range(0, len(OPERATIONS), _OPERATIONS)):
                 for operation in OPERATIONS[number : number + _OPERATIONS]:
                     for n in range(first, min(first + _VALUES, len(group))):
-                        places = (n + place * (1 + turn * _VALUES) for place in range(operation.arity))
-                        made.append((operation, tuple(group[place % len(group)] for place in places)))
+                        indices = (n + position * (1 + round_ * _VALUES) for position in range(operation.arity))
+                        made.append((operation, tuple(group[position % len(group)] for position in indices)))
     return tuple(made)
 
 
@@ -329,9 +329,11 @@ def statement(level: str, number: int) -> Statement:
         value, consumer = values()[number // 2], GROUPS[number * 31 % len(GROUPS)]
     else:
         per = len(CONSUMERS) + 2
-        value, place = values()[number // per], number % per
+        value, position = values()[number // per], number % per
         # Atomics alternate: all of them have operands of all kinds.
-        consumer = CONSUMERS[place] if place < len(CONSUMERS) else ATOMICS[(number // per * 2 + place) % len(ATOMICS)]
+        consumer = (
+            CONSUMERS[position] if position < len(CONSUMERS) else ATOMICS[(number // per * 2 + position) % len(ATOMICS)]
+        )
     text = value.spelled(small=level == "groups of results")
     plain = value.spelled(small=level == "groups of results", plain=True)
     name = f"{consumer.name} of {value.operation.name} of {', '.join(value.operands)}"
@@ -375,8 +377,8 @@ def _is_inexact(value: Value) -> bool:
 def _of_results(number: int) -> Statement:
     operation, parts = _pairs()[number]
     given, plain, shared, inexact = [], [], [], []
-    for place, value in enumerate(parts):
-        letters = "xy" if place % 2 == 0 else "yx"
+    for position, value in enumerate(parts):
+        letters = "xy" if position % 2 == 0 else "yx"
         texts = [value.spelled(letters, plain=each) for each in (False, True)]
         shared.append(texts[0])
         if _is_inexact(value) or operation.reads_sign:
@@ -408,8 +410,8 @@ def _consumed(
     names = {"{V}": text, "{Z}": other, "{D}": DTYPES[as_strong(_of_literal(kind))]}
 
     def filled(template: str) -> str:
-        for place, given in names.items():
-            template = template.replace(place, given)
+        for position, given in names.items():
+            template = template.replace(position, given)
         return template
 
     lines = tuple(map(filled, consumer.lines))
@@ -430,16 +432,16 @@ def _consumed(
     is_own = consumer.name == "value" and value is not None
     ulp, of_complex = (value.operation.ulp, value.operation.complex_ulp) if is_own else (consumer.ulp, consumer.ulp)
     is_mixed = value is not None and value.is_mixed
-    turns = is_own and value is not None and value.operation.may_become_zero
+    may_end = is_own and value is not None and value.operation.may_become_zero
     parts: tuple[str, ...] = () if value is None or is_own else (text,)
     inexact = tuple((part, plain) for part in parts) if value is not None and _is_inexact(value) else ()
     if value is not None and inexact and consumer.group:
         # What a work-item gets comes from others: each of them is as inexact.
         inexact = ()
         ulp, of_complex = max(ulp, value.operation.ulp), max(ulp, value.operation.complex_ulp)
-        turns = value.operation.may_become_zero
+        may_end = value.operation.may_become_zero
     # Of two zeros in a group, either is the smaller.
-    turns = turns or bool(consumer.group and consumer.group[2] in ("minimum", "maximum"))
+    may_end = may_end or bool(consumer.group and consumer.group[2] in ("minimum", "maximum"))
     stored = result.replace(text, plain)
     least = value.operation.least if value is not None and (is_own or consumer.group) else 0.0
     return Statement(
@@ -454,7 +456,7 @@ def _consumed(
         inexact,
         stored,
         is_mixed,
-        turns,
+        may_end,
         False,
         least,
         plain_lines=plain_lines,

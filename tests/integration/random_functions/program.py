@@ -106,15 +106,15 @@ class Program:
         parts: list[tuple[int, tuple[slice, ...]]] = []
         block_of: dict[int, int] = {}
         for each in self.arguments.values():
-            way = rng.choice(["apart", "same", "overlapping", "reversed"]) if each.family in block_of else "apart"
-            if way == "apart":
+            layout = rng.choice(["apart", "same", "overlapping", "reversed"]) if each.family in block_of else "apart"
+            if layout == "apart":
                 block_of[each.family] = len(memory)
                 shape = tuple(length + SPARE for length in each.shape)
                 values = np.array([rng.randrange(-40, 40) for _ in range(int(np.prod(shape)))])
                 memory.append((values / (8 if each.dtype.startswith("f") else 1)).astype(each.dtype).reshape(shape))
-            start = 1 if way == "overlapping" else 0
+            start = 1 if layout == "overlapping" else 0
             slices = [slice(2 + start, 2 + start + length) for length in each.shape]
-            if way == "reversed" and each.shape[0]:
+            if layout == "reversed" and each.shape[0]:
                 slices[0] = slice(1 + each.shape[0], 1, -1)
             parts.append((block_of[each.family], tuple(slices)))
         numbers: list[Any] = []

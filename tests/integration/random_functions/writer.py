@@ -362,8 +362,8 @@ class Writer:
             return rng.choice(["True", "False"])
         name = rng.choice(names)
         at = ", ".join(str(rng.randrange(length)) for length in self._known[name].shape)
-        whole = f"np.sum({name})" if self._chance(3) else f"{name}[{at}]"
-        return f"{whole} {rng.choice(['<', '>', '>='])} {rng.randrange(-3, 4)}"
+        value = f"np.sum({name})" if self._chance(3) else f"{name}[{at}]"
+        return f"{value} {rng.choice(['<', '>', '>='])} {rng.randrange(-3, 4)}"
 
     def branch(self) -> None:
         """A branch, some with an early return."""

@@ -64,7 +64,7 @@ class _Writer(Statements):
         """The kernel's reads, the variables' first values, and a private array."""
         self._readable = {name: each.code for name, each in self.program.arrays.items() if each.role == "input"}
         for name, kind in self.program.scalars.items():
-            members = [(f"{name}[{place}]", each) for place, each in enumerate(kind.split())]
+            members = [(f"{name}[{index}]", each) for index, each in enumerate(kind.split())]
             for spelled, code in members if " " in kind else [(name, kind)]:
                 (self._weak if code == "weak" else self._variables[code]).append(spelled)
         axes = range(len(self.program.spaces[0]))
@@ -140,13 +140,13 @@ class _Writer(Statements):
     def _bins(self) -> tuple[str, str]:
         """Atomics on local memory."""
         operation, code, name = self._pick(["add", "sub", "max", "or", "xor"]), SPREAD[0], self._name("v")
-        place, value, seen = self.index(CELLS, 1), self.value(code, 1), self._number(0, CELLS - 1)
+        index, value, seen = self.index(CELLS, 1), self.value(code, 1), self._number(0, CELLS - 1)
         local = "address_space=kapi.AddressSpace.LOCAL, memory_scope=kapi.MemoryScope.WORK_GROUP"
         self.write(f"if lane < {CELLS}:", "pass")
         self.write("    bins[lane] = 0", "pass")
         self.write("kapi.group_barrier(group)", "pass")
-        answer = f"{name} = (yield 'bins', '{operation}', {place}, {value})[{seen}]"
-        self.write(f"kapi.AtomicRef(bins, {place}, {local}).fetch_{operation}({value})", answer)
+        answer = f"{name} = (yield 'bins', '{operation}', {index}, {value})[{seen}]"
+        self.write(f"kapi.AtomicRef(bins, {index}, {local}).fetch_{operation}({value})", answer)
         self.write("kapi.group_barrier(group)", "pass")
         self.write(f"{name} = bins[{seen}]", "pass")
         self.write("kapi.group_barrier(group)", "pass")
@@ -177,23 +177,23 @@ class _Writer(Statements):
     def _shuffle(self) -> tuple[str, str]:
         code, name = self._pick(SHARED), self._name("v")
         value, own, number = self.value(code, self._depth), self._name("o"), self._number(0, SUB_GROUP - 1)
-        group, scope, place, guard = "sub", "sub ", "", "True"
+        group, scope, index, guard = "sub", "sub ", "", "True"
         kind = self._pick(["broadcast", "shift_left", "shift_right", "permute", "select"])
         here = "sub.get_local_id()"
         if kind == "broadcast":
             group, scope = self._scope()
-            call, place = f"kapi.group_broadcast({group}, {own}, {number})", f"{number}"
+            call, index = f"kapi.group_broadcast({group}, {own}, {number})", f"{number}"
         elif kind == "permute":
-            call, place = f"kapi.permute_group_by_xor(sub, {own}, {number})", f"{here} ^ {number}"
+            call, index = f"kapi.permute_group_by_xor(sub, {own}, {number})", f"{here} ^ {number}"
         elif kind == "select":
-            place = f"({here} + {number}) % {SUB_GROUP}"
-            call = f"kapi.select_from_group(sub, {own}, {place})"
+            index = f"({here} + {number}) % {SUB_GROUP}"
+            call = f"kapi.select_from_group(sub, {own}, {index})"
         else:
             sign = "+" if kind == "shift_left" else "-"
-            place, guard = f"{here} {sign} {number}", f"0 <= {here} {sign} {number} < {SUB_GROUP}"
+            index, guard = f"{here} {sign} {number}", f"0 <= {here} {sign} {number} < {SUB_GROUP}"
             call = f"kapi.shift_group_{kind.removeprefix('shift_')}(sub, {own}, {number})"
         self.write(f"{own} = {value}")
-        self.write(f"{name} = {call}", f"{name} = yield '{scope}take', {own}, {place}")
+        self.write(f"{name} = {call}", f"{name} = yield '{scope}take', {own}, {index}")
         if guard != "True":
             self.write(f"if not ({guard}):")
             self.write(f"    {name} = {own}")

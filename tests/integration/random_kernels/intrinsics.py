@@ -42,8 +42,8 @@ def rotate(x: Any, n: Any) -> Any:
     """Bits moved up in a circle."""
     bits, width = _bits(x)
     text = f"{bits:0{width}b}"
-    place = int(n) % width
-    return _of_bits(int(text[place:] + text[:place], 2), x)
+    shift = int(n) % width
+    return _of_bits(int(text[shift:] + text[:shift], 2), x)
 
 
 def mul_hi(x: Any, y: Any) -> Any:

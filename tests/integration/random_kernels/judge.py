@@ -123,18 +123,18 @@ class _Space:
 
 
 def _item(program: Program, group: tuple[int, ...], local: tuple[int, ...]) -> _Space:
-    whole, part = program.spaces
+    extents, part = program.spaces
     ids = tuple(g * size + k for g, size, k in zip(group, part, local, strict=True))
     lane = int(np.ravel_multi_index(local, part))
-    numbers = tuple(extent // size for extent, size in zip(whole, part, strict=True))
-    linear = int(np.ravel_multi_index(ids, whole))
+    numbers = tuple(extent // size for extent, size in zip(extents, part, strict=True))
+    linear = int(np.ravel_multi_index(ids, extents))
     group_linear = int(np.ravel_multi_index(group, numbers))
     as_group = {"get_group_id": group, "get_group_linear_id": group_linear, "get_group_range": numbers}
     as_sub_group = {"get_local_id": lane % SUB_GROUP, "get_group_id": lane // SUB_GROUP}
     return _Space(
         {
-            "get_id": ids, "get_linear_id": linear, "get_range": whole, "get_global_id": ids,
-            "get_global_linear_id": linear, "get_global_range": whole, "get_local_id": local,
+            "get_id": ids, "get_linear_id": linear, "get_range": extents, "get_global_id": ids,
+            "get_global_linear_id": linear, "get_global_range": extents, "get_local_id": local,
             "get_local_linear_id": lane, "get_local_range": part, "get_group": _Space(as_group),
             "get_sub_group": _Space(as_sub_group),
         }
@@ -158,10 +158,10 @@ def run_plainly(
         What changes nothing under an operator, given its name and a dtype.
     """
     function = function_of(program.plain, {"kapi": _Kapi, "np": _Numpy(), "math": _Math()})
-    whole, part = program.spaces
+    extents, part = program.spaces
     local = [None, None, None] if program.has_groups else []
     with np.errstate(all="ignore"):
-        for group in np.ndindex(*(extent // size for extent, size in zip(whole, part, strict=True))):
+        for group in np.ndindex(*(extent // size for extent, size in zip(extents, part, strict=True))):
             items = [_item(program, group, each) for each in np.ndindex(*part)]
             _run_group([function(item, *arrays, *numbers, *local) for item in items], identity_of)
 
@@ -192,8 +192,8 @@ def _resumed(run: Any, reply: Any) -> Any:
 
 def _binned(given: list[Any]) -> Any:
     bins = np.zeros(CELLS, SPREAD[0])
-    for operation, place, value in given:
-        bins[place] = _UPDATES[operation](bins[place], bins.dtype.type(value))
+    for operation, index, value in given:
+        bins[index] = _UPDATES[operation](bins[index], bins.dtype.type(value))
     return bins
 
 
@@ -204,7 +204,7 @@ def _together(kind: str, given: list[Any], identity_of: Callable[[str, Any], Any
         answer = {"any": any, "all": all, "none": lambda tests: not any(tests)}[kind](map(bool, values))
         return [answer] * len(values)
     if kind == "take":  # the value of another one, where there is it
-        return [values[place] if 0 <= place < len(values) else None for place in arguments]
+        return [values[index] if 0 <= index < len(values) else None for index in arguments]
     array = np.array(values)
     scanned = _OPERATORS[arguments[0]].accumulate(array, dtype=array.dtype)
     if kind == "reduce":

@@ -126,7 +126,7 @@ def run(
 ) -> tuple[Failure, FailureRecord] | None:
     """Run a kernel over an index space; returns what went wrong first in debug mode."""
     module = loaded.module
-    groups = [-(-whole // part) for whole, part in zip(extents, local, strict=True)]
+    groups = [-(-extent // part) for extent, part in zip(extents, local, strict=True)]
     record = ctypes.create_string_buffer(FAILURE_RECORD_SIZE)
     owners: dict[str, Any] = {each.name: leaf for each, leaf in zip(module.parameters, _leaves(args), strict=True)}
     owners |= {"range": extents, "local_range": local, "group_range": groups, "failure": ctypes.addressof(record)}
@@ -153,7 +153,7 @@ def _run_groups(
     packed: int,
 ) -> None:
     """Run all groups in this thread; groups at the ends may be cut off, and `counts` are elements of local memory."""
-    groups = [-(-whole // part) for whole, part in zip(global_size, local_size, strict=True)]
+    groups = [-(-extent // part) for extent, part in zip(global_size, local_size, strict=True)]
     local, scratch, context, total = loaded.module.group_memory(counts, local_size)
     memory = np.empty(total + ALIGNMENT, np.uint8)
     base = aligned(memory.ctypes.data)

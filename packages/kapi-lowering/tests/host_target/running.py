@@ -80,10 +80,10 @@ class HostKernel:
         self._local = [each for each in module.parameters if each.kind == "local"]
         types = [ctypes.c_void_p] * (1 + len(self._local))
         self._function = ctypes.CFUNCTYPE(None, *types)(self._engine.get_function_address(module.entry_point))
-        self._places: dict[str, Any] = {}
+        self._queries: dict[str, Any] = {}
         for query, name in POSITIONS.items():
             address = self._engine.get_global_value_address(name)
-            self._places[query] = (ctypes.c_int64 * 3).from_address(address) if address else (ctypes.c_int64 * 3)()
+            self._queries[query] = (ctypes.c_int64 * 3).from_address(address) if address else (ctypes.c_int64 * 3)()
 
     def __call__(
         self, extents: Sequence[int], *arguments: Any, local: Sequence[int] | None = None
@@ -127,7 +127,7 @@ class HostKernel:
 
     def _set(self, query: str, values: Sequence[int]) -> None:
         fill = 0 if query.endswith("_id") else 1
-        self._places[query][:] = [*reversed(values), fill, fill][:3]
+        self._queries[query][:] = [*reversed(values), fill, fill][:3]
 
     def _packed(self, owners: dict[str, Any]) -> bytes:
         taken: dict[tuple[str, str], int] = {}

@@ -114,7 +114,7 @@ right:
   ret i32 %r
 }""")
     tree = ControlFlow(function).dominators
-    a, b, end = (function.blocks[place].instructions[0] for place in (0, 1, 2))
+    a, b, end = (function.blocks[number].instructions[0] for number in (0, 1, 2))
     ret = function.blocks[2].terminator
     assert tree.is_available(a, b)
     assert not tree.is_available(b, a)

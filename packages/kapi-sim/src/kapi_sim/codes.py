@@ -11,17 +11,17 @@ __all__ = ["CODES", "FAMILIES"]
 
 _CHECKS = {
     "argument-not-uniform": "work-items of one group gave a group algorithm different arguments",
+    "convergence-calls-differ": "work-items of one group wait in different calls of one function",
+    "convergence-groups-differ": "some work-items gave the work-group, others the sub-group",
+    "convergence-iterations-differ": "work-items of one group wait in different iterations of a loop",
+    "convergence-missed": "a part of the group did not come to a barrier or group algorithm",
+    "convergence-points-differ": "work-items of one group wait at different lines",
+    "convergence-words-differ": "work-items of one group called different group algorithms at once",
     "data-race": "two unsynchronized work-items use one element, and one of them writes",
     "endless-loop": "a loop did not end within the iterations that it is allowed",
     "fence-scopes-differ": "work-items of one group gave a barrier different fence scopes",
     "index-out-of-bounds": "an index is not below the extent of its axis",
     "loop-without-change": "an infinite loop: its state repeats, and nothing was written",
-    "meeting-groups-differ": "some work-items gave the work-group, others the sub-group",
-    "meeting-missed": "a part of the group did not come to a barrier or group algorithm",
-    "meeting-words-differ": "work-items of one group called different group algorithms at once",
-    "meetings-differ": "work-items of one group wait at different lines",
-    "meetings-in-calls-differ": "work-items of one group wait in different calls of one function",
-    "meetings-in-turns-differ": "work-items of one group wait in different turns of a loop",
     "negative-index": "an index is below 0, and kernels know no wrap-around",
     "no-such-work-item": "a group algorithm names a work-item that the group does not have",
     "read-before-write": "an uninitialized element was read",
@@ -64,7 +64,7 @@ _NUMBERS = {
     "vector-element": "an element of a vector is no number",
     "vector-array": "a vector is loaded from, or stored to, what is no array with an axis",
     "vector-length": "a vector is to have another number of elements than 2, 3, 4, 8 or 16",
-    "vector-lengths": "vectors of different lengths meet in one operation",
+    "vector-lengths": "an operation has vectors of different lengths",
     "vector-missing": "a function of vectors is given something else",
 }
 

@@ -151,14 +151,14 @@ def execute(
     try:
         if bound.has_owners and not _is_proved(bound, run, first):
             bound, compiled, run = prepare(0)
-        second_look = AdversarialRerun(bound, compiled, run)
+        adversarial = AdversarialRerun(bound, compiled, run)
         if bound.has_owners:
             pass
         elif len(seeds) == 1:
             run(Order(first))
         else:
             _compare(run, kernel, bound, settings, seeds)
-        second_look.look()
+        adversarial.rerun()
     except Exception as error:
         if sample is not None:
             error.add_note(clock.in_words(f"{len(sample)} of {total} {noun} ran, as `simulation(groups=...)` says"))

@@ -22,7 +22,7 @@ AFTER = 2.0
 """Seconds of work before anything is shown."""
 EVERY = 0.5
 """Seconds between two polls."""
-_LOOKS = reinit_after_fork(threading.Condition())
+_POLLS = reinit_after_fork(threading.Condition())
 _running: list[Follower] = []
 _threads: list[threading.Thread] = []
 
@@ -47,12 +47,12 @@ class Follower:
 
     def stop(self) -> None:
         """Follow no longer, and take the line back."""
-        with _LOOKS:
+        with _POLLS:
             _running.remove(self)
             if self._is_displayed:
                 _write("\r\x1b[K")
 
-    def look(self) -> None:
+    def poll(self) -> None:
         """Show how far the work is, if it takes long and goes on."""
         seconds = time.monotonic() - self._start
         text, state = self.show()
@@ -69,16 +69,16 @@ def follow(show: Callable[[], tuple[str, object]], part_done: Callable[[], float
     if not _is_terminal():
         return None
     made = Follower(show, part_done)
-    with _LOOKS:
+    with _POLLS:
         if not any(thread.is_alive() for thread in _threads):  # the first, or a process that was forked
-            thread = threading.Thread(target=_look_now_and_then, name="kapi-progress", daemon=True)
+            thread = threading.Thread(target=_poll, name="kapi-progress", daemon=True)
             try:
                 thread.start()
             except RuntimeError:  # a place without threads
                 return None
             _threads[:] = [thread]
         _running.append(made)
-        _LOOKS.notify()
+        _POLLS.notify()
     return made
 
 
@@ -115,13 +115,13 @@ def progress_text(text: str) -> Iterator[None]:
             follower.stop()
 
 
-def _look_now_and_then() -> None:
+def _poll() -> None:
     while True:
-        with _LOOKS:
+        with _POLLS:
             while not _running:
-                _LOOKS.wait()
+                _POLLS.wait()
             # Of launches within launches, or on several threads, the oldest is told.
-            _running[0].look()
+            _running[0].poll()
         time.sleep(EVERY)
 
 

@@ -179,24 +179,24 @@ class wait_with_a_look_before:
         return np.ones(6, i4), np.zeros(6, i4), np.zeros(6, i4), np.zeros(1, i4)
 
     def wrong(nd_item: kapi.NdItem, a, state, sums, tickets):
-        place = nd_item.get_group().get_group_id(0)
-        sums[place] = a[place]
-        if place > 0:
-            known = kapi.AtomicRef(state, place - 1, MO.ACQUIRE).load()  # named
+        number = nd_item.get_group().get_group_id(0)
+        sums[number] = a[number]
+        if number > 0:
+            known = kapi.AtomicRef(state, number - 1, MO.ACQUIRE).load()  # named
             while known == 0:
-                known = kapi.AtomicRef(state, place - 1, MO.ACQUIRE).load()
-            sums[place] += sums[place - 1]
-        kapi.AtomicRef(state, place, MO.RELEASE).store(1)  # named
+                known = kapi.AtomicRef(state, number - 1, MO.ACQUIRE).load()
+            sums[number] += sums[number - 1]
+        kapi.AtomicRef(state, number, MO.RELEASE).store(1)  # named
 
     def right(nd_item: kapi.NdItem, a, state, sums, tickets):
-        place = kapi.AtomicRef(tickets, 0).fetch_add(1)
-        sums[place] = a[place]
-        if place > 0:
-            known = kapi.AtomicRef(state, place - 1, MO.ACQUIRE).load()
+        number = kapi.AtomicRef(tickets, 0).fetch_add(1)
+        sums[number] = a[number]
+        if number > 0:
+            known = kapi.AtomicRef(state, number - 1, MO.ACQUIRE).load()
             while known == 0:
-                known = kapi.AtomicRef(state, place - 1, MO.ACQUIRE).load()
-            sums[place] += sums[place - 1]
-        kapi.AtomicRef(state, place, MO.RELEASE).store(1)
+                known = kapi.AtomicRef(state, number - 1, MO.ACQUIRE).load()
+            sums[number] += sums[number - 1]
+        kapi.AtomicRef(state, number, MO.RELEASE).store(1)
 
 
 class wait_that_a_function_decides:

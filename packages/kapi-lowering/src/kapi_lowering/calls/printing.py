@@ -57,12 +57,12 @@ def _conversion(
         value, type_ = convert(builder, value, type_, types.float32), types.float32
     # `%g` writes a sign before not-a-number, which Python does not.
     value = builder.select(builder.fcmp_unordered("uno", value, value), value.type(float("nan")), value)
-    end = builder.select(_is_whole(builder, value), target.text(builder, ".0"), target.text(builder, ""))
+    end = builder.select(_is_integral(builder, value), target.text(builder, ".0"), target.text(builder, ""))
     return "%g%s", [(f"float{type_.bitwidth}", value), ("text", end)]
 
 
-def _is_whole(builder: ir.IRBuilder, value: ir.Value) -> ir.Value:
-    """Whether a float is a whole number that `%g` writes without an exponent."""
+def _is_integral(builder: ir.IRBuilder, value: ir.Value) -> ir.Value:
+    """Whether a float is an integer that `%g` writes without an exponent."""
     limit = value.type(1e6)
     is_short = builder.and_(
         builder.fcmp_ordered("<", value, limit), builder.fcmp_ordered(">", value, builder.fneg(limit))

@@ -160,8 +160,8 @@ def reduction_result(array: ArrayKind, node: ast.Call, kinds: Sequence[Kind], fi
     if len(node.args) <= first and "axis" not in keywords and "keepdims" not in keywords:
         return ArrayKind(array.usm, 0)
     by_word = [kind for each, kind in zip(node.keywords, kinds[len(node.args) :], strict=True) if each.arg == "axis"]
-    by_place = [kinds[first]] if len(node.args) == first + 1 else []
-    if [*by_place, *by_word] == [SCALAR] and keywords <= {"axis", "dtype"} and array.ndim is not None:
+    by_position = [kinds[first]] if len(node.args) == first + 1 else []
+    if [*by_position, *by_word] == [SCALAR] and keywords <= {"axis", "dtype"} and array.ndim is not None:
         return ArrayKind(array.usm, array.ndim - 1)
     return ArrayKind(array.usm)
 

@@ -86,15 +86,15 @@ def given_arguments(parameters: ast.arguments, call: ast.Call) -> dict[str, ast.
     """Argument of each parameter, by position, by name or as its default; None if that is not known."""
     if parameters.vararg or parameters.kwarg or any(isinstance(each, ast.Starred) for each in call.args):
         return None
-    by_place = [each.arg for each in (*parameters.posonlyargs, *parameters.args)]
+    by_position = [each.arg for each in (*parameters.posonlyargs, *parameters.args)]
     by_name = {each.arg: each.value for each in call.keywords if each.arg is not None}
-    names = [*by_place, *(each.arg for each in parameters.kwonlyargs)]
-    if len(by_name) != len(call.keywords) or len(call.args) > len(by_place):
+    names = [*by_position, *(each.arg for each in parameters.kwonlyargs)]
+    if len(by_name) != len(call.keywords) or len(call.args) > len(by_position):
         return None
-    defaults = dict(zip(reversed(by_place), reversed(parameters.defaults), strict=False))
+    defaults = dict(zip(reversed(by_position), reversed(parameters.defaults), strict=False))
     defaults |= {each.arg: value for each, value in zip(parameters.kwonlyargs, parameters.kw_defaults, strict=True)
                  if value is not None}  # fmt: skip
-    positional = dict(zip(by_place, call.args, strict=False))
+    positional = dict(zip(by_position, call.args, strict=False))
     known = {name: value for name, value in defaults.items() if _is_number(value)}
     found = {**known, **positional, **by_name}
     is_full = set(found) == set(names) and not positional.keys() & by_name.keys()

@@ -56,14 +56,14 @@ def path_to(frame: FrameType, code: CodeType, instruction: int) -> Path | None:
     if is_same_function(kernel.f_code, code):
         return (end,)
 
-    def look_up(path: tuple[str, ...]) -> Any:
+    def resolve(path: tuple[str, ...]) -> Any:
         values = {**kernel.f_globals, **kernel.f_locals}
         value = values[path[0]] if path[0] in values else _rewritten(path, kernel.f_locals)
         for name in path[1:]:
             value = attribute_of(value, name)
         return value
 
-    found = list(_call_paths(kernel.f_code, look_up, code, ()))
+    found = list(_call_paths(kernel.f_code, resolve, code, ()))
     return (*found[0], end) if len(found) == 1 else None
 
 
@@ -86,14 +86,14 @@ def _is_of_kernels(module: str) -> bool:
 
 
 def _call_paths(
-    code: CodeType, look_up: Callable[[tuple[str, ...]], Any], wanted: CodeType, path: Path
+    code: CodeType, resolve: Callable[[tuple[str, ...]], Any], wanted: CodeType, path: Path
 ) -> Iterator[Path]:
     tree = parse_code(code)
     if tree is None or len(path) > _DEEPEST:
         return
     for node in ast.walk(tree):
         named = dotted_path(node.func) if isinstance(node, ast.Call) else None
-        called = None if named is None else called_function(look_up(named))
+        called = None if named is None else called_function(resolve(named))
         if called is None or not isinstance(node, ast.Call):
             continue
         longer = (*path, (code, node.lineno))

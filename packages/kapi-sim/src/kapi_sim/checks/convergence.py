@@ -102,37 +102,37 @@ def check_arrivals(clock: ScheduleState, base: int, size: int, arrivals: dict[in
     sites = {arrival.site[:3] for arrival in points}
     if len(sites) > 1:
         numbers = sorted({site[1] for site in sites})
-        code = "meetings-differ"
+        code = "convergence-points-differ"
         hint = (
-            f"all work-items of a {group} must meet the same {noun}: use one {noun} after the branch "
+            f"all work-items of a {group} must reach the same {noun}: use one {noun} after the branch "
             f"in place of those at lines {_listed(numbers)}"
         )
     elif len({tuple(call[:3] for call in arrival.calls) for arrival in points}) > 1:
         numbers = sorted({call[1] for arrival in points for call in arrival.calls})
-        code = "meetings-in-calls-differ"
+        code = "convergence-calls-differ"
         hint = (
-            f"all work-items of a {group} must meet the same {noun}, which is another one at each call of the function "
-            f"that holds it: call it once, after the branch, in place of the calls at lines {_listed(numbers)}"
+            f"all work-items of a {group} must reach the same {noun}, which is another one at each call of its "
+            f"function: call it once, after the branch, in place of the calls at lines {_listed(numbers)}"
         )
     elif len({arrival.is_sub_group for arrival in points}) > 1:
-        code = "meeting-groups-differ"
+        code = "convergence-groups-differ"
         hint = "all work-items of a group must give the same kind of group: the work-group, or the sub-group"
     elif len({arrival.word for arrival in points}) > 1:
-        code = "meeting-words-differ"
+        code = "convergence-words-differ"
         hint = f"all work-items of a {group} must call the same {noun}"
     elif len({(arrival.site, arrival.calls) for arrival in points}) > 1:
-        code = "meetings-in-turns-differ"
+        code = "convergence-iterations-differ"
         hint = (
-            f"all work-items of a {group} must meet the same {noun}, which is another one in each turn of a loop: "
-            "let each turn reach it, and guard the work instead"
+            f"all work-items of a {group} must reach the same {noun}, which is another one in each iteration "
+            "of a loop: let each iteration reach it, and guard the work instead"
         )
     elif len({arrival.part for arrival in points}) > 1:
-        hint = f"all work-items that meet must name the same ones: give one mask, or meet at one kind of {noun}"
+        hint = f"all work-items that converge must name the same ones: give one mask, or converge at one kind of {noun}"
     elif len(points) > 1:
         code = "fence-scopes-differ"
         hint = f"all work-items of a {group} must give one fence_scope"
     else:
-        code, line = "meeting-missed", next(iter(sites))[1]
+        code, line = "convergence-missed", next(iter(sites))[1]
         hint = (
             f"move the {noun} at line {line} out of the branch or loop that not all work-items run, "
             f"and guard the work rather than the {noun}"
@@ -198,7 +198,7 @@ def describe_arrivals(clock: ScheduleState, base: int, arrivals: dict[int, Arriv
         by = "".join(f", called at {SourceLocation(call[0], call[1])}" for call in reversed(arrival.calls))
         iterations = [*arrival.site[3:], *(iteration for call in arrival.calls for iteration in call[3:] if iteration)]
         by += (
-            f", in turn {', '.join(map(str, iterations))} of the loop around it"
+            f", in iteration {', '.join(map(str, iterations))} of the loop around it"
             if len(iterations) > 0 and differs_by_iteration
             else ""
         )

@@ -145,20 +145,20 @@ def _in_one_function(clock: ScheduleState, code: CodeType, low: int, high: int) 
         # One work-item has come round to the first line since it passed the barrier.
         line = next(line for line in barriers if low < line < high)
         return Hint(
-            f"a `group_barrier` after line {high}, before the loop at line {loop.lineno} comes round to line {low}, "
-            f"would order them; the barrier at line {line} orders them within one turn only",
+            f"a `group_barrier` after line {high}, before the next iteration of the loop at line {loop.lineno}, "
+            f"would order them; the barrier at line {line} orders them within one iteration only",
             Barrier(code.co_filename, code.co_firstlineno, high, "after"),
         )
     if loop is None and tree is not None and low < high:
         there = next((line for line in _barrier_lines(clock, tree) if low < line < high), None)
         if there is not None:
             return Hint(
-                f"the `group_barrier` at line {there} would order them if the whole group came to it: move it to where "
-                "all work-items come"
+                f"the `group_barrier` at line {there} would order them if the entire group reached it: move it to "
+                "where all work-items come"
             )
     both = f"both work-items are at line {low}: split its read from its write and put a `group_barrier` between them"
     needs_one = loop is None or is_before_or_after
-    inner = "" if loop is None else f"one at the end of each turn of the loop at line {loop.lineno}"
+    inner = "" if loop is None else f"one at the end of each iteration of the loop at line {loop.lineno}"
     if low == high:
         inside = Barrier(code.co_filename, code.co_firstlineno, low, "within")
         return Hint(f"{both}{'' if needs_one else f', and {inner}'}, or give each element one writer", inside)

@@ -40,10 +40,10 @@ def expect_equal(name: str, got: Any, wanted: Any) -> None:
     # Where shapes differ, NumPy's own error says so.
     wrong = np.argwhere(~np.isclose(got, wanted, rtol=1e-6, atol=1e-9))
     if len(wrong):
-        place = tuple(int(i) for i in wrong[0])
-        spelled = f"{name}[{', '.join(map(str, place))}]" if place else name
+        index = tuple(int(i) for i in wrong[0])
+        spelled = f"{name}[{', '.join(map(str, index))}]" if index else name
         raise AssertionError(
-            f"`{spelled}` is {got[place]}, and should be {wanted[place]}; wrong elements: {len(wrong)} of {got.size}."
+            f"`{spelled}` is {got[index]}, and should be {wanted[index]}; wrong elements: {len(wrong)} of {got.size}."
         )
 
 

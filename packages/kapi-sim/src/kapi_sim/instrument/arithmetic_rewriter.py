@@ -120,12 +120,12 @@ class ArithmeticRewriter(ast.NodeTransformer):
             made = self._check_wide(node, self.visit(node.left), self.visit(node.right))
             return self._call(_DIVISIONS[type(node.op)], [*made], node)
         if isinstance(node.op, _RING):
-            needs_look = self._needs_look(node)
+            needs_check = self._needs_check(node)
             has_product = self._fits_literals and _has_product(node)
             chain = self._visit_chain(node)
             if has_product:
                 chain = self._call(reject_tuple_product, [chain], node)
-            return self._call(self._ring, [chain], node) if needs_look else chain
+            return self._call(self._ring, [chain], node) if needs_check else chain
         node.left, node.right = self._check_wide(node, self.visit(node.left), self.visit(node.right))
         return self._of_complex(node)
 
@@ -168,7 +168,7 @@ class ArithmeticRewriter(ast.NodeTransformer):
                 and not is_of_literals(operand)
                 and not (side == "right" and isinstance(node.op, (ast.Pow, ast.LShift)))
             ):
-                looked = None if in_index else self._look_inside(node, operand, other=getattr(node, other))
+                looked = None if in_index else self._inner_check(node, operand, other=getattr(node, other))
                 chain = self._visit_chain(operand, in_index)
                 visited[side] = self._call(looked, [chain], operand) if looked else chain
             else:
@@ -181,7 +181,7 @@ class ArithmeticRewriter(ast.NodeTransformer):
             return self._call(self._shift, [node.left, node.right], node)
         return self._of_complex(node)
 
-    def _look_inside(self, node: ast.BinOp, inner: ast.BinOp, other: ast.expr) -> Callable[..., Any] | None:
+    def _inner_check(self, node: ast.BinOp, inner: ast.BinOp, other: ast.expr) -> Callable[..., Any] | None:
         """Return the check of an inner result, which a float at the chain's end would hide; None if nothing need."""
         if any(map(_is_float, (inner.left, inner.right))) or _is_integer(other) or isinstance(node.op, ast.Pow):
             return None
@@ -189,7 +189,7 @@ class ArithmeticRewriter(ast.NodeTransformer):
             return self._ring
         return self._inner if _grows(inner) else None
 
-    def _needs_look(self, node: ast.expr) -> bool:
+    def _needs_check(self, node: ast.expr) -> bool:
         """Tell whether a chain of ring operations may leave 64 bits and has to be looked at."""
         operations: list[ast.operator] = []
         pending: list[ast.expr] = [node]

@@ -61,7 +61,7 @@ def hooks_of(bound: Bound) -> dict[str, object]:
         "_kapi_fence": _Fences(bound),
         "_kapi_line": None if recorder is None else recorder.note_line,
         CHECK_JOIN: MixedTypeChecker(),
-        "_kapi_print": _print_nothing if bound.is_second_look else print,
+        "_kapi_print": _print_nothing if bound.is_rerun else print,
         "_kapi_private_array": PrivateArrays(bound),
         "_kapi_record": partial(make_record, view_of_value),
         "_kapi_range": partial(counted, bound),

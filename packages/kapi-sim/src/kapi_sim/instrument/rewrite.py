@@ -99,7 +99,7 @@ class Instrumented:
         if compilation.lacks_source(self.py_func):
             # A loop cannot hand over there, for nothing that calls it could be rewritten.
             compilation = _Compilation(self.dialect, is_checked, False, marks_lines, is_given_complex, on_threads=True)
-        compilation.look_through(self.py_func)
+        compilation.analyze(self.py_func)
         made = compilation.compile(self.py_func, is_kernel=True)
         compilation.raise_problems(self.name)
         return made
@@ -141,7 +141,7 @@ class _Compilation:
         self._snapshots: dict[int, Snapshot] = {}
         self._words: list[DialectIntrinsic] = []
 
-    def look_through(self, kernel: Callable[..., Any]) -> None:
+    def analyze(self, kernel: Callable[..., Any]) -> None:
         """Find out what words the kernel, and the functions that it calls, may come to."""
         has_parts = False
         for function in self._reached(kernel):

@@ -65,7 +65,7 @@ class Bound:
         What atomics, fences and sub-groups order, in a launch that has them.
     spin_limit : int
         Iterations of a loop after which it is given up.
-    is_second_look : bool
+    is_rerun : bool
         Whether what runs has run before in another order.
     stuck : list of tuple
         File, first and last line of the loops that were found not to end.
@@ -96,7 +96,7 @@ class Bound:
     has_floats: bool = False
     ordering: HappensBefore | None = None
     spin_limit: int = 1_000_000
-    is_second_look: bool = False
+    is_rerun: bool = False
     stuck: list[tuple[str, int, int]] = field(default_factory=list)
     checks_limits: bool = False
     has_bounds: bool = False

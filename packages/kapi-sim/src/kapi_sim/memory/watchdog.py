@@ -115,8 +115,8 @@ def counted(bound: Bound, iterations: range, loop: Loop, idles: bool) -> Iterabl
     """
     most = bound.spin_limit * RANGE_ITERATIONS
     is_endless = bool(iterations[most:])
-    if (idles and iterations[IDLE_ITERATIONS:] and (is_endless or bound.is_second_look)) or (
-        bound.is_second_look and iterations[_INSPECTED:]
+    if (idles and iterations[IDLE_ITERATIONS:] and (is_endless or bound.is_rerun)) or (
+        bound.is_rerun and iterations[_INSPECTED:]
     ):
         return _watched(bound, iterations[:most], loop, idles, is_endless)
     return _given_up(iterations[:most], loop) if is_endless else iterations
@@ -126,7 +126,7 @@ def _watched(bound: Bound, iterations: range, loop: Loop, idles: bool, is_endles
     idle, seen = 0, -1
     for number in iterations:
         yield number
-        if bound.is_second_look and number - iterations[0] == _INSPECTED * iterations.step:
+        if bound.is_rerun and number - iterations[0] == _INSPECTED * iterations.step:
             raise BoundedWaitError
         if not idles:
             continue
@@ -207,7 +207,7 @@ def deadlock(
         lines.append(f"  {clock.describe(uid)} iterates at {SourceLocation(loop[0], loop[1])}")
         lines += [f"    {wait}" for wait in _waits(bound, uid, loop)]
     if len(spinning) > _MOST_NAMED:
-        lines.append(f"  and {len(spinning) - _MOST_NAMED} more work-items turn in loops")
+        lines.append(f"  and {len(spinning) - _MOST_NAMED} more work-items are in loops")
     lines += [f"  {line}" for line in others]
     if isinstance(clock.space, NdRange):
         hint = "work-items must not wait for each other in a loop, and no work-group can wait for another one: "
@@ -215,10 +215,13 @@ def deadlock(
     else:
         hint = "no work-item of a Range launch can wait for another one: split the work into two launches"
     if has_come_round:
-        code, why = "loop-without-change", "comes round to where it was, and nothing was written"
+        code, why = "loop-without-change", "repeats its state, and nothing was written"
     else:
-        code, why = "endless-loop", f"takes more than {bound.spin_limit * factor} turns, and no other work-item ends it"
-        hint += "\n  if the loop does end, allow it more turns with simulation(spin_limit=...)"
+        code, why = (
+            "endless-loop",
+            f"takes more than {bound.spin_limit * factor} iterations, and no other work-item ends it",
+        )
+        hint += "\n  if the loop does end, allow it more iterations with simulation(spin_limit=...)"
     bound.stuck = list(spinning.values())
     return DeadlockError(
         f"a loop does not end: it {why}\n" + "\n".join(lines) + f"\n  {hint}",

@@ -222,7 +222,7 @@ def _taken(node: ast.BoolOp) -> Iterator[int]:
 def choices_with_literals(node: ast.expr) -> None:
     """Check by `check_literals_fit` each expression of a choice in which there are literals that may not fit it."""
     positions = list(_leaves(node))
-    values = [_at(*place) for place in positions]
+    values = [_at(*position) for position in positions]
     literals = [literal for literal in map(_literal, values) if literal is not None and literal not in _SMALLEST_RANGE]
     if not literals:
         return

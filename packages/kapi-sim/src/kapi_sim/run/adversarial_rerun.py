@@ -36,7 +36,7 @@ class AdversarialRerun:
         if isinstance(shadow, HappensBeforeShadowMemory):
             shadow.observes_others = is_able and compiled.waits
 
-    def look(self) -> None:
+    def rerun(self) -> None:
         """Run again, if the run that has just ended gives cause; leave the arrays as that run did.
 
         Raises
@@ -56,7 +56,7 @@ class AdversarialRerun:
         after = bound.snapshot()
         shadows = [each for each in (shadow, bound.local_shadow) if each is not None]
         kept = [each.set_aside() for each in shadows]
-        bound.is_second_look = True
+        bound.is_rerun = True
         try:
             for location, (group, hearings) in enumerate(observed.items(), 1):
                 # Groups are alike: of many, few are looked at.
@@ -65,7 +65,7 @@ class AdversarialRerun:
             if depends_on_order:
                 self._run_backwards()
         finally:
-            bound.is_second_look = False
+            bound.is_rerun = False
             bound.restore(after)
             for each, accesses in zip(shadows, kept, strict=True):
                 each.resume(accesses)

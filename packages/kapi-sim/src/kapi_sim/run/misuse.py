@@ -50,6 +50,6 @@ def endless(rounds: int) -> DeadlockError:
     """Return the error for a loop with a barrier that does not end."""
     return DeadlockError(
         f"a loop with a barrier does not end: the whole group passed it {rounds} times: make its condition "
-        "change, or allow it more turns with simulation(spin_limit=...)",
+        "change, or allow it more iterations with simulation(spin_limit=...)",
         code="endless-loop",
     )

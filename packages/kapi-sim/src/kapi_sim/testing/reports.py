@@ -240,7 +240,7 @@ def write_messages(snapshot: Path, messages: set[Message]) -> None:
     messages : set of Message
         All that it is to hold.
     """
-    lines = ["# Messages that the tests here meet. `python tools/messages.py --rewrite` writes this file.", ""]
+    lines = ["# Messages of the tests here. `python tools/messages.py --rewrite` writes this file.", ""]
     code = ""
     for message in sorted(messages):
         if message.code != code:

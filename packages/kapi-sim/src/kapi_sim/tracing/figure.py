@@ -35,7 +35,7 @@ _LEGEND = {
     "atomic": "dashed: atomic",
     "barrier": "dark: barrier (its line above)",
     "algorithm": "light: group algorithm, which orders no memory",
-    "sub-group": "diamond: meeting of a sub-group",
+    "sub-group": "diamond: convergence of a sub-group",
 }
 _CELL, _ROW, _LEFT, _TOP, _WALL = 46, 22, 96, 58, 18
 _RED = "#d0142c"
@@ -93,7 +93,7 @@ def svg(launch: Launch) -> str:
                 draw = _sub_group if event.kind == "sub-group" else _access
                 left = x + column * _CELL
                 parts.append(draw(launch, event, left, rows.y[item]))
-                rows.places[number] = left
+                rows.offsets[number] = left
         x += width * _CELL + 6
         columns += width
         x = _draw_walls(launch, rows, {item: walls[p, item] for p, item in walls if p == phase}, x, parts)
@@ -123,7 +123,7 @@ class _Rows:
         self.items = sorted({*first, *ringed})
         self.y = {item: _TOP + row * _ROW for row, item in enumerate(self.items)}
         self.bottom = _TOP + len(self.items) * _ROW
-        self.places: dict[int, float] = {}
+        self.offsets: dict[int, float] = {}
 
 
 def _keep_around(lanes: dict[tuple[int, int], list[tuple[int, TracedEvent]]], rings: set[int]) -> bool:
@@ -152,10 +152,10 @@ def _up_to(phases: list[int], lanes: dict[tuple[int, int], list[tuple[int, Trace
 def _conflict(launch: Launch, rows: _Rows) -> list[str]:
     """Draw the rings around two accesses that race, a line between them, and the barrier that is missing."""
     failure = launch.failure
-    if failure is None or not all(number in rows.places for number in failure.rings) or not failure.rings:
+    if failure is None or not all(number in rows.offsets for number in failure.rings) or not failure.rings:
         return []
     positions = [
-        (rows.places[number] + (_CELL - 4) / 2, rows.y[launch.events[number].item] + _ROW / 2)
+        (rows.offsets[number] + (_CELL - 4) / 2, rows.y[launch.events[number].item] + _ROW / 2)
         for number in failure.rings
     ]
     parts = _missing_wall(launch, rows)
@@ -200,7 +200,7 @@ def _missing_wall(launch: Launch, rows: _Rows) -> list[str]:
     ends: dict[int, float] = {}
     past: set[int] = set()
     ready: set[int] = set()  # came by the line that the barrier goes after
-    for number, left in sorted(rows.places.items()):
+    for number, left in sorted(rows.offsets.items()):
         event = launch.events[number]
         item = event.item
         if event.phase != two.phase or item // launch.group_size != group or item in past:
@@ -215,10 +215,10 @@ def _missing_wall(launch: Launch, rows: _Rows) -> list[str]:
     for number, other in (failure.rings, failure.rings[::-1]):
         event = launch.events[number]
         if is_past(event) and not is_past(launch.events[other]):
-            ends[event.item] = min(ends[event.item], rows.places[number])
+            ends[event.item] = min(ends[event.item], rows.offsets[number])
             past.add(event.item)
         else:
-            ends[event.item] = max(ends[event.item], rows.places[number] + _CELL)
+            ends[event.item] = max(ends[event.item], rows.offsets[number] + _CELL)
     most = max(ends.values())
     parts = []
     for item in rows.items:
@@ -264,7 +264,7 @@ def _access(launch: Launch, event: TracedEvent, x: float, y: float) -> str:
 
 def _sub_group(launch: Launch, event: TracedEvent, x: float, y: float) -> str:
     """Draw that a work-item converges with its sub-group."""
-    what = launch.in_words("meets its sub-group")
+    what = launch.in_words("converges with its sub-group")
     title = f"{launch.describe(event.item)} {what} in {event.value}, line {launch.sites[event.site][2]}"
     middle, half = x + (_CELL - 4) / 2, _ROW / 2 - 4
     points = f"{middle},{y + 4} {middle + half},{y + _ROW / 2} {middle},{y + _ROW - 4} {middle - half},{y + _ROW / 2}"

@@ -18,14 +18,14 @@ __all__ = ["html"]
 _KINDS = {"line": 0, "read": 1, "write": 2, "barrier": 3, "atomic": 4, "algorithm": 5, "sub-group": 6}
 _WORDS = {
     "colour": "A colour is a work-item.",
-    "algorithm": "group algorithm: all meet, no memory is ordered",
+    "algorithm": "group algorithm: all converge, no memory is ordered",
     "subgroup": "meeting of a sub-group",
     "wall": "to the next barrier or group algorithm (b)",
     "before": "a `group_barrier` is missing here",
-    "after": "a `group_barrier` is missing here, before the loop comes round",
+    "after": "a `group_barrier` is missing here, before the next iteration of the loop",
     "within": "a `group_barrier` is missing between the reads of this line and its write",
     "meets": "meets its group in ",
-    "meetsSubgroup": "meets its sub-group in ",
+    "meetsSubgroup": "converges with its sub-group in ",
     "segments": "segments of a sub-group's access: ",
     "contention": " of a sub-group at one element",
     "whose": " of the work-item that runs",

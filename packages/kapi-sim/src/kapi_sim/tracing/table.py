@@ -56,7 +56,8 @@ def _launch(launch: Launch, is_colored: bool) -> str:
         lines.append("  ".join(painted) + "  " + row.site.source)
     legend = (
         f"of each sub-group of {launch.sub_group_size}: active is the part that runs the line together; segments are "
-        "stretches of global memory that one access falls into; banks, the turns that local memory needs for one access"
+        "stretches of global memory that one access falls into; banks, the cycles that local memory needs for one "
+        "access"
     )
     if has_atomics:
         legend += "; contention, the work-items that use one element in one atomic operation"

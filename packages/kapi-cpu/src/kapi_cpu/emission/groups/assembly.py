@@ -90,7 +90,7 @@ def assemble_groups(module: Module, entry_point: str, vector_bits: int, lanes: i
     module.add_metadata(f'!{{!"kapi.decisions", !"{text}"}}')
     texts: list[str] = []
     declarations: dict[str, None] = dict.fromkeys([_UMAX] if context.keeps_state else [])
-    whole = []
+    built = []
     for number, (full, rest) in enumerate(parts):
         action = ""
         if number:
@@ -100,10 +100,10 @@ def assemble_groups(module: Module, entry_point: str, vector_bits: int, lanes: i
                 action = name
                 texts.append(text)
                 declarations.update(dict.fromkeys(needed))
-        whole.append(Part(full, rest, action))
+        built.append(Part(full, rest, action))
     is_by_columns = lanes > 1 and bool(order) and _has_rows(source)
     text = group_loop_text(
-        entry_point, whole, lanes, context, packed_bytes, partial(rolled_loop, module), is_by_columns
+        entry_point, built, lanes, context, packed_bytes, partial(rolled_loop, module), is_by_columns
     )
     texts.append(text)
     del module.functions[entry_point]

@@ -245,15 +245,15 @@ class Execution:
         finally:  # Ctrl-C that came meanwhile is raised when native code returns
             if record is not self._key:
                 self._shape.give(record)
-            self._look()
+            self._poll()
 
     def wait(self) -> None:
         """Wait until all groups are done.  Other threads run meanwhile, and Ctrl-C is heard; the work goes on then."""
-        self._look()
+        self._poll()
         wait_for_lock(self._lock)
         self._lock.release()
 
-    def _look(self) -> None:
+    def _poll(self) -> None:
         """Tell those who wait, if all is done."""
         if self._shared[1]:
             return

@@ -71,8 +71,8 @@ def chunked_partition(sub_group: Any, size: int) -> Any:
     uint64
         The part: a bit for each member, by its id in the sub-group.
     """
-    place = sub_group.get_local_id()
-    first = place // size * size
+    lane = sub_group.get_local_id()
+    first = lane // size * size
     return _first_bits(min(size, sub_group.get_local_range() - first)) << np.uint64(first)
 
 
@@ -124,17 +124,17 @@ def select_from_part(sub_group: Any, part: Any, x: Any, local_id: Any) -> Any:
         Which member, by its `part_local_id`: 0 for all is a broadcast, the own one plus 1 a shift. Where there is no
         such member, the result is `x`.
     """
-    place = int(sub_group.get_local_id())
+    lane = int(sub_group.get_local_id())
     if 0 <= local_id and local_id < part_size(part):
         # Bisection: how many members stand in the lower half of what is left.
-        place, left, width = 0, int(local_id), 32
+        lane, left, width = 0, int(local_id), 32
         while width > 0:
-            lower = part_size((part >> np.uint64(place)) & _first_bits(width))
+            lower = part_size((part >> np.uint64(lane)) & _first_bits(width))
             if left >= lower:
                 left -= lower
-                place += width
+                lane += width
             width //= 2
-    return select_from_group(sub_group, x, place)
+    return select_from_group(sub_group, x, lane)
 
 
 @device_func
@@ -152,14 +152,14 @@ def inclusive_scan_over_part(sub_group: Any, part: Any, x: Any, op: Any) -> Any:
     op : function
         An operator of kapi or a `device_func` of two values, which is associative and keeps their type.
     """
-    place = sub_group.get_local_id()
-    before = part & (_bit(place) - np.uint64(1))
+    lane = sub_group.get_local_id()
+    before = part & (_bit(lane) - np.uint64(1))
     total = x
     link = 63 - int(clz(before))  # the member that comes before; -1 if none does
     width = 1
     while width < sub_group.get_max_local_range():
         # What a member has combined reaches back to its link, which leads on to the link's own.
-        source = link if link >= 0 else int(place)
+        source = link if link >= 0 else int(lane)
         other = select_from_group(sub_group, total, source)
         further = select_from_group(sub_group, link, source)
         if link >= 0:
@@ -182,9 +182,9 @@ def exclusive_scan_over_part(sub_group: Any, part: Any, x: Any, op: Any) -> Any:
     """
     up_to = inclusive_scan_over_part(sub_group, part, x, op)
     identity = group_broadcast(sub_group, exclusive_scan_over_group(sub_group, x, op))
-    place = part_local_id(sub_group, part)
-    found = select_from_part(sub_group, part, up_to, place - 1)
-    return found if place > 0 else identity
+    lane = part_local_id(sub_group, part)
+    found = select_from_part(sub_group, part, up_to, lane - 1)
+    return found if lane > 0 else identity
 
 
 @device_func

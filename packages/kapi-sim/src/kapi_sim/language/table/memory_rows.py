@@ -39,7 +39,7 @@ _OPERATIONS: tuple[tuple[str, tuple[Parameter, ...], str, str, str], ...] = (
     ("fetch_max", _ELEMENT, "element", "keep the larger; what it was before", "OpAtomic...Max"),
     ("fetch_and", _ELEMENT, "element", "keep the bits of value; what it was before", "OpAtomicAnd"),
     ("fetch_or", _ELEMENT, "element", "set the bits of value; what it was before", "OpAtomicOr"),
-    ("fetch_xor", _ELEMENT, "element", "turn the bits of value; what it was before", "OpAtomicXor"),
+    ("fetch_xor", _ELEMENT, "element", "flip the bits of value; what it was before", "OpAtomicXor"),
 )
 
 MEMORY_ROWS: tuple[Intrinsic, ...] = (

@@ -12,7 +12,7 @@ __all__ = ["refuse_unsupported"]
 
 _INTEGER = re.compile(r"(?<![%@.$\w-])i(\d+)\b(?!:)")
 _STRING = re.compile(r'"[^"\n]*"')
-_WHOLE = ("1", "8", "16", "32", "64")
+_WIDTHS = ("1", "8", "16", "32", "64")
 _OVERFLOW = re.compile(r"llvm\.([su](?:add|sub|mul))\.with\.overflow\.")
 _BOOL_SHIFT = re.compile(r"llvm\.(fsh[lr])\.(?:v\d+)?i1")
 _NO_BOOLS = "mul shl ashr lshr udiv sdiv urem srem".split()
@@ -39,7 +39,7 @@ def refuse_unsupported(module: Module) -> None:
         misuses += _misused_bools(each)
         known.add(each.form.text)
     widths = dict.fromkeys(found for text in (*texts, *known) for found in _INTEGER.findall(_STRING.sub("", text)))
-    odd = [f"{width}-bit integers (i{width})" for width in widths if width not in _WHOLE]
+    odd = [f"{width}-bit integers (i{width})" for width in widths if width not in _WIDTHS]
     if odd or problems or misuses:
         raise UnsupportedError([*dict.fromkeys((*odd, *problems, *misuses))])
 

@@ -17,8 +17,8 @@ from kapi_types.kernel_typing.problems.problems import problem_at
 __all__ = ["private_array_problems"]
 
 _TEXT = (
-    "a PrivateArray must not be made anew in a loop while that of an earlier turn is still used, for both are the same "
-    "memory: make each above the loop"
+    "a PrivateArray must not be made anew in a loop while that of an earlier iteration is still used, for both are the "
+    "same memory: make each above the loop"
 )
 
 

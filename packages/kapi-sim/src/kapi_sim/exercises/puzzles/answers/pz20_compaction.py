@@ -14,8 +14,8 @@ def solve(item: kapi.NdItem, a, kept, count):
     k = item.get_local_id(0)
     x = a[item.get_global_id(0)]
     is_kept = 1 if x > 0 else 0
-    place = kapi.exclusive_scan_over_group(item.get_group(), is_kept, kapi.plus)
+    index = kapi.exclusive_scan_over_group(item.get_group(), is_kept, kapi.plus)
     if is_kept:
-        kept[place] = x
+        kept[index] = x
     if k == item.get_local_range(0) - 1:
-        count[0] = place + is_kept
+        count[0] = index + is_kept

@@ -104,11 +104,11 @@ _INTEGER_UFUNCS = (np.add, np.multiply, np.minimum, np.maximum, np.bitwise_and, 
 
 
 def _values(dtype: Any) -> np.ndarray[Any, Any]:
-    whole = (np.arange(_COUNT) * 37 + 11) % 29 + 1
+    integers = (np.arange(_COUNT) * 37 + 11) % 29 + 1
     if np.dtype(dtype).kind == "f":
         # Powers of two: sums and products of a group are exact in any order.
-        return np.ldexp(1.0, (whole % 5 - 2).astype(np.int32)).astype(dtype)
-    return (whole * (-1 if np.dtype(dtype).kind == "i" else 1) ** np.arange(_COUNT)).astype(dtype)
+        return np.ldexp(1.0, (integers % 5 - 2).astype(np.int32)).astype(dtype)
+    return (integers * (-1 if np.dtype(dtype).kind == "i" else 1) ** np.arange(_COUNT)).astype(dtype)
 
 
 def _identities(dtype: Any) -> list[Any]:

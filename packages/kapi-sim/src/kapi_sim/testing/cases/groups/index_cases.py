@@ -57,15 +57,15 @@ def _linear(index: np.ndarray[Any, Any], extents: tuple[int, ...]) -> list[np.nd
 
 
 def _expected(owner: str, shape: tuple[int, ...], local: tuple[int, ...]) -> np.ndarray[Any, Any]:
-    whole = np.indices(shape).reshape(len(shape), -1)
+    ids = np.indices(shape).reshape(len(shape), -1)
     per_group = np.array(local)[:, None]
     groups = tuple(g // n for g, n in zip(shape, local, strict=False))
-    inner, outer = whole % per_group, whole // per_group
-    dimensions = np.full(whole.shape[1], len(shape))
+    inner, outer = ids % per_group, ids // per_group
+    dimensions = np.full(ids.shape[1], len(shape))
     if owner == "Item":
-        columns = [*_columns(whole, shape), *_linear(whole, shape), dimensions]
+        columns = [*_columns(ids, shape), *_linear(ids, shape), dimensions]
     else:
-        index, extents = (outer, groups) if owner == "Group" else (whole, shape)
+        index, extents = (outer, groups) if owner == "Group" else (ids, shape)
         columns = [*_columns(index, extents), *_columns(inner, local)]
         columns += [*_linear(index, extents), *_linear(inner, local), dimensions]
         if owner == "Group":

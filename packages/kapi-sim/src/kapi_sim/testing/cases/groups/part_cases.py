@@ -27,14 +27,14 @@ def compare(sub_group, part, keys, a, first, result, i):
     """Write whether what a part gives is what loops give; work-items of a sub-group with equal keys are a part."""
     k = sub_group.get_local_id()
     own, key = a[first + k], keys[first + k]
-    size, place = 0, 0
+    size, local_id = 0, 0
     total, up_to, least, last, after = own * 0, own, own, own, own
     has_any, has_all, has_after = False, True, False
     for m in range(sub_group.get_local_range()):
         if keys[first + m] == key:
             x = a[first + m]
             if m < k:
-                place += 1
+                local_id += 1
                 up_to = up_to + x
             elif m > k and not has_after:
                 after, has_after = x, True
@@ -45,7 +45,7 @@ def compare(sub_group, part, keys, a, first, result, i):
             has_all = has_all and x > -3
             size += 1
     result[i, 0] = kapi.part_size(part) == size
-    result[i, 1] = kapi.part_local_id(sub_group, part) == place
+    result[i, 1] = kapi.part_local_id(sub_group, part) == local_id
     result[i, 2] = kapi.reduce_over_part(sub_group, part, own, kapi.plus) == total
     result[i, 3] = kapi.reduce_over_part(sub_group, part, own, kapi.minimum) == least
     result[i, 4] = kapi.reduce_over_part(sub_group, part, own, later) == last
@@ -53,9 +53,9 @@ def compare(sub_group, part, keys, a, first, result, i):
     result[i, 6] = kapi.exclusive_scan_over_part(sub_group, part, own, kapi.plus) == up_to - own
     result[i, 7] = kapi.any_of_part(sub_group, part, own > 3) == has_any
     result[i, 8] = kapi.all_of_part(sub_group, part, own > -3) == has_all
-    result[i, 9] = kapi.select_from_part(sub_group, part, own, place + 1) == after
+    result[i, 9] = kapi.select_from_part(sub_group, part, own, local_id + 1) == after
     leader = kapi.select_from_part(sub_group, part, k, 0)
-    result[i, 10] = keys[first + leader] == key and (leader == k) == (place == 0)
+    result[i, 10] = keys[first + leader] == key and (leader == k) == (local_id == 0)
 
 
 @kernel

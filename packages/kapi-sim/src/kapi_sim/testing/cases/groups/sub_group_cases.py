@@ -115,10 +115,10 @@ def _two_steps(kapi: Any) -> Any:
             partial[sub_group.get_group_id()] = total
         kapi.group_barrier(group)
         if k == 0:
-            whole = a.dtype.type(0)
+            group_total = a.dtype.type(0)
             for s in range(sub_group.get_group_range()):
-                whole += partial[s]
-            out[group.get_group_id(0)] = whole
+                group_total += partial[s]
+            out[group.get_group_id(0)] = group_total
 
     return two_steps
 

@@ -62,7 +62,7 @@ class Corner(NamedTuple):
 OPTIONS = Options()
 SLOTS = Slots()
 SPACE = types.SimpleNamespace(step=4, inner=types.SimpleNamespace(pair=(8, 9)))
-PLACES = range(1, 7, 2)
+ODD = range(1, 7, 2)
 
 
 def _defaults(kapi: Any) -> Any:
@@ -115,9 +115,9 @@ def _outside(item: kapi.Item, a, out):
     for k in range(PlainSettings.count):
         private[k] = k
     out[4, i] = sum(private)
-    for place in PLACES:
-        out[5, i] += place
-    out[6, i] = PLACES[1] + len(PLACES)
+    for number in ODD:
+        out[5, i] += number
+    out[6, i] = ODD[1] + len(ODD)
 
 
 FUNCTION, CONSTANT, METHOD = "sqrt", "order", "fetch_add"
@@ -195,8 +195,8 @@ def _local_arrays(nd_item: kapi.NdItem, a, out, scratch):
     i, k = nd_item.get_global_id(0), nd_item.get_local_id(0)
     scratch[k] = a[i] * 2
     kapi.group_barrier(nd_item.get_group())
-    for place, x in enumerate(scratch):
-        out[i] += place * x
+    for number, x in enumerate(scratch):
+        out[i] += number * x
     out[i] += max(scratch)
 
 
@@ -206,13 +206,13 @@ def _sequences(item: kapi.Item, a, b, out):
     out[0, i] = sum(a) + sum(b[i], 10) + sum(range(i + 2))
     out[1, i] = min(a) + max(b[i]) + max(range(3, i + 5))
     out[2, i] = any(b[i]) + 2 * all(b[i]) + 4 * any(a[:0]) + 8 * all(a[:0])
-    out[3, i] = (i in range(0, 3, 2)) + 2 * (i not in PLACES) + 4 * (5 - i in range(5, 0, -2))
+    out[3, i] = (i in range(0, 3, 2)) + 2 * (i not in ODD) + 4 * (5 - i in range(5, 0, -2))
     out[4, i] = len(range(0, 10, i + 1)) + range(9, 0, -3)[i] + range(4)[-1]
     out[6, i] = (range(i) == range(0, i, 2)) + 2 * (range(1, 5, 3) != range(1, 6, 3)) + 4 * (range(i, 0) == range(0))
     out[7, i] = max(range(2**62)) - (2**62 - 5) - min(range(2**62, i, -1)) + sum(range(i, 2**20))
     members = (1, 2.5, i)
     out[5, i] = members[i] + len(tuple(members))
-    out[9, i] = members[-1 - i] + 10 * PLACES[-i] + range(3)[-i]
+    out[9, i] = members[-1 - i] + 10 * ODD[-i] + range(3)[-i]
     out[10, i] = all(range(i, 2**62)) + 2 * all(range(-i - 3, 2**62, 3)) + 4 * any(range(-(2**63), 2**63 - 1))
     out[11, i] = any(range(i)) + 2 * any(range(0, -i, -1)) + 4 * any(range(3, i + 3, 2)) + 8 * all(range(i))
     longer: tuple[Any, ...] = members
@@ -247,7 +247,7 @@ def _conversions_expected(given: list[Any]) -> dict[int, np.ndarray[Any, Any]]:
 _A = np.array([0.5, 2, -1, 4], np.float32)
 _B = np.arange(12, dtype=np.int32).reshape(3, 4)
 _THREE = np.array([1.25, -2.75, 3.375], np.float32)
-_WHOLE = np.array([14, 25, -37], np.int32)
+_INTEGERS = np.array([14, 25, -37], np.int32)
 _ID = np.arange(3)
 
 CASES: tuple[Case, ...] = (
@@ -330,7 +330,7 @@ CASES: tuple[Case, ...] = (
         "language/conversions",
         _conversions,
         ((3,),),
-        lambda: [_THREE, _WHOLE, np.zeros((7, 3))],
+        lambda: [_THREE, _INTEGERS, np.zeros((7, 3))],
         _conversions_expected,
         ulp={2: np.array([0, 1, 0, 0, 0, 0, 0])[:, None]},
         precision=np.float32,

@@ -155,10 +155,10 @@ def _last_group(kapi: Any) -> Any:
         if group.leader:
             partial[group.get_group_id(0)] = total
             if arrive(counter, group):
-                whole = a.dtype.type(0)
+                grid_total = a.dtype.type(0)
                 for g in range(group.get_group_range(0)):
-                    whole += partial[g]
-                out[0] = whole
+                    grid_total += partial[g]
+                out[0] = grid_total
 
     return last_group
 
@@ -170,10 +170,10 @@ def _fenced(item: kapi.Item, a, partial, counter, out):
     kapi.atomic_fence(kapi.MemoryOrder.RELEASE, kapi.MemoryScope.DEVICE)
     if kapi.AtomicRef(counter, 0).fetch_add(1) == item.get_range(0) - 1:
         kapi.atomic_fence(memory_order=kapi.MemoryOrder.ACQUIRE, memory_scope=kapi.MemoryScope.DEVICE)
-        whole = a.dtype.type(0)
+        total = a.dtype.type(0)
         for k in range(item.get_range(0)):
-            whole += partial[k]
-        out[0] = whole
+            total += partial[k]
+        out[0] = total
 
 
 @kernel

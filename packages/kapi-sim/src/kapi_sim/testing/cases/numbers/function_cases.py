@@ -177,9 +177,9 @@ def _infinite_parts_case() -> Case:
 def _weak_parts(item: kapi.Item, out):
     i = item.get_id(0)
     out[0, i], out[1, i] = math.modf(i - 2)
-    fraction, whole = math.modf(i * -0.75)
+    fraction, integer = math.modf(i * -0.75)
     out[2, i] = fraction
-    out[3, i] = whole
+    out[3, i] = integer
 
 
 def _weak_parts_case() -> Case:

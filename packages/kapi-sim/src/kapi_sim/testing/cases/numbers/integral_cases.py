@@ -40,7 +40,7 @@ def _store_case(source: str) -> Case:
         return [values, *(np.zeros(5, dtype) for dtype in _NARROW)]
 
     def expected(given: list[Any]) -> dict[int, Any]:
-        return {1 + place: given[0].astype(dtype) for place, dtype in enumerate(_NARROW)}
+        return {1 + row: given[0].astype(dtype) for row, dtype in enumerate(_NARROW)}
 
     return Case(f"numbers/stored-{source}", _store, ((5,),), inputs, expected)
 

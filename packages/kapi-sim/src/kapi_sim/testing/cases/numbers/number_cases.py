@@ -177,9 +177,9 @@ def _weak_case(dtype: str) -> Case:
         a = given[0]
         i = np.arange(4).astype(dtype)
         k, n = np.array(3, dtype), np.array(4, dtype)
-        whole = [a * 2, 3 - a, a // 2, a % 3, -a * a + i, a * k + n, a**2, np.abs(a)]
+        exact = [a * 2, 3 - a, a // 2, a % 3, -a * a + i, a * k + n, a**2, np.abs(a)]
         halves = [a * 0.5, a / 4, a + 1.5]
-        return {2: np.stack(whole).astype(_wide(dtype)), 3: np.stack(halves).astype(np.float64)}
+        return {2: np.stack(exact).astype(_wide(dtype)), 3: np.stack(halves).astype(np.float64)}
 
     return Case(f"numbers/weak-{dtype}", _weak, ((4,),), inputs, expected)
 

@@ -34,10 +34,10 @@ class Mode(enum.Enum):
     """Names with values, which are no numbers themselves."""
 
     HALF = 0.5
-    WHOLE = 1.0
+    ONE = 1.0
 
 
-_CHOSEN = Mode.WHOLE
+_CHOSEN = Mode.ONE
 _WEIGHTS = (2, 3.5, (1, 4))
 
 
@@ -116,7 +116,7 @@ def _named_expressions(item: kapi.Item, a, out):
 @kernel
 def _enumerations(item: kapi.Item, a, out):
     i = item.get_id(0)
-    mode = Mode.HALF if i < 3 else Mode.WHOLE
+    mode = Mode.HALF if i < 3 else Mode.ONE
     if mode == Mode.HALF:
         out[0, i] = Colour.RED + a[i]
     elif mode != _CHOSEN:

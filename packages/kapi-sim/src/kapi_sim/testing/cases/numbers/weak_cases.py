@@ -30,7 +30,7 @@ class Level(enum.IntEnum):
 class Share(enum.Enum):
     """A member that the source names has its own value's type; of one that a run chooses, it is all members' type."""
 
-    WHOLE = 2
+    DOUBLE = 2
     PART = 0.5
 
 
@@ -230,10 +230,10 @@ def _outside(item: kapi.Item, a, level, out):
     out[7, i] = (a[i] + _LEVELS[i % 2]) / 7
     out[8, i] = (a[i] + _FIXED.first) * _FIXED.second
     out[9, i] = (a[i] + level) / 7
-    out[10, i] = (a[i] * Share.WHOLE.value) / 7
+    out[10, i] = (a[i] * Share.DOUBLE.value) / 7
     out[11, i] = (a[i] + (Level.LOW if i % 2 else Level.HIGH)) / 7
     out[12, i] = _raised(a[i]) / 7
-    share = Share.WHOLE if i % 2 else Share.PART
+    share = Share.DOUBLE if i % 2 else Share.PART
     out[13, i] = (a[i] // 2) * share.value
     for each in _LEVELS:
         out[14, i] = (a[i] + each) / 7
@@ -337,7 +337,7 @@ def _rows_of_memory(a: Any) -> list[Any]:
 
 
 _ALL = ("int8", "uint16", "int64", "uint64", "float16", "float32", "float64")
-_WHOLE = ("int8", "uint8", "int32", "uint64")
+_INTEGERS = ("int8", "uint8", "int32", "uint64")
 _OF_FLOATS = ("float16", "float32", "uint64")
 
 _CONSTRUCTS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], list[Any]], tuple[str, ...]]] = {
@@ -358,14 +358,14 @@ _CONSTRUCTS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], list[Any]], t
         ],
         _ALL,
     ),
-    "powers": (_powers, lambda a: [a * a / 7, a * a * a / 7, (2 ** (a % 8)) * 3 / 7, a**0 / 7], _WHOLE),
+    "powers": (_powers, lambda a: [a * a / 7, a * a * a / 7, (2 ** (a % 8)) * 3 / 7, a**0 / 7], _INTEGERS),
     "bits": (
         _bits,
         lambda a: [
             *((a & 100) * 3, (5 | a) * 3, (a ^ 127) * 3, a << 2, (a >> 1) * 3),
             *(3 << (a & 7), (100 >> (a & 7)) * 3),
         ],
-        _WHOLE,
+        _INTEGERS,
     ),
     "comparisons": (
         _comparisons,

@@ -27,7 +27,7 @@ def add_in_order(nd_item: kapi.NdItem, lock, total, totals):
         kapi.AtomicRef(lock, 0, RELEASE).store(0)
 
 
-def test_free_lock_is_no_wait_and_a_second_look_leaves_nothing_behind(capsys):
+def test_free_lock_is_no_wait_and_a_second_run_leaves_nothing_behind(capsys):
     lock, total, totals = np.zeros(1, i4), np.full(1, 10), np.zeros(6, i4)
     with kapi.simulation() as report:
         kapi.call_kernel(add_in_order, kapi.NdRange(12, 2), lock, total, totals)
@@ -39,7 +39,7 @@ def test_free_lock_is_no_wait_and_a_second_look_leaves_nothing_behind(capsys):
     assert launch.seeds == (None,)
 
 
-def test_second_look_follows_several_schedules():
+def test_second_run_follows_several_schedules():
     total = np.zeros(1, i4)
     with kapi.simulation(schedules=3, seed=5), warnings.catch_warnings():
         warnings.simplefilter("ignore", kapi.ScheduleDependenceWarning)
@@ -85,7 +85,7 @@ def test_wait_in_uninitialised_memory_is_found_too():
         kapi.call_kernel(publish_and_wait, kapi.NdRange(3, 1), flag, data, np.zeros(1))
 
 
-def test_what_was_written_counts_as_written_after_a_second_look():
+def test_what_was_written_counts_as_written_after_a_second_run():
     made = np.empty(6, i4)
 
     @kapi.kernel
@@ -100,7 +100,7 @@ def test_what_was_written_counts_as_written_after_a_second_look():
 
 
 @kapi.device_func
-def wait_with_an_early_look(flag):
+def wait_with_an_early_load(flag):
     seen = kapi.AtomicRef(flag, 0, ACQUIRE).load()
     while seen == 0:
         pass
@@ -108,14 +108,14 @@ def wait_with_an_early_look(flag):
 
 
 @kapi.kernel
-def publish_or_look_once(nd_item: kapi.NdItem, flag, out):
+def publish_or_load_once(nd_item: kapi.NdItem, flag, out):
     if nd_item.get_global_id(0) == 0:
         kapi.AtomicRef(flag, 0, RELEASE).store(1)
     else:
-        out[0] = wait_with_an_early_look(flag)
+        out[0] = wait_with_an_early_load(flag)
 
 
-def test_loop_that_depends_on_an_earlier_look_is_a_wait():
+def test_loop_that_depends_on_an_earlier_load_is_a_wait():
     with raises(
         kapi.DeadlockError,
         "waits-for-other",
@@ -125,22 +125,22 @@ def test_loop_that_depends_on_an_earlier_look_is_a_wait():
             "kapi.AtomicRef(flag, 0, RELEASE).store(1)",
         ),
     ):
-        kapi.call_kernel(publish_or_look_once, kapi.NdRange(2, 1), np.zeros(1, i4), np.zeros(1))
+        kapi.call_kernel(publish_or_load_once, kapi.NdRange(2, 1), np.zeros(1, i4), np.zeros(1))
 
 
 @kapi.kernel
-def look_for_a_while(item: kapi.Item, flag, out):
+def poll_for_a_while(item: kapi.Item, flag, out):
     if item.get_id(0) == 0:
         kapi.AtomicRef(flag, 0, RELEASE).store(1)
     else:
-        for turn in range(1_000_000):
+        for iteration in range(1_000_000):
             if kapi.AtomicRef(flag, 0, ACQUIRE).load() == 1:
-                out[item.get_id(0)] = turn
+                out[item.get_id(0)] = iteration
                 break
 
 
 @kapi.kernel
-def look_for_a_while_and_count(item: kapi.Item, flag, out):
+def poll_for_a_while_and_count(item: kapi.Item, flag, out):
     if item.get_id(0) == 0:
         kapi.AtomicRef(flag, 0, RELEASE).store(1)
     else:
@@ -150,7 +150,7 @@ def look_for_a_while_and_count(item: kapi.Item, flag, out):
             out[item.get_id(0)] += 1
 
 
-@pytest.mark.parametrize("kernel", [look_for_a_while, look_for_a_while_and_count])
+@pytest.mark.parametrize("kernel", [poll_for_a_while, poll_for_a_while_and_count])
 def test_loop_that_gives_up_waiting_is_no_deadlock(kernel):
     start = time.process_time()
     kapi.call_kernel(kernel, kapi.Range(3), np.zeros(1, i4), out := np.zeros(3))
@@ -262,13 +262,13 @@ def test_last_to_come_by_fences_is_clean_backwards_too():
 @kapi.kernel
 def fails_when_first(nd_item: kapi.NdItem, came, out):
     g = nd_item.get_group().get_group_id(0)
-    place = kapi.AtomicRef(came, 0, ACQ_REL).fetch_add(1)
-    while place < 0:
-        place = kapi.AtomicRef(came, 0, ACQUIRE).load()
-    out[g * (2 - place)] = 1
+    number = kapi.AtomicRef(came, 0, ACQ_REL).fetch_add(1)
+    while number < 0:
+        number = kapi.AtomicRef(came, 0, ACQUIRE).load()
+    out[g * (2 - number)] = 1
 
 
-def test_other_errors_of_a_second_look_say_where_they_come_from():
-    with raises(kapi.OutOfBoundsError, "index-out-of-bounds", line="out[g * (2 - place)] = 1") as caught:
+def test_other_errors_of_a_second_run_say_where_they_come_from():
+    with raises(kapi.OutOfBoundsError, "index-out-of-bounds", line="out[g * (2 - number)] = 1") as caught:
         kapi.call_kernel(fails_when_first, kapi.NdRange(2, 1), np.zeros(1, i4), np.zeros(2))
     assert "found with this work-group running before all others" in "".join(caught.value.__notes__)
