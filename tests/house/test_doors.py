@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 
 DOORS = {
@@ -11,7 +9,6 @@ DOORS = {
     "offload.md": "pip install -r install/njit-cpu.txt",
     "device/first_kernel.md": "pip install -r install/cpu.txt",
 }
-LINK = re.compile(r"\]\(([\w/]*\.(?:md|rst))?(#[\w-]+)?\)")
 
 
 def section(text, title):
@@ -23,18 +20,6 @@ def first_results(root):
     table = section((root / "docs" / "install.md").read_text("utf-8"), "Minutes to the first result")
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines() if "`pip" in line]
     return {row[1].strip("`"): row for row in rows}
-
-
-def test_each_of_ten_questions_has_its_answer_one_click_away(root):
-    listed = section((root / "docs" / "index.md").read_text("utf-8"), "Ten questions")
-    questions = re.split(r"^\d+\. ", listed, flags=re.MULTILINE)[1:]
-    assert len(questions) == 10
-    for question in questions:
-        assert re.match(r"\*\*[^*]+\?\*\* ", question), question
-        pages = [page for page, _ in LINK.findall(question) if page]
-        assert pages, question
-        for page in pages:
-            assert (root / "docs" / page).exists(), page
 
 
 def test_each_line_for_a_clone_has_the_time_to_its_first_result(root):
@@ -52,12 +37,3 @@ def test_first_page_of_a_door_says_limits_installation_and_time_before_its_first
     download = first_results(root)[line][2]
     assert f"{download} MB" in begin
     assert "`python first.py`" in begin
-
-
-def test_inner_layers_and_decisions_stand_under_contributors(root):
-    text = (root / "docs" / "index.md").read_text("utf-8")
-    trees = dict(re.findall(r"```\{toctree\}\n:caption: ([^\n]+)\n(.*?)```", text, re.DOTALL))
-    inner = ("types", "lowering", "cpu", "spirv", "ptx")
-    pages = {f"packages/kapi-{name}" for name in inner} | {f"reference/kapi_{name}" for name in inner}
-    assert {"contributors/index", "decisions/index", *pages} <= set(trees["Contributors"].split())
-    assert not pages & set(trees["Packages and reference"].split())

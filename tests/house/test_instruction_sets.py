@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import json
-
 import pytest
 from tools import instruction_sets
 
@@ -21,15 +19,3 @@ from tools import instruction_sets
 )
 def test_instruction_sets_are_those_of_the_processor(flags, names):
     assert instruction_sets.available(flags.split()) == names
-
-
-def test_table_has_a_column_for_each_instruction_set(tmp_path):
-    file = tmp_path / "faults.json"
-    seen = {"skx": {"faults": {"a": "there"}}, "corei7": {"faults": {"a": "not there", "b": "there"}}}
-    file.write_text(json.dumps(seen), "utf-8")
-    assert instruction_sets.table(file).splitlines() == [
-        "| fault | skx | corei7 |",
-        "| --- | --- | --- |",
-        "| a | there | not there |",
-        "| b | not asked | there |",
-    ]

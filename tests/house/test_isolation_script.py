@@ -4,27 +4,6 @@ import pytest
 from tools import isolation
 
 
-def test_unwanted_are_higher_layers_and_what_a_package_does_without():
-    assert isolation.unwanted("kapi_numba_offload") == ()
-    assert isolation.unwanted("kapi_spirv") == (
-        "kapi_cpu",
-        "kapi_ptx",
-        "kapi_runtime",
-        "kapi_numba_offload",
-        "dpctl",
-        "dpnp",
-    )
-    assert isolation.unwanted("kapi_ptx") == (
-        "kapi_cpu",
-        "kapi_spirv",
-        "kapi_runtime",
-        "kapi_numba_offload",
-        "dpctl",
-        "dpnp",
-    )
-    assert "numba" in isolation.unwanted("kapi_sim")
-
-
 @pytest.mark.parametrize(
     ("module", "arguments", "message"),
     [

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from tools import first_installs, packages, release
+from tools import release
 
 
 @pytest.fixture
@@ -36,26 +36,3 @@ def test_package_that_is_not_ready_is_refused(tree, capsys, changelog):
         "kapi-sim's CHANGELOG.md must have a section 0.2.0 with its date: run towncrier in its folder",
         "kapi-sim's changes must be in its CHANGELOG.md, got 1 fragments: 12.added.md ...",
     ]
-
-
-def test_list_of_what_is_left_names_packages_and_addresses(tmp_path, capsys):
-    for distribution in packages.DISTRIBUTIONS:
-        folder = tmp_path / "packages" / distribution
-        (folder / "changes").mkdir(parents=True)
-        (folder / "pyproject.toml").write_text('version = "0.1.0"\n')
-        (folder / "CHANGELOG.md").write_text("## 0.1.0 (2026-11-22)\n")
-    assert release.main(None, tmp_path) == 0
-    assert capsys.readouterr().out.startswith("nothing is left to do")
-    (tmp_path / "SECURITY.md").write_text("Write to PLACEHOLDER" + "-person.\n")
-    (tmp_path / "packages" / "kapi-cpu" / "CHANGELOG.md").write_text("## 0.1.0 (unreleased)\n")
-    assert list(release.left_to_do(tmp_path)) == [
-        "kapi-cpu's CHANGELOG.md must have a section 0.1.0 with its date: run towncrier in its folder",
-        "SECURITY.md must name real addresses, got 1 undecided",
-    ]
-
-
-def test_constraints_name_one_wheel_of_each_distribution(tmp_path):
-    (tmp_path / "kapi_sim-0.1.0-py3-none-any.whl").touch()
-    assert first_installs.constraints(tmp_path, ["kapi-sim"]).startswith("kapi-sim @ file:///")
-    with pytest.raises(FileNotFoundError, match="must hold one wheel of kapi-types, got 0"):
-        first_installs.constraints(tmp_path, ["kapi-sim", "kapi-types"])

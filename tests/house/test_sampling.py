@@ -97,15 +97,6 @@ def test_sample_is_the_same_on_every_day_and_for_every_seed(run):
     assert counts == {"test_sampled": 2, "test_few": 1, "test_huge": 1, "test_mixed": 1, "test_combined": 4}
 
 
-def test_sample_has_each_word_of_the_parameters(run):
-    ((*_, ran),), _ = run({})
-    combined = [name.partition("[")[2].strip("]").split("-") for name in ran if "combined" in name]
-    assert {word for words in combined for word in words} == {
-        *("int32", "int64", "float32", "float64"),
-        *("debug", "plain", "unsafe"),
-    }
-
-
 def test_sample_of_a_night_is_repeated_by_its_seed(run):
     ((_, seed, first), (_, other, _)), _ = run({"KAPI_NIGHTLY": "1"}, {"KAPI_NIGHTLY": "1", "DAYS_LATER": "1"})
     assert seed != other
@@ -117,24 +108,6 @@ def test_nightly_tests_are_run_in_full(run):
     ((_, _, alone), (_, _, everything)), _ = run({"KAPI_NIGHTLY": "1"}, {"KAPI_NIGHTLY": "all"})
     assert len(alone) == 20 + 3 + 4 + 1 + 1 + 12
     assert set(everything) == {*alone, "test_mixed[0]", *(f"test_huge[{n}]" for n in range(20))}
-
-
-def test_sample_of_a_night_is_another_each_night_and_all_within_some(run):
-    outcomes, _ = run(*({"KAPI_NIGHTLY": "1", "KAPI_TEST_SEED": str(20261122 + day)} for day in range(5)))
-    assert {name for _, _, ran in outcomes for name in ran if "huge" in name} == {f"test_huge[{n}]" for n in range(20)}
-
-
-def test_any_test_is_sampled_where_that_is_asked_for(run):
-    ((_, _, ran), (_, _, fewer)), _ = run({"KAPI_ONE_IN": "2"}, {"KAPI_ONE_IN": "12"})
-    assert [name for name in ran if "mixed" in name] == ["test_mixed[0]"]
-    assert len(ran) == 2 + 1 + 1 + 1 + 4
-    assert len(fewer) == 2 + 1 + 1 + 1 + 1
-
-
-def test_unknown_choice_is_refused(run):
-    ((status, _, _),), printed = run({"KAPI_NIGHTLY": "yes"})
-    assert status == pytest.ExitCode.USAGE_ERROR
-    assert "KAPI_NIGHTLY must be 0, 1 or all, got 'yes'" in printed
 
 
 def test_draws_of_hypothesis_follow_the_seed_alone(root, tmp_path):

@@ -20,9 +20,3 @@ def test_no_sentence_is_read_twice(root):
     assert {} == {
         page.name: long for page in pages if (long := sentences.longer(page.read_text("utf-8"), sentences.LONGEST))
     }
-
-
-def test_longer_sentences_are_those_of_a_page():
-    text = "# A title of many more words than any limit\n\nTwo words. One `a`, `b`, `c`, `d` more word here.\n"
-    assert sentences.longer(text, 4) == ["One `code` more word here."]
-    assert sentences.longer(text, 5) == []

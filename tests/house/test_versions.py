@@ -3,7 +3,7 @@ from __future__ import annotations
 import re
 
 from packaging.version import Version
-from tools.declarations import group, requirements
+from tools.declarations import requirements
 
 
 def test_sibling_ranges_admit_this_version_and_end_before_the_next_minor_one(projects):
@@ -31,19 +31,3 @@ def test_shared_dependencies_have_one_range_everywhere(projects):
         for name, requirement in requirements(project).items():
             ranges.setdefault(name, {})[dist] = str(requirement.specifier)
     assert {name: where for name, where in ranges.items() if len(set(where.values())) > 1} == {}
-
-
-def test_packages_depend_only_on_layers_below(projects):
-    order = list(projects)
-    for position, dist in enumerate(order):
-        above = set(order[position:]) & set(requirements(projects[dist]))
-        assert not above, f"{dist} must not depend on {above}"
-
-
-def test_test_groups_hold_nothing_that_isolation_forbids(projects):
-    order = list(projects)
-    for position, dist in enumerate(order):
-        forbidden = set(order[position + 1 :])
-        if dist in ("kapi-sim", "kapi-types", "kapi-lowering", "kapi-cpu", "kapi-spirv", "kapi-ptx"):
-            forbidden |= {"dpctl", "dpnp"}
-        assert not forbidden & group(projects[dist], "test"), dist

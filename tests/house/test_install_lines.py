@@ -1,36 +1,20 @@
-"""The README's table of systems, which the documentation includes; sizes and lines of the page of installation."""
+"""Sizes and lines of the page of installation."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
-import pytest
 from packaging.requirements import Requirement
 from tools import code_blocks, install_lines
 
 ROOT = Path(__file__).parents[2]
-BEGIN, END = "<!-- the table of systems -->", "<!-- until here: systems -->"
 OTHERS = {"kapi-sim[pytest]"}  # added to an environment that has the package
 
 
 def rows(text):
     """The cells of each row of a page's tables."""
     return [re.findall(r"(?<=\|) ([^|]*) (?=\|)", line) for line in text.splitlines() if line.startswith("|")]
-
-
-@pytest.mark.parametrize("page", ["index.md", "install.md"])
-def test_documentation_includes_the_table_of_systems(page):
-    text = (ROOT / "docs" / page).read_text("utf-8")
-    assert f"```{{include}} ../README.md\n:start-after: {BEGIN}\n:end-before: {END}\n```" in text
-
-
-def test_systems_are_tested_expected_or_not():
-    inside = (ROOT / "README.md").read_text("utf-8").partition(BEGIN)[2].partition(END)[0]
-    systems = {row[0]: row[1:] for row in rows(inside) if row and row[0].startswith(("Linux", "Windows", "macOS"))}
-    assert len(systems) == 4
-    assert {cell for row in systems.values() for cell in row} == {"tested", "expected", "not"}
-    assert {name for name, row in systems.items() if "tested" in row} == {"Linux, x86-64"}, "as the classifiers say"
 
 
 def test_every_line_of_installation_has_a_size_and_a_program():
