@@ -237,7 +237,7 @@ def test_divergence_of_one_sub_group_names_who_waits_where():
     with (
         kapi.simulation(profile=SUB_GROUPS_OF_4),
         raises(
-            kapi.CollectiveMismatchError, "convergence-missed", line="kapi.any_of_group(nd_item.get_sub_group(), True)"
+            kapi.CollectiveMismatchError, "meeting-missed", line="kapi.any_of_group(nd_item.get_sub_group(), True)"
         ) as caught,
     ):
         kapi.call_kernel(diverges, kapi.NdRange(8, 8))

@@ -28,7 +28,7 @@ def after_the_branch(nd_item: kapi.NdItem, a):
 
 def test_barrier_in_a_divergent_branch():
     with raises(
-        kapi.BarrierDivergenceError, "convergence-missed", line="kapi.group_barrier(nd_item.get_group())"
+        kapi.BarrierDivergenceError, "meeting-missed", line="kapi.group_barrier(nd_item.get_group())"
     ) as caught:
         launch(in_a_branch, np.zeros(8))
     text = str(caught.value)
@@ -54,7 +54,7 @@ def guard_works(nd_item: kapi.NdItem, n, a):
 
 
 def test_early_return_before_a_barrier():
-    with raises(kapi.BarrierDivergenceError, "convergence-missed", line="kapi.group_barrier(nd_item.get_group())"):
+    with raises(kapi.BarrierDivergenceError, "meeting-missed", line="kapi.group_barrier(nd_item.get_group())"):
         launch(guard_returns, 6)
     launch(guard_returns, 4)
     launch(guard_works, 6, np.zeros(6))
@@ -76,7 +76,7 @@ def one_barrier(nd_item: kapi.NdItem):
 
 def test_different_barriers_in_one_phase():
     first = two_barriers.py_func.__code__.co_firstlineno
-    with raises(kapi.BarrierDivergenceError, "convergence-points-differ", line=(first + 4, first + 6)):
+    with raises(kapi.BarrierDivergenceError, "meetings-differ", line=(first + 4, first + 6)):
         launch(two_barriers)
     launch(one_barrier)
 
@@ -94,7 +94,7 @@ def loop_of_one_length(nd_item: kapi.NdItem):
 
 
 def test_barrier_in_a_loop_of_different_lengths():
-    with raises(kapi.BarrierDivergenceError, "convergence-missed", line="kapi.group_barrier(nd_item.get_group())"):
+    with raises(kapi.BarrierDivergenceError, "meeting-missed", line="kapi.group_barrier(nd_item.get_group())"):
         launch(loop_of_own_length)
     launch(loop_of_one_length)
 
@@ -118,7 +118,7 @@ def uniform_call(nd_item: kapi.NdItem):
 def test_divergent_call_of_a_device_function():
     with raises(
         kapi.BarrierDivergenceError,
-        "convergence-missed",
+        "meeting-missed",
         line=("kapi.group_barrier(group)", "synchronize(nd_item.get_group())"),
     ):
         launch(divergent_call)
@@ -214,7 +214,7 @@ def two_calls(nd_item: kapi.NdItem):
 def test_calls_of_one_function_are_different_barriers(line_with):
     with raises(
         kapi.BarrierDivergenceError,
-        "convergence-calls-differ",
+        "meetings-in-calls-differ",
         line=("kapi.group_barrier(group)", "synchronize(group)"),
     ) as caught:
         launch(two_calls)

@@ -349,7 +349,7 @@ def test_a_mask_of_threads_that_do_not_come():
             cuda.syncwarp(0b1100)
             cuda.syncthreads()
 
-    with raises(kapi.errors.CollectiveMismatchError, "convergence-points-differ"):
+    with raises(kapi.errors.CollectiveMismatchError, "meetings-differ"):
         kernel[1, 4](np.zeros(4))
 
 
@@ -371,7 +371,7 @@ def test_threads_that_have_returned_hold_up_no_barrier():
     a = np.zeros(5)
     early[1, 8](a)
     assert a.tolist() == [5] * 5
-    with raises(kapi.errors.BarrierDivergenceError, "convergence-missed"):
+    with raises(kapi.errors.BarrierDivergenceError, "meeting-missed"):
         late[1, 8](a)
 
 

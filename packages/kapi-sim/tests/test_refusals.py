@@ -105,9 +105,9 @@ GROUPS = {
     "a[0] = kapi.group_broadcast(nd_item.get_group(), 1, 0.5)": "group-integer",
     "a[0] = kapi.any_of_group(nd_item.get_group(), 1j)": "group-predicate",
     "if nd_item.get_local_id(0):\n    kapi.reduce_over_group(nd_item.get_group(), 1, kapi.plus)\n"
-    "else:\n    kapi.any_of_group(nd_item.get_group(), 1)": "convergence-points-differ",
+    "else:\n    kapi.any_of_group(nd_item.get_group(), 1)": "meetings-differ",
     "group = nd_item.get_sub_group() if nd_item.get_local_id(0) else nd_item.get_group()\n"
-    "kapi.reduce_over_group(group, 1, kapi.plus)": "convergence-groups-differ",
+    "kapi.reduce_over_group(group, 1, kapi.plus)": "meeting-groups-differ",
     "word = [kapi.group_barrier(nd_item.get_group()) for k in range(2)]": "comprehension",
     "print([kapi.group_barrier(nd_item.get_group()) for k in range(2)])": "barrier-in-comprehension",
 }
@@ -249,5 +249,5 @@ def test_different_algorithms_at_one_call_are_reported():
     """A name stands for one function for all work-items today, so that the check alone can see this."""
     site = (__file__, 1, 0)
     arrivals = {0: Arrival(site, (), 0, kapi.any_of_group), 1: Arrival(site, (), 0, kapi.all_of_group)}
-    with raises(kapi.CollectiveMismatchError, "convergence-words-differ"):
+    with raises(kapi.CollectiveMismatchError, "meeting-words-differ"):
         check_arrivals(ScheduleState(kapi.NdRange(2, 2)), 0, 2, arrivals, [])

@@ -144,11 +144,11 @@ def test_lambda_with_a_barrier(prompt):
 def test_checks_see_what_threads_do(prompt):
     with raises(kapi.DataRaceError, "data-race"):
         kapi.call_kernel(prompt["forgets"], kapi.NdRange(2, 2), np.zeros(2), tile())
-    with raises(kapi.BarrierDivergenceError, "convergence-missed"):
+    with raises(kapi.BarrierDivergenceError, "meeting-missed"):
         kapi.call_kernel(prompt["diverges"], kapi.NdRange(2, 2))
-    with raises(kapi.CollectiveMismatchError, "convergence-missed"):
+    with raises(kapi.CollectiveMismatchError, "meeting-missed"):
         kapi.call_kernel(prompt["collects_in_part"], kapi.NdRange(2, 2))
-    with raises(kapi.BarrierDivergenceError, "convergence-calls-differ", line=(31, 29)):
+    with raises(kapi.BarrierDivergenceError, "meetings-in-calls-differ", line=(31, 29)):
         kapi.call_kernel(prompt["calls_twice"], kapi.NdRange(2, 2), np.zeros(2), tile())
     with raises(kapi.KernelLaunchError, "foreign-group"):
         kapi.call_kernel(prompt["wrong_group"], kapi.NdRange(2, 2))

@@ -16,7 +16,7 @@ def numbers():
 
 class reduction_in_a_branch:
     error, space, arguments = kapi.CollectiveMismatchError, GROUPS, numbers
-    code = "convergence-missed"
+    code = "meeting-missed"
 
     def wrong(nd_item: kapi.NdItem, a, out):
         i = nd_item.get_global_id(0)
@@ -33,7 +33,7 @@ class reduction_in_a_branch:
 
 class scan_after_an_early_return:
     error, space, arguments = kapi.CollectiveMismatchError, GROUPS, lambda: (np.arange(6.0), np.zeros(6))
-    code = "convergence-missed"
+    code = "meeting-missed"
 
     def wrong(nd_item: kapi.NdItem, a, out):
         i = nd_item.get_global_id(0)
@@ -53,7 +53,7 @@ class scan_after_an_early_return:
 
 class reductions_of_two_branches:
     error, space, arguments = kapi.CollectiveMismatchError, GROUPS, numbers
-    code = "convergence-points-differ"
+    code = "meetings-differ"
 
     def wrong(nd_item: kapi.NdItem, a, out):
         i = nd_item.get_global_id(0)
@@ -71,7 +71,7 @@ class reductions_of_two_branches:
 
 class barrier_against_a_reduction:
     error, space, arguments = kapi.CollectiveMismatchError, GROUPS, numbers
-    code = "convergence-points-differ"
+    code = "meetings-differ"
 
     def wrong(nd_item: kapi.NdItem, a, out):
         if nd_item.get_local_id(0) == 0:
@@ -86,7 +86,7 @@ class barrier_against_a_reduction:
 
 class loop_of_different_length:
     error, space, arguments = kapi.CollectiveMismatchError, GROUPS, numbers
-    code = "convergence-missed"
+    code = "meeting-missed"
 
     def wrong(nd_item: kapi.NdItem, a, out):
         i = nd_item.get_global_id(0)
@@ -107,7 +107,7 @@ def total_of(group, x):
 
 class device_function_called_in_two_branches:
     error, space, arguments, calls = kapi.CollectiveMismatchError, GROUPS, numbers, (total_of,)
-    code = "convergence-calls-differ"
+    code = "meetings-in-calls-differ"
 
     def wrong(nd_item: kapi.NdItem, a, out):
         i = nd_item.get_global_id(0)
@@ -239,7 +239,7 @@ class delta_that_differs:
 
 class sub_group_converging_in_part:
     error, space, arguments, controls = kapi.CollectiveMismatchError, kapi.NdRange(8, 8), numbers, SMALL
-    code = "convergence-missed"
+    code = "meeting-missed"
 
     def wrong(nd_item: kapi.NdItem, a, out):
         sub_group = nd_item.get_sub_group()
@@ -256,7 +256,7 @@ class sub_group_converging_in_part:
 
 class sub_group_barrier_reached_in_part:
     error, space, arguments, controls = kapi.BarrierDivergenceError, kapi.NdRange(8, 8), numbers, SMALL
-    code = "convergence-missed"
+    code = "meeting-missed"
 
     def wrong(nd_item: kapi.NdItem, a, out):
         if nd_item.get_global_id(0) != 6:

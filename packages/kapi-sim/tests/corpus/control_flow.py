@@ -21,7 +21,7 @@ def tile():
 
 class guard_returns_before_the_barrier:
     error, space = kapi.BarrierDivergenceError, kapi.NdRange(8, 4)
-    code = "convergence-missed"
+    code = "meeting-missed"
 
     def arguments():
         return np.arange(6.0), kapi.LocalAccessor(4, np.float64)
@@ -45,7 +45,7 @@ class guard_returns_before_the_barrier:
 
 class barrier_in_while_by_data:
     error, space = kapi.BarrierDivergenceError, G
-    code = "convergence-missed"
+    code = "meeting-missed"
 
     def arguments():
         return (np.array([1, 2, 3, 4, 1, 1, 1, 1]), np.zeros(8))
@@ -68,7 +68,7 @@ class barrier_in_while_by_data:
 
 class break_before_the_barrier:
     error, space, arguments = kapi.BarrierDivergenceError, G, one
-    code = "convergence-missed"
+    code = "meeting-missed"
 
     def wrong(nd_item: kapi.NdItem, out):
         for t in range(4):
@@ -88,7 +88,7 @@ class break_before_the_barrier:
 
 class continue_past_the_barrier:
     error, space, arguments = kapi.BarrierDivergenceError, G, one
-    code = "convergence-iterations-differ"
+    code = "meetings-in-turns-differ"
 
     def wrong(nd_item: kapi.NdItem, out):
         for t in range(4):
@@ -107,7 +107,7 @@ class continue_past_the_barrier:
 
 class short_circuit_hides_a_collective:
     error, space, arguments = kapi.CollectiveMismatchError, G, one
-    code = "convergence-missed"
+    code = "meeting-missed"
 
     def wrong(nd_item: kapi.NdItem, out):
         if nd_item.get_local_id(0) < 2 and kapi.any_of_group(nd_item.get_group(), out[0] == 0):  # named
@@ -121,7 +121,7 @@ class short_circuit_hides_a_collective:
 
 class conditional_expression_with_a_collective:
     error, space, arguments = kapi.CollectiveMismatchError, G, one
-    code = "convergence-missed"
+    code = "meeting-missed"
 
     def wrong(nd_item: kapi.NdItem, out):
         k = nd_item.get_local_id(0)
@@ -157,7 +157,7 @@ def upper_right(g, k):
 
 class barrier_three_functions_deep:
     error, space, arguments = kapi.BarrierDivergenceError, G, one
-    code = "convergence-missed"
+    code = "meeting-missed"
     calls = (lowest.py_func,)
 
     def wrong(nd_item: kapi.NdItem, out):
@@ -201,7 +201,7 @@ class race_in_a_function_called_in_a_loop:
 
 class local_function_with_a_barrier_in_a_branch:
     error, space, arguments = kapi.BarrierDivergenceError, G, one
-    code = "convergence-missed"
+    code = "meeting-missed"
 
     def wrong(nd_item: kapi.NdItem, out):
         def sync():
@@ -221,7 +221,7 @@ class local_function_with_a_barrier_in_a_branch:
 
 class sub_group_shuffle_in_a_branch:
     error, space = kapi.CollectiveMismatchError, G
-    code = "convergence-missed"
+    code = "meeting-missed"
     controls = SUB_GROUPS_OF_4
     arguments = one
 
@@ -337,7 +337,7 @@ class operators_differ:
 
 class two_barriers_swapped_in_branches:
     error, space, arguments = kapi.BarrierDivergenceError, G, one
-    code = "convergence-points-differ"
+    code = "meetings-differ"
 
     def wrong(nd_item: kapi.NdItem, out):
         if nd_item.get_local_id(0) < 2:

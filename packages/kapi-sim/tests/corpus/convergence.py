@@ -16,7 +16,7 @@ def one():
 
 class barrier_in_a_branch:
     error, space, arguments = kapi.BarrierDivergenceError, SPACE, one
-    code = "convergence-missed"
+    code = "meeting-missed"
 
     def wrong(nd_item: kapi.NdItem, a):
         if nd_item.get_local_id(0) < 2:
@@ -29,7 +29,7 @@ class barrier_in_a_branch:
 
 class early_return:
     error, space, arguments = kapi.BarrierDivergenceError, SPACE, lambda: (np.zeros(6),)
-    code = "convergence-missed"
+    code = "meeting-missed"
 
     def wrong(nd_item: kapi.NdItem, a):
         i = nd_item.get_global_id(0)
@@ -47,7 +47,7 @@ class early_return:
 
 class barrier_in_each_branch:
     error, space, arguments = kapi.BarrierDivergenceError, SPACE, one
-    code = "convergence-points-differ"
+    code = "meetings-differ"
 
     def wrong(nd_item: kapi.NdItem, a):
         if nd_item.get_local_id(0) % 2:
@@ -64,7 +64,7 @@ class barrier_in_each_branch:
 
 class loop_of_different_lengths:
     error, space, arguments = kapi.BarrierDivergenceError, SPACE, one
-    code = "convergence-missed"
+    code = "meeting-missed"
 
     def wrong(nd_item: kapi.NdItem, a):
         for _ in range(nd_item.get_local_id(0)):
@@ -77,7 +77,7 @@ class loop_of_different_lengths:
 
 class loop_that_data_ends:
     error, space = kapi.BarrierDivergenceError, SPACE
-    code = "convergence-missed"
+    code = "meeting-missed"
 
     def arguments():
         return (np.array([2, 2, 2, 3, 1, 1, 1, 1]),)
@@ -101,7 +101,7 @@ def synchronize(group):
 
 class two_calls_of_one_function:
     error, space, arguments, calls = kapi.BarrierDivergenceError, SPACE, one, (synchronize,)
-    code = "convergence-calls-differ"
+    code = "meetings-in-calls-differ"
 
     def wrong(nd_item: kapi.NdItem, a):
         if nd_item.get_group().leader:
@@ -115,7 +115,7 @@ class two_calls_of_one_function:
 
 class one_item_breaks_off:
     error, space, arguments = kapi.BarrierDivergenceError, SPACE, one
-    code = "convergence-missed"
+    code = "meeting-missed"
 
     def wrong(nd_item: kapi.NdItem, a):
         for t in range(3):

@@ -102,26 +102,26 @@ def check_arrivals(clock: ScheduleState, base: int, size: int, arrivals: dict[in
     sites = {arrival.site[:3] for arrival in points}
     if len(sites) > 1:
         numbers = sorted({site[1] for site in sites})
-        code = "convergence-points-differ"
+        code = "meetings-differ"
         hint = (
             f"all work-items of a {group} must reach the same {noun}: use one {noun} after the branch "
             f"in place of those at lines {_listed(numbers)}"
         )
     elif len({tuple(call[:3] for call in arrival.calls) for arrival in points}) > 1:
         numbers = sorted({call[1] for arrival in points for call in arrival.calls})
-        code = "convergence-calls-differ"
+        code = "meetings-in-calls-differ"
         hint = (
             f"all work-items of a {group} must reach the same {noun}, which is another one at each call of its "
             f"function: call it once, after the branch, in place of the calls at lines {_listed(numbers)}"
         )
     elif len({arrival.is_sub_group for arrival in points}) > 1:
-        code = "convergence-groups-differ"
+        code = "meeting-groups-differ"
         hint = "all work-items of a group must give the same kind of group: the work-group, or the sub-group"
     elif len({arrival.word for arrival in points}) > 1:
-        code = "convergence-words-differ"
+        code = "meeting-words-differ"
         hint = f"all work-items of a {group} must call the same {noun}"
     elif len({(arrival.site, arrival.calls) for arrival in points}) > 1:
-        code = "convergence-iterations-differ"
+        code = "meetings-in-turns-differ"
         hint = (
             f"all work-items of a {group} must reach the same {noun}, which is another one in each iteration "
             "of a loop: let each iteration reach it, and guard the work instead"
@@ -132,7 +132,7 @@ def check_arrivals(clock: ScheduleState, base: int, size: int, arrivals: dict[in
         code = "fence-scopes-differ"
         hint = f"all work-items of a {group} must give one fence_scope"
     else:
-        code, line = "convergence-missed", next(iter(sites))[1]
+        code, line = "meeting-missed", next(iter(sites))[1]
         hint = (
             f"move the {noun} at line {line} out of the branch or loop that not all work-items run, "
             f"and guard the work rather than the {noun}"
