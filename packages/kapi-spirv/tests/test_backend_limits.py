@@ -15,7 +15,7 @@ import pytest
 from kapi_lowering.emission import client
 from kapi_lowering.emission.client import EmissionError, emit
 from kapi_spirv import SpirvTarget, target
-from kapi_spirv.binary import has_duplicate_ids
+from kapi_spirv.duplicate_ids import has_duplicate_ids
 
 RAW = """
 import sys

@@ -1,4 +1,4 @@
-"""SPIR-V binaries as words: what a module declares of itself, and whether its ids are its own.
+"""SPIR-V binaries as words: what a module declares of itself.
 
 References
 ----------
@@ -11,7 +11,7 @@ import struct
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-__all__ = ["ModuleHeader", "entry_points", "has_duplicate_ids", "has_loops", "instructions", "read_header", "words_of"]
+__all__ = ["ModuleHeader", "entry_points", "has_loops", "instructions", "read_header", "words_of"]
 
 _MAGIC = 0x07230203
 _HEADER_WORDS = 5
@@ -19,57 +19,6 @@ _OP_EXTENSION, _OP_MEMORY_MODEL, _OP_CAPABILITY = 10, 14, 17
 _OP_ENTRY_POINT, _OP_FUNCTION, _OP_FUNCTION_END = 15, 54, 56
 _OP_LABEL, _OP_BRANCH, _OP_BRANCH_CONDITIONAL, _OP_SWITCH = 248, 249, 250, 251
 _KERNEL = 6  # the execution model of OpenCL's entry points
-# Names, decorations, modes; stores and copies; barriers; the ends of blocks and functions.
-_WITHOUT_RESULT = frozenset(
-    (
-        0,
-        2,
-        3,
-        4,
-        5,
-        6,
-        8,
-        10,
-        14,
-        15,
-        16,
-        17,
-        39,
-        56,
-        62,
-        63,
-        64,
-        71,
-        72,
-        74,
-        75,
-        99,
-        224,
-        225,
-        228,
-        246,
-        247,
-        249,
-        250,
-        251,
-        252,
-        253,
-        254,
-        255,
-        256,
-        257,
-        260,
-        317,
-        330,
-        331,
-        332,
-        5630,
-        5632,
-        5633,
-    )
-)
-_RESULT_WITHOUT_TYPE = frozenset((7, 11, 73, 248, *range(19, 39)))  # strings, imports, groups, labels, types
-
 _CAPABILITIES = {
     0: "Matrix", 1: "Shader", 4: "Addresses", 5: "Linkage", 6: "Kernel", 7: "Vector16", 8: "Float16Buffer",
     9: "Float16", 10: "Float64", 11: "Int64", 12: "Int64Atomics", 13: "ImageBasic", 18: "Groups", 19: "DeviceEnqueue",
@@ -106,30 +55,6 @@ def read_header(code: bytes) -> ModuleHeader:
         elif operation == _OP_EXTENSION:
             extensions.append(code[4 * (start + 1) : 4 * end].split(b"\0", 1)[0].decode())
     return ModuleHeader(f"{version >> 16 & 255}.{version >> 8 & 255}", tuple(capabilities), tuple(extensions))
-
-
-def has_duplicate_ids(code: bytes) -> bool:
-    """Whether two objects in the module have one id.
-
-    LLVM 22 keeps the ids of basic blocks from one module to the next in the same process, by the address of the
-    function they were in (https://github.com/llvm/llvm-project/issues/160613). Where an address comes again, blocks
-    get ids that other objects have, too. Such a module may seem valid and branch to the wrong block.
-
-    Raises
-    ------
-    ValueError
-        If `code` is not SPIR-V.
-    """
-    words = words_of(code)
-    seen = set()
-    for operation, start, _end in instructions(words):
-        if operation in _WITHOUT_RESULT:
-            continue
-        result = words[start + (1 if operation in _RESULT_WITHOUT_TYPE else 2)]
-        if result in seen:
-            return True
-        seen.add(result)
-    return False
 
 
 def has_loops(code: bytes) -> bool:
