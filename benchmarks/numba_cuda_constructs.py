@@ -58,10 +58,10 @@ def refusal(source: str) -> str | None:
     file = f"<construct {len(linecache.cache)}>"
     linecache.cache[file] = (len(source), None, source.splitlines(True), file)
     names: dict[str, Any] = {"__name__": "program", "cuda": cuda}
-    a, m, whole = types.float64[::1], types.float64[:, ::1], types.int64[::1]
+    a, m, integers = types.float64[::1], types.float64[:, ::1], types.int64[::1]
     try:
         exec(compile(source, file, "exec"), names)
-        code, result = cuda.compile_ptx(names["kernel"], (a, m, whole, types.int64), cc=TARGET)
+        code, result = cuda.compile_ptx(names["kernel"], (a, m, integers, types.int64), cc=TARGET)
     except BaseException as error:  # compilers fail in many ways, by assertions among others
         return f"{type(error).__name__}: {' '.join(str(error).split())[:120]}"
     if result != types.void and result != types.none:

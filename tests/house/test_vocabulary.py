@@ -1,4 +1,4 @@
-"""Names of modules, classes, functions and parameters are terms that a reader can look up."""
+"""Names of modules, classes, functions, parameters and variables are terms that a reader can look up."""
 
 from __future__ import annotations
 
@@ -13,9 +13,14 @@ RETIRED = frozenset(
     "way ways turn turns meet meets met meeting meetings told tell tells apart beside place places whole undivided "
     "loose lent heard hears hearing trail cure cures numbas numpys pythons shown".split()
 )
+LOCAL = frozenset("way ways turn turns meet meets met meeting meetings beside place places whole".split())
+"""Those that no variable or attribute has either."""
 # NumPy's and Python's own words.
 TERMS = re.compile(r"in_?place|inplace", re.IGNORECASE)
-ALLOWED = {"reads_apart": "a field of targets that users write, as in SpirvTarget(reads_apart=True)"}
+ALLOWED = {
+    "reads_apart": "a field of targets that users write, as in SpirvTarget(reads_apart=True)",
+    "last_place": "of which errors of numbers are counted in units",
+}
 """Names, and why each stays."""
 CODE = ("packages/*/src/**/*.py", "packages/*/tests/**/*.py", "tests/**/*.py", "tools/*.py", "benchmarks/**/*.py")
 SECTION = re.compile(r"Parameters\n-+\n(.*?)(?=\n\n[A-Z][a-z]+\n-+\n|\Z)", re.DOTALL)
@@ -35,23 +40,32 @@ def names(tree: ast.Module) -> Iterator[tuple[int, str]]:
             yield node.lineno, node.arg
 
 
+def stored(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Line and name of each variable and attribute that a module assigns."""
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Store):
+            yield node.lineno, node.id if isinstance(node, ast.Name) else node.attr
+
+
 def retired(path: Path) -> Iterator[tuple[int, str]]:
     """Line and name of each name of a module that has a retired word; the module's own is on line 1."""
     if words_of(path.stem) & RETIRED and path.stem not in ALLOWED:
         yield 1, path.stem
-    for line, name in names(ast.parse(path.read_text("utf-8"))):
-        if words_of(name) & RETIRED and name not in ALLOWED:
-            yield line, name
+    tree = ast.parse(path.read_text("utf-8"))
+    for found, words in ((names(tree), RETIRED), (stored(tree), LOCAL)):
+        yield from ((line, name) for line, name in found if words_of(name) & words and name not in ALLOWED)
 
 
 def test_names_have_no_retired_word(root, tmp_path):
     example = tmp_path / "ways.py"
-    example.write_text("def add_in_place(x): ...\nclass Trail:\n    def f(self, *, numpysType): ...\n")
-    assert list(retired(example)) == [(1, "ways"), (2, "Trail"), (3, "numpysType")]
+    text = "def add_in_place(x): ...\nclass Trail:\n    def f(self, *, numpysType):\n        told = turns = 1\n"
+    example.write_text(text)
+    assert list(retired(example)) == [(1, "ways"), (2, "Trail"), (3, "numpysType"), (4, "turns")]
     files = [file for pattern in CODE for file in root.glob(pattern)]
     found = [f"{path.relative_to(root)}:{line} {name}" for path in sorted(files) for line, name in retired(path)]
     assert not found, f"{len(found)} names must be in the literature's terms:\n" + "\n".join(found)
-    used = {name for path in files for _, name in names(ast.parse(path.read_text("utf-8")))} | {p.stem for p in files}
+    trees = [ast.parse(path.read_text("utf-8")) for path in files]
+    used = {name for tree in trees for _, name in (*names(tree), *stored(tree))} | {path.stem for path in files}
     assert set(ALLOWED) <= used, "names that are allowed must be there"
 
 

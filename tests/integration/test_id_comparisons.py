@@ -38,14 +38,14 @@ SPACES = {
 BEFORE = 64  # elements before and after those of the work-items, which none may write
 # Each work-item adds to its element: one that runs twice is seen.
 
-SUMS = "    total = kapi.reduce_over_group(item.get_group(), a[{place}], kapi.plus)\n    a[{place}] += total - total"
+SUMS = "    total = kapi.reduce_over_group(item.get_group(), a[{index}], kapi.plus)\n    a[{index}] += total - total"
 SOURCE = """
 def kernel(item: {kind}, n, m, a, seen):
 {ids}
 {first}
-    place = {place}
+    index = {index}
     if {condition}:
-        seen[place] += 7
+        seen[index] += 7
 """
 
 
@@ -53,24 +53,24 @@ def values_of_ids(space, names):
     """The ids of each work-item, by name, and its index."""
     is_grouped = isinstance(space, kapi.NdRange)
     extents = tuple(space.global_range if is_grouped else space)
-    for place, ids in enumerate(itertools.product(*map(range, extents))):
+    for index, ids in enumerate(itertools.product(*map(range, extents))):
         found = {}
         for name, code in names.items():
             axis = int(code[-2])
             local = space.local_range[axis] if is_grouped else 1
             value = ids[axis]
             found[name] = value % local if "local" in code else value // local if "group_id" in code else value
-        yield place, found
+        yield index, found
 
 
 def check(space_name, condition):
     """Run one condition with each pair of numbers."""
     space, kind, names = SPACES[space_name]
-    place = "item.get_global_linear_id()" if kind == "NdItem" else "item.get_linear_id()"
+    index = "item.get_global_linear_id()" if kind == "NdItem" else "item.get_linear_id()"
     ids = "\n".join(f"    {name} = {code}" for name, code in names.items())
-    place = f"{BEFORE} + {place}"
-    first = SUMS.format(place=place) if space_name in ("barrier", "line", "tile") else ""
-    source = SOURCE.format(kind=f"kapi.{kind}", ids=ids, first=first, place=place, condition=condition)
+    index = f"{BEFORE} + {index}"
+    first = SUMS.format(index=index) if space_name in ("barrier", "line", "tile") else ""
+    source = SOURCE.format(kind=f"kapi.{kind}", ids=ids, first=first, index=index, condition=condition)
     kernel = kapi.kernel(compiled(source, f"guarded_{crc32(f'{space_name} {condition}'.encode())}.py", kapi))
     of_items = list(values_of_ids(space, names))
     a = np.arange(len(of_items) + 2 * BEFORE) - 5
@@ -78,8 +78,8 @@ def check(space_name, condition):
     code = compile(condition, "condition", "eval")
     for n, m in NUMBERS:
         expected = np.zeros(a.size, np.int32)
-        for place_, found in of_items:
-            expected[BEFORE + place_] = 7 * bool(eval(code, {**found, "n": n, "m": m, "a": a}))
+        for index_, found in of_items:
+            expected[BEFORE + index_] = 7 * bool(eval(code, {**found, "n": n, "m": m, "a": a}))
         seen = dpnp.zeros(a.size, dtype="int32")
         kapi.call_kernel(kernel, space, n, m, on_device, seen)
         np.testing.assert_array_equal(seen.asnumpy(), expected, err_msg=f"{space}, n = {n}, m = {m}\n{source}")
@@ -105,15 +105,15 @@ def test_condition_of_an_id_decides_for_its_work_item(space, condition):
 @pytest.mark.parametrize("bounds", ["range(i, n, 4)", "range(n, i)", "range(i + 3, m)"])
 def test_loop_whose_first_iteration_an_id_decides(bounds):
     source = (
-        f"def kernel(item: kapi.Item, n, m, turns):\n    i = item.get_id(0)\n    for k in {bounds}:\n"
-        "        turns[i] += 1 + (k & 1)\n"
+        f"def kernel(item: kapi.Item, n, m, sums):\n    i = item.get_id(0)\n    for k in {bounds}:\n"
+        "        sums[i] += 1 + (k & 1)\n"
     )
     kernel = kapi.kernel(compiled(source, f"counted_{crc32(bounds.encode())}.py", kapi))
     for n, m in [(10, 4), (-3, 2), (-3, -7), (0, 0), (100, 50)]:
-        turns = dpnp.zeros(40, dtype="int64")
-        kapi.call_kernel(kernel, kapi.Range(40), n, m, turns)
+        sums = dpnp.zeros(40, dtype="int64")
+        kapi.call_kernel(kernel, kapi.Range(40), n, m, sums)
         expected = [sum(1 + (k & 1) for k in eval(bounds, {"i": i, "n": n, "m": m})) for i in range(40)]
-        assert turns.asnumpy().tolist() == expected
+        assert sums.asnumpy().tolist() == expected
 
 
 @pytest.mark.nightly(one_in=60, at_night=4)

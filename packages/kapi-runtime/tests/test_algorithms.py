@@ -86,15 +86,15 @@ def test_sorts_over_numpy_arrays_are_stable_to_the_bit(dtype, descending):
         ranks = np.array([ranks[[same_number(x, y) for y in a]].min() for x in a])
     order = np.argsort(-ranks if descending else ranks, kind="stable")
     for values in (None, np.arange(a.size, dtype=np.int16)):
-        whole = memory.copy()
-        keys = whole[::-2]
+        base = memory.copy()
+        keys = base[::-2]
         if values is None:
             al.sort(keys, descending=descending)
         else:
             al.sort_by_key(keys, values, descending=descending)
             np.testing.assert_array_equal(values, order)
         assert keys.tobytes() == a[order].tobytes()
-        assert whole[::2].tobytes() == memory[::2].tobytes()
+        assert base[::2].tobytes() == memory[::2].tobytes()
 
 
 def same_number(x, y):
@@ -116,13 +116,13 @@ def test_reductions_of_short_and_long_arrays_agree(op):
                     wanted = each.dtype.type(op(wanted, x))
             found = al.reduce(each[1:300], each[0], op)
             np.testing.assert_allclose(found, wanted, rtol=1e-3)
-            whole = al.reduce(each, op=op)
-            assert whole.dtype == dtype
+            found = al.reduce(each, op=op)
+            assert found.dtype == dtype
             if row.kinds == "biu" or op in (kapi.minimum, kapi.maximum):
                 ufunc = {kapi.minimum: np.minimum, kapi.maximum: np.maximum}.get(op) or getattr(
                     np, op.__name__.replace("bit", "bitwise")
                 )
-                assert whole == ufunc.reduce(each)
+                assert found == ufunc.reduce(each)
 
 
 @pytest.mark.parametrize("where", ["the default queue", "a queue of a context"])

@@ -396,8 +396,8 @@ def test_atomics_are_recorded_and_their_contention_counted(line_with):
 def test_convergence_of_groups_and_sub_groups_is_distinguished(line_with):
     trace = traced_histogram()
     launch = trace.launches[0]
-    meetings = [(e.kind, e.value, e.phase) for e in launch.events if e.item == 0 and e.value.__class__ is str]
-    assert meetings == [
+    convergences = [(e.kind, e.value, e.phase) for e in launch.events if e.item == 0 and e.value.__class__ is str]
+    assert convergences == [
         ("barrier", "group_barrier", 0),
         ("barrier", "group_barrier", 1),
         ("sub-group", "any_of_group", 2),

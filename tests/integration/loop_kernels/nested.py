@@ -138,14 +138,14 @@ class Nested:
         """A loop in whose iterations the work-items of a group converge."""
         self.loops += 1
         k = f"k{self.loops}"
-        meeting = [
+        convergent = [
             ["kapi.group_barrier(group)"],
             ["tile[j] = u", "kapi.group_barrier(group)", "m = tile[j]"],
             ["m += kapi.group_broadcast(group, x)"],
             ["u += kapi.reduce_over_group(group, x, kapi.plus) & 7"],
             ["if kapi.any_of_group(sub_group, n > 40):", "    v += 1.0"],
         ]
-        body = self.block(2, "kept") + self.random.choice(meeting) + self.block(1, "kept")
+        body = self.block(2, "kept") + self.random.choice(convergent) + self.block(1, "kept")
         head = [[f"for {k} in range(x):"], [f"{k} = 0", f"while {k} < 200:", f"    {k} += n"]]
         return [*self.random.choice(head), *indented(body)]
 

@@ -233,13 +233,13 @@ class Expressions:
 
     def guard(self) -> str:
         """A condition on an id and a limit that may be negative, as work-items are kept from what is not theirs."""
-        place, bound = self._pick(self._weak), self._number(-9, 9)
+        weak, bound = self._pick(self._weak), self._number(-9, 9)
         limits = [f"-{self._number(1, 70)}", f"({self._pick(self._weak)} - {self._number(0, 70)})"]
         limits += [f"(int({self.value(self._pick(SPREAD), 0)} & 127) - 64)", self.value(self._pick(("i4", "i8")), 0)]
         limit = self._pick(limits)
-        forms = ["{limit} - {place}", "{place} - {limit}", "{place} + {limit}", "{place} * {limit}", "-{place}"]
-        forms += ["{place} // -3", "{place} % -5", "{place}", "~{place}", "({place} - 5) * {limit}", "({place} << 2)"]
-        left = str(self._pick(forms)).format(place=place, limit=limit)
+        forms = ["{limit} - {weak}", "{weak} - {limit}", "{weak} + {limit}", "{weak} * {limit}", "-{weak}"]
+        forms += ["{weak} // -3", "{weak} % -5", "{weak}", "~{weak}", "({weak} - 5) * {limit}", "({weak} << 2)"]
+        left = str(self._pick(forms)).format(weak=weak, limit=limit)
         right = self._pick([str(bound), limit])
         if self._number(0, 3) == 0:
             return f"{bound} {self._pick(COMPARISONS[:2])} {left} {self._pick(COMPARISONS[:2])} {right}"

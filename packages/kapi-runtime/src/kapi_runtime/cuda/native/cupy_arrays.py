@@ -95,19 +95,19 @@ def learned_layout(array_type: type) -> dict[str, int] | None:
 def _learned(cupy: Any) -> dict[str, int] | None:
     room = ctypes.create_string_buffer(256)
     memory = cupy.cuda.UnownedMemory(ctypes.addressof(room), 128, room, _DEVICE)
-    whole, later = (cupy.cuda.MemoryPointer(memory, offset) for offset in (0, 64))
+    first, later = (cupy.cuda.MemoryPointer(memory, offset) for offset in (0, 64))
     probes = [
-        cupy.ndarray((2, 3, 5), "float32", memptr=whole),
+        cupy.ndarray((2, 3, 5), "float32", memptr=first),
         cupy.ndarray((7, 2), "int16", memptr=later, strides=(8, 4)),
-        cupy.ndarray((4,), "complex128", memptr=whole, strides=(-16,)),
+        cupy.ndarray((4,), "complex128", memptr=first, strides=(-16,)),
     ]
     layout = {
         "shape_at": _offset(probes, lambda probe, at: _vector(probe, at) == probe.shape),
         "strides_at": _offset(probes, lambda probe, at: _vector(probe, at) == probe.strides),
         "dtype_at": _offset(probes, lambda probe, at: _word(probe, at) == id(probe.dtype)),
         "data_at": _offset(probes, lambda probe, at: _word(probe, at) == id(probe.data)),
-        "address_at": _offset([whole, later], lambda probe, at: _word(probe, at) == probe.ptr),
-        "device_at": _offset([whole, later], lambda probe, at: _word(probe, at) & 0xFFFFFFFF == _DEVICE),
+        "address_at": _offset([first, later], lambda probe, at: _word(probe, at) == probe.ptr),
+        "device_at": _offset([first, later], lambda probe, at: _word(probe, at) & 0xFFFFFFFF == _DEVICE),
     }
     found = {name: at for name, at in layout.items() if at is not None}
     return found if len(found) == len(layout) else None

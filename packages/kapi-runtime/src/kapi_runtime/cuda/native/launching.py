@@ -204,9 +204,9 @@ def pack_cupy(table: Any, row: Any, array: Any) -> Any:
     data = words(array + table.data_at)[0]
     if object_at(data).type != table.pointer_type or ints(data + table.device_at)[0] != table.device:
         return False
-    place = words(data + table.address_at)[0]
-    words(row.place)[0] = place
-    return place % row.itemsize == 0
+    address = words(data + table.address_at)[0]
+    words(row.place)[0] = address
+    return address % row.itemsize == 0
 
 
 @native
@@ -246,9 +246,9 @@ def pack_torch(table: Any, row: Any, tensor: Any) -> Any:
         return False
     if not are_equal(seen.shape, row.shape, row.rank) or not are_equal(seen.strides, row.strides, row.rank):
         return False
-    place = seen.data + seen.byte_offset
-    words(row.place)[0] = place
-    return place % row.itemsize == 0
+    address = seen.data + seen.byte_offset
+    words(row.place)[0] = address
+    return address % row.itemsize == 0
 
 
 @native

@@ -143,8 +143,8 @@ def _element(seen: DlpackTensor) -> int:
 
 def _is_truthful(exchange: Exchange, torch: Any) -> bool:
     """Whether a tensor is, by the exchange, what it is by its attributes."""
-    whole = torch.zeros((4, 6), dtype=torch.int16, device="cpu")
-    for value in (whole, whole[1:, ::2].T):
+    base = torch.zeros((4, 6), dtype=torch.int16, device="cpu")
+    for value in (base, base[1:, ::2].T):
         seen = _seen(exchange, value, DlpackTensor())
         shape, strides = seen.shape[: seen.rank], seen.strides[: seen.rank]
         if (seen.data or 0) + seen.byte_offset != value.data_ptr() or seen.device_type != CPU:
