@@ -157,6 +157,29 @@ def test_fingerprint_counts_what_each_function_takes_of_a_module(monkeypatch):
     assert fingerprint(area) != before
 
 
+def test_constant_records_compile_anew_where_they_are_changed():
+    dtype = np.dtype([("low", "i4"), ("high", "f4")])
+    table, limit = np.zeros(2, dtype), np.void((1, 0.5), dtype)
+
+    @kapi.kernel
+    def gather(item: kapi.Item, out):
+        out[item.get_id(0)] = table[item.get_id(0)].low + limit.high
+
+    out = np.zeros(2)
+    kapi.call_kernel(gather, kapi.Range(2), out)
+    before = fingerprint(gather.py_func)
+    assert out.tolist() == [0.5, 0.5]
+    table["low"][1] = 3
+    limit["high"] = 2
+    kapi.call_kernel(gather, kapi.Range(2), out)
+    assert out.tolist() == [2, 5]
+    after = fingerprint(gather.py_func)
+    table.dtype = np.dtype([("low", "f4"), ("other", "i4")])  # the same bytes, as other fields
+    kapi.call_kernel(gather, kapi.Range(2), out)
+    assert out.tolist() == [2, 2 + float(np.array(3, "i4").view("f4"))]
+    assert len({before, after, fingerprint(gather.py_func)}) == 3
+
+
 def test_constant_array_compiles_anew_where_it_is_changed_alone():
     table = np.arange(3)
 

@@ -187,7 +187,7 @@ def made():
         (unfit_in_a_tuple_of_values, "number-unfit"),
         (unfit_in_a_record, "number-unfit"),
         (compared, "operator-operands"),
-        (field_of_array, "index-type"),
+        (field_of_array, "field-of-all"),
         (no_record_made, "call-arguments"),
         (odd_atomic, "atomic-ref"),
         (odd_atomic_of_part, "atomic-ref"),

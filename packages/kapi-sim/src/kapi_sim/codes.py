@@ -41,6 +41,7 @@ _ARRAYS = {
     "private-array-in-loop": "a loop makes a private array anew while an earlier one is still used",
     "private-array-returned": "a function returns a private array",
     "private-memory-too-large": "the private arrays of a work-item have more bytes than a kernel may use",
+    "field-of-all": "a field of all records is no array, as records lie no whole number of its elements apart",
     "record-value-changed": "a field of a record's value is assigned, which only those of arrays can be",
     "stored-value": "what is stored in an array is no number, or no record of its fields",
     "too-many-indices": "an index has more components than the array has axes",

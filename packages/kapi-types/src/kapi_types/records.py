@@ -13,7 +13,7 @@ from kapi_sim.language.intrinsics.records import alignment_of
 from kapi_types._numba_compat import as_dtype, types
 from kapi_types.arrays import ArrayType
 
-__all__ = ["RecordRefType", "element_type", "spell_fields", "value_type"]
+__all__ = ["RecordRefType", "element_type", "field_view", "spell_fields", "value_type"]
 
 
 def spell_fields(record: types.Record) -> str:
@@ -95,3 +95,17 @@ def element_type(array: ArrayType) -> types.Type:
     if isinstance(array.dtype, types.Record):
         return RecordRefType(array.dtype, array.address_space, array.mutable, array.aligned)
     return array.dtype
+
+
+def field_view(array: ArrayType, name: str) -> ArrayType:
+    """The type of the array of one field of all records of an array."""
+    held = array.dtype.typeof(name)
+    inner = held if isinstance(held, types.NestedArray) else None
+    return ArrayType(
+        held if inner is None else inner.dtype,
+        array.ndim + (0 if inner is None else inner.ndim),
+        "A",
+        readonly=not array.mutable,
+        aligned=element_type(array).is_aligned(name),
+        address_space=array.address_space,
+    )

@@ -10,6 +10,7 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
+import numpy as np
 from llvmlite import ir
 
 from kapi_lowering._numba_compat import LoweringRegistry, as_dtype, cgutils, types
@@ -50,13 +51,12 @@ _BYTE = ir.IntType(8)
 
 @registry.lower_constant(ArrayType)
 def _array(context: Any, builder: ir.IRBuilder, type_: ArrayType, value: Any) -> ir.Value:
-    elements = [context.get_constant_generic(builder, type_.dtype, each) for each in value.ravel().tolist()]
     element = context.element_type(type_.dtype)
-    held = ir.ArrayType(element, len(elements))
+    held = ir.ArrayType(element, value.size)
     space = context.kernel_target.constant_space
     variable = cgutils.add_global_variable(builder.module, held, builder.module.get_unique_name("kapi.array"), space)
     variable.linkage, variable.global_constant, variable.align = "internal", True, _ALIGNMENT
-    variable.initializer = ir.Constant(held, [_as_held(each, element) for each in elements])
+    variable.initializer = ir.Constant(held, _elements(context, builder, type_.dtype, element, value))
     with builder.goto_entry_block():
         memory = builder.alloca(held)
         memory.align = _ALIGNMENT
@@ -67,6 +67,18 @@ def _array(context: Any, builder: ir.IRBuilder, type_: ArrayType, value: Any) ->
     array.data = builder.bitcast(memory, element.as_pointer())
     array.shape = cgutils.pack_array(builder, [I64(extent) for extent in value.shape]) if value.ndim else array.shape
     return array._getvalue()
+
+
+def _elements(
+    context: Any, builder: ir.IRBuilder, type_: types.Type, element: ir.Type, value: Any
+) -> list[ir.Constant]:
+    """The elements of an array as memory holds them; of records, the bytes in units of the alignment."""
+    if not isinstance(type_, types.Record):
+        found = [context.get_constant_generic(builder, type_, each) for each in value.ravel().tolist()]
+        return [_as_held(each, element) for each in found]
+    unit = element.element
+    numbers = np.frombuffer(value.tobytes(), f"u{unit.width // 8}").reshape(value.size, element.count)
+    return [ir.Constant(element, [unit(number) for number in each]) for each in numbers.tolist()]
 
 
 def _as_held(value: ir.Constant, element: ir.Type) -> ir.Constant:

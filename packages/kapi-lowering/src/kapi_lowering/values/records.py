@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 from llvmlite import ir
 
 from kapi_lowering._numba_compat import LoweringRegistry, as_dtype, cgutils, types
@@ -17,14 +18,14 @@ from kapi_sim.language.intrinsics.records import alignment_of
 from kapi_types.kernel_typing.rules.records import MAKE_RECORD, field_type
 from kapi_types.records import RecordRefType, value_type
 
-__all__ = ["field_pointer", "load", "registry", "store"]
+__all__ = ["byte_offset", "field_pointer", "load", "registry", "store"]
 
 registry = LoweringRegistry("kapi records")
 
 _BYTE = ir.IntType(8)
 
 
-def _at(builder: ir.IRBuilder, pointer: ir.Value, offset: int, type_: ir.Type = _BYTE) -> ir.Value:
+def byte_offset(builder: ir.IRBuilder, pointer: ir.Value, offset: int, type_: ir.Type = _BYTE) -> ir.Value:
     """The address some bytes further on, as one of a type."""
     space = pointer.type.addrspace
     moved = builder.bitcast(pointer, _BYTE.as_pointer(space))
@@ -64,11 +65,11 @@ def load(context: Any, builder: ir.IRBuilder, held: types.Type, pointer: ir.Valu
         A power of two that the address is a multiple of.
     """
     if not isinstance(held, (types.Record, types.NestedArray)):
-        target = _at(builder, pointer, 0, context.get_data_type(held))
+        target = byte_offset(builder, pointer, 0, context.get_data_type(held))
         return context.unpack_value(builder, held, target, _alignment(held, known))
     made: ir.Value = ir.Constant(context.get_value_type(value_type(held)), ir.Undefined)
     for position, (part, offset) in enumerate(_parts(held)):
-        value = load(context, builder, part, _at(builder, pointer, offset), _known(known, offset))
+        value = load(context, builder, part, byte_offset(builder, pointer, offset), _known(known, offset))
         made = builder.insert_value(made, value, position)
     return made
 
@@ -78,12 +79,12 @@ def store(
 ) -> None:
     """Write a value to memory; the parameters are those of `load`."""
     if not isinstance(held, (types.Record, types.NestedArray)):
-        target = _at(builder, pointer, 0, context.get_data_type(held))
+        target = byte_offset(builder, pointer, 0, context.get_data_type(held))
         context.pack_value(builder, held, value, target, _alignment(held, known))
         return
     for position, (part, offset) in enumerate(_parts(held)):
         part_value = builder.extract_value(value, position)
-        store(context, builder, part, part_value, _at(builder, pointer, offset), _known(known, offset))
+        store(context, builder, part, part_value, byte_offset(builder, pointer, offset), _known(known, offset))
 
 
 def _known(known: int, offset: int) -> int:
@@ -98,7 +99,7 @@ def _alignment(held: types.Type, known: int) -> int | None:
 
 def field_pointer(context: Any, builder: ir.IRBuilder, owner: RecordRefType, record: ir.Value, name: str) -> ir.Value:
     """The address of a field that is a number."""
-    return _at(builder, record, owner.record.offset(name), context.get_data_type(owner.record.typeof(name)))
+    return byte_offset(builder, record, owner.record.offset(name), context.get_data_type(owner.record.typeof(name)))
 
 
 def _known_of(owner: RecordRefType) -> int:
@@ -111,13 +112,13 @@ def _field(context: Any, builder: ir.IRBuilder, owner: Any, value: ir.Value, nam
         return builder.extract_value(value, list(owner.fields).index(name))
     held, offset = owner.record.typeof(name), owner.record.offset(name)
     if isinstance(held, types.Record):
-        return _at(builder, value, offset)
+        return byte_offset(builder, value, offset)
     if isinstance(held, types.NestedArray):
         array = context.make_helper(builder, field_type(owner, name))
-        array.data = _at(builder, value, offset, context.element_type(held.dtype))
+        array.data = byte_offset(builder, value, offset, context.element_type(held.dtype))
         array.shape = cgutils.pack_array(builder, [I64(extent) for extent in held.shape])
         return array._getvalue()
-    return load(context, builder, held, _at(builder, value, offset), _known(_known_of(owner), offset))
+    return load(context, builder, held, byte_offset(builder, value, offset), _known(_known_of(owner), offset))
 
 
 for _class in (RecordRefType, types.Record):
@@ -134,7 +135,7 @@ for _class in (RecordRefType, types.Record):
 
 def _set_field(context: Any, builder: ir.IRBuilder, owner: Any, name: str, pointer: ir.Value, value: ir.Value) -> Any:
     held, offset = owner.record.typeof(name), owner.record.offset(name)
-    store(context, builder, held, value, _at(builder, pointer, offset), _known(_known_of(owner), offset))
+    store(context, builder, held, value, byte_offset(builder, pointer, offset), _known(_known_of(owner), offset))
     return context.get_dummy_value()
 
 
@@ -176,6 +177,22 @@ def _make(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Value:
 @registry.lower_cast(types.Record, types.Record)
 def _same_value(context: Any, builder: ir.IRBuilder, source: Any, target: Any, value: ir.Value) -> ir.Value:
     return value
+
+
+@registry.lower_constant(types.Record)
+def _constant(context: Any, builder: ir.IRBuilder, type_: Any, value: Any) -> ir.Value:
+    members = [
+        context.get_constant_generic(builder, value_type(type_.typeof(name)), _members(value[name]))
+        for name in type_.fields
+    ]
+    return ir.Constant(context.get_value_type(type_), members)
+
+
+def _members(held: Any) -> Any:
+    """A field of a record outside of kernels: of a sub-array, a list for each axis; a number as Python's."""
+    if isinstance(held, np.void):
+        return held
+    return [_members(each) for each in held] if isinstance(held, np.ndarray) else held.item()
 
 
 @registry.lower("record.copy", RecordRefType)

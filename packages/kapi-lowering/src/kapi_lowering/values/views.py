@@ -5,15 +5,17 @@ A part is a pointer to their first element, a shape and strides. A slice means w
 
 from __future__ import annotations
 
+import math
 import operator
 from typing import Any
 
 from llvmlite import ir
 
-from kapi_lowering._numba_compat import LoweringRegistry, cgutils, types
+from kapi_lowering._numba_compat import LoweringRegistry, as_dtype, cgutils, types
 from kapi_lowering.llvm_calls import I64
 from kapi_lowering.numbers.conversion import convert, held_bound
 from kapi_lowering.values.arrays import checked_indices, element_pointer
+from kapi_lowering.values.records import byte_offset
 from kapi_types import ArrayType
 from kapi_types.kernel_typing.rules.views import SliceType, index_parts
 from kapi_types.records import RecordRefType
@@ -108,6 +110,23 @@ def _getitem(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Val
     view = context.make_helper(builder, sig.return_type)
     view.data = builder.gep(struct.data, [offset])
     _set_extents(context, builder, sig.return_type, view, kept_shape + shape[rest:], kept_strides + strides[rest:])
+    return view._getvalue()
+
+
+@registry.lower("static_getitem", ArrayType, types.StringLiteral)
+def _field_of_all(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Value:
+    array_type, (array, name), wanted = sig.args[0], args, sig.return_type
+    record = array_type.dtype
+    struct = context.make_helper(builder, array_type, array)
+    held = record.typeof(name)
+    extents = list(held.shape) if isinstance(held, types.NestedArray) else []
+    step = I64(as_dtype(record).itemsize // as_dtype(wanted.dtype).itemsize)
+    strides = [builder.mul(stride, step, flags=["nsw"]) for stride in _strides(builder, array_type, struct)]
+    strides += [I64(math.prod(extents[axis + 1 :])) for axis in range(len(extents))]
+    shape = [*cgutils.unpack_tuple(builder, struct.shape), *map(I64, extents)]
+    view = context.make_helper(builder, wanted)
+    view.data = byte_offset(builder, struct.data, record.offset(name), context.element_type(wanted.dtype))
+    _set_extents(context, builder, wanted, view, shape, strides)
     return view._getvalue()
 
 

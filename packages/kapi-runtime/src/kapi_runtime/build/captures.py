@@ -17,7 +17,7 @@ from kapi_runtime.build.free_variables import EMPTY, FreeVariableVisitor, named_
 from kapi_sim import DeviceFunction
 from kapi_sim.language.attributes import attribute_of
 from kapi_sim.language.launchables.launchable import Launchable
-from kapi_sim.language.outside_values import is_constant_array
+from kapi_sim.language.outside_values import is_constant_array, is_constant_record
 
 __all__ = ["Captures"]
 
@@ -110,9 +110,10 @@ def _is_equal(now: Any, value: Any) -> bool:
     return isinstance(value, _PLAIN) and bool(now == value)
 
 
-def _contents(array: np.ndarray[Any, Any], _name: str) -> bytes:
-    """The contents of an array, which may be changed in place."""
-    return b"%r %r " % (array.dtype.str, array.shape) + array.tobytes()
+def _contents(array: np.ndarray[Any, Any] | np.void, _name: str) -> bytes:
+    """The contents of an array or a record, which may be changed in place."""
+    dtype = array.dtype.str if array.dtype.names is None else repr(array.dtype)
+    return b"%r %r " % (dtype, array.shape) + array.tobytes()
 
 
 class _Collection(FreeVariableVisitor):
@@ -150,7 +151,7 @@ class _Collection(FreeVariableVisitor):
         self.others.append((getattr, wrapper, "py_func", wrapper.py_func))
 
     def visit_value(self, value: Any) -> None:
-        if is_constant_array(value):
+        if is_constant_array(value) or is_constant_record(value):
             self.others.append((_contents, value, "", _contents(value, "")))
         elif isinstance(value, enum.Enum):
             self.others.append((getattr, value, "_value_", value.value))

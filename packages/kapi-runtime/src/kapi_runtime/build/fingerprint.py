@@ -116,6 +116,11 @@ def _folder(package: str) -> Path:
     return Path(spec.origin).parent
 
 
+def _described(dtype: np.dtype[Any]) -> str:
+    """A dtype as a text, of records with the fields."""
+    return dtype.str if dtype.names is None else repr(dtype)
+
+
 class _Description(FreeVariableVisitor):
     """A digest that grows by what is found."""
 
@@ -169,7 +174,7 @@ class _Description(FreeVariableVisitor):
     def add(self, value: Any) -> None:
         """Add one value, with its type."""
         if isinstance(value, np.generic):
-            self._text("scalar", value.dtype.str, value.tobytes().hex())
+            self._text("scalar", _described(value.dtype), value.tobytes().hex())
         elif isinstance(value, enum.Enum):
             self._text("member", _name(type(value)), value.name)
             self.add(value.value)
@@ -202,7 +207,7 @@ class _Description(FreeVariableVisitor):
     def _array(self, value: np.ndarray[Any, Any]) -> None:
         if value.dtype.hasobject or value.nbytes > _LARGEST_ARRAY:
             raise NoFingerprintError(f"an array of {value.dtype} {value.shape}")
-        self._text("array", value.dtype.str, str(value.shape))
+        self._text("array", _described(value.dtype), str(value.shape))
         self._digest.update(np.ascontiguousarray(value).tobytes())
 
     def _class(self, value: type) -> None:

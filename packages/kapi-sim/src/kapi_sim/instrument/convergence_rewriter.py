@@ -58,8 +58,10 @@ class Callees(Protocol):
         """Tell whether `function` is rewritten to a generator function."""
         ...
 
-    def snapshot(self, function: Callable[..., Any], path: tuple[str, ...], array: np.ndarray[Any, Any]) -> Snapshot:
-        """Return what an array, which a path in a function leads to, holds now."""
+    def snapshot(
+        self, function: Callable[..., Any], path: tuple[str, ...], array: np.ndarray[Any, Any] | np.void
+    ) -> Snapshot:
+        """Return what an array or a record, which a path in a function leads to, holds now."""
         ...
 
     def cell(self, function: Callable[..., Any]) -> CellType:

@@ -36,7 +36,7 @@ from kapi_sim.language.attributes import (
 from kapi_sim.language.intrinsics.atomics import AtomicRef, atomic_fence
 from kapi_sim.language.launchables.closures import compile_closure
 from kapi_sim.language.launchables.device_function import DeviceFunction
-from kapi_sim.language.outside_values import is_constant_array
+from kapi_sim.language.outside_values import is_constant_array, is_constant_record
 from kapi_sim.language.source import is_source_of, parse_function
 from kapi_sim.language.syntax import find_problems
 from kapi_sim.language.table.other_names import numpy_names
@@ -247,8 +247,10 @@ class _Compilation:
                 self._problems.append(problem)
         return cell
 
-    def snapshot(self, function: Callable[..., Any], path: tuple[str, ...], array: np.ndarray[Any, Any]) -> Snapshot:
-        """Return what an array, which a path in a function leads to, holds now."""
+    def snapshot(
+        self, function: Callable[..., Any], path: tuple[str, ...], array: np.ndarray[Any, Any] | np.void
+    ) -> Snapshot:
+        """Return what an array or a record, which a path in a function leads to, holds now."""
         self.dependencies.append((function, path, array))
         if id(array) not in self._snapshots:
             self._snapshots[id(array)] = Snapshot(array)
@@ -333,6 +335,8 @@ class _Compilation:
                 return self.cell(called).cell_contents
             if is_constant_array(value) and self.dialect.is_strict:
                 return Snapshot(value).array
+            if is_constant_record(value) and self.dialect.is_strict:
+                return Snapshot(value).record
             own = numpy_names(value)
             return SUBSTITUTES.get(id(own), own)
 

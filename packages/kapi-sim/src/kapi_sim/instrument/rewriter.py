@@ -131,7 +131,7 @@ class Rewriter(ConvergenceRewriter):
         value = self._lookup(node)
         if value is MISSING:
             return node
-        if isinstance(value, np.ndarray) and self._callees.dialect.is_strict:
+        if isinstance(value, (np.ndarray, np.void)) and self._callees.dialect.is_strict:
             return self._constant_array(node, value)
         hook = _OF_THE_LAUNCH.get(id(value))
         if hook is not None:
@@ -150,8 +150,8 @@ class Rewriter(ConvergenceRewriter):
             substitute = passing(substitute)
         return self._inject(name, CellType(substitute), node)
 
-    def _constant_array(self, node: ast.Name | ast.Attribute, array: np.ndarray[Any, Any]) -> ast.expr:
-        """An array from outside, as it is now: each launch gives the kernel a view of its own."""
+    def _constant_array(self, node: ast.Name | ast.Attribute, array: np.ndarray[Any, Any] | np.void) -> ast.expr:
+        """An array or a record from outside, as it is now: each launch gives the kernel a view of its own."""
         snapshot = self._callees.snapshot(self._function, dotted_path(node) or (), array)
         held = self._inject(f"_kapi_array_{id(snapshot)}", CellType(snapshot), node)
         name = ast.copy_location(ast.Constant(ast.unparse(node)), node)

@@ -21,13 +21,21 @@ import numpy as np
 from kapi_sim.errors import Finding
 from kapi_sim.language import LocalAccessor, NdRange, Range
 from kapi_sim.language.attributes import attribute_of, has_constants
-from kapi_sim.language.intrinsics.memory import MAX_CONSTANT_BYTES, MAX_RANK, is_kernel_dtype
+from kapi_sim.language.intrinsics.memory import MAX_CONSTANT_BYTES, MAX_RANK
+from kapi_sim.language.intrinsics.records import is_element_dtype
 from kapi_sim.language.launchables.device_function import DeviceFunction
 from kapi_sim.language.launchables.launchable import Launchable
 from kapi_sim.language.table.intrinsics import rows
 from kapi_sim.language.table.other_names import numpy_names
 
-__all__ = ["BUILTINS", "describe_value", "is_constant_array", "is_kernel_value", "names_dtype"]
+__all__ = [
+    "BUILTINS",
+    "describe_value",
+    "is_constant_array",
+    "is_constant_record",
+    "is_kernel_value",
+    "names_dtype",
+]
 
 BUILTINS = (
     abs, all, any, bool, complex, divmod, enumerate, float, int, len, max, min, pow, print, range, reversed, round,
@@ -54,7 +62,7 @@ def is_kernel_value(value: object) -> bool:
     if isinstance(value, (enum.Enum, ModuleType, DeviceFunction, FunctionType)):
         return True
     if isinstance(value, np.generic):
-        return is_kernel_dtype(value.dtype)
+        return is_element_dtype(value.dtype)
     if isinstance(value, np.ndarray):
         return is_constant_array(value)
     if isinstance(value, np.dtype):
@@ -68,7 +76,12 @@ def is_constant_array(value: object) -> bool:
     """Tell whether `value` is an array of NumPy's that kernels take as a constant."""
     if type(value) is not np.ndarray or value.size == 0 or value.ndim > MAX_RANK:
         return False
-    return is_kernel_dtype(value.dtype) and value.dtype.isnative and value.nbytes <= MAX_CONSTANT_BYTES
+    return is_element_dtype(value.dtype) and value.nbytes <= MAX_CONSTANT_BYTES
+
+
+def is_constant_record(value: object) -> bool:
+    """Tell whether `value` is a record of NumPy's that kernels take as a constant."""
+    return type(value) in (np.void, np.record) and is_element_dtype(value.dtype)  # type: ignore[attr-defined]  # has it
 
 
 def _is_kernel_class(value: type) -> bool:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from kapi_sim.memory.arguments import Bound
+from kapi_sim.memory.records import RecordValue
 from kapi_sim.memory.views import View
 
 __all__ = ["CONSTANT", "BoundConstants", "Snapshot"]
@@ -15,14 +16,19 @@ CONSTANT = "an argument, for the kernel stores to it, got an array from outside,
 
 
 class Snapshot:
-    """A copy of an array from outside, which holds as long as the array is what it was."""
+    """A copy of an array or a record from outside, which holds as long as it is what it was."""
 
     __slots__ = ("_original", "array")
 
-    def __init__(self, array: np.ndarray[Any, Any]) -> None:
-        self._original = array
-        self.array: np.ndarray[Any, Any] = array.copy()
+    def __init__(self, original: np.ndarray[Any, Any] | np.void) -> None:
+        self._original = original
+        self.array: np.ndarray[Any, Any] = np.array(original, order="C")
         self.array.flags.writeable = False
+
+    @property
+    def record(self) -> RecordValue | None:
+        """The record as a kernel sees it; None for an array."""
+        return RecordValue(self.array[()]) if isinstance(self._original, np.void) else None  # type: ignore[arg-type]  # a void
 
     def holds(self) -> bool:
         """Whether the array has still the same elements, to the last bit."""
@@ -48,6 +54,8 @@ class BoundConstants:
     def __call__(self, snapshot: Snapshot, name: str) -> Any:
         """Return the array of a snapshot as the kernel is to see it; `name` is what the kernel calls it."""
         found = self._known.get(id(snapshot))
+        if found is None:
+            found = self._known[id(snapshot)] = snapshot.record
         if found is None:
             bound, array = self._bound, snapshot.array
             bound.unwritable[name] = CONSTANT

@@ -19,6 +19,7 @@ from kapi_sim.items.misuse import index_hint
 from kapi_sim.items.schedule_state import ScheduleState
 from kapi_sim.items.undefined import Undefined
 from kapi_sim.language.intrinsics.index_space import Group, Item, NdItem, SubGroup
+from kapi_sim.language.intrinsics.records import field_view_problem
 from kapi_sim.language.source import SourceLocation, source_location
 from kapi_sim.memory import records
 from kapi_sim.numbers.arithmetic import stored_integer
@@ -223,6 +224,17 @@ class View:
         """The view of one field of all records."""
         return self._like(self._array[name], f"{self.name}.{name}" if "[]" in self.name else f"{self.name}[].{name}")
 
+    def _field_of_all(self, name: str) -> View:
+        names = self.dtype.names or ()
+        if name not in names:
+            raise KernelCompilationError(
+                f"field of `{self.name}` must be one of {', '.join(names)}, got {name!r}", code="attribute-unknown"
+            )
+        problem = field_view_problem(self.dtype, name)
+        if problem:
+            raise KernelCompilationError(problem, code="field-of-all")
+        return self.field(name)
+
     def take_out(self, index: Any, frame: FrameType) -> Any:
         """Read an element for the kernel that stands at `frame`."""
         return self._get(index, frame)
@@ -390,6 +402,8 @@ class View:
             if not 0 <= index < self._length:
                 index = self._outside(index, 0, index, frame)
             address = self._base + index * self._stride
+        elif index.__class__ is str and self.dtype.names is not None:
+            return self._field_of_all(index)
         else:
             found = self._locate(index, frame)
             if found is None:
@@ -435,16 +449,11 @@ class View:
                     raise component.fail(f"as an index of `{self.name}` by {self._clock.describe()}")
                 else:
                     kind = type(component).__name__.removeprefix("Sim")
-                    field = (
-                        f"write `a[i][{component!r}]` for `a[{component!r}][i]`"
-                        if kind == "str" and self.dtype.names
-                        else ""
-                    )
                     raise DtypeError(
                         f"index of `{self.name}` along axis {axis} must be an integer, got {short_repr(component)} "
                         f"of type {kind}\n"
                         f"  {self._clock.describe()} at {self._site(frame)}\n"
-                        f"  {field or index_hint(kind) or 'convert it with int(...)'}",
+                        f"  {index_hint(kind) or 'convert it with int(...)'}",
                         code="index-type",
                     )
             if not 0 <= component < self.shape[axis]:

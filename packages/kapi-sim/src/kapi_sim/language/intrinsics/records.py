@@ -12,6 +12,7 @@ __all__ = [
     "alignment_of",
     "dtype_of_interface",
     "field_dtypes",
+    "field_view_problem",
     "is_element_dtype",
     "is_kernel_dtype",
     "members_of",
@@ -35,6 +36,21 @@ def is_element_dtype(dtype: np.dtype[Any]) -> bool:
 def field_dtypes(dtype: np.dtype[Any]) -> dict[str, tuple[np.dtype[Any], int]]:
     """Return the dtype of each field of a record, a sub-array's with its shape, and its offset in bytes."""
     return {name: dtype.fields[name][:2] for name in dtype.names or ()}  # type: ignore[index]
+
+
+def field_view_problem(dtype: np.dtype[Any], name: str) -> str:
+    """Say why `a[name]` is no array where `a` has records of a dtype, as a requirement; nothing if it is one.
+
+    Strides of arrays in kernels are whole numbers of elements.
+    """
+    size = field_dtypes(dtype)[name][0].base.itemsize
+    if dtype.itemsize % size:
+        return (
+            f"records must have a multiple of the bytes of an element of field {name!r} ({size}) for an array of that "
+            f"field of all records, got {dtype.itemsize}: write `a[i][{name!r}]` for `a[{name!r}][i]`, or make the "
+            "dtype with align=True"
+        )
+    return ""
 
 
 def _field_problem(dtype: np.dtype[Any], path: str = "") -> str:

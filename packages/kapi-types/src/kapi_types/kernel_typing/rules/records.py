@@ -10,13 +10,14 @@ import numpy as np
 
 import kapi_sim
 from kapi_sim.errors import Finding
+from kapi_sim.language.intrinsics.records import field_view_problem
 from kapi_types._numba_compat import as_dtype, ir, templates, types
 from kapi_types.arrays import ArrayType
 from kapi_types.kernel_typing.problems.problems import KernelTypeProblem, spell_type
 from kapi_types.kernel_typing.rules.arrays import element_index
 from kapi_types.kernel_typing.rules.promotion import is_scalar
 from kapi_types.kernel_typing.rules.rule_registry import RuleRegistry
-from kapi_types.records import RecordRefType, value_type
+from kapi_types.records import RecordRefType, field_view, value_type
 
 __all__ = ["MAKE_RECORD", "FieldName", "assigned_field", "field_type", "names_of_fields", "registry", "unfit_value"]
 
@@ -121,9 +122,11 @@ def _field_by_name(context: Any, owner: types.Type, name: Any) -> Any:
     if not isinstance(name, str):
         return None
     if isinstance(owner, ArrayType) and isinstance(owner.dtype, types.Record):
-        raise KernelTypeProblem(
-            "index-type", f"a field must be of one element in a kernel: write `a[i][{name!r}]` for `a[{name!r}][i]`"
-        )
+        field_type(owner.dtype, name)
+        problem = field_view_problem(as_dtype(owner.dtype), name)
+        if problem:
+            raise KernelTypeProblem("field-of-all", problem)
+        return templates.signature(field_view(owner, name), owner, types.literal(name))
     if not isinstance(owner, (RecordRefType, types.Record)):
         return None
     return templates.signature(field_type(owner, name), owner, types.literal(name))

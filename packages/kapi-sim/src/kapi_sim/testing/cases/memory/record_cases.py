@@ -268,6 +268,53 @@ def _with_bools() -> np.ndarray[Any, Any]:
     return made
 
 
+@kapi.device_func
+def _folded(numbers):
+    total = 0.0
+    for number in numbers:
+        total = total * 0.5 + number
+    return total
+
+
+@kernel
+def _fields_of_all(item: kapi.Item, a, out):
+    i = item.get_id(0)
+    xs, inner = a["x"], a["inner"]
+    out[i] = _folded(xs[: i + 1]) + _folded(a["v"][:, 1]) + a["v"].shape[1] + inner["weight"][i] + len(xs)
+    inner["flag"][i] = xs[i] > 2
+    a["m"][i, 1, 0] += i
+
+
+def _expected_fields_of_all(given: Any) -> Any:
+    a, out = given[0].copy(), given[1].copy()
+    for i in range(a.size):
+        halves = [0.5 ** np.arange(count)[::-1] for count in (i + 1, a.size)]
+        out[i] = halves[0] @ a["x"][: i + 1] + halves[1] @ a["v"][:, 1] + 3 + a["inner"]["weight"][i] + a.size
+    a["inner"]["flag"] = a["x"] > 2
+    a["m"][:, 1, 0] += np.arange(a.size, dtype="i2")
+    return {0: a, 1: out}
+
+
+_TABLE = np.array([(1, 0.5, (3, 4)), (-2, 1.5, (5, 6)), (7, -4, (0, 1))], _COUNT)
+_KNOWN = np.array([(1, 2.5, (True, 0.25), (1, 2, 3), ((1, 2), (3, 4)), 2 - 1j)], _PACKED)[0]
+
+
+@kernel
+def _constant_records(item: kapi.Item, out):
+    i = item.get_id(0)
+    row = _TABLE[i % _TABLE.shape[0]]
+    out[i] = row.n + row.total + row.parts[1] + _TABLE["parts"][2, i % 2] + len(_TABLE)
+    if _KNOWN.inner.flag:
+        out[i] += _KNOWN.x + _KNOWN["inner"].weight + _KNOWN.v[2] + _KNOWN.m[1][0] + _KNOWN.z.imag
+
+
+def _expected_constants(given: Any) -> Any:
+    i = np.arange(given[0].size)
+    rows = _TABLE[i % 3]
+    known = 2.5 + 0.25 + 3 + 3 - 1
+    return {0: rows["n"] + rows["total"] + rows["parts"][:, 1] + _TABLE["parts"][2, i % 2] + 3 + known}
+
+
 CASES: tuple[Case, ...] = (
     *_cases_of("packed", _PACKED),
     *_cases_of("aligned", _ALIGNED),
@@ -280,6 +327,14 @@ CASES: tuple[Case, ...] = (
         lambda: [_records(_PACKED), np.zeros(2)],
         lambda given: {1: np.full(2, sum(p["x"] + k * p["v"][2] for k, p in enumerate(given[0])))},
     ),
+    Case(
+        "records/fields of all",
+        _fields_of_all,
+        ((4,),),
+        lambda: [_records(_ALIGNED), np.zeros(4)],
+        _expected_fields_of_all,
+    ),
+    Case("records/constants", _constant_records, ((5,),), lambda: [np.zeros(5)], _expected_constants),
     Case(
         "records/values",
         _values,
