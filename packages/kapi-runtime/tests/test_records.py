@@ -116,3 +116,34 @@ def test_arrays_of_records_on_a_device_are_kapis_own():
         np.testing.assert_array_equal(kapi.memory.asnumpy(out), expected)
     with pytest.raises(BufferError, match="must be numbers"):
         a.__dlpack__()
+
+
+MIXED = np.dtype(
+    {
+        "names": ["z", "flag", "half", "parts", "inner"],
+        "formats": ["c8", "?", "f2", ("u8", 2), np.dtype([("k", "i1"), ("x", "f4", (2, 2))])],
+        "offsets": [24, 1, 2, 40, 7],
+        "itemsize": 60,
+    }
+)
+
+
+@kapi.kernel
+def mixed_total(item: kapi.Item, out, settings, pair):
+    total = settings.z.real + settings.z.imag * 2 + settings.half + settings.parts[1] + settings.inner.x[1][0]
+    out[item.get_id(0)] = total + settings.inner.k + (1000 if settings.flag else 0) + pair[0].low + pair[1]
+
+
+def test_records_and_tuples_have_a_plan_on_the_cpu():
+    """Launches with others of the same types take it, and those with other types do not."""
+    out = np.zeros(2)
+    pair_type = np.dtype([("low", "i2")])
+    for step in range(4):
+        for number in (step, float(step)):
+            given = (complex(step, -1), step % 2, step / 4, (7, 2**40 + step), (-step, ((0, 1), (step * 0.5, 3))))
+            settings = np.void(given, MIXED)
+            pair = (np.void((step * 3,), pair_type), number)
+            kapi.call_kernel(mixed_total, kapi.Range(2), out, settings, pair)
+            exact = step + step - 2 + step / 4 + step * 0.5 - step + 1000 * (step % 2) + step * 3 + number
+            assert out.tolist() == [2**40 + exact] * 2
+    assert len(mixed_total._plans[kapi.Range(2)]) == 2

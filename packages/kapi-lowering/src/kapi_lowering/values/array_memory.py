@@ -10,7 +10,6 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-import numpy as np
 from llvmlite import ir
 
 from kapi_lowering._numba_compat import LoweringRegistry, as_dtype, cgutils, types
@@ -76,9 +75,10 @@ def _elements(
     if not isinstance(type_, types.Record):
         found = [context.get_constant_generic(builder, type_, each) for each in value.ravel().tolist()]
         return [_as_held(each, element) for each in found]
-    unit = element.element
-    numbers = np.frombuffer(value.tobytes(), f"u{unit.width // 8}").reshape(value.size, element.count)
-    return [ir.Constant(element, [unit(number) for number in each]) for each in numbers.tolist()]
+    unit, size, data = element.element, value.itemsize, value.tobytes()
+    step = unit.width // 8
+    units = [unit(int.from_bytes(data[start : start + step], "little")) for start in range(0, len(data), step)]
+    return [ir.Constant(element, units[start // step : (start + size) // step]) for start in range(0, len(data), size)]
 
 
 def _as_held(value: ir.Constant, element: ir.Type) -> ir.Constant:

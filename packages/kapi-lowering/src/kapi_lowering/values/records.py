@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
 from llvmlite import ir
 
 from kapi_lowering._numba_compat import LoweringRegistry, as_dtype, cgutils, types
@@ -190,9 +189,9 @@ def _constant(context: Any, builder: ir.IRBuilder, type_: Any, value: Any) -> ir
 
 def _members(held: Any) -> Any:
     """A field of a record outside of kernels: of a sub-array, a list for each axis; a number as Python's."""
-    if isinstance(held, np.void):
-        return held
-    return [_members(each) for each in held] if isinstance(held, np.ndarray) else held.item()
+    if held.ndim:
+        return [_members(each) for each in held]
+    return held if held.dtype.names is not None else held.item()
 
 
 @registry.lower("record.copy", RecordRefType)

@@ -33,7 +33,16 @@ def packing_of(module: CpuModule, given: tuple[Any, ...]) -> Pack | None:
     source = PackingSource()
     arrays: list[tuple[int, ArrayFields, bool]] = []
     rows: list[tuple[int, np.ndarray[Any, Any], int]] = []
-    for index, (parameter, value) in enumerate(zip(module.parameters, given, strict=True)):
+    parameters = iter(module.parameters)  # one for each member of a tuple and field of a record
+    for index, value in enumerate(given):
+        if isinstance(value, (np.void, tuple)):
+            members = (module.layout.fields_of(each.name) for each in parameters)
+            if not source.store_members(index, value, members):
+                return None
+            continue
+        parameter = next(parameters, None)
+        if parameter is None:
+            return None
         fields = module.layout.fields_of(parameter.name)
         if parameter.kind == "array":
             read = fields_of(value, None) if isinstance(value, np.ndarray) else None
@@ -45,6 +54,8 @@ def packing_of(module: CpuModule, given: tuple[Any, ...]) -> Pack | None:
             source.tests.append(f"a{index} == {source.name(value)}")
         elif not source.store_number(index, value, fields):
             return None
+    if next(parameters, None) is not None:
+        return None
     table = ArrayTable(rows, list(written_pairs(arrays, module.target.reads_apart)))
     return _function(source, table, len(given))
 

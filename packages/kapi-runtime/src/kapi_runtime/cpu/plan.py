@@ -146,7 +146,7 @@ def make_plan(
 ) -> CpuPlan | None:
     """Return the plan of a launch that was validated, or None; see `Launcher.make_plan`."""
     module = kernel.module
-    if len(given) != len(module.parameters) or not packed or kernel.prints:
+    if not packed or kernel.prints:
         return None
     pack = packing_of(module, given)
     if pack is None:

@@ -78,11 +78,6 @@ class Arguments:
         leaves = iter(self.read)
         return tuple(_nested(value, leaves) for value in self.given)
 
-    @property
-    def has_records(self) -> bool:
-        """Whether a record is among them, itself or in a tuple."""
-        return any(map(_holds_record, self.given))
-
     def describe(self) -> str:
         """Names and types, for messages."""
         pairs = zip(self.names, self.read, strict=True)
@@ -246,10 +241,6 @@ def _leaves(names: Sequence[str], given: Sequence[Any], key: list[Any]) -> Itera
             yield from _leaves([f"{name}[{position}]" for position in range(len(members))], members, key)
         else:
             yield name, value
-
-
-def _holds_record(value: Any) -> bool:
-    return isinstance(value, np.void) or (isinstance(value, tuple) and any(map(_holds_record, value)))
 
 
 def _nested(value: Any, leaves: Iterator[Any]) -> Any:

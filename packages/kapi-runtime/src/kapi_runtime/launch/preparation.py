@@ -176,8 +176,6 @@ class Prepared:
         module, packed = self.made.module, self.made.arguments[0] if self.made.arguments else None
         if self.global_range is None or module is None or module.failures or not isinstance(packed, bytes):
             return None
-        if self.arguments.has_records:  # plans read arrays and numbers
-            return None
         return self.platform.make_plan(
             self.made.kernel, self.queue, self.arguments.given, packed, self.global_range, self.local_range
         )

@@ -60,5 +60,6 @@ class BoundConstants:
             bound, array = self._bound, snapshot.array
             bound.unwritable[name] = CONSTANT
             details = (array, name, bound.clock, None, bound.has_bounds, array.itemsize, bound.has_fp64, "private")
-            found = self._known[id(snapshot)] = View(*details) if bound.is_viewed else array.view()
+            is_viewed = bound.is_viewed or array.dtype.names is not None  # as of arguments
+            found = self._known[id(snapshot)] = View(*details) if is_viewed else array.view()
         return found

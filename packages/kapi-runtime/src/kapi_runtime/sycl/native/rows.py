@@ -35,6 +35,8 @@ def _add_rows(
     rows: list[Row], module: SpirvModule, parameters: Iterator[Parameter], value: Any, parent: int, position: int
 ) -> bool:
     """Add the rows of a value and, of a tuple, of its members behind it; False if one cannot be read."""
+    if isinstance(value, np.void):
+        return False
     if not isinstance(value, tuple):
         row = _row(module, next(parameters), value)
         if row is None or (parent != 0 and row.kind == structures.OTHER):
