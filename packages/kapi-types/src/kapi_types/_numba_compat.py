@@ -39,6 +39,7 @@ __all__ = [
     "GPU",
     "NUMBA_FOLDER",
     "SUPPORTED_NUMBA",
+    "ReorderedRecordType",
     "ByteCode",
     "CompilerBase",
     "ConstantInferenceError",
@@ -91,6 +92,16 @@ class BoolSubArrayType(types.NestedArray):
         return 1
 
 
+class ReorderedRecordType(types.Record):
+    """A record whose fields are not in the order of their offsets, in which Numba's own type has them."""
+
+    def __init__(self, fields: list[tuple[str, dict[str, Any]]], size: int, aligned: bool) -> None:
+        super().__init__(fields, size, aligned)
+        by_offset: dict[str, Any] = vars(self)["fields"]
+        self.fields = {name: by_offset[name] for name, _ in fields}
+        self.name = f"{self!s} as {', '.join(self.fields)}"
+
+
 def from_dtype(dtype: Any) -> types.Type:
     """Numba's type of a dtype, of a record with sub-arrays of bools as well."""
     if dtype.subdtype is not None and dtype.base == np.bool_:
@@ -101,4 +112,6 @@ def from_dtype(dtype: Any) -> types.Type:
         return _from_dtype(dtype)
     own = [(name, *dtype.fields[name][:2]) for name in dtype.names]  # without titles
     fields = [(name, {"type": from_dtype(held), "offset": offset}) for name, held, offset in own]
-    return types.Record(fields, dtype.itemsize, dtype.isalignedstruct)
+    offsets = [offset for _, _, offset in own]
+    class_ = types.Record if offsets == sorted(offsets) else ReorderedRecordType
+    return class_(fields, dtype.itemsize, dtype.isalignedstruct)

@@ -10,10 +10,10 @@ from typing import Any
 
 from kapi_sim import AddressSpace
 from kapi_sim.language.intrinsics.records import alignment_of
-from kapi_types._numba_compat import as_dtype, types
+from kapi_types._numba_compat import ReorderedRecordType, as_dtype, types
 from kapi_types.arrays import ArrayType
 
-__all__ = ["RecordRefType", "element_type", "field_view", "spell_fields", "value_type"]
+__all__ = ["RecordRefType", "ReorderedRecordType", "element_type", "field_view", "spell_fields", "value_type"]
 
 
 def spell_fields(record: types.Record) -> str:

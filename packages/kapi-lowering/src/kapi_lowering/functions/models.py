@@ -39,7 +39,7 @@ from kapi_types.kernel_typing.rules.iteration import (
 )
 from kapi_types.kernel_typing.rules.tuples import NamedTupleClassType
 from kapi_types.kernel_typing.rules.views import SliceType
-from kapi_types.records import RecordRefType, value_type
+from kapi_types.records import RecordRefType, ReorderedRecordType, value_type
 from kapi_types.weak import weak_int
 
 __all__ = ["element_type", "kernel_data_models"]
@@ -185,6 +185,7 @@ for _type, _model in {
     WeakBool: models.BooleanModel,
     ArrayType: ArrayModel,
     types.Record: RecordModel,
+    ReorderedRecordType: RecordModel,
     RecordRefType: RecordRefModel,
     ItemType: ItemModel,
     NdItemType: models.OpaqueModel,

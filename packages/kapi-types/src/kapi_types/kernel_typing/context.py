@@ -13,6 +13,7 @@ import numpy as np
 
 from kapi_sim import AddressSpace
 from kapi_sim.language.attributes import MISSING, attribute_of
+from kapi_sim.language.intrinsics.records import is_element_dtype
 from kapi_sim.language.outside_values import describe_value, is_constant_array, is_constant_record, is_kernel_value
 from kapi_types._numba_compat import (
     GPU,
@@ -178,6 +179,8 @@ class KernelTypingContext(TypingContext):
             return ArrayType(from_dtype(val.dtype), val.ndim, "C", readonly=True, address_space=AddressSpace.PRIVATE)
         if is_constant_record(val):
             return from_dtype(val.dtype)
+        if isinstance(val, np.dtype) and is_element_dtype(val):
+            return types.DType(from_dtype(val))
         if isinstance(val, tuple):
             return tuple_of(val, tuple(self.resolve_value_type(each) for each in val))
         if isinstance(val, enum.Enum):

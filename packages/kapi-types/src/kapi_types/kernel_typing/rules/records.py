@@ -109,7 +109,8 @@ def _fits(value: types.Type, wanted: types.Type) -> bool:
             members = [value_type(wanted.typeof(name)) for name in wanted.fields]
             return len(value) == len(members) and all(map(_fits, value.types, members))
         given = value.record if isinstance(value, RecordRefType) else value
-        return isinstance(given, types.Record) and as_dtype(given) == as_dtype(wanted)
+        is_alike = isinstance(given, types.Record) and as_dtype(given) == as_dtype(wanted)
+        return is_alike and list(given.fields) == list(wanted.fields)
     if isinstance(wanted, types.BaseTuple):
         is_alike = isinstance(value, types.BaseTuple) and len(value) == len(wanted)
         return is_alike and all(map(_fits, value.types, wanted.types))

@@ -315,6 +315,20 @@ def _expected_constants(given: Any) -> Any:
     return {0: rows["n"] + rows["total"] + rows["parts"][:, 1] + _TABLE["parts"][2, i % 2] + 3 + known}
 
 
+_REORDERED = np.dtype({"names": ["a", "b", "c"], "formats": ["f4", ("f4", 2), "f4"], "offsets": [12, 4, 0]})
+
+
+@kernel
+def _reordered(item: kapi.Item, a, given, out):
+    a[0] = (1, (2, 3), 4)
+    a[1] = (given.c, given.b, 3)
+    a[2] = np.void((4, (5, 6), 7), _REORDERED)
+    made = a[1].copy()
+    w = kapi.PrivateArray(1, _REORDERED)
+    w[0] = made
+    out[0], out[1], out[2] = made.a, made.b[1], w[0].c
+
+
 CASES: tuple[Case, ...] = (
     *_cases_of("packed", _PACKED),
     *_cases_of("aligned", _ALIGNED),
@@ -333,6 +347,16 @@ CASES: tuple[Case, ...] = (
         ((4,),),
         lambda: [_records(_ALIGNED), np.zeros(4)],
         _expected_fields_of_all,
+    ),
+    Case(
+        "records/reordered",
+        _reordered,
+        ((1,),),
+        lambda: [np.zeros(3, _REORDERED), np.void((0.5, (1.5, 2.5), 3.5), _REORDERED), np.zeros(3)],
+        lambda given: {
+            0: np.array([(1, (2, 3), 4), (3.5, (1.5, 2.5), 3), (4, (5, 6), 7)], _REORDERED),
+            2: np.array([3.5, 2.5, 3]),
+        },
     ),
     Case("records/constants", _constant_records, ((5,),), lambda: [np.zeros(5)], _expected_constants),
     Case(
