@@ -213,7 +213,7 @@ MISTAKES = [
     (16, "kapi.group_barrier(item.get_group())", "pass", "data race on tile["),
     (17, "c[column + i, row + j] = tile[j, i]", "c[column + j, row + i] = tile[i, j]", "falls into 8 stretches"),
     (19, "sums[sub_group.get_group_id()]", "sums[0]", "data race on sums[0]"),
-    (20, "    if is_kept:\n        kept[place] = x", "    kept[place] = x", "data race on kept["),
+    (20, "    if is_kept:\n        kept[index] = x", "    kept[index] = x", "data race on kept["),
 ]
 
 
