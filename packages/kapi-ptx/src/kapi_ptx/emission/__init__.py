@@ -25,6 +25,7 @@ from .optimize.constant_loads import mark_invariant_loads
 from .optimize.early_loads import schedule_loads_early
 from .optimize.known_extents import with_known_extents
 from .optimize.predictive_commoning import carry_values_across_iterations
+from .optimize.rare_branches import keep_rare_branches
 from .optimize.strided_loops import unroll_strided_loops
 from .optimize.unrolling import guide_unrolling, needs_guide
 from .optimize.wide_products import widen_products
@@ -73,6 +74,7 @@ def pipeline(request: dict[str, Any]) -> Pipeline:
                 *(loops if is_optimised else []),
                 *([mark_invariant_loads] if reads_apart else []),
                 *schedule,
+                *([keep_rare_branches] if is_optimised else []),
                 *([add_coarse_entry] if is_optimised and request["is_coarsened"] else []),
             ],
             "link": [
