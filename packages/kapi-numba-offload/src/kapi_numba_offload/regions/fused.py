@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -23,13 +23,14 @@ from kapi_numba_offload.libraries.installed import library_of
 from kapi_numba_offload.regions.specialization import PreparedLaunch, Specializer, is_stored
 from kapi_numba_offload.regions.type_inference import TypeInference, by_library
 from kapi_numba_offload.run.kernel_launch import KernelLaunch
-from kapi_numba_offload.run.launching import launch
+from kapi_numba_offload.run.launching import is_observed, launch
 from kapi_numba_offload.run.placement import one_queue
 from kapi_numba_offload.run.timing import timed
 from kapi_sim.forks import reinit_after_fork
 
 __all__ = ["FusedRegion"]
 
+_BOUND_AFTER = 64  # iterations: to bind a launch takes as long as some fifty save that are bound
 _REMEMBERED = 256  # shapes of one region; beyond, all are forgotten, as a program that uses so many needs none twice
 
 
@@ -41,26 +42,35 @@ class _SplitLaunch:
     parts: tuple[tuple[int, int], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Kept:
     """Results of a call that the next iterations of its loop reuse.
 
     Attributes
     ----------
-    numbers : tuple of (int, object)
-        Positions of operands that are no arrays, and what `number_key` says of them.
+    numbers : tuple of (int, object, object)
+        Positions of operands that are no arrays, what `number_key` says of them, and themselves.
+    leaves : tuple
+        All operands.
     ready : PreparedLaunch or _SplitLaunch
         The launch, or why there are several.
     queue : dpctl.SyclQueue
         Where.
     parts : tuple of list
         For each of several launches what was kept of it.
+    iterations : int
+        How often it was reused with the very same operands.
+    bound : list of BoundLaunch
+        The launches of an iteration with these operands, once they are bound; empty where they cannot be.
     """
 
-    numbers: tuple[tuple[int, Any], ...]
+    numbers: tuple[tuple[int, Any, Any], ...]
+    leaves: tuple[Any, ...]
     ready: PreparedLaunch | _SplitLaunch
     queue: Any
-    parts: tuple[list[Any], ...]
+    parts: tuple[list[_Kept], ...]
+    iterations: int = 0
+    bound: list[Any] = field(default_factory=list)
 
 
 class FusedRegion:
@@ -135,21 +145,47 @@ class FusedRegion:
             As for a call.
         """
         if kept:
-            own = kept[0]
-            for position, each in own.numbers:
-                if number_key(leaves[position]) != each:
-                    break
+            own, is_repeated = kept[0], True
+            for position, key, number in own.numbers:
+                each = leaves[position]
+                if each is not number:
+                    is_repeated = False
+                    if number_key(each) != key:
+                        break
             else:
+                if is_repeated and not is_observed():
+                    own.iterations += 1
+                    if own.iterations == _BOUND_AFTER:
+                        own.bound = self._bound(own)
+                    if own.bound:
+                        for bound in own.bound:
+                            bound()
+                        return ()
                 return self._run(own.ready, own.queue, leaves, own.parts)
         ready, queue, given = self._found(leaves)
         is_same = all(one is other for one, other in zip(leaves, given, strict=True))
         if is_same and queue is not None and (isinstance(ready, _SplitLaunch) or not self.varying):
             numbers = tuple(
-                (position, number_key(each)) for position, each in enumerate(leaves) if not is_device_array(each)
+                (position, number_key(each), each) for position, each in enumerate(leaves) if not is_device_array(each)
             )
             parts = ready.parts if isinstance(ready, _SplitLaunch) else ()
-            kept[:] = [_Kept(numbers, ready, queue, tuple([] for _ in parts))]
+            kept[:] = [_Kept(numbers, leaves, ready, queue, tuple([] for _ in parts))]
         return self._run(ready, queue, given)
+
+    def _bound(self, own: _Kept) -> list[Any]:
+        """The launches of an iteration, bound to its operands; none if one makes an array or is the library's."""
+        if isinstance(own.ready, PreparedLaunch):
+            if self.varying or any(each.make is not None for each in own.ready.outputs):
+                return []
+            args = self._arguments(own.ready, [own.leaves[each.leaf or 0] for each in own.ready.outputs], own.leaves)
+            return [own.ready.kernel.bind(own.ready.space, *args)]
+        found = []
+        for (first, end), kept in zip(own.ready.parts, own.parts, strict=True):
+            launches = self._part(first, end)[0]._bound(kept[0]) if kept else []
+            if not launches:
+                return []
+            found += launches
+        return found
 
     def _run(
         self,
@@ -162,16 +198,19 @@ class FusedRegion:
             self._ran = ready.reason
             return self._in_parts(ready.parts, leaves, kept)
         made = [leaves[each.leaf or 0] if each.make is None else each.make(queue) for each in ready.outputs]
-        if ready.flat:
-            args = [flat_view(each) if each.ndim != 1 else each for each in made]
-            args += [flat_view(each) if position in ready.flat else each for position, each in enumerate(leaves)]
-        else:
-            args = [*made, *leaves, *ready.scalars]
-        launch(ready.kernel, ready.space, args)
+        launch(ready.kernel, ready.space, self._arguments(ready, made, leaves))
         self._ran = ready, queue
         if len(self._outputs) == 1:
             return made[self._outputs[0]]
         return tuple([made[number] for number in self._outputs])
+
+    @staticmethod
+    def _arguments(ready: PreparedLaunch, made: Sequence[Any], leaves: Sequence[Any]) -> list[Any]:
+        """The arguments of a launch with these results and operands."""
+        if not ready.flat:
+            return [*made, *leaves, *ready.scalars]
+        args = [flat_view(each) if each.ndim != 1 else each for each in made]
+        return [*args, *(flat_view(each) if position in ready.flat else each for position, each in enumerate(leaves))]
 
     def _found(self, leaves: tuple[Any, ...]) -> tuple[PreparedLaunch | _SplitLaunch, Any, tuple[Any, ...]]:
         """Prepared launch for operands, or the split into several; its queue; and the operands to use."""

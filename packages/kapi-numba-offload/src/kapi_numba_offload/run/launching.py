@@ -8,7 +8,7 @@ from typing import Any
 
 import kapi_runtime
 
-__all__ = ["launch", "launches"]
+__all__ = ["is_observed", "launch", "launches"]
 
 _listeners: list[Callable[[Any, Any, Sequence[Any]], None]] = []
 
@@ -32,6 +32,11 @@ def launch(kernel: kapi_runtime.Kernel, space: Any, args: Sequence[Any], *, chec
         listener(kernel, space, args)
     if checks:
         host_event.wait()
+
+
+def is_observed() -> bool:
+    """Whether somebody collects launches."""
+    return bool(_listeners)
 
 
 @contextmanager
