@@ -61,7 +61,7 @@ def changed_in_the_middle(a, b, c):
         c[:] = b * 0.5
 
 
-def changed_type(a, b, c):
+def changed_late(a, b, c):
     factor = 1.0
     for k in range(12):
         if k == 8:
@@ -72,7 +72,7 @@ def changed_type(a, b, c):
 
 def signed_zeros(a, b, c):
     zero = 0.0
-    for k in range(12):
+    for _ in range(12):
         b[:] = np.copysign(a, a * zero)
         c[:] = b + c
         zero = -zero
@@ -101,7 +101,7 @@ def inner_loops(a, b, c):
 
 @pytest.mark.parametrize(
     "function",
-    [counted, changed_in_the_middle, changed_type, signed_zeros, exchanged, results, inner_loops],
+    [counted, changed_in_the_middle, changed_late, signed_zeros, exchanged, results, inner_loops],
     ids=lambda each: each.__name__,
 )
 def test_numbers_and_arrays_that_change_are_noticed(function, as_in_python):
