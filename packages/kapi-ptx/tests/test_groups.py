@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
 import pytest
 from numba import types
 
@@ -30,7 +31,7 @@ def instructions(assembled_compile):
             f"def kernel(item, a):\n    i = item.get_global_linear_id()\n    group = item.{getter}()\n"
             f"    a[i] = {expression}\n"
         )
-        namespace = {"kapi": kapi}
+        namespace = {"kapi": kapi, "np": np}
         exec(source, namespace)
         signature = [NdItemType(ndim), ArrayType(getattr(types, dtype), 1, "C")]
         module = assembled_compile(namespace["kernel"], signature, target=PtxTarget(sm))
@@ -188,3 +189,12 @@ def test_members_of_a_group_are_convergent(assembled_compile):
     assert len(definitions) == 2
     assert all("convergent" in each for each in definitions)
     assert re.search(r"attributes #\d+ = \{ [^}]*\bconvergent\b[^}]*nounwind", module.optimized_llvm_ir)
+
+
+@pytest.mark.parametrize("choice", ["bit if a[i] > 0 else zero", "zero if a[i] > 0 else bit"])
+@pytest.mark.parametrize(("lane", "is_ballot"), [("get_local_id", True), ("get_group_id", False)])
+def test_bits_of_work_items_are_combined_by_a_ballot(instructions, choice, lane, is_ballot):
+    chosen = choice.replace("bit", f"np.uint32(1) << np.uint32(group.{lane}())").replace("zero", "np.uint32(0)")
+    found = instructions(f"kapi.reduce_over_group(group, {chosen}, kapi.bit_or)", "sub_group")
+    assert count(found, "vote.sync.ballot") == is_ballot
+    assert count(found, "redux") == (not is_ballot)

@@ -20,6 +20,7 @@ from .legalize.shift_counts import mask_shift_counts
 from .legalize.validation import refuse_misspelled_names
 from .libdevice.linking import link_libdevice
 from .libdevice.mathematics import lower_to_libdevice
+from .optimize.ballots import reduce_bits_by_ballots
 from .optimize.coarsening import add_coarse_entry
 from .optimize.constant_loads import mark_invariant_loads
 from .optimize.early_loads import schedule_loads_early
@@ -71,7 +72,7 @@ def pipeline(request: dict[str, Any]) -> Pipeline:
                 refuse_misspelled_names,
             ],
             "optimize": [
-                *(loops if is_optimised else []),
+                *([reduce_bits_by_ballots, *loops] if is_optimised else []),
                 *([mark_invariant_loads] if reads_apart else []),
                 *schedule,
                 *([keep_rare_branches] if is_optimised else []),
