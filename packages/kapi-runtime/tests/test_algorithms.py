@@ -158,6 +158,19 @@ def test_sorts_of_a_graph_run_at_its_replays():
     assert total[0] == a.sum()
 
 
+def test_groups_that_wait_for_groups_that_have_started(monkeypatch):
+    monkeypatch.setattr(al._WORLD, "shape", lambda array, purpose, size: Shape(32, 3, 4, 4))
+    monkeypatch.setattr(al._WORLD, "has_done", lambda *given: False)
+    a = RNG.integers(-9, 9, 20_011).astype(np.int16)
+    for _ in range(5):  # threads take the groups in other orders
+        np.testing.assert_array_equal(al.inclusive_scan(a), np.cumsum(a, dtype=np.int16))
+        keys, values = a.copy(), np.arange(a.size)
+        al.sort_by_key(keys, values)
+        np.testing.assert_array_equal(values, np.argsort(a, kind="stable"))
+    floats = RNG.standard_normal(20_011).astype(np.float32)
+    assert len({al.inclusive_scan(floats).tobytes() for _ in range(5)}) == 1
+
+
 @pytest.mark.usefixtures("shaped")
 def test_selections_and_segments_over_numpy_arrays():
     a = RNG.integers(0, 4, 5003).astype(np.int16)

@@ -10,13 +10,27 @@ from kapi_sim.whole_arrays.world import Shape
 al = kapi.algorithms
 RNG = np.random.default_rng(20261127)
 SIZES = (1, 8, 9, 33)
-SHAPES = {"tiles": Shape(4, 2, 3), "alone": Shape(1, 4, 3)}
+TILES, ALONE = Shape(4, 2, 3), Shape(1, 4, 3)
+WAITING = {"scan": Shape(4, 1, 3, 4), "sort": Shape(8, 1, 3, 4)}
+SHAPES = {
+    "tiles": lambda array, purpose, itemsize: TILES,
+    "alone": lambda array, purpose, itemsize: ALONE,
+    "waiting": lambda array, purpose, itemsize: WAITING.get(purpose, TILES),
+}
 
 
-@pytest.fixture(params=SHAPES)
+def shape_as(name, monkeypatch):
+    monkeypatch.setattr(al._WORLD, "shape", SHAPES[name])
+
+
+@pytest.fixture(params=["tiles", "alone"])
 def shaped(request, monkeypatch):
     """Groups with local memory, as on a GPU, and work-items that have a piece alone, as on a CPU."""
-    monkeypatch.setattr(al._WORLD, "shape", lambda array, purpose, itemsize: SHAPES[request.param])
+    shape_as(request.param, monkeypatch)
+
+
+SCHEDULES = [(shape, count) for shape in ("tiles", "alone") for count in SIZES] + [("waiting", 1), ("waiting", 33)]
+"""Also groups that wait for groups that have started."""
 
 
 @kapi.device_func
@@ -75,9 +89,9 @@ def test_reduce_keeps_the_dtype_unless_another_is_asked_for():
     assert out[0] == 0.75
 
 
-@pytest.mark.usefixtures("shaped")
-@pytest.mark.parametrize("count", SIZES)
-def test_scans_keep_the_order_of_the_operator(count):
+@pytest.mark.parametrize(("shape", "count"), SCHEDULES)
+def test_scans_keep_the_order_of_the_operator(shape, count, monkeypatch):
+    shape_as(shape, monkeypatch)
     a = drawn(count)
     np.testing.assert_array_equal(al.inclusive_scan(a), np.cumsum(a, dtype=a.dtype))
     np.testing.assert_array_equal(al.inclusive_scan(a, later), folded(a, later))
@@ -107,9 +121,12 @@ HARD = {
 }
 
 
-@pytest.mark.usefixtures("shaped")
-@pytest.mark.parametrize("dtype", HARD)
-def test_sort_has_the_order_of_numpy_and_is_stable(dtype):
+@pytest.mark.parametrize(
+    ("dtype", "shape"),
+    [(dtype, shape) for dtype in HARD for shape in ("tiles", "alone")] + [("float32", "waiting"), ("int8", "waiting")],
+)
+def test_sort_has_the_order_of_numpy_and_is_stable(dtype, shape, monkeypatch):
+    shape_as(shape, monkeypatch)
     a = np.array(HARD[dtype], dtype)
     order = np.argsort(a, kind="stable")
     values = np.arange(a.size, dtype=np.int16)
@@ -222,9 +239,9 @@ def recorded(x):
     return np.void((x, x, (x, x)), RECORD)
 
 
-@pytest.mark.usefixtures("shaped")
-@pytest.mark.parametrize("count", SIZES)
-def test_records_are_reduced_and_scanned(count):
+@pytest.mark.parametrize(("shape", "count"), SCHEDULES)
+def test_records_are_reduced_and_scanned(shape, count, monkeypatch):
+    shape_as(shape, monkeypatch)
     a = records(count)
     assert al.reduce(a, op=heavier) == a[a["weight"].argmax()]
     total = al.reduce(a, (1, 2, (3, 4)), together)

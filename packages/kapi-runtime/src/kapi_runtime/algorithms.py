@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -52,9 +53,18 @@ __all__ = [
 _LOCAL = 256  # work-items of a group on a GPU
 _WAVES, _SORT_WAVES = 8, 4  # groups for each unit of a GPU
 _SCANNED = 4096  # pieces of a scan on a GPU: short ones, of which the last are in its cache when they are read again
+_TILE_RUN, _TILE_BYTES, _SUB_GROUP = 23, 30720, 32  # where groups wait for others: NVIDIA's GPUs
 _VECTOR = 64  # bytes that a core of a CPU reads at a time
 _CPU_PIECES = 64  # for a CPU, whatever its cores: a result does not depend on them
 _CPU_LEAST, _CPU_REDUCED = 8192, 1 << 17  # elements that are worth a piece
+
+
+@dataclass(frozen=True, slots=True)
+class _Device:
+    """Properties of a device that decide the shapes of launches."""
+
+    units: int
+    groups_finish: bool
 
 
 class Devices(World):
@@ -62,7 +72,7 @@ class Devices(World):
 
     def __init__(self) -> None:
         super().__init__()
-        self._units: dict[Any, int] = {}
+        self._devices: dict[Any, _Device] = {}
 
     def kernel(self, function: Callable[..., None]) -> Kernel:
         """Make a kernel of a plain function."""
@@ -126,24 +136,38 @@ class Devices(World):
                 local = max(4, _VECTOR // itemsize)
                 return Shape(local, _CPU_REDUCED // local, _CPU_PIECES)
             return Shape(1, 64 if purpose == "merge" else _CPU_LEAST, _CPU_PIECES)
+        device = self._device_of(array)
+        if purpose in ("scan", "sort") and device.groups_finish:
+            return _tiles(itemsize, _WAVES * device.units)
         if purpose == "scan":
             return Shape(_LOCAL, 4, _SCANNED)
         waves = _SORT_WAVES if purpose == "sort" else _WAVES
-        return Shape(_LOCAL, 8 if purpose in ("sort", "merge") else 4, waves * self._units_of(array))
+        return Shape(_LOCAL, 8 if purpose in ("sort", "merge") else 4, waves * device.units)
 
-    def _units_of(self, array: Any) -> int:
-        """Units of the device of an array that run groups side by side."""
+    def _device_of(self, array: Any) -> _Device:
+        """Return the properties of the device of an array."""
         device = getattr(array, "sycl_device", None) or getattr(array, "device", None)
         key = type(array), device if device.__hash__ else repr(device)
-        units = self._units.get(key)
-        if units is None:
+        found = self._devices.get(key)
+        if found is None:
             platform = platform_of_array(array, "array")
             fields = None if platform is None else platform.fields(array)
             assert platform is not None  # `dtype_of` has read the array
             assert fields is not None
             queue = platform.queue_of("algorithms", [("array", fields)])
-            units = self._units[key] = platform.limits(platform.device_of(queue)).compute_units
-        return units
+            units = platform.limits(platform.device_of(queue)).compute_units
+            found = self._devices[key] = _Device(units, platform.groups_finish)
+        return found
+
+
+def _tiles(itemsize: int, groups: int) -> Shape:
+    """Return the shape of launches whose groups wait for others.
+
+    The elements of a tile are in registers and in local memory, of which several groups want a part. Runs in local
+    memory have an odd length, so that neighbours read different banks.
+    """
+    run = max(1, min(_TILE_RUN, _TILE_BYTES // (_LOCAL * itemsize)))
+    return Shape(_LOCAL, run - 1 + run % 2, groups, _SUB_GROUP)
 
 
 def _is_in_place(array: Any) -> bool:

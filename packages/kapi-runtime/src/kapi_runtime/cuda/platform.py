@@ -62,6 +62,7 @@ class CudaPlatform(Platform):
     target = "ptx"
     module_suffix = "ptx"
     packages = ("cuda-bindings", "nvidia-nvvm", "cupy-cuda13x", "torch", "numba-cuda")
+    groups_finish = True
 
     # -- arrays
 

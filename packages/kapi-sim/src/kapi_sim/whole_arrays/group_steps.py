@@ -3,17 +3,25 @@
 
 from __future__ import annotations
 
+from kapi_sim.language.intrinsics.atomics import AtomicRef
 from kapi_sim.language.intrinsics.convergence import group_barrier
 from kapi_sim.language.intrinsics.group_algorithms import inclusive_scan_over_group
+from kapi_sim.language.intrinsics.memory import AddressSpace, MemoryOrder, MemoryScope
 from kapi_sim.language.launchables.device_function import device_func
 
-__all__ = ["fold_tile", "same", "scan_tile"]
+__all__ = ["add_one", "fold_tile", "same", "scan_tile"]
 
 
 @device_func
 def same(value):
     """The value itself."""
     return value
+
+
+@device_func
+def add_one(found, each):
+    """Add one to a counter in local memory."""
+    AtomicRef(found, each, MemoryOrder.RELAXED, MemoryScope.WORK_GROUP, AddressSpace.LOCAL).fetch_add(1)
 
 
 @device_func

@@ -9,10 +9,9 @@ import numpy as np
 
 from kapi_sim.errors import DtypeError, KernelLaunchError
 from kapi_sim.language import NdItem, NdRange
-from kapi_sim.language.intrinsics.atomics import AtomicRef
 from kapi_sim.language.intrinsics.convergence import group_barrier
-from kapi_sim.language.intrinsics.memory import AddressSpace, MemoryOrder, MemoryScope
 from kapi_sim.language.launchables.device_function import device_func
+from kapi_sim.whole_arrays.group_steps import add_one
 from kapi_sim.whole_arrays.world import Pieces, World, one_dimensional, scratch
 
 __all__ = ["Histograms"]
@@ -52,7 +51,7 @@ def count_bins(item: NdItem, a, rows, found, length: int, lower, step, upper, bi
     for i in range(piece * length + position, min((piece + 1) * length, a.shape[0]), size):
         each = bin_of(a[i], lower, step, upper, bins, rounded)
         if each >= 0:
-            AtomicRef(found, each, MemoryOrder.RELAXED, MemoryScope.WORK_GROUP, AddressSpace.LOCAL).fetch_add(1)
+            add_one(found, each)
     group_barrier(group)
     for each in range(position, bins, size):
         rows[piece * bins + each] = found[each]

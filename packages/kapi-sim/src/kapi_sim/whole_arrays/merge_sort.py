@@ -16,7 +16,7 @@ from kapi_sim.language import NdItem, NdRange
 from kapi_sim.language.launchables.device_function import device_func
 from kapi_sim.whole_arrays.group_steps import same
 from kapi_sim.whole_arrays.radix_sort import copy_pieces
-from kapi_sim.whole_arrays.world import Pieces, World, converter
+from kapi_sim.whole_arrays.world import Pieces, World, converter, known_dtype
 
 __all__ = ["merge_sort"]
 
@@ -115,8 +115,7 @@ def merge_sort(
     source, target, moved, moved_other = keys, other, values, None
     optional: dict[str, Any] = {"values": None, "value_of": same}
     if values is not None:
-        value_type = world.dtype_of(values)
-        assert value_type is not None  # the caller has looked
+        value_type = known_dtype(world, values)
         moved_other, optional = world.empty(values, (elements,), value_type), {"value_of": converter(value_type)}
     space = NdRange(-(-elements // shape.tile) * shape.local, shape.local)
     order = {"less": less}

@@ -13,28 +13,20 @@ from typing import Any
 import numpy as np
 
 from kapi_sim.language import LocalAccessor, NdItem, PrivateArray
-from kapi_sim.language.intrinsics.atomics import AtomicRef
 from kapi_sim.language.intrinsics.convergence import group_barrier
 from kapi_sim.language.intrinsics.group_algorithms import exclusive_scan_over_group
-from kapi_sim.language.intrinsics.memory import AddressSpace, MemoryOrder, MemoryScope
 from kapi_sim.language.intrinsics.operators import plus
 from kapi_sim.language.launchables.device_function import device_func
-from kapi_sim.whole_arrays.group_steps import same
+from kapi_sim.whole_arrays.group_steps import add_one, same
+from kapi_sim.whole_arrays.onesweep import digit_of, key_of, onesweep
 from kapi_sim.whole_arrays.scans import scan_into
-from kapi_sim.whole_arrays.sort_keys import key_of
-from kapi_sim.whole_arrays.world import Pieces, World, scratch
+from kapi_sim.whole_arrays.world import Pieces, Shape, World, known_dtype, scratch
 
 __all__ = ["radix_sort"]
 
 RUN = 8  # the most elements that a work-item holds
 _BITS, _DIGITS = 8, 256
 _HALF = 16  # digits of a round in local memory
-
-
-@device_func
-def digit_of(bits, shift, mask, inversion, key):
-    """The digit of an element; `inversion` reverses the order."""
-    return np.int32((key(bits) >> shift) & mask) ^ inversion
 
 
 @device_func
@@ -81,12 +73,6 @@ def move_alone(
             values_out[position] = value
 
 
-@device_func
-def count(found, each):
-    """Add one to a counter in local memory."""
-    AtomicRef(found, each, MemoryOrder.RELAXED, MemoryScope.WORK_GROUP, AddressSpace.LOCAL).fetch_add(1)
-
-
 def count_digits(item: NdItem, a, counts, found, length: int, shift, mask, inversion: int, key) -> None:
     """Count the digits of a piece in local memory; each group takes a piece."""
     position, size, group = item.get_local_id(0), item.get_local_range(0), item.get_group()
@@ -102,13 +88,13 @@ def count_digits(item: NdItem, a, counts, found, length: int, shift, mask, inver
             a[row + 2 * size + position],
             a[row + 3 * size + position],
         )
-        count(found, digit_of(w, shift, mask, inversion, key))
-        count(found, digit_of(x, shift, mask, inversion, key))
-        count(found, digit_of(y, shift, mask, inversion, key))
-        count(found, digit_of(z, shift, mask, inversion, key))
+        add_one(found, digit_of(w, shift, mask, inversion, key))
+        add_one(found, digit_of(x, shift, mask, inversion, key))
+        add_one(found, digit_of(y, shift, mask, inversion, key))
+        add_one(found, digit_of(z, shift, mask, inversion, key))
         row += 4 * size
     for i in range(row + position, end, size):
-        count(found, digit_of(a[i], shift, mask, inversion, key))
+        add_one(found, digit_of(a[i], shift, mask, inversion, key))
     group_barrier(group)
     for each in range(position, 256, size):
         counts[each * pieces + piece] = found[each]
@@ -235,24 +221,43 @@ def radix_sort(world: World, keys: Any, values: Any, dtype: np.dtype[Any], is_de
     elements = keys.shape[0]
     unsigned = np.dtype(f"uint{8 * dtype.itemsize}")
     bits = keys if dtype == unsigned else world.bits_of(keys, unsigned)
-    other = world.empty(keys, (elements,), unsigned)
-    moved, moved_other = values, None
-    shape = world.shape(keys, "sort", dtype.itemsize)
-    value_type = None
+    other, values_other, widest = world.empty(keys, (elements,), unsigned), None, dtype.itemsize
     if values is not None:
-        value_type = world.dtype_of(values)
-        assert value_type is not None  # the caller has looked
-        moved_other = world.empty(values, (elements,), value_type)
+        value_type = known_dtype(world, values)
+        values_other, widest = world.empty(values, (elements,), value_type), max(widest, value_type.itemsize)
+    shape = world.shape(keys, "sort", widest)
+    passes = 1 if dtype.kind == "b" else dtype.itemsize
+    move = onesweep if shape.sub_group else _move_pieces
+    move(world, shape, bits, other, values, values_other, dtype, is_descending)
+    if passes % 2:
+        full = Pieces.of(elements, world.shape(keys, "scan", dtype.itemsize)).space
+        world.run(copy_pieces, full, (other, bits))
+        if values is not None:
+            world.run(copy_pieces, full, (values_other, values))
+
+
+def _move_pieces(
+    world: World,
+    shape: Shape,
+    bits: Any,
+    other: Any,
+    values: Any,
+    values_other: Any,
+    dtype: np.dtype[Any],
+    is_descending: bool,
+) -> None:
+    """Sort where groups must not wait for each other; parameters and result are those of `onesweep`."""
+    elements = bits.shape[0]
+    unsigned = np.dtype(f"uint{8 * dtype.itemsize}")
     pieces = Pieces.of(elements, shape)
     index = np.dtype(np.int64 if elements > np.iinfo(np.int32).max or shape.local == 1 else np.int32)
-    counts = world.empty(keys, (_DIGITS * pieces.count,), index)
-    scan_shape = world.shape(keys, "scan", index.itemsize)
+    counts = world.empty(bits, (_DIGITS * pieces.count,), index)
+    scan_shape = world.shape(bits, "scan", index.itemsize)
     key = key_of(dtype)
     optional: dict[str, Any] = {} if values is not None else {"values": None, "values_out": None}
-    passes = 1 if dtype.kind == "b" else dtype.itemsize
-    for number in range(passes):
+    for number in range(1 if dtype.kind == "b" else dtype.itemsize):
         given = unsigned.type(number * _BITS), unsigned.type(_DIGITS - 1), np.int32(_DIGITS - 1 if is_descending else 0)
-        moving = (bits, counts, other) if values is None else (bits, moved, counts, other, moved_other)
+        moving = (bits, counts, other) if values is None else (bits, values, counts, other, values_other)
         if shape.local == 1:
             world.run(count_alone, pieces.space, (bits, counts, pieces.length, *given), key=key)
             scan_into(world, scan_shape, counts, counts, index, plus, 0, True, same)
@@ -263,14 +268,9 @@ def radix_sort(world: World, keys: Any, values: Any, dtype: np.dtype[Any], is_de
             scan_into(world, scan_shape, counts, counts, index, plus, 0, True, same)
             local: list[LocalAccessor] = [scratch(unsigned, shape.tile + shape.tile // 32)]
             without: dict[str, Any] = {"tile_values": None} if values is None else {}
-            if value_type is not None:
-                local.append(scratch(value_type, shape.tile + shape.tile // 32))
+            if values is not None:
+                local.append(scratch(known_dtype(world, values), shape.tile + shape.tile // 32))
             local += [scratch(np.dtype(np.int32), _HALF * shape.local + shape.local), scratch(index, _DIGITS), found]
             args = (*moving, *local, pieces.length, shape.run, *given)
             world.run(move_digits, pieces.space, args, key=key, **optional, **without)
-        bits, other, moved, moved_other = other, bits, moved_other, moved
-    if passes % 2:
-        full = Pieces.of(elements, world.shape(keys, "scan", dtype.itemsize)).space
-        world.run(copy_pieces, full, (bits, other))
-        if values is not None:
-            world.run(copy_pieces, full, (moved, moved_other))
+        bits, other, values, values_other = other, bits, values_other, values

@@ -14,6 +14,7 @@ from kapi_sim.language.intrinsics.convergence import group_barrier
 from kapi_sim.language.intrinsics.operators import identity, operator_row, plus
 from kapi_sim.whole_arrays.group_steps import same, scan_tile
 from kapi_sim.whole_arrays.reductions import reduce_pieces
+from kapi_sim.whole_arrays.tile_scans import scan_tiles_into
 from kapi_sim.whole_arrays.world import (
     Pieces,
     Shape,
@@ -193,8 +194,9 @@ class Scans:
 
         Notes
         -----
-        Scratch memory is two elements for each work-group, of the pool of the array's library. The result is
-        deterministic: on one device, equal arrays give equal bits, sums of floats too.
+        Scratch memory is two elements for each work-group, of the pool of the array's library. The array is read twice;
+        on NVIDIA GPUs, where work-groups may wait for others, once. The result is deterministic: on one device, equal
+        arrays give equal bits, sums of floats too.
 
         References
         ----------
@@ -276,6 +278,9 @@ def scan_into(
 
     The pieces are combined, their totals scanned, and the pieces scanned from there on.
     """
+    if shape.sub_group:
+        scan_tiles_into(world, shape, a, out, kept, op, init, is_exclusive, convert)
+        return
     pieces = Pieces.of(a.shape[0], shape)
     seeds = None
     if pieces.count > 1:

@@ -26,6 +26,7 @@ __all__ = [
     "as_element",
     "converter",
     "is_group_operator",
+    "known_dtype",
     "one_dimensional",
     "operator_on",
     "require_own",
@@ -52,11 +53,15 @@ class Shape:
         Neighbouring elements that a work-item takes at a time.
     groups : int
         Groups that keep the device busy.
+    sub_group : int
+        The least work-items of a sub-group, at most 32, where groups may wait for groups that have started before
+        them; otherwise 0.
     """
 
     local: int
     run: int
     groups: int
+    sub_group: int = 0
 
     @property
     def tile(self) -> int:
@@ -201,6 +206,13 @@ def one_dimensional(world: World, name: str, array: Any) -> np.dtype[Any]:
             f"{name} must have one dimension, got shape {tuple(array.shape)}: give `{name}.reshape(-1)`, or one row",
             code="algorithm-array",
         )
+    return dtype
+
+
+def known_dtype(world: World, array: Any) -> np.dtype[Any]:
+    """Return the dtype of an array that the caller has looked at."""
+    dtype = world.dtype_of(array)
+    assert dtype is not None
     return dtype
 
 

@@ -67,12 +67,16 @@ class Platform(ArrayReader, DeviceManager, ProgramBuilder, Launcher, Profiler, M
         Distributions whose versions ``python -m kapi_runtime`` shows.
     is_host : bool
         Whether its arrays are those of the host's memory, which launches use in host_target.
+    groups_finish : bool
+        Whether a work-group that has started goes on until it ends, whatever others do: then a group may wait for
+        those that have started before it, which SYCL does not promise.
     """
 
     name: str
     module_suffix: str = "module"
     packages: tuple[str, ...]
     is_host: bool = False
+    groups_finish: bool = False
 
     def new_graph(self, queue: Any, is_named: bool) -> NativeGraph:
         """Return a graph for work of a queue, which is empty and not recording.
