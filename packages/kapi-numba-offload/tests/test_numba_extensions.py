@@ -9,6 +9,7 @@ import pytest
 from numba.extending import overload
 
 from kapi_numba_offload import OffloadFallbackWarning
+from kapi_numba_offload._numba_compat import global_compiler_lock
 from kapi_numba_offload.run.launching import launches
 from kapi_sim.errors import KernelCompilationError
 from kapi_sim.testing.reports import raises
@@ -150,3 +151,29 @@ def test_straight_functions_without_source_are_kernels():
         found = numba.njit(scope["straight"])(dpnp.ones(3))
     assert seen
     assert found.asnumpy().tolist() == [3.0, 3.0, 3.0]
+
+
+held = []
+
+
+def looked_up(x):
+    return x * 2
+
+
+@overload(looked_up)
+def _overload_looked_up(x):
+    held.append(global_compiler_lock.is_locked())
+    return lambda x: x * 2
+
+
+@numba.njit
+def looking_up(a):
+    return a * looked_up(3.0)
+
+
+def test_inference_holds_the_lock_of_numba_s_compiler(in_context):
+    """Without it, two threads wait for each other: inference holds a lock that a compilation takes second."""
+    assert looking_up(dpnp.ones(2)).asnumpy().tolist() == [6, 6]
+    assert in_context(looking_up, np.ones(2)).tolist() == [6, 6]
+    assert held
+    assert all(held)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numba.core import config, ir, types, typing
 from numba.core.compiler import CompilerBase, DefaultPassBuilder, Flags, compile_extra, compile_result, run_frontend
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.compiler_machinery import FunctionPass, PassManager, register_pass
 from numba.core.errors import NumbaError
 from numba.core.registry import CPUDispatcher, cpu_target
@@ -39,6 +40,7 @@ __all__ = [
     "constants_of",
     "flags_of",
     "from_dtype",
+    "global_compiler_lock",
     "has_overloads",
     "inferred_return_type",
     "ir",
@@ -85,6 +87,8 @@ def is_generic(dispatcher: CPUDispatcher) -> bool:
     return bool(dispatcher._can_compile) and not dispatcher.locals
 
 
+# Inference holds the lock of Numba's call stack and asks for the compiler's, which a compilation takes first.
+@global_compiler_lock
 def inferred_return_type(function: Any, args: tuple[Any, ...]) -> Any:
     """The type that Numba itself infers for what a function returns.
 
@@ -118,6 +122,7 @@ def are_arrays(function: Any) -> list[bool]:
     return [isinstance(each, types.Array) for each in signatures[0].args] if signatures else []
 
 
+@global_compiler_lock
 def overload_of(function: Any, values: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     """Implementation that a library's overload gives for `function` and these arguments; None if it has none.
 
@@ -142,6 +147,7 @@ def type_key(values: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[Any, ..
     return (*map(typeof, values), *((name, typeof(value)) for name, value in keywords.items()))
 
 
+@global_compiler_lock
 def has_overloads(function: Any) -> bool:
     """Whether a library has an overload of a Python function for Numba."""
     typing_context = cpu_target.typing_context
