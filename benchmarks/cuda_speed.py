@@ -76,10 +76,13 @@ def event_timer() -> Timer:
 
     spin = cupy.RawKernel(SPIN, "spin")
     begin, end = cupy.cuda.Event(), cupy.cuda.Event()
-    cycles = (np.int64(2_000_000),)  # about a millisecond
 
     def timed(launch: Launch, repeats: int) -> float:
-        spin((1,), (1,), cycles)
+        start = time.perf_counter()
+        launch()
+        host = time.perf_counter() - start
+        # A millisecond, or longer than the host takes: else the device would wait for it.
+        spin((1,), (1,), (np.int64(max(2_000_000, min(2e8, 4e9 * host * repeats))),))
         begin.record()
         for _ in range(repeats):
             launch()
