@@ -320,3 +320,23 @@ def test_what_no_algorithm_takes_is_refused(name):
     call, error, code = REFUSED[name]
     with raises(error, code):
         call()
+
+
+POINT = np.dtype([("x", "f8"), ("y", "f8")])
+
+
+@kapi.device_func
+def to_vector(x):
+    return kapi.Vec(x, 2 * x)
+
+
+@kapi.device_func
+def added(p, q):
+    return kapi.Vec(p.x + q.x, p.y + q.y)
+
+
+def test_vectors_are_combined_as_records():
+    a = np.arange(5.0)
+    assert al.transform_reduce(a, to_vector, kapi.Vec(1, 2), added, dtype=POINT) == np.array((11, 22), POINT)
+    with raises(kapi.DtypeError, "stored-value"):
+        al.reduce(a, kapi.Vec(1, 2))

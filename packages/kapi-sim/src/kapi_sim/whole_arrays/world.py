@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -294,8 +294,24 @@ def _on_records(op: Any, dtype: np.dtype[Any]) -> Any:
 
 
 def as_element(value: Any, dtype: np.dtype[Any]) -> Any:
-    """Return a number as an element of a dtype; a record, or a tuple of its fields, as a record."""
-    return np.array(value, dtype)[()] if dtype.kind == "V" else dtype.type(value)
+    """Return a number as an element of a dtype; a record, a vector or a tuple of its fields, as a record.
+
+    Raises
+    ------
+    DtypeError
+        If it is more than a number, and the elements are numbers.
+    """
+    if dtype.kind == "V":
+        is_record = isinstance(value, (tuple, np.void, np.ndarray)) or not isinstance(value, Iterable)
+        return np.array(value if is_record else tuple(value), dtype)[()]
+    made = dtype.type(value)
+    if not isinstance(made, np.generic):
+        raise DtypeError(
+            f"init must be a number, as elements of {dtype} are, got {short_repr(value)}: give a dtype of records as "
+            "`dtype`",
+            code="stored-value",
+        )
+    return made
 
 
 @lru_cache(maxsize=256)
