@@ -137,7 +137,9 @@ class Devices(World):
                 return Shape(local, _CPU_REDUCED // local, _CPU_PIECES)
             return Shape(1, 64 if purpose == "merge" else _CPU_LEAST, _CPU_PIECES)
         device = self._device_of(array)
-        if purpose in ("scan", "sort") and device.groups_finish:
+        # A scan by tiles needs twice the local memory of one in two passes, which wide records may not find.
+        is_narrow = _LOCAL * itemsize <= _TILE_BYTES
+        if device.groups_finish and (purpose == "sort" or (purpose == "scan" and is_narrow)):
             return _tiles(itemsize, _WAVES * device.units)
         if purpose == "scan":
             return Shape(_LOCAL, 4, _SCANNED)
