@@ -5,7 +5,9 @@ import numba
 import numpy as np
 import pytest
 
-from kapi_numba_offload.regions import fused
+import kapi_runtime
+from kapi_numba_offload.libraries.dpnp import DpnpLibrary
+from kapi_numba_offload.regions import fused, repetition
 from kapi_runtime.kernels.bound import BoundLaunch
 
 RANDOM = np.random.default_rng(11)
@@ -106,6 +108,57 @@ def inner_loops(a, b, c):
 )
 def test_numbers_and_arrays_that_change_are_noticed(function, as_in_python):
     as_in_python(function, [RANDOM.random(500) - 0.5 for _ in range(3)])
+
+
+def with_its_counter(a, b, c):
+    for k in range(3, 40, 4):  # noqa: B007  it is used after the loop
+        b[:] = a * 0.5 + c
+        c[:] = b - a
+    a[0] = k
+
+
+def none(a, b, c):
+    k = 7
+    for k in range(0):  # noqa: B007  it is used after the loop
+        b[:] = a * 0.5 + c
+        c[:] = b - a
+    a[0] = k
+
+
+def in_a_loop(a, b, c):
+    factor = 1.0
+    for _ in range(4):
+        for _ in range(9):
+            b[:] = a * factor + c
+            c[:] = b - a
+        factor = factor * 0.5
+
+
+@pytest.mark.parametrize("is_recorded", [False, True])
+@pytest.mark.parametrize(
+    "function", [one_kernel, two_kernels, with_its_counter, none, in_a_loop], ids=lambda each: each.__name__
+)
+def test_iterations_that_are_submitted_together_are_the_loop_s(function, is_recorded, as_in_python, monkeypatch):
+    """Also where the driver replays a graph, which is recorded of two iterations."""
+    made = []
+    original = kapi_runtime.graph
+    monkeypatch.setattr(kapi_runtime, "graph", lambda queue: (made.append(queue), original(queue))[1])
+    monkeypatch.setattr(DpnpLibrary, "replays_graphs", is_recorded)
+    monkeypatch.setattr(repetition, "_RECORDED_FROM", 3)
+    monkeypatch.setattr(repetition, "_ITERATIONS", 2)
+    as_in_python(function, [RANDOM.random(500) for _ in range(3)])
+    assert bool(made) is (is_recorded and function is not none)
+
+
+def test_loop_is_launched_plainly_where_no_graph_can_be_recorded(as_in_python, monkeypatch):
+    monkeypatch.setattr(DpnpLibrary, "replays_graphs", True)
+    monkeypatch.setattr(repetition, "_RECORDED_FROM", 3)
+
+    def refused(queue):
+        raise kapi_runtime.KernelLaunchError("a stream must be captured, got none", code="graph-queue")
+
+    monkeypatch.setattr(kapi_runtime, "graph", refused)
+    as_in_python(one_kernel, [RANDOM.random(500) for _ in range(3)])
 
 
 def test_each_call_has_its_own_arrays(bound):

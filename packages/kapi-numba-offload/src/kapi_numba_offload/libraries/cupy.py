@@ -34,6 +34,7 @@ class CupyLibrary(ArrayLibrary):
     name = "cupy"
     functions = cupy
     array_class = cupy.ndarray
+    replays_graphs = True
     has_numpy_signatures = True
 
     def __init__(self) -> None:

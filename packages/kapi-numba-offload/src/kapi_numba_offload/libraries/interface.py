@@ -67,6 +67,8 @@ class ArrayLibrary(ABC):
         Its names of parameters, by NumPy's, where they differ.
     required_parameters : dict of str to dict
         By the names of functions, parameters that have a default in NumPy alone, with that.
+    replays_graphs : bool
+        Whether the driver of its devices replays a graph by itself, so that it takes less time than its launches.
     has_numpy_signatures : bool
         Whether its functions take what NumPy's take, by the same names and positions.
     meaningless_parameters : dict of str to tuple
@@ -79,6 +81,7 @@ class ArrayLibrary(ABC):
     mended: frozenset[str] = frozenset()
     parameter_names: Mapping[str, str] = {}
     required_parameters: Mapping[str, Mapping[str, Any]] = {}
+    replays_graphs = False
     has_numpy_signatures = False
     meaningless_parameters: Mapping[str, tuple[Any, ...]] = {
         "subok": (True, False), "like": (None,), "device": (None, "cpu"), "out": (None,),

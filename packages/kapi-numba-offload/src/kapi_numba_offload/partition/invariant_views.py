@@ -48,6 +48,7 @@ class _Views:
     def __init__(self, facts: FunctionInfo, helpers: Mapping[str, Any]) -> None:
         self._facts, self._helpers = facts, helpers
         self._count = 0
+        self._steady: dict[ast.expr, tuple[str, str]] = {}  # calls of regions, with the names of region and `kept`
 
     def block(self, statements: Sequence[ast.stmt], loops: list[_Loop]) -> list[ast.stmt]:
         made: list[ast.stmt] = []
@@ -55,6 +56,8 @@ class _Views:
             if isinstance(statement, (ast.For, ast.While)):
                 loop = _Loop(frozenset(_changed(statement)))
                 statement.body = self.block(statement.body, [*loops, loop])
+                if isinstance(statement, ast.For):
+                    self._repeat(statement)
                 made += [_begun(name, value, statement) for name, value in loop.kept.items()]
             elif any(hasattr(statement, each) for each in _BLOCKS):
                 for each in _BLOCKS:
@@ -72,7 +75,21 @@ class _Views:
                 if isinstance(region, FusedRegion):
                     self._region(region, call, loops)
 
+    def _repeat(self, loop: ast.For) -> None:
+        """Let a region submit the iterations of a loop that does nothing but run it, each time with the same names."""
+        (only, *others), over = loop.body, loop.iter
+        if others or loop.orelse or not isinstance(only, ast.Expr) or only.value not in self._steady:
+            return
+        if isinstance(over, ast.Call) and isinstance(over.func, ast.Name) and over.func.id == "range":
+            region, kept = self._steady[only.value]
+            function = ast.copy_location(ast.Attribute(loaded(region, over), "repeated", ast.Load()), over)
+            loop.iter = located(ast.Call(function, [loaded(kept, over), over], []), over)
+
     def _region(self, region: FusedRegion, call: ast.Call, loops: Sequence[_Loop]) -> None:
+        read = {each.id for value in call.args for each in ast.walk(value) if isinstance(each, ast.Name)}
+        is_steady = loops[-1].changed.isdisjoint(read) and not any(
+            isinstance(each, (ast.Call, ast.Attribute)) for value in call.args for each in ast.walk(value)
+        )
         arrays = [not self._is_number(each) for each in call.args]
         same = [self._loop(each, loops) if is_array else None for each, is_array in zip(call.args, arrays, strict=True)]
         found = [each for each in same if each is not None]
@@ -87,6 +104,8 @@ class _Views:
             if is_array and loop is None
         )
         name = self._name("kept")
+        if is_steady and isinstance(call.func, ast.Name):
+            self._steady[call] = call.func.id, name
         # The innermost of the loops changes none of them.
         max(found, key=loops.index).kept[name] = ast.List([], ast.Load())
         call.func = ast.copy_location(ast.Attribute(call.func, "again", ast.Load()), call)

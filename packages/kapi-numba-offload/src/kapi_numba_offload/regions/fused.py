@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,12 +20,13 @@ from kapi_numba_offload.libraries.arrays import (
     may_overlap,
 )
 from kapi_numba_offload.libraries.installed import library_of
+from kapi_numba_offload.regions.repetition import repeat
 from kapi_numba_offload.regions.specialization import PreparedLaunch, Specializer, is_stored
 from kapi_numba_offload.regions.type_inference import TypeInference, by_library
 from kapi_numba_offload.run.kernel_launch import KernelLaunch
 from kapi_numba_offload.run.launching import is_observed, launch
 from kapi_numba_offload.run.placement import one_queue
-from kapi_numba_offload.run.timing import timed
+from kapi_numba_offload.run.timing import is_timed, timed
 from kapi_sim.forks import reinit_after_fork
 
 __all__ = ["FusedRegion"]
@@ -62,6 +63,8 @@ class _Kept:
         How often it was reused with the very same operands.
     bound : list of BoundLaunch
         The launches of an iteration with these operands, once they are bound; empty where they cannot be.
+    is_repeated : bool
+        Whether the latest iteration was these launches.
     """
 
     numbers: tuple[tuple[int, Any, Any], ...]
@@ -71,6 +74,7 @@ class _Kept:
     parts: tuple[list[_Kept], ...]
     iterations: int = 0
     bound: list[Any] = field(default_factory=list)
+    is_repeated: bool = False
 
 
 class FusedRegion:
@@ -146,6 +150,7 @@ class FusedRegion:
         """
         if kept:
             own, is_repeated = kept[0], True
+            own.is_repeated = False
             for position, key, number in own.numbers:
                 each = leaves[position]
                 if each is not number:
@@ -158,6 +163,7 @@ class FusedRegion:
                     if own.iterations == _BOUND_AFTER:
                         own.bound = self._bound(own)
                     if own.bound:
+                        own.is_repeated = True
                         for bound in own.bound:
                             bound()
                         return ()
@@ -171,6 +177,30 @@ class FusedRegion:
             parts = ready.parts if isinstance(ready, _SplitLaunch) else ()
             kept[:] = [_Kept(numbers, leaves, ready, queue, tuple([] for _ in parts))]
         return self._run(ready, queue, given)
+
+    def repeated(self, kept: list[_Kept], values: Any) -> Iterator[Any]:
+        """The values of a loop whose iterations are `again` with the same names, and nothing else.
+
+        Once its launches are bound, those of all further iterations but the last are submitted here, without the body.
+
+        Parameters
+        ----------
+        kept : list
+            As for `again`.
+        values : iterable
+            What the loop is over.
+        """
+        if type(values) is not range:
+            yield from values
+            return
+        left = len(values)
+        for value in values:
+            left -= 1
+            yield value
+            if left > 1 and kept and kept[0].is_repeated and not is_timed():
+                repeat(kept[0].bound, kept[0].queue, left - 1)
+                yield values[-1]
+                return
 
     def _bound(self, own: _Kept) -> list[Any]:
         """The launches of an iteration, bound to its operands; none if one makes an array or is the library's."""

@@ -14,7 +14,7 @@ from kapi_numba_offload.libraries.installed import library_names
 from kapi_numba_offload.run.kernel_launch import KernelLaunch
 from kapi_sim.finishing import finish
 
-__all__ = ["PartWork", "outcome_of", "timed", "timing"]
+__all__ = ["PartWork", "is_timed", "outcome_of", "timed", "timing"]
 
 _state = threading.local()
 
@@ -65,6 +65,11 @@ def timing() -> Iterator[PartTimes]:
         yield times
     finally:
         del _state.times
+
+
+def is_timed() -> bool:
+    """Whether the times of what this thread runs are taken."""
+    return hasattr(_state, "times")
 
 
 def timed(method: Callable[..., Any]) -> Callable[..., Any]:
