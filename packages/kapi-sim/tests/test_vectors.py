@@ -134,6 +134,11 @@ def least(nd_item, a):
     a[0, 0] = min(kapi.Vec.load(a, 0, 3), kapi.Vec.load(a, 1, 3)).x
 
 
+def letter_assigned(nd_item, a):
+    v = kapi.Vec(a[0, 0], 1)
+    v.x = 1
+
+
 @pytest.mark.parametrize(
     ("kernel", "code", "line"),
     [
@@ -143,6 +148,8 @@ def least(nd_item, a):
         (no_element, "attribute-unknown", ".z"),
         (two_elements, "call-arguments", "kapi.cross("),
         (least, "call-arguments", "min("),
+        (letter_assigned, "tuple-changed", "v.x = 1"),
+        (assigned, "tuple-changed", "v[0] = a"),
     ],
 )
 def test_misuse_in_a_kernel_names_its_line(kernel, code, line):

@@ -164,6 +164,11 @@ def several_results(item, a, b, r, z):
     a[0, 0] = np.modf(kapi.Vec.load(a, 0, 2))[0].x
 
 
+def letter_assigned(item, a, b, r, z):
+    v = kapi.Vec(1.0, 2.0)
+    v.x = 1.0
+
+
 @pytest.mark.parametrize(
     ("kernel", "code"),
     [
@@ -187,6 +192,7 @@ def several_results(item, a, b, r, z):
         (no_element, "attribute-unknown"),
         (long_slice, "vector-length"),
         (assigned, "tuple-changed"),
+        (letter_assigned, "tuple-changed"),
         (two_lengths, "variable-types"),
         (tuple_or_vector, "variable-types"),
         (unfit_operand, "number-unfit"),

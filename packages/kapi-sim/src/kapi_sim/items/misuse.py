@@ -170,6 +170,8 @@ def describe_misuse(error: Exception) -> Finding | None:
         said = f"{key}() does not take these arguments in a kernel: ({given}); it is {_FORMS[key]}"
         return Finding("call-arguments", said)
     owner = _WORDS[named[1]]
+    if "item assignment" in text and owner == "Vec":
+        return Finding("tuple-changed", "a Vec cannot be changed: make a new one, or use kapi.PrivateArray")
     if "subscriptable" in text or "item assignment" in text:
         hint = f": write {_IDS[owner]}" if owner in _IDS else ""
         return Finding("indexed-value", f"{owner} cannot be indexed{hint}")

@@ -17,6 +17,7 @@ from kapi_sim.checks.bounds import spell
 from kapi_sim.errors import DtypeError, KernelCompilationError
 from kapi_sim.language.intrinsics.records import unmet_requirement
 from kapi_sim.language.source import source_location
+from kapi_sim.numbers.vectors import Vec
 from kapi_sim.short_repr import short_repr
 
 __all__ = ["Record", "RecordValue", "assignable", "kernel_frame", "make_record", "store"]
@@ -242,6 +243,12 @@ def assignable(value: Any) -> Any:
     KernelCompilationError
         If it has no fields.
     """
+    if isinstance(value, tuple):
+        raise KernelCompilationError(
+            f"a {'Vec' if value.__class__ is Vec else 'tuple'} cannot be changed: make a new one, or use "
+            "kapi.PrivateArray",
+            code="tuple-changed",
+        )
     if not isinstance(value, _Fields):
         raise KernelCompilationError(
             "a kernel cannot assign an attribute, only a field of a record: write to an array",

@@ -73,6 +73,10 @@ def assigned_field(owner: types.Type, name: str, value: types.Type) -> types.Typ
             "a field must be of an array's element to be assigned to, got that of a record's value: make another with "
             "numpy.void((...), dtype), or keep the record in a PrivateArray",
         )
+    if isinstance(owner, types.BaseTuple):
+        raise KernelTypeProblem(
+            "tuple-changed", f"a {spell_type(owner)} cannot be changed: make a new one, or use kapi.PrivateArray"
+        )
     if not isinstance(owner, RecordRefType):
         raise KernelTypeProblem(
             "attribute-assigned", "a kernel cannot assign an attribute, only a field of a record: write to an array"
