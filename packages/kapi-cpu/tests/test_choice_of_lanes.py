@@ -36,17 +36,18 @@ def lookup(item: kapi.Item, data, indices, starts, x, out):
 
 
 @pytest.mark.parametrize(
-    ("function", "features", "is_scalar"),
+    ("function", "features", "has_gathers", "is_scalar"),
     [
-        (rows, AVX512, True),
-        (search, AVX512, False),
-        (lookup, AVX512, False),
-        (rows, AVX2, True),
-        (search, AVX2, True),
-        (lookup, AVX2, False),
+        (rows, AVX512, False, True),
+        (search, AVX512, False, False),
+        (lookup, AVX512, False, False),
+        (rows, AVX2, False, True),
+        (search, AVX2, False, True),
+        (lookup, AVX2, False, False),
+        (search, AVX2, True, False),
     ],
 )
-def test_loops_over_far_elements_stay_scalar(function, features, is_scalar):
+def test_loops_over_far_elements_stay_scalar(function, features, has_gathers, is_scalar):
     random = np.random.default_rng(0)
     starts = np.concatenate(([0], np.cumsum(random.integers(0, 9, 40)))).astype(np.int32)
     indices = random.integers(0, 40, starts[-1], dtype=np.int32)
@@ -58,7 +59,7 @@ def test_loops_over_far_elements_stay_scalar(function, features, is_scalar):
         world.call_kernel(kapi.kernel(function), kapi.Range(40), data, indices, starts, x, results[-1])
     np.testing.assert_array_equal(results[1], results[0])
     signature = signature_of(1, (data, indices, starts, x, results[-1]), False)
-    target = replace(host_target(), cpu="generic", features=features)
+    target = replace(host_target(), cpu="generic", features=features, has_fast_gathers=has_gathers)
     assert (compile_kernel(function, signature, target=target).lanes == 1) == is_scalar
 
 

@@ -19,6 +19,11 @@ from kapi_lowering.target import (
 
 __all__ = ["CpuTarget", "host_target", "unmet_needs"]
 
+# Intel's of these years: a mitigation slows the gathers of those before them, and AMD's take them apart.
+_FAST_GATHERS = (
+    "alderlake", "raptorlake", "meteorlake", "arrowlake", "arrowlake-s", "lunarlake", "pantherlake",
+    "sapphirerapids", "emeraldrapids", "graniterapids", "graniterapids-d", "diamondrapids",
+)  # fmt: skip
 LANE_COUNTS = (1, 2, 4, 8, 16, 32, 64)
 
 
@@ -39,6 +44,8 @@ class CpuTarget(Target):
         Whether kernels may compute in float64 and in float16, and have atomics on 64-bit integers.
     sub_group_sizes : tuple of int
         Sizes that a kernel may demand of its sub-groups, which are the lanes of its vectors.
+    has_fast_gathers : bool
+        Whether one instruction loads elements that are anywhere faster than as many loads.
     """
 
     system: str = ""
@@ -50,6 +57,7 @@ class CpuTarget(Target):
     has_fp16: bool = True
     has_atomic64: bool = True
     sub_group_sizes: tuple[int, ...] = LANE_COUNTS
+    has_fast_gathers: bool = False
     keeps_lines: ClassVar[bool] = True
 
     @property
@@ -74,7 +82,13 @@ class CpuTarget(Target):
     emission = "kapi_cpu.emission"
 
     def emission_request(self) -> dict[str, Any]:
-        return {"cpu": self.cpu, "features": self.features, "vector_bits": self.vector_bits, "lanes": self.lanes}
+        return {
+            "cpu": self.cpu,
+            "features": self.features,
+            "vector_bits": self.vector_bits,
+            "lanes": self.lanes,
+            "has_fast_gathers": self.has_fast_gathers,
+        }
 
     def is_sound(self, code: bytes) -> bool:
         return len(code) > 0
@@ -115,7 +129,8 @@ def host_target() -> CpuTarget:
     llvm.initialize_native_asmprinter()
     cpu, features = llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
     machine = llvm.Target.from_default_triple().create_target_machine(cpu=cpu, features=features)
-    return CpuTarget(str(machine.triple), str(machine.target_data), cpu, features)
+    layout = str(machine.target_data)
+    return CpuTarget(str(machine.triple), layout, cpu, features, has_fast_gathers=cpu in _FAST_GATHERS)
 
 
 def unmet_needs(target: CpuTarget, here: CpuTarget) -> str:

@@ -33,8 +33,9 @@ SHAPES: dict[str, dict[str, Any]] = {
     "scalar": {"lanes": 1},
     "4": {"lanes": 4},
     "32": {"lanes": 32},
-    "sse4.2": {"cpu": "generic", "features": _SSE},
-    "avx2": {"cpu": "generic", "features": AVX2},
+    "sse4.2": {"cpu": "generic", "features": _SSE, "has_fast_gathers": False},
+    "avx2": {"cpu": "generic", "features": AVX2, "has_fast_gathers": False},
+    "avx2 gathers": {"cpu": "generic", "features": AVX2, "has_fast_gathers": True},
 }
 """Other targets than that of this processor, by what they change in it."""
 

@@ -35,8 +35,9 @@ def target_machine(request: dict[str, Any]) -> Any:
     """The processor that code is for; what is called may be anywhere in memory."""
     import llvmlite.binding as llvm
 
+    features = request["features"] + ",+fast-gather" * request["has_fast_gathers"]
     return llvm.Target.from_triple(request["triple"]).create_target_machine(
-        cpu=request["cpu"], features=request["features"], opt=3, reloc="static", codemodel="large"
+        cpu=request["cpu"], features=features, opt=3, reloc="static", codemodel="large"
     )
 
 
@@ -92,7 +93,7 @@ def pipeline(request: dict[str, Any]) -> Pipeline:
     from kapi_lowering.emission.passes.invariant_loads import hoist_invariant_loads
     from kapi_lowering.emission.pipeline import Pipeline
 
-    options = {name: request[name] for name in ("entry_point", "vector_bits", "lanes")}
+    options = {name: request[name] for name in ("entry_point", "vector_bits", "lanes", "has_fast_gathers")}
     return Pipeline(
         {
             "legalize": [lower_queries, expand_group_operations, expand_private_fills],

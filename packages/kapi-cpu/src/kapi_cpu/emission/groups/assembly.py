@@ -18,6 +18,7 @@ from kapi_cpu.emission.vectorize.decisions import decisions_of
 from kapi_cpu.emission.vectorize.instructions.lane_loops import NotVectorizableError, rolled_loop
 from kapi_cpu.emission.vectorize.instructions.lanes import LaneEmitter
 from kapi_cpu.emission.vectorize.private_arrays import interleave, interleaved_arrays
+from kapi_cpu.emission.vectorize.processor import Processor
 from kapi_cpu.emission.vectorize.shapes import VARYING, Shape, Shapes
 from kapi_cpu.emission.vectorize.sizes import size_of
 from kapi_cpu.emission.vectorize.vectorizer import Vectorizer
@@ -49,8 +50,9 @@ _OF_SUB_GROUPS = re.compile(r"kapi\.(sub_group\.|shuffle\.|\w+\.sub_group)")
 
 
 @module_pass
-def assemble_groups(module: Module, entry_point: str, vector_bits: int, lanes: int) -> None:
+def assemble_groups(module: Module, entry_point: str, vector_bits: int, lanes: int, has_fast_gathers: bool) -> None:
     """Vectorise the kernel, split it at barriers, and put the loops over work-items and groups around it."""
+    processor = Processor(vector_bits, has_fast_gathers)
     source = module.functions[entry_point]
     demanded, checks = _options(module)
     order = [each.callee for each in barriers_of(source)]
@@ -64,7 +66,7 @@ def assemble_groups(module: Module, entry_point: str, vector_bits: int, lanes: i
     if is_free:
         why = f"the types that it computes in fill registers of {vector_bits} bits" if lanes > 1 else "it is checked"
     if is_free and lanes > 1 and not order and not _uses_sub_groups(source):
-        costs = costs_of(shapes, lanes, vector_bits)
+        costs = costs_of(shapes, lanes, processor)
         why += f"; a work-item costs {costs.vector:.0f} in a vector, and {costs.scalar:.0f} as scalar code"
         if costs.prefers_scalar:
             why = f"a work-item costs {costs.scalar:.0f}, and {costs.vector:.0f} in a vector"
@@ -76,7 +78,7 @@ def assemble_groups(module: Module, entry_point: str, vector_bits: int, lanes: i
         interleave(arrays, lanes)
         shapes = Shapes(source, flow, _seeds(source, lanes, arrays))
     try:
-        parts, context = _parts(source, lanes, shapes, order, checks)
+        parts, context = _parts(source, lanes, shapes, order, checks, processor)
     except NotVectorizableError as error:
         if demanded > 1:
             raise
@@ -84,7 +86,7 @@ def assemble_groups(module: Module, entry_point: str, vector_bits: int, lanes: i
         for name in [each for each in module.functions if each.startswith(f"{entry_point}.")]:
             del module.functions[name]
         lanes, shapes = 1, Shapes(source, flow, _seeds(source, 1, {}))
-        parts, context = _parts(source, 1, shapes, order, checks)
+        parts, context = _parts(source, 1, shapes, order, checks, processor)
     decisions = decisions_of(shapes, lanes, why, _kept_text(context))
     text = Explanation.of(decisions).to_json().encode().hex()
     module.add_metadata(f'!{{!"kapi.decisions", !"{text}"}}')
@@ -178,7 +180,7 @@ def _is_packed(load: Instruction, source: Function) -> bool:
 
 
 def _parts(
-    source: Function, lanes: int, shapes: Shapes, order: list[str], checks: bool
+    source: Function, lanes: int, shapes: Shapes, order: list[str], checks: bool, processor: Processor
 ) -> tuple[list[tuple[str, str]], Context]:
     """The functions of each part, for full vectors and for those with lanes off, and what is kept at barriers."""
     barriers = barriers_of(source)
@@ -188,7 +190,7 @@ def _parts(
     keeps_state = checks or any(of_group.parts_within(each.block, everywhere) for each in barriers if each.block)
     is_shared = (lambda value: of_group[value] == 0) if barriers and not keeps_state else (lambda value: False)
     variants = (False, True) if lanes > 1 else (False,)
-    found = [_built(source, lanes, shapes, is_rest, is_shared, keeps_state) for is_rest in variants]
+    found = [_built(source, lanes, shapes, is_rest, is_shared, keeps_state, processor) for is_rest in variants]
     shared = {key: type_ for each in found for key, type_ in each.shared.items()}
     names = [each.split(order, shared) for each in found]
     size = max(each.context_bytes for each in found)
@@ -203,6 +205,7 @@ def _built(
     is_rest: bool,
     is_shared: Callable[[IRValue], bool],
     keeps_state: bool,
+    processor: Processor,
 ) -> Fission:
     """Vectorise once, and examine what is kept at barriers."""
     module = source.module
@@ -211,7 +214,7 @@ def _built(
     module.functions[name] = target
     target.add_block("entry")  # what is allocated; what work-items ask is computed behind it
     target.add_block("begin")
-    emitter = LaneEmitter(target, lanes, shapes)
+    emitter = LaneEmitter(target, lanes, shapes, processor)
     emitter.invariant = {*_packed_loads(source)}
     prologue = _Prologue(target, emitter)
     emitter.values = prologue.values(source)

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from kapi_cpu.emission.vectorize.processor import Processor
 from kapi_cpu.emission.vectorize.shapes import VARYING, Shapes
 from kapi_cpu.emission.vectorize.sizes import size_of
 from kapi_lowering.emission.llvm_ir import Block, Instruction, IRType, IRValue
@@ -32,7 +33,7 @@ _MISPREDICTED = 15.0
 _FORESEEN = 0.7
 """The share of branches on data that a processor foresees."""
 
-_GATHERED, _SCATTERED, _LOOPED = 3.0, 3.0, 6.0
+_GATHERED, _GATHERED_FAST, _SCATTERED, _LOOPED = 3.0, 1.5, 3.0, 6.0
 """An element that is loaded, stored, or worked on by a loop over lanes."""
 
 _WIDEST, _HELD, _LONGEST = 512, (8, 20), 48
@@ -63,7 +64,7 @@ class Costs:
         return self.scalar < 0.9 * self.vector
 
 
-def costs_of(shapes: Shapes, lanes: int, vector_bits: int) -> Costs:
+def costs_of(shapes: Shapes, lanes: int, processor: Processor) -> Costs:
     """Estimate what a work-item costs.
 
     Parameters
@@ -72,8 +73,8 @@ def costs_of(shapes: Shapes, lanes: int, vector_bits: int) -> Costs:
         Of the kernel, for vectors.
     lanes : int
         Those of a vector.
-    vector_bits : int
-        Bits of a register.
+    processor : Processor
+        Which it is.
     """
     everywhere = {*shapes.flow.reverse_postorder}
     scalar = vector = 0.0
@@ -85,7 +86,7 @@ def costs_of(shapes: Shapes, lanes: int, vector_bits: int) -> Costs:
         for each in block.instructions:
             cost = _cost(each)
             scalar += taken * cost
-            vector += waiting * _cost_of_lane(each, cost, shapes, lanes, vector_bits)
+            vector += waiting * _cost_of_lane(each, cost, shapes, lanes, processor)
         if block in shapes.divergent_branches:
             is_exit = loop is not None and any(target not in loop.blocks for target in block.successors)
             scalar += taken * _MISPREDICTED * (1 / _ITERATIONS if is_exit else 1 - _FORESEEN)
@@ -118,7 +119,7 @@ def _cost(each: Instruction) -> float:
     return 20.0 if each.opcode in ("atomicrmw", "cmpxchg") else _SLOW.get(each.opcode, 1.0)
 
 
-def _cost_of_lane(each: Instruction, cost: float, shapes: Shapes, lanes: int, vector_bits: int) -> float:
+def _cost_of_lane(each: Instruction, cost: float, shapes: Shapes, lanes: int, processor: Processor) -> float:
     """The cost of one lane of an instruction for all."""
     if not cost:
         return 0.0
@@ -127,14 +128,16 @@ def _cost_of_lane(each: Instruction, cost: float, shapes: Shapes, lanes: int, ve
         type_ = each.type if each.opcode == "load" else each.operands[0].type
         if stride == 0:
             return cost / lanes
-        if stride is not None and abs(stride) <= 2 * size_of(type_):
-            return cost * _registers(type_, lanes, vector_bits) * (abs(stride) // size_of(type_)) / lanes
-        return _GATHERED if each.opcode == "load" else _SCATTERED
+        if isinstance(stride, int) and abs(stride) <= 2 * size_of(type_):
+            return cost * _registers(type_, lanes, processor.vector_bits) * (abs(stride) // size_of(type_)) / lanes
+        if each.opcode == "store":
+            return _SCATTERED
+        return _GATHERED_FAST if processor.has_fast_gathers else _GATHERED
     if not each.form.is_void and shapes[each] is not VARYING:
         return cost / lanes
     if needs_lane_loop(each):
         return cost + _LOOPED
-    return cost * _registers(each.type, lanes, vector_bits) / lanes
+    return cost * _registers(each.type, lanes, processor.vector_bits) / lanes
 
 
 def needs_lane_loop(each: Instruction) -> bool:
@@ -164,7 +167,7 @@ def waits_for_itself(shapes: Shapes, vector_bits: int) -> bool:
         from_outside: set[IRValue] = set()
         for block in loop.blocks:
             for each in block.instructions:
-                if needs_lane_loop(each) or (each.opcode == "store" and shapes[each.operands[-1]] is VARYING):
+                if needs_lane_loop(each) or (each.opcode == "store" and not isinstance(shapes[each.operands[-1]], int)):
                     return False
                 gathers += each.opcode == "load" and shapes[each.operands[0]] not in (0, size_of(each.type))
                 size += not each.form.is_void and shapes[each] is VARYING

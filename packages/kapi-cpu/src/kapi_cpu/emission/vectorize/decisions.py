@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from kapi_cpu.emission.decision import Decision
 from kapi_cpu.emission.legalize.group_operations import BARRIER
 from kapi_cpu.emission.vectorize.cost_model import needs_lane_loop
-from kapi_cpu.emission.vectorize.shapes import VARYING, Shapes
+from kapi_cpu.emission.vectorize.shapes import VARYING, Shapes, Stride
 from kapi_cpu.emission.vectorize.sizes import size_of
 from kapi_lowering.emission.llvm_ir import Block, Instruction
 
@@ -62,8 +62,13 @@ def _of_access(each: Instruction, shapes: Shapes, is_masked: bool) -> Iterator[t
     if each.opcode in ("load", "store") and each.form.is_plain:
         stride = shapes[each.operands[-1]]
         size = size_of(each.type if each.opcode == "load" else each.operands[0].type)
-        if stride is VARYING:
-            kind = "gather" if each.opcode == "load" else "scatter"
+        kind = "gather" if each.opcode == "load" else "scatter"
+        if isinstance(stride, Stride):
+            yield (
+                kind,
+                "addresses of neighbours differ by a number of run time: each lane has an access of its own",
+            )
+        elif stride is VARYING:
             yield kind, "addresses of neighbours differ by no constant: each lane has an access of its own"
         elif stride not in (0, size):
             yield "strided", f"addresses of neighbours are {stride} bytes apart, elements have {size}"

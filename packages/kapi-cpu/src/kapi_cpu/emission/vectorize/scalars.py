@@ -48,7 +48,10 @@ def bound_of(condition: IRValue, shapes: Shapes) -> tuple[IRValue, IRValue, str]
         return (strided, uniform, predicate) if shapes[uniform] == 0 and shapes[strided] == 1 else None
     if shapes[strided] == 0:
         strided, uniform, predicate = uniform, strided, _SWAPPED[predicate]
-    if shapes[uniform] != 0 or (shapes[strided] or 0) <= 0 or not _rises(strided, shapes, f"n{predicate[0]}w"):
+    stride = shapes[strided]
+    if shapes[uniform] != 0 or not isinstance(stride, int) or stride <= 0:
+        return None
+    if not _rises(strided, shapes, f"n{predicate[0]}w"):
         return None
     return strided, uniform, predicate
 

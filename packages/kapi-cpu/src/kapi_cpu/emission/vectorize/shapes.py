@@ -1,8 +1,8 @@
 """Divergence analysis: how the values of a kernel differ between the lanes of a vector.
 
 A shape is the difference between one lane and the next: 0 of a uniform value, a constant of a strided one (in bytes of
-a pointer), None of a varying one. A phi varies where control-flow paths join on which lanes have parted, and values
-vary that leave a loop which lanes leave in different iterations.
+a pointer) or a `Stride` that is known at run time, None of a varying one. A phi varies where control-flow paths join on
+which lanes have parted, and values vary that leave a loop which lanes leave in different iterations.
 
 References
 ----------
@@ -13,6 +13,7 @@ for SPMD Divergence on Reducible Control Flow Graphs", 2021.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from kapi_cpu.emission.vectorize.sizes import element_steps, private_step
 from kapi_lowering.emission.llvm_ir import (
@@ -27,9 +28,40 @@ from kapi_lowering.emission.llvm_ir import (
     PointerType,
 )
 
-__all__ = ["VARYING", "Shape", "Shapes"]
+__all__ = ["VARYING", "Shape", "Shapes", "Stride"]
 
-Shape = int | None
+
+@dataclass(frozen=True, slots=True)
+class Stride:
+    """A difference of 64 bits that is known at run time: ``unit * factor + fixed``.
+
+    Attributes
+    ----------
+    unit : IRValue
+        A uniform value, such as the extent of an axis. It dominates all values of the shape.
+    factor, fixed : int
+        Constants; `factor` is not 0.
+    """
+
+    unit: IRValue
+    factor: int
+    fixed: int = 0
+
+    def times(self, number: int) -> Shape:
+        """The stride of the values times a constant."""
+        return Stride(self.unit, self.factor * number, self.fixed * number) if number else 0
+
+    def plus(self, other: int | Stride) -> Shape:
+        """The stride of sums with values of another one."""
+        if isinstance(other, int):
+            return Stride(self.unit, self.factor, self.fixed + other)
+        if self.unit is not other.unit:
+            return None
+        factor, fixed = self.factor + other.factor, self.fixed + other.fixed
+        return Stride(self.unit, factor, fixed) if factor else fixed
+
+
+Shape = int | Stride | None
 VARYING: Shape = None
 
 
@@ -78,6 +110,11 @@ class Shapes:
     def loop_of(self, block: Block) -> NaturalLoop | None:
         """The innermost loop of a block."""
         return self._loop_of.get(block)
+
+    def unit_of(self, value: IRValue) -> IRValue | None:
+        """The value that a stride of run time is a multiple of."""
+        shape = self[value]
+        return shape.unit if isinstance(shape, Stride) else None
 
     def is_uniform(self, value: IRValue) -> bool:
         """Whether all lanes have the same."""
@@ -235,41 +272,55 @@ class Shapes:
             return shapes[0]
         if VARYING in shapes or not isinstance(each.type, (IntType, PointerType)):
             return VARYING
-        first = shapes[0]
-        assert first is not None
         if each.opcode == "getelementptr":
-            steps = element_steps(each)
-            if steps is None:
-                return VARYING
-            # A stride of an index of fewer bits may wrap on its way.
-            total = first
-            for operand, shape, step in zip(operands[1:], shapes[1:], steps, strict=True):
-                assert shape is not None
-                if shape and not (isinstance(operand.type, IntType) and operand.type.bits == 64):
-                    return VARYING
-                total += shape * step
-            return total
+            return self._of_address(each, operands, shapes)
         if each.opcode in ("add", "sub"):
-            assert shapes[1] is not None
-            return _wrapped(first + (shapes[1] if each.opcode == "add" else -shapes[1]), each)
+            return _wrapped(_sum(shapes[0], shapes[1] if each.opcode == "add" else _product(shapes[1], -1)), each)
         if each.opcode == "or" and "disjoint" in each.flags:
-            assert shapes[1] is not None
-            return _wrapped(first + shapes[1], each)
+            return _wrapped(_sum(shapes[0], shapes[1]), each)
         if each.opcode == "mul":
             for one, other in ((0, 1), (1, 0)):
-                number, shape = operands[one].integer, shapes[other]
-                if number is not None and shape is not None:
-                    return _wrapped(shape * number, each)
+                shape, number = shapes[other], operands[one].integer
+                if number is not None:
+                    return _wrapped(_product(shape, number), each)
+                if shapes[one] == 0 and isinstance(shape, int):
+                    return _wrapped(Stride(operands[one], shape), each)
         if each.opcode == "shl" and (number := operands[1].integer) is not None:
-            return _wrapped(first << number, each)
+            return _wrapped(_product(shapes[0], 1 << number), each)
         if each.opcode == "trunc":
-            return _wrapped(first, each)
+            return _wrapped(shapes[0], each)
         return VARYING
 
+    def _of_address(self, each: Instruction, operands: list[IRValue], shapes: list[Shape]) -> Shape:
+        steps = element_steps(each)
+        if steps is None:
+            return VARYING
+        # A stride of an index of fewer bits may wrap on its way.
+        total = shapes[0]
+        for operand, shape, step in zip(operands[1:], shapes[1:], steps, strict=True):
+            if shape != 0 and not (isinstance(operand.type, IntType) and operand.type.bits == 64):
+                return VARYING
+            total = _sum(total, _product(shape, step))
+        return total
 
-def _wrapped(stride: int, each: Instruction) -> Shape:
-    """A stride as a signed number of the result's bits."""
+
+def _sum(one: Shape, other: Shape) -> Shape:
+    if one is None or other is None:
+        return VARYING
+    if isinstance(other, Stride):
+        return other.plus(one)
+    return one.plus(other) if isinstance(one, Stride) else one + other
+
+
+def _product(shape: Shape, number: int) -> Shape:
+    return shape.times(number) if isinstance(shape, Stride) else None if shape is None else shape * number
+
+
+def _wrapped(stride: Shape, each: Instruction) -> Shape:
+    """A stride as a signed number of the result's bits; one of run time has 64."""
     assert isinstance(each.type, IntType)
+    if not isinstance(stride, int):
+        return stride if each.type.bits == 64 else VARYING
     half = 1 << (each.type.bits - 1)
     return (stride + half) % (2 * half) - half
 

@@ -74,6 +74,7 @@ class Vectorizer:
         self._nonempty: set[Block] = set()
         self._modes: dict[Block, tuple[str, Block | None]] = {}
         self._has_barriers = any(each.callee.startswith(BARRIER) for each in source.instructions())
+        self._strided_by = self._units()
         self._find_modes()
         self._make_slots()
 
@@ -148,7 +149,23 @@ class Vectorizer:
             return False  # what it compares may be in no memory
         return bound_of(condition, self.shapes) is not None
 
+    def _units(self) -> dict[IRValue, dict[Instruction, None]]:
+        """The instructions that need the unit of a stride, by the unit."""
+        found: dict[IRValue, dict[Instruction, None]] = {}
+        for each in self.source.instructions():
+            unit = self.shapes.unit_of(each)
+            if unit is not None:
+                found.setdefault(unit, {}).update(dict.fromkeys(each.users))
+        return found
+
     def _is_used_elsewhere(self, each: Instruction, block: Block) -> bool:
+        strided = self._strided_by.get(each, {})
+        for user in strided:
+            if user.opcode == "phi":
+                if any(source is not block for value, source in user.incoming if self.shapes.unit_of(value) is each):
+                    return True
+            elif user.block is not block:
+                return True
         for user in each.users:
             if user.opcode == "phi":
                 if any(value is each and source is not block for value, source in user.incoming):
@@ -371,6 +388,9 @@ class Vectorizer:
         if value in self._slots and value not in self.lane.values:
             type_ = self.lane.stored_type(value)
             self.lane.values[value] = self.lane.builder.emit(f"load {type_}, ptr ?", self._slots[value])
+        unit = self.shapes.unit_of(value)
+        if unit is not None:
+            self._fetch(unit)
 
     # -- ends of blocks
 
@@ -426,7 +446,7 @@ class Vectorizer:
         self._fetch(uniform)
         first, limit = self.lane.scalar(strided), self.lane.scalar(uniform)
         stride = self.shapes[strided]
-        assert stride is not None
+        assert isinstance(stride, int)
         if predicate in ("eq", "ne"):
             distance = self.lane.builder.emit(f"sub {first.type} ?, ?", limit, first)
             is_one = self.lane.builder.emit(f"icmp ult {first.type} ?, {self.lane.lanes}", distance)

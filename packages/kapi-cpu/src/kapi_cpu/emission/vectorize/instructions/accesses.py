@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kapi_cpu.emission.vectorize.instructions.lane_loops import NotVectorizableError, lane_loop
 from kapi_cpu.emission.vectorize.private_arrays import allocation_of
-from kapi_cpu.emission.vectorize.shapes import VARYING
+from kapi_cpu.emission.vectorize.shapes import VARYING, Stride
 from kapi_cpu.emission.vectorize.sizes import private_step, size_of
 from kapi_lowering.emission.llvm_ir import I1, Instruction, IRType, IRValue, StructType, constant, declare
 
@@ -20,6 +20,8 @@ _MAX_DISTANCE = 4
 """Elements from one lane's to the next one's, of which all are loaded and most thrown away."""
 
 _REGISTER_BYTES = 64
+_GATHERED_BYTES = (4, 8)
+"""Bytes of the elements that processors gather."""
 
 
 class Accesses:
@@ -73,7 +75,7 @@ class Accesses:
             return self._contiguous_load(vector, self.lane.scalar(pointer), align)
         if shape == -step:
             return self._reversed(self._contiguous_load(vector, self._last(pointer), align, is_reversed=True))
-        factor, rest = divmod(shape or 0, step)
+        factor, rest = divmod(shape, step) if isinstance(shape, int) else (0, 0)
         if (
             not rest
             and 2 <= factor <= _MAX_DISTANCE
@@ -81,12 +83,14 @@ class Accesses:
             and step * self.lane.lanes <= _REGISTER_BYTES
         ):
             return self._interleaved_load(vector, self.lane.scalar(pointer), factor, align)
-        return self._gather(type_, self.lane.vector(pointer), align)
+        if step in _GATHERED_BYTES and self.lane.processor.has_fast_gathers:
+            return self._gather(type_, self.lane.vector(pointer), align)
+        return self._loaded(type_, self._addresses(pointer, type_), align)
 
     def _last(self, pointer: IRValue) -> IRValue:
         """The address of the last lane."""
         stride = self.lane.shapes[pointer]
-        assert stride is not None
+        assert isinstance(stride, int)
         offset = stride * (self.lane.lanes - 1)
         return self.lane.builder.emit(f"getelementptr i8, ptr ?, i64 {offset}", self.lane.scalar(pointer))
 
@@ -126,11 +130,29 @@ class Accesses:
         return self.lane.builder.emit(text, address, self._reversed(self.lane.mask) if is_reversed else self.lane.mask)
 
     def _gather(self, type_: IRType, addresses: IRValue, align: int) -> IRValue:
-        """One scalar load for each lane; those that are off read from memory that is of no other use."""
-        addresses = self.addresses_or_dummy(addresses, type_)
+        """One instruction that loads what the lanes that are on read."""
+        vector, mask = self.lane.vector_type(type_), self.lane.mask_value()
+        name = f"llvm.masked.gather.{self._suffix(vector)}.v{self.lane.lanes}p0"
+        declare(self.lane.function, f"{vector} @{name}({addresses.type}, {mask.type}, {vector})")
+        text = f"call {vector} @{name}({addresses.type} align {align} ?, {mask.type} ?, {vector} zeroinitializer)"
+        return self.lane.builder.emit(text, addresses, mask)
+
+    def _addresses(self, pointer: IRValue, type_: IRType) -> list[IRValue]:
+        """The address of each lane; of those that are off, memory that is of no other use."""
+        lanes, stride = range(self.lane.lanes), self.lane.shapes[pointer]
+        if self.lane.mask is None and isinstance(stride, Stride):
+            at, step = self.lane.scalar(pointer), self.lane.stride(stride)
+            found = [at]
+            for _ in lanes[1:]:
+                found.append(at := self.lane.builder.emit("getelementptr i8, ptr ?, i64 ?", at, step))
+            return found
+        vector = self.addresses_or_dummy(self.lane.vector(pointer), type_)
+        return [self.lane.builder.emit(f"extractelement {vector.type} ?, i64 {lane}", vector) for lane in lanes]
+
+    def _loaded(self, type_: IRType, addresses: Iterable[IRValue], align: int) -> IRValue:
+        """One scalar load for each lane."""
         made: IRValue = constant(self.lane.vector_type(type_), "poison")
-        for lane in range(self.lane.lanes):
-            address = self.lane.builder.emit(f"extractelement {addresses.type} ?, i64 {lane}", addresses)
+        for lane, address in enumerate(addresses):
             one = self.lane.builder.emit(f"load {type_}, ptr ?, align {align}", address)
             made = self.lane.builder.emit(f"insertelement {made.type} ?, {type_} ?, i64 {lane}", made, one)
         return made
@@ -173,7 +195,7 @@ class Accesses:
             last = self._last(pointer)
             self._contiguous_store(self._reversed(self.lane.vector(value)), last, align, is_reversed=True)
         else:
-            self._scatter(self.lane.vector(value), self.lane.vector(pointer), align)
+            self._scatter(self.lane.vector(value), self._addresses(pointer, type_), align)
 
     def _store_of_last(self, value: IRValue, address: IRValue, align: int) -> None:
         """All lanes store to one address: what the last one that is on stores remains."""
@@ -230,11 +252,9 @@ class Accesses:
             vector = self.lane.builder.emit(f"select {mask.type} ?, {kind} ?, {kind} ?", mask, vector, old)
         self.lane.builder.emit(f"store {vector.type} ?, ptr ?, align {align}", vector, address)
 
-    def _scatter(self, vector: IRValue, addresses: IRValue, align: int) -> None:
+    def _scatter(self, vector: IRValue, addresses: Iterable[IRValue], align: int) -> None:
         type_ = vector.type.scalar
-        addresses = self.addresses_or_dummy(addresses, type_)
-        for lane in range(self.lane.lanes):
-            address = self.lane.builder.emit(f"extractelement {addresses.type} ?, i64 {lane}", addresses)
+        for lane, address in enumerate(addresses):
             one = self.lane.builder.emit(f"extractelement {vector.type} ?, i64 {lane}", vector)
             self.lane.builder.emit(f"store {type_} ?, ptr ?, align {align}", one, address)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kapi_cpu.emission.vectorize.shapes import VARYING
+from kapi_cpu.emission.vectorize.shapes import VARYING, Stride
 from kapi_lowering.emission.llvm_ir import (
     I1,
     I64,
@@ -120,7 +120,10 @@ def _of_lane(emitter: LaneEmitter, operand: IRValue, held: IRValue, lane: IRValu
         at = builder.emit(f"getelementptr {kind}, ptr ?, i64 ?", held, lane)
         one = builder.emit(f"load {kind}, ptr ?", at)
         return one if kind is type_ else builder.emit(f"trunc {kind} ? to {type_}", one)
-    step = builder.emit(f"mul i64 ?, {shape}", lane)
+    if isinstance(shape, Stride):
+        step = builder.emit("mul i64 ?, ?", lane, emitter.stride(shape))
+    else:
+        step = builder.emit(f"mul i64 ?, {shape}", lane)
     if isinstance(type_, PointerType):
         return builder.emit("getelementptr i8, ptr ?, i64 ?", held, step)
     if type_ is not I64:

@@ -12,7 +12,8 @@ from kapi_cpu.emission.vectorize.instructions.conversions import SATURATING, sat
 from kapi_cpu.emission.vectorize.instructions.lane_loops import NotVectorizableError, lane_loop
 from kapi_cpu.emission.vectorize.instructions.sub_groups import sub_group_operation
 from kapi_cpu.emission.vectorize.instructions.updates import combined_update, group_update
-from kapi_cpu.emission.vectorize.shapes import VARYING, Shapes
+from kapi_cpu.emission.vectorize.processor import Processor
+from kapi_cpu.emission.vectorize.shapes import VARYING, Shapes, Stride
 from kapi_lowering.emission.llvm_ir import (
     BINARY,
     CASTS,
@@ -57,6 +58,8 @@ class LaneEmitter:
     ----------
     lanes : int
         How many; 1 for scalar code.
+    processor : Processor
+        The one that the code is for.
     builder : Builder
         At the end of the block that is written.
     values : dict of IRValue to IRValue
@@ -74,8 +77,8 @@ class LaneEmitter:
         The memory that stands for private arrays.
     """
 
-    def __init__(self, function: Function, lanes: int, shapes: Shapes) -> None:
-        self.function, self.lanes, self.shapes = function, lanes, shapes
+    def __init__(self, function: Function, lanes: int, shapes: Shapes, processor: Processor) -> None:
+        self.function, self.lanes, self.shapes, self.processor = function, lanes, shapes, processor
         self.builder = Builder(function.blocks[1])
         self.values: dict[IRValue, IRValue] = {}
         self.mask: IRValue | None = None
@@ -138,16 +141,25 @@ class LaneEmitter:
         held = self.fetch(value)
         if self.lanes == 1 or shape is None:  # varying
             return held
-        splat = self.splat(held)
-        return splat if shape == 0 else self._strided(held, splat, shape)
+        return self.splat(held) if shape == 0 else self._strided(held, shape)
 
-    def _strided(self, base: IRValue, splat: IRValue, stride: int) -> IRValue:
+    def _strided(self, base: IRValue, stride: int | Stride) -> IRValue:
         type_ = base.type
+        vector = self.vector_type(I64 if isinstance(type_, PointerType) else type_)
+        if isinstance(stride, int):
+            steps = self.steps(vector.scalar, stride)
+        else:
+            steps = self.builder.emit(f"mul {vector} ?, ?", self.splat(self.stride(stride)), self.steps(I64))
         if isinstance(type_, PointerType):
-            steps = self.steps(I64, stride)
-            return self.builder.emit(f"getelementptr i8, ptr ?, <{self.lanes} x i64> ?", base, steps)
-        vector = self.vector_type(type_)
-        return self.builder.emit(f"add {vector} ?, ?", splat, self.steps(type_, stride))
+            return self.builder.emit(f"getelementptr i8, ptr ?, {vector} ?", base, steps)
+        return self.builder.emit(f"add {vector} ?, ?", self.splat(base), steps)
+
+    def stride(self, stride: Stride) -> IRValue:
+        """The number that a stride of run time is."""
+        made = self.fetch(stride.unit)
+        if stride.factor != 1:
+            made = self.builder.emit(f"mul i64 ?, {stride.factor}", made)
+        return self.builder.emit(f"add i64 ?, {stride.fixed}", made) if stride.fixed else made
 
     def steps(self, type_: IRType, stride: int = 1) -> IRValue:
         """The number of each lane, times a stride."""

@@ -1,0 +1,23 @@
+"""The facts of a processor that decide how lanes are made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["Processor"]
+
+
+@dataclass(frozen=True, slots=True)
+class Processor:
+    """A processor, as the vectoriser sees it.
+
+    Attributes
+    ----------
+    vector_bits : int
+        Bits of a register.
+    has_fast_gathers : bool
+        Whether one instruction loads elements that are anywhere faster than as many loads.
+    """
+
+    vector_bits: int
+    has_fast_gathers: bool
