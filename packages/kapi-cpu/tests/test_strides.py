@@ -75,6 +75,7 @@ def rows_in_numpy(a, x, out, columns):
         x[i] = total + a[i, : i % 5].sum(dtype=a.dtype) + a[i % 5, : i % 5].sum(dtype=a.dtype)
 
 
+@pytest.mark.nightly(one_in=6)
 @pytest.mark.parametrize("shape", ["", *shapes()])
 @pytest.mark.parametrize("step", [1, -2])
 @pytest.mark.parametrize("dtype", [np.int8, np.uint16, np.int32, np.float32, np.int64, np.float64])

@@ -41,7 +41,11 @@ _WIDEST, _HELD, _LONGEST = 512, (8, 20), 48
 
 _FREE = ("phi", "br", "ret", "alloca", "extractvalue", "insertvalue", "freeze", "bitcast", "ptrtoint", "inttoptr")
 _SLOW = {"fdiv": 4.0, "frem": 40.0, "sdiv": 10.0, "udiv": 10.0, "srem": 10.0, "urem": 10.0}
-_BY_LANE = ("sdiv", "udiv", "srem", "urem", "frem", "atomicrmw", "cmpxchg")
+_BY_LANE = ("frem", "atomicrmw", "cmpxchg")
+_DIVISIONS = ("sdiv", "udiv", "srem", "urem")
+_DIVIDED = 5.0
+"""A division of integers in one lane, by floats."""
+
 _FUNCTIONS = {"sqrt": 5.0, "exp": 20.0, "log": 20.0, "sin": 25.0, "cos": 25.0, "pow": 50.0}
 
 
@@ -137,6 +141,8 @@ def _cost_of_lane(each: Instruction, cost: float, shapes: Shapes, lanes: int, pr
         return cost / lanes
     if needs_lane_loop(each):
         return cost + _LOOPED
+    if each.opcode in _DIVISIONS:
+        return _DIVIDED
     return cost * _registers(each.type, lanes, processor.vector_bits) / lanes
 
 

@@ -18,6 +18,7 @@ from kapi_cpu.emission.legalize.group_operations import BARRIER
 from kapi_cpu.emission.vectorize.block_order import BlockOrder, Level, Node
 from kapi_cpu.emission.vectorize.instructions.lane_loops import NotVectorizableError
 from kapi_cpu.emission.vectorize.instructions.lanes import LaneEmitter
+from kapi_cpu.emission.vectorize.instructions.records import record_accesses
 from kapi_cpu.emission.vectorize.scalars import bound_of, recomputed_values
 from kapi_cpu.emission.vectorize.shapes import VARYING, Shapes
 from kapi_lowering.emission.llvm_ir import I1, Block, Function, Instruction, IRValue, NaturalLoop, constant
@@ -334,6 +335,8 @@ class Vectorizer:
         if is_nonempty:
             self._nonempty.add(block)
         self.lane.mask, self.lane.is_nonempty = mask, is_nonempty
+        if self.lane.lanes > 1 and mask is None:
+            self.lane.records = record_accesses(block, self.shapes)
         for each in block.instructions[:-1]:
             self._instruction(each, block)
         self._end(level, block, deferred)

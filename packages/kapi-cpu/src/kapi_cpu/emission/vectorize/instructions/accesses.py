@@ -83,9 +83,24 @@ class Accesses:
             and step * self.lane.lanes <= _REGISTER_BYTES
         ):
             return self._interleaved_load(vector, self.lane.scalar(pointer), factor, align)
-        if step in _GATHERED_BYTES and self.lane.processor.has_fast_gathers:
+        if self.lane.mask is None and isinstance(shape, Stride):
+            return self.load_stepped(type_, self.lane.scalar(pointer), shape, align)
+        if self._is_gathered(type_):
             return self._gather(type_, self.lane.vector(pointer), align)
         return self._loaded(type_, self._addresses(pointer, type_), align)
+
+    def load_stepped(self, type_: IRType, first: IRValue, stride: Stride, align: int) -> IRValue:
+        """Read elements whose distance is known at run time, all lanes being on."""
+        if self._is_gathered(type_):
+            return self._gather(type_, self.lane.strided(first, stride), align)
+        return self._loaded(type_, self._stepped(first, stride), align)
+
+    def store_stepped(self, vector: IRValue, first: IRValue, stride: Stride, align: int) -> None:
+        """Write elements whose distance is known at run time, all lanes being on."""
+        self._scatter(vector, self._stepped(first, stride), align)
+
+    def _is_gathered(self, type_: IRType) -> bool:
+        return self.lane.processor.has_fast_gathers and size_of(type_) in _GATHERED_BYTES
 
     def _last(self, pointer: IRValue) -> IRValue:
         """The address of the last lane."""
@@ -139,15 +154,16 @@ class Accesses:
 
     def _addresses(self, pointer: IRValue, type_: IRType) -> list[IRValue]:
         """The address of each lane; of those that are off, memory that is of no other use."""
-        lanes, stride = range(self.lane.lanes), self.lane.shapes[pointer]
-        if self.lane.mask is None and isinstance(stride, Stride):
-            at, step = self.lane.scalar(pointer), self.lane.stride(stride)
-            found = [at]
-            for _ in lanes[1:]:
-                found.append(at := self.lane.builder.emit("getelementptr i8, ptr ?, i64 ?", at, step))
-            return found
         vector = self.addresses_or_dummy(self.lane.vector(pointer), type_)
+        lanes = range(self.lane.lanes)
         return [self.lane.builder.emit(f"extractelement {vector.type} ?, i64 {lane}", vector) for lane in lanes]
+
+    def _stepped(self, first: IRValue, stride: Stride) -> list[IRValue]:
+        """The address of each lane, one after the other."""
+        step, found = self.lane.stride(stride), [first]
+        for _ in range(1, self.lane.lanes):
+            found.append(self.lane.builder.emit("getelementptr i8, ptr ?, i64 ?", found[-1], step))
+        return found
 
     def _loaded(self, type_: IRType, addresses: Iterable[IRValue], align: int) -> IRValue:
         """One scalar load for each lane."""
@@ -194,6 +210,8 @@ class Accesses:
         elif shape == -size_of(type_):
             last = self._last(pointer)
             self._contiguous_store(self._reversed(self.lane.vector(value)), last, align, is_reversed=True)
+        elif self.lane.mask is None and isinstance(shape, Stride):
+            self.store_stepped(self.lane.vector(value), self.lane.scalar(pointer), shape, align)
         else:
             self._scatter(self.lane.vector(value), self._addresses(pointer, type_), align)
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from kapi_cpu.emission.group_updates import PREFIX
 from kapi_cpu.emission.legalize.group_operations import BARRIER
 from kapi_cpu.emission.vectorize.instructions.accesses import Accesses
 from kapi_cpu.emission.vectorize.instructions.conversions import SATURATING, saturating_conversion
+from kapi_cpu.emission.vectorize.instructions.divisions import division, needs_division
 from kapi_cpu.emission.vectorize.instructions.lane_loops import NotVectorizableError, lane_loop
+from kapi_cpu.emission.vectorize.instructions.records import RecordAccess
 from kapi_cpu.emission.vectorize.instructions.sub_groups import sub_group_operation
 from kapi_cpu.emission.vectorize.instructions.updates import combined_update, group_update
 from kapi_cpu.emission.vectorize.processor import Processor
@@ -48,7 +50,6 @@ _ELEMENTWISE = re.compile(
     r"|log2|log10|pow|sin|cos|tan|asin|acos|atan|atan2|sinh|cosh|tanh|lrint|llrint|lround|llround)((?:\.[if]\d+)+)"
 )
 _FAST = ("fast", "nnan", "ninf", "nsz", "arcp", "contract", "afn", "reassoc")
-_DIVISIONS = ("sdiv", "udiv", "srem", "urem")
 
 
 class LaneEmitter:
@@ -75,6 +76,8 @@ class LaneEmitter:
         Loads of what no kernel writes, which may be executed at any time.
     private : set of IRValue
         The memory that stands for private arrays.
+    records : mapping of Instruction to RecordAccess
+        The accesses of whole records in the block of the source.
     """
 
     def __init__(self, function: Function, lanes: int, shapes: Shapes, processor: Processor) -> None:
@@ -88,6 +91,8 @@ class LaneEmitter:
         self._any: dict[IRValue, IRValue] = {}
         self.allocas = Builder(function.entry)
         self.private: set[IRValue] = set()
+        self.records: Mapping[Instruction, RecordAccess] = {}
+        self._elements: dict[Instruction, IRValue] = {}
         self._accesses = Accesses(self)
 
     # -- blocks
@@ -141,9 +146,10 @@ class LaneEmitter:
         held = self.fetch(value)
         if self.lanes == 1 or shape is None:  # varying
             return held
-        return self.splat(held) if shape == 0 else self._strided(held, shape)
+        return self.splat(held) if shape == 0 else self.strided(held, shape)
 
-    def _strided(self, base: IRValue, stride: int | Stride) -> IRValue:
+    def strided(self, base: IRValue, stride: int | Stride) -> IRValue:
+        """The values of all lanes by the first one's."""
         type_ = base.type
         vector = self.vector_type(I64 if isinstance(type_, PointerType) else type_)
         if isinstance(stride, int):
@@ -253,6 +259,8 @@ class LaneEmitter:
             return sub_group_operation(self, each)
         if self.lanes == 1:
             return self.copied(each, [self.fetch(operand) for operand in each.operands])
+        if each in self.records and self.mask is None:
+            return self._of_record(each, self.records[each])
         if opcode == "load" and each.form.is_plain:
             return self._accesses.load(each)
         if opcode == "store" and each.form.is_plain:
@@ -269,6 +277,16 @@ class LaneEmitter:
         if opcode in ("atomicrmw", "cmpxchg", "load", "store"):
             return lane_loop(self, each)
         return self._widened(each)
+
+    def _of_record(self, each: Instruction, record: RecordAccess) -> IRValue | None:
+        """Load a whole record at its first load, and store it at its last store."""
+        if each.opcode == "store":
+            if each is record.last:
+                record.store(self, self._accesses)
+            return None
+        if each is record.first:
+            self._elements.update(zip(record.members, record.load(self, self._accesses), strict=True))
+        return self._elements.pop(each)
 
     def copied(self, each: Instruction, operands: Sequence[IRValue]) -> Instruction:
         """Write the instruction as it is, of these operands."""
@@ -319,10 +337,9 @@ class LaneEmitter:
     def _widened(self, each: Instruction) -> IRValue:
         opcode, type_ = each.opcode, self.vector_type(each.type)
         if opcode in BINARY:
+            if needs_division(each):
+                return division(self, each)
             left, right = map(self.vector, each.operands)
-            if opcode in _DIVISIONS and self.mask is not None:
-                one = constant(type_, f"splat ({each.type} 1)")
-                right = self.builder.emit(f"select {self.mask.type} ?, {type_} ?, {type_} ?", self.mask, right, one)
             return self.builder.emit(f"{opcode} {self._flags(each)}{type_} ?, ?", left, right)
         if opcode in ("icmp", "fcmp"):
             operands = [self.vector(operand) for operand in each.operands]

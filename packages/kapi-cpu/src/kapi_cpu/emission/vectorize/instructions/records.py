@@ -1,0 +1,210 @@
+"""Records of two to four elements of one type, such as pixels: whole ones are loaded and stored, and taken apart.
+
+The accesses of all elements of a record stand in one block, with no other access between them that could be of the same
+memory. Where the distance of records is known at run time only, as of the rows of an array, the code asks for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kapi_cpu.emission.vectorize.shapes import Shape, Shapes, Stride
+from kapi_cpu.emission.vectorize.sizes import element_steps, size_of
+from kapi_lowering.emission.llvm_ir import (
+    Block,
+    FloatType,
+    Instruction,
+    IntType,
+    IRType,
+    IRValue,
+    constant,
+    parse_type,
+)
+
+if TYPE_CHECKING:
+    from kapi_cpu.emission.vectorize.instructions.accesses import Accesses
+    from kapi_cpu.emission.vectorize.instructions.lanes import LaneEmitter
+
+__all__ = ["RecordAccess", "record_accesses"]
+
+_LONGEST = 4
+_OF_MEMORY = ("load", "store", "atomicrmw", "cmpxchg", "fence")
+_FREE_OF_MEMORY = tuple(
+    f"llvm.{name}."
+    for name in (
+        "abs", "ceil", "copysign", "fabs", "floor", "fma", "fmuladd", "fptosi", "fptoui", "maxnum", "minnum", "rint",
+        "smax", "smin", "sqrt", "umax", "umin",
+    )
+)  # fmt: skip
+
+Way = Callable[[], list[IRValue]]
+
+
+@dataclass(frozen=True, slots=True)
+class RecordAccess:
+    """Loads or stores of all elements of a record.
+
+    Attributes
+    ----------
+    members : tuple of Instruction
+        In the order of the elements.
+    first, last : Instruction
+        In the order of the block: where loads and stores are written.
+    offset : int
+        Bytes from the address of `first` to that of the first element.
+    stride : int or Stride
+        Bytes from one lane's record to the next one's.
+    """
+
+    members: tuple[Instruction, ...]
+    first: Instruction
+    last: Instruction
+    offset: int
+    stride: int | Stride
+
+    @property
+    def type(self) -> IRType:
+        """The type of an element."""
+        return _accessed_type(self.first)
+
+    def load(self, lane: LaneEmitter, accesses: Accesses) -> list[IRValue]:
+        """Load all lanes' records; an element of all is a vector."""
+        count, lanes = len(self.members), lane.lanes
+        kind = parse_type(f"<{count * lanes} x {self.type}>")
+
+        def whole() -> list[IRValue]:
+            records = lane.builder.emit(f"load {kind}, ptr ?, align {self._align}", self._address(lane, 0))
+            return [_picked(lane, records, records, range(number, count * lanes, count)) for number in range(count)]
+
+        def apart() -> list[IRValue]:
+            assert isinstance(self.stride, Stride)
+            return [
+                accesses.load_stepped(self.type, self._address(lane, number), self.stride, self._align)
+                for number in range(count)
+            ]
+
+        return self._where_adjacent(lane, whole, apart)
+
+    def store(self, lane: LaneEmitter, accesses: Accesses) -> None:
+        """Store all lanes' records."""
+        count, lanes = len(self.members), lane.lanes
+        vectors = [lane.vector(each.operands[0]) for each in self.members]
+
+        def whole() -> list[IRValue]:
+            padded = [*vectors, *[constant(vectors[0].type, "poison")] * (-count % 2)]
+            pairs = [
+                _picked(lane, one, other, range(2 * lanes))
+                for one, other in zip(padded[::2], padded[1::2], strict=True)
+            ]
+            order = [number * lanes + each for each in range(lanes) for number in range(count)]
+            records = _picked(lane, pairs[0], pairs[-1] if count > 2 else constant(pairs[0].type, "poison"), order)
+            lane.builder.emit(f"store {records.type} ?, ptr ?, align {self._align}", records, self._address(lane, 0))
+            return []
+
+        def apart() -> list[IRValue]:
+            assert isinstance(self.stride, Stride)
+            for number, vector in enumerate(vectors):
+                accesses.store_stepped(vector, self._address(lane, number), self.stride, self._align)
+            return []
+
+        self._where_adjacent(lane, whole, apart)
+
+    @property
+    def _align(self) -> int:
+        return min(each.form.alignment or size_of(self.type) for each in self.members)
+
+    def _address(self, lane: LaneEmitter, number: int) -> IRValue:
+        """The address of an element of the first lane's record."""
+        offset = self.offset + number * size_of(self.type)
+        return lane.builder.emit(f"getelementptr i8, ptr ?, i64 {offset}", lane.scalar(self.first.operands[-1]))
+
+    def _where_adjacent(self, lane: LaneEmitter, whole: Way, apart: Way) -> list[IRValue]:
+        """Access whole records if nothing is between them, and else element by element."""
+        if not isinstance(self.stride, Stride):
+            return whole()
+        stride, size = lane.stride(self.stride), len(self.members) * size_of(self.type)
+        is_adjacent = lane.builder.emit(f"icmp eq i64 ?, {size}", stride)
+        blocks = [lane.block(f"records.{name}") for name in ("whole", "apart")]
+        end = lane.block("records.end")
+        lane.branch(is_adjacent, *blocks)
+        ways = []
+        for block, way in zip(blocks, (whole, apart), strict=True):
+            lane.move(block)
+            found = way()
+            lane.jump(end)
+            ways.append((found, lane.builder.block))
+        lane.move(end)
+        (one, one_end), (other, other_end) = ways
+        return [
+            lane.builder.phi(left.type, [(left, one_end), (right, other_end)])
+            for left, right in zip(one, other, strict=True)
+        ]
+
+
+def _picked(lane: LaneEmitter, left: IRValue, right: IRValue, numbers: Iterable[int]) -> IRValue:
+    picked = [f"i32 {number}" for number in numbers]
+    text = f"shufflevector {left.type} ?, {left.type} ?, <{len(picked)} x i32> <{', '.join(picked)}>"
+    return lane.builder.emit(text, left, right)
+
+
+def record_accesses(block: Block, shapes: Shapes) -> dict[Instruction, RecordAccess]:
+    """Find the accesses of whole records in a block, by each member."""
+    found: dict[Instruction, RecordAccess] = {}
+    pending: dict[tuple[str, IRValue, IRType, Shape], list[tuple[int, Instruction]]] = {}
+
+    def close(opcode: str, but: object = None) -> None:
+        for key in [key for key in pending if key[0] == opcode and key != but]:
+            record = _record(pending.pop(key), key[3])
+            if record is not None:
+                found.update(dict.fromkeys(record.members, record))
+
+    for each in block.instructions:
+        if each.opcode not in ("load", "store") or not each.form.is_plain:
+            if each.opcode in _OF_MEMORY or (each.opcode == "call" and not each.callee.startswith(_FREE_OF_MEMORY)):
+                close("load")
+                close("store")
+            continue
+        root, offset = _root(each.operands[-1])
+        key = each.opcode, root, _accessed_type(each), shapes[each.operands[-1]]
+        is_of_record = key[3] not in (0, None) and isinstance(key[2], (IntType, FloatType))
+        if each.opcode == "store":
+            close("load")
+        close("store", key)
+        if is_of_record:
+            if any(offset == other for other, _ in pending.get(key, ())):
+                close(each.opcode)
+            pending.setdefault(key, []).append((offset, each))
+    close("load")
+    close("store")
+    return found
+
+
+def _record(accesses: Sequence[tuple[int, Instruction]], stride: Shape) -> RecordAccess | None:
+    """The accesses as one of records, if they are of adjacent elements and of all."""
+    ordered = sorted(accesses, key=lambda pair: pair[0])
+    count, size = len(ordered), size_of(_accessed_type(ordered[0][1]))
+    is_whole = all(offset == ordered[0][0] + number * size for number, (offset, _) in enumerate(ordered))
+    if not 2 <= count <= _LONGEST or not is_whole or not (isinstance(stride, Stride) or stride == count * size):
+        return None
+    first, last = accesses[0], accesses[-1]
+    assert stride is not None
+    return RecordAccess(tuple(each for _, each in ordered), first[1], last[1], ordered[0][0] - first[0], stride)
+
+
+def _accessed_type(access: Instruction) -> IRType:
+    return access.type if access.opcode == "load" else access.operands[0].type
+
+
+def _root(pointer: IRValue) -> tuple[IRValue, int]:
+    """An address without the constants that are added to it, and their sum in bytes."""
+    total = 0
+    while isinstance(pointer, Instruction) and pointer.opcode == "getelementptr":
+        steps = element_steps(pointer)
+        numbers = [index.integer for index in pointer.operands[1:]]
+        if steps is None or "{" in str(pointer.form.element) or any(number is None for number in numbers):
+            break
+        total += sum(number * step for number, step in zip(numbers, steps, strict=True) if number is not None)
+        pointer = pointer.operands[0]
+    return pointer, total
