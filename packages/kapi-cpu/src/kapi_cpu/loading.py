@@ -12,6 +12,7 @@ from typing import Any
 
 import llvmlite.binding as llvm
 
+from kapi_cpu.emission import RELOCATION, is_kept_together
 from kapi_cpu.emission.object_code import ObjectCode
 from kapi_cpu.module import CpuModule
 from kapi_cpu.target import host_target, unmet_needs
@@ -29,15 +30,15 @@ def _linker() -> Any:
     llvm.initialize_native_asmprinter()
     if sys.platform != "win32":  # where C's functions of mathematics are those of a library that Python uses itself
         llvm.load_library_permanently(ctypes.util.find_library("m") or "libm.so.6")
+    is_together = is_kept_together(host_target().triple)
     return llvm.create_lljit_compiler(
         llvm.Target.from_default_triple().create_target_machine(
             cpu=llvm.get_host_cpu_name(),
             features=llvm.get_host_cpu_features().flatten(),
-            reloc="static",
-            codemodel="large",
             jit=True,
+            **RELOCATION[is_together],
         ),
-        use_jit_link=False,
+        use_jit_link=is_together,
         suppress_errors=False,
     )
 

@@ -13,13 +13,32 @@ from kapi_cpu.emission.object_code import ObjectCode
 if TYPE_CHECKING:
     from kapi_lowering.emission.pipeline import Pipeline
 
-__all__ = ["before_pipeline", "emit", "pipeline", "prepare", "start", "target_machine", "unrolls"]
+__all__ = [
+    "RELOCATION",
+    "before_pipeline",
+    "emit",
+    "is_kept_together",
+    "pipeline",
+    "prepare",
+    "start",
+    "target_machine",
+    "unrolls",
+]
 
 unrolls = True
 
 _SPACE = re.compile(r" addrspace\(\d+\)")
 _INFORMATION = re.compile(r"^@[\w.]+\.info = constant \[2 x i64\] \[i64 (\d+), i64 (\d+)\]", re.MULTILINE)
 _DECISIONS = re.compile(r'^!\d+ = !\{!"kapi\.decisions", !"(\w+)"\}', re.MULTILINE)
+
+
+RELOCATION = {True: {"reloc": "pic", "codemodel": "small"}, False: {"reloc": "static", "codemodel": "large"}}
+"""How code finds what it refers to, by whether an object file is kept together in memory."""
+
+
+def is_kept_together(triple: str) -> bool:
+    """Whether the linker puts code and constants of an object file next to each other."""
+    return triple.startswith("x86_64") and "linux" in triple
 
 
 def start() -> None:
@@ -32,12 +51,16 @@ def start() -> None:
 
 
 def target_machine(request: dict[str, Any]) -> Any:
-    """The processor that code is for; what is called may be anywhere in memory."""
+    """The processor that code is for.
+
+    Where `kapi_cpu.loading` keeps an object file in one piece, constants are near their code. What is called may be
+    anywhere in memory.
+    """
     import llvmlite.binding as llvm
 
     features = request["features"] + ",+fast-gather" * request["has_fast_gathers"]
     return llvm.Target.from_triple(request["triple"]).create_target_machine(
-        cpu=request["cpu"], features=features, opt=3, reloc="static", codemodel="large"
+        cpu=request["cpu"], features=features, opt=3, **RELOCATION[is_kept_together(request["triple"])]
     )
 
 
@@ -89,6 +112,7 @@ def pipeline(request: dict[str, Any]) -> Pipeline:
     from kapi_cpu.emission.half_conversions import define_half_conversions
     from kapi_cpu.emission.legalize.group_operations import expand_group_operations
     from kapi_cpu.emission.legalize.queries import lower_queries
+    from kapi_cpu.emission.narrow_integers import narrow_integers
     from kapi_cpu.emission.vectorize.private_fills import expand_private_fills
     from kapi_lowering.emission.passes.invariant_loads import hoist_invariant_loads
     from kapi_lowering.emission.pipeline import Pipeline
@@ -97,7 +121,7 @@ def pipeline(request: dict[str, Any]) -> Pipeline:
     return Pipeline(
         {
             "legalize": [lower_queries, expand_group_operations, expand_private_fills],
-            "optimize": [hoist_invariant_loads.with_options(are_noalias=False)],
+            "optimize": [hoist_invariant_loads.with_options(are_noalias=False), narrow_integers],
             "finish": [
                 assemble_groups.with_options(**options),
                 define_group_updates,
