@@ -93,7 +93,7 @@ def before_pipeline(module: Any, machine: Any, request: dict[str, Any]) -> None:
     features = request["features"].split(",")
     # LLVM names no features of Apple's processors; all of ARM's with 64 bits have it.
     has_fma = "+fma" in features or request["triple"].startswith(("aarch64", "arm64"))
-    link_mathematics(module, machine, has_fma)
+    link_mathematics(module, machine, has_fma, has_scale={"+avx512f", "+avx512vl", "+avx512dq"} <= {*features})
     builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=0))
     passes = llvm.create_new_function_pass_manager()
     passes.add_lower_switch_pass()

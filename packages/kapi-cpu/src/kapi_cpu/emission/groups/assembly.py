@@ -13,7 +13,7 @@ from kapi_cpu.emission.groups.group_loop import Context, Part, group_loop_text
 from kapi_cpu.emission.launch_record import word
 from kapi_cpu.emission.legalize.group_operations import BARRIER
 from kapi_cpu.emission.legalize.queries import QUERY
-from kapi_cpu.emission.vectorize.cost_model import costs_of, waits_for_itself
+from kapi_cpu.emission.vectorize.cost_model import costs_of, waits_for_itself, waits_for_operands
 from kapi_cpu.emission.vectorize.decisions import decisions_of
 from kapi_cpu.emission.vectorize.instructions.lane_loops import NotVectorizableError, rolled_loop
 from kapi_cpu.emission.vectorize.instructions.lanes import LaneEmitter
@@ -73,6 +73,9 @@ def assemble_groups(module: Module, entry_point: str, vector_bits: int, lanes: i
             lanes, shapes = 1, Shapes(source, flow, _seeds(source, 1, {}))
         elif waits_for_itself(shapes, vector_bits):
             why += "; twice as many, as iterations wait for each other"
+            lanes *= 2
+        elif waits_for_operands(shapes, vector_bits):
+            why += "; twice as many, as operations wait for each other"
             lanes *= 2
     if lanes > 1 and arrays:
         interleave(arrays, lanes)

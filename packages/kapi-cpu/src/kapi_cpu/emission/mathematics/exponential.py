@@ -15,6 +15,8 @@ def nearest_integer(w: Writer, x: Value) -> Value:
 
 def scaled(w: Writer, y: Value, k: Value) -> Value:
     """A number times 2**k, rounded once, for an integer k of up to twice the range of exponents."""
+    if w.abilities.has_scale:
+        return w.scale(y, k)
     half = nearest_integer(w, k * 0.5)
     return y * w.power_of_two(half) * w.power_of_two(k - half)
 
@@ -42,16 +44,22 @@ def exponential(w: Writer, x: Value, low: Value | None = None, factor: Value | N
     return scaled(w, y if factor is None else y * factor, k)
 
 
-def moderate_exponential(w: Writer, x: Value) -> Value:
-    """exp(x) to two units in the last place, of an x whose result is a normal number."""
+def _without_rest(w: Writer, x: Value) -> tuple[Value, Value]:
+    """exp(x) as a number times two to a power, to two units in the last place."""
     k = nearest_integer(w, x * w.constant("1/log(2)"))
     r = (x - k * w.constant("log(2) high")) - k * w.constant("log(2) low")
-    return ((r + r * r * w.polynomial("exp", r)) + 1.0) * w.power_of_two(k)
+    return w.product_and_sum(r * r, w.polynomial("exp", r), r) + 1.0, k
+
+
+def moderate_exponential(w: Writer, x: Value) -> Value:
+    """exp(x) to two units in the last place, of an x whose result is a normal number."""
+    y, k = _without_rest(w, x)
+    return y * w.power_of_two(k)
 
 
 def exp(w: Writer, x: Value) -> Value:
     """Natural exponential."""
-    return exponential(w, x)
+    return scaled(w, *_without_rest(w, _clamped(w, x, w.pick(-760.0, -115.0), w.pick(720.0, 95.0))))
 
 
 def expm1(w: Writer, x: Value) -> Value:

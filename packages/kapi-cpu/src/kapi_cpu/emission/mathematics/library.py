@@ -19,7 +19,7 @@ from . import (
     trigonometric,
 )
 from .coefficients import TABLES
-from .writer import Value, Writer
+from .writer import Abilities, Value, Writer
 
 __all__ = ["FUNCTIONS", "link_mathematics"]
 
@@ -47,6 +47,9 @@ FUNCTIONS: dict[str, tuple[Callable[..., Value], tuple[str, ...]]] = {
 
 _PREFIX = "kapi_math."
 _INTRINSIC = re.compile(r"llvm\.(\w+)\.f(32|64)(?:\.i32)?")
+_FUSED = re.compile(r"= (?:f\w+|tail call|call) (?:\w+ )*?(?:contract|fast) ")
+"""An operation of a kernel that allows fused products and sums."""
+
 _TYPES = {"32": "float", "64": "double"}
 
 
@@ -60,27 +63,27 @@ def _function_of(symbol: str) -> str:
 
 
 @cache
-def _definition(name: str, has_fma: bool) -> tuple[str, dict[str, None]]:
+def _definition(name: str, abilities: Abilities) -> tuple[str, dict[str, None]]:
     """The text of a function, and what it needs: declarations, and names of functions and tables."""
     if name == trigonometric.LARGE_REDUCTION:
-        writer = Writer("double", has_fma)
+        writer = Writer("double", abilities)
         result = trigonometric.large_reduction(writer, Value(writer, "%x", "double"))
         return writer.text(name, ["double %x"], result, "noinline"), writer.needs
     kind, _, type_ = name.partition(".")
     function, types = FUNCTIONS[kind]
-    writer = Writer(type_, has_fma)
+    writer = Writer(type_, abilities)
     given = [Value(writer, f"%x{number}", each or type_) for number, each in enumerate(types)]
     result = function(writer, *given)
     parameters = [f"{each.type} {each.ref}" for each in given]
     return writer.text(f"{_PREFIX}{name}", parameters, result, "alwaysinline"), writer.needs
 
 
-def _texts(called: Mapping[str, str], has_fma: bool) -> list[str]:
+def _texts(called: Mapping[str, str], abilities: Abilities) -> list[str]:
     """The texts of functions, whose names are given by the symbols that they get, and of all that they need."""
     texts: dict[str, str] = {}
     pending: list[str] = []
     for symbol, name in called.items():
-        text, needs = _definition(name, has_fma)
+        text, needs = _definition(name, abilities)
         texts[symbol] = text.replace(f"@{_PREFIX}{name}(", f"@{symbol}(", 1)
         pending += needs
     while pending:
@@ -93,12 +96,12 @@ def _texts(called: Mapping[str, str], has_fma: bool) -> list[str]:
             content = ", ".join(f"i32 {word}" for word in TABLES[name])
             texts[name] = f"@{name} = internal constant [{len(TABLES[name])} x i32] [{content}], align 4"
         else:
-            texts[name], needs = _definition(name, has_fma)
+            texts[name], needs = _definition(name, abilities)
             pending += needs
     return [*texts.values()]
 
 
-def link_mathematics(module: Any, machine: Any, has_fma: bool) -> None:
+def link_mathematics(module: Any, machine: Any, has_fma: bool, has_scale: bool) -> None:
     """Give a module the functions of the library that it calls, inlined."""
     import llvmlite.binding as llvm
 
@@ -109,7 +112,8 @@ def link_mathematics(module: Any, machine: Any, has_fma: bool) -> None:
             called[each.name] = name  # with a number behind it if an intrinsic and C's function are called
     if not called:
         return
-    module.link_in(llvm.parse_assembly("\n".join(_texts(called, has_fma))))
+    abilities = Abilities(has_fma, has_scale, has_fma and _FUSED.search(str(module)) is not None)
+    module.link_in(llvm.parse_assembly("\n".join(_texts(called, abilities))))
     for each in module.functions:
         if not each.is_declaration and each.name.startswith(_PREFIX):
             each.linkage = llvm.Linkage.internal

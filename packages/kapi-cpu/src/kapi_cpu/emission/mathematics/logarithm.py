@@ -38,10 +38,8 @@ def _series(w: Writer, f: Value) -> tuple[Value, Value]:
 
 
 def _specials(w: Writer, x: Value, y: Value) -> Value:
-    y = w.select(x.equals(float("inf")), x, y)
-    y = w.select(x.equals(0.0), -float("inf"), y)
-    y = w.select(x < 0.0, float("nan"), y)
-    return w.select(x.is_nan(), x, y)
+    y = w.select(x < float("inf"), y, x)  # of nan, too
+    return w.select(x <= 0.0, w.select(x < 0.0, w.value(float("nan")), -float("inf")), y)
 
 
 def log(w: Writer, x: Value) -> Value:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 from .coefficients import COEFFICIENTS, CONSTANTS, TABLES
 
-__all__ = ["Number", "Value", "Writer"]
+__all__ = ["Abilities", "Number", "Value", "Writer"]
 
 _ATTRIBUTES = "nounwind willreturn memory(none)"
 _INTEGERS = {"float": "i32", "double": "i64"}
@@ -150,6 +151,25 @@ class Value:
 Number = Value | float | int
 
 
+@dataclass(frozen=True, slots=True)
+class Abilities:
+    """The instructions that functions may be written with.
+
+    Attributes
+    ----------
+    has_fma : bool
+        Whether the processor multiplies and adds with one rounding; no result depends on it.
+    has_scale : bool
+        Whether it scales by a power of two with one rounding; no result depends on it.
+    fuses : bool
+        Whether products and sums are to be rounded once: the kernel allows results that depend on the processor.
+    """
+
+    has_fma: bool
+    has_scale: bool = False
+    fuses: bool = False
+
+
 class Writer:
     """A function that is written, block by block.
 
@@ -157,8 +177,8 @@ class Writer:
     ----------
     type_ : str
         The float type of the function: ``"float"`` or ``"double"``.
-    has_fma : bool
-        Whether the processor multiplies and adds with one rounding; nothing that it is used for depends on it.
+    abilities : Abilities
+        Those of the processor.
 
     Attributes
     ----------
@@ -166,8 +186,8 @@ class Writer:
         Declarations of the intrinsics that are called, and the names of the library's functions and tables.
     """
 
-    def __init__(self, type_: str, has_fma: bool) -> None:
-        self.type, self.has_fma = type_, has_fma
+    def __init__(self, type_: str, abilities: Abilities) -> None:
+        self.type, self.abilities = type_, abilities
         self.lines: list[str] = []
         self.needs: dict[str, None] = {}
         self._known: dict[str, Value] = {}
@@ -283,9 +303,13 @@ class Writer:
         terms: list[Number] = [*COEFFICIENTS[name, kind or x.type]]
         while len(terms) > 1:
             pairs = [terms[at : at + 2] for at in range(0, len(terms), 2)]
-            terms = [x * pair[1] + pair[0] if len(pair) == 2 else pair[0] for pair in pairs]
+            terms = [self.product_and_sum(x, *pair[::-1]) if len(pair) == 2 else pair[0] for pair in pairs]
             x = x * x
         return self.value(terms[0], x.type)
+
+    def product_and_sum(self, a: Value, b: Number, c: Number) -> Value:
+        """A * b + c, rounded once if the kernel allows it."""
+        return a.intrinsic("fma", b, c) if self.abilities.fuses else a * b + c
 
     def constant(self, name: str, kind: str = "") -> float:
         """A constant of the table, for the function's type."""
@@ -305,7 +329,7 @@ class Writer:
     def two_product(self, a: Value, b: Value) -> tuple[Value, Value]:
         """The exact product, as a rounded one and its error: by Dekker's halves, or by one rounding fewer."""
         p = a * b
-        if self.has_fma:
+        if self.abilities.has_fma:
             return p, self.intrinsic("fma", a, b, -p)
         (a1, a2), (b1, b2) = self._halves(a), self._halves(b)
         return p, ((a1 * b1 - p) + a1 * b2 + a2 * b1) + a2 * b2
@@ -331,6 +355,14 @@ class Writer:
         """2**k for an integer k in the range of exponents."""
         mantissa, bias = (52, 1023) if k.type == "double" else (23, 127)
         return (((k + self.shift(k.type)).bits() + bias) << mantissa).as_float()
+
+    def scale(self, y: Value, k: Value) -> Value:
+        """A number times 2**k by one instruction, for an integer k; of nan, nan."""
+        exponent = k.cast("fptosi", "i32")
+        exponent = self.emit(f"freeze i32 {exponent.ref}", "i32")
+        symbol = f"@llvm.ldexp.{_SUFFIXES[y.type]}.i32"
+        self.needs[f"declare {y.type} {symbol}({y.type}, i32)"] = None
+        return self.emit(f"call {y.type} {symbol}({y.type} {y.ref}, i32 {exponent.ref})", y.type)
 
     # -- the function
 

@@ -9,8 +9,8 @@ So kernels are vectorised but for those that spend their time in loops of few op
 each other, such as the rows of a sparse matrix. The model reads the IR and the features of the processor alone:
 the same kernel is always compiled alike.
 
-A loop in which each iteration waits for the one before keeps a processor busy only with two vectors at once: such
-kernels get twice the lanes, if registers hold them.
+A loop in which each iteration waits for the one before keeps a processor busy only with two vectors at once, and so
+does a long chain of operations. Such kernels get twice the lanes, if registers hold them.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from dataclasses import dataclass
 from kapi_cpu.emission.vectorize.processor import Processor
 from kapi_cpu.emission.vectorize.shapes import VARYING, Shapes
 from kapi_cpu.emission.vectorize.sizes import size_of
-from kapi_lowering.emission.llvm_ir import Block, Instruction, IRType, IRValue
+from kapi_lowering.emission.llvm_ir import Block, FloatType, Instruction, IRType, IRValue
 
-__all__ = ["Costs", "costs_of", "needs_lane_loop", "waits_for_itself"]
+__all__ = ["Costs", "costs_of", "needs_lane_loop", "waits_for_itself", "waits_for_operands"]
 
 _ITERATIONS = 8
 _DEEPEST = 3
@@ -38,6 +38,12 @@ _GATHERED, _GATHERED_FAST, _SCATTERED, _LOOPED = 3.0, 1.5, 3.0, 6.0
 
 _WIDEST, _HELD, _LONGEST = 512, (8, 20), 48
 """The bits of registers of which there are 32 and not 16; registers that loops may hold on to; their instructions."""
+
+_AHEAD, _PORTS = 128, 2
+"""Instructions of which a processor has several iterations at work; those that it begins in a cycle."""
+
+_LATENCY_OF_FLOATS = 4
+_LATENCIES = {"fdiv": 16, "sqrt": 20, "load": 7, "select": 3, "fcmp": 3, "icmp": 3, "fneg": 1, "fabs": 1, "copysign": 1}
 
 _FREE = ("phi", "br", "ret", "alloca", "extractvalue", "insertvalue", "freeze", "bitcast", "ptrtoint", "inttoptr")
 _SLOW = {"fdiv": 4.0, "frem": 40.0, "sdiv": 10.0, "udiv": 10.0, "srem": 10.0, "urem": 10.0}
@@ -188,6 +194,39 @@ def waits_for_itself(shapes: Shapes, vector_bits: int) -> bool:
             return False
         carries |= held > 0 and loop not in outer
     return carries
+
+
+def waits_for_operands(shapes: Shapes, vector_bits: int) -> bool:
+    """Whether most of a kernel without loops is one chain of operations, too long for a processor to look beyond it.
+
+    Parameters
+    ----------
+    shapes : Shapes
+        Of the kernel, for vectors.
+    vector_bits : int
+        Bits of a register.
+    """
+    if shapes.flow.loops or vector_bits < _WIDEST:
+        return False
+    depths: dict[IRValue, int] = {}
+    count = 0
+    for block in shapes.flow.reverse_postorder:
+        for each in block.instructions:
+            if each.form.is_void or shapes[each] is not VARYING:
+                continue
+            if needs_lane_loop(each):
+                return False
+            latency = _latency(each)
+            count += latency > 0
+            depths[each] = latency + max((depths.get(operand, 0) for operand in each.operands), default=0)
+    return count >= _AHEAD and max(depths.values()) > count / _PORTS
+
+
+def _latency(each: Instruction) -> int:
+    if each.opcode in _FREE:
+        return 0
+    name = each.callee.removeprefix("llvm.").partition(".")[0] if each.opcode == "call" else each.opcode
+    return _LATENCIES.get(name, _LATENCY_OF_FLOATS if isinstance(each.type.scalar, FloatType) else 1)
 
 
 def _registers(type_: IRType, lanes: int, vector_bits: int) -> float:
