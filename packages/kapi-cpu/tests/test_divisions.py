@@ -36,9 +36,9 @@ def numbers(dtype):
     info, rng = np.iinfo(dtype), np.random.default_rng(0)
     powers = [2**k + d for k in range(info.bits) for d in (-1, 0, 1)]
     edges = [each for each in [*powers, *(-power for power in powers)] if info.min <= each <= info.max]
-    whole = rng.integers(info.min, info.max, SIZE // 4, dtype=dtype, endpoint=True)
+    anywhere = rng.integers(info.min, info.max, SIZE // 4, dtype=dtype, endpoint=True)
     small = rng.integers(max(info.min, -40), 40, SIZE // 4).astype(dtype)
-    return rng.choice(np.concatenate([np.array(edges, dtype), whole, small, small]), SIZE)
+    return rng.choice(np.concatenate([np.array(edges, dtype), anywhere, small, small]), SIZE)
 
 
 @pytest.mark.nightly(one_in=6)

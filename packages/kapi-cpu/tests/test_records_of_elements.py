@@ -89,7 +89,7 @@ def test_rows_of_elements_are_those_of_each_work_item(dtype, layout, shape):
 @pytest.mark.nightly(one_in=4)
 @pytest.mark.parametrize("shape", ["", *shapes()])
 @pytest.mark.parametrize("dtype", [np.uint8, np.int16, np.float32, np.float64])
-def test_elements_a_constant_apart_are_rows(dtype, shape):
+def test_elements_at_constant_distances_are_rows(dtype, shape):
     a, out, right = np.arange(4 * SIZE).astype(dtype), np.zeros(4 * SIZE, dtype), np.zeros(4 * SIZE, dtype)
     quadruples_in_numpy(a, right)
     cpu = Cpu(replace(host_target(), **SHAPES.get(shape, {})))

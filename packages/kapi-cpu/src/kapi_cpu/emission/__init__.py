@@ -33,7 +33,7 @@ _DECISIONS = re.compile(r'^!\d+ = !\{!"kapi\.decisions", !"(\w+)"\}', re.MULTILI
 
 
 RELOCATION = {True: {"reloc": "pic", "codemodel": "small"}, False: {"reloc": "static", "codemodel": "large"}}
-"""How code finds what it refers to, by whether an object file is kept together in memory."""
+"""Relocation models, by whether an object file is kept together in memory."""
 
 
 def is_kept_together(triple: str) -> bool:

@@ -39,7 +39,7 @@ _FREE_OF_MEMORY = tuple(
     )
 )  # fmt: skip
 
-Way = Callable[[], list[IRValue]]
+Emission = Callable[[], list[IRValue]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,25 +74,25 @@ class RecordAccess:
         count, lanes = len(self.members), lane.lanes
         kind = parse_type(f"<{count * lanes} x {self.type}>")
 
-        def whole() -> list[IRValue]:
+        def contiguous() -> list[IRValue]:
             records = lane.builder.emit(f"load {kind}, ptr ?, align {self._align}", self._address(lane, 0))
             return [_picked(lane, records, records, range(number, count * lanes, count)) for number in range(count)]
 
-        def apart() -> list[IRValue]:
+        def strided() -> list[IRValue]:
             assert isinstance(self.stride, Stride)
             return [
                 accesses.load_stepped(self.type, self._address(lane, number), self.stride, self._align)
                 for number in range(count)
             ]
 
-        return self._where_adjacent(lane, whole, apart)
+        return self._where_adjacent(lane, contiguous, strided)
 
     def store(self, lane: LaneEmitter, accesses: Accesses) -> None:
         """Store all lanes' records."""
         count, lanes = len(self.members), lane.lanes
         vectors = [lane.vector(each.operands[0]) for each in self.members]
 
-        def whole() -> list[IRValue]:
+        def contiguous() -> list[IRValue]:
             padded = [*vectors, *[constant(vectors[0].type, "poison")] * (-count % 2)]
             pairs = [
                 _picked(lane, one, other, range(2 * lanes))
@@ -103,13 +103,13 @@ class RecordAccess:
             lane.builder.emit(f"store {records.type} ?, ptr ?, align {self._align}", records, self._address(lane, 0))
             return []
 
-        def apart() -> list[IRValue]:
+        def strided() -> list[IRValue]:
             assert isinstance(self.stride, Stride)
             for number, vector in enumerate(vectors):
                 accesses.store_stepped(vector, self._address(lane, number), self.stride, self._align)
             return []
 
-        self._where_adjacent(lane, whole, apart)
+        self._where_adjacent(lane, contiguous, strided)
 
     @property
     def _align(self) -> int:
@@ -120,23 +120,23 @@ class RecordAccess:
         offset = self.offset + number * size_of(self.type)
         return lane.builder.emit(f"getelementptr i8, ptr ?, i64 {offset}", lane.scalar(self.first.operands[-1]))
 
-    def _where_adjacent(self, lane: LaneEmitter, whole: Way, apart: Way) -> list[IRValue]:
+    def _where_adjacent(self, lane: LaneEmitter, contiguous: Emission, strided: Emission) -> list[IRValue]:
         """Access whole records if nothing is between them, and else element by element."""
         if not isinstance(self.stride, Stride):
-            return whole()
+            return contiguous()
         stride, size = lane.stride(self.stride), len(self.members) * size_of(self.type)
         is_adjacent = lane.builder.emit(f"icmp eq i64 ?, {size}", stride)
-        blocks = [lane.block(f"records.{name}") for name in ("whole", "apart")]
+        blocks = [lane.block(f"records.{name}") for name in ("contiguous", "strided")]
         end = lane.block("records.end")
         lane.branch(is_adjacent, *blocks)
-        ways = []
-        for block, way in zip(blocks, (whole, apart), strict=True):
+        emitted = []
+        for block, emit in zip(blocks, (contiguous, strided), strict=True):
             lane.move(block)
-            found = way()
+            found = emit()
             lane.jump(end)
-            ways.append((found, lane.builder.block))
+            emitted.append((found, lane.builder.block))
         lane.move(end)
-        (one, one_end), (other, other_end) = ways
+        (one, one_end), (other, other_end) = emitted
         return [
             lane.builder.phi(left.type, [(left, one_end), (right, other_end)])
             for left, right in zip(one, other, strict=True)
@@ -185,8 +185,8 @@ def _record(accesses: Sequence[tuple[int, Instruction]], stride: Shape) -> Recor
     """The accesses as one of records, if they are of adjacent elements and of all."""
     ordered = sorted(accesses, key=lambda pair: pair[0])
     count, size = len(ordered), size_of(_accessed_type(ordered[0][1]))
-    is_whole = all(offset == ordered[0][0] + number * size for number, (offset, _) in enumerate(ordered))
-    if not 2 <= count <= _LONGEST or not is_whole or not (isinstance(stride, Stride) or stride == count * size):
+    is_complete = all(offset == ordered[0][0] + number * size for number, (offset, _) in enumerate(ordered))
+    if not 2 <= count <= _LONGEST or not is_complete or not (isinstance(stride, Stride) or stride == count * size):
         return None
     first, last = accesses[0], accesses[-1]
     assert stride is not None
