@@ -110,14 +110,18 @@ def numpy_functions() -> list[str]:
 
 def status(name: str, library: ArrayLibrary | None = None) -> str:
     """The status of the NumPy function `name`, a key of `STATUSES`, for arrays of a library; by default dpnp's."""
+    return _status(name, library or library_named("dpnp"))
+
+
+@cache
+def _status(name: str, library: ArrayLibrary) -> str:
     if name in _REFUSED:
         return "refused"
     if name in ELEMENTWISE or name in REDUCTIONS:
         return "offloaded"
     if numpy_name(numpy_function(name)) in (*ELEMENTWISE, *REDUCTIONS):  # another name of one of them
         return "offloaded"
-    found = (library or library_named("dpnp")).function(name)
-    return "host" if found is None else "array library"
+    return "host" if library.function(name) is None else "array library"
 
 
 def elementwise(node: ast.expr, names: Scope) -> tuple[str, list[ast.expr]] | None:

@@ -103,7 +103,7 @@ def statement_shapes(statements: Sequence[Statement], leaves: Sequence[Any]) -> 
         if isinstance(node, Cast):
             return shape_of(node.operand)
         if isinstance(node, Apply):
-            return np.broadcast_shapes(*map(shape_of, node.operands))
+            return _broadcast(list(map(shape_of, node.operands)))
         return ()
 
     for statement in statements:
@@ -113,13 +113,19 @@ def statement_shapes(statements: Sequence[Statement], leaves: Sequence[Any]) -> 
                 target = leaves[statement.target]
                 if not is_device_array(target):
                     raise Unfused("it stores to what is no device array")
-                if np.broadcast_shapes(shape, target.shape) != target.shape:
+                if _broadcast([shape, target.shape]) != target.shape:
                     raise ValueError
                 shape = target.shape
         except ValueError:
             raise Unfused("its shapes do not fit each other") from None
         shapes.append(shape)
     return shapes
+
+
+def _broadcast(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    """The shape of arrays together; NumPy takes ten times as long for arrays of one shape and numbers."""
+    different = set(shapes) - {()}
+    return np.broadcast_shapes(*different) if len(different) > 1 else next(iter(different), ())
 
 
 def indexing_of(shape: tuple[int, ...], result: tuple[int, ...]) -> tuple[int, ...]:

@@ -10,7 +10,7 @@ from typing import Any
 from kapi_numba_offload.analysis.control_flow import own_nodes
 from kapi_numba_offload.analysis.kind_inference import Kinds
 from kapi_numba_offload.analysis.kinds import ArrayKind, Kind, TupleKind
-from kapi_numba_offload.libraries.arrays import like
+from kapi_numba_offload.libraries.arrays import is_device_array, like
 from kapi_numba_offload.run.python_numbers import as_number
 
 __all__ = ["Returned", "as_numbers", "numbers_in_lists", "returned_arrays"]
@@ -52,6 +52,8 @@ def as_numbers(value: Any, are_arrays: Returned = False) -> Any:
     are_arrays : bool or tuple
         Which 0-d arrays stay arrays, as `returned_arrays` has it.
     """
+    if is_device_array(value):  # what most functions return
+        return value if value.ndim or are_arrays is True else as_number(value)
     if type(value) is tuple or hasattr(value, "_make"):  # an index space is a tuple, too
         inner = are_arrays if isinstance(are_arrays, tuple) and len(are_arrays) == len(value) else (False,) * len(value)
         return like(value, map(as_numbers, value, inner))

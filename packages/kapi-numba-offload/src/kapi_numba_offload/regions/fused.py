@@ -327,13 +327,20 @@ class FusedRegion:
         is stored to is otherwise aliased by an operand.
         """
         found: dict[int, int] = {}
+        bounds = [
+            (position, own.byte_bounds(each)) for position, each in enumerate(leaves)
+            if (own := library_of(each)) is not None
+        ]  # fmt: skip
+        where = dict(bounds)
         for target in self._stores:
             array = leaves[target]
-            if target in found or not is_device_array(array):
+            if target in found or target not in where:
                 continue
-            for position, other in enumerate(leaves):
-                if position == target or position in found or not is_device_array(other):
+            low, high = where[target]
+            for position, (other_low, other_high) in bounds:
+                if other_high <= low or high <= other_low or position == target or position in found:
                     continue
+                other = leaves[position]
                 if is_same_view(array, other):
                     found[position] = target
                 elif may_overlap(array, other):

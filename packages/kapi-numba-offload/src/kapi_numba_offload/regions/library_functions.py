@@ -33,8 +33,8 @@ def product(_: Any, args: Sequence[Any], keywords: Mapping[str, Any]) -> Any | N
     one, other = args
     queue = queue_of(one)
     if (
-        queue_of(other) != queue
-        or not device_facts(queue).has_host_memory
+        not device_facts(queue).has_host_memory
+        or queue_of(other) != queue
         or one.dtype != other.dtype
         or one.dtype.name not in _DTYPES
         or not (1 <= one.ndim <= 2 and 1 <= other.ndim <= 2)

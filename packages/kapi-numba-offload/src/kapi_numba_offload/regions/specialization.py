@@ -4,23 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
 
 import kapi_runtime
 from kapi_numba_offload.elements.dtype_rules import ArrayType
-from kapi_numba_offload.elements.expression import Node
 from kapi_numba_offload.elements.kernel_source import Indexing, space_of
-from kapi_numba_offload.elements.operands import Unfused, dtype_of, indexing_of, statement_shapes
+from kapi_numba_offload.elements.operands import Unfused, indexing_of, statement_shapes
 from kapi_numba_offload.elements.sinks import Elements, extents_of, stored
 from kapi_numba_offload.elements.statements import Statement
 from kapi_numba_offload.libraries.arrays import allocate, flat_view, is_device_array, kind_of, library
 from kapi_numba_offload.libraries.installed import library_of_queue
-from kapi_numba_offload.regions.type_inference import TypeInference
+from kapi_numba_offload.regions.type_inference import InferredTypes, TypeInference
 from kapi_sim.errors import KapiError
 
 __all__ = ["PreparedLaunch", "Specializer", "is_stored"]
+
+_REMEMBERED = 256  # kernels of one region
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +88,7 @@ class Specializer:
         """
         shapes = statement_shapes(self._statements, leaves)
         answer = self._types.of(leaves, queue)
-        values, results = answer.values, answer.results
+        results = answer.results
         full = [shapes[position] for position, each in enumerate(self._statements) if is_stored(each)]
         if len(set(full)) != 1 or not all(isinstance(each, ArrayType) for each in results):
             raise Unfused("its results have different shapes", shapes)
@@ -107,14 +109,14 @@ class Specializer:
         dense = all(each.ndim == 0 or (each.shape == shape and each.flags.c_contiguous) for each in arrays)
         if dense and len(shape) > 1:
             flat = frozenset(position for position, leaf in enumerate(leaves) if is_device_array(leaf) and leaf.ndim)
-            grid: tuple[int, ...] = (int(np.prod(shape, dtype=np.int64)),)
+            grid: tuple[int, ...] = (prod(shape),)
         else:
             flat, grid = frozenset(), shape
         indexings: list[Indexing] = [
             None if not is_device_array(leaf) else (0,) if position in flat else indexing_of(leaf.shape, shape)
             for position, leaf in enumerate(leaves)
         ]
-        kernel = self._kernel(leaves, indexings, values, results, len(grid), aliases)
+        kernel = self._kernel(leaves, indexings, answer, len(grid), aliases)
         ready = PreparedLaunch(kernel, space_of(grid), outputs, flat, extents_of(grid))
         self._try(ready, leaves, shape, queue)
         return ready
@@ -123,21 +125,21 @@ class Specializer:
         self,
         leaves: Sequence[Any],
         indexings: Sequence[Indexing],
-        values: dict[Node, Any],
-        results: Sequence[Any],
+        types: InferredTypes,
         ndim: int,
         aliases: dict[int, int],
     ) -> kapi_runtime.Kernel:
-        own_dtypes = tuple(dtype_of(each) for each in leaves)
-        dtypes = tuple(dtype_of(value) for value in values.values())
-        key = (tuple(indexings), dtypes, own_dtypes, ndim, tuple(aliases.items()))
+        key = (types, tuple(indexings), ndim, tuple(aliases.items()))
         if key not in self._kernels:
-            elements = Elements.of(self._statements, leaves, values, self._fastmath)
+            elements = Elements.of(self._statements, leaves, types.values, self._fastmath)
             memory = {**{position: position for position in self._stores}, **aliases}
             try:
-                kernel = stored(elements, indexings, [each.dtype for each in results], ndim, memory)
+                kernel = stored(elements, indexings, [each.dtype for each in types.results], ndim, memory)
             except TypeError as error:
                 raise Unfused(str(error)) from error
+            if len(self._kernels) >= _REMEMBERED:
+                self._kernels.clear()
+                self._tried.clear()
             self._kernels[key] = kernel
         return self._kernels[key]
 

@@ -21,9 +21,9 @@ __all__ = ["InferredTypes", "TypeInference", "by_library"]
 _REMEMBERED = 64
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class InferredTypes:
-    """Types of statements for operands of some types; numbers have values.
+    """Types of statements for operands of some types; numbers have values. Equal is the same object alone.
 
     Attributes
     ----------
