@@ -30,6 +30,7 @@ from kapi_numba_offload.libraries.installed import default_library, library_name
 from kapi_numba_offload.libraries.interface import ArrayLibrary
 from kapi_numba_offload.loops.host.short_steps import SAME_TYPES
 from kapi_numba_offload.loops.independent_loop import IndependentLoop
+from kapi_numba_offload.loops.lifted_loop import LiftedLoop
 from kapi_numba_offload.loops.loop_of_kernels import LoopOfKernels
 from kapi_numba_offload.loops.loop_syntax import variables_of
 from kapi_numba_offload.partition.function_info import PREFIX, FunctionInfo
@@ -142,15 +143,23 @@ class OffloadedFunction(OffloadedParts):
         unused = {
             id(each if each.latest is None else each.other) for each in loops if isinstance(each, IndependentLoop)
         }
+        unused |= self._not_lifted
         around = [each for each in loops if isinstance(each, LoopOfKernels)]
         unused |= {*map(id, around), *(id(each.other) for each in around if each.is_used)}
         unused |= {id(inner.loop.other) for each in around for inner in each.inner if not each.is_used}
-        return *self.partition.regions, *(each for each in loops if id(each) not in unused)
+        return tuple(each for each in (*self.partition.regions, *loops) if id(each) not in unused)
+
+    @property
+    def _not_lifted(self) -> set[int]:
+        """The identities of what belongs to versions of loops that did not run last."""
+        lifted = [each for each in self.partition.loops if isinstance(each, LiftedLoop)]
+        return {*map(id, lifted), *(id(part) for each in lifted for part in each.unused)}
 
     @property
     def explained(self) -> tuple[Any, ...]:
         """Those, and the calls of NumPy's functions."""
-        return *self.reported, *self.partition.calls
+        unused = self._not_lifted
+        return *self.reported, *(each for each in self.partition.calls if id(each) not in unused)
 
     def _run(self, args: Sequence[Any]) -> Any:
         if getattr(_state, "is_inside", False):

@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from kapi_numba_offload.libraries.arrays import device_facts, is_device_array, library, may_share_memory, queue_of
+from kapi_numba_offload.libraries.arrays import device_facts, is_device_array, queue_of
 from kapi_numba_offload.loops.captured_values import as_number
 from kapi_numba_offload.loops.coarsening import may_coarsen
 from kapi_numba_offload.loops.host.loop_costs import LoopCosts, known_values
 from kapi_numba_offload.loops.host.short_steps import SAME_TYPES, has_same_types
+from kapi_numba_offload.loops.lifted_loop import are_apart
 from kapi_numba_offload.loops.loop_builder import BuiltLoop
 from kapi_numba_offload.loops.parallel_loop import ParallelLoop
 from kapi_numba_offload.run.simulation import is_simulating
@@ -119,15 +120,8 @@ class IndependentLoop(ParallelLoop):
 
     def _are_distinct(self, named: dict[str, Any], bounds: Sequence[int]) -> bool:
         """Whether different iterations store to different elements, and read none that another one stores."""
-        for name in self._names_stored:
-            array = named.get(name)
-            if not is_device_array(array):
-                return False
-            if any(not stride and length > 1 for stride, length in zip(_strides(array), array.shape, strict=True)):
-                return False
-            if any(is_device_array(each) and may_share_memory(array, each) for other, each in named.items()
-                   if other != name):  # fmt: skip
-                return False
+        if not are_apart(self._names_stored, named):
+            return False
         ranges = [range(*bounds[at : at + 3]) for at in range(0, len(bounds), 3)]
         variables = [each.variable for each in self.syntax.axes]
         values = known_values(named)
@@ -140,7 +134,3 @@ class IndependentLoop(ParallelLoop):
             if len(signs) > 1:
                 return False
         return True
-
-
-def _strides(array: Any) -> tuple[int, ...]:
-    return tuple(library(array).fields(array).strides)

@@ -68,6 +68,7 @@ class FunctionInfo:
         self.contiguous, self.options, self.numba_types = contiguous, options, numba_types
         self.library, self.library_name = library, "" if library is None else library.name
         self.has_narrow_integers = has_narrow_integers
+        self.written: dict[int, ast.AST] = {}  # what new statements and expressions stand for, by their identity
         self.inner_plans: dict[int, Any] = {}  # of loops by their identity, where the loop around them has asked
 
         self.filename, self.function = original.__code__.co_filename, definition.name
@@ -88,9 +89,9 @@ class FunctionInfo:
         )
 
     def location(self, node: ast.AST) -> StatementLocation:
-        """Source location of `node`."""
-        line = getattr(node, "lineno", 0)
-        return StatementLocation(self.filename, line, self.function, ast.unparse(node), self.definition.lineno)
+        """Source location of `node`, or of what it stands for."""
+        line, text = getattr(node, "lineno", 0), ast.unparse(self.written.get(id(node), node))
+        return StatementLocation(self.filename, line, self.function, text, self.definition.lineno)
 
     def loads(self, name: str) -> int:
         """Number of reads of the variable `name`."""

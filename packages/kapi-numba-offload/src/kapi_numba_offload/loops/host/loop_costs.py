@@ -152,7 +152,7 @@ def known_values(named: Mapping[str, Any]) -> dict[str, Any]:
     return made
 
 
-def bound(node: ast.expr, constant: Callable[[ast.expr], Any]) -> CodeType | None:
+def bound(node: ast.expr, constant: Callable[[ast.expr], Any], *, powers: bool = False) -> CodeType | None:
     """The code of a bound that is computed from integers and the extents of arrays; None for any other.
 
     Parameters
@@ -161,8 +161,10 @@ def bound(node: ast.expr, constant: Callable[[ast.expr], Any]) -> CodeType | Non
         The bound.
     constant : callable
         The value of a name from outside of the function, given its node.
+    powers : bool
+        Whether powers may be in it, which may be large, or no integers.
     """
-    if not all(_is_part(each) for each in ast.walk(node)):
+    if not all(_is_part(each) or (powers and isinstance(each, ast.Pow)) for each in ast.walk(node)):
         return None
     made = ast.fix_missing_locations(ast.Expression(_Constants(constant).visit(node)))
     return compile(made, "<bound>", "eval")

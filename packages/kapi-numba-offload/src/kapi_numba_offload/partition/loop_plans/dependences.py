@@ -21,7 +21,7 @@ from kapi_numba_offload.loops.loop_syntax import MOST_AXES, variables_of
 from kapi_numba_offload.partition.function_info import FunctionInfo
 from kapi_numba_offload.partition.loop_plans.numba_equivalence import called_functions
 
-__all__ = ["Index", "Nest", "nest_of"]
+__all__ = ["Index", "Nest", "is_kept", "nest_of"]
 
 _STATEMENTS = (ast.Assign, ast.AugAssign, ast.If, ast.For, ast.While, ast.Expr, ast.Pass, ast.Continue, ast.Break)
 _PARTS_OF_INDICES = (
@@ -151,7 +151,7 @@ def _is_counted(facts: FunctionInfo, loop: ast.For) -> bool:
         and 1 <= len(loop.iter.args) <= 3
         and not loop.iter.keywords
         and not loop.orelse
-        and all(bound(each, facts.names.value) is not None for each in loop.iter.args)
+        and all(bound(each, facts.names.value, powers=True) is not None for each in loop.iter.args)
     )
 
 
@@ -299,7 +299,7 @@ def _linear(facts: FunctionInfo, node: ast.expr, variable: str, changed: set[str
                 found = _linear(facts, other, variable, changed)
                 if found is not None and not found.terms:
                     return _Linear(one.value * found.factor, one.value * found.added, ())
-    if _is_kept(facts, node, variable, changed):
+    if is_kept(facts, node, {variable, *changed}):
         return _Linear(0, 0, (f"+{ast.unparse(node)}",))
     return None
 
@@ -308,12 +308,12 @@ def _negated(term: str) -> str:
     return ("-" if term.startswith("+") else "+") + term[1:]
 
 
-def _is_kept(facts: FunctionInfo, node: ast.expr, variable: str, changed: set[str]) -> bool:
+def is_kept(facts: FunctionInfo, node: ast.expr, changed: set[str]) -> bool:
     """Whether an expression is a number, the same in all iterations: it is made of numbers and extents."""
     if facts.kinds.kind(node) != SCALAR:
         return False
     for each in ast.walk(node):
-        if isinstance(each, ast.Name) and (each.id in changed or each.id == variable):
+        if isinstance(each, ast.Name) and each.id in changed:
             return False
         if isinstance(each, ast.Subscript):
             if not (isinstance(each.value, ast.Attribute) and each.value.attr == "shape"):

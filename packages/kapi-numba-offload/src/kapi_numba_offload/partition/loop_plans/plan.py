@@ -16,13 +16,29 @@ __all__ = ["HostPlan", "LoopPlan", "NoticedPlan", "Rewriter", "is_live_after"]
 
 
 class Rewriter(Protocol):
-    """The partition of the function that the loop is in."""
+    """The partition of the function that the loop is in.
+
+    Attributes
+    ----------
+    regions, calls, loops : list
+        What the new body has called so far.
+    """
+
+    regions: list[Any]
+    calls: list[Any]
+    loops: list[Any]
 
     def expression(self, node: ast.expr) -> ast.expr:
         """An expression, rewritten."""
 
     def queue(self, where: ast.AST) -> ast.expr:
         """The queue of the function's arrays."""
+
+    def helper(self, name: str, value: Any) -> str:
+        """The name under which the new body calls `value`."""
+
+    def block(self, statements: Sequence[ast.stmt]) -> list[ast.stmt]:
+        """The statements of one block, rewritten."""
 
     def planned(self, plan: LoopPlan) -> list[ast.stmt]:
         """The statements of another plan for the same loop."""

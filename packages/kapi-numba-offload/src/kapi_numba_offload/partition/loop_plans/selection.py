@@ -12,6 +12,7 @@ from kapi_numba_offload.partition.loop_plans.element_accesses import elements, h
 from kapi_numba_offload.partition.loop_plans.guarded import guarded_plan
 from kapi_numba_offload.partition.loop_plans.independent import independent_plan
 from kapi_numba_offload.partition.loop_plans.kernel import kernel_plan
+from kapi_numba_offload.partition.loop_plans.lifted import lifted_plan
 from kapi_numba_offload.partition.loop_plans.loop_of_kernels import loop_of_kernels, loops_with_elements
 from kapi_numba_offload.partition.loop_plans.plan import LoopPlan
 from kapi_numba_offload.partition.loop_plans.sequential import sequential_plan
@@ -52,8 +53,9 @@ def loop_plan(
         plan = guarded_plan(facts, statement, following)
     if isinstance(statement, ast.For) and nest is not None and not nest.dependence:
         kernel = independent_plan(facts, statement, following, nest, plan, has_elements=has_elements)
-        if kernel is not None:
-            return kernel
+        lifted = None if has_elements else lifted_plan(facts, statement, following, nest, kernel or plan)
+        if kernel is not None or lifted is not None:
+            return lifted or kernel
     inner = loops_with_elements(facts, statement) if has_elements and plan is not None else None
     if plan is None or not inner:
         return plan
