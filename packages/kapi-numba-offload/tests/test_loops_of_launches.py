@@ -75,7 +75,7 @@ def test_much_work_or_few_launches_stay_on_the_device(shape, copies, launches):
 
     def rows(a, b):
         for i in range(3):
-            a[i] = np.sqrt(a[i] * b[i]) + np.exp(b[i])
+            a[i] = np.sqrt(a[i] * b[i]) + np.exp(b[a.shape[0] - 1 - i])
 
     numba.njit(rows)(*given)
     rows(a, b)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -12,29 +13,54 @@ from kapi_numba_offload.elements.kernel_source import make_kernel
 from kapi_numba_offload.elements.reductions import Combination
 from kapi_numba_offload.libraries.interface import DeviceFacts
 
-__all__ = ["combining_kernel", "combining_lines", "combining_parameters", "combining_space", "combining_values"]
+__all__ = [
+    "MOST_OF_ONE_GROUP",
+    "combining_kernel",
+    "combining_lines",
+    "combining_parameters",
+    "combining_space",
+    "combining_values",
+]
 
 _GROUP = 256
+MOST_OF_ONE_GROUP = 32 * _GROUP
+"""Elements that a work-group has combined before a second launch would begin."""
 _PARAMETERS = ("result", "partial", "identity", "items", "count")
 
 
-def combining_lines(combination: Combination, dtype: np.dtype[Any], value: str, facts: DeviceFacts) -> list[str]:
+def combining_lines(
+    combination: Combination, dtype: np.dtype[Any], value: str, facts: DeviceFacts, each: Sequence[str] = ()
+) -> list[str]:
     """The lines of a kernel that combines the elements of `partial`, and stores `value`, made of `total`.
 
     On a processor one work-item takes them all; elsewhere a work-group does, by a tree in its local memory.
+
+    Parameters
+    ----------
+    combination : Combination
+        What two values become.
+    dtype : numpy.dtype
+        The result's.
+    value : str
+        What is stored.
+    facts : DeviceFacts
+        Those of the device.
+    each : sequence of str, optional
+        The lines that combine what is at `i`; by default that of `partial`.
     """
+    each = each or (combination.line("partial[i]", dtype),)
     if facts.is_cpu:
         return [
             "total = identity",
             "for i in range(items):",
-            f"    {combination.line('partial[i]', dtype)}",
+            *(f"    {line}" for line in each),
             f"result[()] = {value}",
         ]
     return [
         "k = item.get_local_id(0)",
         "total = identity",
         f"for i in range(k, items, {_GROUP}):",
-        f"    {combination.line('partial[i]', dtype)}",
+        *(f"    {line}" for line in each),
         "shared[k] = total",
         f"half = {_GROUP // 2}",
         "while half > 0:",

@@ -25,7 +25,7 @@ from kapi_numba_offload.elements.work_distribution import POSITION_LINES
 from kapi_numba_offload.libraries.arrays import is_device_array
 from kapi_numba_offload.libraries.interface import DeviceFacts
 
-__all__ = ["Along", "Elements", "along_axes", "extents_of", "stored", "full"]
+__all__ = ["Along", "Elements", "along_axes", "extents_of", "full", "full_by_one_group", "stored"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,6 +210,24 @@ def full(
         elements.kernel(["partial", "identity", *elements.parameters, "count", "kapi_steps"], first),
         elements.kernel(combining_parameters(facts), second, "_combined"),
     )
+
+
+def full_by_one_group(
+    elements: Elements,
+    ranks: Sequence[int],
+    combination: Combination,
+    dtype: np.dtype[Any],
+    facts: DeviceFacts,
+    *,
+    is_mean: bool,
+) -> kapi_runtime.Kernel:
+    """The kernel that reduces all elements of few, as `full` does with two, by one work-group of a GPU."""
+    indices = [("[i]" if rank else "[()]") if is_array else None
+               for rank, is_array in zip(ranks, elements.arrays, strict=True)]  # fmt: skip
+    each = [*elements.reads(indices), f"value = {elements.value(dtype)}", combination.line("value", dtype)]
+    lines = combining_lines(combination, dtype, _finished(dtype, is_mean), facts, each)
+    parameters = ["result", "identity", *elements.parameters, "items", "count", "shared"]
+    return elements.kernel(parameters, lines, "_by_one_group")
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,6 +53,9 @@ class CupyLibrary(ArrayLibrary):
     def queue_of(self, array: Any) -> CudaQueue:
         return self._current_queue(array.data.device_id)
 
+    def is_on(self, array: Any, queue: Any) -> bool:  # no stream has become current since
+        return queue.__class__ is CudaQueue and array.data.device_id == queue.device.ordinal
+
     def execution_queue(self, function: str, arrays: Sequence[tuple[str, Any]]) -> Any:
         fields = [(name, cuda_fields(array)) for name, array in arrays]
         ordinal = cupy.cuda.runtime.getDevice()
@@ -87,6 +90,10 @@ class CupyLibrary(ArrayLibrary):
             else:
                 high += (length - 1) * stride
         return low, high + array.itemsize
+
+    def pointer_of(self, array: Any) -> int:
+        pointer: int = array.data.ptr
+        return pointer
 
     def is_writable(self, array: Any) -> bool:
         return True

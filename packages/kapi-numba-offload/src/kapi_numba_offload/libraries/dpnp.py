@@ -81,6 +81,10 @@ class DpnpLibrary(ArrayLibrary):
         inner = array._array_obj
         return inner.strides, inner.dtype, type(inner.usm_data)  # the class says the kind of memory
 
+    def pointer_of(self, array: Any) -> int:
+        pointer: int = array._array_obj._pointer
+        return pointer
+
     def is_writable(self, array: Any) -> bool:
         return bool(array._array_obj.flags.writable)
 

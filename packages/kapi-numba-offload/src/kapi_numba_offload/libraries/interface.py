@@ -114,6 +114,11 @@ class ArrayLibrary(ABC):
     def queue_of(self, array: Any) -> Any:
         """The queue that orders the library's work with an array at present."""
 
+    def is_on(self, array: Any, queue: Any) -> bool:
+        """Whether a queue that `queue_of` gave a moment ago for another array is that of this one."""
+        own = self.queue_of(array)
+        return bool(own is queue or own == queue)
+
     @abstractmethod
     def execution_queue(self, function: str, arrays: Sequence[tuple[str, Any]]) -> Any:
         """The one queue of named arrays; ExecutionPlacementError, with their names, where they have several."""
@@ -143,6 +148,10 @@ class ArrayLibrary(ABC):
     @abstractmethod
     def layout_key(self, array: Any) -> tuple[Any, ...]:
         """Strides, dtype and kind of memory of an array, in whatever form is read fastest."""
+
+    def pointer_of(self, array: Any) -> int:
+        """The address of an array's first element."""
+        return self.fields(array).pointer
 
     def is_writable(self, array: Any) -> bool:
         """Whether an array's elements may be stored to."""

@@ -20,6 +20,7 @@ from kapi_numba_offload.libraries.arrays import (
     may_overlap,
 )
 from kapi_numba_offload.libraries.installed import library_of
+from kapi_numba_offload.libraries.interface import ArrayLibrary
 from kapi_numba_offload.regions.repetition import repeat
 from kapi_numba_offload.regions.specialization import PreparedLaunch, Specializer, is_stored
 from kapi_numba_offload.regions.type_inference import TypeInference, by_library
@@ -77,6 +78,18 @@ class _Kept:
     is_repeated: bool = False
 
 
+_Reach = tuple[ArrayLibrary, int, int]
+"""The library of an array, and its lowest byte and the one after its highest, counted from its first element."""
+
+
+def _reach(leaf: Any) -> _Reach | None:
+    own = library_of(leaf)
+    if own is None:
+        return None
+    (low, high), pointer = own.byte_bounds(leaf), own.pointer_of(leaf)
+    return own, low - pointer, high - pointer
+
+
 class FusedRegion:
     """Elementwise statements over arrays and numbers, run as one kernel where their shapes allow it.
 
@@ -118,6 +131,7 @@ class FusedRegion:
         self.names = tuple(names)
         self.location = statements[0].location
         self._launches: dict[tuple[Any, ...], PreparedLaunch | Unfused] = {}
+        self._reaches: dict[tuple[Any, ...], tuple[_Reach | None, ...]] = {}
         self._stores = tuple(each.target for each in statements if each.target is not None)
         self._contiguous = tuple(contiguous or [False] * len(names))
         stored = [each for each in statements if is_stored(each)]
@@ -250,7 +264,7 @@ class FusedRegion:
         aliases: tuple[tuple[int, int], ...] = ()
         if self._stores:
             leaves = self._with_own_elements(leaves)
-            found = self._aliases(leaves)
+            found = self._aliases(leaves, key)
             if found is None:
                 return self._split("an array that it stores to shares memory"), queue, leaves
             aliases = found
@@ -291,10 +305,9 @@ class FusedRegion:
         for leaf, contiguous in zip(leaves, self._contiguous, strict=True):
             own_library = library_of(leaf)
             if own_library is not None:
-                own = own_library.queue_of(leaf)
                 if queue is None:
-                    queue = own
-                elif own is not queue and own != queue:
+                    queue = own_library.queue_of(leaf)
+                elif not own_library.is_on(leaf, queue):
                     is_mixed = True
                 key.append(leaf.shape)
                 if not contiguous:
@@ -320,24 +333,28 @@ class FusedRegion:
                     made[position] = each.copy()
         return tuple(made)
 
-    def _aliases(self, leaves: Sequence[Any]) -> tuple[tuple[int, int], ...] | None:
+    def _aliases(self, leaves: Sequence[Any], key: tuple[Any, ...]) -> tuple[tuple[int, int], ...] | None:
         """Operands that are the same view as an array that is stored to, each with that array's position.
 
         An element of them is to be read where its statement stands, whichever name it has there. None if an array that
         is stored to is otherwise aliased by an operand.
         """
+        reaches = self._reaches.get(key)
+        if reaches is None:
+            if len(self._reaches) >= _REMEMBERED:
+                self._reaches.clear()
+            reaches = self._reaches[key] = tuple(map(_reach, leaves))
         found: dict[int, int] = {}
-        bounds = [
-            (position, own.byte_bounds(each)) for position, each in enumerate(leaves)
-            if (own := library_of(each)) is not None
-        ]  # fmt: skip
-        where = dict(bounds)
+        bounds = {
+            position: (reach[0].pointer_of(each) + reach[1], reach[0].pointer_of(each) + reach[2])
+            for position, (each, reach) in enumerate(zip(leaves, reaches, strict=True)) if reach is not None
+        }  # fmt: skip
         for target in self._stores:
             array = leaves[target]
-            if target in found or target not in where:
+            if target in found or target not in bounds:
                 continue
-            low, high = where[target]
-            for position, (other_low, other_high) in bounds:
+            low, high = bounds[target]
+            for position, (other_low, other_high) in bounds.items():
                 if other_high <= low or high <= other_low or position == target or position in found:
                     continue
                 other = leaves[position]

@@ -10,13 +10,13 @@ import numpy as np
 
 import kapi_runtime
 from kapi_numba_offload.elements.array_integers import check_array_integers
-from kapi_numba_offload.elements.combining import combining_space, combining_values
+from kapi_numba_offload.elements.combining import MOST_OF_ONE_GROUP, combining_space, combining_values
 from kapi_numba_offload.elements.dtype_rules import ArrayType
 from kapi_numba_offload.elements.expression import Leaf, Node, evaluate
 from kapi_numba_offload.elements.kernel_source import space_of
 from kapi_numba_offload.elements.operands import indexing_of, type_of
 from kapi_numba_offload.elements.reductions import FUSED_REDUCTIONS
-from kapi_numba_offload.elements.sinks import Along, Elements, along_axes, extents_of, full
+from kapi_numba_offload.elements.sinks import Along, Elements, along_axes, extents_of, full, full_by_one_group
 from kapi_numba_offload.elements.work_distribution import distribute, pieces_of
 from kapi_numba_offload.libraries.arrays import allocate, device_facts, flat_view, is_device_array
 from kapi_numba_offload.libraries.installed import library_of_queue
@@ -60,8 +60,8 @@ class _Layout:
 
     first: kapi_runtime.Kernel
     second: kapi_runtime.Kernel | None
-    spaces: tuple[kapi_runtime.Range, kapi_runtime.Range | kapi_runtime.NdRange]
-    before: tuple[int, ...]
+    spaces: tuple[kapi_runtime.Range | kapi_runtime.NdRange, kapi_runtime.Range | kapi_runtime.NdRange]
+    before: tuple[Any, ...]
     after: tuple[Any, ...]
     result: tuple[int, ...]
     pieces: tuple[int, ...]
@@ -170,6 +170,13 @@ class Reduction:
         combination, dtype = FUSED_REDUCTIONS[self.name], answer.dtype
         ranks = [each.ndim if is_device_array(each) else 0 for each in leaves]
         facts = device_facts(queue)
+        if not facts.is_cpu and count <= MOST_OF_ONE_GROUP:
+            alone = full_by_one_group(elements, ranks, combination, dtype, facts, is_mean=self.name == "mean")
+            group = combining_space(facts)
+            return _Layout(
+                alone, None, (group, group), (count, count, *combining_values(dtype, facts)), (),
+                (), (), (), dtype, answer.kind, combination.identity(dtype), is_flat=True,
+            )  # fmt: skip
         first, second = full(elements, ranks, combination, dtype, facts, is_mean=self.name == "mean")
         shares = distribute(count, queue)
         return _Layout(

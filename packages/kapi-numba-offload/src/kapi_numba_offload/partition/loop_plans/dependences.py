@@ -11,6 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+import numba
+
 from kapi_numba_offload.analysis.control_flow import may_leave_early
 from kapi_numba_offload.analysis.effects import has_effects, is_view
 from kapi_numba_offload.analysis.kinds import SCALAR, ArrayKind
@@ -147,7 +149,7 @@ def _is_counted(facts: FunctionInfo, loop: ast.For) -> bool:
     return (
         isinstance(loop.target, ast.Name)
         and isinstance(loop.iter, ast.Call)
-        and facts.names.value(loop.iter.func) is range
+        and facts.names.value(loop.iter.func) in (range, numba.prange)
         and 1 <= len(loop.iter.args) <= 3
         and not loop.iter.keywords
         and not loop.orelse

@@ -15,7 +15,7 @@ from typing import Any
 from kapi_numba_offload.analysis.kinds import SCALAR, ArrayKind
 from kapi_numba_offload.analysis.syntax import indices_of, integer_literal, located
 from kapi_numba_offload.loops.lifted_loop import LiftedLoop, RowIndex, counts
-from kapi_numba_offload.loops.loop_syntax import LoopSyntax, is_parallel, parallel_loop, variables_of
+from kapi_numba_offload.loops.loop_syntax import LoopSyntax, parallel_loop, variables_of
 from kapi_numba_offload.partition.function_info import PREFIX, FunctionInfo, loaded
 from kapi_numba_offload.partition.loop_plans.dependences import Nest, is_kept
 from kapi_numba_offload.partition.loop_plans.kernel import with_refused_live_outs
@@ -101,11 +101,9 @@ def lifted_plan(
     if nest.scattered or not nest.stored or facts.numba_types:
         return None
     syntax = with_refused_live_outs(parallel_loop(statement, facts.names, nest.depth), following)
-    nodes = list(ast.walk(statement))
     if (
         syntax.refusals or syntax.reductions
-        or any(isinstance(each, ast.For) and is_parallel(each, facts.names) for each in nodes)
-        or any(id(each) in facts.kinds.constants for each in nodes)
+        or any(id(each) in facts.kinds.constants for each in ast.walk(statement))
         or any((integer_literal(axis.step) or 0) < 1 for axis in syntax.axes)
     ):  # fmt: skip
         return None
@@ -122,7 +120,14 @@ def lifted_plan(
     )  # fmt: skip
     bounds = tuple(each for axis in syntax.axes for each in (axis.start, axis.stop, axis.step))
     return LiftedPlan(
-        loop, statement, bounds, tuple(lifting.bounds), given, tuple(lifting.views), tuple(lifting.statements), otherwise
+        loop,
+        statement,
+        bounds,
+        tuple(lifting.bounds),
+        given,
+        tuple(lifting.views),
+        tuple(lifting.statements),
+        otherwise,
     )
 
 

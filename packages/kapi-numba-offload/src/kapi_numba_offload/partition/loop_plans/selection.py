@@ -39,7 +39,8 @@ def loop_plan(
         known: LoopPlan | None = facts.inner_plans[id(statement)]
         return known
     if isinstance(statement, ast.For) and is_parallel(statement, facts.names):
-        return kernel_plan(facts, statement, following)
+        kernel = kernel_plan(facts, statement, following)
+        return lifted_plan(facts, statement, following, nest_of(facts, statement), kernel) or kernel
     element = next(elements(facts, statement), None)
     has_elements = element is not None and not has_array_work(facts, statement)
     nest = nest_of(facts, statement) if isinstance(statement, ast.For) else None
@@ -52,10 +53,10 @@ def loop_plan(
     else:
         plan = guarded_plan(facts, statement, following)
     if isinstance(statement, ast.For) and nest is not None and not nest.dependence:
-        kernel = independent_plan(facts, statement, following, nest, plan, has_elements=has_elements)
-        lifted = None if has_elements else lifted_plan(facts, statement, following, nest, kernel or plan)
-        if kernel is not None or lifted is not None:
-            return lifted or kernel
+        independent = independent_plan(facts, statement, following, nest, plan, has_elements=has_elements)
+        lifted = None if has_elements else lifted_plan(facts, statement, following, nest, independent or plan)
+        if independent is not None or lifted is not None:
+            return lifted or independent
     inner = loops_with_elements(facts, statement) if has_elements and plan is not None else None
     if plan is None or not inner:
         return plan
