@@ -292,6 +292,39 @@ def test_integers_of_other_widths_are_numba_s(dtype, launches):
     assert not launches
 
 
+def masked(a, b, mask):
+    for i in range(a.shape[0]):
+        for j in range(a.shape[1]):
+            if mask[i, j] and not a[i, j] > 0.9:
+                b[i, j] **= -1.5
+
+
+def comparisons(a, b, mask):
+    for i in range(a.shape[0]):
+        for j in range(a.shape[1]):
+            mask[i, j] = a[i, j] > 0.5 or not b[i, j]
+
+
+def sums_of_bools(a, b, mask):
+    for i in range(a.shape[0]):
+        for j in range(a.shape[1]):
+            b[i, j] += mask[i, j] + mask[i, j]
+
+
+@pytest.mark.filterwarnings("ignore::kapi_numba_offload.OffloadFallbackWarning")
+@pytest.mark.parametrize(("function", "is_kernel"), [(masked, True), (comparisons, True), (sums_of_bools, False)])
+def test_bools_that_are_conditions_are_a_kernel_s(function, is_kernel, launches):
+    a, b = RANDOM.random((2, 9, 7))
+    mask = RANDOM.random((9, 7)) > 0.4
+    given = [dpnp.asarray(each) for each in (a, b, mask)]
+    expected = a.copy(), b.copy(), mask.copy()
+    numba.njit(function)(*given)
+    numba.njit(function)(*expected)
+    for found, each in zip(given, expected, strict=True):
+        np.testing.assert_allclose(found.asnumpy(), each, rtol=1e-12)
+    assert bool(launches) == is_kernel
+
+
 def test_warning_names_the_dependence():
     a, b = dpnp.ones(30), dpnp.ones(30)
     with pytest.warns(

@@ -52,6 +52,8 @@ class IndependentLoop(ParallelLoop):
         Indices that differ between iterations if they have one sign in all: of those from the end, one may be another.
     stored, scattered : frozenset of str
         The arrays that it stores to, and those of them that iterations may update at one element.
+    of_truth : frozenset of str
+        The arrays whose elements are truth values wherever it has them, so that they may be bools.
 
     Attributes
     ----------
@@ -69,11 +71,12 @@ class IndependentLoop(ParallelLoop):
         indices: tuple[CodeType, ...],
         stored: frozenset[str],
         scattered: frozenset[str] = frozenset(),
+        of_truth: frozenset[str] = frozenset(),
         **named: Any,
     ) -> None:
         super().__init__(*given, **named)
         self.other: Any = None
-        self._scattered = scattered
+        self._scattered, self._of_truth = scattered, of_truth
         self._costs, self._has_elements, self._indices, self._names_stored = costs, has_elements, indices, stored
 
     def suits(self, queue: Any, bounds: Sequence[Any], captured: Sequence[Any], initial: Sequence[Any]) -> bool:
@@ -90,7 +93,8 @@ class IndependentLoop(ParallelLoop):
         arrays = [each for each in captured if is_device_array(each)]
         if is_simulating() or not all(isinstance(each, (int, np.integer)) for each in bounds) or not arrays:
             return False
-        dtypes = {each.dtype for each in arrays}
+        dtypes = {each.dtype for name, each in named.items() if is_device_array(each)
+                  if each.dtype.kind != "b" or name not in self._of_truth}  # fmt: skip
         known = SAME_TYPES if self.syntax.reductions else SAME_TYPES | _ROUNDED
         numbers = [*(each for each in captured if not is_device_array(each)), *initial]
         if not dtypes <= known or any(map(is_device_array, initial)) or not all(map(has_same_types, numbers)):

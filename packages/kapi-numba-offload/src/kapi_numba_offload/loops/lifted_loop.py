@@ -117,7 +117,7 @@ class LiftedLoop:
             if index.axis >= len(shape) or own[0] + index.added < 0 or own[-1] + index.added >= shape[index.axis]:
                 return False
         return (
-            all(named[name].dtype in SAME_TYPES for name in self.elements)
+            all(named[name].dtype.kind in "fc" or named[name].dtype in SAME_TYPES for name in self.elements)
             and all(getattr(named[name], "ndim", 0) <= most for name, most in self.ranks.items())
             and all(_holds(named[name].dtype, ranges[loop]) for name, loop in self.counted.items())
             and are_apart(self.stored, named)

@@ -1,4 +1,4 @@
-"""Loops over single elements of USM arrays, and loops that do work on full arrays or rows as well."""
+"""Loops over single elements of USM arrays, loops that do work on full arrays or rows as well, and truth values."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from kapi_numba_offload.loops.loop_syntax import is_parallel
 from kapi_numba_offload.partition.function_info import FunctionInfo
 from kapi_numba_offload.partition.loop_plans.numba_equivalence import called_function
 
-__all__ = ["array_of_elements", "has_array_work", "elements", "computes_arrays"]
+__all__ = ["array_of_elements", "arrays_of_truth", "computes_arrays", "elements", "has_array_work"]
+
+_EXTENTS = ("shape", "size", "ndim")
 
 
 def elements(facts: FunctionInfo, statement: ast.stmt) -> Iterator[ast.expr]:
@@ -146,3 +148,51 @@ def _iterates_elements(facts: FunctionInfo, node: ast.expr) -> bool:
     return is_of_all and any(
         facts.is_usm(each) for arg in node.args for each in ast.walk(arg) if isinstance(each, ast.expr)
     )
+
+
+def arrays_of_truth(facts: FunctionInfo, loop: ast.For) -> frozenset[str]:
+    """The arrays whose elements are conditions, or are stored what is one, wherever a loop has them.
+
+    Bools mean the same to NumPy and to Numba then: sums of NumPy's, and other operations, have other types.
+    """
+    parents = {id(child): each for each in ast.walk(loop) for child in ast.iter_child_nodes(each)}
+    names = {each.id for each in ast.walk(loop) if isinstance(each, ast.Name) and each.id in facts.usm_names}
+    other = {
+        each.id for each in ast.walk(loop)
+        if isinstance(each, ast.Name) and each.id in names and not _is_of_truth(facts, each, parents)
+    }  # fmt: skip
+    return frozenset(names - other)
+
+
+def _is_of_truth(facts: FunctionInfo, node: ast.Name, parents: dict[int, ast.AST]) -> bool:
+    parent = parents.get(id(node))
+    if isinstance(parent, ast.Attribute):
+        return parent.attr in _EXTENTS
+    if not isinstance(parent, ast.Subscript) or parent.value is not node:
+        return False
+    kind = facts.kinds.kind(parent)
+    if kind != SCALAR and not (isinstance(kind, ArrayKind) and kind.ndim == 0):
+        return False
+    above = parents.get(id(parent))
+    if not isinstance(parent.ctx, ast.Load):
+        return isinstance(above, ast.Assign) and len(above.targets) == 1 and _gives_truth(above.value)
+    return _is_condition(parent, parents)
+
+
+def _is_condition(node: ast.expr, parents: dict[int, ast.AST]) -> bool:
+    """Whether nothing of a value counts but its truth."""
+    above = parents.get(id(node))
+    if isinstance(above, ast.UnaryOp) and isinstance(above.op, ast.Not):
+        return True
+    if isinstance(above, ast.BoolOp):
+        return _is_condition(above, parents)
+    return isinstance(above, (ast.If, ast.While, ast.IfExp)) and above.test is node
+
+
+def _gives_truth(node: ast.expr) -> bool:
+    """Whether an expression of numbers is a truth value."""
+    if isinstance(node, ast.Constant):
+        return isinstance(node.value, bool)
+    if isinstance(node, ast.BoolOp):
+        return all(map(_gives_truth, node.values))
+    return isinstance(node, ast.Compare) or (isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not))

@@ -15,6 +15,7 @@ from kapi_numba_offload.loops.independent_loop import IndependentLoop, index_cod
 from kapi_numba_offload.loops.loop_syntax import is_parallel, parallel_loop, variables_of
 from kapi_numba_offload.partition.function_info import FunctionInfo, loaded
 from kapi_numba_offload.partition.loop_plans.dependences import Nest
+from kapi_numba_offload.partition.loop_plans.element_accesses import arrays_of_truth
 from kapi_numba_offload.partition.loop_plans.kernel import (
     KernelPlan,
     host_bounds,
@@ -110,7 +111,7 @@ def independent_plan(
         facts.original, facts.names, replace(syntax, body=copy.deepcopy(syntax.body)), facts.location(statement), host,
         facts.options, numba_types=facts.numba_types, costs=loop_costs(facts, statement), has_elements=has_elements,
         indices=tuple(index_code(each.expression) for each in nest.indices), stored=frozenset(nest.stored),
-        scattered=frozenset(nest.scattered),
+        scattered=frozenset(nest.scattered), of_truth=arrays_of_truth(facts, statement),
     )  # fmt: skip
     bounds = tuple(each for axis in syntax.axes for each in (axis.start, axis.stop, axis.step))
     loop.other = None if otherwise is None else otherwise.loop
