@@ -107,13 +107,19 @@ class CupyLibrary(ArrayLibrary):
         )
 
     def allocator(self, shape: tuple[int, ...], dtype: np.dtype[Any], kind: str) -> Callable[[Any], Any]:
+        get_device, made = cupy.cuda.runtime.getDevice, cupy.ndarray
+
         def make(queue: Any) -> Any:
-            if self._is_current(queue):
-                return cupy.ndarray(shape, dtype)
+            if get_device() == queue.device.ordinal:
+                return made(shape, dtype)
             with _on(queue, {}):
-                return cupy.ndarray(shape, dtype)
+                return made(shape, dtype)
 
         return make
+
+    def allocate(self, shape: tuple[int, ...], dtype: np.dtype[Any], kind: str, queue: Any) -> Any:
+        with self.creating(queue, {}):
+            return cupy.ndarray(shape, dtype)
 
     def from_host(self, value: Any, queue: Any, kind: str = "device") -> Any:
         with self.creating(queue, {}):

@@ -197,7 +197,10 @@ class ArrayLibrary(ABC):
 
     @abstractmethod
     def allocator(self, shape: tuple[int, ...], dtype: np.dtype[Any], kind: str) -> Callable[[Any], Any]:
-        """A function of the queue that makes C-contiguous arrays like this, their values undefined."""
+        """A function of a queue that makes C-contiguous arrays like this, their values undefined.
+
+        The queue is one that `queue_of` gave in the same call of an offloaded function.
+        """
 
     def allocate(self, shape: tuple[int, ...], dtype: np.dtype[Any], kind: str, queue: Any) -> Any:
         """A new C-contiguous array, its values undefined.

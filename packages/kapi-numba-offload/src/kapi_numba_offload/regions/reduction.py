@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,7 @@ from kapi_numba_offload.elements.operands import indexing_of, type_of
 from kapi_numba_offload.elements.reductions import FUSED_REDUCTIONS
 from kapi_numba_offload.elements.sinks import Along, Elements, along_axes, extents_of, full, full_by_one_group
 from kapi_numba_offload.elements.work_distribution import distribute, pieces_of
-from kapi_numba_offload.libraries.arrays import allocate, device_facts, flat_view, is_device_array
+from kapi_numba_offload.libraries.arrays import device_facts, flat_view, is_device_array
 from kapi_numba_offload.libraries.installed import library_of_queue
 from kapi_numba_offload.regions.fused import FusedRegion
 from kapi_numba_offload.run.kernel_launch import KernelLaunch
@@ -56,6 +56,8 @@ class _Layout:
         What work-items start with.
     is_flat : bool
         Whether arrays are given as arrays of one axis.
+    make, make_pieces : callable
+        Functions of the queue that allocate the result and the pieces.
     """
 
     first: kapi_runtime.Kernel
@@ -70,22 +72,26 @@ class _Layout:
     kind: str
     identity: Any
     is_flat: bool
+    make: Callable[[Any], Any]
+    make_pieces: Callable[[Any], Any]
 
-    def run(self, leaves: Sequence[Any], queue: Any, submit: Submit) -> tuple[Any, list[tuple[Any, ...]]]:
-        """Launch the kernels: the result, and shape, dtype and kind of all that was allocated."""
+    @property
+    def made(self) -> list[tuple[Any, ...]]:
+        """Shape, dtype and kind of what is allocated."""
+        pieces = [] if self.second is None else [(self.pieces, self.dtype, "device")]
+        return [*pieces, (self.result, self.dtype, self.kind)]
+
+    def run(self, leaves: Sequence[Any], queue: Any, submit: Submit) -> Any:
+        """Launch the kernels, and return the result."""
         operands = list(leaves)
         if self.is_flat:
             operands = [flat_view(each) if is_device_array(each) and each.ndim > 1 else each for each in leaves]
-        result = allocate(self.result, self.dtype, self.kind, queue)
-        made: list[tuple[Any, ...]] = [(self.result, self.dtype, self.kind)]
-        target = result
-        if self.second is not None:
-            target = allocate(self.pieces, self.dtype, "device", queue)
-            made.insert(0, (self.pieces, self.dtype, "device"))
+        result = self.make(queue)
+        target = result if self.second is None else self.make_pieces(queue)
         submit(self.first, self.spaces[0], [target, self.identity, *operands, *self.before])
         if self.second is not None:
             submit(self.second, self.spaces[1], [result, target, self.identity, *self.after])
-        return (result if self.result == self.shape else result.reshape(self.shape)), made
+        return result if self.result == self.shape else result.reshape(self.shape)
 
 
 class Reduction:
@@ -101,11 +107,6 @@ class Reduction:
         The axes; all of them if left out.
     keepdims : bool
         Whether they stay, with one element each.
-
-    Attributes
-    ----------
-    latest : KernelLaunch or str or None
-        The latest launch, or why there was none.
     """
 
     def __init__(
@@ -115,7 +116,7 @@ class Reduction:
         self._words: dict[str, Any] = {} if axis is None else {"axis": axis, "keepdims": keepdims}
         self.statements, self.location = region.statements, region.location
         self._is_of_array = isinstance(region.statements[0].node, Leaf)
-        self.latest: KernelLaunch | str | None = None
+        self._ran: tuple[_Layout, Any] | str | None = None
         self._ready: dict[tuple[Any, ...], _Layout | str] = {}
 
     @timed
@@ -129,11 +130,18 @@ class Reduction:
             ready = self._prepare(leaves, queue)
             self._ready[key] = ready
         if isinstance(ready, str):
-            self.latest = ready
+            self._ran = ready
             return library_of_queue(queue).function(self.name)(self._operand(leaves), **self._words)
-        result, made = ready.run(leaves, queue, launch)
-        self.latest = KernelLaunch(ready.first, ready.spaces[0], queue, made)
-        return result
+        self._ran = ready, queue
+        return ready.run(leaves, queue, launch)
+
+    @property
+    def latest(self) -> KernelLaunch | str | None:
+        """The latest launch, or why there was none."""
+        if not isinstance(self._ran, tuple):
+            return self._ran
+        ready, queue = self._ran
+        return KernelLaunch(ready.first, ready.spaces[0], queue, ready.made)
 
     def _operand(self, leaves: Sequence[Any]) -> Any:
         """The reduced operand, as an array."""
@@ -175,14 +183,16 @@ class Reduction:
             group = combining_space(facts)
             return _Layout(
                 alone, None, (group, group), (count, count, *combining_values(dtype, facts)), (),
-                (), (), (), dtype, answer.kind, combination.identity(dtype), is_flat=True,
+                (), (), (), dtype, answer.kind, combination.identity(dtype), True,
+                *_allocators(queue, dtype, ((), answer.kind), ((), "device")),
             )  # fmt: skip
         first, second = full(elements, ranks, combination, dtype, facts, is_mean=self.name == "mean")
         shares = distribute(count, queue)
         return _Layout(
             first, second, (shares.space, combining_space(facts)), (count, shares.steps),
             (shares.items, count, *combining_values(dtype, facts)),
-            (), (shares.items,), (), dtype, answer.kind, combination.identity(dtype), is_flat=True,
+            (), (shares.items,), (), dtype, answer.kind, combination.identity(dtype), True,
+            *_allocators(queue, dtype, ((), answer.kind), ((shares.items,), "device")),
         )  # fmt: skip
 
     def _along(
@@ -200,8 +210,16 @@ class Reduction:
             first, second, (space_of(along.virtual), space_of(along.kept)), along.scalars,
             (along.pieces, along.count, *extents_of(along.kept)), along.kept, along.virtual,
             full_shape if self._words["keepdims"] else along.kept, dtype, answer.kind,
-            combination.identity(dtype), is_flat=False,
+            combination.identity(dtype), False,
+            *_allocators(queue, dtype, (along.kept, answer.kind), (along.virtual, "device")),
         )  # fmt: skip
+
+
+def _allocators(
+    queue: Any, dtype: np.dtype[Any], *arrays: tuple[tuple[int, ...], str]
+) -> Iterator[Callable[[Any], Any]]:
+    own = library_of_queue(queue)
+    return (own.allocator(shape, dtype, kind) for shape, kind in arrays)
 
 
 def _submit_nothing(kernel: kapi_runtime.Kernel, space: Any, args: Sequence[Any]) -> None:
