@@ -284,9 +284,10 @@ class _Lifting:
             if found is not None:
                 loop, added = found
                 self.indices.append(RowIndex(node.value.id, position, loop, added))
-                start, stop, step = (loaded(each, node) for each in self.bounds[3 * loop : 3 * loop + 3])
-                shifted = [ast.BinOp(each, ast.Add(), ast.Constant(added)) if added else each for each in (start, stop)]
-                axes.append(ast.Slice(*shifted, step))
+                bounds: list[ast.expr] = [loaded(each, node) for each in self.bounds[3 * loop : 3 * loop + 3]]
+                if added:
+                    bounds[:2] = [ast.BinOp(each, ast.Add(), ast.Constant(added)) for each in bounds[:2]]
+                axes.append(ast.Slice(bounds[0], bounds[1], bounds[2]))
                 kept.append(loop)
                 continue
             axes.append(copy.deepcopy(index))
