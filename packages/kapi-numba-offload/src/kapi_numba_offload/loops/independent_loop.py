@@ -26,6 +26,8 @@ __all__ = ["IndependentLoop", "index_code"]
 
 _ROUNDED = frozenset(map(np.dtype, ("float32", "complex64")))
 """Dtypes whose operations are rounded to another precision by Numba on the host, which a reduction would show."""
+_ADDED = frozenset(map(np.dtype, ("int64", "float64", "float32")))
+"""Dtypes of elements that iterations may add to at once; sums of floats are rounded in another order, as reductions."""
 _ON_GPU = 256  # iterations: with fewer, one core is as fast
 _ROW = 64  # times as many elements in a row: longer rows are quicker one by one, each by all of the device
 _ON_CPU = 1 << 17  # statements: with fewer, one core has done them before a launch is
@@ -101,8 +103,8 @@ class IndependentLoop(ParallelLoop):
             return False
         if any(queue_of(each) != queue_of(arrays[0]) for each in arrays):
             return False
-        if any(getattr(named.get(each), "dtype", None) != np.int64 for each in self._scattered):
-            return False  # sums of floats show their order
+        if any(getattr(named.get(each), "dtype", None) not in _ADDED for each in self._scattered):
+            return False
         extents = [len(range(*bounds[at : at + 3])) for at in range(0, len(bounds), 3)]
         if not (self._are_enough(named, extents, arrays[0]) and self._are_distinct(named, bounds)):
             return False

@@ -33,8 +33,8 @@ _TOO_FEW = (
 )
 _ORDERED = "`m = max(x, m)` shows the order of nans: `m = max(m, x)` passes over them"
 _MAY_COLLIDE = (
-    "iterations may update the same element: it is a kernel with more of them, and arrays of 64-bit integers, whose "
-    "order of updates does not show"
+    "iterations may update the same element: it is a kernel with more of them, and arrays of floats or 64-bit integers "
+    "that share no memory"
 )
 
 
