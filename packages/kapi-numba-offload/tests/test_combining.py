@@ -41,6 +41,18 @@ def test_other_reductions():
         assert f(dpnp.asarray(x)) == (np.max(x * 2), np.min(x + 1), np.any(x > 3), np.all(x < 9)), count
 
 
+def test_reductions_of_parts():
+    @numba.njit
+    def f(x, y):
+        return np.max(x[:, 1]), np.sum(x[1:, ::2] * y), np.min(x[::-1].T), np.mean(x[:, 1:] - x[:, :-1])
+
+    for rows in (1, 3, 4099, 20_001):
+        x, y = RANDOM.standard_normal((rows, 4)), RANDOM.standard_normal(2)
+        given = f(dpnp.asarray(x), dpnp.asarray(y))
+        expected = x[:, 1].max(), np.sum(x[1:, ::2] * y), x.min(), np.mean(x[:, 1:] - x[:, :-1])
+        np.testing.assert_allclose(given, expected, rtol=1e-9, atol=1e-12, err_msg=str(rows))
+
+
 def test_nan_is_the_extremum():
     x = RANDOM.standard_normal(5000)
     x[4321] = np.nan

@@ -168,21 +168,24 @@ def stored(
 
 def full(
     elements: Elements,
-    ranks: Sequence[int],
+    indexings: Sequence[Indexing],
+    ndim: int,
     combination: Combination,
     dtype: np.dtype[Any],
     facts: DeviceFacts,
     *,
     is_mean: bool,
 ) -> tuple[kapi_runtime.Kernel, kapi_runtime.Kernel]:
-    """The kernels that reduce all elements of contiguous arrays of one shape: to one a work-item, and these to one.
+    """The kernels that reduce all elements of an expression: to one a work-item, and these to one.
 
     Parameters
     ----------
     elements : Elements
         The expression, one statement.
-    ranks : sequence of int
-        Axes of each leaf.
+    indexings : sequence of Indexing
+        How each leaf is indexed.
+    ndim : int
+        Axes of the expression: one where its arrays are contiguous, and given as arrays of one axis.
     combination : Combination
         What two values become.
     dtype : numpy.dtype
@@ -192,29 +195,26 @@ def full(
     is_mean : bool
         Whether the result is divided by the number of elements.
     """
-    indices = [("[i]" if rank else "[()]") if is_array else None
-               for rank, is_array in zip(ranks, elements.arrays, strict=True)]  # fmt: skip
     first = [
         *POSITION_LINES,
         "total = identity",
         "for step in range(kapi_steps):",
         "    i = kapi_base + step * kapi_lanes",
         "    if i < count:",
-        *(f"        {line}" for line in elements.reads(indices)),
-        f"        value = {elements.value(dtype)}",
-        f"        {combination.line('value', dtype)}",
+        *(f"        {line}" for line in _combined(elements, indexings, ndim, combination, dtype)),
         "partial[kapi_row * kapi_lanes + kapi_lane] = total",
     ]
     second = combining_lines(combination, dtype, _finished(dtype, is_mean), facts)
     return (
-        elements.kernel(["partial", "identity", *elements.parameters, "count", "kapi_steps"], first),
+        elements.kernel(["partial", "identity", *elements.parameters, "count", "kapi_steps", *_lengths(ndim)], first),
         elements.kernel(combining_parameters(facts), second, "_combined"),
     )
 
 
 def full_by_one_group(
     elements: Elements,
-    ranks: Sequence[int],
+    indexings: Sequence[Indexing],
+    ndim: int,
     combination: Combination,
     dtype: np.dtype[Any],
     facts: DeviceFacts,
@@ -222,12 +222,26 @@ def full_by_one_group(
     is_mean: bool,
 ) -> kapi_runtime.Kernel:
     """The kernel that reduces all elements of few, as `full` does with two, by one work-group of a GPU."""
-    indices = [("[i]" if rank else "[()]") if is_array else None
-               for rank, is_array in zip(ranks, elements.arrays, strict=True)]  # fmt: skip
-    each = [*elements.reads(indices), f"value = {elements.value(dtype)}", combination.line("value", dtype)]
+    each = _combined(elements, indexings, ndim, combination, dtype)
     lines = combining_lines(combination, dtype, _finished(dtype, is_mean), facts, each)
-    parameters = ["result", "identity", *elements.parameters, "items", "count", "shared"]
+    parameters = ["result", "identity", *elements.parameters, "items", "count", *_lengths(ndim), "shared"]
     return elements.kernel(parameters, lines, "_by_one_group")
+
+
+def _combined(
+    elements: Elements, indexings: Sequence[Indexing], ndim: int, combination: Combination, dtype: np.dtype[Any]
+) -> list[str]:
+    """The lines that combine the element number `i` of an expression."""
+    lines = ["rest = i"] if ndim > 1 else []
+    for axis in reversed(range(1, ndim)):
+        lines += [f"i{axis} = rest % n{axis}", f"rest = rest // n{axis}"]
+    lines.append("i0 = rest" if ndim > 1 else "i0 = i")
+    indices = [None if each is None else spell_index(each) for each in indexings]
+    return [*lines, *elements.reads(indices), f"value = {elements.value(dtype)}", combination.line("value", dtype)]
+
+
+def _lengths(ndim: int) -> list[str]:
+    return [f"n{axis}" for axis in range(1, ndim)]
 
 
 @dataclass(frozen=True, slots=True)

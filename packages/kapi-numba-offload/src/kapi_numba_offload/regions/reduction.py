@@ -154,7 +154,8 @@ class Reduction:
             shape = np.broadcast_shapes(*(each.shape for each in arrays))
             if 0 in shape:
                 return "it has no elements"
-            if self._is_of_array and int(np.prod(shape, dtype=np.int64)) < _MANY:
+            is_cpu = device_facts(queue).is_cpu
+            if self._is_of_array and is_cpu and int(np.prod(shape, dtype=np.int64)) < _MANY:
                 return "the array library's kernel takes no longer for so few elements"
             expression = evaluate(self.statements[0].node, [*map(type_of, leaves)], (), values)
             check_array_integers(self.statements[0], values)
@@ -163,7 +164,9 @@ class Reduction:
             if self._axis is not None:
                 ready = self._along(elements, leaves, shape, answer, queue)
             elif all(each.flags.c_contiguous and each.shape in ((), shape) for each in arrays) and shape:
-                ready = self._all_axes(elements, leaves, int(np.prod(shape, dtype=np.int64)), answer, queue)
+                ready = self._all_axes(elements, leaves, (int(np.prod(shape, dtype=np.int64)),), answer, queue)
+            elif not is_cpu and shape:
+                ready = self._all_axes(elements, leaves, shape, answer, queue, is_flat=False)
             else:
                 return "its operands are not contiguous arrays of one shape"
             # A launch without work-items compiles, so that what it cannot be is known before it is used.
@@ -173,25 +176,37 @@ class Reduction:
         return ready
 
     def _all_axes(
-        self, elements: Elements, leaves: Sequence[Any], count: int, answer: ArrayType, queue: Any
+        self,
+        elements: Elements,
+        leaves: Sequence[Any],
+        shape: tuple[int, ...],
+        answer: ArrayType,
+        queue: Any,
+        *,
+        is_flat: bool = True,
     ) -> _Layout:
-        combination, dtype = FUSED_REDUCTIONS[self.name], answer.dtype
-        ranks = [each.ndim if is_device_array(each) else 0 for each in leaves]
+        combination, dtype, count = FUSED_REDUCTIONS[self.name], answer.dtype, int(np.prod(shape, dtype=np.int64))
+        indexings = [
+            None if not is_device_array(each) else ((0,) if each.ndim else ()) if is_flat
+            else indexing_of(each.shape, shape) for each in leaves
+        ]  # fmt: skip
         facts = device_facts(queue)
         if not facts.is_cpu and count <= MOST_OF_ONE_GROUP:
-            alone = full_by_one_group(elements, ranks, combination, dtype, facts, is_mean=self.name == "mean")
+            alone = full_by_one_group(
+                elements, indexings, len(shape), combination, dtype, facts, is_mean=self.name == "mean"
+            )
             group = combining_space(facts)
             return _Layout(
-                alone, None, (group, group), (count, count, *combining_values(dtype, facts)), (),
-                (), (), (), dtype, answer.kind, combination.identity(dtype), True,
+                alone, None, (group, group), (count, count, *shape[1:], *combining_values(dtype, facts)), (),
+                (), (), (), dtype, answer.kind, combination.identity(dtype), is_flat,
                 *_allocators(queue, dtype, ((), answer.kind), ((), "device")),
             )  # fmt: skip
-        first, second = full(elements, ranks, combination, dtype, facts, is_mean=self.name == "mean")
+        first, second = full(elements, indexings, len(shape), combination, dtype, facts, is_mean=self.name == "mean")
         shares = distribute(count, queue)
         return _Layout(
-            first, second, (shares.space, combining_space(facts)), (count, shares.steps),
+            first, second, (shares.space, combining_space(facts)), (count, shares.steps, *shape[1:]),
             (shares.items, count, *combining_values(dtype, facts)),
-            (), (shares.items,), (), dtype, answer.kind, combination.identity(dtype), True,
+            (), (shares.items,), (), dtype, answer.kind, combination.identity(dtype), is_flat,
             *_allocators(queue, dtype, ((), answer.kind), ((shares.items,), "device")),
         )  # fmt: skip
 
