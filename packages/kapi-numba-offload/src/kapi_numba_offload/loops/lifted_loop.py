@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from kapi_numba_offload.elements.statements import SourceLocation
+from kapi_numba_offload.elements.statements import StatementLocation
 from kapi_numba_offload.libraries.arrays import (
     device_facts,
     is_device_array,
@@ -50,7 +50,7 @@ class LiftedLoop:
 
     Attributes
     ----------
-    location : SourceLocation
+    location : StatementLocation
         Its source location.
     given : tuple of str
         Variables that it is given.
@@ -72,7 +72,7 @@ class LiftedLoop:
         What runs as a part of these statements, and of what runs otherwise.
     """
 
-    location: SourceLocation
+    location: StatementLocation
     given: tuple[str, ...]
     indices: tuple[RowIndex, ...]
     stored: frozenset[str]
