@@ -17,7 +17,7 @@ from kapi_numba_offload.loops.captured_values import as_number
 from kapi_numba_offload.loops.coarsening import may_coarsen
 from kapi_numba_offload.loops.host.loop_costs import LoopCosts, known_values
 from kapi_numba_offload.loops.host.short_steps import SAME_TYPES, has_same_types
-from kapi_numba_offload.loops.lifted_loop import are_apart
+from kapi_numba_offload.loops.lifted_loop import stores_are_disjoint
 from kapi_numba_offload.loops.loop_builder import BuiltLoop
 from kapi_numba_offload.loops.parallel_loop import ParallelLoop
 from kapi_numba_offload.run.simulation import is_simulating
@@ -126,7 +126,7 @@ class IndependentLoop(ParallelLoop):
 
     def _are_distinct(self, named: dict[str, Any], bounds: Sequence[int]) -> bool:
         """Whether different iterations store to different elements, and read none that another one stores."""
-        if not are_apart(self._names_stored, named):
+        if not stores_are_disjoint(self._names_stored, named):
             return False
         ranges = [range(*bounds[at : at + 3]) for at in range(0, len(bounds), 3)]
         variables = [each.variable for each in self.syntax.axes]

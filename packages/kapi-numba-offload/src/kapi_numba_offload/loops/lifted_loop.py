@@ -19,7 +19,7 @@ from kapi_numba_offload.libraries.arrays import (
 from kapi_numba_offload.loops.host.short_steps import SAME_TYPES
 from kapi_numba_offload.run.simulation import is_simulating
 
-__all__ = ["LiftedLoop", "RowIndex", "are_apart", "counts"]
+__all__ = ["LiftedLoop", "RowIndex", "stores_are_disjoint", "counts"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,11 +120,11 @@ class LiftedLoop:
             all(named[name].dtype.kind in "fc" or named[name].dtype in SAME_TYPES for name in self.elements)
             and all(getattr(named[name], "ndim", 0) <= most for name, most in self.ranks.items())
             and all(_holds(named[name].dtype, ranges[loop]) for name, loop in self.counted.items())
-            and are_apart(self.stored, named)
+            and stores_are_disjoint(self.stored, named)
         )
 
 
-def are_apart(stored: frozenset[str], named: Mapping[str, Any]) -> bool:
+def stores_are_disjoint(stored: frozenset[str], named: Mapping[str, Any]) -> bool:
     """Whether arrays that a loop stores to share memory with no other one that it has, and have no element twice."""
     for name in stored:
         array = named.get(name)
