@@ -15,10 +15,9 @@ from kapi_numba_offload.loops.host.parallel_safety import may_be_parallel
 from kapi_numba_offload.loops.loop_syntax import LoopSyntax, parallel_loop, variables_of
 from kapi_numba_offload.loops.parallel_loop import ParallelLoop
 from kapi_numba_offload.partition.function_info import FunctionInfo, loaded
-from kapi_numba_offload.partition.loop_plans.local_functions import inlined_local_functions
 from kapi_numba_offload.partition.loop_plans.numba_equivalence import with_buffered_updates
 from kapi_numba_offload.partition.loop_plans.plan import LoopPlan, Rewriter, is_live_after
-from kapi_numba_offload.partition.loop_plans.sequential import sequential_plan
+from kapi_numba_offload.partition.loop_plans.sequential import inlined_local_functions, sequential_plan
 from kapi_numba_offload.run.placement import mixed_error
 from kapi_numba_offload.run.reasons import Refusal
 

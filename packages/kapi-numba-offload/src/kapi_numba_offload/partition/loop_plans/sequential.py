@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+import copy
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from kapi_numba_offload.analysis.control_flow import assigned_at, leaves_by_return, outlining_obstacle
 from kapi_numba_offload.analysis.kinds import SCALAR
+from kapi_numba_offload.analysis.syntax import located, names_in
 from kapi_numba_offload.elements.statements import StatementLocation
 from kapi_numba_offload.libraries.arrays import arrays_among
 from kapi_numba_offload.loops.host.host_loop import HostLoop, is_only_read
@@ -16,7 +18,6 @@ from kapi_numba_offload.loops.host.interpreted_loop import InterpretedLoop
 from kapi_numba_offload.loops.host.loop_exits import is_flaggable
 from kapi_numba_offload.loops.loop_syntax import first_use, variables_of
 from kapi_numba_offload.partition.function_info import FunctionInfo
-from kapi_numba_offload.partition.loop_plans.local_functions import inlined_local_functions
 from kapi_numba_offload.partition.loop_plans.numba_equivalence import with_buffered_updates
 from kapi_numba_offload.partition.loop_plans.plan import HostPlan, LoopPlan, NoticedPlan, is_live_after
 from kapi_numba_offload.run.options import OffloadOptions
@@ -27,6 +28,7 @@ __all__ = [
     "Outline",
     "SequentialLoop",
     "host_loop",
+    "inlined_local_functions",
     "outline",
     "sequential_plan",
 ]
@@ -193,3 +195,44 @@ def _makes_container(value: ast.expr) -> bool:
     if isinstance(value, ast.Call):
         return isinstance(value.func, ast.Name) and value.func.id in ("list", "set", "dict")
     return isinstance(value, (ast.List, ast.ListComp, ast.Set, ast.SetComp, ast.Dict, ast.DictComp))
+
+
+def inlined_local_functions(facts: FunctionInfo, captured: Iterable[str]) -> tuple[list[ast.FunctionDef], list[str]]:
+    """Definitions of the local functions among variables, and the other variables, with those that they read."""
+    waiting, seen, known = sorted(captured), set(captured), set(captured)
+    definitions: list[ast.FunctionDef] = []
+    while waiting:
+        name = waiting.pop(0)
+        found = [made for each in facts.local_functions if (made := _local_function(name, each)) is not None]
+        if len(found) != 1 or names_in(ast.walk(facts.definition), ast.Store).count(name) > 1:
+            continue
+        (definition,) = found
+        own = {each.arg for each in definition.args.args} | variables_of(definition.body, ast.Store)
+        around = (variables_of(definition.body, ast.Load) - own) & facts.names.locals
+        definitions.insert(0, definition)
+        known = (known | around) - {name}
+        waiting += sorted(around - seen)
+        seen |= around
+    return definitions, sorted(known)
+
+
+def _local_function(name: str, node: ast.AST) -> ast.FunctionDef | None:
+    """A copy of the definition of `name`, its variables renamed; None if the node is none."""
+    if isinstance(node, ast.FunctionDef) and node.name == name and not node.decorator_list:
+        made = copy.deepcopy(node)
+    elif (
+        isinstance(node, ast.Assign)
+        and isinstance(node.value, ast.Lambda)
+        and [ast.unparse(each) for each in node.targets] == [name]
+    ):
+        made = ast.FunctionDef(name, copy.deepcopy(node.value.args), [ast.Return(copy.deepcopy(node.value.body))], [])
+        located(made, node)
+    else:
+        return None
+    own = {each.arg for each in made.args.args} | variables_of(made.body, ast.Store)
+    for each in ast.walk(made):
+        if isinstance(each, ast.Name) and each.id in own:
+            each.id = f"kapi_own_{each.id}"
+        elif isinstance(each, ast.arg):
+            each.arg = f"kapi_own_{each.arg}"
+    return made
