@@ -74,7 +74,7 @@ LIFTED = [
 
 
 def _parts(function, arguments):
-    """Where parts ran, and how often, after a comparison with Python."""
+    """Outcome of each part and its number of runs, after a comparison with Python."""
     on_device = [dpnp.asarray(each) if isinstance(each, np.ndarray) else each for each in arguments]
     found = kapi_numba_offload.explain(numba.njit(function), *on_device)
     function(*arguments)
