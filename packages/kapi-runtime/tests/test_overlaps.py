@@ -161,6 +161,15 @@ def test_memory_is_compared_exactly(views, is_refused):
     assert np.shares_memory(*views(values)) == is_refused
 
 
+def test_axis_of_one_element_is_never_stepped():
+    """An index means the same element in a view and its reverse."""
+    a = ten()
+    for step in range(3):  # the later ones go by a plan
+        a[0] = step
+        kapi.call_kernel(add, kapi.Range(1), a[:1], a[:1], a[:1][::-1])
+        assert a.asnumpy()[0] == 2 * step
+
+
 def test_matrix_and_its_transpose_are_two_views(slow_path):
     a, b = (dpnp.arange(16.0).reshape(4, 4) for _ in range(2))
     for _ in range(2):
