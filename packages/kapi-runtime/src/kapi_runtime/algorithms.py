@@ -20,7 +20,6 @@ from typing import Any
 import numpy as np
 
 from kapi_runtime import memory
-from kapi_runtime.cpu.queues.queue import default_queue
 from kapi_runtime.kernels.kernel import Kernel, kernel
 from kapi_runtime.platform import recorder
 from kapi_runtime.platform.current import host_array_target
@@ -125,6 +124,8 @@ class Devices(World):
             return False
         if len(arrays) > 1 and np.may_share_memory(*arrays):
             return False
+        from kapi_runtime.cpu.queues.queue import default_queue  # a platform, which may be absent
+
         queue = default_queue() if target is None else target.queue
         queue.run_here(work)
         return True

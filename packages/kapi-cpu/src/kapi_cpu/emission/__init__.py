@@ -109,7 +109,7 @@ def pipeline(request: dict[str, Any]) -> Pipeline:
     """The passes, in their order."""
     from kapi_cpu.emission.group_updates import define_group_updates
     from kapi_cpu.emission.groups.assembly import assemble_groups
-    from kapi_cpu.emission.half_conversions import define_half_conversions
+    from kapi_cpu.emission.half_conversions import convert_halves_by_float32, define_half_conversions
     from kapi_cpu.emission.legalize.group_operations import expand_group_operations
     from kapi_cpu.emission.legalize.queries import lower_queries
     from kapi_cpu.emission.narrow_integers import narrow_integers
@@ -120,7 +120,7 @@ def pipeline(request: dict[str, Any]) -> Pipeline:
     options = {name: request[name] for name in ("entry_point", "vector_bits", "lanes", "has_fast_gathers")}
     return Pipeline(
         {
-            "legalize": [lower_queries, expand_group_operations, expand_private_fills],
+            "legalize": [lower_queries, convert_halves_by_float32, expand_group_operations, expand_private_fills],
             "optimize": [hoist_invariant_loads.with_options(are_noalias=False), narrow_integers],
             "finish": [
                 assemble_groups.with_options(**options),

@@ -1,4 +1,4 @@
-"""Conversions of float16 that processors lack and LLVM calls by name, as functions of the module that needs them.
+"""Conversions of float16: those that processors lack, as functions of the module, and those that LLVM gets wrong.
 
 References
 ----------
@@ -7,10 +7,11 @@ F. Giesen, "Float->half conversion", 2012: rounding to the nearest by integers, 
 
 from __future__ import annotations
 
-from kapi_lowering.emission.llvm_ir import Module, parse_module
+from kapi_cpu.emission.vectorize.instructions.conversions import SATURATING
+from kapi_lowering.emission.llvm_ir import Builder, Module, declare, parse_module
 from kapi_lowering.emission.pipeline import module_pass
 
-__all__ = ["define_half_conversions"]
+__all__ = ["convert_halves_by_float32", "define_half_conversions"]
 
 _DOUBLE = """
 define half @__truncdfhf2(double %x) nounwind memory(none) {
@@ -79,6 +80,22 @@ define float @__extendhfsf2(half %x) nounwind memory(none) {
   ret float %float
 }
 """
+
+
+@module_pass
+def convert_halves_by_float32(module: Module) -> None:
+    """Convert float16 to integers by float32, which is exact and has vector code.
+
+    Where processors have AVX-512 FP16, LLVM 20's own conversion to int16 gives -32768 for nan.
+    """
+    for function in module.definitions:
+        for each in function.instructions():
+            if each.callee.startswith(SATURATING) and each.callee.endswith(".f16"):
+                builder, wide = Builder.before(each), f"{each.callee.removesuffix('f16')}f32"
+                declare(function, f"{each.type} @{wide}(float)")
+                single = builder.emit("fpext half ? to float", each.arguments[0])
+                each.replace_all_uses_with(builder.emit(f"call {each.type} @{wide}(float ?)", single))
+                each.erase()
 
 
 @module_pass
