@@ -193,3 +193,18 @@ def test_driver_whose_plug_ins_know_usm_is_not_hidden(vendors, no_wheel, tmp_pat
 def test_search_reads_no_device(run_python):
     done = run_python("import sys, kapi_runtime; print([n for n in ('dpctl', 'dpnp', 'numba') if n in sys.modules])")
     assert done.stdout.strip() == "[]", done.stderr
+
+
+@pytest.mark.parametrize(
+    ("flags", "before", "after"),
+    [
+        (["avx512f", "avx512_fp16"], {}, {"CL_CONFIG_CPU_TARGET_ARCH": "skx"}),
+        (["avx512f", "avx512_fp16"], {"CL_CONFIG_CPU_TARGET_ARCH": "corei7"}, {"CL_CONFIG_CPU_TARGET_ARCH": "corei7"}),
+        (["avx512f"], {}, {}),
+    ],
+    ids=["float16", "named", "without"],
+)
+def test_driver_compiles_for_no_processor_with_float16_instructions(flags, before, after):
+    environment = dict(before)
+    drivers._avoid_float16_instructions(environment, flags)
+    assert environment == after

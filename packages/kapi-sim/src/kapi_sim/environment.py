@@ -158,6 +158,12 @@ OCL_ICD_FILENAMES = Variable(
     "kapi-runtime, the OpenCL loader",
     "drivers to load in addition to the system's; kapi-runtime sets it to the wheel's driver where nothing is set",
 )
+CL_CONFIG_CPU_TARGET_ARCH = Variable(
+    "CL_CONFIG_CPU_TARGET_ARCH",
+    "kapi-runtime, Intel's OpenCL driver",
+    "processor that the driver compiles for; kapi-runtime sets it to `skx` on processors with AVX-512 FP16 where "
+    "nothing is set, since the driver does not end for some kernels otherwise",
+)
 OCL_ICD_VENDORS = Variable(
     "OCL_ICD_VENDORS",
     "kapi-runtime, the OpenCL loader",
@@ -194,8 +200,8 @@ NUMBA_NUM_THREADS = Variable(
 NO_COLOR = Variable("NO_COLOR", "kapi-sim", "set to anything: tables have no colours on a terminal")
 
 FOREIGN = (
-    OCL_ICD_FILENAMES, OCL_ICD_VENDORS, ONEAPI_DEVICE_SELECTOR, CUDA_VISIBLE_DEVICES, CUDA_DEVICE_ORDER,
-    CUDA_CACHE_DISABLE, CUDA_HOME, CUDA_PATH, XDG_CACHE_HOME, LOCALAPPDATA, LD_LIBRARY_PATH, NUMBA_NUM_THREADS,
-    NO_COLOR,
+    OCL_ICD_FILENAMES, OCL_ICD_VENDORS, CL_CONFIG_CPU_TARGET_ARCH, ONEAPI_DEVICE_SELECTOR, CUDA_VISIBLE_DEVICES,
+    CUDA_DEVICE_ORDER, CUDA_CACHE_DISABLE, CUDA_HOME, CUDA_PATH, XDG_CACHE_HOME, LOCALAPPDATA, LD_LIBRARY_PATH,
+    NUMBA_NUM_THREADS, NO_COLOR,
 )  # fmt: skip
 """Variables of other programs that kapi reads as well."""

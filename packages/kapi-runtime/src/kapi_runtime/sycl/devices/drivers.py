@@ -23,7 +23,7 @@ import os
 import site
 import sys
 import warnings
-from collections.abc import Iterator, Mapping, MutableMapping
+from collections.abc import Collection, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -37,6 +37,7 @@ SWITCH = environment.FIND_DRIVER.name
 FILENAMES = environment.OCL_ICD_FILENAMES.name
 VENDORS = environment.OCL_ICD_VENDORS.name
 SELECTOR = environment.ONEAPI_DEVICE_SELECTOR.name
+ARCHITECTURE = environment.CL_CONFIG_CPU_TARGET_ARCH.name
 SYSTEM_VENDORS = "/etc/OpenCL/vendors"
 DISTRIBUTION = "intel-opencl-rt"
 LIBRARY = "libintelocl.so"
@@ -104,6 +105,8 @@ def activate() -> DriverSearch:
     if _search is None:
         _search = search(os.environ)
         _apply(_search, os.environ)
+        if _search.how in ("wheel", "system"):
+            _avoid_float16_instructions(os.environ, _processor_flags())
         if _search.how == "wheel" and _search.too_late and _search.changed and not _has_cpu():
             warnings.warn(f"no CPU device is visible: {TOO_LATE}", KapiWarning, stacklevel=2)
     return _search
@@ -193,6 +196,25 @@ def loaded_libraries(name: str) -> tuple[str, ...]:
 def _apply(found: DriverSearch, environment: MutableMapping[str, str]) -> None:
     for variable, value in found.changed:
         environment[variable] = value
+
+
+def _avoid_float16_instructions(environment: MutableMapping[str, str], flags: Collection[str]) -> None:
+    """Have Intel's driver compile for the processors before those with AVX-512 FP16.
+
+    Its compiler 2026.2 does not end for a kernel of `test_group_shapes.py` otherwise, with sub-groups of 8 in
+    work-groups of (1, 1, 5).
+    """
+    if "avx512_fp16" in flags:
+        environment.setdefault(ARCHITECTURE, "skx")
+
+
+def _processor_flags() -> Collection[str]:
+    """Features of the processor, as Linux names them."""
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as lines:
+            return next((line.split() for line in lines if line.startswith("flags")), [])
+    except OSError:
+        return []
 
 
 def _wheel_paths() -> Iterator[str]:
