@@ -7,7 +7,6 @@ F. Giesen, "Float->half conversion", 2012: rounding to the nearest by integers, 
 
 from __future__ import annotations
 
-from kapi_cpu.emission.vectorize.instructions.conversions import SATURATING
 from kapi_lowering.emission.llvm_ir import Builder, Module, declare, parse_module
 from kapi_lowering.emission.pipeline import module_pass
 
@@ -90,7 +89,7 @@ def convert_halves_by_float32(module: Module) -> None:
     """
     for function in module.definitions:
         for each in function.instructions():
-            if each.callee.startswith(SATURATING) and each.callee.endswith(".f16"):
+            if each.callee.startswith("llvm.fpto") and each.callee.endswith(".f16"):
                 builder, wide = Builder.before(each), f"{each.callee.removesuffix('f16')}f32"
                 declare(function, f"{each.type} @{wide}(float)")
                 single = builder.emit("fpext half ? to float", each.arguments[0])
