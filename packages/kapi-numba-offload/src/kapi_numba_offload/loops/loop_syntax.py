@@ -67,6 +67,11 @@ class LoopSyntax:
     assigned: set[str] = field(default_factory=set)
     refusals: list[Refusal] = field(default_factory=list)
 
+    @property
+    def bounds(self) -> tuple[ast.expr, ...]:
+        """Start, stop and step of each axis, one after another."""
+        return tuple(each for axis in self.axes for each in (axis.start, axis.stop, axis.step))
+
 
 def is_parallel(node: ast.For, names: Scope) -> bool:
     """Whether the loop is over `prange`."""

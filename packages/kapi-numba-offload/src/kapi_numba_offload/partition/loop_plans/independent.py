@@ -22,7 +22,7 @@ from kapi_numba_offload.partition.loop_plans.kernel import (
     with_bounds,
     with_refused_live_outs,
 )
-from kapi_numba_offload.partition.loop_plans.plan import LoopPlan, Rewriter
+from kapi_numba_offload.partition.loop_plans.plan import LoopPlan, Rewriter, otherwise_statements
 from kapi_numba_offload.partition.loop_plans.work_estimates import loop_costs
 
 __all__ = ["IndependentPlan", "independent_plan"]
@@ -56,7 +56,7 @@ class IndependentPlan(KernelPlan):
         guard = ast.Attribute(loaded(helper, where), "suits", ast.Load())
         test = ast.Call(guard, self._arguments(rewriter), [])
         as_kernel = KernelPlan.rewritten(self, rewriter, helper)
-        other = rewriter.inline_loop(where) if self.otherwise is None else rewriter.planned(self.otherwise)
+        other = otherwise_statements(rewriter, where, self.otherwise)
         return [located(ast.If(test, as_kernel, other), where)]
 
     def _bounds(self, rewriter: Rewriter) -> list[ast.expr]:
@@ -113,9 +113,8 @@ def independent_plan(
         indices=tuple(index_code(each.expression) for each in nest.indices), stored=frozenset(nest.stored),
         scattered=frozenset(nest.scattered), of_truth=arrays_of_truth(facts, statement),
     )  # fmt: skip
-    bounds = tuple(each for axis in syntax.axes for each in (axis.start, axis.stop, axis.step))
     loop.other = None if otherwise is None else otherwise.loop
     if has_elements:
         detail = _ORDERED if syntax.ordered else _MAY_COLLIDE if nest.scattered else _TOO_FEW
         loop.other.refusal = replace(loop.other.refusal, detail=detail)
-    return IndependentPlan(loop, statement, given, reductions, reductions, bounds, otherwise)
+    return IndependentPlan(loop, statement, given, reductions, reductions, syntax.bounds, otherwise)

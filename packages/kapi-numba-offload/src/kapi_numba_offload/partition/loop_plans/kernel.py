@@ -111,8 +111,7 @@ def kernel_plan(facts: FunctionInfo, statement: ast.For, following: Sequence[Seq
     loop = ParallelLoop(
         facts.original, facts.names, syntax, location, host, facts.options, numba_types=facts.numba_types
     )
-    bounds = tuple(each for axis in syntax.axes for each in (axis.start, axis.stop, axis.step))
-    return KernelPlan(loop, statement, given, reductions, left, bounds)
+    return KernelPlan(loop, statement, given, reductions, left, syntax.bounds)
 
 
 def host_bounds(syntax: LoopSyntax) -> list[str]:

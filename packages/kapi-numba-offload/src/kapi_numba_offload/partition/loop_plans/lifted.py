@@ -19,7 +19,7 @@ from kapi_numba_offload.loops.loop_syntax import LoopSyntax, parallel_loop, vari
 from kapi_numba_offload.partition.function_info import PREFIX, FunctionInfo, loaded
 from kapi_numba_offload.partition.loop_plans.dependences import Nest, is_kept
 from kapi_numba_offload.partition.loop_plans.kernel import with_refused_live_outs
-from kapi_numba_offload.partition.loop_plans.plan import LoopPlan, Rewriter
+from kapi_numba_offload.partition.loop_plans.plan import LoopPlan, Rewriter, otherwise_statements
 
 __all__ = ["LiftedPlan", "lifted_plan"]
 
@@ -71,7 +71,7 @@ class LiftedPlan(LoopPlan):
         lifted = [*self.views, *rewriter.block(self.statements)]
         ends = list(map(len, lists))
         self.loop.parts = [each for one, start in zip(lists, starts, strict=True) for each in one[start:]]
-        other = rewriter.inline_loop(where) if self.otherwise is None else rewriter.planned(self.otherwise)
+        other = otherwise_statements(rewriter, where, self.otherwise)
         self.loop.other_parts = [each for one, end in zip(lists, ends, strict=True) for each in one[end:]]
         return [located(each, where) for each in (*made, ast.If(test, lifted, other))]
 
@@ -118,11 +118,10 @@ def lifted_plan(
         facts.location(statement), given, tuple(lifting.indices), frozenset(nest.stored), frozenset(lifting.elements),
         lifting.ranks, lifting.counted, None if otherwise is None else otherwise.loop,
     )  # fmt: skip
-    bounds = tuple(each for axis in syntax.axes for each in (axis.start, axis.stop, axis.step))
     return LiftedPlan(
         loop,
         statement,
-        bounds,
+        syntax.bounds,
         tuple(lifting.bounds),
         given,
         tuple(lifting.views),

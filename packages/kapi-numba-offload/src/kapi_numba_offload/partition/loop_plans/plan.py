@@ -12,7 +12,7 @@ from kapi_numba_offload.loops.host.loop_exits import exit_statements
 from kapi_numba_offload.loops.loop_syntax import first_use
 from kapi_numba_offload.partition.function_info import loaded
 
-__all__ = ["HostPlan", "LoopPlan", "NoticedPlan", "Rewriter", "is_live_after"]
+__all__ = ["HostPlan", "LoopPlan", "NoticedPlan", "Rewriter", "is_live_after", "otherwise_statements"]
 
 
 class Rewriter(Protocol):
@@ -73,6 +73,13 @@ class LoopPlan:
             The name of `loop` in the function.
         """
         raise NotImplementedError  # each subclass has its own
+
+
+def otherwise_statements(
+    rewriter: Rewriter, statement: ast.For | ast.While, otherwise: LoopPlan | None
+) -> list[ast.stmt]:
+    """The statements for values that do not suit a plan: those of another plan, or the loop itself."""
+    return rewriter.inline_loop(statement) if otherwise is None else rewriter.planned(otherwise)
 
 
 @dataclass(frozen=True, slots=True)
