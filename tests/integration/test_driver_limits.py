@@ -177,7 +177,7 @@ print(np.array_equal(result, np.add.accumulate(values, axis=1)[:, -1]))
 
 @pytest.mark.parametrize("items", [1, 17, 64])
 def test_driver_is_asked_for_the_order_of_sums(items, observe):
-    """Work-items that are not part of a full vector: FINDINGS.md says which launches have such."""
+    """Work-items outside of full vectors: `kapi_spirv.emission.workarounds` says which launches have such."""
     observe(
         f"other order of float sums, {items} work-items", outcome(in_opencl_c(f"ITEMS = {items}\n{SUMS}"), "True\n")
     )

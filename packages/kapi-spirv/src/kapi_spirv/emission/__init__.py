@@ -1,6 +1,16 @@
 """SPIR-V's part of the helper process: LLVM's options, the pipeline of passes, and the back end.
 
 The helper loads this folder and `kapi_lowering.emission` alone: it may import llvmlite and these, and nothing else.
+
+Faults of LLVM 22's SPIR-V back end, beside those that a pass of `legalize` keeps away:
+
+- One module in a hundred has duplicate ids, and one in ten if one kernel is emitted again and again (60 of 6,000
+  emissions of 128 kernels).  `kapi_spirv.duplicate_ids` checks each in 0.2 ms; a new helper process costs 80 ms.
+- Ids depend on addresses: two processes give different bytes for one kernel, so modules are never compared by bytes.
+- Source lines are dropped (no ``OpLine``): debuggers see none, and failures have their line from a table of the module.
+- Structures in variables end the process, so "not optimised" means inlined, with variables in registers.
+- A variadic ``printf`` with pointers ends the process: there is one declaration with fixed parameters for each list of
+  types.
 """
 
 from __future__ import annotations

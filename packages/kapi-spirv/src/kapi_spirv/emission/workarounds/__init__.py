@@ -25,7 +25,28 @@ guard by a difference                    there        not asked    not asked    
 =======================================  ===========  ===========  ===========  ===========  ===========
 
 Operations over groups on bools, and on float16 and 8-bit integers over work-groups, go through 32 bits in lowering.
-The order of float sums has no workaround: docs/decisions/order-of-float-sums.md.
+Without a workaround:
+
+- Float sums over loads in loops of work-items that fill no vector have another order
+  (docs/decisions/order-of-float-sums.md).  A vector has 16 work-items, 8 under core-avx2, 4 under corei7.
+  ``NdRange(960, 48)``, ``(960, 80)`` and ``(16, 16)`` by ``(4, 16)`` have none such; work-groups of 8, 20, 24, 120,
+  ``(8, 8)``, ``(16, 4)``, ``(32, 1)`` some or nearly all.  Of a ``Range`` below 64 that is no multiple of 16, all; of a
+  longer one those behind the last multiple of 16.
+- A work-item that returns before a barrier or a group algorithm, as failing ones do in debug mode, ends neither the
+  launch nor the process.  The rest of the group goes on, and other groups are right.  A work-item that spins on its
+  value never ends.
+- Products and bitwise operations over groups need SPV_KHR_uniform_group_instructions, which the drivers take but do not
+  announce.  Without it they are right, and 600 times slower over work-groups.
+- A batch of 600 group algorithms in one kernel ends the process, and 300 run: `compositions` takes 100.
+- One kernel with two ``cmath.rect`` of float16 and ``math.sin`` and ``math.cos`` of float32 ends the process in the
+  driver's compiler.  Either part alone runs.
+- Two threads that call ``clFinish`` on one out-of-order queue: 8 of 10 runs of eight threads with 1,500 waits each
+  ended by a segmentation fault; with a marker without events 6 of 10; with a barrier, or its event, none; one thread
+  that finishes and three that launch, none of 12.  Hence `kapi_sim.finishing`.
+- Kernels stay in the driver's memory until the process ends: 2,000 random kernels took 3.5 GB, so long tests run in
+  several processes.
+- A barrier two calls deep lets one vector pass.  Functions with barriers are inlined (`called_barriers`), and so are
+  those with ``printf``, whose formats the back end mixes up in functions.
 
 ``CL_CONFIG_DUMP_DISASSEMBLY`` shows the code that runs; the text of ``CL_CONFIG_DUMP_ASM`` may differ from it.
 """
