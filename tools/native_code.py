@@ -14,7 +14,11 @@ from pathlib import Path
 
 from kapi_runtime.native.compilation import SETTINGS
 
-MODULES = ("kapi_runtime.cuda.native.launching", "kapi_runtime.sycl.native.launching")
+MODULES = (
+    "kapi_runtime.cuda.native.launching",
+    "kapi_runtime.cuda.native.dynamic_launching",
+    "kapi_runtime.sycl.native.launching",
+)
 
 _MADE = "import sys\nfrom kapi_runtime.native.compilation import machine_code\nprint(machine_code(sys.argv[1]), end='')"
 

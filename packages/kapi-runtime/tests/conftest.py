@@ -118,6 +118,9 @@ def cuda_double():
     return module
 
 
+cuda_double()  # so that tests can import it by its name
+
+
 @pytest.fixture
 def gpu(monkeypatch, tmp_path):
     """The double of CUDA's driver, with one device, and a disk cache of its own."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import enum
+import gc
 import itertools
 import json
 import types
@@ -451,6 +452,27 @@ class Pointer:
 
     def __init__(self, pointer: int, ordinal: int) -> None:
         self.ptr, self.device_id = pointer, ordinal
+
+
+class InMemory:
+    """An object whose memory a test writes, as CuPy's classes keep theirs: its words begin behind the head."""
+
+    __slots__ = tuple(f"word{k}" for k in range(14))
+
+    def __init__(self) -> None:
+        _UNTRACK(self)  # its words are no objects, which the garbage collector would take them for
+        self.write(0, [0] * 14)
+
+    def write(self, first: int, values: list[int]) -> None:
+        (ctypes.c_uint64 * len(values)).from_address(id(self) + 16 + 8 * first)[:] = [each % 2**64 for each in values]
+
+    def __del__(self) -> None:
+        gc.disable()  # it is tracked again for this
+        self.write(0, [0] * 14)
+        gc.enable()
+
+
+_UNTRACK = ctypes.PYFUNCTYPE(None, ctypes.py_object)(("PyObject_GC_UnTrack", ctypes.pythonapi))
 
 
 def libraries(monkeypatch: Any, driver: Driver) -> types.SimpleNamespace:

@@ -8,6 +8,7 @@ import types
 
 import numpy as np
 import pytest
+from cuda_double import InMemory
 
 import kapi_runtime as kapi
 from kapi_runtime.cuda.native import cupy_arrays, submission, torch_tensors
@@ -160,26 +161,6 @@ def test_launches_after_the_second_prepare_nothing(gpu, lib, arrays, monkeypatch
 
 
 CURRENT = {0: 7, 1: 9}  # streams of devices
-
-
-class InMemory:
-    """An object whose memory a test writes, as CuPy's classes keep theirs: its words begin behind the head."""
-
-    __slots__ = tuple(f"word{k}" for k in range(14))
-
-    def __init__(self):
-        # Its words are no objects, which the garbage collector would take them for.
-        untrack = ctypes.PYFUNCTYPE(None, ctypes.py_object)(("PyObject_GC_UnTrack", ctypes.pythonapi))
-        untrack(self)
-        self.write(0, [0] * 14)
-
-    def write(self, first, values):
-        (ctypes.c_uint64 * len(values)).from_address(id(self) + 16 + 8 * first)[:] = [
-            value & (2**64 - 1) for value in values
-        ]
-
-    def __del__(self):
-        self.write(0, [0] * 14)
 
 
 class Data(InMemory):

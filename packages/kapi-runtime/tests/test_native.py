@@ -14,7 +14,11 @@ import kapi_runtime as kapi
 from kapi_runtime.native import compilation, loading
 from kapi_runtime.sycl.native import submission
 
-MODULES = ["kapi_runtime.cuda.native.launching", "kapi_runtime.sycl.native.launching"]
+MODULES = [
+    "kapi_runtime.cuda.native.launching",
+    "kapi_runtime.cuda.native.dynamic_launching",
+    "kapi_runtime.sycl.native.launching",
+]
 
 MAKE = "import sys; from kapi_runtime.native.compilation import machine_code; print(machine_code(sys.argv[1]), end='')"
 

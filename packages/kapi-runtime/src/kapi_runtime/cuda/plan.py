@@ -34,12 +34,12 @@ from kapi_sim import LocalAccessor
 from kapi_sim.errors import KernelLaunchError
 from kapi_sim.forks import reinit_after_fork
 
-__all__ = ["CudaPlan", "make_plan"]
+__all__ = ["GRID", "LIGHT", "LOOK_SELDOM", "CudaPlan", "fill_launch", "make_plan"]
 
-_LIGHT, _LOOK_SELDOM = 1 << 20, 64
+LIGHT, LOOK_SELDOM = 1 << 20, 64
 """Launches of fewer bytes are many where they cost anything; to hold four times as many of them is little."""
 
-_GRID = ("grid_x", "grid_y", "grid_z", "block_x", "block_y", "block_z")
+GRID = ("grid_x", "grid_y", "grid_z", "block_x", "block_y", "block_z")
 
 _Events = tuple[PlannedLaunch, PlannedLaunch] | Literal[False]
 
@@ -105,24 +105,53 @@ class CudaPlan:
             self.pack, self.send = packing.function, partial(_sent, queue, launch, timeline, look_after)
             self.launch = partial(_launched, reinit_after_fork(threading.Lock()), self.pack, self.send)
             return
-        words = CudaLaunch(
-            cu_launch_kernel=cu_launch_kernel(), function=int(native), stream=queue.handle, shared=shared,
-            parameters=parameters, **dict(zip(_GRID, grid, strict=True)),
-        )  # fmt: skip
+        words = CudaLaunch(function=int(native), shared=shared, **dict(zip(GRID, grid, strict=True)))
         address = ctypes.addressof(words)
         self.launch, self.pack = partial(functions.launch, address), partial(functions.pack, address)
         self.send = partial(functions.send, address)
-        wait, resend = partial(_wait, queue), partial(_resent, queue, partial(functions.resend, address))
-        words.given_count, words.none, words.true = given_count, id(None), id(True)
-        words.wait, words.resend = id(wait), id(resend)
-        words.pack = None if packing.function is None else id(packing.function)
         words.cupy, words.torch = (each and each.address for each in (packing.cupy, packing.torch))
-        self._kept += words, wait, resend, put_timeline(words, timeline, look_after)
+        self._kept += words, *fill_launch(words, queue, parameters, given_count, packing.function, look_after)
 
     @property
     def device(self) -> CudaDevice:
         """The device that it launches on."""
         return self.queue.device
+
+
+def fill_launch(
+    words: CudaLaunch,
+    queue: CudaQueue,
+    parameters: int,
+    given_count: int,
+    pack: Callable[[tuple[Any, ...]], bool] | None,
+    look_after: int,
+) -> tuple[Any, ...]:
+    """Fill in what native launches on a queue have alike, and return what must be kept.
+
+    Parameters
+    ----------
+    words : CudaLaunch
+        The launch; `native_functions` has been asked before.
+    queue : CudaQueue
+        Where to.
+    parameters : int
+        Where the driver finds the address of the packed argument.
+    given_count : int
+        How many arguments there are.
+    pack : callable, optional
+        Packs what native code does not.
+    look_after : int
+        As of `CudaPlan`.
+    """
+    functions = native_functions()
+    assert functions is not None
+    resend = partial(functions.resend, ctypes.addressof(words))
+    wait, resent = partial(_wait, queue), partial(_resent, queue, resend)
+    words.cu_launch_kernel, words.stream, words.parameters = cu_launch_kernel(), queue.handle, parameters
+    words.given_count, words.none, words.true = given_count, id(None), id(True)
+    words.wait, words.resend = id(wait), id(resent)
+    words.pack = None if pack is None else id(pack)
+    return wait, resent, pack, put_timeline(words, timeline_of(queue), look_after)
 
 
 def make_plan(
@@ -139,7 +168,7 @@ def make_plan(
         return None
     accessors = [value for value in given if isinstance(value, LocalAccessor)]
     told = *launched(kernel, global_range, local_range), shared_bytes(kernel, accessors)
-    look_after = _LOOK_SELDOM if _nbytes(module, given) < _LIGHT else LOOK_AFTER
+    look_after = LOOK_SELDOM if _nbytes(module, given) < LIGHT else LOOK_AFTER
     functions = native_functions() if knows_events() and cu_launch_kernel() else None
     for is_native in (True, False):  # native code reads the arrays of the libraries that it knows
         if is_native and functions is None:

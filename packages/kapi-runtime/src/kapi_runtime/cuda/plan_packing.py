@@ -20,7 +20,7 @@ from kapi_runtime.cuda.queues.queue import CudaQueue
 from kapi_runtime.native.packing_source import PackingSource, Pair, written_pairs
 from kapi_sim.language.array_memory import ArrayFields
 
-__all__ = ["Packing", "packing_of"]
+__all__ = ["Packing", "is_current", "packing_function", "packing_of"]
 
 
 class Packing(NamedTuple):
@@ -87,9 +87,9 @@ def packing_of(
     if is_native:
         return _packing_natively(source, queue, given, arrays, offsets, pairs, buffer)
     for library in libraries:
-        source.tests.append(_is_current(source, library, queue))
+        source.tests.append(is_current(source, library, queue))
     _require_disjoint(source, pairs)
-    return Packing(_function(source, len(given)))
+    return Packing(packing_function(source, len(given)))
 
 
 def _packing_natively(
@@ -125,12 +125,13 @@ def _packing_natively(
         if cupy is None:
             return None
         if not current_stream_function():
-            source.tests.append(_is_current(source, "cupy", queue))
+            source.tests.append(is_current(source, "cupy", queue))
     has_more = source.tests or source.stores
-    return Packing(_function(source, len(given)) if has_more else None, cupy, torch)
+    return Packing(packing_function(source, len(given)) if has_more else None, cupy, torch)
 
 
-def _function(source: PackingSource, count: int) -> Callable[[tuple[Any, ...]], bool]:
+def packing_function(source: PackingSource, count: int) -> Callable[[tuple[Any, ...]], bool]:
+    """The function of a launch's arguments that makes the tests and stores of a source."""
     arguments = ", ".join(f"a{index}" for index in range(count))
     lines = [
         "def pack(given):",
@@ -180,7 +181,7 @@ def _holds_its_values(index: int, is_complex: bool) -> str:
 _READ: dict[str, Callable[[PackingSource, int, Any, ArrayFields], None]] = {"cupy": _read_cupy, "torch": _read_torch}
 
 
-def _is_current(source: PackingSource, library: str, queue: CudaQueue) -> str:
+def is_current(source: PackingSource, library: str, queue: CudaQueue) -> str:
     """That the current stream of a library is a queue's."""
     return f"{_stream(source, library, queue.device.ordinal)} == {queue.handle}"
 

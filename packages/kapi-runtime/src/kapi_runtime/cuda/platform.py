@@ -14,6 +14,7 @@ import kapi_ptx
 from kapi_runtime.cuda import findings, submission
 from kapi_runtime.cuda.devices import driver
 from kapi_runtime.cuda.devices.device import CudaDevice, all_devices
+from kapi_runtime.cuda.dynamic_plan import make_dynamic_plan
 from kapi_runtime.cuda.execution_queue import execution_queue
 from kapi_runtime.cuda.graph import CudaGraph
 from kapi_runtime.cuda.memory import host_api as memory
@@ -34,6 +35,7 @@ from kapi_runtime.platform.handles import LaunchEvent, describe_device
 from kapi_runtime.platform.interface import (
     Allocation,
     BuiltKernel,
+    DynamicPlan,
     Findings,
     ForeignCode,
     KernelInformation,
@@ -44,6 +46,7 @@ from kapi_runtime.platform.interface import (
     Times,
 )
 from kapi_runtime.platform.placement_errors import other_target_error, own_kernel
+from kapi_sim import NdRange, Range
 from kapi_sim.errors import DeviceNotFoundError, DriverError, message_of
 from kapi_sim.language.array_memory import ArrayFields
 
@@ -207,6 +210,19 @@ class CudaPlatform(Platform):
     ) -> LaunchPlan | None:
         assert local_range is not None  # `submitted_range` chose one
         return make_plan(_ours(kernel), queue, given, packed, global_range, local_range)
+
+    def make_dynamic_plan(
+        self,
+        kernel: BuiltKernel,
+        queue: Any,
+        space: Range | NdRange,
+        given: tuple[Any, ...],
+        packed: bytes,
+        global_range: Sequence[int],
+        local_range: Sequence[int] | None,
+    ) -> DynamicPlan | None:
+        assert local_range is not None  # `submitted_range` chose one
+        return make_dynamic_plan(_ours(kernel), queue, space, given, packed, global_range, local_range)
 
     def new_graph(self, queue: Any, is_named: bool) -> CudaGraph:
         return CudaGraph(self, queue, is_named)

@@ -23,7 +23,7 @@ from kapi_runtime.platform import recorder
 from kapi_runtime.platform.current import host_array_target
 from kapi_runtime.platform.handles import HostEvent
 from kapi_runtime.platform.installed import platform_of_array
-from kapi_runtime.platform.interface import BuiltKernel, LaunchPlan, Platform
+from kapi_runtime.platform.interface import BuiltKernel, DynamicPlan, LaunchPlan, Platform
 from kapi_runtime.platform.reset import on_reset
 from kapi_sim import NdRange, Range
 from kapi_sim.errors import KapiError
@@ -113,6 +113,13 @@ class Kernel(DeviceLaunchable):
                     return planned
                 if planned is not None:
                     break
+            if planned is None and self._plans.dynamic:
+                for dynamic in self._plans.dynamic.get(_form_of(space), ()):
+                    planned = dynamic.launch(space, given, before)
+                    if planned:
+                        return planned
+                    if planned is not None:
+                        break
         return self._launched(space, given, before, plans if planned is None else None)
 
     def bind(self, index_space: Range | NdRange, /, *args: Any, **named: Any) -> BoundLaunch:
@@ -412,18 +419,31 @@ def _pickled_by_value(arguments: tuple[Any, ...]) -> bytes:
 
 
 _SPACES, _PLANS = 64, 8  # index spaces of which a kernel remembers plans, and plans for each
+_DYNAMIC = 8  # plans for any shapes, of each rank or `NdRange`
 _PROMPT = 16  # index spaces that get a plan at once; that of a further one is worth its time if it comes again
 
 
-class PlanTable(dict["Range | NdRange", "tuple[LaunchPlan, ...]"]):
-    """The plans of one kernel by index space, the latest first; those of old index spaces are forgotten."""
+def _form_of(space: Range | NdRange) -> int | NdRange:
+    """What launches have alike that one plan for any shapes may serve: the rank of a `Range`, or the `NdRange`."""
+    return len(space) if isinstance(space, Range) else space
 
-    __slots__ = ("_lock", "_seen")
+
+class PlanTable(dict["Range | NdRange", "tuple[LaunchPlan, ...]"]):
+    """The plans of one kernel by index space, the latest first; those of old index spaces are forgotten.
+
+    Attributes
+    ----------
+    dynamic : dict
+        Plans for any shapes by what `_form_of` gives, asked where no other one serves.
+    """
+
+    __slots__ = ("_lock", "_seen", "dynamic")
 
     def __init__(self) -> None:
         super().__init__()
         self._lock = reinit_after_fork(threading.Lock())
         self._seen: dict[Any, None] = {}
+        self.dynamic: dict[Any, tuple[DynamicPlan, ...]] = {}
 
     def add(
         self, space: Range | NdRange, prepared: Prepared, tried: tuple[LaunchPlan, ...], given: tuple[Any, ...]
@@ -445,6 +465,7 @@ class PlanTable(dict["Range | NdRange", "tuple[LaunchPlan, ...]"]):
         has_room = len(tried) < _PLANS if space in self else len(self) < _PROMPT
         if not has_room and not self._is_seen(space, given):
             return
+        self._add_dynamic(space, prepared)
         plan = prepared.plan() if self.get(space, ()) == tried else None
         if plan is None:
             return
@@ -454,6 +475,15 @@ class PlanTable(dict["Range | NdRange", "tuple[LaunchPlan, ...]"]):
                 self[space] = (plan, *tried[: _PLANS - 1])
                 while len(self) > _SPACES:
                     del self[next(iter(self))]
+
+    def _add_dynamic(self, space: Range | NdRange, prepared: Prepared) -> None:
+        form = _form_of(space)
+        tried = self.dynamic.get(form, ())
+        plan = prepared.dynamic_plan() if len(tried) < _DYNAMIC and len(self.dynamic) < _SPACES else None
+        if plan is not None:
+            with self._lock:
+                if self.dynamic.get(form, ()) == tried:
+                    self.dynamic[form] = (*tried, plan)
 
     def _is_seen(self, space: Range | NdRange, given: tuple[Any, ...]) -> bool:
         """Whether a launch over arrays of these shapes is one of the last that got no plan."""
@@ -471,3 +501,5 @@ class PlanTable(dict["Range | NdRange", "tuple[LaunchPlan, ...]"]):
         with self._lock:
             for space, plans in list(self.items()):
                 self[space] = tuple(plan for plan in plans if plan.device != device)
+            for form, dynamic in list(self.dynamic.items()):
+                self.dynamic[form] = tuple(plan for plan in dynamic if plan.device != device)

@@ -20,7 +20,7 @@ from kapi_runtime.launch.packing import packed_arguments, with_address
 from kapi_runtime.platform import recorder
 from kapi_runtime.platform.current import caller
 from kapi_runtime.platform.handles import HostEvent
-from kapi_runtime.platform.interface import BuiltKernel, LaunchPlan, NativeArgument, Platform
+from kapi_runtime.platform.interface import BuiltKernel, DynamicPlan, LaunchPlan, NativeArgument, Platform
 from kapi_runtime.platform.log import log_device
 from kapi_sim import DriverError, KernelLaunchError, LimitError, LocalAccessor, NdRange, Range
 from kapi_sim.language.array_memory import ArrayFields
@@ -173,12 +173,27 @@ class Prepared:
 
     def plan(self) -> LaunchPlan | None:
         """Return a plan for launches like this one, or None if there is none."""
-        module, packed = self.made.module, self.made.arguments[0] if self.made.arguments else None
-        if self.global_range is None or module is None or module.failures or not isinstance(packed, bytes):
+        packed = self._planned_argument
+        if packed is None or self.global_range is None:
             return None
         return self.platform.make_plan(
             self.made.kernel, self.queue, self.arguments.given, packed, self.global_range, self.local_range
         )
+
+    def dynamic_plan(self) -> DynamicPlan | None:
+        """Return a plan for launches like this one but for the shapes, or None if there is none."""
+        packed = self._planned_argument
+        if packed is None or self.global_range is None:
+            return None
+        return self.platform.make_dynamic_plan(
+            self.made.kernel, self.queue, self.space, self.arguments.given, packed, self.global_range, self.local_range
+        )
+
+    @property
+    def _planned_argument(self) -> bytes | None:
+        """The packed argument of a launch that may have plans; None for others."""
+        module, packed = self.made.module, self.made.arguments[0] if self.made.arguments else None
+        return None if module is None or module.failures or not isinstance(packed, bytes) else packed
 
     def _submitted(self, native: Sequence[Any], before: Sequence[Any], owners: Any) -> Any:
         platform, kernel = self.platform, self.made.kernel

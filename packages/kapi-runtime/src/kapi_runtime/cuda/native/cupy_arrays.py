@@ -18,7 +18,7 @@ from kapi_runtime.cuda.native.structures import CupyTable
 from kapi_runtime.native.loading import capsule_address, capsule_name
 from kapi_runtime.native.packing_source import Pair
 
-__all__ = ["cupy_table", "current_stream_function", "learned_layout"]
+__all__ = ["cupy_table", "current_stream_function", "learned_layout", "unfilled_table"]
 
 _DEVICE = 0x5A5A  # of memory that is never used
 
@@ -41,9 +41,8 @@ def cupy_table(
     stream : int
         The stream that must be CuPy's current one, where `current_stream_function` tells it.
     """
-    array_type = type(values[0][1])
-    layout = learned_layout(array_type)  # type: ignore[arg-type]  # classes are hashable
-    if layout is None or any(type(value) is not array_type for _, value in values):
+    table = unfilled_table([value for _, value in values], ordinal, stream)
+    if table is None:
         return None
     rows = [
         {
@@ -52,16 +51,24 @@ def cupy_table(
         }
         for (index, value), address in zip(values, addresses, strict=True)
     ]  # fmt: skip
-    pointer_type = type(values[0][1].data)
-    table = CupyTable(
+    first = values[0][1]
+    return filled(table, rows, pairs, type(first), type(first.data), [value.dtype for _, value in values])
+
+
+def unfilled_table(values: Sequence[Any], ordinal: int, stream: int) -> CupyTable | None:
+    """Return a table for arrays of one class, without rows; None if native code cannot read CuPy's arrays."""
+    array_type = type(values[0])
+    layout = learned_layout(array_type)  # type: ignore[arg-type]  # classes are hashable
+    if layout is None or any(type(value) is not array_type for value in values):
+        return None
+    return CupyTable(
         array_type=id(array_type),
-        pointer_type=id(pointer_type),
+        pointer_type=id(type(values[0].data)),
         device=ordinal,
         stream=stream,
         current_stream=current_stream_function(),
         **layout,
     )
-    return filled(table, rows, pairs, array_type, pointer_type, [value.dtype for _, value in values])
 
 
 @cache

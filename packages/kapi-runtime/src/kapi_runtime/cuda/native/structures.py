@@ -5,7 +5,16 @@ from __future__ import annotations
 import ctypes
 from typing import Any, ClassVar
 
-__all__ = ["ArrayPair", "ArrayRow", "ArrayTable", "CudaLaunch", "CupyTable", "TorchTable"]
+__all__ = [
+    "ArrayPair",
+    "ArrayRow",
+    "ArrayTable",
+    "CudaLaunch",
+    "CupyTable",
+    "DynamicLaunch",
+    "DynamicRow",
+    "TorchTable",
+]
 
 Fields = tuple[tuple[str, Any], ...]
 
@@ -31,6 +40,36 @@ class CudaLaunch(ctypes.Structure):
         *_fields(_POINTER, "timeline look event_type"),  # objects of Python, see `keep_alive.Timeline`
         # launches in a batch after which `look` is called, and where a timeline and an event have their batch
         *_fields(_WORD, "look_after batch_of_timeline batch_of_event"),
+    )
+
+
+class DynamicLaunch(CudaLaunch):
+    """A plan for arrays of any shape, and for any index space of its rank; its table of CuPy's has `DynamicRow`s.
+
+    What a `CudaLaunch` has for good of grid, function and look, this one has of its latest launch.
+    """
+
+    _fields_: ClassVar[Fields] = (
+        *_fields(_WORD, "rank"),  # of the index space; 0 if the plan is for one `NdRange`
+        *_fields(_POINTER, "range_type extents"),  # the class of index spaces, and where their extents are packed, or 0
+        # work-items of a group, and at most along the slowest of three axes; groups at most along those but the fastest
+        *_fields(_WORD, "group_size deepest most_groups"),
+        *_fields(_POINTER, "own_function coarse_function"),  # the latter is null if there is none
+        *_fields(_WORD, "coarse_blocks coarse_along_x coarse_groups"),  # see `CoarseFunction`; from how many on
+        *_fields(_WORD, "shares"),  # whether an array that is only read shares memory with one that is written
+        *_fields(_WORD, "light look_often look_seldom"),  # `look_after` of launches of more bytes, and of fewer
+    )
+
+
+class DynamicRow(ctypes.Structure):
+    """One array of a `DynamicLaunch`: its type, where it is packed, and what native code has read of the latest one."""
+
+    _fields_: ClassVar[Fields] = (
+        *_fields(_WORD, "index"),
+        *_fields(_POINTER, "element"),
+        *_fields(_WORD, "rank itemsize layout has_strides is_written"),  # the layout is "A", "C" or "F": 0, 1, 2
+        *_fields(_POINTER, "place"),  # of the address; shape, and strides, follow
+        *_fields(_POINTER, "pointer shape strides low high"),  # the strides in bytes
     )
 
 

@@ -12,7 +12,7 @@ from kapi_sim.forks import reinit_after_fork
 
 __all__ = ["NativeFunctions", "cu_launch_kernel", "native_functions", "why_not"]
 
-_MODULE = "kapi_runtime.cuda.native.launching"
+_MODULE, _DYNAMIC = "kapi_runtime.cuda.native.launching", "kapi_runtime.cuda.native.dynamic_launching"
 
 
 class NativeFunctions(NamedTuple):
@@ -22,12 +22,16 @@ class NativeFunctions(NamedTuple):
     ----------
     launch, pack, send, resend : callable
         As `launching` says; the first argument is the address of a `CudaLaunch`.
+    launch_dynamic, pack_dynamic : callable
+        As `dynamic_launching` says; the first argument is the address of a `DynamicLaunch`.
     """
 
     launch: Callable[[int, tuple[Any, ...], list[Any]], tuple[Any, Any] | Literal[False] | None]
     pack: Callable[[int, tuple[Any, ...]], bool]
     send: Callable[[int, Any, list[Any]], tuple[Any, Any] | Literal[False]]
     resend: Callable[[int, Any], tuple[Any, Any] | Literal[False]]
+    launch_dynamic: Callable[[int, Any, tuple[Any, ...], list[Any]], tuple[Any, Any] | Literal[False] | None]
+    pack_dynamic: Callable[[int, Any, tuple[Any, ...]], bool]
 
 
 _lock = reinit_after_fork(threading.Lock())
@@ -59,7 +63,9 @@ def _made_once() -> NativeFunctions | None:
             try:
                 if not cu_launch_kernel():
                     raise UnlikeError("the driver must give the address of cuLaunchKernel, got none")
-                _made.append(NativeFunctions(*load(_MODULE, NativeFunctions._fields, python_function)))
+                own, dynamic = NativeFunctions._fields[:4], NativeFunctions._fields[4:]
+                loaded = load(_MODULE, own, python_function), load(_DYNAMIC, dynamic, python_function)
+                _made.append(NativeFunctions(*loaded[0], *loaded[1]))
             except Exception as error:  # whatever it is, the plain way gives the same results
                 _reason = str(error) if isinstance(error, UnlikeError) else f"{type(error).__name__}: {error}"
                 _made.append(None)

@@ -19,7 +19,7 @@ from kapi_runtime.platform.interface.arrays import ArrayReader
 from kapi_runtime.platform.interface.devices import DeviceLimits, DeviceManager
 from kapi_runtime.platform.interface.diagnosis import Diagnosis, Findings
 from kapi_runtime.platform.interface.graphs import NativeGraph
-from kapi_runtime.platform.interface.launches import Launcher, LaunchPlan, NativeArgument
+from kapi_runtime.platform.interface.launches import DynamicPlan, Launcher, LaunchPlan, NativeArgument
 from kapi_runtime.platform.interface.memory import Allocation, MemoryKind, MemoryManager
 from kapi_runtime.platform.interface.numba_cuda import NumbaCudaHost
 from kapi_runtime.platform.interface.profiling import Profiler, Times
@@ -32,6 +32,7 @@ __all__ = [
     "DeviceLimits",
     "DeviceManager",
     "Diagnosis",
+    "DynamicPlan",
     "Findings",
     "ForeignCode",
     "KernelInformation",

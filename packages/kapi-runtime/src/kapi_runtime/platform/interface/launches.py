@@ -7,13 +7,13 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from kapi_runtime.platform.interface.programs import BuiltKernel
-from kapi_sim import LocalAccessor
+from kapi_sim import LocalAccessor, NdRange, Range
 from kapi_sim.language.array_memory import ArrayFields
 
 if TYPE_CHECKING:
     from kapi_runtime.platform.handles import HostEvent
 
-__all__ = ["LaunchPlan", "Launcher", "NativeArgument"]
+__all__ = ["DynamicPlan", "LaunchPlan", "Launcher", "NativeArgument"]
 
 
 class LaunchPlan(Protocol):
@@ -50,6 +50,23 @@ class LaunchPlan(Protocol):
 
     def send(self, owners: Any, before: list[Any]) -> tuple[HostEvent, Any] | Literal[False]:
         """Launch with what was packed last, and keep `owners` alive until it has run; False as for `launch`."""
+
+
+class DynamicPlan(Protocol):
+    """Plan of launches that differ in the shapes of their arrays, too: `Platform.make_dynamic_plan` makes it.
+
+    It belongs to one kernel, one queue, one list of argument types, and to all `Range`s of one rank or to one
+    `NdRange`.
+    """
+
+    @property
+    def device(self) -> Any:
+        """The device that it launches on; plans of a device that is reset are dropped."""
+
+    def launch(
+        self, space: Range | NdRange, given: tuple[Any, ...], before: list[Any]
+    ) -> tuple[HostEvent, Any] | Literal[False] | None:
+        """Launch over an index space with these arguments after these events; see `LaunchPlan.launch`."""
 
 
 NativeArgument = bytes | LocalAccessor | ArrayFields
@@ -199,6 +216,27 @@ class Launcher(ABC):
         global_range, local_range : sequence of int
             What is submitted.
         """
+
+    def make_dynamic_plan(
+        self,
+        kernel: BuiltKernel,
+        queue: Any,
+        space: Range | NdRange,
+        given: tuple[Any, ...],
+        packed: bytes,
+        global_range: Sequence[int],
+        local_range: Sequence[int] | None,
+    ) -> DynamicPlan | None:
+        """Return a plan of launches like one that was validated, but for shapes; None where the platform has none.
+
+        Parameters
+        ----------
+        kernel, queue, given, packed, global_range, local_range
+            As of `make_plan`.
+        space : Range or NdRange
+            The index space that was asked for.
+        """
+        return None
 
     @abstractmethod
     def keep(self, queue: Any, event: Any, owners: Any) -> None:
