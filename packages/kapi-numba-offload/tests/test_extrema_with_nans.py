@@ -1,4 +1,4 @@
-"""Positions of extrema: NumPy's, the first nan where there is one, whatever axis is asked for."""
+"""Positions of extrema: NumPy's, the first of equal ones, or the first nan, whatever axis is asked for."""
 
 import itertools
 
@@ -29,6 +29,54 @@ def test_positions_of_extrema_match_numpy(dtype):
         for one, other in zip(found, positions(a, b), strict=True):
             np.testing.assert_array_equal(dpnp.asnumpy(one), other)
             assert np.shape(one) == np.shape(other)
+
+
+DTYPES = "bool int8 uint64 float16 float32 float64 complex64 complex128".split()
+
+
+def of_expressions(a, b):
+    return np.argmax(np.abs(a - b)), np.argmin(a + b, axis=0), (a[:, ::-1] * b).argmax(-1, keepdims=True), a.argmin()
+
+
+def of_bools(a, b):
+    return np.argmax(a & b), np.argmin(a | b, axis=0), (a[:, ::-1] > b).argmax(-1, keepdims=True), a.argmin()
+
+
+@pytest.mark.nightly(one_in=2)
+@pytest.mark.parametrize("is_gpu", [False, True])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_positions_of_expressions_are_kernels(dtype, is_gpu, launches, request):
+    """Of equal elements, nans, infinities, and the ends of integer types."""
+    if is_gpu:
+        request.getfixturevalue("as_on_a_gpu")
+    rng = np.random.default_rng(len(dtype))
+    function = numba.njit(of_bools if dtype == "bool" else of_expressions)
+    for shape in (1, 2), (9, 40), (2, 9000), (9000, 2):
+        a, b = (rng.integers(0, 2 if dtype == "bool" else 5, shape).astype(dtype) for _ in range(2))
+        if a.dtype.kind in "fc" and a.size > 2:
+            a.flat[rng.integers(0, a.size, 3)] = np.nan, np.inf, -np.inf
+            b.flat[rng.integers(0, a.size, 1)] = complex(0, np.nan) if a.dtype.kind == "c" else np.nan
+        elif a.dtype.kind in "iu":
+            a.flat[-1], b.flat[-1] = np.iinfo(dtype).min, np.iinfo(dtype).max
+        launches.clear()
+        with np.errstate(all="ignore"):
+            expected = function.py_func(a, b)
+        found = function(dpnp.asarray(a), dpnp.asarray(b))
+        assert len(launches) >= len(expected)
+        for number, (one, other) in enumerate(zip(found, expected, strict=True)):
+            np.testing.assert_array_equal(dpnp.asnumpy(one), other, err_msg=f"{shape} {number}")
+            assert np.shape(one) == np.shape(other)
+
+
+def test_positions_take_one_launch_or_two(launches, as_on_a_gpu):
+    """Where nothing but the least and the greatest value stands, and nothing but nans, the first one is found."""
+    f = numba.njit(lambda a: (np.argmax(a), np.argmin(a)))
+    for count, value in itertools.product((1, 8192, 8193), (-np.inf, np.inf, np.nan)):
+        launches.clear()
+        assert f(dpnp.full(count, value)) == (0, 0)
+        assert len(launches) == (4 if count > 8192 else 2)
+    with pytest.raises(ValueError, match=r"empty|zero-size"):
+        f(dpnp.ones(0))
 
 
 def test_dpnps_own_name_is_mended_too():

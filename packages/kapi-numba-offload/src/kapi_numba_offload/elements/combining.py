@@ -1,4 +1,4 @@
-"""Combining of partial results: one value of what each work-item found."""
+"""Combining by work-groups of a GPU, and the kernel that combines partial results to one for each result."""
 
 from __future__ import annotations
 
@@ -9,90 +9,142 @@ from typing import Any
 import numpy as np
 
 import kapi_runtime
-from kapi_numba_offload.elements.kernel_source import make_kernel
-from kapi_numba_offload.elements.reductions import Combination
+from kapi_numba_offload.elements.kernel_source import index_lines, make_kernel, space_of, spell_index
+from kapi_numba_offload.elements.reductions import Accumulator
+from kapi_numba_offload.elements.sinks import extent_names, extents_of
+from kapi_numba_offload.elements.work_distribution import group_size
 from kapi_numba_offload.libraries.interface import DeviceFacts
 
 __all__ = [
-    "MOST_OF_ONE_GROUP",
+    "combining_arguments",
     "combining_kernel",
-    "combining_lines",
-    "combining_parameters",
     "combining_space",
-    "combining_values",
+    "group_arguments",
+    "group_lines",
+    "group_space",
+    "kept_lines",
 ]
 
-_GROUP = 256
-MOST_OF_ONE_GROUP = 32 * _GROUP
-"""Elements that a work-group has combined before a second launch would begin."""
-_PARAMETERS = ("result", "partial", "identity", "items", "count")
 
-
-def combining_lines(
-    combination: Combination, dtype: np.dtype[Any], value: str, facts: DeviceFacts, each: Sequence[str] = ()
+def group_lines(
+    accumulator: Accumulator, before: Sequence[str], bounds: str, each: Sequence[str], stored: Sequence[str]
 ) -> list[str]:
-    """The lines of a kernel that combines the elements of `partial`, and stores `value`, made of `total`.
-
-    On a processor one work-item takes them all; elsewhere a work-group does, by a tree in its local memory.
+    """The lines of a kernel whose work-groups combine elements: each work-item some of them, and a tree these.
 
     Parameters
     ----------
-    combination : Combination
-        What two values become.
-    dtype : numpy.dtype
-        The result's.
-    value : str
-        What is stored.
-    facts : DeviceFacts
-        Those of the device.
-    each : sequence of str, optional
-        The lines that combine what is at `i`; by default that of `partial`.
+    accumulator : Accumulator
+        What values become.
+    before : sequence of str
+        Lines that come first; they know the work-item's number `k` in its group `group` of `size`, and the group's
+        `number`.
+    bounds : str
+        The bounds of the work-item's loop over elements.
+    each : sequence of str
+        Lines that combine the element at `at`.
+    stored : sequence of str
+        Lines that store the value, which one work-item runs.
     """
-    each = each or (combination.line("partial[i]", dtype),)
-    if facts.is_cpu:
-        return [
-            "total = identity",
-            "for i in range(items):",
-            *(f"    {line}" for line in each),
-            f"result[()] = {value}",
-        ]
+    names = list(zip(accumulator.variables, accumulator.arrays("shared"), strict=True))
+    keep = [f"{array}[k] = {name}" for name, array in names]
     return [
         "k = item.get_local_id(0)",
-        "total = identity",
-        f"for i in range(k, items, {_GROUP}):",
+        "size = item.get_local_range(0)",
+        "group = item.get_group()",
+        "number = group.get_group_linear_id()",
+        *before,
+        *accumulator.start,
+        f"for at in range({bounds}):",
         *(f"    {line}" for line in each),
-        "shared[k] = total",
-        f"half = {_GROUP // 2}",
+        *keep,
+        "half = size // 2",
         "while half > 0:",
-        "    kapi_runtime.group_barrier(item.get_group())",
+        "    kapi_runtime.group_barrier(group)",
         "    if k < half:",
-        f"        {combination.line('shared[k + half]', dtype)}",
-        "        shared[k] = total",
+        *(f"        {line}" for line in [*accumulator.taken_from("shared", "k + half"), *keep]),
         "    half = half // 2",
         "if k == 0:",
-        f"    result[()] = {value}",
+        *(f"    {line}" for line in stored),
     ]
 
 
-def combining_space(facts: DeviceFacts) -> kapi_runtime.Range | kapi_runtime.NdRange:
-    """The index space of such a kernel."""
-    return kapi_runtime.Range(1) if facts.is_cpu else kapi_runtime.NdRange(_GROUP, _GROUP)
+def kept_lines(ndim: int, rest: str) -> list[str]:
+    """The lines of a work-group that give `i0`, `i1`, ...: the indices of the result that has a number."""
+    lines = [f"rest = {rest}"] if ndim else []
+    for axis in reversed(range(1, ndim)):
+        lines += [f"i{axis} = rest % n{axis}", f"rest = rest // n{axis}"]
+    return lines + (["i0 = rest"] if ndim else [])
 
 
-def combining_parameters(facts: DeviceFacts) -> tuple[str, ...]:
-    """The parameters of such a kernel: two arrays, the identity, how many values, and of how many elements they are."""
-    return _PARAMETERS if facts.is_cpu else (*_PARAMETERS, "shared")
+def group_space(groups: int, count: int) -> kapi_runtime.NdRange:
+    """The index space of such a kernel, with work-groups that suit so many elements for each."""
+    size = group_size(count)
+    return kapi_runtime.NdRange(groups * size, size)
 
 
-def combining_values(dtype: np.dtype[Any], facts: DeviceFacts) -> tuple[Any, ...]:
-    """Arguments after those numbers."""
-    return () if facts.is_cpu else (kapi_runtime.LocalAccessor(_GROUP, dtype),)
+def group_arguments(accumulator: Accumulator, count: int) -> list[Any]:
+    """The arrays in local memory of such a kernel."""
+    return [kapi_runtime.LocalAccessor(group_size(count), dtype) for dtype in accumulator.dtypes]
 
 
 @cache
 def combining_kernel(
-    combination: Combination, dtype: np.dtype[Any], facts: DeviceFacts, location: str
+    accumulator: Accumulator,
+    ndim: int,
+    facts: DeviceFacts,
+    name: str,
+    location: str,
+    *,
+    is_along_last: bool = True,
+    is_mean: bool = False,
+    fastmath: bool | frozenset[str] = False,
 ) -> kapi_runtime.Kernel:
-    """The kernel that combines what the work-items of a loop found."""
-    lines = combining_lines(combination, dtype, "total", facts)
-    return make_kernel("combine", combining_parameters(facts), tuple(lines), location)
+    """The kernel that combines partial results, which have an axis more than results: the last one or the first.
+
+    On a processor a work-item takes those of one result, elsewhere a work-group does.
+
+    Parameters
+    ----------
+    accumulator : Accumulator
+        What values become.
+    ndim : int
+        Axes of the results.
+    facts : DeviceFacts
+        Those of the device.
+    name, location : str
+        The kernel's, and where it comes from.
+    is_along_last : bool
+        Which axis of the partial results is combined.
+    is_mean : bool
+        Whether the result is divided by `count`.
+    fastmath : bool or frozenset of str
+        As of `make_kernel`.
+    """
+    own = [f"i{axis}" for axis in range(ndim)]
+    index = ", ".join([*own, "at"] if is_along_last else ["at", *own])
+    extents = [f"n{axis}" for axis in range(ndim)]
+    each = accumulator.taken_from("partial", index)
+    stored = f"result{spell_index(tuple(range(ndim)))} = {accumulator.value(is_mean=is_mean)}"
+    parameters = ["result", *accumulator.arrays("partial"), "identity", "items", "count"]
+    if facts.is_cpu:
+        body = [*accumulator.start, "for at in range(items):", *(f"    {line}" for line in each), stored]
+        lines, parameters = [*index_lines(ndim, extents), *body], [*parameters, *extent_names(extents)]
+    else:
+        lines = group_lines(accumulator, kept_lines(ndim, "number"), "k, items, size", each, [stored])
+        parameters += [*extents[1:], *accumulator.arrays("shared")]
+    return make_kernel(name, tuple(parameters), tuple(lines), location, fastmath=fastmath)
+
+
+def combining_space(
+    shape: tuple[int, ...], items: int, facts: DeviceFacts
+) -> kapi_runtime.Range | kapi_runtime.NdRange:
+    """The index space of that kernel for results of a shape, each of so many partial ones."""
+    return space_of(shape) if facts.is_cpu else group_space(int(np.prod(shape, dtype=np.int64)), items)
+
+
+def combining_arguments(
+    accumulator: Accumulator, shape: tuple[int, ...], items: int, count: int, facts: DeviceFacts
+) -> tuple[Any, ...]:
+    """Its arguments after `identity`."""
+    rest = extents_of(shape) if facts.is_cpu else [*shape[1:], *group_arguments(accumulator, items)]
+    return (items, count, *rest)

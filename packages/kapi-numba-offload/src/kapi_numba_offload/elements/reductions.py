@@ -11,7 +11,10 @@ from kapi_numba_offload.analysis.numpy_functions import REDUCTIONS
 from kapi_numba_offload.elements.spelling import Operand, spelled
 from kapi_sim.language.intrinsics import operators
 
-__all__ = ["COMBINATIONS", "FUSED_REDUCTIONS", "Combination", "combine"]
+__all__ = ["COMBINATIONS", "FUSED_REDUCTIONS", "POSITIONS", "Accumulator", "Combination", "combine"]
+
+_BEYOND = np.iinfo(np.int64).max
+"""The place of no element."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +65,110 @@ COMBINATIONS = {
 }
 """The operators that combine values, by name."""
 
-FUSED_REDUCTIONS = {
-    name: COMBINATIONS["sum" if name == "mean" else name] for name in REDUCTIONS if not name.startswith("arg")
-}
+POSITIONS = {"argmin": "min", "argmax": "max"}
+"""The extremum whose position is the result of a reduction."""
+
+FUSED_REDUCTIONS = {name: COMBINATIONS[POSITIONS.get(name, "sum" if name == "mean" else name)] for name in REDUCTIONS}
 """The reductions that an expression is fused into, by NumPy's names, and how each combines two values."""
+
+
+@dataclass(frozen=True, slots=True)
+class Accumulator:
+    """The variables of a kernel that reduces: the combined value, and for positions of extrema where it is.
+
+    Of equal values, and of those that are not numbers, the first one is kept, as NumPy has it.
+
+    Attributes
+    ----------
+    name : str
+        A key of `FUSED_REDUCTIONS`, or of `COMBINATIONS`.
+    dtype : numpy.dtype
+        The combined value's.
+    """
+
+    name: str
+    dtype: np.dtype[Any]
+
+    @property
+    def is_position(self) -> bool:
+        """Whether the result is a position."""
+        return self.name in POSITIONS
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """Names of the variables."""
+        return ("total", "place") if self.is_position else ("total",)
+
+    @property
+    def dtypes(self) -> tuple[np.dtype[Any], ...]:
+        """Dtypes of the variables."""
+        return (self.dtype, np.dtype(np.int64)) if self.is_position else (self.dtype,)
+
+    @property
+    def start(self) -> list[str]:
+        """The lines that give the variables their first values."""
+        return ["total = identity", f"place = np.int64({_BEYOND})"] if self.is_position else ["total = identity"]
+
+    @property
+    def identity(self) -> Any:
+        """The value of `identity`: it changes nothing."""
+        if self.is_position and self.dtype.kind == "c":
+            most = -np.inf if self.name == "argmax" else np.inf
+            return self.dtype.type(complex(most, most))
+        return self._combination.identity(self.dtype)
+
+    @property
+    def _combination(self) -> Combination:
+        return FUSED_REDUCTIONS[self.name] if self.name in FUSED_REDUCTIONS else COMBINATIONS[self.name]
+
+    def arrays(self, name: str) -> list[str]:
+        """The names of arrays of such variables."""
+        return [name, f"{name}_places"] if self.is_position else [name]
+
+    def taken(self, value: str, place: str) -> list[str]:
+        """The lines that combine a value, the name of a variable or an element, that is at a place."""
+        if not self.is_position:
+            return [self._combination.line(value, self.dtype)]
+        return [
+            f"if {self._precedes(value, place)}:",
+            f"    total = {value}",
+            f"    place = np.int64({place})",
+        ]
+
+    def taken_from(self, array: str, index: str) -> list[str]:
+        """The lines that combine the variables that are elements of arrays."""
+        if not self.is_position:
+            return self.taken(f"{array}[{index}]", "")
+        value, place = self.arrays(array)
+        return [f"value = {value}[{index}]", f"other = {place}[{index}]", *self.taken("value", "other")]
+
+    def stored(self, array: str, index: str) -> list[str]:
+        """The lines that store the variables to elements of arrays."""
+        return [f"{each}[{index}] = {name}" for each, name in zip(self.arrays(array), self.variables, strict=True)]
+
+    def value(self, *, is_mean: bool = False) -> str:
+        """The source of the result; a mean is divided by `count`."""
+        return f"total / np.{self.dtype.name}(count)" if is_mean else self.variables[-1]
+
+    def _precedes(self, value: str, place: str) -> str:
+        """The condition that a value at a place comes before the total."""
+        sign, is_first = ">" if self.name == "argmax" else "<", f"{place} < place"
+        if self.dtype.kind == "b":
+            further = f"({value} and not total)" if sign == ">" else f"(total and not {value})"
+            return f"{further} or ({value} == total and {is_first})"
+        if self.dtype.kind in "iu":
+            return f"{value} {sign} total or ({value} == total and {is_first})"
+        parts = ("",) if self.dtype.kind == "f" else (".real", ".imag")
+        is_nan, was_nan = (
+            "(" + " or ".join(f"{each}{part} != {each}{part}" for part in parts) + ")" for each in (value, "total")
+        )
+        *_, last = parts
+        same = " and ".join(f"{value}{part} == total{part}" for part in parts)
+        further = f"{value}{last} {sign} total{last}"
+        if last:  # the real parts decide, and between equal ones the imaginary parts
+            further = f"{value}.real {sign} total.real or ({value}.real == total.real and {further})"
+        ordered = f"not {was_nan} and ({further} or ({same} and {is_first}))"
+        return f"(not {was_nan} or {is_first}) if {is_nan} else ({ordered})"
 
 
 def combine(operation: str, initial: Any, partial: np.ndarray[Any, Any]) -> Any:

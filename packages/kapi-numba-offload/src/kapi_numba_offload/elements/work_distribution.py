@@ -16,11 +16,19 @@ __all__ = [
     "pieces_of",
     "distribute_rows",
     "distribute",
+    "group_size",
+    "groups_of",
+    "is_by_groups",
 ]
 
 _ITEMS_PER_UNIT = 2048
 _MOST_ITEMS = 65536
 _FEWEST_STEPS = 16  # of a work-item, else its result costs as much as its work
+_SMALLEST_GROUP = 32  # work-items: with fewer elements, a work-item has them sooner
+_GROUPS_PER_UNIT = 8
+_MOST_OF_ONE_GROUP = 32  # elements for each of its work-items: combining the results of several is a launch more
+_FEWEST_OF_GROUP = 8  # the same, of several groups
+_MOST_PIECES = 16384  # of one result: a work-group combines them
 
 
 ROWS_PER_UNIT = 16
@@ -85,11 +93,30 @@ def has_enough_rows(count: int, queue: Any) -> bool:
     return count >= ROWS_PER_UNIT // 4 * device_facts(queue).units
 
 
+def is_by_groups(kept: int, count: int, device: DeviceFacts, is_along_last: bool) -> bool:
+    """Whether work-groups do `kept` reductions of `count` elements, neighbours in memory or not: on GPUs."""
+    return not device.is_cpu and is_along_last and (count >= _SMALLEST_GROUP or kept == 1)
+
+
+def group_size(count: int) -> int:
+    """Work-items of a group that combines so many elements."""
+    return next((size for size in (256, 128, 64) if count >= 4 * size), _SMALLEST_GROUP)
+
+
+def groups_of(kept: int, count: int, device: DeviceFacts) -> int:
+    """Into how many work-groups each of `kept` reductions of `count` elements is split on a GPU."""
+    size = group_size(count)
+    if count <= _MOST_OF_ONE_GROUP * size:
+        return 1
+    return max(1, min(_GROUPS_PER_UNIT * device.units // kept, -(-count // (_FEWEST_OF_GROUP * size))))
+
+
 def pieces_of(kept: int, count: int, device: DeviceFacts, is_along_last: bool) -> int:
     """Into how many work-items each of `kept` reductions of `count` elements is split."""
-    most = _most_items(device)
+    most = _most_items(device) if device.is_cpu else device.units * _ITEMS_PER_UNIT
     if not is_along_last:
-        return max(1, min(most // kept, count // _FEWEST_STEPS))
+        pieces = max(1, min(most // kept, count // _FEWEST_STEPS))
+        return pieces if device.is_cpu else min(pieces, _MOST_PIECES)
     lanes = _lanes(device)
     if count < 4 * lanes:
         return 1

@@ -11,8 +11,8 @@ import kapi_runtime
 from kapi_numba_offload.analysis.effects import asserts
 from kapi_numba_offload.analysis.scope import Scope
 from kapi_numba_offload.analysis.syntax import nodes_in
-from kapi_numba_offload.elements.combining import combining_kernel, combining_space, combining_values
-from kapi_numba_offload.elements.reductions import COMBINATIONS, combine
+from kapi_numba_offload.elements.combining import combining_arguments, combining_kernel, combining_space
+from kapi_numba_offload.elements.reductions import Accumulator, combine
 from kapi_numba_offload.elements.work_distribution import distribute, distribute_rows
 from kapi_numba_offload.libraries.arrays import (
     allocate,
@@ -210,11 +210,11 @@ class ParallelLoop:
         facts = device_facts(queue)
         if facts.has_host_memory:
             return partial
-        combination, dtype = COMBINATIONS[operation], partial.dtype
-        kernel = combining_kernel(combination, dtype, facts, str(self.location))
-        result = allocate((), dtype, "device", queue)
-        numbers = combination.identity(dtype), partial.size, partial.size
-        launch(kernel, combining_space(facts), [result, partial, *numbers, *combining_values(dtype, facts)])
+        accumulator, count = Accumulator(operation, partial.dtype), partial.size
+        kernel = combining_kernel(accumulator, 0, facts, "combine", str(self.location))
+        result = allocate((), partial.dtype, "device", queue)
+        rest = combining_arguments(accumulator, (), count, count, facts)
+        launch(kernel, combining_space((), count, facts), [result, partial, accumulator.identity, *rest])
         return result.reshape(1)
 
     def _rows(self, made: BuiltLoop, captured: Sequence[Any], extents: Sequence[int], queue: Any) -> PrivateRows | None:

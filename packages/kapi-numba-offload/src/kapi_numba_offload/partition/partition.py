@@ -18,7 +18,7 @@ from kapi_numba_offload.analysis.random_functions import random_name
 from kapi_numba_offload.analysis.scope import UNKNOWN
 from kapi_numba_offload.analysis.syntax import located
 from kapi_numba_offload.elements.numbers import NumberOperation
-from kapi_numba_offload.elements.reductions import FUSED_REDUCTIONS
+from kapi_numba_offload.elements.reductions import FUSED_REDUCTIONS, POSITIONS
 from kapi_numba_offload.elements.statements import StatementLocation
 from kapi_numba_offload.loops.host.interpreted_loop import InterpretedLoop
 from kapi_numba_offload.partition.argument_texts import ArgumentTexts
@@ -269,11 +269,14 @@ class Partition:
         is_full = words.get("axis") is None and not words
         if name not in FUSED_REDUCTIONS or not 1 <= len(operands) <= 2:
             return None
-        is_extremum = name in ("min", "max") and is_full and self.facts.is_usm(operands[0])
+        is_extremum = (is_full and name in ("min", "max")) or name in POSITIONS
+        is_extremum = is_extremum and self.facts.is_usm(operands[0])
         if not is_extremum and not self.facts.is_operation(operands[0]):
             return None
         if not is_full and not (words.keys() <= {"axis", "keepdims"} and _are_axes(words.get("axis"))):
             return None
+        if name in POSITIONS and isinstance(words.get("axis"), tuple):
+            return None  # NumPy's error
         fused = expression_region(self.facts, operands[0], node)
         assert fused.region is not None
         return self._region_call(Reduction(name, fused.region, words.get("axis"), bool(words.get("keepdims"))), fused)

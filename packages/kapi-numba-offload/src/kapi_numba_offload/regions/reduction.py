@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,17 +11,25 @@ import numpy as np
 
 import kapi_runtime
 from kapi_numba_offload.elements.array_integers import check_array_integers
-from kapi_numba_offload.elements.combining import MOST_OF_ONE_GROUP, combining_space, combining_values
+from kapi_numba_offload.elements.combining import (
+    combining_arguments,
+    combining_kernel,
+    combining_space,
+    group_arguments,
+    group_space,
+)
 from kapi_numba_offload.elements.dtype_rules import ArrayType
 from kapi_numba_offload.elements.expression import Leaf, Node, evaluate
 from kapi_numba_offload.elements.kernel_source import space_of
 from kapi_numba_offload.elements.operands import indexing_of, type_of
-from kapi_numba_offload.elements.reductions import FUSED_REDUCTIONS
-from kapi_numba_offload.elements.sinks import Along, Elements, along_axes, extents_of, full, full_by_one_group
-from kapi_numba_offload.elements.work_distribution import distribute, pieces_of
+from kapi_numba_offload.elements.reduction_kernels import Along, along_axes, by_groups, full
+from kapi_numba_offload.elements.reductions import POSITIONS, Accumulator
+from kapi_numba_offload.elements.sinks import Elements
+from kapi_numba_offload.elements.work_distribution import distribute, groups_of, is_by_groups, pieces_of
 from kapi_numba_offload.libraries.arrays import device_facts, flat_view, is_device_array
 from kapi_numba_offload.libraries.installed import library_of_queue
 from kapi_numba_offload.regions.fused import FusedRegion
+from kapi_numba_offload.regions.library_functions import extremum_position
 from kapi_numba_offload.run.kernel_launch import KernelLaunch
 from kapi_numba_offload.run.launching import launch
 from kapi_numba_offload.run.timing import timed
@@ -44,20 +53,16 @@ class _Layout:
         Their index spaces.
     before, after : tuple
         What the first is given after the operands, and the second after its arrays.
-    result, pieces : tuple of int
-        Shapes of what they store; that of pieces is empty where there is no second.
     shape : tuple of int
         Shape of the result for the caller.
-    dtype : numpy.dtype
-        Of the result.
-    kind : str
-        USM kind of the result.
     identity : NumPy scalar
         What work-items start with.
     is_flat : bool
         Whether arrays are given as arrays of one axis.
-    make, make_pieces : callable
-        Functions of the queue that allocate the result and the pieces.
+    made : list of tuple
+        Shape, dtype and kind of what is allocated: the pieces, if there are some, and the result.
+    make_pieces, make : callable
+        Functions of the queue that allocate them.
     """
 
     first: kapi_runtime.Kernel
@@ -65,21 +70,12 @@ class _Layout:
     spaces: tuple[kapi_runtime.Range | kapi_runtime.NdRange, kapi_runtime.Range | kapi_runtime.NdRange]
     before: tuple[Any, ...]
     after: tuple[Any, ...]
-    result: tuple[int, ...]
-    pieces: tuple[int, ...]
     shape: tuple[int, ...]
-    dtype: np.dtype[Any]
-    kind: str
     identity: Any
     is_flat: bool
+    made: list[tuple[Any, ...]]
+    make_pieces: list[Callable[[Any], Any]]
     make: Callable[[Any], Any]
-    make_pieces: Callable[[Any], Any]
-
-    @property
-    def made(self) -> list[tuple[Any, ...]]:
-        """Shape, dtype and kind of what is allocated."""
-        pieces = [] if self.second is None else [(self.pieces, self.dtype, "device")]
-        return [*pieces, (self.result, self.dtype, self.kind)]
 
     def run(self, leaves: Sequence[Any], queue: Any, submit: Submit) -> Any:
         """Launch the kernels, and return the result."""
@@ -87,15 +83,15 @@ class _Layout:
         if self.is_flat:
             operands = [flat_view(each) if is_device_array(each) and each.ndim > 1 else each for each in leaves]
         result = self.make(queue)
-        target = result if self.second is None else self.make_pieces(queue)
-        submit(self.first, self.spaces[0], [target, self.identity, *operands, *self.before])
+        pieces = [make(queue) for make in self.make_pieces]
+        submit(self.first, self.spaces[0], [*(pieces or [result]), self.identity, *operands, *self.before])
         if self.second is not None:
-            submit(self.second, self.spaces[1], [result, target, self.identity, *self.after])
-        return result if self.result == self.shape else result.reshape(self.shape)
+            submit(self.second, self.spaces[1], [result, *pieces, self.identity, *self.after])
+        return result if result.shape == self.shape else result.reshape(self.shape)
 
 
 class Reduction:
-    """One of `FUSED_REDUCTIONS` of an elementwise expression, or an extremum of an array.
+    """One of `FUSED_REDUCTIONS` of an elementwise expression, or an extremum of an array or its position.
 
     Parameters
     ----------
@@ -131,7 +127,12 @@ class Reduction:
             self._ready[key] = ready
         if isinstance(ready, str):
             self._ran = ready
-            return library_of_queue(queue).function(self.name)(self._operand(leaves), **self._words)
+            operand = self._operand(leaves)
+            if self.name in POSITIONS:
+                mended = extremum_position(self.name, self.location, (operand,), self._words)
+                if mended is not None:
+                    return mended
+            return library_of_queue(queue).function(self.name)(operand, **self._words)
         self._ran = ready, queue
         return ready.run(leaves, queue, launch)
 
@@ -155,20 +156,24 @@ class Reduction:
             if 0 in shape:
                 return "it has no elements"
             is_cpu = device_facts(queue).is_cpu
-            if self._is_of_array and is_cpu and int(np.prod(shape, dtype=np.int64)) < _MANY:
+            if self._is_of_array and is_cpu and math.prod(shape) < _MANY and self.name not in POSITIONS:
                 return "the array library's kernel takes no longer for so few elements"
             expression = evaluate(self.statements[0].node, [*map(type_of, leaves)], (), values)
             check_array_integers(self.statements[0], values)
             elements = Elements.of(self.statements, leaves, values, self.region.fastmath)
             answer = expression.rules.reduction(self.name, expression)
+            is_flat = all(each.flags.c_contiguous and each.shape in ((), shape) for each in arrays)
             if self._axis is not None:
-                ready = self._along(elements, leaves, shape, answer, queue)
-            elif all(each.flags.c_contiguous and each.shape in ((), shape) for each in arrays) and shape:
-                ready = self._all_axes(elements, leaves, (int(np.prod(shape, dtype=np.int64)),), answer, queue)
-            elif not is_cpu and shape:
-                ready = self._all_axes(elements, leaves, shape, answer, queue, is_flat=False)
-            else:
+                axes = sorted(np.lib.array_utils.normalize_axis_tuple(self._axis, len(shape)))
+                ready = self._along(elements, leaves, shape, axes, answer, queue)
+            elif not shape or (is_cpu and not is_flat):
                 return "its operands are not contiguous arrays of one shape"
+            elif is_cpu:
+                ready = self._all_axes(elements, leaves, shape, answer, queue)
+            elif is_flat:
+                ready = self._along(elements, leaves, (math.prod(shape),), (0,), answer, queue, is_flat=True)
+            else:
+                ready = self._along(elements, leaves, shape, range(len(shape)), answer, queue)
             # A launch without work-items compiles, so that what it cannot be is known before it is used.
             ready.run(leaves, queue, _submit_nothing)
         except (KapiError, TypeError, ValueError) as error:
@@ -176,68 +181,94 @@ class Reduction:
         return ready
 
     def _all_axes(
+        self, elements: Elements, leaves: Sequence[Any], shape: tuple[int, ...], answer: ArrayType, queue: Any
+    ) -> _Layout:
+        """The kernels of a reduction to one value on a processor, by arrays of one axis."""
+        accumulator, count = self._accumulator(elements, answer), math.prod(shape)
+        indexings = [((0,) if each.ndim else ()) if is_device_array(each) else None for each in leaves]
+        shares = distribute(count, queue)
+        return self._layout(
+            elements, accumulator, answer, queue, full(elements, indexings, 1, accumulator), shares.space,
+            (count, shares.steps), Along((shares.items,), (0,), shares.items), count, is_flat=True,
+        )  # fmt: skip
+
+    def _along(
         self,
         elements: Elements,
         leaves: Sequence[Any],
         shape: tuple[int, ...],
+        axes: Sequence[int],
         answer: ArrayType,
         queue: Any,
         *,
-        is_flat: bool = True,
+        is_flat: bool = False,
     ) -> _Layout:
-        combination, dtype, count = FUSED_REDUCTIONS[self.name], answer.dtype, int(np.prod(shape, dtype=np.int64))
+        """The kernels of a reduction along axes; of all of them, on a GPU."""
+        accumulator, facts = self._accumulator(elements, answer), device_facts(queue)
+        one = Along(shape, axes, 1)
+        kept, count, is_last = math.prod(one.kept), one.count, one.is_along_last
         indexings = [
             None if not is_device_array(each) else ((0,) if each.ndim else ()) if is_flat
             else indexing_of(each.shape, shape) for each in leaves
         ]  # fmt: skip
-        facts = device_facts(queue)
-        if not facts.is_cpu and count <= MOST_OF_ONE_GROUP:
-            alone = full_by_one_group(
-                elements, indexings, len(shape), combination, dtype, facts, is_mean=self.name == "mean"
-            )
-            group = combining_space(facts)
-            return _Layout(
-                alone, None, (group, group), (count, count, *shape[1:], *combining_values(dtype, facts)), (),
-                (), (), (), dtype, answer.kind, combination.identity(dtype), is_flat,
-                *_allocators(queue, dtype, ((), answer.kind), ((), "device")),
-            )  # fmt: skip
-        first, second = full(elements, indexings, len(shape), combination, dtype, facts, is_mean=self.name == "mean")
-        shares = distribute(count, queue)
-        return _Layout(
-            first, second, (shares.space, combining_space(facts)), (count, shares.steps, *shape[1:]),
-            (shares.items, count, *combining_values(dtype, facts)),
-            (), (shares.items,), (), dtype, answer.kind, combination.identity(dtype), is_flat,
-            *_allocators(queue, dtype, ((), answer.kind), ((shares.items,), "device")),
+        is_mean = self.name == "mean"
+        if is_by_groups(kept, count, facts, is_last):
+            along = Along(shape, axes, groups_of(kept, count, facts))
+            kernel = by_groups(elements, indexings, along, accumulator, is_mean=is_mean)
+            space: Any = group_space(kept * along.pieces, count)
+            numbers = (count, along.pieces, *along.kept[1:], *along.inner, *group_arguments(accumulator, count))
+        else:
+            along = Along(shape, axes, pieces_of(kept, count, facts, is_last))
+            kernel = along_axes(elements, indexings, along, accumulator, is_cpu=facts.is_cpu, is_mean=is_mean)
+            space, numbers = space_of(along.virtual), along.scalars
+        return self._layout(
+            elements, accumulator, answer, queue, kernel, space, numbers, along, count, is_flat=is_flat
         )  # fmt: skip
 
-    def _along(
-        self, elements: Elements, leaves: Sequence[Any], shape: tuple[int, ...], answer: ArrayType, queue: Any
+    def _layout(
+        self,
+        elements: Elements,
+        accumulator: Accumulator,
+        answer: ArrayType,
+        queue: Any,
+        first: kapi_runtime.Kernel,
+        space: Any,
+        numbers: Sequence[Any],
+        along: Along,
+        count: int,
+        *,
+        is_flat: bool,
     ) -> _Layout:
-        combination, dtype = FUSED_REDUCTIONS[self.name], answer.dtype
-        axes = sorted(np.lib.array_utils.normalize_axis_tuple(self._words["axis"], len(shape)))
-        along = Along(shape, axes, 1)
-        kept = int(np.prod(along.kept, dtype=np.int64))
-        along = Along(shape, axes, pieces_of(kept, along.count, device_facts(queue), along.is_along_last))
-        indexings = [indexing_of(leaf.shape, shape) if is_device_array(leaf) else None for leaf in leaves]
-        first, second = along_axes(elements, indexings, along, combination, dtype, is_mean=self.name == "mean")
-        full_shape = tuple(1 if axis in axes else length for axis, length in enumerate(shape))
+        """The layout of a first kernel, and of the one that combines its pieces where there are several."""
+        facts, own, kept = device_facts(queue), library_of_queue(queue), along.kept
+        if along.pieces > 1:
+            second = combining_kernel(
+                accumulator, len(kept), facts, f"{elements.name}_combined", str(self.location),
+                is_along_last=along.is_along_last, is_mean=self.name == "mean", fastmath=elements.fastmath,
+            )  # fmt: skip
+            partial = [(along.virtual, dtype, "device") for dtype in accumulator.dtypes]
+        else:
+            second, partial = None, []
+        shape = kept
+        if self._words.get("keepdims"):
+            shape = tuple(1 if axis in along.axes else length for axis, length in enumerate(along.shape))
         return _Layout(
-            first, second, (space_of(along.virtual), space_of(along.kept)), along.scalars,
-            (along.pieces, along.count, *extents_of(along.kept)), along.kept, along.virtual,
-            full_shape if self._words["keepdims"] else along.kept, dtype, answer.kind,
-            combination.identity(dtype), False,
-            *_allocators(queue, dtype, (along.kept, answer.kind), (along.virtual, "device")),
+            first, second, (space, combining_space(kept, along.pieces, facts)), tuple(numbers),
+            combining_arguments(accumulator, kept, along.pieces, count, facts), shape, accumulator.identity, is_flat,
+            [*partial, (kept, answer.dtype, answer.kind)],
+            [own.allocator(*each) for each in partial], own.allocator(kept, answer.dtype, answer.kind),
         )  # fmt: skip
 
-
-def _allocators(
-    queue: Any, dtype: np.dtype[Any], *arrays: tuple[tuple[int, ...], str]
-) -> Iterator[Callable[[Any], Any]]:
-    own = library_of_queue(queue)
-    return (own.allocator(shape, dtype, kind) for shape, kind in arrays)
+    def _accumulator(self, elements: Elements, answer: ArrayType) -> Accumulator:
+        """What values become: a position has no dtype of theirs."""
+        value = elements.dtypes[self.statements[0].node]
+        dtype = value if self.name in POSITIONS and value is not None else answer.dtype
+        return Accumulator(self.name, dtype)
 
 
 def _submit_nothing(kernel: kapi_runtime.Kernel, space: Any, args: Sequence[Any]) -> None:
-    # A work-group combines what no work-item has found, in an array that nobody reads.
-    empty = space if isinstance(space, kapi_runtime.NdRange) else kapi_runtime.Range(*(0 for _ in space))
+    if isinstance(space, kapi_runtime.NdRange):
+        empty: Any = kapi_runtime.NdRange([0], space.local_range)
+    else:
+        empty = kapi_runtime.Range(*(0 for _ in space))
     kapi_runtime.call_kernel_async(kernel, empty, (), *args)

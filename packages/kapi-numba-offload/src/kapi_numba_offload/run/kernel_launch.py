@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -58,7 +59,8 @@ class KernelLaunch:
     def work_group(self) -> str:
         """The size of a work-group, as text."""
         if isinstance(self.index_space, NdRange):
-            return "1 work-item, which takes one iteration after another"
+            size = math.prod(self.index_space.local_range)
+            return "1 work-item, which takes one iteration after another" if size == 1 else f"{size} work-items"
         has_loops = any(getattr(each, "has_loops", False) for each in self.kernel.modules.values())
         local = library_of_queue(self.queue).work_group(self.queue, self.index_space, has_loops)
         return "chosen by the driver" if local is None else " x ".join(map(str, local)) + " work-items"

@@ -1,0 +1,211 @@
+"""The kernels that reduce an element expression, to one value or along axes, without storing it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import kapi_runtime
+from kapi_numba_offload.elements.combining import group_lines, kept_lines
+from kapi_numba_offload.elements.kernel_source import Indexing, index_lines, spell_index
+from kapi_numba_offload.elements.reductions import Accumulator
+from kapi_numba_offload.elements.sinks import Elements, extent_names, extents_of
+from kapi_numba_offload.elements.work_distribution import POSITION_LINES
+
+__all__ = ["Along", "along_axes", "by_groups", "full"]
+
+
+@dataclass(frozen=True, slots=True)
+class Along:
+    """Layout of a reduction along axes.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        Shape of the expression.
+    axes : sequence of int
+        The axes that go, in order.
+    pieces : int
+        Work-items for each element of the result, or work-groups.
+    """
+
+    shape: tuple[int, ...]
+    axes: Sequence[int]
+    pieces: int
+
+    @property
+    def kept(self) -> tuple[int, ...]:
+        """The lengths of the axes that stay."""
+        return tuple(length for axis, length in enumerate(self.shape) if axis not in self.axes)
+
+    @property
+    def count(self) -> int:
+        """Elements that become one."""
+        return math.prod(self.shape[axis] for axis in self.axes)
+
+    @property
+    def is_along_last(self) -> bool:
+        """Whether neighbouring elements become one."""
+        return len(self.shape) - 1 in self.axes
+
+    @property
+    def virtual(self) -> tuple[int, ...]:
+        """The index space: the kept axes, and the pieces."""
+        if self.pieces == 1:
+            return self.kept
+        return (*self.kept, self.pieces) if self.is_along_last else (self.pieces, *self.kept)
+
+    @property
+    def steps(self) -> int:
+        """Elements that a work-item takes, at most."""
+        return -(-self.count // self.pieces)
+
+    @property
+    def scalars(self) -> tuple[int, ...]:
+        """The numbers that the kernel of `along_axes` is given after its arrays."""
+        return (self.count, self.steps, self.pieces, *self.inner, *extents_of(self.virtual))
+
+    @property
+    def inner(self) -> tuple[int, ...]:
+        """The lengths of the axes that go, but for the first."""
+        return tuple(self.shape[axis] for axis in self.axes[1:])
+
+
+def full(elements: Elements, indexings: Sequence[Indexing], ndim: int, accumulator: Accumulator) -> kapi_runtime.Kernel:
+    """The kernel for a processor that reduces all elements of an expression to one a work-item.
+
+    Parameters
+    ----------
+    elements : Elements
+        The expression, one statement.
+    indexings : sequence of Indexing
+        How each leaf is indexed.
+    ndim : int
+        Axes of the expression: one where its arrays are contiguous, and given as arrays of one axis.
+    accumulator : Accumulator
+        What values become.
+    """
+    indices = [None if each is None else spell_index(each) for each in indexings]
+    lines = [
+        *POSITION_LINES,
+        *accumulator.start,
+        "for step in range(kapi_steps):",
+        "    at = kapi_base + step * kapi_lanes",
+        "    if at < count:",
+        *(f"        {line}" for line in [*kept_lines(ndim, "at"), *_combined(elements, indices, accumulator)]),
+        *accumulator.stored("partial", "kapi_row * kapi_lanes + kapi_lane"),
+    ]
+    lengths = [f"n{axis}" for axis in range(1, ndim)]
+    partial = accumulator.arrays("partial")
+    return elements.kernel([*partial, "identity", *elements.parameters, "count", "kapi_steps", *lengths], lines)
+
+
+def by_groups(
+    elements: Elements, indexings: Sequence[Indexing], along: Along, accumulator: Accumulator, *, is_mean: bool
+) -> kapi_runtime.Kernel:
+    """The kernel for a GPU that reduces along axes, with one or several work-groups for each element of the result.
+
+    Parameters
+    ----------
+    elements : Elements
+        The expression, one statement.
+    indexings : sequence of Indexing
+        How each leaf is indexed, by axes of the expression.
+    along : Along
+        The layout.
+    accumulator : Accumulator
+        What values become.
+    is_mean : bool
+        Whether the result is divided by the number of elements that became one.
+    """
+    named, split, ndim = _named(along, 0), along.pieces > 1, len(along.kept)
+    place = "number // pieces" if split else "number"
+    before, bounds = kept_lines(ndim, place), "k, count, size"
+    own = ", ".join(f"i{axis}" for axis in range(ndim))
+    if split:
+        before.append("piece = number % pieces")
+        bounds = "piece * size + k, count, pieces * size"
+        stored = accumulator.stored("partial", f"{own}, piece" if own else "piece")
+    else:
+        stored = [f"result[{own or '()'}] = {accumulator.value(is_mean=is_mean)}"]
+    each = [*_inner_lines(along), *_combined(elements, _spelled(indexings, named), accumulator)]
+    results = accumulator.arrays("partial") if split else ["result"]
+    lengths = [f"n{axis}" for axis in range(1, ndim)] + [f"m{axis}" for axis in along.axes[1:]]
+    shared = accumulator.arrays("shared")
+    parameters = [*results, "identity", *elements.parameters, "count", "pieces", *lengths, *shared]
+    return elements.kernel(parameters, group_lines(accumulator, before, bounds, each, stored), "_by_groups")
+
+
+def along_axes(
+    elements: Elements,
+    indexings: Sequence[Indexing],
+    along: Along,
+    accumulator: Accumulator,
+    *,
+    is_cpu: bool,
+    is_mean: bool,
+) -> kapi_runtime.Kernel:
+    """The kernel that reduces along axes, with one or several work-items for each element of the result.
+
+    Neighbouring work-items take neighbouring elements in memory: those of the result where the last axis is kept, else
+    those of the last axis.
+
+    Parameters
+    ----------
+    elements, indexings, along, accumulator, is_mean : object
+        As for `by_groups`.
+    is_cpu : bool
+        Whether a work-item takes neighbouring elements, which a processor's caches like, where the last axis is kept.
+    """
+    virtual, split = along.virtual, along.pieces > 1
+    named = _named(along, 1 if split and not along.is_along_last else 0)
+    extents = [f"n{axis}" for axis in range(len(virtual))]
+    piece = None if not split else f"i{len(virtual) - 1}" if along.is_along_last else "i0"
+    inner = [*_inner_lines(along), *_combined(elements, _spelled(indexings, named), accumulator)]
+    lines = [*index_lines(len(virtual), extents), *accumulator.start]
+    if piece is None:
+        lines += ["for at in range(count):", *(f"    {line}" for line in inner)]
+    else:
+        is_blocked = is_cpu and not along.is_along_last
+        index = f"{piece} * steps + step" if is_blocked else f"step * pieces + {piece}"
+        lines += ["for step in range(steps):", f"    at = {index}", "    if at < count:"]
+        lines += [f"        {line}" for line in inner]
+    index = spell_index(tuple(range(len(virtual))))
+    if split:
+        lines += accumulator.stored("partial", index[1:-1])
+    else:
+        lines.append(f"result{index} = {accumulator.value(is_mean=is_mean)}")
+    lengths = [f"m{axis}" for axis in along.axes[1:]]
+    results = accumulator.arrays("partial") if split else ["result"]
+    parameters = [*results, "identity", *elements.parameters, "count", "steps", "pieces", *lengths]
+    return elements.kernel([*parameters, *extent_names(extents)], lines)
+
+
+def _named(along: Along, first_kept: int) -> dict[int, str]:
+    """The index of each axis: `i` those of results, from one number on, `j` those of the loop."""
+    kept = [axis for axis in range(len(along.shape)) if axis not in along.axes]
+    own = {axis: f"i{first_kept + number}" for number, axis in enumerate(kept)}
+    return own | {axis: f"j{axis}" for axis in along.axes}
+
+
+def _spelled(indexings: Sequence[Indexing], named: dict[int, str]) -> list[str | None]:
+    return [
+        None if each is None else f"[{', '.join('0' if axis < 0 else named[axis] for axis in each) or '()'}]"
+        for each in indexings
+    ]
+
+
+def _inner_lines(along: Along) -> list[str]:
+    """The lines that give the indices of the axes that go, of the element at `at`."""
+    lines, rest = [], "at"
+    for axis in reversed(along.axes[1:]):
+        lines += [f"j{axis} = {rest} % m{axis}", f"rest{axis} = {rest} // m{axis}"]
+        rest = f"rest{axis}"
+    return [*lines, f"j{along.axes[0]} = {rest}"]
+
+
+def _combined(elements: Elements, indices: Sequence[str | None], accumulator: Accumulator) -> list[str]:
+    """The lines that combine an element of an expression, the one at `at`."""
+    value = f"value = {elements.value(accumulator.dtype)}"
+    return [*elements.reads(indices), value, *accumulator.taken("value", "at")]
