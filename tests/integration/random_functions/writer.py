@@ -638,8 +638,21 @@ class Writer:
                 self._known[name] = Known(kind, is_number=True)
         for _ in range(rng.randrange(3, 10)):
             self.statement()
-        self._lines.append(f"return {self._result()}")
+        self._lines.append(f"return {', '.join([self._result(), *self._positions()])}")
         return self.program
+
+    def _positions(self) -> list[str]:
+        """Positions of extrema that are returned, too, by draws of their own: those of the rest of a seed stay."""
+        self._rng = random.Random(f"{self.program.seed} positions")
+        parts = []
+        for _ in range(self._rng.randrange(3)):
+            picked = self._pick_array()
+            if picked is None or 0 in picked[1].shape:
+                continue
+            shape = picked[1].shape
+            axis = f", axis={self._rng.randrange(2)}" if len(shape) == 2 and self._chance(2) else ""
+            parts.append(f"np.{self._rng.choice(['argmin', 'argmax'])}({self._value(picked[1].dtype, shape, 1)}{axis})")
+        return parts
 
 
 def written(seed: int) -> Program:
