@@ -98,6 +98,9 @@ class CupyLibrary(ArrayLibrary):
     def is_writable(self, array: Any) -> bool:
         return True
 
+    def has_repeated_elements(self, array: Any) -> bool:
+        return 0 in array.strides and array.size > 1
+
     def is_same_view(self, first: Any, second: Any) -> bool:
         return bool(
             first.data.ptr == second.data.ptr

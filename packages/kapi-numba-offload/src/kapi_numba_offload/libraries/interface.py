@@ -170,6 +170,10 @@ class ArrayLibrary(ABC):
         low = fields.pointer + sum(step for step in steps if step < 0)
         return low, fields.pointer + sum(step for step in steps if step > 0) + size
 
+    def has_repeated_elements(self, array: Any) -> bool:
+        """Whether an axis steps nowhere, so that an element is in several places."""
+        return 0 in self.fields(array).strides and array.size > 1
+
     def is_reachable(self, array: Any) -> bool:
         """Whether the host can read and write an array's memory where it lies."""
         return self.kind_of(array) != "device" or self.facts(self.queue_of(array)).has_host_memory

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,8 +15,10 @@ from kapi_numba_offload.elements.kernel_source import Indexing, space_of
 from kapi_numba_offload.elements.operands import Unfused, indexing_of, statement_shapes
 from kapi_numba_offload.elements.sinks import Elements, extents_of, stored
 from kapi_numba_offload.elements.statements import Statement
-from kapi_numba_offload.libraries.arrays import allocate, flat_view, is_device_array, kind_of, library
-from kapi_numba_offload.libraries.installed import library_of_queue
+from kapi_numba_offload.libraries.arrays import flat_view, is_device_array
+from kapi_numba_offload.libraries.installed import library_of, library_of_queue
+from kapi_numba_offload.libraries.interface import ArrayLibrary
+from kapi_numba_offload.regions.forms import Form, form_of
 from kapi_numba_offload.regions.type_inference import InferredTypes, TypeInference
 from kapi_sim.errors import KapiError
 
@@ -25,8 +27,7 @@ __all__ = ["PreparedLaunch", "Specializer", "is_stored"]
 _REMEMBERED = 256  # kernels of one region
 
 
-@dataclass(frozen=True, slots=True)
-class _Output:
+class _Output(NamedTuple):
     """An array that a launch makes, or (with `leaf`) one that it was given."""
 
     leaf: int | None
@@ -36,8 +37,7 @@ class _Output:
     make: Callable[[Any], Any] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class PreparedLaunch:
+class PreparedLaunch(NamedTuple):
     """A compiled launch of the region, for operands of these types and shapes."""
 
     kernel: kapi_runtime.Kernel
@@ -47,14 +47,44 @@ class PreparedLaunch:
     scalars: tuple[int, ...]
 
 
-def _made_output(shape: tuple[int, ...], dtype: np.dtype[Any], kind: str, queue: Any) -> _Output:
-    return _Output(None, shape, dtype, kind, library_of_queue(queue).allocator(shape, dtype, kind))
+@dataclass(frozen=True, slots=True)
+class _Specialization:
+    """The kernel of a region for operands of one form.
+
+    Attributes
+    ----------
+    kernel : Kernel
+        What is launched.
+    outputs : tuple of (int or None, numpy.dtype or None, str or None)
+        For each stored statement the array that it is stored to, or dtype and kind of one that is made.
+    template : tuple
+        The shape of all of them: see `Form.template`.
+    flat : frozenset of int
+        Which operands are given as arrays of one axis; then the results are, too.
+    """
+
+    kernel: kapi_runtime.Kernel
+    outputs: tuple[tuple[int | None, np.dtype[Any] | None, str | None], ...]
+    template: tuple[int | None, ...]
+    flat: frozenset[int]
+
+    def launch(self, shape: tuple[int, ...], library: ArrayLibrary) -> PreparedLaunch:
+        """The launch whose results have a shape."""
+        outputs = tuple(
+            [
+                _Output(leaf, shape, dtype, kind, None if leaf is not None else library.allocator(shape, dtype, kind))  # type: ignore[arg-type]  # it is made
+                for leaf, dtype, kind in self.outputs
+            ]
+        )
+        grid = (prod(shape),) if self.flat else shape
+        return PreparedLaunch(self.kernel, space_of(grid), outputs, self.flat, extents_of(grid))
 
 
-def _made(output: _Output, shape: tuple[int, ...], leaves: Sequence[Any], queue: Any) -> Any:
-    if output.dtype is None or output.kind is None:
-        return leaves[output.leaf or 0]
-    return allocate(shape, output.dtype, output.kind, queue)
+class _Refusal(NamedTuple):
+    """Why operands of a form are not one kernel, and the shapes of statements where these are why, as templates."""
+
+    reason: str
+    templates: tuple[tuple[int | None, ...], ...]
 
 
 class Specializer:
@@ -76,16 +106,36 @@ class Specializer:
         self._fastmath = fastmath
         self._stores = tuple(each.target for each in statements if each.target is not None)
         self._kernels: dict[tuple[Any, ...], kapi_runtime.Kernel] = {}
-        self._tried: set[tuple[Any, ...]] = set()
+        self._known: dict[tuple[Any, ...], _Specialization | _Refusal] = {}
 
     def __call__(self, leaves: Sequence[Any], queue: Any, aliases: dict[int, int]) -> PreparedLaunch:
-        """Compile the statements for operands of these types, shapes and aliases.
+        """The launch for operands of these types, shapes and aliases, compiled at the first of their form.
 
         Raises
         ------
         Unfused
             If they are not one kernel.
         """
+        for target in self._stores:
+            self._require_stored_to(leaves[target])
+        form = form_of(leaves, queue)
+        if form is None:
+            raise Unfused("its results have different shapes", statement_shapes(self._statements, leaves))
+        key = (*form.key, *aliases.items()) if aliases else form.key
+        known = self._known.get(key)
+        if known is None:
+            if len(self._known) >= _REMEMBERED:
+                self._known.clear()
+            try:
+                known = self._specialized(form, leaves, queue, aliases)
+            except Unfused as reason:
+                known = _Refusal(str(reason), tuple(map(form.template, reason.shapes)))
+            self._known[key] = known
+        if isinstance(known, _Refusal):
+            raise Unfused(known.reason, [*map(form.shape, known.templates)])
+        return known.launch(form.shape(known.template), library_of_queue(queue))
+
+    def _specialized(self, form: Form, leaves: Sequence[Any], queue: Any, aliases: dict[int, int]) -> _Specialization:
         shapes = statement_shapes(self._statements, leaves)
         answer = self._types.of(leaves, queue)
         results = answer.results
@@ -94,32 +144,35 @@ class Specializer:
             raise Unfused("its results have different shapes", shapes)
         shape = full[0]
         outputs = tuple(
-            _Output(statement.target, shape, None, None)
-            if statement.target is not None
-            else _made_output(shape, result.dtype, result.kind, queue)
+            (None, result.dtype, result.kind) if statement.target is None else (statement.target, None, None)
             for statement, result in zip(self._statements, results, strict=True)
             if is_stored(statement)
         )
         arrays = [leaf for leaf in leaves if is_device_array(leaf)]
-        if not all(library(leaves[target]).is_writable(leaves[target]) for target in self._stores):
-            raise Unfused("an array that it stores to is read-only")
-        targets = [leaves[target] for target in self._stores]
-        if any(0 in library(each).fields(each).strides and each.size > 1 for each in targets):
-            raise Unfused("an array that it stores to has one element in several places")
         dense = all(each.ndim == 0 or (each.shape == shape and each.flags.c_contiguous) for each in arrays)
         if dense and len(shape) > 1:
             flat = frozenset(position for position, leaf in enumerate(leaves) if is_device_array(leaf) and leaf.ndim)
-            grid: tuple[int, ...] = (prod(shape),)
+            ndim = 1
         else:
-            flat, grid = frozenset(), shape
+            flat, ndim = frozenset(), len(shape)
         indexings: list[Indexing] = [
             None if not is_device_array(leaf) else (0,) if position in flat else indexing_of(leaf.shape, shape)
             for position, leaf in enumerate(leaves)
         ]
-        kernel = self._kernel(leaves, indexings, answer, len(grid), aliases)
-        ready = PreparedLaunch(kernel, space_of(grid), outputs, flat, extents_of(grid))
-        self._try(ready, leaves, shape, queue)
-        return ready
+        kernel = self._kernel(leaves, indexings, answer, ndim, aliases)
+        found = _Specialization(kernel, outputs, form.template(shape), flat)
+        self._try(found, leaves, shape, queue)
+        return found
+
+    @staticmethod
+    def _require_stored_to(array: Any) -> None:
+        own = library_of(array)
+        if own is None:
+            raise Unfused("it stores to what is no device array")
+        if not own.is_writable(array):
+            raise Unfused("an array that it stores to is read-only")
+        if own.has_repeated_elements(array):
+            raise Unfused("an array that it stores to has one element in several places")
 
     def _kernel(
         self,
@@ -139,21 +192,13 @@ class Specializer:
                 raise Unfused(str(error)) from error
             if len(self._kernels) >= _REMEMBERED:
                 self._kernels.clear()
-                self._tried.clear()
             self._kernels[key] = kernel
         return self._kernels[key]
 
-    def _try(self, ready: PreparedLaunch, leaves: Sequence[Any], shape: tuple[int, ...], queue: Any) -> None:
-        """Compile the kernel by a launch without work-items, so that what it cannot be is known before it is used.
-
-        Once for arrays of these ranks and orders: other lengths are no other code.
-        """
-        orders = [(each.ndim, each.flags.c_contiguous, kind_of(each)) for each in leaves if is_device_array(each)]
-        key = id(ready.kernel), bool(ready.flat), queue, *orders
-        if key in self._tried:
-            return
-        one = tuple(min(1, length) for length in shape)
-        made = [_made(each, one, leaves, queue) for each in ready.outputs]
+    def _try(self, found: _Specialization, leaves: Sequence[Any], shape: tuple[int, ...], queue: Any) -> None:
+        """Compile the kernel by a launch without work-items, so that what it cannot be is known before it is used."""
+        ready = found.launch(tuple(min(1, length) for length in shape), library_of_queue(queue))
+        made = [leaves[each.leaf or 0] if each.make is None else each.make(queue) for each in ready.outputs]
         args = [*made, *leaves]
         if ready.flat:
             args = [flat_view(each) if is_device_array(each) and each.ndim else each for each in args]
@@ -162,7 +207,6 @@ class Specializer:
             kapi_runtime.call_kernel_async(ready.kernel, empty, (), *args, *ready.scalars)
         except KapiError as error:
             raise Unfused(str(error)) from error
-        self._tried.add(key)
 
 
 def is_stored(statement: Statement) -> bool:
