@@ -132,12 +132,26 @@ def grouped(item: kapi.NdItem, target, source, scratch):
     target[k] = scratch[k]
 
 
-def test_nd_range_has_a_plan_for_any_shapes(planned):
+def test_nd_range_has_a_plan_for_any_shapes_and_global_range(planned):
     kernel, scratch = fresh(grouped), kapi.LocalAccessor(64, np.float32)
     assert not planned(kernel, kapi.NdRange(640, 64), *arrays(640, 640), scratch)
     assert planned(kernel, kapi.NdRange(640, 64), *arrays(700, 650), scratch)
+    assert planned(kernel, kapi.NdRange(64 * 5000, 64), *arrays(700, 650), scratch)
     assert not planned(kernel, kapi.NdRange(640, 32), *arrays(700, 650), scratch)
     assert not planned(kernel, kapi.NdRange(640, 64), *arrays(640, 640), kapi.LocalAccessor(32, np.float32))
+
+
+@kapi.kernel
+def grouped_2(item: kapi.NdItem, target, source):
+    target[item.get_global_id(0), item.get_global_id(1)] = source[item.get_group().get_group_id(1)]
+
+
+def test_groups_of_two_dimensions_have_a_plan_where_they_are_launched_as_such(planned):
+    kernel = fresh(grouped_2)
+    for rows in (8, 16, 8 * 65_535):
+        given = Array(np.ones((3, rows), np.float32)), *arrays(9)
+        is_planned = planned(kernel, kapi.NdRange((rows, 64), (8, 32)), *given)
+    assert is_planned
 
 
 @kapi.kernel

@@ -82,9 +82,14 @@ def group_space(groups: int, count: int) -> kapi_runtime.NdRange:
     return kapi_runtime.NdRange(groups * size, size)
 
 
-def group_arguments(accumulator: Accumulator, count: int) -> list[Any]:
+def group_arguments(accumulator: Accumulator, count: int) -> tuple[Any, ...]:
     """The arrays in local memory of such a kernel."""
-    return [kapi_runtime.LocalAccessor(group_size(count), dtype) for dtype in accumulator.dtypes]
+    return _local_memory(accumulator.dtypes, group_size(count))
+
+
+@cache
+def _local_memory(dtypes: tuple[np.dtype[Any], ...], size: int) -> tuple[Any, ...]:
+    return tuple(kapi_runtime.LocalAccessor(size, dtype) for dtype in dtypes)
 
 
 @cache

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import kapi_runtime
 from kapi_numba_offload.elements.combining import group_lines, kept_lines
@@ -16,7 +17,7 @@ from kapi_numba_offload.elements.work_distribution import POSITION_LINES
 __all__ = ["Along", "along_axes", "by_groups", "full"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Along:
     """Layout of a reduction along axes.
 
@@ -34,12 +35,12 @@ class Along:
     axes: Sequence[int]
     pieces: int
 
-    @property
+    @cached_property
     def kept(self) -> tuple[int, ...]:
         """The lengths of the axes that stay."""
         return tuple(length for axis, length in enumerate(self.shape) if axis not in self.axes)
 
-    @property
+    @cached_property
     def count(self) -> int:
         """Elements that become one."""
         return math.prod(self.shape[axis] for axis in self.axes)

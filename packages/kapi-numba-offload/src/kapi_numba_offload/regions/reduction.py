@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,6 +28,7 @@ from kapi_numba_offload.elements.sinks import Elements
 from kapi_numba_offload.elements.work_distribution import distribute, groups_of, is_by_groups, pieces_of
 from kapi_numba_offload.libraries.arrays import device_facts, flat_view, is_device_array
 from kapi_numba_offload.libraries.installed import library_of_queue
+from kapi_numba_offload.regions.forms import form_of
 from kapi_numba_offload.regions.fused import FusedRegion
 from kapi_numba_offload.regions.library_functions import extremum_position
 from kapi_numba_offload.run.kernel_launch import KernelLaunch
@@ -37,6 +38,7 @@ from kapi_sim.errors import KapiError
 
 __all__ = ["Reduction"]
 
+_REMEMBERED = 256  # shapes of one reduction
 _MANY = 100_000  # elements of an array, of which dpnp takes several times as long to find an extremum
 Submit = Callable[[kapi_runtime.Kernel, Any, Sequence[Any]], None]
 
@@ -90,6 +92,14 @@ class _Layout:
         return result if result.shape == self.shape else result.reshape(self.shape)
 
 
+class _Typed(NamedTuple):
+    """What a reduction is made of for operands of some types: the expression, what values become, the result's type."""
+
+    elements: Elements
+    accumulator: Accumulator
+    answer: ArrayType
+
+
 class Reduction:
     """One of `FUSED_REDUCTIONS` of an elementwise expression, or an extremum of an array or its position.
 
@@ -114,6 +124,9 @@ class Reduction:
         self._is_of_array = isinstance(region.statements[0].node, Leaf)
         self._ran: tuple[_Layout, Any] | str | None = None
         self._ready: dict[tuple[Any, ...], _Layout | str] = {}
+        self._types: dict[tuple[Any, ...], _Typed] = {}
+        self._kernels: dict[tuple[Any, ...], kapi_runtime.Kernel] = {}
+        self._tried: set[tuple[Any, ...]] = set()
 
     @timed
     def __call__(self, *leaves: Any) -> Any:
@@ -124,6 +137,8 @@ class Reduction:
         ready = self._ready.get(key)
         if ready is None:
             ready = self._prepare(leaves, queue)
+            if len(self._ready) >= _REMEMBERED:
+                self._ready.clear()
             self._ready[key] = ready
         if isinstance(ready, str):
             self._ran = ready
@@ -149,62 +164,73 @@ class Reduction:
         return leaves[0] if self._is_of_array else self.region(*leaves)
 
     def _prepare(self, leaves: Sequence[Any], queue: Any) -> _Layout | str:
-        arrays = [each for each in leaves if is_device_array(each)]
-        values: dict[Node, Any] = {}
+        form = form_of(leaves, queue)
+        if form is None:
+            return "its operands do not broadcast together"
+        arrays, shape = [each for each in leaves if is_device_array(each)], form.lengths
+        if 0 in shape:
+            return "it has no elements"
+        is_cpu = device_facts(queue).is_cpu
+        if self._is_of_array and is_cpu and math.prod(shape) < _MANY and self.name not in POSITIONS:
+            return "the array library's kernel takes no longer for so few elements"
         try:
-            shape = np.broadcast_shapes(*(each.shape for each in arrays))
-            if 0 in shape:
-                return "it has no elements"
-            is_cpu = device_facts(queue).is_cpu
-            if self._is_of_array and is_cpu and math.prod(shape) < _MANY and self.name not in POSITIONS:
-                return "the array library's kernel takes no longer for so few elements"
-            expression = evaluate(self.statements[0].node, [*map(type_of, leaves)], (), values)
-            check_array_integers(self.statements[0], values)
-            elements = Elements.of(self.statements, leaves, values, self.region.fastmath)
-            answer = expression.rules.reduction(self.name, expression)
+            if form.key not in self._types:
+                self._types[form.key] = self._typed(leaves)
+            typed = self._types[form.key]
             is_flat = all(each.flags.c_contiguous and each.shape in ((), shape) for each in arrays)
             if self._axis is not None:
                 axes = sorted(np.lib.array_utils.normalize_axis_tuple(self._axis, len(shape)))
-                ready = self._along(elements, leaves, shape, axes, answer, queue)
+                ready = self._along(typed, leaves, shape, axes, queue)
             elif not shape or (is_cpu and not is_flat):
                 return "its operands are not contiguous arrays of one shape"
             elif is_cpu:
-                ready = self._all_axes(elements, leaves, shape, answer, queue)
+                ready = self._all_axes(typed, leaves, shape, queue)
             elif is_flat:
-                ready = self._along(elements, leaves, (math.prod(shape),), (0,), answer, queue, is_flat=True)
+                ready = self._along(typed, leaves, (math.prod(shape),), (0,), queue, is_flat=True)
             else:
-                ready = self._along(elements, leaves, shape, range(len(shape)), answer, queue)
-            # A launch without work-items compiles, so that what it cannot be is known before it is used.
-            ready.run(leaves, queue, _submit_nothing)
+                ready = self._along(typed, leaves, shape, range(len(shape)), queue)
+            tried = form.key, ready.first, ready.second, len(ready.shape)
+            if tried not in self._tried:
+                # A launch without work-items compiles, so that what it cannot be is known before it is used.
+                ready.run(leaves, queue, _submit_nothing)
+                self._tried.add(tried)
         except (KapiError, TypeError, ValueError) as error:
             return str(error)  # what dpnp refuses it refuses with its own words when it is asked
         return ready
 
-    def _all_axes(
-        self, elements: Elements, leaves: Sequence[Any], shape: tuple[int, ...], answer: ArrayType, queue: Any
-    ) -> _Layout:
+    def _typed(self, leaves: Sequence[Any]) -> _Typed:
+        """The expression for operands of these types, and the result's type."""
+        values: dict[Node, Any] = {}
+        expression = evaluate(self.statements[0].node, [*map(type_of, leaves)], (), values)
+        check_array_integers(self.statements[0], values)
+        elements = Elements.of(self.statements, leaves, values, self.region.fastmath)
+        answer = expression.rules.reduction(self.name, expression)
+        value = elements.dtypes[self.statements[0].node]
+        dtype = value if self.name in POSITIONS and value is not None else answer.dtype
+        return _Typed(elements, Accumulator(self.name, dtype), answer)
+
+    def _all_axes(self, typed: _Typed, leaves: Sequence[Any], shape: tuple[int, ...], queue: Any) -> _Layout:
         """The kernels of a reduction to one value on a processor, by arrays of one axis."""
-        accumulator, count = self._accumulator(elements, answer), math.prod(shape)
+        count = math.prod(shape)
         indexings = [((0,) if each.ndim else ()) if is_device_array(each) else None for each in leaves]
         shares = distribute(count, queue)
         return self._layout(
-            elements, accumulator, answer, queue, full(elements, indexings, 1, accumulator), shares.space,
+            typed, queue, full(typed.elements, indexings, 1, typed.accumulator), shares.space,
             (count, shares.steps), Along((shares.items,), (0,), shares.items), count, is_flat=True,
         )  # fmt: skip
 
     def _along(
         self,
-        elements: Elements,
+        typed: _Typed,
         leaves: Sequence[Any],
         shape: tuple[int, ...],
         axes: Sequence[int],
-        answer: ArrayType,
         queue: Any,
         *,
         is_flat: bool = False,
     ) -> _Layout:
         """The kernels of a reduction along axes; of all of them, on a GPU."""
-        accumulator, facts = self._accumulator(elements, answer), device_facts(queue)
+        elements, accumulator, facts = typed.elements, typed.accumulator, device_facts(queue)
         one = Along(shape, axes, 1)
         kept, count, is_last = math.prod(one.kept), one.count, one.is_along_last
         indexings = [
@@ -214,22 +240,32 @@ class Reduction:
         is_mean = self.name == "mean"
         if is_by_groups(kept, count, facts, is_last):
             along = Along(shape, axes, groups_of(kept, count, facts))
-            kernel = by_groups(elements, indexings, along, accumulator, is_mean=is_mean)
+            kernel = self._kernel(
+                ("by groups", id(typed.elements), is_flat, len(shape), along.pieces > 1, *indexings),
+                lambda: by_groups(elements, indexings, along, accumulator, is_mean=is_mean),
+            )
             space: Any = group_space(kept * along.pieces, count)
             numbers = (count, along.pieces, *along.kept[1:], *along.inner, *group_arguments(accumulator, count))
         else:
             along = Along(shape, axes, pieces_of(kept, count, facts, is_last))
-            kernel = along_axes(elements, indexings, along, accumulator, is_cpu=facts.is_cpu, is_mean=is_mean)
+            kernel = self._kernel(
+                ("along axes", id(typed.elements), is_flat, len(shape), along.pieces > 1, *indexings),
+                lambda: along_axes(elements, indexings, along, accumulator, is_cpu=facts.is_cpu, is_mean=is_mean),
+            )
             space, numbers = space_of(along.virtual), along.scalars
         return self._layout(
-            elements, accumulator, answer, queue, kernel, space, numbers, along, count, is_flat=is_flat
+            typed, queue, kernel, space, numbers, along, count, is_flat=is_flat
         )  # fmt: skip
+
+    def _kernel(self, key: tuple[Any, ...], make: Callable[[], kapi_runtime.Kernel]) -> kapi_runtime.Kernel:
+        """The kernel of a key, which has all that its source depends on."""
+        if key not in self._kernels:
+            self._kernels[key] = make()
+        return self._kernels[key]
 
     def _layout(
         self,
-        elements: Elements,
-        accumulator: Accumulator,
-        answer: ArrayType,
+        typed: _Typed,
         queue: Any,
         first: kapi_runtime.Kernel,
         space: Any,
@@ -240,6 +276,7 @@ class Reduction:
         is_flat: bool,
     ) -> _Layout:
         """The layout of a first kernel, and of the one that combines its pieces where there are several."""
+        elements, accumulator, answer = typed
         facts, own, kept = device_facts(queue), library_of_queue(queue), along.kept
         if along.pieces > 1:
             second = combining_kernel(
@@ -247,23 +284,18 @@ class Reduction:
                 is_along_last=along.is_along_last, is_mean=self.name == "mean", fastmath=elements.fastmath,
             )  # fmt: skip
             partial = [(along.virtual, dtype, "device") for dtype in accumulator.dtypes]
+            second_space = combining_space(kept, along.pieces, facts)
+            after = combining_arguments(accumulator, kept, along.pieces, count, facts)
         else:
-            second, partial = None, []
+            second, partial, second_space, after = None, [], space, ()
         shape = kept
         if self._words.get("keepdims"):
             shape = tuple(1 if axis in along.axes else length for axis, length in enumerate(along.shape))
         return _Layout(
-            first, second, (space, combining_space(kept, along.pieces, facts)), tuple(numbers),
-            combining_arguments(accumulator, kept, along.pieces, count, facts), shape, accumulator.identity, is_flat,
+            first, second, (space, second_space), tuple(numbers), after, shape, accumulator.identity, is_flat,
             [*partial, (kept, answer.dtype, answer.kind)],
             [own.allocator(*each) for each in partial], own.allocator(kept, answer.dtype, answer.kind),
         )  # fmt: skip
-
-    def _accumulator(self, elements: Elements, answer: ArrayType) -> Accumulator:
-        """What values become: a position has no dtype of theirs."""
-        value = elements.dtypes[self.statements[0].node]
-        dtype = value if self.name in POSITIONS and value is not None else answer.dtype
-        return Accumulator(self.name, dtype)
 
 
 def _submit_nothing(kernel: kapi_runtime.Kernel, space: Any, args: Sequence[Any]) -> None:

@@ -1,4 +1,4 @@
-"""Plan of launches over arrays of the same types, whatever their shapes, and over any `Range` of one rank.
+"""Plan of launches over arrays of the same types, whatever their shapes, and over global ranges of one rank.
 
 Native code packs shapes, strides and extents as they are at each launch, and chooses the work-group: see
 `native.dynamic_launching`.  There is no such plan without native code, or for other arrays than CuPy's.  As any plan,
@@ -11,6 +11,7 @@ import ctypes
 import struct
 from collections.abc import Callable, Sequence
 from functools import partial
+from math import prod
 from typing import Any, Literal
 
 from kapi_ptx import PtxModule
@@ -19,14 +20,14 @@ from kapi_runtime.cuda.memory.arrays import cuda_fields, library_of
 from kapi_runtime.cuda.native.cupy_arrays import current_stream_function, unfilled_table
 from kapi_runtime.cuda.native.structures import CupyTable, DynamicLaunch, DynamicRow
 from kapi_runtime.cuda.native.submission import cu_launch_kernel, native_functions
-from kapi_runtime.cuda.plan import GRID, LIGHT, LOOK_SELDOM, fill_launch
+from kapi_runtime.cuda.plan import LIGHT, LOOK_SELDOM, fill_launch
 from kapi_runtime.cuda.plan_packing import is_current, packing_function
 from kapi_runtime.cuda.programs.program import CudaKernel
 from kapi_runtime.cuda.programs.work_group_size import GROUP_SIZE
 from kapi_runtime.cuda.queues.keep_alive import LOOK_AFTER, PlannedLaunch
 from kapi_runtime.cuda.queues.native_timeline import knows_events
 from kapi_runtime.cuda.queues.queue import CudaQueue
-from kapi_runtime.cuda.submission import COARSE_BLOCKS_ALONG_X, COARSE_BLOCKS_PER_UNIT, launched, shared_bytes
+from kapi_runtime.cuda.submission import COARSE_BLOCKS_ALONG_X, COARSE_BLOCKS_PER_UNIT, shared_bytes
 from kapi_runtime.native.packing_source import PackingSource
 from kapi_sim import LocalAccessor, NdRange, Range
 
@@ -55,7 +56,7 @@ class CudaDynamicPlan:
         assert functions is not None
         self.queue, self._kept = queue, (words, kept)
         self.launch: Callable[
-            [Range | NdRange, tuple[Any, ...], list[Any]], tuple[PlannedLaunch, PlannedLaunch] | Literal[False] | None
+            [Range, tuple[Any, ...], list[Any]], tuple[PlannedLaunch, PlannedLaunch] | Literal[False] | None
         ] = partial(functions.launch_dynamic, ctypes.addressof(words))
 
     @property
@@ -70,7 +71,6 @@ def make_dynamic_plan(
     space: Range | NdRange,
     given: tuple[Any, ...],
     packed: bytes,
-    global_range: Sequence[int],
     local_range: Sequence[int],
 ) -> CudaDynamicPlan | None:
     """Return the plan of a launch that was validated, or None; see `Launcher.make_dynamic_plan`."""
@@ -88,16 +88,10 @@ def make_dynamic_plan(
         cupy=ctypes.addressof(table), shares=not module.target.reads_apart,
         light=LIGHT, look_often=LOOK_AFTER, look_seldom=LOOK_SELDOM,
     )  # fmt: skip
-    if isinstance(space, Range):
-        if not _has_grid_of_own(words, kernel, space):
-            return None
-        extents = [each.offset for each in module.layout.fields if each.role == "range"]
-        words.extents = ctypes.addressof(buffer) + extents[0] if extents else None
-    else:
-        function, grid = launched(kernel, global_range, local_range)
-        words.function, kept = int(function.native), (*kept, function)
-        for name, each in zip(GRID, grid, strict=True):
-            setattr(words, name, each)
+    if module.is_linear or not _has_grid_of_own(words, kernel, space, local_range):
+        return None
+    extents = [each.offset for each in module.layout.fields if each.role == "range"]
+    words.extents = ctypes.addressof(buffer) + extents[0] if extents else None
     words.shared = shared_bytes(kernel, [value for value in given if isinstance(value, LocalAccessor)])
     pack = packing_function(source, len(given)) if source.tests or source.stores else None
     pointers = (ctypes.c_void_p * 1)(ctypes.addressof(buffer))
@@ -107,7 +101,8 @@ def make_dynamic_plan(
     for field in module.layout.fields:
         if field.role in _PACKED and field.owner not in accessors:
             ctypes.memset(ctypes.addressof(buffer) + field.offset, 0xA5, struct.calcsize("<" + field.code))
-    is_like = functions.pack_dynamic(ctypes.addressof(words), space, given)
+    full = space if isinstance(space, Range) else space.global_range
+    is_like = functions.pack_dynamic(ctypes.addressof(words), full, given)
     return plan if is_like and bytes(buffer) == packed else None
 
 
@@ -151,14 +146,19 @@ def _table_of(
     return source, table, (all_rows, type(arrays[0]), type(arrays[0].data), [each.dtype for each in arrays])
 
 
-def _has_grid_of_own(words: DynamicLaunch, kernel: CudaKernel, space: Range) -> bool:
-    """Put down how the groups of a `Range` are chosen; False where `work_group_size` has more to look at."""
-    size, coarse = min(GROUP_SIZE, kernel.group_size), kernel.coarse
-    sizes, counts = kernel.max_work_item_sizes, kernel.max_group_counts
-    if size & (size - 1) or min(sizes[-2:]) < size:
+def _has_grid_of_own(
+    words: DynamicLaunch, kernel: CudaKernel, space: Range | NdRange, local_range: Sequence[int]
+) -> bool:
+    """Put down how a launch is cut into groups; False where `work_group_size` has more to look at."""
+    size, sizes, coarse = min(GROUP_SIZE, kernel.group_size), kernel.max_work_item_sizes, kernel.coarse
+    if isinstance(space, NdRange):
+        words.block_x, words.block_y, words.block_z = [*reversed(local_range), 1, 1][:3]
+        size = prod(local_range)
+    elif size & (size - 1) or min(sizes[-2:]) < size:
         return False
-    words.rank, words.range_type = len(space), id(Range)
-    words.group_size, words.deepest, words.most_groups = size, _power_below(sizes[_DEEPEST]), min(counts[:-1])
+    else:
+        words.group_size, words.deepest = size, _power_below(sizes[_DEEPEST])
+    words.rank, words.range_type, words.most_groups = len(local_range), id(Range), min(kernel.max_group_counts[:-1])
     words.own_function = int(kernel.function_for(size).native)
     if coarse is not None and size <= coarse.function.max_threads:
         words.coarse_function, words.coarse_blocks = int(coarse.function.native), coarse.blocks

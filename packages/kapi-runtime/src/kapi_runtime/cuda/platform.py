@@ -218,11 +218,10 @@ class CudaPlatform(Platform):
         space: Range | NdRange,
         given: tuple[Any, ...],
         packed: bytes,
-        global_range: Sequence[int],
         local_range: Sequence[int] | None,
     ) -> DynamicPlan | None:
         assert local_range is not None  # `submitted_range` chose one
-        return make_dynamic_plan(_ours(kernel), queue, space, given, packed, global_range, local_range)
+        return make_dynamic_plan(_ours(kernel), queue, space, given, packed, local_range)
 
     def new_graph(self, queue: Any, is_named: bool) -> CudaGraph:
         return CudaGraph(self, queue, is_named)

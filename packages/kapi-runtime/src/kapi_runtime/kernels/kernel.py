@@ -114,8 +114,9 @@ class Kernel(DeviceLaunchable):
                 if planned is not None:
                     break
             if planned is None and self._plans.dynamic:
+                full = space if isinstance(space, Range) else space.global_range
                 for dynamic in self._plans.dynamic.get(_form_of(space), ()):
-                    planned = dynamic.launch(space, given, before)
+                    planned = dynamic.launch(full, given, before)
                     if planned:
                         return planned
                     if planned is not None:
@@ -419,13 +420,13 @@ def _pickled_by_value(arguments: tuple[Any, ...]) -> bytes:
 
 
 _SPACES, _PLANS = 64, 8  # index spaces of which a kernel remembers plans, and plans for each
-_DYNAMIC = 8  # plans for any shapes, of each rank or `NdRange`
+_DYNAMIC = 8  # plans for any shapes, of each rank or work-group
 _PROMPT = 16  # index spaces that get a plan at once; that of a further one is worth its time if it comes again
 
 
-def _form_of(space: Range | NdRange) -> int | NdRange:
-    """What launches have alike that one plan for any shapes may serve: the rank of a `Range`, or the `NdRange`."""
-    return len(space) if isinstance(space, Range) else space
+def _form_of(space: Range | NdRange) -> int | Range:
+    """What launches of one plan for any shapes have alike: the rank of a `Range`, or the work-group of an `NdRange`."""
+    return len(space) if isinstance(space, Range) else space.local_range
 
 
 class PlanTable(dict["Range | NdRange", "tuple[LaunchPlan, ...]"]):

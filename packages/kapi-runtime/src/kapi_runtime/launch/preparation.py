@@ -186,7 +186,7 @@ class Prepared:
         if packed is None or self.global_range is None:
             return None
         return self.platform.make_dynamic_plan(
-            self.made.kernel, self.queue, self.space, self.arguments.given, packed, self.global_range, self.local_range
+            self.made.kernel, self.queue, self.space, self.arguments.given, packed, self.local_range
         )
 
     @property

@@ -44,7 +44,7 @@ PyLong_AsSsize_t = c_function("PyLong_AsSsize_t", address, address)
 
 @native
 def launch_dynamic(_: Any, arguments: Any, __: Any) -> Any:
-    """``launch_dynamic(plan, index_space, arguments, events)``: as `launch` of `launching`."""
+    """``launch_dynamic(plan, global_range, arguments, events)``: as `launch` of `launching`."""
     plan, space = plan_at(PyLong_AsVoidPtr(words(arguments)[0])), words(arguments)[1]
     given, before = words(arguments)[2], words(arguments)[3]
     if plan.is_busy != 0:
@@ -63,7 +63,7 @@ def launch_dynamic(_: Any, arguments: Any, __: Any) -> Any:
 
 @native
 def pack_dynamic(_: Any, arguments: Any, __: Any) -> Any:
-    """``pack_dynamic(plan, index_space, arguments)``: as `pack` of `launching`."""
+    """``pack_dynamic(plan, global_range, arguments)``: as `pack` of `launching`."""
     plan = plan_at(PyLong_AsVoidPtr(words(arguments)[0]))
     answer = are_packed(plan, words(arguments)[1], words(arguments)[2])
     if answer < 0:
@@ -73,10 +73,10 @@ def pack_dynamic(_: Any, arguments: Any, __: Any) -> Any:
 
 @native
 def are_packed(plan: Any, space: Any, given: Any) -> Any:
-    """1 if index space and arguments are of the plan's types, and are packed; 0 if not; -1 after an exception."""
+    """1 if global range and arguments are of the plan's types, and are packed; 0 if not; -1 after an exception."""
     if PyTuple_Size(given) != plan.given_count or not are_arrays(plan, given):
         return 0
-    if plan.rank != 0 and not is_in_reach(plan, space):
+    if not is_in_reach(plan, space):
         return 0
     if plan.pack != 0:
         answer = PyObject_CallOneArg(plan.pack, given)
@@ -215,7 +215,7 @@ def is_sharing_as_planned(plan: Any, table: Any) -> Any:
 
 @native
 def is_in_reach(plan: Any, space: Any) -> Any:
-    """Whether an index space is of the plan's class and rank, and needs no larger groups; its grid is put down then."""
+    """Whether a global range is of the plan's rank, and needs no larger groups; its grid is put down then."""
     if object_at(space).type != plan.range_type or PyTuple_Size(space) != plan.rank:
         return False
     for axis in range(plan.rank):
@@ -228,7 +228,9 @@ def is_in_reach(plan: Any, space: Any) -> Any:
     y = extent_of(space, plan.rank - 2) if plan.rank > 1 else 1
     z = extent_of(space, 0) if plan.rank > 2 else 1
     size = plan.group_size
-    if plan.rank == 1:
+    if size == 0:
+        wide, high, deep = plan.block_x, plan.block_y, plan.block_z
+    elif plan.rank == 1:
         wide, high, deep = power_within(max(x, LINE), size), 1, 1
     else:
         wide = power_within(x, min(LINE, size))

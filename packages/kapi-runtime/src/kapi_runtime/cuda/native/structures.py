@@ -44,15 +44,16 @@ class CudaLaunch(ctypes.Structure):
 
 
 class DynamicLaunch(CudaLaunch):
-    """A plan for arrays of any shape, and for any index space of its rank; its table of CuPy's has `DynamicRow`s.
+    """A plan for arrays of any shape, and for a global range of any extents; its table of CuPy's has `DynamicRow`s.
 
     What a `CudaLaunch` has for good of grid, function and look, this one has of its latest launch.
     """
 
     _fields_: ClassVar[Fields] = (
-        *_fields(_WORD, "rank"),  # of the index space; 0 if the plan is for one `NdRange`
-        *_fields(_POINTER, "range_type extents"),  # the class of index spaces, and where their extents are packed, or 0
-        # work-items of a group, and at most along the slowest of three axes; groups at most along those but the fastest
+        *_fields(_WORD, "rank"),  # of the index space
+        *_fields(_POINTER, "range_type extents"),  # the class of global ranges, and where extents are packed, or 0
+        # work-items of a group that is chosen for the range, or 0 where `block_x` and the others have it; at most along
+        # the slowest of three axes; and groups at most along those but the fastest
         *_fields(_WORD, "group_size deepest most_groups"),
         *_fields(_POINTER, "own_function coarse_function"),  # the latter is null if there is none
         *_fields(_WORD, "coarse_blocks coarse_along_x coarse_groups"),  # see `CoarseFunction`; from how many on

@@ -55,8 +55,8 @@ class LaunchPlan(Protocol):
 class DynamicPlan(Protocol):
     """Plan of launches that differ in the shapes of their arrays, too: `Platform.make_dynamic_plan` makes it.
 
-    It belongs to one kernel, one queue, one list of argument types, and to all `Range`s of one rank or to one
-    `NdRange`.
+    It belongs to one kernel, one queue, one list of argument types, and to all `Range`s of one rank or all `NdRange`s
+    of one local range.
     """
 
     @property
@@ -64,9 +64,9 @@ class DynamicPlan(Protocol):
         """The device that it launches on; plans of a device that is reset are dropped."""
 
     def launch(
-        self, space: Range | NdRange, given: tuple[Any, ...], before: list[Any]
+        self, global_range: Range, given: tuple[Any, ...], before: list[Any]
     ) -> tuple[HostEvent, Any] | Literal[False] | None:
-        """Launch over an index space with these arguments after these events; see `LaunchPlan.launch`."""
+        """Launch over a global range with these arguments after these events; see `LaunchPlan.launch`."""
 
 
 NativeArgument = bytes | LocalAccessor | ArrayFields
@@ -224,14 +224,13 @@ class Launcher(ABC):
         space: Range | NdRange,
         given: tuple[Any, ...],
         packed: bytes,
-        global_range: Sequence[int],
         local_range: Sequence[int] | None,
     ) -> DynamicPlan | None:
         """Return a plan of launches like one that was validated, but for shapes; None where the platform has none.
 
         Parameters
         ----------
-        kernel, queue, given, packed, global_range, local_range
+        kernel, queue, given, packed, local_range
             As of `make_plan`.
         space : Range or NdRange
             The index space that was asked for.
