@@ -15,6 +15,7 @@ import numpy as np
 
 from kapi_numba_offload._numba_compat import CPUDispatcher, from_dtype, types
 from kapi_numba_offload.analysis.control_flow import own_nodes
+from kapi_numba_offload.analysis.dead_iterations import drop_dead_iterations
 from kapi_numba_offload.analysis.effects import may_store
 from kapi_numba_offload.analysis.kind_inference import Kinds
 from kapi_numba_offload.analysis.kinds import ANY, GENERATOR, SCALAR, ArrayKind, Kind, TupleKind
@@ -101,6 +102,7 @@ class OffloadedFunction(OffloadedParts):
                 )
         names = Scope(function, definition)
         names = names.with_outside(_functions_given(names, arguments, definition))
+        drop_dead_iterations(definition, names)
         kinds = Kinds(names, dict(zip(names.parameters, map(_kind_of_type, arguments), strict=True)))
         kinds.run(definition.body)
         self.may_store = may_store(definition, names)

@@ -78,16 +78,40 @@ class _Kept:
     is_repeated: bool = False
 
 
-_Reach = tuple[ArrayLibrary, int, int]
-"""The library of an array, and its lowest byte and the one after its highest, counted from its first element."""
+_Aliases = tuple[tuple[int, int], ...]
+"""Positions of operands that are the same view as an array that is stored to, each with that array's position."""
 
 
-def _reach(leaf: Any) -> _Reach | None:
-    own = library_of(leaf)
-    if own is None:
-        return None
-    (low, high), pointer = own.byte_bounds(leaf), own.pointer_of(leaf)
-    return own, low - pointer, high - pointer
+@dataclass(frozen=True, slots=True)
+class _Memory:
+    """What is known of the memory of operands of some shapes and strides, wherever it is.
+
+    Attributes
+    ----------
+    arrays : tuple of (int, ArrayLibrary, int, int)
+        Position of each array, its library, and its lowest byte and the one after its highest, counted from its first
+        element.
+    single : bool
+        Whether one has a single element, and no axis.
+    aliases : dict
+        Aliases by the distances of the arrays' first elements from that of the first one; None where an array that is
+        stored to shares memory otherwise.
+    """
+
+    arrays: tuple[tuple[int, ArrayLibrary, int, int], ...]
+    single: bool
+    aliases: dict[tuple[int, ...], _Aliases | None]
+
+    @classmethod
+    def of(cls, leaves: Sequence[Any]) -> _Memory:
+        """Read the operands."""
+        arrays = []
+        for position, leaf in enumerate(leaves):
+            own = library_of(leaf)
+            if own is not None:
+                (low, high), pointer = own.byte_bounds(leaf), own.pointer_of(leaf)
+                arrays.append((position, own, low - pointer, high - pointer))
+        return cls(tuple(arrays), any(leaves[position].ndim == 0 for position, *_ in arrays), {})
 
 
 class FusedRegion:
@@ -131,7 +155,7 @@ class FusedRegion:
         self.names = tuple(names)
         self.location = statements[0].location
         self._launches: dict[tuple[Any, ...], PreparedLaunch | Unfused] = {}
-        self._reaches: dict[tuple[Any, ...], tuple[_Reach | None, ...]] = {}
+        self._memories: dict[tuple[Any, ...], _Memory] = {}
         self._stores = tuple(each.target for each in statements if each.target is not None)
         self._contiguous = tuple(contiguous or [False] * len(names))
         stored = [each for each in statements if is_stored(each)]
@@ -261,10 +285,16 @@ class FusedRegion:
         key, queue = self.key(leaves)
         if queue is None:
             return self._split(str(self._ran or "it has no arrays")), None, leaves
-        aliases: tuple[tuple[int, int], ...] = ()
+        aliases: _Aliases = ()
         if self._stores:
-            leaves = self._with_own_elements(leaves)
-            found = self._aliases(leaves, key)
+            memory = self._memories.get(key)
+            if memory is None:
+                if len(self._memories) >= _REMEMBERED:
+                    self._memories.clear()
+                memory = self._memories[key] = _Memory.of(leaves)
+            if memory.single:
+                leaves = self._with_own_elements(leaves)
+            found = self._aliases(leaves, memory)
             if found is None:
                 return self._split("an array that it stores to shares memory"), queue, leaves
             aliases = found
@@ -333,27 +363,32 @@ class FusedRegion:
                     made[position] = each.copy()
         return tuple(made)
 
-    def _aliases(self, leaves: Sequence[Any], key: tuple[Any, ...]) -> tuple[tuple[int, int], ...] | None:
+    def _aliases(self, leaves: Sequence[Any], memory: _Memory) -> _Aliases | None:
         """Operands that are the same view as an array that is stored to, each with that array's position.
 
         An element of them is to be read where its statement stands, whichever name it has there. None if an array that
         is stored to is otherwise aliased by an operand.
         """
-        reaches = self._reaches.get(key)
-        if reaches is None:
-            if len(self._reaches) >= _REMEMBERED:
-                self._reaches.clear()
-            reaches = self._reaches[key] = tuple(map(_reach, leaves))
+        starts = [own.pointer_of(leaves[position]) for position, own, _, _ in memory.arrays]
+        distances = tuple([start - starts[0] for start in starts])
+        try:
+            return memory.aliases[distances]
+        except KeyError:
+            if len(memory.aliases) >= _REMEMBERED:
+                memory.aliases.clear()
+            found = memory.aliases[distances] = self._found_aliases(leaves, memory, starts)
+            return found
+
+    def _found_aliases(self, leaves: Sequence[Any], memory: _Memory, starts: Sequence[int]) -> _Aliases | None:
         found: dict[int, int] = {}
         bounds = {
-            position: (reach[0].pointer_of(each) + reach[1], reach[0].pointer_of(each) + reach[2])
-            for position, (each, reach) in enumerate(zip(leaves, reaches, strict=True)) if reach is not None
-        }  # fmt: skip
+            position: (start + low, start + high)
+            for start, (position, _, low, high) in zip(starts, memory.arrays, strict=True)
+        }
         for target in self._stores:
-            array = leaves[target]
             if target in found or target not in bounds:
                 continue
-            low, high = bounds[target]
+            array, (low, high) = leaves[target], bounds[target]
             for position, (other_low, other_high) in bounds.items():
                 if other_high <= low or high <= other_low or position == target or position in found:
                     continue
