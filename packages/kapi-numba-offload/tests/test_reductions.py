@@ -70,6 +70,18 @@ def test_extrema_of_many_elements_are_kapis(dtype, assert_same, launches):
             assert_same(result, other)
 
 
+@pytest.mark.parametrize("is_gpu", [False, True])
+def test_sums_of_float16_are_float32s(is_gpu, request):
+    """What float16 cannot hold on the way to a result that it can, such as a sum, and how many elements there are."""
+    if is_gpu:
+        request.getfixturevalue("as_on_a_gpu")
+    a, b = np.full((2, 70_000), 2.0, np.float16), np.tile(np.float16([2, 0.5]), (2, 35_000))
+    texts = "np.mean(a * b), (a * b).mean(axis=1), np.sum(a * b / 1024, axis=0), np.prod(a - a + 1), np.sum(a - a + b / 512)"
+    f = of(texts)
+    for found, expected in zip(f(dpnp.asarray(a), dpnp.asarray(b)), f.py_func(a, b), strict=True):
+        np.testing.assert_allclose(dpnp.asnumpy(found), expected, rtol=1e-3)
+
+
 def test_reductions_of_views_and_broadcasts(assert_same):
     """An operand that is not contiguous is computed first, and reduced by dpnp."""
     a = dpnp.reshape(dpnp.arange(12.0), (3, 4))

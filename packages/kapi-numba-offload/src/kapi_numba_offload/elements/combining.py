@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
@@ -25,9 +25,15 @@ __all__ = [
     "kept_lines",
 ]
 
+_READ = 4  # elements that a work-item has asked for before it combines the first of them
+
 
 def group_lines(
-    accumulator: Accumulator, before: Sequence[str], bounds: str, each: Sequence[str], stored: Sequence[str]
+    accumulator: Accumulator,
+    before: Sequence[str],
+    each: Sequence[str],
+    stored: Sequence[str],
+    values: Callable[[str, str], Sequence[str]] | None = None,
 ) -> list[str]:
     """The lines of a kernel whose work-groups combine elements: each work-item some of them, and a tree these.
 
@@ -36,17 +42,26 @@ def group_lines(
     accumulator : Accumulator
         What values become.
     before : sequence of str
-        Lines that come first; they know the work-item's number `k` in its group `group` of `size`, and the group's
-        `number`.
-    bounds : str
-        The bounds of the work-item's loop over elements.
+        Lines that come first, and give the work-item's first element `at`, the `step` to the next one, and the `end`;
+        they know its number `k` in its group `group` of `size`, and the group's `number`.
     each : sequence of str
         Lines that combine the element at `at`.
     stored : sequence of str
         Lines that store the value, which one work-item runs.
+    values : callable, optional
+        Lines that give a variable the value of the element at another one: those of several elements are read before
+        they are combined then, since combining may branch.
     """
     names = list(zip(accumulator.variables, accumulator.arrays("shared"), strict=True))
     keep = [f"{array}[k] = {name}" for name, array in names]
+    several: list[str] = []
+    if values is not None:
+        numbers = range(_READ)
+        several = [f"while at + {_READ - 1} * step < end:"]
+        several += [f"    at{number} = at + {number} * step" for number in numbers]
+        several += [f"    {line}" for number in numbers for line in values(f"value{number}", f"at{number}")]
+        several += [f"    {line}" for number in numbers for line in accumulator.taken(f"value{number}", f"at{number}")]
+        several.append(f"    at = at + {_READ} * step")
     return [
         "k = item.get_local_id(0)",
         "size = item.get_local_range(0)",
@@ -54,8 +69,10 @@ def group_lines(
         "number = group.get_group_linear_id()",
         *before,
         *accumulator.start,
-        f"for at in range({bounds}):",
+        *several,
+        "while at < end:",
         *(f"    {line}" for line in each),
+        "    at = at + step",
         *keep,
         "half = size // 2",
         "while half > 0:",
@@ -135,7 +152,8 @@ def combining_kernel(
         body = [*accumulator.start, "for at in range(items):", *(f"    {line}" for line in each), stored]
         lines, parameters = [*index_lines(ndim, extents), *body], [*parameters, *extent_names(extents)]
     else:
-        lines = group_lines(accumulator, kept_lines(ndim, "number"), "k, items, size", each, [stored])
+        bounds = ["at = k", "step = size", "end = items"]
+        lines = group_lines(accumulator, [*kept_lines(ndim, "number"), *bounds], each, [stored])
         parameters += [*extents[1:], *accumulator.arrays("shared")]
     return make_kernel(name, tuple(parameters), tuple(lines), location, fastmath=fastmath)
 

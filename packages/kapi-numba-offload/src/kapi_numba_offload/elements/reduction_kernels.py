@@ -120,22 +120,25 @@ def by_groups(
     is_mean : bool
         Whether the result is divided by the number of elements that became one.
     """
-    named, split, ndim = _named(along, 0), along.pieces > 1, len(along.kept)
-    place = "number // pieces" if split else "number"
-    before, bounds = kept_lines(ndim, place), "k, count, size"
+    split, ndim, indices = along.pieces > 1, len(along.kept), _spelled(indexings, _named(along, 0))
+    before = kept_lines(ndim, "number // pieces" if split else "number")
     own = ", ".join(f"i{axis}" for axis in range(ndim))
     if split:
-        before.append("piece = number % pieces")
-        bounds = "piece * size + k, count, pieces * size"
-        stored = accumulator.stored("partial", f"{own}, piece" if own else "piece")
+        before += ["at = number % pieces * size + k", "step = pieces * size", "end = count"]
+        stored = accumulator.stored("partial", f"{own}, number % pieces" if own else "number % pieces")
     else:
+        before += ["at = k", "step = size", "end = count"]
         stored = [f"result[{own or '()'}] = {accumulator.value(is_mean=is_mean)}"]
-    each = [*_inner_lines(along), *_combined(elements, _spelled(indexings, named), accumulator)]
+
+    def values(name: str, at: str) -> list[str]:
+        return [*_inner_lines(along, at), *_value_lines(elements, indices, accumulator, name)]
+
+    each = [*values("value", "at"), *accumulator.taken("value", "at")]
     results = accumulator.arrays("partial") if split else ["result"]
     lengths = [f"n{axis}" for axis in range(1, ndim)] + [f"m{axis}" for axis in along.axes[1:]]
     shared = accumulator.arrays("shared")
     parameters = [*results, "identity", *elements.parameters, "count", "pieces", *lengths, *shared]
-    return elements.kernel(parameters, group_lines(accumulator, before, bounds, each, stored), "_by_groups")
+    return elements.kernel(parameters, group_lines(accumulator, before, each, stored, values), "_by_groups")
 
 
 def along_axes(
@@ -197,9 +200,9 @@ def _spelled(indexings: Sequence[Indexing], named: dict[int, str]) -> list[str |
     ]
 
 
-def _inner_lines(along: Along) -> list[str]:
-    """The lines that give the indices of the axes that go, of the element at `at`."""
-    lines, rest = [], "at"
+def _inner_lines(along: Along, at: str = "at") -> list[str]:
+    """The lines that give the indices of the axes that go, of the element at a variable."""
+    lines, rest = [], at
     for axis in reversed(along.axes[1:]):
         lines += [f"j{axis} = {rest} % m{axis}", f"rest{axis} = {rest} // m{axis}"]
         rest = f"rest{axis}"
@@ -208,5 +211,9 @@ def _inner_lines(along: Along) -> list[str]:
 
 def _combined(elements: Elements, indices: Sequence[str | None], accumulator: Accumulator) -> list[str]:
     """The lines that combine an element of an expression, the one at `at`."""
-    value = f"value = {elements.value(accumulator.dtype)}"
-    return [*elements.reads(indices), value, *accumulator.taken("value", "at")]
+    return [*_value_lines(elements, indices, accumulator, "value"), *accumulator.taken("value", "at")]
+
+
+def _value_lines(elements: Elements, indices: Sequence[str | None], accumulator: Accumulator, name: str) -> list[str]:
+    """The lines that give a variable the value of an element."""
+    return [*elements.reads(indices), f"{name} = {elements.value(accumulator.dtype)}"]

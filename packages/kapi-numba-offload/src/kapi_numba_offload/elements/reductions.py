@@ -84,10 +84,13 @@ class Accumulator:
         A key of `FUSED_REDUCTIONS`, or of `COMBINATIONS`.
     dtype : numpy.dtype
         The combined value's.
+    result : numpy.dtype, optional
+        The result's, if another one: float16 is summed in float32, as in NumPy.
     """
 
     name: str
     dtype: np.dtype[Any]
+    result: np.dtype[Any] | None = None
 
     @property
     def is_position(self) -> bool:
@@ -148,7 +151,8 @@ class Accumulator:
 
     def value(self, *, is_mean: bool = False) -> str:
         """The source of the result; a mean is divided by `count`."""
-        return f"total / np.{self.dtype.name}(count)" if is_mean else self.variables[-1]
+        value = f"total / np.{self.dtype.name}(count)" if is_mean else self.variables[-1]
+        return value if self.result is None else f"np.{self.result.name}({value})"
 
     def _precedes(self, value: str, place: str) -> str:
         """The condition that a value at a place comes before the total."""

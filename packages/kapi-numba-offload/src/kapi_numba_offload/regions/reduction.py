@@ -206,8 +206,12 @@ class Reduction:
         elements = Elements.of(self.statements, leaves, values, self.region.fastmath)
         answer = expression.rules.reduction(self.name, expression)
         value = elements.dtypes[self.statements[0].node]
-        dtype = value if self.name in POSITIONS and value is not None else answer.dtype
-        return _Typed(elements, Accumulator(self.name, dtype), answer)
+        dtype, result = answer.dtype, None
+        if self.name in POSITIONS and value is not None:
+            dtype = value
+        elif answer.dtype == np.float16 and self.name in ("sum", "prod", "mean"):
+            dtype, result = np.dtype(np.float32), answer.dtype
+        return _Typed(elements, Accumulator(self.name, dtype, result), answer)
 
     def _all_axes(self, typed: _Typed, leaves: Sequence[Any], shape: tuple[int, ...], queue: Any) -> _Layout:
         """The kernels of a reduction to one value on a processor, by arrays of one axis."""
