@@ -642,7 +642,7 @@ class Writer:
         return self.program
 
     def _positions(self) -> list[str]:
-        """Positions of extrema that are returned, too, by draws of their own: those of the rest of a seed stay."""
+        """Positions of extrema and scans that are returned, too, by draws of their own: the rest of a seed stays."""
         self._rng = random.Random(f"{self.program.seed} positions")
         parts = []
         for _ in range(self._rng.randrange(3)):
@@ -651,7 +651,10 @@ class Writer:
                 continue
             shape = picked[1].shape
             axis = f", axis={self._rng.randrange(2)}" if len(shape) == 2 and self._chance(2) else ""
-            parts.append(f"np.{self._rng.choice(['argmin', 'argmax'])}({self._value(picked[1].dtype, shape, 1)}{axis})")
+            name = self._rng.choice(["argmin", "argmax", "cumsum"])
+            if name == "cumsum" and (axis or picked[1].dtype == "int32"):
+                continue
+            parts.append(f"np.{name}({self._value(picked[1].dtype, shape, 1)}{axis})")
         return parts
 
 

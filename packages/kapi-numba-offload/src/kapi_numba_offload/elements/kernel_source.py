@@ -14,7 +14,7 @@ import kapi_runtime
 from kapi_numba_offload.elements.expression import Apply, Cast, Const, Leaf, Node, Ref
 from kapi_numba_offload.elements.spelling import Operand, cast, spelled
 
-__all__ = ["MOST_DIMENSIONS", "Indexing", "emit", "index_lines", "make_kernel", "space_of"]
+__all__ = ["MOST_DIMENSIONS", "Indexing", "emit", "index_lines", "make_device_function", "make_kernel", "space_of"]
 
 MOST_DIMENSIONS = 3
 """Dimensions of an index space; the leading axes of an array of more share its first one."""
@@ -120,12 +120,23 @@ def make_kernel(
     fastmath : bool
         Whether it may be optimised as if arithmetic were exact, or flags for how far.
     """
+    function = _function(name, ("item", *parameters), lines, location)
+    return kapi_runtime.kernel(fastmath=fastmath)(function) if fastmath else kapi_runtime.kernel(function)
+
+
+@functools.lru_cache(maxsize=1024)
+def make_device_function(name: str, parameters: tuple[str, ...], lines: tuple[str, ...], location: str) -> Any:
+    """A device function, made as `make_kernel` makes kernels."""
+    return kapi_runtime.device_func(_function(name, parameters, lines, location))
+
+
+def _function(name: str, parameters: Sequence[str], lines: Sequence[str], location: str) -> Callable[..., Any]:
     body = "".join(f"    {line}\n" for line in lines)
-    source = f"def {name}(item, {', '.join(parameters)}):\n{body}"
+    source = f"def {name}({', '.join(parameters)}):\n{body}"
     filename = f"<kapi kernel of {location}: {hash(source) & 0xFFFFFFFF:08x}>"
     # With its lines known to `linecache`, messages of the compiler show them.
     linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
     namespace: dict[str, Any] = {"np": np, "math": math, "kapi_runtime": kapi_runtime}
     exec(compile(source, filename, "exec"), namespace)
-    function: Callable[..., None] = namespace[name]
-    return kapi_runtime.kernel(fastmath=fastmath)(function) if fastmath else kapi_runtime.kernel(function)
+    function: Callable[..., Any] = namespace[name]
+    return function

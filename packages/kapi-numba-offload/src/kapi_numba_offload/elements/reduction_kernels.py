@@ -14,7 +14,7 @@ from kapi_numba_offload.elements.reductions import Accumulator
 from kapi_numba_offload.elements.sinks import Elements, extent_names, extents_of
 from kapi_numba_offload.elements.work_distribution import POSITION_LINES
 
-__all__ = ["Along", "along_axes", "by_groups", "full"]
+__all__ = ["Along", "along_axes", "by_groups", "full", "inner_lines", "named_axes", "spelled_indices", "value_lines"]
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ def by_groups(
     is_mean : bool
         Whether the result is divided by the number of elements that became one.
     """
-    split, ndim, indices = along.pieces > 1, len(along.kept), _spelled(indexings, _named(along, 0))
+    split, ndim, indices = along.pieces > 1, len(along.kept), spelled_indices(indexings, named_axes(along, 0))
     before = kept_lines(ndim, "number // pieces" if split else "number")
     own = ", ".join(f"i{axis}" for axis in range(ndim))
     if split:
@@ -131,7 +131,7 @@ def by_groups(
         stored = [f"result[{own or '()'}] = {accumulator.value(is_mean=is_mean)}"]
 
     def values(name: str, at: str) -> list[str]:
-        return [*_inner_lines(along, at), *_value_lines(elements, indices, accumulator, name)]
+        return [*inner_lines(along, at), *value_lines(elements, indices, accumulator, name)]
 
     each = [*values("value", "at"), *accumulator.taken("value", "at")]
     results = accumulator.arrays("partial") if split else ["result"]
@@ -147,7 +147,7 @@ def along_axes(
     along: Along,
     accumulator: Accumulator,
     *,
-    is_cpu: bool,
+    is_blocked: bool,
     is_mean: bool,
 ) -> kapi_runtime.Kernel:
     """The kernel that reduces along axes, with one or several work-items for each element of the result.
@@ -159,19 +159,18 @@ def along_axes(
     ----------
     elements, indexings, along, accumulator, is_mean : object
         As for `by_groups`.
-    is_cpu : bool
-        Whether a work-item takes neighbouring elements, which a processor's caches like, where the last axis is kept.
+    is_blocked : bool
+        Whether a work-item takes neighbouring elements of the axes that go, which a processor's caches like.
     """
     virtual, split = along.virtual, along.pieces > 1
-    named = _named(along, 1 if split and not along.is_along_last else 0)
+    named = named_axes(along, 1 if split and not along.is_along_last else 0)
     extents = [f"n{axis}" for axis in range(len(virtual))]
     piece = None if not split else f"i{len(virtual) - 1}" if along.is_along_last else "i0"
-    inner = [*_inner_lines(along), *_combined(elements, _spelled(indexings, named), accumulator)]
+    inner = [*inner_lines(along), *_combined(elements, spelled_indices(indexings, named), accumulator)]
     lines = [*index_lines(len(virtual), extents), *accumulator.start]
     if piece is None:
         lines += ["for at in range(count):", *(f"    {line}" for line in inner)]
     else:
-        is_blocked = is_cpu and not along.is_along_last
         index = f"{piece} * steps + step" if is_blocked else f"step * pieces + {piece}"
         lines += ["for step in range(steps):", f"    at = {index}", "    if at < count:"]
         lines += [f"        {line}" for line in inner]
@@ -186,21 +185,22 @@ def along_axes(
     return elements.kernel([*parameters, *extent_names(extents)], lines)
 
 
-def _named(along: Along, first_kept: int) -> dict[int, str]:
+def named_axes(along: Along, first_kept: int) -> dict[int, str]:
     """The index of each axis: `i` those of results, from one number on, `j` those of the loop."""
     kept = [axis for axis in range(len(along.shape)) if axis not in along.axes]
     own = {axis: f"i{first_kept + number}" for number, axis in enumerate(kept)}
     return own | {axis: f"j{axis}" for axis in along.axes}
 
 
-def _spelled(indexings: Sequence[Indexing], named: dict[int, str]) -> list[str | None]:
+def spelled_indices(indexings: Sequence[Indexing], named: dict[int, str]) -> list[str | None]:
+    """The index of each leaf, by the names of axes."""
     return [
         None if each is None else f"[{', '.join('0' if axis < 0 else named[axis] for axis in each) or '()'}]"
         for each in indexings
     ]
 
 
-def _inner_lines(along: Along, at: str = "at") -> list[str]:
+def inner_lines(along: Along, at: str = "at") -> list[str]:
     """The lines that give the indices of the axes that go, of the element at a variable."""
     lines, rest = [], at
     for axis in reversed(along.axes[1:]):
@@ -211,9 +211,9 @@ def _inner_lines(along: Along, at: str = "at") -> list[str]:
 
 def _combined(elements: Elements, indices: Sequence[str | None], accumulator: Accumulator) -> list[str]:
     """The lines that combine an element of an expression, the one at `at`."""
-    return [*_value_lines(elements, indices, accumulator, "value"), *accumulator.taken("value", "at")]
+    return [*value_lines(elements, indices, accumulator, "value"), *accumulator.taken("value", "at")]
 
 
-def _value_lines(elements: Elements, indices: Sequence[str | None], accumulator: Accumulator, name: str) -> list[str]:
+def value_lines(elements: Elements, indices: Sequence[str | None], accumulator: Accumulator, name: str) -> list[str]:
     """The lines that give a variable the value of an element."""
     return [*elements.reads(indices), f"{name} = {elements.value(accumulator.dtype)}"]

@@ -37,6 +37,7 @@ from kapi_numba_offload.loops.loop_syntax import variables_of
 from kapi_numba_offload.partition.function_info import PREFIX, FunctionInfo
 from kapi_numba_offload.partition.invariant_views import hoist_views
 from kapi_numba_offload.partition.partition import Partition
+from kapi_numba_offload.regions.scan import Scan
 from kapi_numba_offload.run.call_graph import OffloadedParts, run_recorded
 from kapi_numba_offload.run.diagnostics import report_of
 from kapi_numba_offload.run.options import OffloadOptions, options_of
@@ -146,6 +147,7 @@ class OffloadedFunction(OffloadedParts):
             id(each if each.latest is None else each.other) for each in loops if isinstance(each, IndependentLoop)
         }
         unused |= self._not_lifted
+        unused |= {id(each) for each in self.partition.regions if isinstance(each, Scan) and each.is_library_s}
         around = [each for each in loops if isinstance(each, LoopOfKernels)]
         unused |= {*map(id, around), *(id(each.other) for each in around if each.is_used)}
         unused |= {id(inner.loop.other) for each in around for inner in each.inner if not each.is_used}

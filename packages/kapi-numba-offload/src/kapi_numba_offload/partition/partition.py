@@ -19,6 +19,7 @@ from kapi_numba_offload.analysis.scope import UNKNOWN
 from kapi_numba_offload.analysis.syntax import located
 from kapi_numba_offload.elements.numbers import NumberOperation
 from kapi_numba_offload.elements.reductions import FUSED_REDUCTIONS, POSITIONS
+from kapi_numba_offload.elements.scan_kernels import GROUP_OPERATORS
 from kapi_numba_offload.elements.statements import StatementLocation
 from kapi_numba_offload.loops.host.interpreted_loop import InterpretedLoop
 from kapi_numba_offload.partition.argument_texts import ArgumentTexts
@@ -46,6 +47,7 @@ from kapi_numba_offload.partition.loop_plans.plan import LoopPlan
 from kapi_numba_offload.partition.loop_plans.selection import loop_plan
 from kapi_numba_offload.partition.random_calls import RandomCall, random_draw
 from kapi_numba_offload.regions.reduction import Reduction
+from kapi_numba_offload.regions.scan import Scan
 from kapi_numba_offload.run.python_numbers import as_number
 from kapi_numba_offload.run.reasons import Refusal
 
@@ -203,7 +205,7 @@ class Partition:
         if is_fusible and self.facts.is_operation(node):
             fused = expression_region(self.facts, node, node)
             return self._region_call(fused.region, fused)
-        reduction = self._reduction(node) if is_fusible else None
+        reduction = (self._reduction(node) or self._scan(node)) if is_fusible else None
         if reduction is not None:
             return reduction
         if isinstance(node, ast.Call):
@@ -252,8 +254,8 @@ class Partition:
         made = ast.Subscript(ast.Tuple([warns, node], ast.Load()), ast.Constant(1), ast.Load())
         return located(made, node)
 
-    def _reduction(self, node: ast.expr) -> ast.expr | None:
-        """A reduction of an elementwise operation, as one region; None for anything else."""
+    def _along_axis(self, node: ast.expr) -> tuple[str | None, Sequence[ast.expr], dict[str | None, Any]] | None:
+        """Name, operands and literal keywords of a call of a function or method, its second operand the axis."""
         if not isinstance(node, ast.Call) or self.facts.numba_types:
             return None
         function = self.facts.names.value(node.func)
@@ -266,6 +268,37 @@ class Partition:
         words = {each.arg: _literal(each.value) for each in node.keywords}
         if len(operands) == 2:
             words["axis"] = _literal(operands[1])
+        return name, operands, words
+
+    def _scan(self, node: ast.expr) -> ast.expr | None:
+        """A scan of an elementwise operation or an array, as one region; None for anything else."""
+        found = self._along_axis(node)
+        if found is None:
+            return None
+        name, operands, words = found
+        if name not in GROUP_OPERATORS or len(operands) not in (1, 2) or not words.keys() <= {"axis"}:
+            return None
+        operand = operands[0]
+        if not (self.facts.is_operation(operand) or self.facts.is_usm(operand)) or (
+            words and type(words["axis"]) is not int
+        ):
+            return None
+        assert isinstance(node, ast.Call)
+        assert name is not None
+        function = self.facts.names.value(node.func)
+        function = getattr(np, name) if function is UNKNOWN else function
+        call = NumpyCall(name, function, self.facts.location(node), self.options, ArgumentTexts.of_call(node))
+        self.calls.append(call)
+        fused = expression_region(self.facts, operand, node)
+        assert fused.region is not None
+        return self._region_call(Scan(name, fused.region, words, call), fused)
+
+    def _reduction(self, node: ast.expr) -> ast.expr | None:
+        """A reduction of an elementwise operation, as one region; None for anything else."""
+        found = self._along_axis(node)
+        if found is None:
+            return None
+        name, operands, words = found
         is_full = words.get("axis") is None and not words
         if name not in FUSED_REDUCTIONS or not 1 <= len(operands) <= 2:
             return None

@@ -254,7 +254,9 @@ class Reduction:
             along = Along(shape, axes, pieces_of(kept, count, facts, is_last))
             kernel = self._kernel(
                 ("along axes", id(typed.elements), is_flat, len(shape), along.pieces > 1, *indexings),
-                lambda: along_axes(elements, indexings, along, accumulator, is_cpu=facts.is_cpu, is_mean=is_mean),
+                lambda: along_axes(
+                    elements, indexings, along, accumulator, is_blocked=facts.is_cpu and not is_last, is_mean=is_mean
+                ),
             )
             space, numbers = space_of(along.virtual), along.scalars
         return self._layout(

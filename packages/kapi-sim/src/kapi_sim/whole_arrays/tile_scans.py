@@ -26,6 +26,7 @@ from kapi_sim.language.intrinsics.convergence import group_barrier
 from kapi_sim.language.intrinsics.group_algorithms import group_broadcast
 from kapi_sim.language.intrinsics.memory import AddressSpace, MemoryOrder, MemoryScope
 from kapi_sim.language.launchables.device_function import device_func
+from kapi_sim.language.launchables.launchable import Launchable
 from kapi_sim.whole_arrays.group_steps import scan_tile
 from kapi_sim.whole_arrays.world import Shape, World, as_element, converter, is_group_operator, scratch
 
@@ -79,6 +80,12 @@ class _Totals:
     fill: int
     announce: Callable[..., Any]
     wait_for: Callable[..., Any]
+
+
+@device_func
+def element(a, index):
+    """The element of an array."""
+    return a[index]
 
 
 @device_func
@@ -220,7 +227,7 @@ def _scan_tiles(run: int, bits: int) -> Callable[..., None]:
 
     def scan_tiles(
         item: NdItem, a, words, numbers, out, tile, seen, is_exclusive: bool, init,
-        op, group_op, convert, restore, announce, wait_for,
+        op, group_op, load, convert, restore, announce, wait_for,
     ) -> None:  # fmt: skip
         """Scan an array; each group takes a tile."""
         position, size, group = item.get_local_id(0), item.get_local_range(0), item.get_group()
@@ -228,15 +235,15 @@ def _scan_tiles(run: int, bits: int) -> Callable[..., None]:
         if words is not None:
             number = draw(item, words, 0)
         base = number * (size * run)
-        last = min(a.shape[0] - base, size * run) - 1
+        last = min(out.shape[0] - base, size * run) - 1
         # What comes after the last element changes nothing before it.
         held = PrivateArray(run, tile.dtype)
         if last == size * run - 1:
             for j in range(run):
-                held[j] = convert(a[base + j * size + position])
+                held[j] = convert(load(a, base + j * size + position))
         else:
             for j in range(run):
-                held[j] = convert(a[base + min(j * size + position, last)])
+                held[j] = convert(load(a, base + min(j * size + position, last)))
         for j in range(run):
             tile[j * size + position] = convert(held[j])
         group_barrier(group)
@@ -295,14 +302,24 @@ def scan_tiles_into(
     init: Any,
     is_exclusive: bool,
     convert: Any,
-) -> None:
-    """Scan an array that has elements, where groups may wait for groups that have started; it may be `out` itself."""
-    tiles = -(-a.shape[0] // shape.tile)
+    load: Any = element,
+) -> tuple[Launchable, NdRange]:
+    """Scan what has elements, where groups may wait for groups that have started; it may be the array `out` itself.
+
+    `load` is the device function that gives the element of `a` at an index: `a` may be several arrays in a tuple.
+
+    Returns
+    -------
+    (Kernel, NdRange)
+        What ran last.
+    """
+    tiles = -(-out.shape[0] // shape.tile)
     bits = min(_BITS, shape.local.bit_length() - 1)
     args: list[Any] = [a, out, scratch(kept, shape.tile), scratch(kept, shape.local), is_exclusive]
     constants: dict[str, Any] = {
         "op": op,
         "group_op": op if is_group_operator(op, kept) else None,
+        "load": load,
         "convert": convert,
     }
     totals = _totals_of(kept)
@@ -315,11 +332,11 @@ def scan_tiles_into(
         while above >> bits:
             above = -(-above >> bits)
             slots += above
-        numbers = None if totals.numbers is None else world.empty(a, (slots,), totals.numbers)
+        numbers = None if totals.numbers is None else world.empty(out, (slots,), totals.numbers)
         if totals.is_view:
             words = world.bits_of(numbers, totals.words)
         else:
-            words = world.empty(a, (slots * totals.each,), totals.words)
+            words = world.empty(out, (slots * totals.each,), totals.words)
         groups = min(shape.groups, -(-words.shape[0] // shape.local))
         world.run(clear, NdRange(groups * shape.local, shape.local), (words, totals.fill))
         args.insert(1, words)
@@ -331,4 +348,5 @@ def scan_tiles_into(
         constants["init"] = None
     else:
         args.append(as_element(init, kept))
-    world.run(_scan_tiles(shape.run, bits), NdRange(tiles * shape.local, shape.local), tuple(args), **constants)
+    space = NdRange(tiles * shape.local, shape.local)
+    return world.run(_scan_tiles(shape.run, bits), space, tuple(args), **constants), space

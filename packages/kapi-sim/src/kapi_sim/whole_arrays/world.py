@@ -155,7 +155,7 @@ class World(ABC):
             Bytes of an element.
         """
 
-    def run(self, function: Callable[..., None], space: NdRange, args: tuple[Any, ...], **constants: Any) -> None:
+    def run(self, function: Callable[..., None], space: NdRange, args: tuple[Any, ...], **constants: Any) -> Launchable:
         """Launch the kernel of a plain function whose named parameters are constants: functions, `None`, types.
 
         Parameters
@@ -185,6 +185,7 @@ class World(ABC):
                 self._kernels.pop(next(iter(self._kernels)), None)  # which another thread may have taken
             kernel = self._kernels[key] = self.kernel(made)
         self.launch(kernel, space, args)
+        return kernel
 
 
 def one_dimensional(world: World, name: str, array: Any) -> np.dtype[Any]:

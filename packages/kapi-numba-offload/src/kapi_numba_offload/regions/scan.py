@@ -1,0 +1,198 @@
+"""A scan of an elementwise expression on GPUs, `numpy.cumsum` or `cumprod`: kernels that never store the expression."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+import kapi_runtime
+from kapi_numba_offload.elements.array_integers import check_array_integers
+from kapi_numba_offload.elements.combining import group_space
+from kapi_numba_offload.elements.dtype_rules import ArrayType
+from kapi_numba_offload.elements.expression import Leaf, Node, evaluate
+from kapi_numba_offload.elements.kernel_source import space_of
+from kapi_numba_offload.elements.operands import indexing_of, type_of
+from kapi_numba_offload.elements.reduction_kernels import Along, along_axes
+from kapi_numba_offload.elements.reductions import Accumulator
+from kapi_numba_offload.elements.scan_kernels import GROUP_OPERATORS, column_scan, loading, row_scan, seeding
+from kapi_numba_offload.elements.sinks import Elements, extents_of
+from kapi_numba_offload.elements.work_distribution import pieces_of
+from kapi_numba_offload.libraries.arrays import allocate, device_facts, flat_view, is_device_array
+from kapi_numba_offload.regions.fused import FusedRegion
+from kapi_numba_offload.run.kernel_launch import KernelLaunch
+from kapi_numba_offload.run.launching import launch
+from kapi_numba_offload.run.timing import timed
+from kapi_runtime.algorithms import Devices
+from kapi_sim.errors import KapiError
+from kapi_sim.whole_arrays.tile_scans import scan_tiles_into
+
+__all__ = ["Scan"]
+
+_LONG = 1 << 16  # elements: the library has fewer of them done before a scan is launched
+_COLUMNS = 64  # scans side by side, each of which has work-items of its own
+_MOST_PIECES = 512  # of a column
+_DTYPES = frozenset(("int64", "uint64", "float32", "float64"))
+
+Launched = tuple[Any, kapi_runtime.Kernel, Any]
+"""A result, and the kernel and the index space that gave it."""
+
+
+class _Launches(Devices):
+    """The devices of arrays, whose launches are this package's."""
+
+    def launch(self, kernel: Any, space: kapi_runtime.NdRange, args: tuple[Any, ...]) -> None:
+        """Launch on the queue of the arrays."""
+        launch(kernel, space, args)
+
+
+_WORLD = _Launches()
+
+
+class Scan:
+    """`numpy.cumsum` or `cumprod` of an elementwise expression, or of an array.
+
+    Parameters
+    ----------
+    name : str
+        A key of `GROUP_OPERATORS`.
+    region : FusedRegion
+        The expression, one statement.
+    words : mapping
+        The axis, if one is given.
+    call : callable
+        The function of an array, for what is no kernel.
+    """
+
+    def __init__(self, name: str, region: FusedRegion, words: Mapping[str, Any], call: Callable[..., Any]) -> None:
+        self.name, self.region, self._words, self._call = name, region, words, call
+        self.statements, self.location = region.statements, region.location
+        self._is_of_array = isinstance(region.statements[0].node, Leaf)
+        self._ran: tuple[Any, ...] | str | None = None
+        self._ready: dict[tuple[Any, ...], Callable[[Sequence[Any], Any], Launched] | str] = {}
+
+    @timed
+    def __call__(self, *leaves: Any) -> Any:
+        """Run it: a device array, or what the function gives for anything else."""
+        key, queue = self.region.key(leaves)
+        ready = "it has no arrays" if queue is None else self._ready.get(key)
+        if ready is None:
+            ready = self._ready[key] = self._prepare(leaves, queue)
+        if isinstance(ready, str):
+            self._ran = ready
+            return self._call(leaves[0] if self._is_of_array else self.region(*leaves), **self._words)
+        result, kernel, space = ready(leaves, queue)
+        self._ran = kernel, space, queue, (result.shape, result.dtype, "device")
+        return result
+
+    @property
+    def latest(self) -> KernelLaunch | str | None:
+        """The latest launch, or why there was none."""
+        if not isinstance(self._ran, tuple):
+            return self._ran
+        kernel, space, queue, made = self._ran
+        return KernelLaunch(kernel, space, queue, [made])
+
+    @property
+    def is_library_s(self) -> bool:
+        """Whether the latest run was the call of a function alone, which reports on itself."""
+        return self._is_of_array and isinstance(self._ran, str)
+
+    def _prepare(self, leaves: Sequence[Any], queue: Any) -> Callable[[Sequence[Any], Any], Launched] | str:
+        if device_facts(queue).is_cpu:
+            return "a processor scans as fast by the array library"
+        arrays = [each for each in leaves if is_device_array(each)]
+        values: dict[Node, Any] = {}
+        try:
+            shape = np.broadcast_shapes(*(each.shape for each in arrays))
+            if math.prod(shape) < _LONG:
+                return "the array library takes no longer for so few elements"
+            expression = evaluate(self.statements[0].node, [*map(type_of, leaves)], (), values)
+            check_array_integers(self.statements[0], values)
+            answer = expression.rules.reduction(self.name, expression)
+            if answer.dtype.name not in _DTYPES:
+                return f"it has results of {answer.dtype}"
+            elements = Elements.of(self.statements, leaves, values, self.region.fastmath)
+            axis = self._words.get("axis")
+            if axis is None or len(shape) == 1:
+                return self._whole(elements, leaves, shape, axis, answer, queue)
+            return self._along(elements, leaves, shape, int(axis), answer, queue)
+        except (KapiError, TypeError, ValueError) as error:
+            return str(error)  # the library refuses it with its own words
+
+    def _whole(
+        self,
+        elements: Elements,
+        leaves: Sequence[Any],
+        shape: tuple[int, ...],
+        axis: Any,
+        answer: ArrayType,
+        queue: Any,
+    ) -> Callable[[Sequence[Any], Any], Launched] | str:
+        """A scan of all elements, by kapi's single-pass scan, which loads the expression."""
+        if axis not in (None, 0, -1):
+            return f"axis {axis} is out of bounds"
+        arrays = [each for each in leaves if is_device_array(each)]
+        if not all(each.shape in ((), shape) and (each.ndim < 2 or each.flags.c_contiguous) for each in arrays):
+            return "its operands are not contiguous arrays of one shape"
+        count, dtype, operator = math.prod(shape), answer.dtype, GROUP_OPERATORS[self.name][1]
+        load = loading(elements, Accumulator(GROUP_OPERATORS[self.name][0], dtype))
+        sample = allocate((1,), dtype, answer.kind, queue)
+        tiles = _WORLD.shape(sample, "scan", dtype.itemsize)
+        if not tiles.sub_group:
+            return "work-groups of this device may not wait for others"
+
+        def run(leaves: Sequence[Any], queue: Any) -> Launched:
+            out = allocate((count,), dtype, answer.kind, queue)
+            given = [flat_view(each) if is_device_array(each) and each.ndim > 1 else each for each in leaves]
+            source = given[0] if len(given) == 1 else tuple(given)
+            made = scan_tiles_into(_WORLD, tiles, source, out, dtype, operator, None, False, dtype.type, load)
+            return (out, *made)
+
+        return run
+
+    def _along(
+        self,
+        elements: Elements,
+        leaves: Sequence[Any],
+        shape: tuple[int, ...],
+        axis: int,
+        answer: ArrayType,
+        queue: Any,
+    ) -> Callable[[Sequence[Any], Any], Launched] | str:
+        """Scans along an axis, by work-groups along the last one, else by work-items."""
+        (axis,) = np.lib.array_utils.normalize_axis_tuple(axis, len(shape))
+        accumulator = Accumulator(GROUP_OPERATORS[self.name][0], answer.dtype)
+        indexings = [indexing_of(each.shape, shape) if is_device_array(each) else None for each in leaves]
+        one, identity = Along(shape, (axis,), 1), accumulator.identity
+        kept, dtype, kind = math.prod(one.kept), answer.dtype, answer.kind
+        if one.is_along_last:
+            rows, space = row_scan(elements, indexings, one, self.name, accumulator), group_space(kept, one.count)
+
+            def run_rows(leaves: Sequence[Any], queue: Any) -> Launched:
+                out = allocate(shape, dtype, kind, queue)
+                launch(rows, space, [out, identity, *leaves, one.count, *one.kept[1:]])
+                return out, rows, space
+
+            return run_rows
+        if kept < _COLUMNS:
+            return "it has too few columns"
+        along = Along(shape, (axis,), min(_MOST_PIECES, pieces_of(kept, one.count, device_facts(queue), False)))
+        columns = column_scan(elements, indexings, along, accumulator)
+        totals = along_axes(elements, indexings, along, accumulator, is_blocked=True, is_mean=False)
+        seeds = seeding(len(one.kept), accumulator, str(self.location))
+        full, own = space_of(along.virtual), space_of(along.kept)
+
+        def run_columns(leaves: Sequence[Any], queue: Any) -> Launched:
+            out = allocate(shape, dtype, kind, queue)
+            first: Any = identity
+            if along.pieces > 1:
+                first = allocate(along.virtual, dtype, "device", queue)
+                launch(totals, full, [first, identity, *leaves, *along.scalars])
+                launch(seeds, own, [first, identity, along.pieces, *extents_of(along.kept)])
+            launch(columns, full, [out, first, *leaves, *along.scalars])
+            return out, columns, full
+
+        return run_columns
