@@ -291,7 +291,7 @@ class Partition:
         self.calls.append(call)
         fused = expression_region(self.facts, operand, node)
         assert fused.region is not None
-        return self._region_call(Scan(name, fused.region, words, call), fused)
+        return self._region_call(Scan(name, fused.region, {"axis": words["axis"]} if words else {}, call), fused)
 
     def _reduction(self, node: ast.expr) -> ast.expr | None:
         """A reduction of an elementwise operation, as one region; None for anything else."""

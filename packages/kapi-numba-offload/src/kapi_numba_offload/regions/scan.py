@@ -36,7 +36,7 @@ _COLUMNS = 64  # scans side by side, each of which has work-items of its own
 _MOST_PIECES = 512  # of a column
 _DTYPES = frozenset(("int64", "uint64", "float32", "float64"))
 
-Launched = tuple[Any, kapi_runtime.Kernel, Any]
+Launched = tuple[Any, Any, Any]
 """A result, and the kernel and the index space that gave it."""
 
 
