@@ -31,6 +31,7 @@ from kapi_sim.whole_arrays.tile_scans import scan_tiles_into
 
 __all__ = ["Scan"]
 
+_REMEMBERED = 256  # shapes of one scan
 _LONG = 1 << 16  # elements: the library has fewer of them done before a scan is launched
 _COLUMNS = 64  # scans side by side, each of which has work-items of its own
 _MOST_PIECES = 512  # of a column
@@ -79,6 +80,8 @@ class Scan:
         key, queue = self.region.key(leaves)
         ready = "it has no arrays" if queue is None else self._ready.get(key)
         if ready is None:
+            if len(self._ready) >= _REMEMBERED:
+                self._ready.clear()
             ready = self._ready[key] = self._prepare(leaves, queue)
         if isinstance(ready, str):
             self._ran = ready
