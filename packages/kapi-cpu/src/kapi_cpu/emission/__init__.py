@@ -6,6 +6,7 @@ Importing it brings no LLVM: a module that is only read needs none.
 from __future__ import annotations
 
 import re
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from kapi_cpu.emission.object_code import ObjectCode
@@ -42,12 +43,17 @@ def is_kept_together(triple: str) -> bool:
 
 
 def start() -> None:
-    """Unroll loops fully or not at all."""
+    """Unroll loops fully or not at all, bound the schedulers' work in long blocks, and load all passes."""
     import llvmlite.binding as llvm
 
     # Copies of an iteration before lanes are made are as many more vectors; full unrolling leaves constant indices.
     llvm.set_option("", "-unroll-runtime=0")
     llvm.set_option("", "-unroll-allow-partial=0")
+    # So many accesses of a block are compared with each other, in quadratic time; of more, groups keep their order.
+    llvm.set_option("", "-dag-maps-huge-region=500")
+    # Now, while the kernel's front end runs, rather than when its IR waits.
+    for name in ("groups.assembly", "mathematics.library"):
+        import_module(f"{__name__}.{name}")
 
 
 def target_machine(request: dict[str, Any]) -> Any:

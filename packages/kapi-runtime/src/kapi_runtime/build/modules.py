@@ -14,6 +14,7 @@ from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any, Protocol
 
 from kapi_lowering import KernelModule, Target
+from kapi_lowering.emission.client import prepare
 from kapi_runtime import cache
 from kapi_runtime.build.fingerprint import NoFingerprintError, compiler_fingerprint, fingerprint
 from kapi_runtime.build.uninterrupted import run_uninterrupted
@@ -171,6 +172,7 @@ def compile_module(
     """
 
     def compiled() -> KernelModule:
+        prepare(target)  # the helper gets ready while Numba is imported
         from kapi_types import ItemType, NdItemType, typeof_argument
 
         signature: list[Any] = [ItemType(space.ndim) if isinstance(space, Range) else NdItemType(space.ndim)]

@@ -92,7 +92,7 @@ class Shapes:
         self.divergent_branches: set[Block] = set()
         self.divergent_loops: set[Block] = set()
         self._joins: set[Block] = set()
-        self._influences: dict[Block, set[Block]] = {}
+        self._parted_by: dict[Block, list[Block]] = {}
         self._loop_of: dict[Block, NaturalLoop] = {}
         for loop in flow.loops:  # an outer one before those within it
             for block in loop.blocks:
@@ -122,7 +122,7 @@ class Shapes:
 
     def parts_within(self, block: Block, region: set[Block]) -> bool:
         """Whether lanes may be off in a block that were on where the region was entered."""
-        return any(block in self._influence(each) for each in self.divergent_branches if each in region)
+        return any(each in region for each in self._parted_by.get(block, ()))
 
     # -- the fixpoint
 
@@ -158,6 +158,8 @@ class Shapes:
             end = block.terminator
             if end.opcode == "br" and len(block.successors) > 1 and not self.is_uniform(end.operands[0]):
                 self.divergent_branches.add(block)
+                for each in self._influence(block):
+                    self._parted_by.setdefault(each, []).append(block)
                 self._join(self.flow.successors[block])
                 changed = True
         for loop in self.flow.loops:
@@ -172,11 +174,8 @@ class Shapes:
 
     def _influence(self, branch: Block) -> set[Block]:
         """The blocks between a branch and its immediate post-dominator."""
-        known = self._influences.get(branch)
-        if known is not None:
-            return known
         end = self.flow.post_dominators.parent.get(branch)
-        found = self._influences[branch] = set()
+        found: set[Block] = set()
         pending = [*self.flow.successors[branch]]
         while pending:
             block = pending.pop()
@@ -209,7 +208,7 @@ class Shapes:
         position = self._position
         for target in targets:
             self._label(target, target, labels, joins, pending)
-        while pending:
+        while len(pending) > 1:  # paths that all come to one block part no more
             block = min(pending, key=position.__getitem__)
             pending.remove(block)
             for target in self.flow.successors[block]:

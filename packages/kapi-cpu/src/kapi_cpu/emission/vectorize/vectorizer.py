@@ -69,6 +69,7 @@ class Vectorizer:
         self._phis: dict[Instruction, IRValue] = {}
         self._masks: dict[Block, IRValue] = {}
         self._edges: dict[tuple[Block, Block], IRValue] = {}
+        self._edges_of: dict[Level, list[tuple[Block, Block]]] = {}
         self._live: dict[NaturalLoop, IRValue] = {}
         self._bounds: dict[tuple[Block, Block], tuple[IRValue, IRValue]] = {}
         self._recomputed: set[IRValue] = set()
@@ -114,8 +115,10 @@ class Vectorizer:
                 self._modes[block] = ("level", None)
                 continue
             above = dominators.parent.get(block)
-            while above is not None and not (self.shapes.loop_of(above) is level and post.dominates(block, above)):
+            while above is not None and self.shapes.loop_of(above) is not level and post.dominates(block, above):
                 above = dominators.parent.get(above)
+            if above is not None and not post.dominates(block, above):
+                above = None  # nor does it post-dominate what dominates that one
             self._modes[block] = ("edges", None) if above is None else ("same", above)
 
     def _make_slots(self) -> None:
@@ -130,6 +133,7 @@ class Vectorizer:
                 for source in self.flow.predecessors[block]:
                     if not self._is_back_edge(source, block):
                         self._edges[source, block] = self.lane.alloca(mask_type, "edge")
+                        self._edges_of.setdefault(self._level_of(block), []).append((source, block))
                         if self._is_bound(source):
                             slots = self.lane.alloca(I1, "some"), self.lane.alloca(I1, "all")
                             self._bounds[source, block] = slots
@@ -185,11 +189,10 @@ class Vectorizer:
         return loop.parent if loop is not None and loop.header is block else loop
 
     def _zero_edges(self, level: Level) -> None:
-        for (source, target), slot in self._edges.items():
-            if self._level_of(target) is level:
-                self.lane.builder.emit(f"store {self.lane.mask_type()} zeroinitializer, ptr ?", slot)
-                for bound in self._bounds.get((source, target), ()):
-                    self.lane.builder.emit("store i1 false, ptr ?", bound)
+        for edge in self._edges_of.get(level, ()):
+            self.lane.builder.emit(f"store {self.lane.mask_type()} zeroinitializer, ptr ?", self._edges[edge])
+            for bound in self._bounds.get(edge, ()):
+                self.lane.builder.emit("store i1 false, ptr ?", bound)
 
     def _level_mask(self, level: Level) -> IRValue | None:
         if level is None:

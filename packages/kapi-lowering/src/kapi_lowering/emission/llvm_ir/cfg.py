@@ -56,6 +56,11 @@ class ControlFlow:
                 self.predecessors[target].append(block)
 
     @cached_property
+    def position(self) -> dict[Block, int]:
+        """The number of each block in the function."""
+        return {block: number for number, block in enumerate(self.function.blocks)}
+
+    @cached_property
     def reverse_postorder(self) -> list[Block]:
         """The blocks that are reached, each before those that it leads to but by back edges."""
         return postorder([self.function.entry], self.successors)[::-1]
@@ -120,21 +125,30 @@ class DominatorTree:
             block: self.order[above[position] - 1] if above[position] else None
             for position, block in enumerate(self.order, 1)
         }
-        self._depth: dict[Block, int] = {}
-        for block in self.order:
-            up = self.parent[block]
-            self._depth[block] = 0 if up is None else self._depth[up] + 1
 
     def dominates(self, block: Block, other: Block) -> bool:
         """Whether a block dominates another one, or is it. Every block dominates one that no path comes to."""
-        if other not in self._depth:
+        if other not in self._subtrees:
             return True
-        if block not in self._depth:
+        if block not in self._subtrees:
             return False
-        each: Block | None = other
-        while each is not None and self._depth[each] > self._depth[block]:
-            each = self.parent[each]
-        return each is block
+        return self._subtrees[other][0] in range(*self._subtrees[block])
+
+    @cached_property
+    def _subtrees(self) -> dict[Block, tuple[int, int]]:
+        """The number of each block in a preorder walk of the tree, and the one behind those of its subtree."""
+        sizes: dict[Block | None, int] = dict.fromkeys(self.order, 1)
+        sizes[None] = 0
+        for block in reversed(self.order):
+            sizes[self.parent[block]] += sizes[block]
+        following: dict[Block | None, int] = {None: 0}
+        found = {}
+        for block in self.order:
+            start = following[self.parent[block]]
+            following[self.parent[block]] += sizes[block]
+            following[block] = start + 1
+            found[block] = start, start + sizes[block]
+        return found
 
     def is_available(self, value: IRValue, user: Instruction) -> bool:
         """Whether a value is there where an instruction stands, so that it may use it (phis use at the edge's end)."""
@@ -226,11 +240,8 @@ class NaturalLoop:
     @property
     def exiting(self) -> list[Block]:
         """The blocks inside that lead out, in the order of the function."""
-        return [
-            block
-            for block in self._flow.function.blocks
-            if block in self.blocks and any(each not in self.blocks for each in self._flow.successors[block])
-        ]
+        successors = self._flow.successors
+        return [block for block in self._in_order() if any(each not in self.blocks for each in successors[block])]
 
     @property
     def exits(self) -> list[Block]:
@@ -240,9 +251,11 @@ class NaturalLoop:
 
     def instructions(self) -> Iterator[Instruction]:
         """Its instructions, in the order of the function."""
-        for block in self._flow.function.blocks:
-            if block in self.blocks:
-                yield from [*block.instructions]
+        for block in self._in_order():
+            yield from [*block.instructions]
+
+    def _in_order(self) -> list[Block]:
+        return sorted(self.blocks, key=self._flow.position.__getitem__)
 
     def is_invariant(self, value: IRValue) -> bool:
         """Whether a value comes from outside."""
@@ -262,7 +275,7 @@ def loops_of(
     blocks = {*reached} if within is None else within
     found: list[NaturalLoop] = []
     left = set(blocks)
-    order = postorder((each for each in flow.function.blocks if each in blocks), flow.successors, blocks)
+    order = postorder(sorted(blocks, key=flow.position.__getitem__), flow.successors, blocks)
     for start in reversed(order):
         if start not in left:
             continue
