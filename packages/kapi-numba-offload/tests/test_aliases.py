@@ -7,6 +7,8 @@ import numba
 import numpy as np
 import pytest
 
+from kapi_numba_offload.libraries.arrays import is_same_view, may_overlap
+
 
 @numba.njit
 def doubled_in_place(a):
@@ -226,3 +228,13 @@ def test_parts_of_complex_arrays_are_changed_in_place():
     expected, z = np.arange(3) + 1j, dpnp.arange(3) + 1j
     np.testing.assert_array_equal(numba.njit(turned)(z).asnumpy(), turned(expected))
     np.testing.assert_array_equal(z.asnumpy(), expected)
+
+
+def test_strides_of_axes_of_one_element_tell_no_views_apart():
+    a = dpnp.ones((3, 4))
+    one, other = a[:1], a[::3]
+    assert one.strides != other.strides
+    assert is_same_view(one, other)
+    assert not may_overlap(one, other)
+    assert not is_same_view(a[:2], a[::2])
+    assert may_overlap(a[:2], a[::2])

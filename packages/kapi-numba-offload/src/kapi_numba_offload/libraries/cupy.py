@@ -14,7 +14,7 @@ import cupy
 import numpy as np
 
 from kapi_numba_offload.libraries.host_memory import each_once
-from kapi_numba_offload.libraries.interface import ArrayLibrary, DeviceFacts
+from kapi_numba_offload.libraries.interface import ArrayLibrary, DeviceFacts, has_same_steps
 from kapi_runtime.cuda.devices.device import CudaDevice, device_at
 from kapi_runtime.cuda.execution_queue import execution_queue
 from kapi_runtime.cuda.memory.arrays import cuda_fields
@@ -37,6 +37,7 @@ class CupyLibrary(ArrayLibrary):
     functions = cupy
     array_class = cupy.ndarray
     replays_graphs = True
+    has_read_only_arrays = False
     has_numpy_signatures = True
 
     def __init__(self) -> None:
@@ -107,8 +108,8 @@ class CupyLibrary(ArrayLibrary):
         return bool(
             first.data.ptr == second.data.ptr
             and first.shape == second.shape
-            and first.strides == second.strides
             and first.dtype == second.dtype
+            and has_same_steps(first.shape, first.strides, second.strides)
         )
 
     def allocator(self, shape: tuple[int, ...], dtype: np.dtype[Any], kind: str) -> Callable[[Any], Any]:

@@ -17,7 +17,7 @@ import numpy as np
 from dpnp.dpnp_array import dpnp_array
 
 from kapi_numba_offload.libraries.host_memory import as_numpy, bytes_at, each_once
-from kapi_numba_offload.libraries.interface import ArrayLibrary, DeviceFacts
+from kapi_numba_offload.libraries.interface import ArrayLibrary, DeviceFacts, has_same_steps
 from kapi_numba_offload.libraries.usm_pool import memory_for
 from kapi_runtime.sycl.execution_queue import execution_queue
 from kapi_runtime.sycl.programs.work_group_size import rounded_range
@@ -100,8 +100,8 @@ class DpnpLibrary(ArrayLibrary):
         return bool(
             one._pointer == other._pointer
             and one.shape == other.shape
-            and one.strides == other.strides
             and one.dtype == other.dtype
+            and has_same_steps(one.shape, one.strides, other.strides)
         )
 
     def allocator(self, shape: tuple[int, ...], dtype: np.dtype[Any], kind: str) -> Callable[[Any], Any]:

@@ -16,7 +16,7 @@ import numpy as np
 from kapi_runtime.launch.overlaps import shares_memory
 from kapi_sim.language.array_memory import ArrayFields, may_share
 
-__all__ = ["ArrayLibrary", "DeviceFacts"]
+__all__ = ["ArrayLibrary", "DeviceFacts", "has_same_steps"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +47,13 @@ class DeviceFacts:
     missing_dtypes: frozenset[str] = frozenset()
 
 
+def has_same_steps(shape: Sequence[int], strides: Sequence[int], others: Sequence[int]) -> bool:
+    """Whether strides step alike along each axis that has more than one element: those of others are any."""
+    return strides == others or all(
+        one == other for length, one, other in zip(shape, strides, others, strict=True) if length > 1
+    )
+
+
 class ArrayLibrary(ABC):
     """A library of device arrays.
 
@@ -69,6 +76,8 @@ class ArrayLibrary(ABC):
         By the names of functions, parameters that have a default in NumPy alone, with that.
     replays_graphs : bool
         Whether the driver of its devices replays a graph by itself, so that it takes less time than its launches.
+    has_read_only_arrays : bool
+        Whether it knows arrays that may not be written: `set_writable`.
     has_numpy_signatures : bool
         Whether its functions take what NumPy's take, by the same names and positions.
     meaningless_parameters : dict of str to tuple
@@ -82,6 +91,7 @@ class ArrayLibrary(ABC):
     parameter_names: Mapping[str, str] = {}
     required_parameters: Mapping[str, Mapping[str, Any]] = {}
     replays_graphs = False
+    has_read_only_arrays = True
     has_numpy_signatures = False
     meaningless_parameters: Mapping[str, tuple[Any, ...]] = {
         "subok": (True, False), "like": (None,), "device": (None, "cpu"), "out": (None,),
@@ -181,9 +191,9 @@ class ArrayLibrary(ABC):
     def is_same_view(self, first: Any, second: Any) -> bool:
         """Whether an index means the same element, of the same dtype, in both arrays."""
         one, other = self.fields(first), self.fields(second)
-        return (one.pointer, one.shape, one.strides, one.dtype) == (
-            other.pointer, other.shape, other.strides, other.dtype,
-        )  # fmt: skip
+        return (one.pointer, one.shape, one.dtype) == (other.pointer, other.shape, other.dtype) and has_same_steps(
+            one.shape, one.strides, other.strides
+        )
 
     def may_overlap(self, first: Any, second: Any) -> bool:
         """Whether two arrays share memory without being the same view of it.
