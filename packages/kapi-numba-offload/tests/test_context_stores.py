@@ -7,7 +7,9 @@ from numba import TypingError, prange
 
 import kapi_runtime
 from kapi_numba_offload._numba_compat import NumbaError
-from kapi_numba_offload.libraries.dpnp import DpnpLibrary
+from kapi_numba_offload.libraries.installed import default_library
+
+LIBRARY = type(default_library())
 
 
 def by_slice(a):
@@ -113,7 +115,7 @@ def test_stores_reach_the_argument(function, layouts, in_context):
 @pytest.mark.parametrize("function", STORES)
 def test_stores_reach_the_argument_from_other_memory(function, layouts, in_context, monkeypatch):
     """As on a device whose memory the host does not reach."""
-    monkeypatch.setattr(DpnpLibrary, "is_reachable", lambda *_: False)
+    monkeypatch.setattr(LIBRARY, "is_reachable", lambda *_: False)
     compiled = numba.njit(function)
     for name, make in layouts.items():
         memories = []
@@ -136,7 +138,7 @@ def test_stores_into_read_only_arguments_raise(function, layouts, in_context):
         if function is by_copy and name == "strided":
             in_context(compiled, given)  # it stores into a copy
         else:
-            with pytest.raises((NumbaError, ValueError)):
+            with pytest.raises((NumbaError, ValueError, AttributeError)):  # the last is Numba's own, of `a += b`
                 in_context(compiled, given)
         np.testing.assert_array_equal(base, before)
 

@@ -57,7 +57,7 @@ def test_results_have_numba_types(dtype, factor, launches):
     expected = scaled_sum(a, factor)
     with kapi_runtime.device_context("opencl:cpu"):
         found = scaled_sum(a, factor)
-    assert len(launches) == 2
+    assert len(launches) in (2, 3)  # the sum is one or two
     assert found[0].dtype == expected[0].dtype
     assert type(found[1]) is type(expected[1])
     np.testing.assert_allclose(found[0], expected[0], rtol=1e-15)

@@ -139,7 +139,8 @@ def _view(block: _CopiedMemory, address: int, array: Any) -> np.ndarray[Any, Any
     holders = [each for each in block.arrays if host_bounds(each)[0] <= own[0] and own[1] <= host_bounds(each)[1]]
     holders = holders or block.arrays
     fields = replace(own_library.fields(array), pointer=address)
-    view = as_numpy(holders[0], fields, is_writeable=own_library.is_writable(array))
+    may_write = own_library.is_writable(array) and any(each.flags.writeable for each in holders)
+    view = as_numpy(holders[0], fields, is_writeable=may_write)
     for each in holders:  # as under Numba, where such a view is the array itself
         if host_address(each) == address and (each.shape, each.strides, each.dtype) == (
             view.shape, view.strides, view.dtype,

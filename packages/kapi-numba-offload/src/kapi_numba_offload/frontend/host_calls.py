@@ -10,6 +10,7 @@ import inspect
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -19,6 +20,8 @@ from kapi_numba_offload._numba_compat import NumbaError, flags_of, inferred_retu
 from kapi_numba_offload.elements.statements import StatementLocation
 from kapi_numba_offload.frontend.device_copies import DeviceCopies
 from kapi_numba_offload.frontend.function import OffloadedFunction
+from kapi_numba_offload.libraries.arrays import is_device_array
+from kapi_numba_offload.libraries.installed import library_named, library_of_queue
 from kapi_numba_offload.loops.parallel_loop import ParallelLoop
 from kapi_numba_offload.run.diagnostics import remember
 from kapi_numba_offload.run.options import options_of
@@ -26,7 +29,7 @@ from kapi_numba_offload.run.reasons import Refusal, fall_back
 from kapi_runtime.launch.host_arrays import device_array_target, on_device_context
 from kapi_sim.errors import ExecutionPlacementError, KernelCompilationError
 from kapi_sim.forks import reinit_after_fork
-from kapi_types import UsmArrayType, is_usm_array
+from kapi_types import DeviceArrayType, UsmArrayType, is_usm_array
 
 __all__ = ["listen", "offload_calls"]
 
@@ -96,7 +99,9 @@ def _call(dispatcher: Any, *args: Any, **keywords: Any) -> Any:
     if any(map(_has_usm, given.values)):
         within = _inner_function(dispatcher, given.values) if getattr(_state, "is_within", False) else None
         return numba_call(dispatcher, *args, **keywords) if within is None else within(*given.args, **given.keywords)
-    found = _unlike_the_devices(dispatcher, given.values) or _offloaded(dispatcher, given.values)
+    found = _unlike_the_devices(dispatcher, given.values) or _offloaded(
+        dispatcher, given.values, library_of_queue(host_target.queue).name
+    )
     if isinstance(found, _HostCall):
         return found(host_target.queue, given)
     if found != _NUMBA_REFUSES:
@@ -162,7 +167,7 @@ def _host_arrays(values: Iterable[Any]) -> Iterator[Any]:
 
 
 def _has_usm(value: Any) -> bool:
-    return any(map(_has_usm, value)) if isinstance(value, tuple) else is_usm_array(value)
+    return any(map(_has_usm, value)) if isinstance(value, tuple) else is_device_array(value) or is_usm_array(value)
 
 
 def _unlike_the_devices(dispatcher: Any, values: tuple[Any, ...]) -> str:
@@ -180,16 +185,16 @@ def _parameters(dispatcher: Any) -> tuple[str, ...]:
     return tuple(inspect.signature(dispatcher.py_func).parameters)
 
 
-def _offloaded(dispatcher: Any, values: tuple[Any, ...]) -> _HostCall | str:
-    """The function for arguments of these types, or why nothing of it would run on a device."""
+def _offloaded(dispatcher: Any, values: tuple[Any, ...], library: str) -> _HostCall | str:
+    """The function for copies in arrays of a library, or why nothing of it would run on a device."""
     known = _made.setdefault(dispatcher, {})
     try:
         key = tuple(map(dispatcher.typeof_pyval, values))
     except (ValueError, TypeError):  # which the call raises again
         return _NUMBA_REFUSES
-    if key not in known:
-        known[key] = _make(dispatcher, key)
-    found: _HostCall | str = known[key]
+    if (library, key) not in known:
+        known[library, key] = _make(dispatcher, key, library)
+    found: _HostCall | str = known[library, key]
     return found
 
 
@@ -216,10 +221,11 @@ def _function(dispatcher: Any, key: tuple[types.Type, ...]) -> OffloadedFunction
     return function
 
 
-def _as_usm(type_: types.Type) -> types.Type:
+def _on_device(type_: types.Type, library: str) -> types.Type:
     if isinstance(type_, types.Array):
-        return UsmArrayType(type_.dtype, type_.ndim, type_.layout, readonly=not type_.mutable)
-    return _with_items(type_, _as_usm)
+        made = UsmArrayType if library == "dpnp" else partial(DeviceArrayType, library)
+        return made(type_.dtype, type_.ndim, type_.layout, readonly=not type_.mutable)
+    return _with_items(type_, partial(_on_device, library=library))
 
 
 def _as_writable(type_: types.Type) -> types.Type:
@@ -232,7 +238,7 @@ def _with_items(type_: types.Type, change: Callable[[types.Type], types.Type]) -
     return type_
 
 
-def _make(dispatcher: Any, key: tuple[types.Type, ...]) -> _HostCall | str:
+def _make(dispatcher: Any, key: tuple[types.Type, ...], library: str) -> _HostCall | str:
     for name, type_ in zip(_parameters(dispatcher), key, strict=True):
         obstacle = _obstacle(type_)
         if obstacle:
@@ -242,7 +248,7 @@ def _make(dispatcher: Any, key: tuple[types.Type, ...]) -> _HostCall | str:
     if dispatcher.locals:  # types of its own for variables, which Numba knows
         return "it has types of its own for variables"
     try:
-        function = _function(dispatcher, tuple(map(_as_usm, key)))
+        function = _function(dispatcher, tuple(_on_device(each, library) for each in key))
     except (KernelCompilationError, ExecutionPlacementError, TypeError) as error:
         return _NUMBA_REFUSES if isinstance(_inferred(dispatcher, key), NumbaError) else str(error)
     partition = function.partition
@@ -256,6 +262,9 @@ def _make(dispatcher: Any, key: tuple[types.Type, ...]) -> _HostCall | str:
         refused, returned = returned, _inferred(dispatcher, writable)
         if isinstance(refused, NumbaError) and not isinstance(returned, Exception):
             return _NUMBA_REFUSES  # it stores into an array that is read-only
+    read_only = [name for name, type_ in zip(_parameters(dispatcher), key, strict=True) if _as_writable(type_) != type_]
+    if function.may_store and read_only and not library_named(library).has_read_only_arrays:
+        return f"its argument `{read_only[0]}` is read-only, which no array of {library} is, and it stores into arrays"
     if isinstance(returned, (types.DictType, types.ListType)):
         return "it returns a container of Numba's"
     return _HostCall(function, None if isinstance(returned, Exception) else returned)
