@@ -56,8 +56,11 @@ DECIDED_BY_VERSIONS = {
 OF_CUDA = (
     "--ignore-glob=/*/kapi_runtime/cuda/*",
     "--ignore-glob=/*/kapi-runtime/tests/test_cuda_*",
+    "--ignore-glob=/*/kapi-numba-offload/tests/test_cupy_*",
     "--ignore-glob=/*/kapi_numba_offload/libraries/cupy.py",  # CuPy imports with NVIDIA's driver alone
 )
+# Tests of offload that run over what stands in for CuPy's arrays; over CuPy's own, `gpu` runs all.
+OVER_CUPY = ("cupy_arrays", "array_expression", "statements", "loop_rows", "reductions", "device_context")
 WHEELS = ROOT / ".nox" / "wheels"
 # Seconds of processor time for each session of `tests`, some more than it took. Being over is reported and fails
 # nothing: time is the machine's as well, and a slow one is not at fault.
@@ -228,12 +231,15 @@ def without_platform(session: nox.Session) -> None:
 
 @nox.session
 def with_cuda(session: nox.Session) -> None:
-    """kapi-runtime[cuda] alone, no dpctl: the host's part of launches on NVIDIA GPUs, by a double of the driver."""
+    """kapi-runtime[cuda] and offload, no dpctl: what hosts do for NVIDIA GPUs, by doubles of the driver and of CuPy."""
     install(session, "--group", "with-cuda")
-    session.run("python", "-m", "tools.isolation", "kapi-runtime", "--without", "dpctl", "dpnp", "kapi_spirv")
+    session.run("python", "-m", "tools.isolation", "kapi-numba-offload", "--without", "dpctl", "dpnp", "kapi_spirv")
     folder = ROOT / "packages" / "kapi-runtime" / "tests"
     run_tests(session, *sorted(folder.glob("test_cuda_*.py")), *session.posargs)
     run_tests(session, "--doctest-modules", "--pyargs", "kapi_runtime.cuda", *session.posargs)
+    folder = ROOT / "packages" / "kapi-numba-offload" / "tests"
+    files = [folder / f"test_{name}.py" for name in OVER_CUPY]
+    run_tests(session, *files, *session.posargs, env={"KAPI_ARRAYS": "cupy", "KAPI_ONE_IN": "10"})
 
 
 @nox.session

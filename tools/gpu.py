@@ -1,8 +1,8 @@
 """Run everything of kapi that needs an NVIDIA GPU, and print one table: ``python tools/gpu.py [--json FILE]``.
 
 It needs no index: an interpreter that has Numba, cuda-bindings and CuPy (PyTorch, JAX and numba-cuda are used where
-they are), hypothesis and pytest for the kernels that programs write, and kapi's packages, which ``--wheels FOLDER``
-takes from their wheels there.  The exit status is the number of rows that failed.
+they are), hypothesis and pytest for the kernels that programs write and for offload's tests, and kapi's packages, which
+``--wheels FOLDER`` takes from their wheels there.  The exit status is the number of rows that failed.
 """
 
 from __future__ import annotations
@@ -98,10 +98,11 @@ def main() -> int:
     parser.add_argument("--json", help="write all rows there as well")
     parser.add_argument("--processes", type=int, default=max(1, min(8, (os.cpu_count() or 2) // 2)))
     parser.add_argument("--wheels", type=Path, help="a folder with the wheels of kapi's packages")
-    parser.add_argument("--only", choices=("conformance", "checks", "written"))
+    parser.add_argument("--only", choices=("conformance", "checks", "offload", "written"))
     parser.add_argument("--kernels", type=int, default=200, help="how many random kernels to run")
     parser.add_argument("--compositions", type=int, default=2000, help="how many statements of all levels to run")
     parser.add_argument("--functions", type=int, default=100, help="how many random njit functions to run")
+    parser.add_argument("--npbench", help="a checkout of NPBench, whose programs are run as well")
     parser.add_argument("--seed", type=int, default=int(os.environ.get("KAPI_TEST_SEED", "0")), help="which of them")
     parser.add_argument("names", nargs="*", help="checks to run; all by default")
     given = parser.parse_args()
@@ -130,6 +131,10 @@ def all_rows(given: argparse.Namespace) -> list[dict[str, Any]]:
     if given.only in (None, "conformance"):
         for options in ([], ["--coarse"], ["--any-launch"], ["--debug"], ["--without-inlining"]):
             rows.append(conformance(options, given.processes))
+    if given.only in (None, "offload"):
+        what = [["answers"], ["tests"], *([["npbench", given.npbench]] if given.npbench else [])]
+        for each in what:
+            rows += checks("offload.py", [str(given.processes), *each])
     if given.only in (None, "written"):
         for kind, count in (
             ("kernels", given.kernels),

@@ -2,24 +2,58 @@
 
 import dataclasses
 import importlib.util
+import os
+import sys
 import warnings
 from pathlib import Path
 
-import dpnp
 import numba
 import numpy as np
 import pytest
 
-import kapi_numba_offload.run.launching
-import kapi_runtime
-from kapi_numba_offload.libraries.dpnp import DpnpLibrary
+
+def sibling_module(name):
+    """The module beside this one of that name: nothing is put on `sys.path`."""
+    specification = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
+    module = sys.modules[name] = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    return module
+
+
+IS_CUPY = os.environ.get("KAPI_ARRAYS") == "cupy"
+"""Whether the tests run over CuPy's arrays, which stand in dpnp's place in all of them."""
+
+OF_DPNP = ("array_libraries", "buffer_pool", "foreign_arrays", "registration", "types_on_device")
+collect_ignore = [f"test_{each}.py" for each in OF_DPNP if IS_CUPY]
+
+if IS_CUPY:
+    sibling_module("over_cupy").install(sibling_module)
+
+import dpnp  # noqa: E402  # which may be CuPy
+
+import kapi_numba_offload.run.launching  # noqa: E402
+import kapi_runtime  # noqa: E402
+from kapi_numba_offload.libraries.installed import library_named  # noqa: E402
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config, items):
+    """Leave out tests of what dpnp's arrays alone have, where CuPy's stand for them."""
+    left_out = [each for each in items if IS_CUPY and each.get_closest_marker("sycl")]
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = [each for each in items if each not in left_out]
+
+
+def memory_of(array):
+    """Kind of memory and queue of a dpnp array; the device of one of CuPy's."""
+    return array.device.id if IS_CUPY else (array.usm_type, array.sycl_queue)
 
 
 @pytest.fixture(scope="session")
 def assert_same():
-    """Compare with dpnp's own result: type, dtype, shape, USM kind, queue, and values within rounding.
+    """Compare with the library's own result: type, dtype, shape, memory, and values within rounding.
 
-    Where dpnp's has rank 0, the result is to be Python's number.
+    Where that has rank 0, the result is to be Python's number.
     """
 
     def compare(result, expected, rtol=1e-6):
@@ -37,8 +71,8 @@ def assert_same():
             return
         assert type(result) is type(expected)
         assert (result.dtype, result.shape) == (expected.dtype, expected.shape)
-        assert (result.usm_type, result.sycl_queue) == (expected.usm_type, expected.sycl_queue)
-        np.testing.assert_allclose(result.asnumpy(), expected.asnumpy(), rtol=rtol)
+        assert memory_of(result) == memory_of(expected)
+        np.testing.assert_allclose(dpnp.asnumpy(result), dpnp.asnumpy(expected), rtol=rtol)
 
     return compare
 
@@ -52,7 +86,7 @@ def as_in_python():
         numba.njit(function)(*on_device)
         function(*on_host)
         for found, expected in zip(on_device, on_host, strict=True):
-            np.testing.assert_allclose(found.asnumpy(), expected, rtol=rtol)
+            np.testing.assert_allclose(dpnp.asnumpy(found), expected, rtol=rtol)
 
     return compare
 
@@ -60,11 +94,7 @@ def as_in_python():
 @pytest.fixture(scope="session")
 def integer_functions():
     """The module beside this one of that name."""
-    path = Path(__file__).with_name("integer_functions.py")
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return sibling_module("integer_functions")
 
 
 @pytest.fixture(autouse=True)
@@ -76,9 +106,10 @@ def no_small_loops(monkeypatch):
 @pytest.fixture
 def as_on_a_gpu(monkeypatch):
     """The device is taken for one with memory of its own, whose work-items are no lanes of vectors."""
-    facts = DpnpLibrary.facts
+    library = type(library_named("cupy" if IS_CUPY else "dpnp"))
+    facts = library.facts
     monkeypatch.setattr(
-        DpnpLibrary,
+        library,
         "facts",
         lambda self, queue: dataclasses.replace(facts(self, queue), is_cpu=False, has_host_memory=False),
     )

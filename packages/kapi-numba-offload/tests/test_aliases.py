@@ -230,7 +230,7 @@ def test_parts_of_complex_arrays_are_changed_in_place():
     np.testing.assert_array_equal(z.asnumpy(), expected)
 
 
-def test_strides_of_axes_of_one_element_tell_no_views_apart():
+def test_strides_of_axes_of_one_element_do_not_count():
     a = dpnp.ones((3, 4))
     one, other = a[:1], a[::3]
     assert one.strides != other.strides

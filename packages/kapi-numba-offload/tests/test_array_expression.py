@@ -48,6 +48,7 @@ def test_expression_takes_strided_views(assert_same):
     assert_same(add(a.T, a[::-1].T), a.T + a[::-1].T)
 
 
+@pytest.mark.sycl
 @pytest.mark.parametrize("kinds", [("shared", "device"), ("shared", "host"), ("host", "host")])
 def test_expression_coerces_usm_kinds_as_dpnp_does(kinds, assert_same):
     """The result is of the USM kind that dpnp would choose."""
@@ -174,6 +175,7 @@ def test_numpy_types_convert_arrays(own):
         np.testing.assert_array_equal(dpnp.asnumpy(each), expected)
 
 
+@pytest.mark.sycl
 def test_different_queues_are_refused_by_name():
     """Arrays of two queues of one device are refused in one expression."""
     import dpctl
@@ -184,6 +186,6 @@ def test_different_queues_are_refused_by_name():
 
 
 def test_operands_that_numpy_refuses_are_an_error_of_numpy():
-    """The error is dpnp's own."""
-    with pytest.raises(ValueError, match="left_shift"):
+    """The error is the library's own."""
+    with pytest.raises((TypeError, ValueError), match="left_shift"):
         numba.njit(lambda a, b: a << b)(dpnp.ones(3), dpnp.ones(3))

@@ -4,6 +4,8 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 MODULE = """
 import numba
 import numpy as np
@@ -25,6 +27,7 @@ print(result.asnumpy().tolist(), sum(cached.f.stats.cache_hits.values()), sum(ca
 """
 
 
+@pytest.mark.sycl
 def test_cache_is_found_by_the_next_process(tmp_path):
     """The first misses, the second hits, and both give the same."""
     (tmp_path / "cached.py").write_text(MODULE)

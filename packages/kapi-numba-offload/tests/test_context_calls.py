@@ -4,7 +4,6 @@ import collections
 import re
 import threading
 
-import dpctl
 import dpnp
 import numba
 import numpy as np
@@ -85,8 +84,11 @@ def test_threads_share_an_array(in_context):
     assert a.tolist() == [rounds] * count
 
 
+@pytest.mark.sycl
 def test_contexts_of_two_queues(launches):
     """The innermost context says where arrays are copied; each call gives the same."""
+    import dpctl
+
     device = dpnp.ones(1).sycl_device
     queues = [dpctl.SyclQueue(device) for _ in range(2)]
     found = []

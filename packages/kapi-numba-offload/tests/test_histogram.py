@@ -9,8 +9,6 @@ from kapi_numba_offload.run.launching import launches as collected
 
 RANDOM = np.random.default_rng(29)
 
-pytestmark = pytest.mark.skipif(not dpnp.zeros(1).sycl_device.is_cpu, reason="rows are for CPUs")
-
 
 @njit
 def of_all(a, bins):

@@ -5,7 +5,9 @@ import numba
 import numpy as np
 import pytest
 
-from kapi_numba_offload.libraries.dpnp import DpnpLibrary
+from kapi_numba_offload.libraries.installed import default_library
+
+LIBRARY = type(default_library())
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::kapi_numba_offload.OffloadFallbackWarning"),
@@ -174,7 +176,7 @@ def stores_through_a_list(a):
                          ids=lambda each: each.__name__)  # fmt: skip
 def test_arrays_in_lists(function, are_copied, monkeypatch):
     if are_copied:
-        monkeypatch.setattr(DpnpLibrary, "is_reachable", lambda *_: False)
+        monkeypatch.setattr(LIBRARY, "is_reachable", lambda *_: False)
     values = np.array([1.5, -2.0, 3.25, 0.5, -1.0, 2.5])
     given = dpnp.asarray(values)
     found = numba.njit(function)(given)

@@ -5,7 +5,9 @@ import numba
 import numpy as np
 import pytest
 
-from kapi_numba_offload.libraries.dpnp import DpnpLibrary
+from kapi_numba_offload.libraries.installed import default_library
+
+LIBRARY = type(default_library())
 
 RANDOM = np.random.default_rng(5)
 OUTSIDE = 40
@@ -22,9 +24,9 @@ def small_loops(monkeypatch, no_small_loops):
 def copies(monkeypatch):
     """The bytes of each copy to the host."""
     made = []
-    original = DpnpLibrary.host_bytes
+    original = LIBRARY.host_bytes
     monkeypatch.setattr(
-        DpnpLibrary, "host_bytes", lambda self, *given: (made.append(given[2] - given[1]), original(self, *given))[1]
+        LIBRARY, "host_bytes", lambda self, *given: (made.append(given[2] - given[1]), original(self, *given))[1]
     )
     return made
 

@@ -22,7 +22,7 @@ def refused(function, *args):
         numba.njit(function)(*args)
     assert isinstance(found.value, ExecutionPlacementError)
     assert found.value.code == "arrays-mixed"
-    return str(found.value)
+    return str(found.value).replace(dpnp.__name__, "dpnp")
 
 
 def of(body):

@@ -125,6 +125,7 @@ def branch(a):
 """
 
 
+@pytest.mark.sycl
 @pytest.mark.parametrize("name", ["loop", "parallel", "branch"])
 @pytest.mark.parametrize("kind", ["device", "shared"])
 def test_functions_without_source_run_as_numba_takes_them(name, kind, monkeypatch):

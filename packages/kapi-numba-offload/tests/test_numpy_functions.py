@@ -74,6 +74,7 @@ def test_refused_functions_are_errors():
         assert f"must not call {name} with" in raised.value.message
 
 
+@pytest.mark.sycl
 def test_functions_that_make_arrays_follow_the_arguments(assert_same):
     """With USM arrays alone, `np.zeros` makes one on their queue; with NumPy arrays it is NumPy's."""
 

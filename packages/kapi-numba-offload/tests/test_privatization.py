@@ -14,8 +14,6 @@ RANDOM = np.random.default_rng(17)
 COUNT = 20_011
 DTYPES = ["int32", "uint32", "int64", "uint64", "float32", "float64"]
 
-pytestmark = pytest.mark.skipif(not dpnp.zeros(1).sycl_device.is_cpu, reason="rows are for CPUs")
-
 
 def added(k, w, h):
     for i in prange(k.size):

@@ -8,7 +8,9 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from kapi_numba_offload.__main__ import main
-from kapi_numba_offload.libraries.dpnp import DpnpLibrary
+from kapi_numba_offload.libraries.installed import default_library
+
+LIBRARY = type(default_library())
 
 PROGRAM = """
 import sys
@@ -47,7 +49,7 @@ def program(tmp_path):
 @pytest.mark.filterwarnings("ignore::kapi_numba_offload.OffloadFallbackWarning")
 def test_each_line_has_its_location_runs_and_bytes(program, capsys, monkeypatch):
     """Lines of called functions included; bytes are those of all runs."""
-    monkeypatch.setattr(DpnpLibrary, "is_reachable", lambda *_: False)
+    monkeypatch.setattr(LIBRARY, "is_reachable", lambda *_: False)
     assert main(["report", str(program), "--steps", "4"]) == 3
     output = capsys.readouterr().out
     assert "of the program: ['--steps', '4'] 200.0" in output

@@ -142,6 +142,7 @@ def test_state_goes_on_from_call_to_call():
     np.testing.assert_array_equal(found, expected)
 
 
+@pytest.mark.sycl
 def test_random_arrays_are_on_the_queue_of_the_arguments():
     """As those of `numpy.zeros`."""
     import dpctl

@@ -5,7 +5,9 @@ import numba
 import numpy as np
 import pytest
 
-from kapi_numba_offload.libraries.dpnp import DpnpLibrary
+from kapi_numba_offload.libraries.installed import default_library
+
+LIBRARY = type(default_library())
 
 NAMES = ["sum", "prod", "min", "max", "mean", "any", "all"]
 
@@ -34,7 +36,7 @@ def test_reductions_of_expressions_are_fused(dtype, assert_same, launches):
     texts = ["np.sum(a * b)", "(a * b + 1).mean()", "np.min(a - b)", "(a - b).max()"]
     texts += ["np.any(a > b)", "np.all(a < b)", "np.prod(a / a)"]
     results = of(", ".join(texts))(a, b)
-    assert len(launches) == 2 * len(texts)
+    assert len(texts) <= len(launches) <= 2 * len(texts)
     for text, result in zip(texts, results, strict=True):
         assert_same(result, expected(text, a, b), rtol=1e-5)
 
@@ -63,7 +65,7 @@ def test_extrema_of_many_elements_are_kapis(dtype, assert_same, launches):
     text = "np.min(a), a.max(), np.max(b), np.min(b)"
     for result, other in zip(of(text)(a, a[:, ::3]), expected(text, a, a[:, ::3]), strict=True):
         assert_same(result, other)
-    assert len(launches) == (0 if dtype == "complex64" else 4)
+    assert len(launches) in ((0,) if dtype == "complex64" else (4, 8))
     if dtype.startswith("float"):
         a[3, 7] = np.nan
         for result, other in zip(of("np.min(a), a.max()")(a, a), expected("np.min(a), a.max()", a, a), strict=True):
@@ -134,13 +136,13 @@ def test_reductions_of_expressions_along_axes_are_fused(assert_same, launches):
 def test_reduction_along_an_axis_allocates_its_result_only(assert_same, monkeypatch):
     """Counted: one array for 300 sums, whose work-items need no help."""
     made = []
-    allocator = DpnpLibrary.allocator
+    allocator = LIBRARY.allocator
 
     def counted(library, shape, *rest):
         make = allocator(library, shape, *rest)
         return lambda queue: made.append(shape) or make(queue)
 
-    monkeypatch.setattr(DpnpLibrary, "allocator", counted)
+    monkeypatch.setattr(LIBRARY, "allocator", counted)
     a = dpnp.reshape(dpnp.arange(6000.0), (300, 20))
     f = of("np.sum(a * b, axis=1)")
     assert_same(f(a, a), dpnp.sum(a * a, axis=1))

@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 import kapi_runtime
-from kapi_numba_offload.libraries.dpnp import DpnpLibrary
+from kapi_numba_offload.libraries.installed import default_library
 from kapi_numba_offload.regions import fused, repetition
 from kapi_runtime.kernels.bound import BoundLaunch
+
+LIBRARY = type(default_library())
 
 RANDOM = np.random.default_rng(11)
 
@@ -143,7 +145,7 @@ def test_iterations_that_are_submitted_together_are_the_loop_s(function, is_reco
     made = []
     original = kapi_runtime.graph
     monkeypatch.setattr(kapi_runtime, "graph", lambda queue: (made.append(queue), original(queue))[1])
-    monkeypatch.setattr(DpnpLibrary, "replays_graphs", is_recorded)
+    monkeypatch.setattr(LIBRARY, "replays_graphs", is_recorded)
     monkeypatch.setattr(repetition, "_RECORDED_FROM", 3)
     monkeypatch.setattr(repetition, "_ITERATIONS", 2)
     as_in_python(function, [RANDOM.random(500) for _ in range(3)])
@@ -151,7 +153,7 @@ def test_iterations_that_are_submitted_together_are_the_loop_s(function, is_reco
 
 
 def test_loop_is_launched_plainly_where_no_graph_can_be_recorded(as_in_python, monkeypatch):
-    monkeypatch.setattr(DpnpLibrary, "replays_graphs", True)
+    monkeypatch.setattr(LIBRARY, "replays_graphs", True)
     monkeypatch.setattr(repetition, "_RECORDED_FROM", 3)
 
     def refused(queue):

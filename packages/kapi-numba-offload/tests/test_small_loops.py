@@ -99,6 +99,7 @@ def test_what_is_given_back_is_the_array_that_was_given():
     assert numba.njit(time_loop)(a, b) is a
 
 
+@pytest.mark.sycl
 def test_larger_arrays_and_other_memory_stay_on_the_device(launches):
     function = numba.njit(time_loop)
     for kind, size in (("device", 30), ("shared", 4)):
@@ -123,6 +124,7 @@ def test_loops_are_reported_and_stay_where_fallback_is_off(launches):
     assert launches
 
 
+@pytest.mark.sycl
 def test_loops_over_arrays_of_two_queues_are_refused_all_the_same():
     import dpctl
 

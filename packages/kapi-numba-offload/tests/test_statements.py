@@ -5,7 +5,6 @@ import numba
 import numpy as np
 import pytest
 
-import kapi_numba_offload.libraries.dpnp as usm
 import kapi_runtime
 from kapi_sim.errors import ExecutionPlacementError, KernelCompilationError
 from kapi_sim.testing.reports import raises
@@ -214,8 +213,11 @@ def test_statements_in_a_row_are_one_kernel(function, count, launches):
     assert len(launches) == count
 
 
+@pytest.mark.sycl
 def test_fused_expression_allocates_its_result_and_nothing_else(monkeypatch):
     """The second call, when all is compiled, makes one array."""
+    import kapi_numba_offload.libraries.dpnp as usm
+
     compiled = numba.njit(temporary)
     a, b = arrays()
     compiled(a, b)
@@ -252,6 +254,7 @@ def test_shapes_that_do_not_fit_are_dpnps_error():
         numba.njit(temporary)(dpnp.ones(3), dpnp.ones(4))
 
 
+@pytest.mark.sycl
 def test_store_to_an_element_at_several_indices_is_dpnps_error():
     """A broadcast view claims to be writable; a kernel's work-items would race for its element."""
 
@@ -341,6 +344,7 @@ def test_numpy_and_usm_arrays_in_one_expression_are_refused_when_compiled():
         foo(np.ones(3), dpnp.ones(3), np.ones(3))
 
 
+@pytest.mark.sycl
 def test_numpy_function_of_a_usm_array_is_dpnps(assert_same):
     """`np.square(a)` answers as `dpnp.square(a)`."""
     a, _ = arrays(usm_type="shared")
@@ -361,6 +365,7 @@ def made_by_a_helper(n):
     return np.arange(n)
 
 
+@pytest.mark.sycl
 def test_statements_of_several_kinds_of_memory_run_separately(assert_same):
     """Arrays of separate expressions need no common queue; those of one are refused by line."""
 
