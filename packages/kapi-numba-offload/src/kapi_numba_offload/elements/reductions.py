@@ -128,22 +128,22 @@ class Accumulator:
         """The names of arrays of such variables."""
         return [name, f"{name}_places"] if self.is_position else [name]
 
-    def taken(self, value: str, place: str) -> list[str]:
-        """The lines that combine a value, the name of a variable or an element, that is at a place."""
+    def taken(self, value: str, position: str) -> list[str]:
+        """The lines that combine a value, the name of a variable or an element, that is at a position."""
         if not self.is_position:
             return [self._combination.line(value, self.dtype)]
         return [
-            f"if {self._precedes(value, place)}:",
+            f"if {self._precedes(value, position)}:",
             f"    total = {value}",
-            f"    place = np.int64({place})",
+            f"    place = np.int64({position})",
         ]
 
     def taken_from(self, array: str, index: str) -> list[str]:
         """The lines that combine the variables that are elements of arrays."""
         if not self.is_position:
             return self.taken(f"{array}[{index}]", "")
-        value, place = self.arrays(array)
-        return [f"value = {value}[{index}]", f"other = {place}[{index}]", *self.taken("value", "other")]
+        value, position = self.arrays(array)
+        return [f"value = {value}[{index}]", f"other = {position}[{index}]", *self.taken("value", "other")]
 
     def stored(self, array: str, index: str) -> list[str]:
         """The lines that store the variables to elements of arrays."""
@@ -154,9 +154,9 @@ class Accumulator:
         value = f"total / np.{self.dtype.name}(count)" if is_mean else self.variables[-1]
         return value if self.result is None else f"np.{self.result.name}({value})"
 
-    def _precedes(self, value: str, place: str) -> str:
-        """The condition that a value at a place comes before the total."""
-        sign, is_first = ">" if self.name == "argmax" else "<", f"{place} < place"
+    def _precedes(self, value: str, position: str) -> str:
+        """The condition that a value at a position comes before the total."""
+        sign, is_first = ">" if self.name == "argmax" else "<", f"{position} < place"
         if self.dtype.kind == "b":
             further = f"({value} and not total)" if sign == ">" else f"(total and not {value})"
             return f"{further} or ({value} == total and {is_first})"

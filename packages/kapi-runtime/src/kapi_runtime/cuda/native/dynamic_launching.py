@@ -118,16 +118,16 @@ def pack_array(table: Any, row: Any, array: Any) -> Any:
     row.shape, row.strides = words(array + table.shape_at)[0], words(array + table.strides_at)[0]
     if words(array + table.shape_at)[1] - row.shape != row.rank * WORD or row.pointer % row.itemsize != 0:
         return -1
-    count, place = 1, row.place + WORD
+    count, at = 1, row.place + WORD
     words(row.place)[0] = row.pointer
     for axis in range(row.rank):
         extent, stride = words(row.shape)[axis], words(row.strides)[axis]
         if extent >= SMALL or stride % row.itemsize != 0:
             return -1
         count *= extent
-        words(place)[axis] = extent
+        words(at)[axis] = extent
         if row.has_strides != 0:
-            words(place)[row.rank + axis] = stride // row.itemsize
+            words(at)[row.rank + axis] = stride // row.itemsize
     if layout_of(row, count) != row.layout or (row.is_written != 0 and row.layout == OTHER and not is_nested(row)):
         return -1
     measure(row, count)
