@@ -28,13 +28,3 @@ def test_tests_and_examples_import_only_what_the_test_group_adds(root, projects)
         folders = [root / "packages" / dist / "tests", root / "packages" / dist / "examples"]
         lines += declarations.problems(declarations.imported(folders), allowed, f"{dist}'s test group")
     assert not lines, "\n".join(lines)
-
-
-def test_compilers_of_targets_are_entry_points(root, projects):
-    """A package with the compiler of a target names it, by its own name, and kapi-runtime finds it."""
-    for dist, project in projects.items():
-        package = dist.replace("-", "_")
-        file = root / "packages" / dist / "src" / package / "compiler.py"
-        is_target = file.exists() and "\nCOMPILER = " in file.read_text("utf-8")
-        expected = {dist.removeprefix("kapi-"): f"{package}.compiler:COMPILER"} if is_target else {}
-        assert project["project"].get("entry-points", {}).get("kapi.targets", {}) == expected, dist

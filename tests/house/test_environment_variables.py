@@ -13,7 +13,7 @@ CONSTANTS = {"CUDA_HOST", "CUDA_MANAGED", "KAPI_DEFAULT_TARGET"}  # of DLPack, a
 CHANGE_IT = {"kapi_runtime/sycl/devices/drivers.py", "kapi_runtime/sycl/devices/environment.py"}
 
 
-def test_environment_is_read_in_one_module():
+def test_environment_is_read_and_its_variables_are_named_in_one_module():
     sources = [file for file in PACKAGES.glob("*/src/**/*.py") if file != LIST]
     readers = {
         file.relative_to(PACKAGES).as_posix().partition("/src/")[2]
@@ -22,13 +22,6 @@ def test_environment_is_read_in_one_module():
     }
     assert readers == CHANGE_IT
 
-
-def test_environment_variables_are_named_in_one_module():
-    named = {
-        (file.name, name)
-        for file in PACKAGES.glob("*/src/**/*.py")
-        for name in NAME.findall(file.read_text("utf-8"))
-        if file != LIST and name not in CONSTANTS
-    }
-    assert named == set()
+    named = {(file.name, name) for file in sources for name in NAME.findall(file.read_text("utf-8"))}
+    assert {(file, name) for file, name in named if name not in CONSTANTS} == set()
     assert len(NAME.findall(LIST.read_text("utf-8"))) > 20

@@ -12,45 +12,29 @@ MODULE = re.compile(r"(?<![\w/.@-])kapi_\w+(?:\.\w+)+")
 PLACEHOLDER = re.compile(r"NAME|/\.\.\.|docs/_build|kapi_toy")
 
 
-def source(root: Path, path: str) -> Path:
+def source(root: Path, name: str) -> Path:
     """The path of a package's module or room in the repository."""
-    package = path.partition("/")[0]
-    return root / "packages" / package.replace("_", "-") / "src" / path
-
-
-def is_module(root: Path, name: str) -> bool:
-    """Whether a dotted name is a module, a room, or a name in one."""
-    path = source(root, name.replace(".", "/"))
-    return any(each.is_dir() or each.with_suffix(".py").is_file() for each in (path, path.parent))
-
-
-def exists(root: Path, path: str) -> bool:
-    """Whether a path of the repository, or of a package's sources, matches a file or a folder."""
-    if path.startswith("kapi_"):
-        return source(root, path).exists()
-    return any(root.glob(path))
+    package = name.partition("/")[0]
+    return root / "packages" / package.replace("_", "-") / "src" / name
 
 
 def missing(root: Path, text: str) -> Iterator[str]:
-    """Each name of a line that is not there."""
-    for path in PATH.findall(text):
-        if not PLACEHOLDER.search(path) and not exists(root, path):
-            yield path
-    for name in MODULE.findall(text):
-        if not PLACEHOLDER.search(name) and not is_module(root, name):
+    """Each name of a line that is not there: a path of the repository or of a package's sources, or a dotted name."""
+    for name in (*PATH.findall(text), *MODULE.findall(text)):
+        path = source(root, name if "/" in name else name.replace(".", "/"))
+        if "/" in name:
+            is_there = path.exists() if name.startswith("kapi_") else any(root.glob(name))
+        else:
+            is_there = any(each.is_dir() or each.with_suffix(".py").is_file() for each in (path, path.parent))
+        if not is_there and not PLACEHOLDER.search(name):
             yield name
 
 
 def test_paths_that_pages_name_exist(root):
     wrong = "a kernel of kapi_sim/nowhere, tests/nothing.py, and kapi_sim.nowhere.at_all"
     assert list(missing(root, wrong)) == ["kapi_sim/nowhere", "tests/nothing.py", "kapi_sim.nowhere.at_all"]
-    found = [
-        f"{page}:{number}: {name}"
-        for page in PAGES
-        for number, line in enumerate((root / page).read_text("utf-8").splitlines(), 1)
-        for name in missing(root, line)
-    ]
-    assert not found, "names of pages that are not there:\n" + "\n".join(found)
+    found = {page: list(missing(root, (root / page).read_text("utf-8"))) for page in PAGES}
+    assert not any(found.values()), f"names of pages that are not there: {found}"
 
 
 def test_rooms_of_the_architecture_exist(root):

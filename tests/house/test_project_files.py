@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
@@ -25,15 +26,11 @@ SCHEMAS = {
 RUN_BY_OTHERS = [*WORKFLOWS, ROOT / ".pre-commit-config.yaml", ROOT / ".readthedocs.yaml"]
 
 
-def jobs(workflow: str) -> dict:
-    return YAML(typ="safe").load((ROOT / ".github" / "workflows" / workflow).read_text("utf-8"))["jobs"]
-
-
 @pytest.mark.parametrize("schema", SCHEMAS)
 def test_file_follows_its_schema(schema):
-    assert SCHEMAS[schema]
     # The format is said, for `.cff` is not known by its name.
     options = ["--builtin-schema", schema, "--default-filetype", "yaml"]
+    assert SCHEMAS[schema]
     with pytest.raises(SystemExit) as end:
         check_jsonschema.main([*options, *map(str, SCHEMAS[schema])])
     assert not end.value.code
@@ -48,26 +45,9 @@ def test_sessions_and_scripts_that_others_run_exist(root):
     assert all((root / name).is_file() for text in texts for name in re.findall(r"python3? ([\w/]+\.py)", text))
 
 
-def test_python_versions_of_workflows_are_the_supported_ones():
-    assert jobs("tests.yml")["linux"]["strategy"]["matrix"]["python"] == list(interpreters.SUPPORTED)
-    for path in WORKFLOWS:
-        for job in jobs(path.name).values():
-            assert job.get("env", {}).get("KAPI_PYTHONS", ",".join(interpreters.SUPPORTED)).split(",") == list(
-                interpreters.SUPPORTED
-            ), path.name
-
-
-def test_release_publishes_after_the_checks_and_by_trusted_publishing():
-    publish = jobs("release.yml")["publish"]
-    assert set(publish["needs"]) == {"check", "tests", "build"}
-    assert publish["permissions"] == {"id-token": "write"}
-
-
-def test_packages_say_where_they_come_from_and_where_they_were_run(projects):
-    for dist, project in projects.items():
-        urls = project["project"]["urls"]
-        assert urls["Issues"] == f"{urls['Source']}/issues"
-        assert urls["Changelog"].endswith(f"/packages/{dist}/CHANGELOG.md")
-        systems = [line for line in project["project"]["classifiers"] if line.startswith("Operating System")]
-        assert systems == ["Operating System :: POSIX :: Linux"], dist
-    assert len({project["project"]["urls"]["Source"] for project in projects.values()}) == 1
+def test_ci_and_workflows_run_the_tests_on_every_python(root):
+    tests = YAML(typ="safe").load((ROOT / ".github" / "workflows" / "tests.yml").read_text("utf-8"))
+    assert tests["jobs"]["linux"]["strategy"]["matrix"]["python"] == list(interpreters.SUPPORTED)
+    lines = (root / ".ci" / "run").read_text("utf-8").splitlines()
+    assert lines[-2:] == [f"export KAPI_PYTHONS={','.join(interpreters.SUPPORTED)}", "exec python3 noxfile.py -s tests"]
+    assert os.access(root / ".ci" / "run", os.X_OK)
