@@ -69,7 +69,7 @@ def test_positions_of_expressions_are_kernels(dtype, is_gpu, launches, request):
 
 
 def test_positions_take_one_launch_or_two(launches, as_on_a_gpu):
-    """Where nothing but the least and the greatest value stands, and nothing but nans, the first one is found."""
+    """The first one is found where nothing but the least and the greatest value stands, and nothing but nans."""
     f = numba.njit(lambda a: (np.argmax(a), np.argmin(a)))
     for count, value in itertools.product((1, 8192, 8193), (-np.inf, np.inf, np.nan)):
         launches.clear()
