@@ -29,7 +29,7 @@ class Form(NamedTuple):
     lengths: tuple[int, ...]
 
     def template(self, shape: Sequence[int]) -> tuple[int | None, ...]:
-        """Which axis of `lengths` each axis of a shape is as long as; None for one of a single element."""
+        """The axis of `lengths` that each axis of a shape is as long as; None for one of a single element."""
         first = len(self.lengths) - len(shape)
         return tuple(
             None if length == 1 and self.lengths[axis] != 1 else axis for axis, length in enumerate(shape, first)

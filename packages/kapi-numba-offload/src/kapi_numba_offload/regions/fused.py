@@ -84,7 +84,7 @@ _Aliases = tuple[tuple[int, int], ...]
 
 @dataclass(frozen=True, slots=True)
 class _Memory:
-    """What is known of the memory of operands of some shapes and strides, wherever it is.
+    """Facts of the memory of operands of some shapes and strides, wherever it is.
 
     Attributes
     ----------

@@ -93,7 +93,7 @@ class _Layout:
 
 
 class _Typed(NamedTuple):
-    """What a reduction is made of for operands of some types: the expression, what values become, the result's type."""
+    """The parts of a reduction for operands of some types: the expression, what values become, the result's type."""
 
     elements: Elements
     accumulator: Accumulator

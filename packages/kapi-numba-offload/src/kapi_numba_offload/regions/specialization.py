@@ -81,7 +81,7 @@ class _Specialization:
 
 
 class _Refusal(NamedTuple):
-    """Why operands of a form are not one kernel, and the shapes of statements where these are why, as templates."""
+    """The reason why operands of a form are no single kernel, and the statements' shapes that cause it, as templates."""
 
     reason: str
     templates: tuple[tuple[int | None, ...], ...]

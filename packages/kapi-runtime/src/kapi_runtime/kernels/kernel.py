@@ -425,7 +425,7 @@ _PROMPT = 16  # index spaces that get a plan at once; that of a further one is w
 
 
 def _form_of(space: Range | NdRange) -> int | Range:
-    """The part that launches of one plan for any shapes share: the rank of a `Range`, or the work-group of an `NdRange`."""
+    """The key of plans for any shapes: the rank of a `Range`, or the work-group of an `NdRange`."""
     return len(space) if isinstance(space, Range) else space.local_range
 
 
