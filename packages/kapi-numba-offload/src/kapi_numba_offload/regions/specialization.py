@@ -81,7 +81,7 @@ class _Specialization:
 
 
 class _Refusal(NamedTuple):
-    """The reason why operands of a form are no single kernel, and the statements' shapes that cause it, as templates."""
+    """The reason why operands of a form are no single kernel, and shapes of statements that cause it, as templates."""
 
     reason: str
     templates: tuple[tuple[int | None, ...], ...]
