@@ -90,8 +90,8 @@ def column_scan(
     inner += [*accumulator.taken("value", "at"), f"result[{index}] = total"]
     lines = index_lines(len(virtual), extents)
     if split:
-        place = ", ".join(f"i{axis}" for axis in range(len(virtual)))
-        lines += [f"total = seeds[{place}]", "for step in range(steps):", "    at = i0 * steps + step"]
+        seed = ", ".join(f"i{axis}" for axis in range(len(virtual)))
+        lines += [f"total = seeds[{seed}]", "for step in range(steps):", "    at = i0 * steps + step"]
         lines += ["    if at < count:", *(f"        {line}" for line in inner)]
     else:
         lines += ["total = identity", "for at in range(count):", *(f"    {line}" for line in inner)]

@@ -120,12 +120,12 @@ class Scan:
             elements = Elements.of(self.statements, leaves, values, self.region.fastmath)
             axis = self._words.get("axis")
             if axis is None or len(shape) == 1:
-                return self._whole(elements, leaves, shape, axis, answer, queue)
+                return self._entire(elements, leaves, shape, axis, answer, queue)
             return self._along(elements, leaves, shape, int(axis), answer, queue)
         except (KapiError, TypeError, ValueError) as error:
             return str(error)  # the library refuses it with its own words
 
-    def _whole(
+    def _entire(
         self,
         elements: Elements,
         leaves: Sequence[Any],
