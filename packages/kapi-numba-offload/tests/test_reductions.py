@@ -74,7 +74,7 @@ def test_extrema_of_many_elements_are_kapis(dtype, assert_same, launches):
 
 @pytest.mark.parametrize("is_gpu", [False, True])
 def test_sums_of_float16_are_float32s(is_gpu, request):
-    """A number that float16 cannot hold on the way to a result that it can, such as a sum, and the number of elements."""
+    """A number that float16 cannot hold on the way to a result that it can, and the number of elements."""
     if is_gpu:
         request.getfixturevalue("as_on_a_gpu")
     a, b = np.full((2, 70_000), 2.0, np.float16), np.tile(np.float16([2, 0.5]), (2, 35_000))
