@@ -42,7 +42,7 @@ from kapi_numba_offload.run.call_graph import OffloadedParts, run_recorded
 from kapi_numba_offload.run.diagnostics import report_of
 from kapi_numba_offload.run.options import OffloadOptions, options_of
 from kapi_numba_offload.run.placement import mixed_error
-from kapi_runtime.launch.host_arrays import device_array_target
+from kapi_runtime.launch.device_context import device_array_target
 from kapi_sim.errors import KernelCompilationError
 from kapi_types import DeviceArrayType
 

@@ -26,7 +26,7 @@ from kapi_numba_offload.loops.parallel_loop import ParallelLoop
 from kapi_numba_offload.run.diagnostics import remember
 from kapi_numba_offload.run.options import options_of
 from kapi_numba_offload.run.reasons import Refusal, fall_back
-from kapi_runtime.launch.host_arrays import device_array_target, on_device_context
+from kapi_runtime.launch.device_context import device_array_target, on_device_context
 from kapi_sim.errors import ExecutionPlacementError, KernelCompilationError
 from kapi_sim.forks import reinit_after_fork
 from kapi_types import DeviceArrayType, UsmArrayType, is_usm_array
