@@ -19,6 +19,7 @@ from kapi_numba_offload.libraries.arrays import (
     device_facts,
     host_copy,
     is_device_array,
+    is_numpy_array,
     is_same_view,
     may_overlap,
 )
@@ -124,7 +125,7 @@ class ParallelLoop:
         arrays = [each for each in captured if is_device_array(each)]
         if arrays:
             queue = one_queue(self.location, self.syntax.captured, captured)
-        if not arrays and (not self.syntax.reductions or any(isinstance(each, np.ndarray) for each in captured)):
+        if not arrays and (not self.syntax.reductions or any(map(is_numpy_array, captured))):
             return self.host.run(bounds, given, initial)
         refusal = self.syntax.refusals[0] if self.syntax.refusals else self._array_reduction(initial)
         extents = [len(range(*bounds[at : at + 3])) for at in range(0, len(bounds), 3)]

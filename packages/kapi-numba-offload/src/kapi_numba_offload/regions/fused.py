@@ -8,14 +8,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from kapi_numba_offload.elements.expression import Leaf, Node, Ref, leaves_of, references_of, renumbered
 from kapi_numba_offload.elements.operands import Unfused, absolute, number_key
 from kapi_numba_offload.elements.statements import Statement
 from kapi_numba_offload.libraries.arrays import (
     flat_view,
     is_device_array,
+    is_numpy_array,
     is_same_view,
     may_overlap,
 )
@@ -343,7 +342,7 @@ class FusedRegion:
                 if not contiguous:
                     key += own_library.layout_key(leaf)
             else:
-                has_host = has_host or isinstance(leaf, np.ndarray)
+                has_host = has_host or is_numpy_array(leaf)
                 key.append(number_key(leaf))
         if queue is not None and (is_mixed or has_host):
             if len(self.statements) == 1:
