@@ -39,11 +39,11 @@ def loop_plan(
         known: LoopPlan | None = facts.inner_plans[id(statement)]
         return known
     if isinstance(statement, ast.For) and is_parallel(statement, facts.names):
-        kernel, nest = kernel_plan(facts, statement, following), nest_of(facts, statement)
-        if isinstance(kernel, KernelPlan) and nest.depth > len(kernel.bounds) // 3:
-            nested = independent_plan(facts, statement, following, nest, kernel, has_elements=False, is_prange=True)
+        kernel, loops = kernel_plan(facts, statement, following), nest_of(facts, statement)
+        if isinstance(kernel, KernelPlan) and loops.depth > len(kernel.bounds) // 3:
+            nested = independent_plan(facts, statement, following, loops, kernel, has_elements=False, is_prange=True)
             kernel = nested or kernel
-        return lifted_plan(facts, statement, following, nest, kernel) or kernel
+        return lifted_plan(facts, statement, following, loops, kernel) or kernel
     element = next(elements(facts, statement), None)
     has_elements = element is not None and not has_array_work(facts, statement)
     nest = nest_of(facts, statement) if isinstance(statement, ast.For) else None
