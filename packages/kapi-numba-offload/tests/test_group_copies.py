@@ -63,16 +63,15 @@ def with_a_total(k, w, h):
     h[0] += total
 
 
+DTYPES = dict.fromkeys(
+    [counts, sums, of_a_nest, of_two_arrays, read_too, with_a_total], "int32 uint64 int64 float32 float64"
+) | {bits: "int32 uint64", plain: "int64 float64"}
+"""The dtypes for which each is a kernel."""
+
+
 @pytest.mark.nightly(one_in=2)
-@pytest.mark.parametrize("dtype", ["int32", "uint64", "int64", "float32", "float64"])
-@pytest.mark.parametrize(
-    "function",
-    [counts, sums, of_a_nest, of_two_arrays, bits, plain, read_too, with_a_total],
-    ids=lambda each: each.__name__,
-)
+@pytest.mark.parametrize(("function", "dtype"), [(each, name) for each in DTYPES for name in DTYPES[each].split()])
 def test_sums_are_those_of_numpy(function, dtype, launches):
-    if (function is bits and dtype[0] == "f") or (function is plain and dtype not in ("int64", "float64")):
-        pytest.skip("it is no kernel for such numbers")
     k, w = RANDOM.integers(-9, 9, COUNT), RANDOM.integers(0, 5, COUNT).astype(dtype)
     h = RANDOM.integers(5, 9, 11).astype(dtype)
     expected, found = h.copy(), dpnp.asarray(h)
