@@ -345,3 +345,20 @@ def test_reports_name_the_parts(on_cpu):
     f(np.ones(3))
     (report,) = offload_reports(f)
     assert [each.outcome for each in report.parts] == ["offloaded"]
+
+
+def test_launches_of_many_iterations_are_done_when_the_next_statement_reads(on_cpu):
+    """From some iteration on they are bound; NumPy waits for no queue."""
+
+    @numba.njit
+    def f(a, b, steps):
+        for _ in range(steps):
+            b[1:-1] = (a[2:] + a[:-2]) * 0.5
+            a[1:-1] = b[1:-1]
+        return np.sort(a)
+
+    rng = np.random.default_rng(3)
+    for steps in (70, 500):
+        a, b = rng.random(60_000), np.zeros(60_000)
+        expected = f.py_func(a.copy(), b.copy(), steps)
+        np.testing.assert_allclose(f(a, b, steps), expected, rtol=1e-12)

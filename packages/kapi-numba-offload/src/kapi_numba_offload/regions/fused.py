@@ -20,7 +20,7 @@ from kapi_numba_offload.libraries.arrays import (
 )
 from kapi_numba_offload.libraries.installed import library_of
 from kapi_numba_offload.libraries.interface import ArrayLibrary
-from kapi_numba_offload.regions.repetition import repeat
+from kapi_numba_offload.regions.repetition import bound_iteration, repeat
 from kapi_numba_offload.regions.specialization import PreparedLaunch, Specializer, is_stored
 from kapi_numba_offload.regions.type_inference import TypeInference, by_library
 from kapi_numba_offload.run.kernel_launch import KernelLaunch
@@ -73,7 +73,7 @@ class _Kept:
     queue: Any
     parts: tuple[list[_Kept], ...]
     iterations: int = 0
-    bound: list[Any] = field(default_factory=list)
+    bound: Sequence[Any] = field(default_factory=list)
     is_repeated: bool = False
 
 
@@ -198,7 +198,7 @@ class FusedRegion:
                 if is_repeated and not is_observed():
                     own.iterations += 1
                     if own.iterations == _BOUND_AFTER:
-                        own.bound = self._bound(own)
+                        own.bound = bound_iteration(self._bound(own), own.queue)
                     if own.bound:
                         own.is_repeated = True
                         for bound in own.bound:
