@@ -11,7 +11,7 @@ import numpy as np
 
 from kapi_numba_offload.analysis.operations import ELEMENTWISE, operator_operands
 from kapi_numba_offload.analysis.scope import UNKNOWN, Scope
-from kapi_numba_offload.libraries.installed import imported_libraries, library_name, library_named
+from kapi_numba_offload.libraries.installed import default_library, imported_libraries, library_name, library_named
 from kapi_numba_offload.libraries.interface import ArrayLibrary
 
 __all__ = [
@@ -110,7 +110,7 @@ def numpy_functions() -> list[str]:
 
 def status(name: str, library: ArrayLibrary | None = None) -> str:
     """The status of the NumPy function `name`, a key of `STATUSES`, for arrays of a library; by default dpnp's."""
-    return _status(name, library or library_named("dpnp"))
+    return _status(name, library or default_library() or library_named("dpnp"))
 
 
 @cache

@@ -61,15 +61,14 @@ def as_library_takes_it(
     TypeError
         If NumPy has no such parameter.
     """
-    if library.has_numpy_signatures:
+    own_names, words, same = _parameters(library, name)
+    if library.has_numpy_signatures and len(args) <= same:
         meaningless = library.meaningless_parameters
         return args, {
             own: value for own, value in keywords.items() if not any(value is each for each in meaningless.get(own, ()))
         }
-    own_names, library_names, words = _parameters(library, name)
     if len(args) > len(own_names):
         return args, dict(keywords)  # more than are known; the library raises its own error
-    same = sum(1 for _ in _same(own_names, library_names, words))
     missing = library.required_parameters.get(name, {})
     if len(args) <= same and not keywords and not missing:
         return args, {}
@@ -105,13 +104,13 @@ def _same(own_names: Sequence[str], library_names: Sequence[str], words: frozens
 
 
 @cache
-def _parameters(library: ArrayLibrary, name: str) -> tuple[tuple[str, ...], tuple[str, ...], frozenset[str]]:
-    """Names of what NumPy and the library take by position, and of what the library takes by name."""
+def _parameters(library: ArrayLibrary, name: str) -> tuple[tuple[str, ...], frozenset[str], int]:
+    """Names that NumPy takes by position, those that the library takes, and how many both have at the same position."""
     own_names = numpy_parameters(name)
     function = library.function(name)
     try:
         found = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):  # an elementwise function, which both take alike
-        return own_names, own_names, frozenset(own_names)
+        return own_names, frozenset(own_names), len(own_names)
     words = frozenset(each.name for each in found if each.kind is not each.POSITIONAL_ONLY)
-    return own_names, positional_parameters(function), words
+    return own_names, words, sum(1 for _ in _same(own_names, positional_parameters(function), words))

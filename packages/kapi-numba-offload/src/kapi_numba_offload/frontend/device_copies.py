@@ -13,7 +13,7 @@ from kapi_numba_offload.libraries.arrays import allocate, arrays_among, host_cop
 from kapi_numba_offload.libraries.host_memory import ALIGNMENT, as_numpy, host_address, host_bounds, sharing
 from kapi_numba_offload.loops.host.host_copies import HostCopies
 from kapi_numba_offload.run.python_numbers import as_number
-from kapi_runtime.launch.device_context import bits
+from kapi_runtime.launch.host_arrays import bits
 
 __all__ = ["DeviceCopies"]
 
@@ -65,11 +65,11 @@ class DeviceCopies:
         self._blocks: list[_CopiedMemory] = []
         self._copies: dict[int, tuple[np.ndarray[Any, Any], Any]] = {}
         distinct = {id(each): each for each in arrays}
-        for together in sharing(list(distinct.values()), host_bounds):
-            self._copy(together, queue)
-        # What another thread stores meanwhile is not overwritten with what was there before.
+        # The device gets what is compared with later: what another thread stores meanwhile is not overwritten.
         changing = [key for key, each in distinct.items() if may_change and each.flags.writeable and each.size]
         self._before = {key: np.array(distinct[key]) for key in changing}
+        for together in sharing(list(distinct.values()), host_bounds):
+            self._copy(together, queue)
         self.moved = sum(each.nbytes for each in distinct.values())
 
     def _copy(self, arrays: list[np.ndarray[Any, Any]], queue: Any) -> None:
@@ -82,7 +82,7 @@ class DeviceCopies:
         self._blocks.append(block)
         for each in arrays:
             copy = made.view_of(memory, host_address(each) + block.shift, each)
-            made.store_elements(copy, each)
+            made.store_elements(copy, self._before.get(id(each), each))
             made.set_writable(copy, each.flags.writeable)
             self._copies[id(each)] = each, copy
 

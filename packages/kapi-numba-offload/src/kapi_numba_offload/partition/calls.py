@@ -36,8 +36,8 @@ from kapi_sim.errors import ExecutionPlacementError, KernelCompilationError
 
 __all__ = ["MENDED", "Constant", "Conversion", "Creation", "HelperCall", "NumpyCall", "OverloadedCall", "element"]
 
-_REFUSED = (TypeError, NotImplementedError)
-"""The exceptions of array libraries for what they lack."""
+_REFUSED = (TypeError, NotImplementedError, AttributeError)
+"""The exceptions of array libraries for what they lack; the last is CuPy's for numbers where it takes arrays alone."""
 
 _OWN: dict[str, tuple[Callable[..., Any], str]] = {
     "argmax": (partial(extremum_position, "argmax"), "array library"),
@@ -215,9 +215,7 @@ class Creation(NumpyCall):
 
     @timed
     def __call__(self, queue: Any, *args: Any, **keywords: Any) -> Any:
-        found = default_library() if queue is None else library_of_queue(queue)
-        if self._own_library is not None and self._own_library is not found:
-            found, queue = self._own_library, None
+        found = self._own_library or (default_library() if queue is None else library_of_queue(queue))
         if found is None:
             return self._function(*args, **keywords)
         try:
@@ -302,17 +300,12 @@ class Constant:
         self._copies: dict[Any, Any] = {}
 
     def __call__(self, queue: Any) -> Any:
-        """The array as a device array, the same memory where the device's is the host's."""
-        own = library_of_queue(queue)
-        if own.is_host:
-            view = own.from_host(self._value, queue)
-            own.set_writable(view, False)
-            return view
+        """The array as a device array."""
         elements = self._value.tobytes()
         if elements != self._elements:
             self._elements, self._copies = elements, {}
         if queue not in self._copies:
-            self._copies[queue] = own.from_host(self._value, queue)
+            self._copies[queue] = library_of_queue(queue).from_host(self._value, queue)
         return self._copies[queue]
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from kapi_numba_offload.libraries.arrays import is_device_array, is_numpy_array, library
-from kapi_numba_offload.libraries.installed import library_named
+from kapi_numba_offload.libraries.arrays import is_device_array, library
+from kapi_numba_offload.libraries.installed import default_library, library_named
 from kapi_numba_offload.libraries.interface import ArrayLibrary
 from kapi_runtime.platform.placement_errors import placement_error
 from kapi_sim.errors import ExecutionPlacementError
@@ -33,7 +33,7 @@ def mixed_error(
     is_stored : bool
         Whether the one is stored to the other.
     """
-    library = library or library_named("dpnp")
+    library = library or default_library() or library_named("dpnp")
     remedy = (
         f"`{library.host_copy_call(_primary(usm))}` copies it to the host"
         if is_stored
@@ -121,7 +121,7 @@ def one_queue(location: Any, names: Sequence[str], values: Sequence[Any]) -> Any
     """
     arrays = [(name, value) for name, value in zip(names, values, strict=True) if is_device_array(value)]
     for name, value in zip(names, values, strict=True):
-        if arrays and is_numpy_array(value):
+        if isinstance(value, np.ndarray) and arrays:
             raise mixed_error(location, arrays[0][0], name, library(arrays[0][1]))
     try:
         return library(arrays[0][1]).execution_queue(location.function, arrays)
