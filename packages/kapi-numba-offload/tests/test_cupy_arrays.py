@@ -48,6 +48,7 @@ def pair(n=1000):
 def test_the_stand_in_answers_as_cupy_was_recorded_to():
     assert ANSWERS.answers(cupy) == ANSWERS.RECORDED["answers"]
     assert ANSWERS.differing_dtypes(cupy) == ANSWERS.RECORDED["dtypes"]
+    assert ANSWERS.differing_signatures(cupy) == ANSWERS.RECORDED["signatures"]
     assert ANSWERS.missing_names(cupy) == ANSWERS.RECORDED["missing"]
 
 
@@ -169,6 +170,23 @@ def test_dtypes_are_cupy_s(dtype):
             np.testing.assert_allclose(one.get(), other.get(), rtol=2e-3 if dtype == "float16" else 1e-6)
         else:
             np.testing.assert_allclose(one, other.item(), rtol=1e-5)
+
+
+def test_arguments_by_position_are_those_of_numpy_s_parameters():
+    """CuPy's `argmin` has another parameter before `out`, and `histogram` has its last two the other way round."""
+
+    @numba.njit
+    def f(a, out, weights):
+        np.argmin(a, 0, out)
+        return np.histogram(a, 4, (0.0, 4.0), None, weights)
+
+    a, weights = np.asarray([[3.0, 1.0], [1.5, 2.0]]), np.asarray([[1.0, 2.0], [3.0, 4.0]])
+    out = cupy.full(2, -1)
+    counts, edges = f(cupy.asarray(a), out, cupy.asarray(weights))
+    assert out.get().tolist() == [1, 0]
+    expected = np.histogram(a, 4, (0.0, 4.0), None, weights)
+    np.testing.assert_allclose(counts.get(), expected[0])
+    np.testing.assert_allclose(edges.get(), expected[1])
 
 
 def test_memory_of_new_arrays_is_cupy_s_pool_s_and_its_values_are_stored(launches):

@@ -44,7 +44,7 @@ def test_each_part_is_reported_with_where_it_ran_and_why():
     assert told == [
         ("kernel", 1, "c = a * 2 + b"),
         ("kernel", 1, "for i in prang"),
-        ("dpnp", 1, "np.sort(c)"),
+        (dpnp.__name__, 1, "np.sort(c)"),
         ("kernel", 3, "d[:] = d * d[0"),
         ("host", 1, "for i in range"),
         ("kernel", 1, "np.sum(d * 1)"),

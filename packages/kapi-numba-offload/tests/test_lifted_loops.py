@@ -142,6 +142,7 @@ def test_other_loops_over_rows_stay_loops(function):
     _parts(function, (_doubles(4, 2), _doubles(4, 2)))
 
 
+@pytest.mark.sycl
 def test_loop_variables_that_an_array_does_not_hold_wrap_as_under_numba():
     a, expected = dpnp.zeros((300, 1), dtype="uint8"), np.zeros((300, 1), np.uint8)
     numba.njit(large_counts)(a, a)

@@ -52,6 +52,7 @@ def repeated_calls(function, calls):
     return found, where
 
 
+@pytest.mark.sycl
 @pytest.mark.parametrize("function", [time_loop, a_sum_in_each_iteration])
 def test_each_call_runs_the_same_code(function, small_loops, monkeypatch, assert_same):
     """From the first one on; the device gives the same."""
@@ -95,6 +96,7 @@ def rows_of_pairs(a, b):
             b[i] = np.sqrt(a[i])
 
 
+@pytest.mark.sycl
 @pytest.mark.parametrize(("function", "elements"), [(pairs, 25), (pairs_in_a_function, 25), (rows_of_pairs, 25)])
 def test_loops_within_count_as_work(function, elements, monkeypatch):
     """A loop of 5 iterations that each go over 5 elements is as much work as 25 elements."""
@@ -143,6 +145,7 @@ def test_a_loop_of_float32_stays_on_the_device(small_loops, launches):
         assert launches
 
 
+@pytest.mark.sycl
 def test_statements_read_the_indices_of_what_they_store_to(monkeypatch):
     """These are no arrays, so that such a loop may be Numba's."""
     monkeypatch.setenv("KAPI_OFFLOAD_SMALL", "100")

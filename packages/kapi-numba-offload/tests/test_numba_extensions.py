@@ -62,6 +62,7 @@ def test_overloads_of_libraries_are_offloaded():
     np.testing.assert_array_equal(of_numbers(dpnp.asarray(a)).asnumpy(), of_numbers(a))
 
 
+@pytest.mark.sycl
 def test_overloads_are_asked_with_the_types_of_usm_arrays_first():
     np.testing.assert_array_equal(by_keyword(dpnp.arange(4.0)).asnumpy(), np.arange(4) * 3.0)
     np.testing.assert_array_equal(by_keyword(np.arange(4.0)), np.arange(4) - 3.0)

@@ -128,6 +128,7 @@ def test_assert_names_its_line_and_text():
         numba.njit(assert_in_loop)(dpnp.asarray([1.0, -2.0]))
 
 
+@pytest.mark.sycl
 def test_asserts_are_left_out_where_python_leaves_them_out(tmp_path):
     """Under ``python -O`` there are none, in kernels as in Python."""
     script = tmp_path / "asserts.py"

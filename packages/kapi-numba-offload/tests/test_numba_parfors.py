@@ -61,6 +61,7 @@ def compare(listed, share=0, shares=1):
     return found["with"]
 
 
+@pytest.mark.sycl
 def test_one_class_of_numba_tests_passes():
     """All of one class run, with the package and without it."""
     found = compare(ONE_CLASS)

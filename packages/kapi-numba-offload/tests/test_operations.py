@@ -1,6 +1,7 @@
 """Each elementwise operation, alone, against dpnp's own function of that name."""
 
 import warnings
+from functools import partial
 
 import dpnp
 import numba
@@ -54,7 +55,7 @@ NIGHTLY = ["bool", "int8", "uint8", "int64", "float64"]
 def test_operations_are_dpnps(dtype, assert_same, launches):
     """Dtypes and values of all of them, in one kernel; what dpnp refuses is refused."""
     expected = {}
-    for name in ELEMENTWISE:
+    for name in filter(partial(hasattr, dpnp), ELEMENTWISE):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)
             try:

@@ -53,6 +53,7 @@ def test_the_array_that_is_given_has_the_result(function):
         assert any(result is each for each in on_device)
 
 
+@pytest.mark.sycl
 def test_what_numpy_refuses_is_refused():
     @numba.njit
     def f(v, n):

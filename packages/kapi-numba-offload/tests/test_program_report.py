@@ -55,7 +55,7 @@ def test_each_line_has_its_location_runs_and_bytes(program, capsys, monkeypatch)
     assert "of the program: ['--steps', '4'] 200.0" in output
     rows = re.findall(r"^ *(\d+) +[\d.]+ +[\d.]+% +(\d+) +(\d+)  (\w+) +(\w+):", output, re.MULTILINE)
     assert [(int(line), int(runs), where, function) for line, runs, _, where, function in rows] == [
-        (9, 3, "kernel", "doubled"), (15, 3, "host", "summed"), (17, 3, "dpnp", "summed"),
+        (9, 3, "kernel", "doubled"), (15, 3, "host", "summed"), (17, 3, LIBRARY.name, "summed"),
     ]  # fmt: skip
     moved = [int(each) for _, _, each, _, _ in rows]
     assert moved[0] == moved[2] == 0

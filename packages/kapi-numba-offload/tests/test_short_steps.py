@@ -127,6 +127,7 @@ def test_steps_that_cannot_be_compiled_alone_are_reported(accesses):
     assert bool((b == 2).all())
 
 
+@pytest.mark.sycl
 @pytest.mark.parametrize("length", [300, 200])
 def test_steps_stay_on_the_device_without_fallback_and_a_warning_says_so(length, accesses):
     def f(a, b):
@@ -161,6 +162,7 @@ def test_arrays_that_short_steps_leave_have_the_dtypes_of_numpy(accesses):
     assert len(accesses) < 10
 
 
+@pytest.mark.sycl
 def test_steps_over_large_rows_stay_on_the_device():
     def f(a, b):
         for i in range(a.shape[0]):
@@ -172,6 +174,7 @@ def test_steps_over_large_rows_stay_on_the_device():
     assert bool((b == 2).all())
 
 
+@pytest.mark.sycl
 @pytest.mark.parametrize("size", [10, 1000])
 def test_updates_by_other_parts_of_an_array_have_results_of_numpy_in_compiled_loops(size, accesses):
     """Numba reads and stores one element after the other in `a[1:] += a[:-1]`."""

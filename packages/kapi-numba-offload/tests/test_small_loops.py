@@ -77,6 +77,7 @@ def division(a, b):
 
 
 # Each function has one of the dtypes by day, another than the one before it, and all of them at night.
+@pytest.mark.sycl
 @pytest.mark.parametrize(("function", "dtype"), [
     pytest.param(function, dtype, marks=() if (row + column) % 2 == 0 else pytest.mark.nightly)
     for row, function in enumerate([time_loop, rows, overlapping, new_arrays, views, returns, dots, division])
@@ -114,6 +115,7 @@ def test_rows_count_and_not_their_matrix(launches):
     assert not launches
 
 
+@pytest.mark.sycl
 def test_loops_are_reported_and_stay_where_fallback_is_off(launches):
     function = kapi_numba_offload.offload(time_loop)
     (part,) = kapi_numba_offload.explain(function, dpnp.asarray(M), dpnp.asarray(M)).parts
@@ -190,6 +192,7 @@ def test_axes_with_one_index_do_not_count(launches):
     np.testing.assert_array_equal(found.asnumpy(), a * (a + 1))
 
 
+@pytest.mark.sycl
 def test_windows_of_larger_arrays_are_small(launches, monkeypatch):
     """A slice of so many elements is that long, whatever its array."""
 
@@ -212,6 +215,7 @@ def test_windows_of_larger_arrays_are_small(launches, monkeypatch):
         np.testing.assert_allclose(found.asnumpy(), expected)
 
 
+@pytest.mark.sycl
 @pytest.mark.parametrize("function", [time_loop, rows, new_arrays, dots, int_types, shifted])
 def test_small_loops_are_compiled_and_leave_the_same(function, launches, monkeypatch, assert_same):
     """By Numba, where the types are the same for it, from the first call on."""
@@ -313,18 +317,3 @@ def test_a_compiled_small_loop_does_not_reach_beyond_its_arrays(monkeypatch):
     f(a, b, 4)
     with pytest.raises(IndexError):
         f(a, b, 1000)
-
-
-def recurrence_over_columns(a, b):
-    for j in range(2, a.shape[1]):
-        a[:, j] = 0.5 * a[:, j - 1] + 0.25 * a[:, j - 2] + b[:, j] * b[:, j - 1]
-
-
-def test_views_of_each_iteration_cost_a_gpu_time(as_on_a_gpu, launches):
-    """Without them a launch would take less than the work on columns of 1,500."""
-    a, b = np.random.default_rng(3).random((2, 1500, 40))
-    on_device = [dpnp.asarray(each) for each in (a, b)]
-    numba.njit(recurrence_over_columns)(*on_device)
-    recurrence_over_columns(a, b)
-    np.testing.assert_allclose(on_device[0].asnumpy(), a)
-    assert not launches

@@ -8,19 +8,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from kapi_numba_offload.elements.expression import Leaf, Node, Ref, leaves_of, references_of, renumbered
 from kapi_numba_offload.elements.operands import Unfused, absolute, number_key
 from kapi_numba_offload.elements.statements import Statement
 from kapi_numba_offload.libraries.arrays import (
     flat_view,
     is_device_array,
-    is_numpy_array,
     is_same_view,
     may_overlap,
 )
 from kapi_numba_offload.libraries.installed import library_of
 from kapi_numba_offload.libraries.interface import ArrayLibrary
-from kapi_numba_offload.regions.repetition import bound_iteration, repeat
+from kapi_numba_offload.regions.repetition import repeat
 from kapi_numba_offload.regions.specialization import PreparedLaunch, Specializer, is_stored
 from kapi_numba_offload.regions.type_inference import TypeInference, by_library
 from kapi_numba_offload.run.kernel_launch import KernelLaunch
@@ -73,7 +74,7 @@ class _Kept:
     queue: Any
     parts: tuple[list[_Kept], ...]
     iterations: int = 0
-    bound: Sequence[Any] = field(default_factory=list)
+    bound: list[Any] = field(default_factory=list)
     is_repeated: bool = False
 
 
@@ -198,7 +199,7 @@ class FusedRegion:
                 if is_repeated and not is_observed():
                     own.iterations += 1
                     if own.iterations == _BOUND_AFTER:
-                        own.bound = bound_iteration(self._bound(own), own.queue)
+                        own.bound = self._bound(own)
                     if own.bound:
                         own.is_repeated = True
                         for bound in own.bound:
@@ -342,7 +343,7 @@ class FusedRegion:
                 if not contiguous:
                     key += own_library.layout_key(leaf)
             else:
-                has_host = has_host or is_numpy_array(leaf)
+                has_host = has_host or isinstance(leaf, np.ndarray)
                 key.append(number_key(leaf))
         if queue is not None and (is_mixed or has_host):
             if len(self.statements) == 1:
