@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import kapi_numba_offload  # noqa: F401  it registers itself
-from kapi_numba_offload.analysis.dead_iterations import drop_dead_iterations
 from kapi_numba_offload.analysis.scope import Scope
 from kapi_numba_offload.analysis.source import function_definition
+from kapi_numba_offload.partition.dead_iterations import drop_dead_iterations
 
 X = np.random.default_rng(5).random((4, 4))
 

@@ -15,7 +15,6 @@ import numpy as np
 
 from kapi_numba_offload._numba_compat import CPUDispatcher, from_dtype, types
 from kapi_numba_offload.analysis.control_flow import own_nodes
-from kapi_numba_offload.analysis.dead_iterations import drop_dead_iterations
 from kapi_numba_offload.analysis.effects import may_store
 from kapi_numba_offload.analysis.kind_inference import Kinds
 from kapi_numba_offload.analysis.kinds import ANY, GENERATOR, SCALAR, ArrayKind, Kind, TupleKind
@@ -34,6 +33,7 @@ from kapi_numba_offload.loops.independent_loop import IndependentLoop
 from kapi_numba_offload.loops.lifted_loop import LiftedLoop
 from kapi_numba_offload.loops.loop_of_kernels import LoopOfKernels
 from kapi_numba_offload.loops.loop_syntax import variables_of
+from kapi_numba_offload.partition.dead_iterations import drop_dead_iterations
 from kapi_numba_offload.partition.function_info import PREFIX, FunctionInfo
 from kapi_numba_offload.partition.invariant_views import hoist_views
 from kapi_numba_offload.partition.partition import Partition
