@@ -82,7 +82,7 @@ BUDGETS = {
     "docs": 230,
     "without_dpnp": 30,
     "without_platform": 35,
-    "with_cuda": 30,
+    "with_cuda": 75,
     "build": 40,
     "brief on 3.11": 80,
     "brief on 3.12": 80,
