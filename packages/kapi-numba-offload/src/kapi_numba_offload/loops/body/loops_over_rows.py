@@ -13,7 +13,7 @@ from kapi_numba_offload.analysis.control_flow import has_break
 from kapi_numba_offload.analysis.syntax import located, names_in, nodes_in
 from kapi_numba_offload.loops.body.row_expressions import RowExpressions
 from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError
-from kapi_numba_offload.loops.body.syntax_parts import call_of, counted_loop, plus, variable
+from kapi_numba_offload.loops.body.syntax_parts import call_of, counted_loop, nested_loops, plus, variable
 from kapi_numba_offload.loops.body.views import Rows
 
 __all__ = ["LoopsOverRows"]
@@ -84,11 +84,9 @@ class LoopsOverRows:
             full = copy.deepcopy(at) if len(counters) > 1 else variable(counters[0])
             first.append(ast.Assign([element[0]], ast.Subscript(variable(element[1]), full, ast.Load())))
         body = [*first, *body]
-        for counter, length in zip(reversed(counters), reversed(lengths), strict=True):
+        for counter in counters:
             self.state.lower.take_counter(counter)
-            loop = counted_loop(counter, length, body)
-            body = [loop]
-        return located(loop, node)
+        return located(nested_loops(counters, lengths, body), node)
 
     def _over(
         self,

@@ -21,7 +21,7 @@ from kapi_numba_offload.loops.body.functions.private_arrays import private_array
 from kapi_numba_offload.loops.body.loops_over_rows import LoopsOverRows
 from kapi_numba_offload.loops.body.row_expressions import RowExpressions
 from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError
-from kapi_numba_offload.loops.body.syntax_parts import counted_loop, variable, zero
+from kapi_numba_offload.loops.body.syntax_parts import counted_loop, nested_loops, variable, zero
 from kapi_numba_offload.loops.body.views import ArrayPart, RowLeaf, Rows
 
 __all__ = ["RowLowering"]
@@ -379,6 +379,4 @@ class RowLowering:
         inner = ast.copy_location(inner, node)
         if isinstance(inner, ast.AugAssign):
             self._atomics.add_update(inner, view, [value])
-        for counter, axis in zip(reversed(counters), reversed(view.free), strict=True):
-            inner = ast.copy_location(counted_loop(counter, copy.deepcopy(axis.length), [inner]), node)
-        return [inner]
+        return [located(nested_loops(counters, [axis.length for axis in view.free], [inner]), node)]

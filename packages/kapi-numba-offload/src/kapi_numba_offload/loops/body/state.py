@@ -5,13 +5,13 @@ from __future__ import annotations
 import ast
 import builtins
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from kapi_numba_offload.analysis.numpy_functions import numpy_name
 from kapi_numba_offload.analysis.scope import UNKNOWN, Scope
 from kapi_numba_offload.analysis.syntax import names_in, nodes_in, root_variable
 from kapi_numba_offload.loops.body.index_analysis import LowerBounds
-from kapi_numba_offload.loops.body.syntax_parts import variable
+from kapi_numba_offload.loops.body.syntax_parts import nested_loops, statements, variable
 from kapi_numba_offload.loops.body.views import ArrayPart, LaunchFacts, Rows
 
 __all__ = ["BodyState", "NotANumberError", "NotInKernelError", "stored_to"]
@@ -177,6 +177,22 @@ class BodyState:
                 each.lineno = each.end_lineno = line
                 each.col_offset = each.end_col_offset = 0
         self.before.append(statement)
+
+    def put_lines_before(
+        self, text: str, names: Mapping[str, str], holes: Mapping[str, ast.expr], where: ast.AST
+    ) -> None:
+        """Put statements before the one at hand, whose capital names are variables of these names, or expressions."""
+        for each in statements(text, names, holes):
+            self.put_before(each, where)
+
+    def put_loops_before(self, rows: Rows, where: ast.AST, body: Callable[[list[ast.expr]], list[ast.stmt]]) -> None:
+        """Put loops over the elements that rows select before the statement; `body` is given the index of one."""
+        counters = [self.new("k") for _ in rows.lengths]
+        at: list[ast.expr] = [variable(each) for each in counters]
+        made = body(at)
+        if rows.mask is not None:
+            made = [ast.If(rows.mask.broadcast_at(rows.lengths, rows.ones, at), made, [])]
+        self.put_before(nested_loops(counters, rows.lengths, made), where)
 
     def called(self, node: ast.Call) -> tuple[str | None, Sequence[ast.expr]]:
         """NumPy's name of the function that is called, and its operands; a method's owner is the first one."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 __all__ = [
-    "attribute", "call_of", "counted_loop", "expression", "length_of", "one", "or_zero", "plus", "statements", "times",
-    "variable", "zero",
+    "attribute", "call_of", "counted_loop", "expression", "length_of", "nested_loops", "one", "or_zero", "plus",
+    "statements", "times", "variable", "zero",
 ]  # fmt: skip
 
 
@@ -45,6 +45,13 @@ def call_of(name: str, *args: ast.expr) -> ast.expr:
 def counted_loop(counter: str, length: ast.expr, body: list[ast.stmt], orelse: Iterable[ast.stmt] = ()) -> ast.For:
     """`for counter in range(length)`."""
     return ast.For(ast.Name(counter, ast.Store()), call_of("range", length), body, list(orelse))
+
+
+def nested_loops(counters: Sequence[str], lengths: Sequence[ast.expr], body: list[ast.stmt]) -> ast.For:
+    """Counted loops in each other, the first one outermost."""
+    for counter, length in zip(reversed(counters), reversed(lengths), strict=True):
+        body = [loop := counted_loop(counter, copy.deepcopy(length), body)]
+    return loop
 
 
 def is_number(node: ast.expr, number: int) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import copy
 import math
 import operator
 from collections.abc import Callable, Sequence
@@ -12,7 +11,7 @@ import numpy as np
 
 from kapi_numba_offload.analysis.scope import UNKNOWN
 from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError
-from kapi_numba_offload.loops.body.syntax_parts import attribute, counted_loop, one, variable, zero
+from kapi_numba_offload.loops.body.syntax_parts import attribute, one, variable, zero
 from kapi_numba_offload.loops.body.views import ArrayFacts, ArrayPart, FreeAxis, Rows
 
 __all__ = ["PrivateCopies", "private_array"]
@@ -61,10 +60,11 @@ class PrivateCopies:
         return self.full_part(name, rows)
 
     def _fill(self, name: str, rows: Rows, node: ast.AST, value: Callable[[Sequence[ast.expr]], ast.expr]) -> None:
-        counters = [self._state.new("k") for _ in rows.lengths]
-        at: list[ast.expr] = [variable(each) for each in counters]
-        target = ast.Subscript(variable(name), at[0] if len(at) == 1 else ast.Tuple(at, ast.Load()), ast.Store())
-        self._state.put_before(_nested(counters, rows.lengths, [ast.Assign([target], value(at))]), node)
+        def stored(at: list[ast.expr]) -> list[ast.stmt]:
+            index = at[0] if len(at) == 1 else ast.Tuple(at, ast.Load())
+            return [ast.Assign([ast.Subscript(variable(name), index, ast.Store())], value(at))]
+
+        self._state.put_loops_before(rows, node, stored)
 
     def flat(self, rows: Rows, node: ast.AST) -> tuple[str, ast.expr]:
         """An array of rank 1 with the elements of rows that there are, in C order, and their number.
@@ -77,15 +77,10 @@ class PrivateCopies:
         state = self._state
         name, count = self.like(rows, node, is_flat=True), state.new("n")
         state.assigned(count, zero())
-        counters = [state.new("k") for _ in rows.lengths]
-        at: list[ast.expr] = [variable(each) for each in counters]
-        body: list[ast.stmt] = [
+        state.put_loops_before(rows, node, lambda at: [
             ast.Assign([ast.Subscript(variable(name), variable(count), ast.Store())], rows.element(at)),
             ast.AugAssign(ast.Name(count, ast.Store()), ast.Add(), ast.Constant(1)),
-        ]
-        if rows.mask is not None:
-            body = [ast.If(rows.mask.broadcast_at(rows.lengths, rows.ones, at), body, [])]
-        state.put_before(_nested(counters, rows.lengths, body), node)
+        ])  # fmt: skip
         return name, variable(count)
 
     def like(
@@ -131,12 +126,6 @@ class PrivateCopies:
         axes = [FreeAxis(zero(), one(), self._state.frozen(length), is_one)
                 for length, is_one in zip(rows.lengths, rows.ones, strict=True)]  # fmt: skip
         return ArrayPart(name, tuple(axes), tuple(range(len(axes))))
-
-
-def _nested(counters: Sequence[str], lengths: Sequence[ast.expr], body: list[ast.stmt]) -> ast.stmt:
-    for counter, length in zip(reversed(counters), reversed(lengths), strict=True):
-        body = [counted_loop(counter, copy.deepcopy(length), body)]
-    return body[0]
 
 
 def private_array(state: BodyState, name: str, value: ast.expr) -> tuple[ast.expr, ast.expr | None] | None:

@@ -16,7 +16,7 @@ from kapi_numba_offload.elements.expression import Apply, Leaf
 from kapi_numba_offload.loops.body.functions.private_arrays import PrivateCopies
 from kapi_numba_offload.loops.body.functions.row_reductions import RowReductions
 from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError
-from kapi_numba_offload.loops.body.syntax_parts import attribute, counted_loop, expression, statements, variable
+from kapi_numba_offload.loops.body.syntax_parts import attribute, counted_loop, expression, variable
 from kapi_numba_offload.loops.body.view_reading import ViewReader
 from kapi_numba_offload.loops.body.views import ArrayPart, RowLeaf, Rows
 
@@ -208,8 +208,7 @@ class RowFunctions:
             gap = 3 * gap + 1
         text = _SORT if order is None else _ARGSORT
         text = text.replace("COMES_FIRST", _COMES_FIRST if order is None else _OWN_COMES_FIRST)
-        for each in statements(text, names, {"LENGTH": length, "FIRST_GAP": ast.Constant(gap)}):
-            self._state.put_before(each, node)
+        self._state.put_lines_before(text, names, {"LENGTH": length, "FIRST_GAP": ast.Constant(gap)}, node)
         return values, length
 
     def _filled(self, number: int, rows: Rows, node: ast.AST) -> ArrayPart:
@@ -241,8 +240,7 @@ class RowFunctions:
         values, length = self._sorted(rows, node)
         names = {each: self._state.new("m") for each in ("HALF", "RESULT", "PLACE", "LOW", "X", "Y")}
         holes = {"LENGTH": length, "VALUES": variable(values), "SHARE": ast.Constant(share)}
-        for each in statements(_MEDIAN if share is None else _PERCENTILE, names, holes):
-            self._state.put_before(each, node)
+        self._state.put_lines_before(_MEDIAN if share is None else _PERCENTILE, names, holes, node)
         return variable(names["RESULT"])
 
     def _share(self, node: ast.expr, full: float) -> float | None:

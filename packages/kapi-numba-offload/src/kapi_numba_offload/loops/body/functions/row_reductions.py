@@ -11,7 +11,7 @@ import numpy as np
 from kapi_numba_offload.elements.expression import Apply, Leaf
 from kapi_numba_offload.elements.reductions import COMBINATIONS
 from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError
-from kapi_numba_offload.loops.body.syntax_parts import attribute, counted_loop, plus, statements, times, variable, zero
+from kapi_numba_offload.loops.body.syntax_parts import attribute, plus, statements, times, variable, zero
 from kapi_numba_offload.loops.body.views import Rows
 
 __all__ = ["PRODUCTS", "RowReductions"]
@@ -153,14 +153,7 @@ class RowReductions:
         totals = [self._state.new("r") for _ in starts]
         for total, start in zip(totals, starts, strict=True):
             self._state.assigned(total, ast.copy_location(start, node))
-        counters = [self._state.new("k") for _ in rows.lengths]
-        at: list[ast.expr] = [variable(each) for each in counters]
-        body = update(totals, rows.element(at), at)
-        if rows.mask is not None:
-            body = [ast.If(rows.mask.broadcast_at(rows.lengths, rows.ones, at), body, [])]
-        for counter, length in zip(reversed(counters), reversed(rows.lengths), strict=True):
-            body = [counted_loop(counter, copy.deepcopy(length), body)]
-        self._state.put_before(body[0], node)
+        self._state.put_loops_before(rows, node, lambda at: update(totals, rows.element(at), at))
         return variable(totals[0])
 
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from kapi_numba_offload.elements.expression import Leaf
 from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError
-from kapi_numba_offload.loops.body.syntax_parts import expression, statements, variable
+from kapi_numba_offload.loops.body.syntax_parts import expression, variable
 from kapi_numba_offload.loops.body.views import RowLeaf, Rows
 
 __all__ = ["SEARCHES", "Searches"]
@@ -177,8 +177,7 @@ class Searches:
             "LEFT": _as_float(self._scalar(given["left"])) if "left" in given else first_height,
             "RIGHT": _as_float(self._scalar(given["right"])) if "right" in given else last_height,
         }  # fmt: skip
-        for statement in statements(_INTERPOLATION, names, holes):
-            self._state.put_before(statement, node)
+        self._state.put_lines_before(_INTERPOLATION, names, holes, node)
         return variable(names["RESULT"])
 
     def _operands(
@@ -210,8 +209,7 @@ class Searches:
         found = row.element([at]) if element is None else element(at)
         sought, length = self._state.kept(value), self._state.frozen(row.lengths[0])
         text = _SEARCH.replace("TEST", _IS_NOT_ABOVE if is_right else _IS_BELOW)
-        for statement in statements(text, names, {"LENGTH": length, "ELEMENT": found, "V": sought}):
-            self._state.put_before(statement, where)
+        self._state.put_lines_before(text, names, {"LENGTH": length, "ELEMENT": found, "V": sought}, where)
         self._state.lower.take_counter(names["LOW"])
         return variable(names["LOW"])
 
