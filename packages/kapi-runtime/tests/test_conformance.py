@@ -24,7 +24,7 @@ class Device:
         return np.asarray(array.asnumpy())
 
 
-@pytest.mark.nightly(one_in=5)
+@pytest.mark.nightly(one_in=8)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_conformance(case: Any) -> None:
     case.run(Device())
