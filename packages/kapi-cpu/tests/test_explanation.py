@@ -8,7 +8,7 @@ import pytest
 import kapi_sim as kapi
 from kapi_cpu import Decision, Explanation, compile_kernel, explain, read_module, write_module
 from kapi_sim.language import KernelOptions
-from kapi_types import ArrayType, NdItemType, typeof_argument
+from kapi_types import ArrayType, ItemType, NdItemType, typeof_argument
 
 
 def mixed(item, table, indices, x, tile):
@@ -40,6 +40,20 @@ def test_decisions_name_lines_and_reasons():
     assert ("strided", line_of("2 * i")) in found
     assert ("masked", line_of("2 * i")) in found
     assert f"line {line_of('table[')}: gather" in str(explanation)
+
+
+def rows(item, a, indices, out):
+    i, n = item.get_id(0), a.shape[0]
+    out[i] = a[i, 0] + a[i, 1] + a[indices[i], 0] * a[indices[i], 1] + indices[min(i + 1, n - 1)]
+
+
+def test_rows_and_neighbours_are_told_from_gathers():
+    f, i = (ArrayType(typeof_argument(each(0)), 2 if each is np.float32 else 1, "C") for each in (np.float32, np.int32))
+    out = ArrayType(typeof_argument(np.float32(0)), 1, "C")
+    found = explain(compile_kernel(rows, [ItemType(1), f, i, out])).decisions
+    reasons = [(each.kind, each.why) for each in found]
+    assert any(kind == "record" and "for all lanes" in why for kind, why in reasons)
+    assert any(kind == "gather" and "neighbours" in why for kind, why in reasons)
 
 
 def test_decisions_are_a_part_of_the_module():

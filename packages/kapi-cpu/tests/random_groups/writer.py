@@ -129,6 +129,9 @@ class Writer:
             ]
             options += [f"({array}[i + {self._pick((1, 3, 9))}] if i + 9 < count else {array}[0])"]
             options += [f"({array}[{self._pick((2, 3))} * i + 1] if 3 * i + 1 < count else {array}[count - 1])"]
+            distance = self._pick((1, 2, 7))
+            options += [f"{array}[min(i + {distance}, count - 1)]", f"{array}[max(i - {distance}, 0)]"]
+            options += [f"{array}[(i + {distance}) % count]", f"{array}[min(i ^ {distance}, count - 1)]"]
             if code == "l":
                 options += [f"p[{self.index(str(CELLS))}]"]
         tile = {"l": "tile", "f": "ftile"}.get(code, "")

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from kapi_cpu.emission.decision import Decision
 from kapi_cpu.emission.legalize.group_operations import BARRIER
 from kapi_cpu.emission.vectorize.cost_model import needs_lane_loop
+from kapi_cpu.emission.vectorize.indexed_addresses import indexed_address
+from kapi_cpu.emission.vectorize.instructions.records import RecordAccess, record_accesses
 from kapi_cpu.emission.vectorize.shapes import VARYING, Shapes, Stride
 from kapi_cpu.emission.vectorize.sizes import size_of
 from kapi_lowering.emission.llvm_ir import Block, Instruction
@@ -35,13 +37,15 @@ def decisions_of(shapes: Shapes, lanes: int, why: str, at_barriers: str) -> list
     everywhere = {*shapes.flow.reverse_postorder}
     for block in shapes.flow.reverse_postorder:
         is_masked = lanes > 1 and shapes.parts_within(block, everywhere)
+        records = record_accesses(block, shapes) if lanes > 1 and not is_masked else {}
         found += _of_loop(block, shapes, lanes)
         for each in block.instructions:
             line = _line_of(each, shapes)
             if each.callee.startswith(BARRIER):
                 found.append(Decision("barrier", line, lanes, at_barriers))
             elif lanes > 1:
-                found += (Decision(kind, line, lanes, reason) for kind, reason in _of_access(each, shapes, is_masked))
+                reasons = [_of_record(records[each])] if each in records else _of_access(each, shapes, is_masked)
+                found += (Decision(kind, line, lanes, reason) for kind, reason in reasons)
     return found
 
 
@@ -58,6 +62,15 @@ def _of_loop(block: Block, shapes: Shapes, lanes: int) -> Iterator[Decision]:
         yield Decision("loop", line, lanes, "all lanes go through the same iterations")
 
 
+def _of_record(record: RecordAccess) -> tuple[str, str]:
+    whole = f"{len(record.members)} neighbouring elements of each lane are accessed at once"
+    if record.stride is VARYING:
+        return "record", f"{whole}, for one lane after the other"
+    if isinstance(record.stride, Stride):
+        return "record", f"{whole}, for all lanes where nothing lies between them"
+    return "record", f"{whole}, for all lanes"
+
+
 def _of_access(each: Instruction, shapes: Shapes, is_masked: bool) -> Iterator[tuple[str, str]]:
     if each.opcode in ("load", "store") and each.form.is_plain:
         stride = shapes[each.operands[-1]]
@@ -68,6 +81,12 @@ def _of_access(each: Instruction, shapes: Shapes, is_masked: bool) -> Iterator[t
                 kind,
                 "addresses of neighbours differ by a number of run time: each lane has an access of its own",
             )
+        elif (
+            stride is VARYING
+            and (indexed := indexed_address(each.operands[-1], shapes)) is not None
+            and indexed.may_be_consecutive(size, shapes)
+        ):
+            yield kind, "all lanes at once where the code finds that they are neighbours, or else each on its own"
         elif stride is VARYING:
             yield kind, "addresses of neighbours differ by no constant: each lane has an access of its own"
         elif stride not in (0, size):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from kapi_cpu.emission.vectorize.indexed_addresses import indexed_address
+from kapi_cpu.emission.vectorize.instructions.lane_indices import LaneIndices
 from kapi_cpu.emission.vectorize.instructions.lane_loops import NotVectorizableError, lane_loop
 from kapi_cpu.emission.vectorize.private_arrays import allocation_of
 from kapi_cpu.emission.vectorize.shapes import VARYING, Stride
@@ -85,19 +87,39 @@ class Accesses:
             return self._interleaved_load(vector, self.lane.scalar(pointer), factor, align)
         if self.lane.mask is None and isinstance(shape, Stride):
             return self.load_stepped(type_, self.lane.scalar(pointer), shape, align)
+        indexed = self.indexed(pointer)
+        consecutive = None if indexed is None else indexed.is_consecutive(step)
+        if indexed is None or consecutive is None:
+            return self.load_apart(type_, pointer, align)
+        (made,) = self.lane.either(
+            consecutive,
+            lambda: [self._contiguous_load(vector, indexed.first(step), align)],
+            lambda: [self.load_apart(type_, pointer, align)],
+        )
+        return made
+
+    def indexed(self, pointer: IRValue, *, through_memory: bool = False) -> LaneIndices | None:
+        """A varying address by an index of each lane, if what it is computed from is at hand."""
+        found = indexed_address(pointer, self.lane.shapes) if self.lane.shapes[pointer] is VARYING else None
+        if found is None or any(isinstance(each, Instruction) and each not in self.lane.values for each in found.parts):
+            return None
+        return LaneIndices(self.lane, found, through_memory=through_memory)
+
+    def load_apart(self, type_: IRType, pointer: IRValue, align: int) -> IRValue:
+        """Read elements that are anywhere."""
         if self._is_gathered(type_):
             return self._gather(type_, self.lane.vector(pointer), align)
-        return self._loaded(type_, self._addresses(pointer, type_), align)
+        return self.loaded(type_, self.addresses(pointer, type_), align)
 
     def load_stepped(self, type_: IRType, first: IRValue, stride: Stride, align: int) -> IRValue:
         """Read elements whose distance is known at run time, all lanes being on."""
         if self._is_gathered(type_):
             return self._gather(type_, self.lane.strided(first, stride), align)
-        return self._loaded(type_, self._stepped(first, stride), align)
+        return self.loaded(type_, self.stepped(first, stride), align)
 
     def store_stepped(self, vector: IRValue, first: IRValue, stride: Stride, align: int) -> None:
         """Write elements whose distance is known at run time, all lanes being on."""
-        self._scatter(vector, self._stepped(first, stride), align)
+        self.scatter(vector, self.stepped(first, stride), align)
 
     def _is_gathered(self, type_: IRType) -> bool:
         return self.lane.processor.has_fast_gathers and size_of(type_) in _GATHERED_BYTES
@@ -152,20 +174,28 @@ class Accesses:
         text = f"call {vector} @{name}({addresses.type} align {align} ?, {mask.type} ?, {vector} zeroinitializer)"
         return self.lane.builder.emit(text, addresses, mask)
 
-    def _addresses(self, pointer: IRValue, type_: IRType) -> list[IRValue]:
+    def addresses(self, pointer: IRValue, type_: IRType, *, are_written: bool = False) -> list[IRValue]:
         """The address of each lane; of those that are off, memory that is of no other use."""
-        vector = self.addresses_or_dummy(self.lane.vector(pointer), type_)
+        stride = self.lane.shapes[pointer]
+        if self.lane.mask is None and isinstance(stride, int):
+            first, text = self.lane.scalar(pointer), "getelementptr i8, ptr ?, i64 {}"
+            return [self.lane.builder.emit(text.format(lane * stride), first) for lane in range(self.lane.lanes)]
+        indexed = self.indexed(pointer, through_memory=are_written)
+        addresses = None if indexed is None else indexed.addresses(lambda: self._dummy(type_))
+        if addresses is not None:
+            return addresses
+        vector = self._addresses_or_dummy(self.lane.vector(pointer), type_)
         lanes = range(self.lane.lanes)
         return [self.lane.builder.emit(f"extractelement {vector.type} ?, i64 {lane}", vector) for lane in lanes]
 
-    def _stepped(self, first: IRValue, stride: Stride) -> list[IRValue]:
+    def stepped(self, first: IRValue, stride: Stride) -> list[IRValue]:
         """The address of each lane, one after the other."""
         step, found = self.lane.stride(stride), [first]
         for _ in range(1, self.lane.lanes):
             found.append(self.lane.builder.emit("getelementptr i8, ptr ?, i64 ?", found[-1], step))
         return found
 
-    def _loaded(self, type_: IRType, addresses: Iterable[IRValue], align: int) -> IRValue:
+    def loaded(self, type_: IRType, addresses: Iterable[IRValue], align: int) -> IRValue:
         """One scalar load for each lane."""
         made: IRValue = constant(self.lane.vector_type(type_), "poison")
         for lane, address in enumerate(addresses):
@@ -173,7 +203,7 @@ class Accesses:
             made = self.lane.builder.emit(f"insertelement {made.type} ?, {type_} ?, i64 {lane}", made, one)
         return made
 
-    def addresses_or_dummy(self, addresses: IRValue, type_: IRType) -> IRValue:
+    def _addresses_or_dummy(self, addresses: IRValue, type_: IRType) -> IRValue:
         """The addresses of lanes that are on, and memory that is of no other use for those that are off."""
         if self.lane.mask is None:
             return addresses
@@ -213,7 +243,16 @@ class Accesses:
         elif self.lane.mask is None and isinstance(shape, Stride):
             self.store_stepped(self.lane.vector(value), self.lane.scalar(pointer), shape, align)
         else:
-            self._scatter(self.lane.vector(value), self._addresses(pointer, type_), align)
+            vector, indexed = self.lane.vector(value), self.indexed(pointer)
+            consecutive = None if indexed is None else indexed.is_consecutive(size_of(type_))
+            if indexed is None or consecutive is None:
+                self.scatter(vector, self.addresses(pointer, type_), align)
+            else:
+                self.lane.either(
+                    consecutive,
+                    lambda: self._contiguous_store(vector, indexed.first(size_of(type_)), align),
+                    lambda: self.scatter(vector, self.addresses(pointer, type_), align),
+                )
 
     def _store_of_last(self, value: IRValue, address: IRValue, align: int) -> None:
         """All lanes store to one address: what the last one that is on stores remains."""
@@ -270,7 +309,8 @@ class Accesses:
             vector = self.lane.builder.emit(f"select {mask.type} ?, {kind} ?, {kind} ?", mask, vector, old)
         self.lane.builder.emit(f"store {vector.type} ?, ptr ?, align {align}", vector, address)
 
-    def _scatter(self, vector: IRValue, addresses: Iterable[IRValue], align: int) -> None:
+    def scatter(self, vector: IRValue, addresses: Iterable[IRValue], align: int) -> None:
+        """Write an element of each lane, one after the other."""
         type_ = vector.type.scalar
         for lane, address in enumerate(addresses):
             one = self.lane.builder.emit(f"extractelement {vector.type} ?, i64 {lane}", vector)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from kapi_cpu.emission.group_updates import PREFIX
 from kapi_cpu.emission.legalize.group_operations import BARRIER
@@ -76,6 +76,9 @@ class LaneEmitter:
         Loads of what no kernel writes, which may be executed at any time.
     private : set of IRValue
         The memory that stands for private arrays.
+    consecutive : dict
+        Whether elements at addresses of these terms, of a size, are next to each other, as far as this block of the
+        source asked; how far the first lane's is from their base, and in which unit.
     records : mapping of Instruction to RecordAccess
         The accesses of whole records in the block of the source.
     """
@@ -89,6 +92,7 @@ class LaneEmitter:
         self.is_full: IRValue | None = None
         self.invariant: set[IRValue] = set()
         self._any: dict[IRValue, IRValue] = {}
+        self.consecutive: dict[tuple[tuple[tuple[IRValue, int], ...], int], tuple[IRValue, IRValue, int]] = {}
         self.allocas = Builder(function.entry)
         self.private: set[IRValue] = set()
         self.records: Mapping[Instruction, RecordAccess] = {}
@@ -101,7 +105,7 @@ class LaneEmitter:
         """Go on at the end of a block, under a mask."""
         self.builder = Builder(block)
         self.mask, self.is_nonempty, self.is_full = mask, is_nonempty, None
-        self._any = {}
+        self._any, self.consecutive = {}, {}
 
     def block(self, name: str) -> Block:
         """Add a block."""
@@ -331,6 +335,25 @@ class LaneEmitter:
         self.builder = Builder(block)
         self._any = {}
 
+    def either(
+        self, condition: IRValue, one: Callable[[], list[IRValue] | None], other: Callable[[], list[IRValue] | None]
+    ) -> list[IRValue]:
+        """Go one of two ways; returns what has come of it."""
+        blocks, end = [self.block("one"), self.block("other")], self.block("either.end")
+        self.branch(condition, *blocks)
+        found = []
+        for block, emit in zip(blocks, (one, other), strict=True):
+            self.move(block)
+            values = emit() or []
+            self.jump(end)
+            found.append((values, self.builder.block))
+        self.move(end)
+        (left, left_end), (right, right_end) = found
+        return [
+            self.builder.phi(first.type, [(first, left_end), (second, right_end)])
+            for first, second in zip(left, right, strict=True)
+        ]
+
     def _flags(self, each: Instruction) -> str:
         return "".join(f"{flag} " for flag in each.flags)
 
@@ -378,9 +401,9 @@ class LaneEmitter:
         text = "".join(f", {index.type} ?" for index in indices)
         return self.builder.emit(f"getelementptr {each.form.element}, {pointer.type} ?{text}", pointer, *indices)
 
-    def addresses_or_dummy(self, addresses: IRValue, type_: IRType) -> IRValue:
-        """The addresses of lanes that are on, and memory that is of no other use for those that are off."""
-        return self._accesses.addresses_or_dummy(addresses, type_)
+    def addresses(self, pointer: IRValue, type_: IRType) -> list[IRValue]:
+        """The address of each lane; of those that are off, memory that is of no other use."""
+        return self._accesses.addresses(pointer, type_, are_written=True)
 
     # -- calls
 

@@ -2,6 +2,7 @@
 
 The accesses of all elements of a record stand in one block, with no other access between them that could be of the same
 memory. Where the distance of records is known at run time only, as of the rows of an array, the code asks for it.
+Records that are anywhere are loaded and stored whole, one after the other.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kapi_cpu.emission.vectorize.shapes import Shape, Shapes, Stride
+from kapi_cpu.emission.vectorize.shapes import VARYING, Shape, Shapes, Stride
 from kapi_cpu.emission.vectorize.sizes import element_steps, size_of
 from kapi_lowering.emission.llvm_ir import (
     Block,
@@ -19,6 +20,7 @@ from kapi_lowering.emission.llvm_ir import (
     IntType,
     IRType,
     IRValue,
+    VectorType,
     constant,
     parse_type,
 )
@@ -30,6 +32,9 @@ if TYPE_CHECKING:
 __all__ = ["RecordAccess", "record_accesses"]
 
 _LONGEST = 4
+_WIDEST = 16
+"""Bytes of a record that one instruction accesses."""
+
 _OF_MEMORY = ("load", "store", "atomicrmw", "cmpxchg", "fence")
 _FREE_OF_MEMORY = tuple(
     f"llvm.{name}."
@@ -54,15 +59,15 @@ class RecordAccess:
         In the order of the block: where loads and stores are written.
     offset : int
         Bytes from the address of `first` to that of the first element.
-    stride : int or Stride
-        Bytes from one lane's record to the next one's.
+    stride : int or Stride or None
+        Bytes from one lane's record to the next one's; None if that varies.
     """
 
     members: tuple[Instruction, ...]
     first: Instruction
     last: Instruction
     offset: int
-    stride: int | Stride
+    stride: Shape
 
     @property
     def type(self) -> IRType:
@@ -74,42 +79,76 @@ class RecordAccess:
         count, lanes = len(self.members), lane.lanes
         kind = parse_type(f"<{count * lanes} x {self.type}>")
 
-        def contiguous() -> list[IRValue]:
-            records = lane.builder.emit(f"load {kind}, ptr ?, align {self._align}", self._address(lane, 0))
+        def picked(records: IRValue) -> list[IRValue]:
             return [_picked(lane, records, records, range(number, count * lanes, count)) for number in range(count)]
 
-        def strided() -> list[IRValue]:
-            assert isinstance(self.stride, Stride)
-            return [
-                accesses.load_stepped(self.type, self._address(lane, number), self.stride, self._align)
-                for number in range(count)
-            ]
+        def contiguous(first: IRValue) -> list[IRValue]:
+            return picked(lane.builder.emit(f"load {kind}, ptr ?, align {self._align}", first))
 
-        return self._where_adjacent(lane, contiguous, strided)
+        def apart() -> list[IRValue]:
+            whole = self._whole
+            if whole is None:
+                assert isinstance(self.stride, Stride)
+                return [
+                    accesses.load_stepped(self.type, self._address(lane, number), self.stride, self._align)
+                    for number in range(count)
+                ]
+            addresses = self._addresses(lane, accesses)
+            if not isinstance(whole, VectorType):
+                records = accesses.loaded(whole, addresses, self._align)
+                return picked(lane.builder.emit(f"bitcast {records.type} ? to {kind}", records))
+            parts: list[IRValue] = [
+                lane.builder.emit(f"load {whole}, ptr ?, align {self._align}", at) for at in addresses
+            ]
+            while len(parts) > 1:
+                parts = [
+                    _picked(lane, one, other, range(2 * parts[0].type.count))
+                    for one, other in zip(parts[::2], parts[1::2], strict=True)
+                ]
+            return picked(parts[0])
+
+        return self._where_adjacent(lane, accesses, contiguous, apart)
 
     def store(self, lane: LaneEmitter, accesses: Accesses) -> None:
         """Store all lanes' records."""
         count, lanes = len(self.members), lane.lanes
         vectors = [lane.vector(each.operands[0]) for each in self.members]
 
-        def contiguous() -> list[IRValue]:
+        def records() -> IRValue:
             padded = [*vectors, *[constant(vectors[0].type, "poison")] * (-count % 2)]
             pairs = [
                 _picked(lane, one, other, range(2 * lanes))
                 for one, other in zip(padded[::2], padded[1::2], strict=True)
             ]
             order = [number * lanes + each for each in range(lanes) for number in range(count)]
-            records = _picked(lane, pairs[0], pairs[-1] if count > 2 else constant(pairs[0].type, "poison"), order)
-            lane.builder.emit(f"store {records.type} ?, ptr ?, align {self._align}", records, self._address(lane, 0))
+            return _picked(lane, pairs[0], pairs[-1] if count > 2 else constant(pairs[0].type, "poison"), order)
+
+        def contiguous(first: IRValue) -> list[IRValue]:
+            made = records()
+            lane.builder.emit(f"store {made.type} ?, ptr ?, align {self._align}", made, first)
             return []
 
-        def strided() -> list[IRValue]:
-            assert isinstance(self.stride, Stride)
-            for number, vector in enumerate(vectors):
-                accesses.store_stepped(vector, self._address(lane, number), self.stride, self._align)
+        def apart() -> list[IRValue]:
+            whole = self._whole
+            if whole is None:
+                assert isinstance(self.stride, Stride)
+                for number, vector in enumerate(vectors):
+                    accesses.store_stepped(vector, self._address(lane, number), self.stride, self._align)
+                return []
+            made, addresses = records(), self._addresses(lane, accesses)
+            if not isinstance(whole, VectorType):
+                accesses.scatter(
+                    lane.builder.emit(f"bitcast {made.type} ? to {lane.vector_type(whole)}", made),
+                    addresses,
+                    self._align,
+                )
+                return []
+            for number, at in enumerate(addresses):
+                one = _picked(lane, made, made, range(number * count, (number + 1) * count))
+                lane.builder.emit(f"store {one.type} ?, ptr ?, align {self._align}", one, at)
             return []
 
-        self._where_adjacent(lane, contiguous, strided)
+        self._where_adjacent(lane, accesses, contiguous, apart)
 
     @property
     def _align(self) -> int:
@@ -120,27 +159,37 @@ class RecordAccess:
         offset = self.offset + number * size_of(self.type)
         return lane.builder.emit(f"getelementptr i8, ptr ?, i64 {offset}", lane.scalar(self.first.operands[-1]))
 
-    def _where_adjacent(self, lane: LaneEmitter, contiguous: Emission, strided: Emission) -> list[IRValue]:
-        """Access whole records if nothing is between them, and else element by element."""
-        if not isinstance(self.stride, Stride):
-            return contiguous()
-        stride, size = lane.stride(self.stride), len(self.members) * size_of(self.type)
-        is_adjacent = lane.builder.emit(f"icmp eq i64 ?, {size}", stride)
-        blocks = [lane.block(f"records.{name}") for name in ("contiguous", "strided")]
-        end = lane.block("records.end")
-        lane.branch(is_adjacent, *blocks)
-        emitted = []
-        for block, emit in zip(blocks, (contiguous, strided), strict=True):
-            lane.move(block)
-            found = emit()
-            lane.jump(end)
-            emitted.append((found, lane.builder.block))
-        lane.move(end)
-        (one, one_end), (other, other_end) = emitted
-        return [
-            lane.builder.phi(left.type, [(left, one_end), (right, other_end)])
-            for left, right in zip(one, other, strict=True)
-        ]
+    @property
+    def _whole(self) -> IRType | None:
+        """What one access of a whole record is of; None if processors have none."""
+        nbytes = len(self.members) * size_of(self.type)
+        if nbytes == _WIDEST:
+            return parse_type(f"<{len(self.members)} x {self.type}>")
+        return parse_type(f"i{8 * nbytes}") if nbytes in (2, 4, 8) else None
+
+    def _addresses(self, lane: LaneEmitter, accesses: Accesses) -> list[IRValue]:
+        """The address of each lane's record."""
+        if isinstance(self.stride, Stride):
+            return accesses.stepped(self._address(lane, 0), self.stride)
+        found = accesses.addresses(self.first.operands[-1], self.type)
+        return [lane.builder.emit(f"getelementptr i8, ptr ?, i64 {self.offset}", each) for each in found]
+
+    def _where_adjacent(
+        self, lane: LaneEmitter, accesses: Accesses, contiguous: Callable[[IRValue], list[IRValue]], apart: Emission
+    ) -> list[IRValue]:
+        """Access the records of all lanes at once if nothing is between them, and else one after the other."""
+        size = len(self.members) * size_of(self.type)
+        if isinstance(self.stride, int):
+            return contiguous(self._address(lane, 0))
+        if isinstance(self.stride, Stride):
+            is_adjacent = lane.builder.emit(f"icmp eq i64 ?, {size}", lane.stride(self.stride))
+            return lane.either(is_adjacent, lambda: contiguous(self._address(lane, 0)), apart)
+        indexed = accesses.indexed(self.first.operands[-1])
+        consecutive = None if indexed is None else indexed.is_consecutive(size)
+        if indexed is None or consecutive is None:
+            return apart()
+        text = f"getelementptr i8, ptr ?, i64 {self.offset}"
+        return lane.either(consecutive, lambda: contiguous(lane.builder.emit(text, indexed.first(size))), apart)
 
 
 def _picked(lane: LaneEmitter, left: IRValue, right: IRValue, numbers: Iterable[int]) -> IRValue:
@@ -168,7 +217,7 @@ def record_accesses(block: Block, shapes: Shapes) -> dict[Instruction, RecordAcc
             continue
         root, offset = _root(each.operands[-1])
         key = each.opcode, root, _accessed_type(each), shapes[each.operands[-1]]
-        is_of_record = key[3] not in (0, None) and isinstance(key[2], (IntType, FloatType))
+        is_of_record = key[3] != 0 and isinstance(key[2], (IntType, FloatType))
         if each.opcode == "store":
             close("load")
         close("store", key)
@@ -186,10 +235,11 @@ def _record(accesses: Sequence[tuple[int, Instruction]], stride: Shape) -> Recor
     ordered = sorted(accesses, key=lambda pair: pair[0])
     count, size = len(ordered), size_of(_accessed_type(ordered[0][1]))
     is_complete = all(offset == ordered[0][0] + number * size for number, (offset, _) in enumerate(ordered))
-    if not 2 <= count <= _LONGEST or not is_complete or not (isinstance(stride, Stride) or stride == count * size):
+    if not 2 <= count <= _LONGEST or not is_complete or (isinstance(stride, int) and stride != count * size):
+        return None
+    if stride is VARYING and (count == 3 or count * size > _WIDEST):
         return None
     first, last = accesses[0], accesses[-1]
-    assert stride is not None
     return RecordAccess(tuple(each for _, each in ordered), first[1], last[1], ordered[0][0] - first[0], stride)
 
 

@@ -30,10 +30,9 @@ def group_update(emitter: LaneEmitter, each: Instruction) -> IRValue | None:
             _update_of_all(emitter, operation, type_, emitter.scalar(pointer), emitter.vector(value), name)
             return None
     builder = emitter.builder
-    addresses, values = emitter.addresses_or_dummy(emitter.vector(pointer), type_), emitter.vector(value)
+    addresses, values = emitter.addresses(pointer, type_), emitter.vector(value)
     made: IRValue = constant(values.type, "poison")
-    for lane in range(emitter.lanes):
-        address = builder.emit(f"extractelement {addresses.type} ?, i64 {lane}", addresses)
+    for lane, address in enumerate(addresses):
         one = builder.emit(f"extractelement {values.type} ?, i64 {lane}", values)
         old = emitter.copied(each, [each.operands[0], address, one])
         if each.users:

@@ -1,0 +1,131 @@
+"""Addresses by an index of each lane, as code computes them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import gcd
+from typing import TYPE_CHECKING
+
+from kapi_cpu.emission.vectorize.indexed_addresses import IndexedAddress
+from kapi_lowering.emission.llvm_ir import I64, Instruction, IRValue
+
+if TYPE_CHECKING:
+    from kapi_cpu.emission.vectorize.instructions.lanes import LaneEmitter
+
+__all__ = ["LaneIndices"]
+
+
+class LaneIndices:
+    """Writes the addresses of lanes by their indices.
+
+    Processors guess which store a load waits for by the registers that addresses are in. For updates of a few elements
+    they guess wrong if each address has a register of its own, so that one is a base and an index.
+
+    Parameters
+    ----------
+    lane : LaneEmitter
+        Whose block and values they are for.
+    address : IndexedAddress
+        All parts of which stand for something in the block.
+    """
+
+    def __init__(self, lane: LaneEmitter, address: IndexedAddress, *, through_memory: bool = False) -> None:
+        self.lane, self.address, self._through_memory = lane, address, through_memory
+
+    def base(self) -> IRValue:
+        """What all lanes share, with what they add to it."""
+        made = self.lane.fetch(self.address.base)
+        for each in reversed(self.address.moves):
+            indices = [self.lane.fetch(index) for index in each.operands[1:]]
+            text = "".join(f", {index.type} ?" for index in indices)
+            made = self.lane.builder.emit(f"getelementptr {each.form.element}, ptr ?{text}", made, *indices)
+        return made
+
+    def addresses(self, dummy: Callable[[], IRValue]) -> list[IRValue] | None:
+        """The address of each lane, of lanes that are off that of a dummy; None if more than one index varies."""
+        if len(self.address.terms) > 1:
+            return None
+        base, step, builder = self.base(), self.address.terms[0][1], self.lane.builder
+        if self.lane.mask is None:
+            text = f"getelementptr [{step} x i8], ptr ?, i64 ?"
+            return [builder.emit(text, base, each) for each in self._extended()]
+        start = builder.emit("ptrtoint ptr ? to i64", base)
+        distance = builder.emit("sub i64 ?, ?", builder.emit("ptrtoint ptr ? to i64", dummy()), start)
+        index, mask = self._wide(self.address.terms[0][0]), self.lane.mask
+        offsets = builder.emit(f"mul {index.type} ?, splat (i64 {step})", index)
+        text = f"select {mask.type} ?, {index.type} ?, {index.type} ?"
+        offsets = builder.emit(text, mask, offsets, self.lane.splat(distance))
+        return [
+            builder.emit("inttoptr i64 ? to ptr", builder.emit("add i64 ?, ?", start, each))
+            for each in self._in_registers(offsets)
+        ]
+
+    def _extended(self) -> list[IRValue]:
+        """The index of each lane, with 64 bits."""
+        index, builder = self.address.terms[0][0], self.lane.builder
+        source, opcode = index, "sext"
+        if isinstance(index, Instruction) and index.opcode in ("sext", "zext"):
+            narrow = index.operands[0]
+            if not isinstance(narrow, Instruction) or narrow in self.lane.values:
+                source, opcode = narrow, index.opcode
+        return [
+            each if each.type is I64 else builder.emit(f"{opcode} {each.type} ? to i64", each)
+            for each in self._in_registers(self.lane.vector(source))
+        ]
+
+    def _in_registers(self, vector: IRValue) -> list[IRValue]:
+        """The lanes of a vector, each as a number."""
+        builder, type_ = self.lane.builder, vector.type.scalar
+        if not self._through_memory:
+            return [
+                builder.emit(f"extractelement {vector.type} ?, i64 {lane}", vector) for lane in range(self.lane.lanes)
+            ]
+        slot = self.lane.alloca(vector.type, "indices")
+        builder.emit(f"store volatile {vector.type} ?, ptr ?", vector, slot)
+        found = []
+        for lane in range(self.lane.lanes):
+            at = builder.emit(f"getelementptr {type_}, ptr ?, i64 {lane}", slot)
+            found.append(builder.emit(f"load volatile {type_}, ptr ?", at))
+        return found
+
+    def _wide(self, index: IRValue) -> IRValue:
+        """An index of all lanes, with 64 bits."""
+        vector = self.lane.vector(index)
+        if vector.type.scalar is I64:
+            return vector
+        return self.lane.builder.emit(f"sext {vector.type} ? to {self.lane.vector_type(I64)}", vector)
+
+    def first(self, size: int) -> IRValue:
+        """The address of the first lane, where lanes that are on have neighbouring elements."""
+        _, first, unit = self.lane.consecutive[self.address.terms, size]
+        return self.lane.builder.emit(f"getelementptr [{unit} x i8], ptr ?, i64 ?", self.base(), first)
+
+    def is_consecutive(self, size: int) -> IRValue | None:
+        """Whether lanes that are on have neighbouring elements; None if that is not to be expected."""
+        lane, terms = self.lane, self.address.terms
+        if not self.address.may_be_consecutive(size, lane.shapes):
+            return None
+        if (terms, size) not in lane.consecutive:
+            lane.consecutive[terms, size] = self._compared(size)
+        return lane.consecutive[terms, size][0]
+
+    def _compared(self, size: int) -> tuple[IRValue, IRValue, int]:
+        """Whether lanes are a size apart, the first lane's distance from the base, and the unit of that in bytes."""
+        lane, builder = self.lane, self.lane.builder
+        unit = gcd(size, *(step for _, step in self.address.terms))
+        total: IRValue | None = None
+        for index, step in self.address.terms:
+            part = self._wide(index)
+            if step != unit:
+                part = builder.emit(f"mul {part.type} ?, splat (i64 {step // unit})", part)
+            total = part if total is None else builder.emit(f"add {part.type} ?, ?", total, part)
+        assert total is not None
+        if lane.mask is not None:  # in a lane that is off, arithmetic may have overflowed
+            total = builder.emit(f"freeze {total.type} ?", total)
+        first = builder.emit(f"extractelement {total.type} ?, i64 0", total)
+        wanted = builder.emit(f"add {total.type} ?, ?", lane.splat(first), lane.steps(I64, size // unit))
+        same = builder.emit(f"icmp eq {total.type} ?, ?", total, wanted)
+        if lane.mask is not None:
+            same = builder.emit(f"or {same.type} ?, ?", same, lane.negated(lane.mask))
+        bits = builder.emit(f"bitcast {same.type} ? to i{lane.lanes}", same)
+        return builder.emit(f"icmp eq i{lane.lanes} ?, -1", bits), first, unit
