@@ -66,3 +66,36 @@ def test_sums_of_nothing_but_negative_zeros_keep_their_sign():
     a, out = np.full(40, -0.0, np.float32), np.ones(40, np.float32)
     Cpu().call(kapi.kernel(of_groups(kapi.plus)), kapi.NdRange(40, 40), a, out)
     assert np.signbit(out).all()
+
+
+def inclusive(operator):
+    def kernel(item: kapi.NdItem, a, out):
+        i = item.get_global_id(0)
+        out[i] = kapi.inclusive_scan_over_group(item.get_group(), a[i], operator)
+
+    return kernel
+
+
+def exclusive(operator):
+    def kernel(item: kapi.NdItem, a, out):
+        i = item.get_global_id(0)
+        out[i] = kapi.exclusive_scan_over_group(item.get_group(), a[i], operator)
+
+    return kernel
+
+
+@pytest.mark.parametrize("lanes", [0, 1])
+@pytest.mark.parametrize("dtype", [np.int32, np.int64, np.float32])
+@pytest.mark.parametrize("name", OPERATORS)
+def test_scans_are_those_of_numpy_whole_rows_and_the_rest(name, dtype, lanes):
+    cpu = Cpu(replace(host_target(), lanes=lanes))
+    for group in (1, 16, 17, 250):
+        a, found = numbers(2 * group, dtype), []
+        for scan in (inclusive, exclusive):
+            found.append(np.zeros_like(a))
+            cpu.call(kapi.kernel(scan(getattr(kapi, name))), kapi.NdRange(2 * group, group), a, found[-1])
+        right = np.concatenate([OPERATORS[name].accumulate(half) for half in np.split(a, 2)])
+        np.testing.assert_array_equal(found[0], right)
+        others = np.arange(2 * group) % group > 0
+        np.testing.assert_array_equal(found[1][others], right[:-1][others[1:]])
+        assert len(set(found[1][~others])) == 1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from kapi_cpu.emission.combinations import PARTIALS, SUFFIXES, combined, identity_of
 from kapi_cpu.emission.legalize.group_operations import OPERAND_OFFSET, RESULT_OFFSET, SLOTS_OFFSET
 from kapi_cpu.emission.vectorize.sizes import size_of
@@ -40,23 +42,67 @@ def action_text(action: str, name: str) -> tuple[str, list[str]]:
 
 
 def _scan_text(head: str, mode: str, combination: str, type_: str) -> tuple[str, list[str]]:
-    """Each value becomes the combination of those before it, and of itself if the scan is inclusive."""
+    """Each value becomes the combination of those before it, and of itself if the scan is inclusive.
+
+    Integers are scanned row by row: their combinations may be grouped in any way.
+    """
     step, declared = combined(combination, type_, "%total", "%value")
-    if mode == "inclusive_scan":
+    is_inclusive, identity = mode == "inclusive_scan", identity_of(combination, type_)
+    declarations = [declared] if declared else []
+    if type_.startswith("i"):
+        rows, of_rows = _rows_text(is_inclusive, combination, type_, identity)
+        head += rows
+        start, begin, before = "%carry", "%whole", "rows.end"
+        declarations += of_rows
+    elif is_inclusive:
         # The first value stays as it is: combining it with an identity may change a zero's sign.
-        first, start, begin = f"  %first = load {type_}, ptr %slots\n", "%first", "1"
+        head += f"  %first = load {type_}, ptr %slots\n  br label %head\n"
+        start, begin, before = "%first", "1", "0"
     else:
-        first, start, begin = "", identity_of(combination, type_), "0"
-    stored = "%following" if mode == "inclusive_scan" else "%total"
+        head += "  br label %head\n"
+        start, begin, before = identity, "0", "0"
+    stored = "%following" if is_inclusive else "%total"
     return (
-        f"{head}{first}  br label %head\nhead:\n"
-        f"  %i = phi i64 [ {begin}, %0 ], [ %next, %body ]\n"
-        f"  %total = phi {type_} [ {start}, %0 ], [ %following, %body ]\n"
+        f"{head}head:\n"
+        f"  %i = phi i64 [ {begin}, %{before} ], [ %next, %body ]\n"
+        f"  %total = phi {type_} [ {start}, %{before} ], [ %following, %body ]\n"
         "  %more = icmp ult i64 %i, %count\n  br i1 %more, label %body, label %end\nbody:\n"
         f"  %slot = getelementptr {type_}, ptr %slots, i64 %i\n  %value = load {type_}, ptr %slot\n"
         f"  %following = {step}\n  store {type_} {stored}, ptr %slot\n"
         "  %next = add i64 %i, 1\n  br label %head\nend:\n"
         f"  store {type_} %total, ptr %result\n  ret void\n}}\n"
+    ), declarations
+
+
+def _rows_text(is_inclusive: bool, combination: str, type_: str, identity: str) -> tuple[str, list[str]]:
+    """Scans of whole rows of values: `%whole` of them, whose combination is `%carry`."""
+    vector, size = f"<{PARTIALS} x {type_}>", size_of(parse_type(type_))
+    neutral = f"{vector} splat ({type_} {identity})"
+
+    def shuffled(left: str, right: str, numbers: Iterable[int]) -> str:
+        picked = ", ".join(f"i32 {number}" for number in numbers)
+        return f"shufflevector {left}, {right}, <{PARTIALS} x i32> <{picked}>"
+
+    lines, sums, distance, declared = "", "%row", 1, ""
+    while distance < PARTIALS:
+        moved = shuffled(neutral, f"{vector} {sums}", range(PARTIALS - distance, 2 * PARTIALS - distance))
+        step, declared = combined(combination, type_, f"%moved.{distance}", sums, PARTIALS)
+        lines += f"  %moved.{distance} = {moved}\n  %sums.{distance} = {step}\n"
+        sums, distance = f"%sums.{distance}", 2 * distance
+    with_carry, _ = combined(combination, type_, "%carries", sums, PARTIALS)
+    last = shuffled(f"{vector} %scanned", f"{vector} poison", [PARTIALS - 1] * PARTIALS)
+    exclusive = shuffled(f"{vector} %carries", f"{vector} %scanned", range(PARTIALS - 1, 2 * PARTIALS - 1))
+    return (
+        f"  %whole = and i64 %count, -{PARTIALS}\n  br label %rows\nrows:\n"
+        f"  %at = phi i64 [ 0, %0 ], [ %at.next, %add ]\n"
+        f"  %carries = phi {neutral.replace(vector, vector + ' [', 1)}, %0 ], [ %last, %add ]\n"
+        "  %has_row = icmp ult i64 %at, %whole\n  br i1 %has_row, label %add, label %rows.end\nadd:\n"
+        f"  %row.at = getelementptr {type_}, ptr %slots, i64 %at\n  %row = load {vector}, ptr %row.at, align {size}\n"
+        f"{lines}  %scanned = {with_carry}\n  %last = {last}\n"
+        f"  %exclusive = {exclusive}\n"
+        f"  store {vector} {'%scanned' if is_inclusive else '%exclusive'}, ptr %row.at, align {size}\n"
+        f"  %at.next = add i64 %at, {PARTIALS}\n  br label %rows\nrows.end:\n"
+        f"  %carry = extractelement {vector} %carries, i64 0\n  br label %head\n"
     ), [declared] if declared else []
 
 

@@ -55,10 +55,11 @@ class LaneIndices:
         offsets = builder.emit(f"mul {index.type} ?, splat (i64 {step})", index)
         text = f"select {mask.type} ?, {index.type} ?, {index.type} ?"
         offsets = builder.emit(text, mask, offsets, self.lane.splat(distance))
-        return [
+        made: list[IRValue] = [
             builder.emit("inttoptr i64 ? to ptr", builder.emit("add i64 ?, ?", start, each))
             for each in self._in_registers(offsets)
         ]
+        return made
 
     def _extended(self) -> list[IRValue]:
         """The index of each lane, with 64 bits."""
@@ -82,7 +83,7 @@ class LaneIndices:
             ]
         slot = self.lane.alloca(vector.type, "indices")
         builder.emit(f"store volatile {vector.type} ?, ptr ?", vector, slot)
-        found = []
+        found: list[IRValue] = []
         for lane in range(self.lane.lanes):
             at = builder.emit(f"getelementptr {type_}, ptr ?, i64 {lane}", slot)
             found.append(builder.emit(f"load volatile {type_}, ptr ?", at))

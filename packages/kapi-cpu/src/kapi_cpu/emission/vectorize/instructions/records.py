@@ -100,11 +100,11 @@ class RecordAccess:
             parts: list[IRValue] = [
                 lane.builder.emit(f"load {whole}, ptr ?, align {self._align}", at) for at in addresses
             ]
+            width = count
             while len(parts) > 1:
-                parts = [
-                    _picked(lane, one, other, range(2 * parts[0].type.count))
-                    for one, other in zip(parts[::2], parts[1::2], strict=True)
-                ]
+                width *= 2
+                pairs = zip(parts[::2], parts[1::2], strict=True)
+                parts = [_picked(lane, one, other, range(width)) for one, other in pairs]
             return picked(parts[0])
 
         return self._where_adjacent(lane, accesses, contiguous, apart)
