@@ -83,3 +83,25 @@ def test_iterations_that_wait_for_each_other_fill_two_registers():
         cpu.call(kapi.kernel(function), kapi.Range(50), np.ones(50, np.float32), np.zeros(50, np.float32))
         lanes += cpu.lanes
     assert lanes[1] == 2 * lanes[0]
+
+
+def median(item: kapi.Item, x, out):
+    i, n = item.get_id(0), x.shape[0]
+    least, most = x[i], x[i]
+    for k in range(1, 4):
+        if i + k < n:
+            least = min(least, x[i + k])
+            most = max(most, x[i + k])
+    out[i] = least ^ most
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint16, np.int32])
+def test_narrow_numbers_fill_registers(dtype):
+    x, results = np.random.default_rng(0).integers(0, 99, 200).astype(dtype), []
+    cpu = Cpu(replace(host_target(), cpu="generic", features=AVX2, has_fast_gathers=False))
+    for world in (kapi, cpu.kapi, Cpu().kapi):
+        results.append(np.zeros_like(x))
+        world.call_kernel(kapi.kernel(median), kapi.Range(200), x, results[-1])
+    np.testing.assert_array_equal(results[1], results[0])
+    np.testing.assert_array_equal(results[2], results[0])
+    assert cpu.lanes[0] * x.itemsize >= 32

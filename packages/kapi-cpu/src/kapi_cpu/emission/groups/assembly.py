@@ -13,7 +13,7 @@ from kapi_cpu.emission.groups.group_loop import Context, Part, group_loop_text
 from kapi_cpu.emission.launch_record import word
 from kapi_cpu.emission.legalize.group_operations import BARRIER
 from kapi_cpu.emission.legalize.queries import QUERY
-from kapi_cpu.emission.vectorize.cost_model import costs_of, waits_for_itself, waits_for_operands
+from kapi_cpu.emission.vectorize.cost_model import costs_of, waits_for_itself, waits_for_operands, widest_bits
 from kapi_cpu.emission.vectorize.decisions import decisions_of
 from kapi_cpu.emission.vectorize.instructions.lane_loops import NotVectorizableError, rolled_loop
 from kapi_cpu.emission.vectorize.instructions.lanes import LaneEmitter
@@ -45,6 +45,7 @@ _PARAMETERS = (
     "ptr %packed, ptr %launch, i64 %group.0, i64 %group.1, "
     "i64 %group.2, i64 %local.0, i64 %local.1, i64 %local.2, i64 %active, ptr noalias nocapture %context"
 )
+_MOST_LANES = 64
 _UMAX = "declare i32 @llvm.umax.i32(i32, i32)"
 _OF_SUB_GROUPS = re.compile(r"kapi\.(sub_group\.|shuffle\.|\w+\.sub_group)")
 
@@ -66,15 +67,16 @@ def assemble_groups(module: Module, entry_point: str, vector_bits: int, lanes: i
     if is_free:
         why = f"the types that it computes in fill registers of {vector_bits} bits" if lanes > 1 else "it is checked"
     if is_free and lanes > 1 and not order and not _uses_sub_groups(source):
+        lanes = max(lanes, min(_MOST_LANES, vector_bits // widest_bits(shapes)))
         costs = costs_of(shapes, lanes, processor)
         why += f"; a work-item costs {costs.vector:.0f} in a vector, and {costs.scalar:.0f} as scalar code"
         if costs.prefers_scalar:
             why = f"a work-item costs {costs.scalar:.0f}, and {costs.vector:.0f} in a vector"
             lanes, shapes = 1, Shapes(source, flow, _seeds(source, 1, {}))
-        elif waits_for_itself(shapes, vector_bits):
+        elif lanes < _MOST_LANES and waits_for_itself(shapes, vector_bits):
             why += "; twice as many, as iterations wait for each other"
             lanes *= 2
-        elif waits_for_operands(shapes, vector_bits):
+        elif lanes < _MOST_LANES and waits_for_operands(shapes, vector_bits):
             why += "; twice as many, as operations wait for each other"
             lanes *= 2
     if lanes > 1 and arrays:

@@ -20,9 +20,9 @@ from dataclasses import dataclass
 from kapi_cpu.emission.vectorize.processor import Processor
 from kapi_cpu.emission.vectorize.shapes import VARYING, Shapes
 from kapi_cpu.emission.vectorize.sizes import size_of
-from kapi_lowering.emission.llvm_ir import Block, FloatType, Instruction, IRType, IRValue
+from kapi_lowering.emission.llvm_ir import Block, FloatType, Instruction, IRType, IRValue, StructType
 
-__all__ = ["Costs", "costs_of", "needs_lane_loop", "waits_for_itself", "waits_for_operands"]
+__all__ = ["Costs", "costs_of", "needs_lane_loop", "waits_for_itself", "waits_for_operands", "widest_bits"]
 
 _ITERATIONS = 8
 _DEEPEST = 3
@@ -157,6 +157,18 @@ def needs_lane_loop(each: Instruction) -> bool:
     if each.opcode == "call":
         return not each.callee.startswith(("llvm.", "kapi."))
     return each.opcode in _BY_LANE
+
+
+def widest_bits(shapes: Shapes) -> int:
+    """The bits of the widest numbers that vary, such as those of bytes that are only compared.
+
+    Parameters
+    ----------
+    shapes : Shapes
+        Of the kernel, for vectors.
+    """
+    varying = [each for each in shapes.function.instructions() if not each.form.is_void and shapes[each] is VARYING]
+    return max((8 * size_of(each.type) for each in varying if not isinstance(each.type, StructType)), default=32)
 
 
 def waits_for_itself(shapes: Shapes, vector_bits: int) -> bool:

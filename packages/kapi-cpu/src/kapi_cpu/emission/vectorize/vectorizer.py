@@ -338,11 +338,36 @@ class Vectorizer:
         if is_nonempty:
             self._nonempty.add(block)
         self.lane.mask, self.lane.is_nonempty = mask, is_nonempty
-        if self.lane.lanes > 1 and mask is None:
-            self.lane.records = record_accesses(block, self.shapes)
+        if mask is not None and is_nonempty and self._is_worth_a_copy(level, block):
+            full, part, values = self.lane.block("full"), self.lane.block("part"), dict(self.lane.values)
+            self.lane.branch(self.lane.is_full or self.lane.all(mask), full, part)
+            self.lane.begin(full, None, True)
+            self._body(level, block, deferred)
+            self.lane.begin(part, mask, True)
+            self.lane.values = values
+        self._body(level, block, deferred)
+
+    def _body(self, level: Level, block: Block, deferred: set[Block]) -> None:
+        """Write the instructions of a block, and its end, under the mask that holds."""
+        self.lane.records = record_accesses(block, self.shapes) if self.lane.lanes > 1 and not self.lane.mask else {}
         for each in block.instructions[:-1]:
             self._instruction(each, block)
         self._end(level, block, deferred)
+
+    def _is_worth_a_copy(self, level: Level, block: Block) -> bool:
+        """Whether a block has code for all lanes being on: it accesses elements of each, mostly of all."""
+        if self.lane.lanes == 1 or self._entry_mask is not None:
+            return False
+        loop: Level = level
+        while loop is not None:
+            if self._is_divergent(loop):
+                return False
+            loop = loop.parent
+        if any(each.opcode == "alloca" or each.callee.startswith("kapi.") for each in block.instructions):
+            return False
+        return any(
+            each.opcode in ("load", "store") and self.shapes[each.operands[-1]] != 0 for each in block.instructions
+        )
 
     def _past(self, block: Block) -> set[Block]:
         """The targets of a block in which no lane is on: behind all blocks that only its lanes come to."""

@@ -226,6 +226,11 @@ class LaneEmitter:
             self._any[mask] = self.builder.emit(f"icmp ne i{self.lanes} ?, 0", bits)
         return self._any[mask]
 
+    def all(self, mask: IRValue) -> IRValue:
+        """Whether all lanes are on."""
+        bits = self.builder.emit(f"bitcast {mask.type} ? to i{self.lanes}", mask)
+        return self.builder.emit(f"icmp eq i{self.lanes} ?, -1", bits)
+
     def know_any(self, mask: IRValue, is_any: IRValue) -> None:
         """Note in this block whether a lane of a mask is on."""
         self._any[mask] = is_any
