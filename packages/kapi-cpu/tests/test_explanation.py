@@ -47,7 +47,7 @@ def rows(item, a, indices, out):
     out[i] = a[i, 0] + a[i, 1] + a[indices[i], 0] * a[indices[i], 1] + indices[min(i + 1, n - 1)]
 
 
-def test_rows_and_neighbours_are_told_from_gathers():
+def test_rows_and_neighbours_are_distinguished_from_gathers():
     f, i = (ArrayType(typeof_argument(each(0)), 2 if each is np.float32 else 1, "C") for each in (np.float32, np.int32))
     out = ArrayType(typeof_argument(np.float32(0)), 1, "C")
     found = explain(compile_kernel(rows, [ItemType(1), f, i, out])).decisions

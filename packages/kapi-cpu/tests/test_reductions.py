@@ -87,7 +87,7 @@ def exclusive(operator):
 @pytest.mark.parametrize("lanes", [0, 1])
 @pytest.mark.parametrize("dtype", [np.int32, np.int64, np.float32])
 @pytest.mark.parametrize("name", OPERATORS)
-def test_scans_are_those_of_numpy_whole_rows_and_the_rest(name, dtype, lanes):
+def test_scans_equal_those_of_numpy(name, dtype, lanes):
     cpu = Cpu(replace(host_target(), lanes=lanes))
     for group in (1, 16, 17, 250):
         a, found = numbers(2 * group, dtype), []

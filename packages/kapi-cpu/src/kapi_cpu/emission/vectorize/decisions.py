@@ -63,12 +63,12 @@ def _of_loop(block: Block, shapes: Shapes, lanes: int) -> Iterator[Decision]:
 
 
 def _of_record(record: RecordAccess) -> tuple[str, str]:
-    whole = f"{len(record.members)} neighbouring elements of each lane are accessed at once"
+    text = f"{len(record.members)} neighbouring elements of each lane are accessed at once"
     if record.stride is VARYING:
-        return "record", f"{whole}, for one lane after the other"
+        return "record", f"{text}, for one lane after the other"
     if isinstance(record.stride, Stride):
-        return "record", f"{whole}, for all lanes where nothing lies between them"
-    return "record", f"{whole}, for all lanes"
+        return "record", f"{text}, for all lanes where nothing lies between them"
+    return "record", f"{text}, for all lanes"
 
 
 def _of_access(each: Instruction, shapes: Shapes, is_masked: bool) -> Iterator[tuple[str, str]]:

@@ -90,11 +90,11 @@ class Accesses:
         indexed = self.indexed(pointer)
         consecutive = None if indexed is None else indexed.is_consecutive(step)
         if indexed is None or consecutive is None:
-            return self.load_apart(type_, pointer, align)
+            return self.load_each(type_, pointer, align)
         (made,) = self.lane.either(
             consecutive,
             lambda: [self._contiguous_load(vector, indexed.first(step), align)],
-            lambda: [self.load_apart(type_, pointer, align)],
+            lambda: [self.load_each(type_, pointer, align)],
         )
         return made
 
@@ -105,7 +105,7 @@ class Accesses:
             return None
         return LaneIndices(self.lane, found, through_memory=through_memory)
 
-    def load_apart(self, type_: IRType, pointer: IRValue, align: int) -> IRValue:
+    def load_each(self, type_: IRType, pointer: IRValue, align: int) -> IRValue:
         """Read elements that are anywhere."""
         if self._is_gathered(type_):
             return self._gather(type_, self.lane.vector(pointer), align)

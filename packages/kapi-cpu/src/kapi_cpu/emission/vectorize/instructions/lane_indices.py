@@ -33,7 +33,7 @@ class LaneIndices:
         self.lane, self.address, self._through_memory = lane, address, through_memory
 
     def base(self) -> IRValue:
-        """What all lanes share, with what they add to it."""
+        """The address that all lanes share."""
         made = self.lane.fetch(self.address.base)
         for each in reversed(self.address.moves):
             indices = [self.lane.fetch(index) for index in each.operands[1:]]

@@ -1,4 +1,4 @@
-"""Records of two to four elements of one type, such as pixels: whole ones are loaded and stored, and taken apart.
+"""Records of two to four elements of one type, such as pixels: whole ones are loaded and stored, and taken one_by_one.
 
 The accesses of all elements of a record stand in one block, with no other access between them that could be of the same
 memory. Where the distance of records is known at run time only, as of the rows of an array, the code asks for it.
@@ -85,20 +85,20 @@ class RecordAccess:
         def contiguous(first: IRValue) -> list[IRValue]:
             return picked(lane.builder.emit(f"load {kind}, ptr ?, align {self._align}", first))
 
-        def apart() -> list[IRValue]:
-            whole = self._whole
-            if whole is None:
+        def one_by_one() -> list[IRValue]:
+            type_ = self._record_type
+            if type_ is None:
                 assert isinstance(self.stride, Stride)
                 return [
                     accesses.load_stepped(self.type, self._address(lane, number), self.stride, self._align)
                     for number in range(count)
                 ]
             addresses = self._addresses(lane, accesses)
-            if not isinstance(whole, VectorType):
-                records = accesses.loaded(whole, addresses, self._align)
+            if not isinstance(type_, VectorType):
+                records = accesses.loaded(type_, addresses, self._align)
                 return picked(lane.builder.emit(f"bitcast {records.type} ? to {kind}", records))
             parts: list[IRValue] = [
-                lane.builder.emit(f"load {whole}, ptr ?, align {self._align}", at) for at in addresses
+                lane.builder.emit(f"load {type_}, ptr ?, align {self._align}", at) for at in addresses
             ]
             width = count
             while len(parts) > 1:
@@ -107,7 +107,7 @@ class RecordAccess:
                 parts = [_picked(lane, one, other, range(width)) for one, other in pairs]
             return picked(parts[0])
 
-        return self._where_adjacent(lane, accesses, contiguous, apart)
+        return self._where_adjacent(lane, accesses, contiguous, one_by_one)
 
     def store(self, lane: LaneEmitter, accesses: Accesses) -> None:
         """Store all lanes' records."""
@@ -128,17 +128,17 @@ class RecordAccess:
             lane.builder.emit(f"store {made.type} ?, ptr ?, align {self._align}", made, first)
             return []
 
-        def apart() -> list[IRValue]:
-            whole = self._whole
-            if whole is None:
+        def one_by_one() -> list[IRValue]:
+            type_ = self._record_type
+            if type_ is None:
                 assert isinstance(self.stride, Stride)
                 for number, vector in enumerate(vectors):
                     accesses.store_stepped(vector, self._address(lane, number), self.stride, self._align)
                 return []
             made, addresses = records(), self._addresses(lane, accesses)
-            if not isinstance(whole, VectorType):
+            if not isinstance(type_, VectorType):
                 accesses.scatter(
-                    lane.builder.emit(f"bitcast {made.type} ? to {lane.vector_type(whole)}", made),
+                    lane.builder.emit(f"bitcast {made.type} ? to {lane.vector_type(type_)}", made),
                     addresses,
                     self._align,
                 )
@@ -148,7 +148,7 @@ class RecordAccess:
                 lane.builder.emit(f"store {one.type} ?, ptr ?, align {self._align}", one, at)
             return []
 
-        self._where_adjacent(lane, accesses, contiguous, apart)
+        self._where_adjacent(lane, accesses, contiguous, one_by_one)
 
     @property
     def _align(self) -> int:
@@ -160,8 +160,8 @@ class RecordAccess:
         return lane.builder.emit(f"getelementptr i8, ptr ?, i64 {offset}", lane.scalar(self.first.operands[-1]))
 
     @property
-    def _whole(self) -> IRType | None:
-        """What one access of a whole record is of; None if processors have none."""
+    def _record_type(self) -> IRType | None:
+        """The type of one access of all elements of a record; None if processors have none."""
         nbytes = len(self.members) * size_of(self.type)
         if nbytes == _WIDEST:
             return parse_type(f"<{len(self.members)} x {self.type}>")
@@ -175,7 +175,11 @@ class RecordAccess:
         return [lane.builder.emit(f"getelementptr i8, ptr ?, i64 {self.offset}", each) for each in found]
 
     def _where_adjacent(
-        self, lane: LaneEmitter, accesses: Accesses, contiguous: Callable[[IRValue], list[IRValue]], apart: Emission
+        self,
+        lane: LaneEmitter,
+        accesses: Accesses,
+        contiguous: Callable[[IRValue], list[IRValue]],
+        one_by_one: Emission,
     ) -> list[IRValue]:
         """Access the records of all lanes at once if nothing is between them, and else one after the other."""
         size = len(self.members) * size_of(self.type)
@@ -183,13 +187,13 @@ class RecordAccess:
             return contiguous(self._address(lane, 0))
         if isinstance(self.stride, Stride):
             is_adjacent = lane.builder.emit(f"icmp eq i64 ?, {size}", lane.stride(self.stride))
-            return lane.either(is_adjacent, lambda: contiguous(self._address(lane, 0)), apart)
+            return lane.either(is_adjacent, lambda: contiguous(self._address(lane, 0)), one_by_one)
         indexed = accesses.indexed(self.first.operands[-1])
         consecutive = None if indexed is None else indexed.is_consecutive(size)
         if indexed is None or consecutive is None:
-            return apart()
+            return one_by_one()
         text = f"getelementptr i8, ptr ?, i64 {self.offset}"
-        return lane.either(consecutive, lambda: contiguous(lane.builder.emit(text, indexed.first(size))), apart)
+        return lane.either(consecutive, lambda: contiguous(lane.builder.emit(text, indexed.first(size))), one_by_one)
 
 
 def _picked(lane: LaneEmitter, left: IRValue, right: IRValue, numbers: Iterable[int]) -> IRValue:

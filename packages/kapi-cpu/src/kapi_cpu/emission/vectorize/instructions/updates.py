@@ -29,7 +29,24 @@ def group_update(emitter: LaneEmitter, each: Instruction) -> IRValue | None:
         if operation == "fadd" or (operation in _REDUCTIONS and not isinstance(type_, FloatType)):
             _update_of_all(emitter, operation, type_, emitter.scalar(pointer), emitter.vector(value), name)
             return None
-    builder = emitter.builder
+    mask = emitter.mask
+    if mask is None:
+        return _update_of_lanes(emitter, each)
+
+    def under(given: IRValue | None) -> list[IRValue]:
+        emitter.mask = given
+        made = _update_of_lanes(emitter, each)
+        emitter.mask = mask
+        return [] if made is None else [made]
+
+    found = emitter.either(emitter.all(mask), lambda: under(None), lambda: under(mask))
+    return found[0] if found else None
+
+
+def _update_of_lanes(emitter: LaneEmitter, each: Instruction) -> IRValue | None:
+    """The update of one lane after the other."""
+    pointer, value = each.arguments
+    builder, type_ = emitter.builder, value.type
     addresses, values = emitter.addresses(pointer, type_), emitter.vector(value)
     made: IRValue = constant(values.type, "poison")
     for lane, address in enumerate(addresses):
