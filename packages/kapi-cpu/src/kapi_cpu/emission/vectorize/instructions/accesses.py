@@ -174,7 +174,7 @@ class Accesses:
         text = f"call {vector} @{name}({addresses.type} align {align} ?, {mask.type} ?, {vector} zeroinitializer)"
         return self.lane.builder.emit(text, addresses, mask)
 
-    def addresses(self, pointer: IRValue, type_: IRType, *, are_written: bool = False) -> list[IRValue]:
+    def addresses(self, pointer: IRValue, type_: IRType, *, are_written: bool = False) -> Iterable[IRValue]:
         """The address of each lane; of those that are off, memory that is of no other use."""
         stride = self.lane.shapes[pointer]
         if self.lane.mask is None and isinstance(stride, int):

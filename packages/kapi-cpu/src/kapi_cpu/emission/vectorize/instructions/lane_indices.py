@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from math import gcd
 from typing import TYPE_CHECKING
 
@@ -41,53 +41,51 @@ class LaneIndices:
             made = self.lane.builder.emit(f"getelementptr {each.form.element}, ptr ?{text}", made, *indices)
         return made
 
-    def addresses(self, dummy: Callable[[], IRValue]) -> list[IRValue] | None:
+    def addresses(self, dummy: Callable[[], IRValue]) -> Iterable[IRValue] | None:
         """The address of each lane, of lanes that are off that of a dummy; None if more than one index varies."""
         if len(self.address.terms) > 1:
             return None
         base, step, builder = self.base(), self.address.terms[0][1], self.lane.builder
         if self.lane.mask is None:
             text = f"getelementptr [{step} x i8], ptr ?, i64 ?"
-            return [builder.emit(text, base, each) for each in self._extended()]
+            return (builder.emit(text, base, each) for each in self._extended())
         start = builder.emit("ptrtoint ptr ? to i64", base)
         distance = builder.emit("sub i64 ?, ?", builder.emit("ptrtoint ptr ? to i64", dummy()), start)
         index, mask = self._wide(self.address.terms[0][0]), self.lane.mask
         offsets = builder.emit(f"mul {index.type} ?, splat (i64 {step})", index)
         text = f"select {mask.type} ?, {index.type} ?, {index.type} ?"
         offsets = builder.emit(text, mask, offsets, self.lane.splat(distance))
-        made: list[IRValue] = [
+        return (
             builder.emit("inttoptr i64 ? to ptr", builder.emit("add i64 ?, ?", start, each))
             for each in self._in_registers(offsets)
-        ]
-        return made
+        )
 
-    def _extended(self) -> list[IRValue]:
+    def _extended(self) -> Iterator[IRValue]:
         """The index of each lane, with 64 bits."""
         index, builder = self.address.terms[0][0], self.lane.builder
-        source, opcode = index, "sext"
-        if isinstance(index, Instruction) and index.opcode in ("sext", "zext"):
-            narrow = index.operands[0]
-            if not isinstance(narrow, Instruction) or narrow in self.lane.values:
-                source, opcode = narrow, index.opcode
-        return [
-            each if each.type is I64 else builder.emit(f"{opcode} {each.type} ? to i64", each)
-            for each in self._in_registers(self.lane.vector(source))
-        ]
+        source: IRValue = index
+        opcode = "sext"
+        while isinstance(source, Instruction) and source.opcode in ("sext", "zext"):
+            narrow = source.operands[0]
+            is_there = not isinstance(narrow, Instruction) or narrow in self.lane.values
+            if not is_there or (opcode == "zext" and source.opcode == "sext"):
+                break
+            opcode, source = source.opcode, narrow
+        for each in self._in_registers(self.lane.vector(source)):
+            yield each if each.type is I64 else builder.emit(f"{opcode} {each.type} ? to i64", each)
 
-    def _in_registers(self, vector: IRValue) -> list[IRValue]:
-        """The lanes of a vector, each as a number."""
+    def _in_registers(self, vector: IRValue) -> Iterator[IRValue]:
+        """The lanes of a vector, each as a number, which is written where it is asked for."""
         builder, type_ = self.lane.builder, vector.type.scalar
-        if not self._through_memory:
-            return [
-                builder.emit(f"extractelement {vector.type} ?, i64 {lane}", vector) for lane in range(self.lane.lanes)
-            ]
-        slot = self.lane.alloca(vector.type, "indices")
-        builder.emit(f"store volatile {vector.type} ?, ptr ?", vector, slot)
-        found: list[IRValue] = []
+        slot = self.lane.alloca(vector.type, "indices") if self._through_memory else None
+        if slot is not None:
+            builder.emit(f"store volatile {vector.type} ?, ptr ?", vector, slot)
         for lane in range(self.lane.lanes):
-            at = builder.emit(f"getelementptr {type_}, ptr ?, i64 {lane}", slot)
-            found.append(builder.emit(f"load volatile {type_}, ptr ?", at))
-        return found
+            if slot is None:
+                yield builder.emit(f"extractelement {vector.type} ?, i64 {lane}", vector)
+            else:
+                at = builder.emit(f"getelementptr {type_}, ptr ?, i64 {lane}", slot)
+                yield builder.emit(f"load volatile {type_}, ptr ?", at)
 
     def _wide(self, index: IRValue) -> IRValue:
         """An index of all lanes, with 64 bits."""

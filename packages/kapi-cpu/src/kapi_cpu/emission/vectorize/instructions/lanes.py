@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from kapi_cpu.emission.group_updates import PREFIX
 from kapi_cpu.emission.legalize.group_operations import BARRIER
@@ -406,7 +406,7 @@ class LaneEmitter:
         text = "".join(f", {index.type} ?" for index in indices)
         return self.builder.emit(f"getelementptr {each.form.element}, {pointer.type} ?{text}", pointer, *indices)
 
-    def addresses(self, pointer: IRValue, type_: IRType) -> list[IRValue]:
+    def addresses(self, pointer: IRValue, type_: IRType) -> Iterable[IRValue]:
         """The address of each lane; of those that are off, memory that is of no other use."""
         return self._accesses.addresses(pointer, type_, are_written=True)
 

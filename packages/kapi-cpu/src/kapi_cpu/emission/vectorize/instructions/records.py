@@ -1,4 +1,4 @@
-"""Records of two to four elements of one type, such as pixels: whole ones are loaded and stored, and taken one_by_one.
+"""Records of two to four elements of one type, such as pixels: whole ones are loaded and stored, and taken apart.
 
 The accesses of all elements of a record stand in one block, with no other access between them that could be of the same
 memory. Where the distance of records is known at run time only, as of the rows of an array, the code asks for it.
@@ -167,7 +167,7 @@ class RecordAccess:
             return parse_type(f"<{len(self.members)} x {self.type}>")
         return parse_type(f"i{8 * nbytes}") if nbytes in (2, 4, 8) else None
 
-    def _addresses(self, lane: LaneEmitter, accesses: Accesses) -> list[IRValue]:
+    def _addresses(self, lane: LaneEmitter, accesses: Accesses) -> Iterable[IRValue]:
         """The address of each lane's record."""
         if isinstance(self.stride, Stride):
             return accesses.stepped(self._address(lane, 0), self.stride)
