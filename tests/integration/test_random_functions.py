@@ -1,4 +1,7 @@
-"""Functions for njit written at random give over dpnp arrays what the same Python gives over NumPy arrays."""
+"""Functions for njit written at random give, offloaded, what the same Python gives over NumPy arrays.
+
+By day their arrays are NumPy's, in the context of the CPU; at night those of every second block are dpnp's.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,8 @@ def test_random_functions_agree(block):
 
     def run(seeds):
         command = [sys.executable, str(FOLDER), *map(str, seeds)]
-        return subprocess.run(command, capture_output=True, text=True, timeout=1800)
+        environment = {**os.environ, "KAPI_ARRAYS": "dpnp" if block % 2 else "numpy"}
+        return subprocess.run(command, capture_output=True, text=True, timeout=1800, env=environment)
 
     with ThreadPoolExecutor(2) as pool:
         for done in pool.map(run, processes):

@@ -30,7 +30,9 @@ SUPPORTED_NUMBA = (">=0.68", "<0.69")
 """The range of Numba versions whose internals this package was written against, lowest and highest."""
 
 _MISSING = object()
-_ARRAY_CLASSES = frozenset((("cupy", "ndarray"), ("dpnp.dpnp_array", "dpnp_array")))
+_ARRAY_CLASSES = frozenset(
+    (("cupy", "ndarray"), ("dpnp.dpnp_array", "dpnp_array"), ("kapi_numba_offload.libraries.host_array", "HostArray"))
+)
 _LIBRARIES = ("cupy", "dpctl", "dpnp", "kapi_runtime")
 """Modules whose functions make arrays of devices; `kapi_numba_offload.libraries` knows the libraries."""
 

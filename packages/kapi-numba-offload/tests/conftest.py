@@ -126,8 +126,8 @@ def launches():
 def in_context():
     """Call a function in a device context, whatever part of it may run on the host."""
 
-    def call(function, *args):
-        with kapi_runtime.device_context("opencl:cpu"), warnings.catch_warnings():
+    def call(function, *args, device="opencl:cpu"):
+        with kapi_runtime.device_context(device), warnings.catch_warnings():
             warnings.simplefilter("ignore", kapi_numba_offload.OffloadFallbackWarning)
             return function(*args)
 

@@ -106,4 +106,4 @@ def test_a_library_without_its_platform_does_not_disturb_another(monkeypatch):
 
 def test_the_hooks_know_the_same_classes():
     assert {each.array_class for each in ENTRIES} == _kapi_numba_hooks._ARRAY_CLASSES
-    assert {each.name for each in ENTRIES} < set(_kapi_numba_hooks._LIBRARIES)
+    assert {each.name for each in ENTRIES if not each.is_numpy} < set(_kapi_numba_hooks._LIBRARIES)

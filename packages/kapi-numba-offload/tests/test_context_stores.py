@@ -112,6 +112,7 @@ def test_stores_reach_the_argument(function, layouts, in_context):
         np.testing.assert_array_equal(memories[1], memories[0], err_msg=name)
 
 
+@pytest.mark.nightly(one_in=3)
 @pytest.mark.parametrize("function", STORES)
 def test_stores_reach_the_argument_from_other_memory(function, layouts, in_context, monkeypatch):
     """As on a device whose memory the host does not reach."""

@@ -71,7 +71,7 @@ def has_array(case):
     return str in map(type, case)
 
 
-@pytest.mark.nightly(one_in=3)
+@pytest.mark.nightly(one_in=8)
 @libraries
 @pytest.mark.parametrize("name", ELEMENTWISE)
 def test_elementwise_dtypes_are_the_librarys(library, differences, name):

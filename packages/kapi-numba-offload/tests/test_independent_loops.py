@@ -164,8 +164,12 @@ def guarded(a, most):
     return most
 
 
-@pytest.mark.parametrize("most", [1.5, np.nan, -np.inf])
-@pytest.mark.parametrize("at", [0, 500, 999])
+# By day each function has each position and each number once, at night with each other.
+@pytest.mark.parametrize(("at", "most"), [
+    pytest.param(at, most, marks=() if row == column else pytest.mark.nightly)
+    for row, at in enumerate([0, 500, 999])
+    for column, most in enumerate([1.5, np.nan, -np.inf])
+])  # fmt: skip
 @pytest.mark.parametrize(
     ("function", "is_kernel"),
     [(number_last, False), (number_within, False), (number_first, True), (with_numpy, True), (guarded, True)],

@@ -71,6 +71,7 @@ SPELLINGS = [
 ]  # fmt: skip
 
 
+@pytest.mark.nightly(one_in=2)
 @pytest.mark.parametrize("text", SPELLINGS)
 def test_random_arrays_go_with_device_arrays(text):
     assert_as_numba(of(text, normal=np.random.normal), np.arange(1.0, 4.0), 4)

@@ -57,6 +57,7 @@ def test_reductions_of_arrays_are_dpnps(name, assert_same):
         assert_same(result, other)
 
 
+@pytest.mark.nightly(one_in=2)
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int32", "uint8", "bool", "complex64"])
 def test_extrema_of_many_elements_are_kapis(dtype, assert_same, launches):
     """Contiguous arrays, of more than one axis as well; views, and what is not a number, as dpnp has them."""

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import kapi_runtime as kapi
-from kapi_runtime.launch import host_arrays
+from kapi_runtime.launch import device_context
 from kapi_runtime.platform import installed
 from kapi_sim.testing.reports import raises
 
@@ -25,7 +25,7 @@ def add(item: kapi.Item, a, b, c):
 @pytest.fixture
 def copying(monkeypatch):
     """Devices that do not read the host's memory, as most GPUs."""
-    monkeypatch.setattr(host_arrays, "_is_regular", lambda array: False)
+    monkeypatch.setattr(device_context, "_is_regular", lambda array: False)
 
 
 def test_numba_dppy_s_example_runs_on_each_device(sub_device):
@@ -84,15 +84,15 @@ def test_outside_of_the_block_numpy_arrays_are_the_cpu_s_again():
 def test_inner_block_wins(sub_device):
     with kapi.device_context(0):
         with kapi.device_context(sub_device) as inner:
-            assert host_arrays.host_array_target.get().queue == inner
-        assert host_arrays.host_array_target.get().queue == kapi.default_queue()
+            assert device_context.host_array_target.get().queue == inner
+        assert device_context.host_array_target.get().queue == kapi.default_queue()
 
 
 def test_each_task_has_its_own():
     async def chosen_queue(device):
         with kapi.device_context(device) as queue:
             await asyncio.sleep(0)
-            return host_arrays.host_array_target.get().queue == queue
+            return device_context.host_array_target.get().queue == queue
 
     async def both():
         return await asyncio.gather(chosen_queue(0), chosen_queue(kapi.queue()))
@@ -251,13 +251,13 @@ def test_elements_that_a_kernel_leaves_alone_are_not_written(dtype, monkeypatch)
     source[1] = 1
     if source.dtype.kind in "fc":
         source[0] = -source[0]
-    own = host_arrays.HostArrays.copy_out
+    own = device_context.HostArrays.copy_out
 
     def copy_out(self):
         a[2:] = 1  # as another thread would
         own(self)
 
-    monkeypatch.setattr(host_arrays.HostArrays, "copy_out", copy_out)
+    monkeypatch.setattr(device_context.HostArrays, "copy_out", copy_out)
     with kapi.device_context("opencl:cpu"):
         copied[2](a, source)
     assert a.tobytes() == np.array([source[0], 1, 1, 1]).astype(dtype).tobytes()

@@ -14,7 +14,7 @@ import pytest
 import kapi_runtime as kapi
 import kapi_sim
 from kapi_runtime import memory
-from kapi_runtime.launch import host_arrays
+from kapi_runtime.launch import device_context
 from kapi_runtime.memory import UsmArray
 from kapi_runtime.platform import dlpack
 from kapi_runtime.sycl.memory import usm_array
@@ -29,7 +29,7 @@ def no_dpnp(monkeypatch):
     """No import finds dpnp, where it is installed."""
     monkeypatch.setitem(sys.modules, "dpnp", None)
     # An environment for editors has kapi-numba-offload as well, which needs dpnp.
-    monkeypatch.setattr(host_arrays, "_load_listeners", lambda: None)
+    monkeypatch.setattr(device_context, "_load_listeners", lambda: None)
     usm_array.has_dpnp.cache_clear()
     assert not usm_array.has_dpnp()
     yield

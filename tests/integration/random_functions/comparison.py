@@ -1,4 +1,7 @@
-"""Compare a program over device arrays, dpnp's or those of ``KAPI_ARRAYS``, with the same Python over NumPy arrays."""
+"""Compare an offloaded program over arrays with the same Python over NumPy arrays.
+
+``KAPI_ARRAYS`` names the arrays: NumPy's in the context of the CPU, which are the default, dpnp's or CuPy's.
+"""
 
 from __future__ import annotations
 
@@ -9,17 +12,19 @@ import math
 import os
 import traceback
 import warnings
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 
 import kapi_numba_offload
+import kapi_runtime
 from random_functions.program import Program
 from random_functions.writer import written
 
 __all__ = ["differences", "run_many"]
 
-LIBRARY = importlib.import_module(os.environ.get("KAPI_ARRAYS", "dpnp"))
+LIBRARY = importlib.import_module(os.environ.get("KAPI_ARRAYS", "numpy"))
 CALLS = 3  # of each program: the first makes its kernels, the others have other arrays that share memory in other ways
 
 
@@ -27,8 +32,12 @@ def _poison(program: Program) -> None:
     """Leave numbers that nobody computes in memory that the next results are likely to get."""
     for each in program.arguments.values():
         kept = [LIBRARY.full(max(1, math.prod(each.shape)), -77, dtype=each.dtype) for _ in range(4)]
-        LIBRARY.asnumpy(kept[-1])  # they are there before they are gone
+        _numpy(kept[-1])  # they are there before they are gone
         del kept
+
+
+def _numpy(array: Any) -> Any:
+    return array if LIBRARY is np else LIBRARY.asnumpy(array)
 
 
 def _plain(value: Any) -> Any:
@@ -36,7 +45,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, (tuple, list)):
         return [_plain(each) for each in value]
     if isinstance(value, LIBRARY.ndarray):
-        value = LIBRARY.asnumpy(value)
+        value = _numpy(value)
     if isinstance(value, np.ndarray) and value.ndim:
         return value.copy()
     return value.item() if isinstance(value, (np.ndarray, np.generic)) else value
@@ -87,12 +96,13 @@ def differences(program: Program) -> list[str]:
     plain, offloaded = program.function(is_compiled=False), program.function(is_compiled=True)
     for number in range(CALLS):
         memory, parts, numbers = program.call(number)
-        device = [LIBRARY.asarray(each) for each in memory]
+        device = [LIBRARY.array(each) for each in memory]
         expected = _outcome(plain, memory, parts, numbers)
         if isinstance(expected[0], str):
             return [f"the judge fails: {expected[0]}"]
         _poison(program)
-        found = _outcome(offloaded, device, parts, numbers)
+        with kapi_runtime.device_context("cpu") if LIBRARY is np else nullcontext():
+            found = _outcome(offloaded, device, parts, numbers)
         for what, one, other in zip(("result", "memory", "memory of results"), found, expected, strict=True):
             if not _same(one, other):
                 told.append(f"call {number} with {parts}, {what}:\n  found    {one}\n  expected {other}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kapi_cpu.compiler import COMPILER
-from kapi_cpu.emission.decision import Decision, Explanation
+from kapi_cpu.emission.explanation import Decision, Explanation
 from kapi_cpu.module import CpuModule
 from kapi_cpu.target import CpuTarget, host_target
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-from kapi_cpu.emission.decision import Explanation
+from kapi_cpu.emission.explanation import Explanation
 from kapi_cpu.emission.launch_record import ALIGNMENT, aligned
 from kapi_cpu.emission.object_code import ObjectCode
 from kapi_cpu.target import CpuTarget

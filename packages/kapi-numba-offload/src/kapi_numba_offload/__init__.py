@@ -1,4 +1,4 @@
-"""`numba.njit` functions over dpnp arrays, run as kapi kernels on the device that holds the data.
+"""`numba.njit` functions over arrays of devices, run as kapi kernels on the device that holds the data.
 
 Importing it, as `import kapi_runtime` does, points the OpenCL loader to the driver that comes as a wheel. With the
 distribution installed Numba registers it by itself; `unregister` and `register` switch that off and on.

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+from numba._dispatcher import compute_fingerprint
 from numba.core import config, ir, types, typing
 from numba.core.compiler import CompilerBase, DefaultPassBuilder, Flags, compile_extra, compile_result, run_frontend
 from numba.core.compiler_lock import global_compiler_lock
@@ -38,6 +39,7 @@ __all__ = [
     "compile_result",
     "config",
     "constants_of",
+    "fingerprint",
     "flags_of",
     "from_dtype",
     "global_compiler_lock",
@@ -62,6 +64,10 @@ __all__ = [
 
 numba_call: Callable[..., Any] = CPUDispatcher.__call__
 """A dispatcher's call as Numba makes it, inside of device contexts too: kapi replaces the method there alone."""
+
+
+fingerprint: Callable[[Any], bytes] = compute_fingerprint
+"""Bytes that are the same for values of the same type of Numba's; NotImplementedError for some that have a type."""
 
 
 def is_container(value: Any) -> bool:

@@ -115,7 +115,7 @@ if TYPE_CHECKING:
     from kapi_runtime.kernels.kernel import Kernel, call_kernel, call_kernel_async, kernel
     from kapi_runtime.kernels.kernel_information import Statistics
     from kapi_runtime.kernels.precompiled import PrecompiledKernel, load_opencl, load_ptx, load_spirv
-    from kapi_runtime.launch.host_arrays import device_context
+    from kapi_runtime.launch.device_context import device_context
     from kapi_runtime.platform.handles import Device, DeviceSummary, EventStatus, HostEvent, Queue
     from kapi_runtime.platform.interface import KernelInformation
     from kapi_runtime.recording.profile import Recording, profiling
@@ -275,7 +275,7 @@ _LAZY = {
         "kernels.kernel_information": "Statistics",
         "kernels.precompiled": "PrecompiledKernel load_opencl load_ptx load_spirv",
         "kapi_sim.numbers.vectors": "Vec cross distance dot length normalize",
-        "launch.host_arrays": "device_context",
+        "launch.device_context": "device_context",
         "platform.handles": "Device DeviceSummary EventStatus HostEvent Queue",
         "platform.interface": "KernelInformation",
         "recording.profile": "Recording profiling",

@@ -27,7 +27,7 @@ class ObjectCode:
     image : bytes
         The object file.
     decisions : bytes
-        Those of the vectoriser, as `kapi_cpu.emission.decision` writes them.
+        Those of the vectoriser, as `kapi_cpu.emission.explanation` writes them.
     """
 
     __slots__ = ("context_bytes", "decisions", "image", "lanes")

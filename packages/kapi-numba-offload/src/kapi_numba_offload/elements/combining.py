@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -93,6 +93,7 @@ def kept_lines(ndim: int, rest: str) -> list[str]:
     return lines + (["i0 = rest"] if ndim else [])
 
 
+@lru_cache(maxsize=256)
 def group_space(groups: int, count: int) -> kapi_runtime.NdRange:
     """The index space of such a kernel, with work-groups that suit so many elements for each."""
     size = group_size(count)

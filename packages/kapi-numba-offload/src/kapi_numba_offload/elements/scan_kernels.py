@@ -19,20 +19,10 @@ GROUP_OPERATORS = {"cumsum": ("sum", kapi_runtime.plus, "+"), "cumprod": ("prod"
 
 
 def loading(elements: Elements, accumulator: Accumulator) -> Any:
-    """The device function that gives the value of an expression of arrays of one axis, of a tuple of its leaves.
-
-    A single leaf is given as itself.
-    """
-    names = elements.parameters
-    lines = [f"{name} = source[{number}]" for number, name in enumerate(names)]
-    if len(names) == 1:
-        lines = [f"{names[0]} = source"]
-    indices = [
-        f"[{'index' if ndim else '()'}]" if is_array else None
-        for ndim, is_array in zip(elements.ranks, elements.arrays, strict=True)
-    ]
-    lines += [*elements.reads(indices), f"return {elements.value(accumulator.dtype)}"]
-    return make_device_function("value_at", ("source", "index"), tuple(lines), str(elements.location))
+    """The device function that gives the value of an expression of one array, of one axis, at an index."""
+    (name,) = elements.parameters
+    lines = [*elements.reads(["[index]"]), f"return {elements.value(accumulator.dtype)}"]
+    return make_device_function("value_at", (name, "index"), tuple(lines), str(elements.location))
 
 
 def row_scan(

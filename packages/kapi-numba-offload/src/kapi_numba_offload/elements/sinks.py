@@ -33,8 +33,6 @@ class Elements:
         In their order.
     arrays : sequence of bool
         Which leaves are arrays.
-    ranks : sequence of int
-        Their axes; 0 for numbers.
     operands : sequence of Operand
         How the leaves are spelled once they are read, and their dtypes.
     dtypes : mapping
@@ -45,7 +43,6 @@ class Elements:
 
     statements: Sequence[Statement]
     arrays: Sequence[bool]
-    ranks: Sequence[int]
     operands: Sequence[Operand]
     dtypes: Mapping[Node, np.dtype[Any] | None]
     fastmath: bool | frozenset[str]
@@ -62,7 +59,6 @@ class Elements:
         return cls(
             statements,
             [is_device_array(leaf) for leaf in leaves],
-            [leaf.ndim if is_device_array(leaf) else 0 for leaf in leaves],
             [Operand(f"x{number}", dtype_of(leaf)) for number, leaf in enumerate(leaves)],
             {node: dtype_of(value) for node, value in values.items()},
             fastmath,

@@ -13,7 +13,7 @@ from kapi_numba_offload.libraries.arrays import allocate, arrays_among, host_cop
 from kapi_numba_offload.libraries.host_memory import ALIGNMENT, as_numpy, host_address, host_bounds, sharing
 from kapi_numba_offload.loops.host.host_copies import HostCopies
 from kapi_numba_offload.run.python_numbers import as_number
-from kapi_runtime.launch.host_arrays import bits
+from kapi_runtime.launch.device_context import bits
 
 __all__ = ["DeviceCopies"]
 

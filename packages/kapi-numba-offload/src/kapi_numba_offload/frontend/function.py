@@ -42,11 +42,11 @@ from kapi_numba_offload.run.call_graph import OffloadedParts, run_recorded
 from kapi_numba_offload.run.diagnostics import report_of
 from kapi_numba_offload.run.options import OffloadOptions, options_of
 from kapi_numba_offload.run.placement import mixed_error
-from kapi_runtime.launch.host_arrays import device_array_target
+from kapi_runtime.platform.current import host_array_target
 from kapi_sim.errors import KernelCompilationError
 from kapi_types import DeviceArrayType
 
-__all__ = ["OffloadedFunction", "holds_usm"]
+__all__ = ["OffloadedFunction", "holds_usm", "is_inside"]
 
 _state = threading.local()
 """Whether the thread is inside of a call of an offloaded function, as `is_inside`."""
@@ -84,6 +84,7 @@ class OffloadedFunction(OffloadedParts):
         *,
         numba_types: bool = False,
         options: OffloadOptions | None = None,
+        library: ArrayLibrary | None = None,
     ) -> None:
         super().__init__()
         self.function = function
@@ -119,8 +120,8 @@ class OffloadedFunction(OffloadedParts):
             if isinstance(type_, DeviceArrayType) and type_.layout == "C" and type_.usm_type and name not in stored
         )  # fmt: skip
         facts = FunctionInfo(
-            function, definition, names, kinds, contiguous, options or options_of(function), _library(arguments),
-            numba_types=numba_types,
+            function, definition, names, kinds, contiguous, options or options_of(function),
+            _library(arguments, library), numba_types=numba_types,
             has_narrow_integers=any(map(_may_be_narrow, arguments)) or _names_dtype(definition, names, is_narrow),
         )  # fmt: skip
         self.partition, self.library_name = Partition(facts), facts.library_name
@@ -166,7 +167,7 @@ class OffloadedFunction(OffloadedParts):
         return *self.reported, *(each for each in self.partition.calls if id(each) not in unused)
 
     def _run(self, args: Sequence[Any]) -> Any:
-        if getattr(_state, "is_inside", False):
+        if is_inside():
             return self._result(args)  # another offloaded function goes on with it, on the device
         _state.is_inside = True
         try:
@@ -220,15 +221,15 @@ def _rebuilt(
     return OffloadedFunction(getattr(found, "py_func", found), arguments, options=options)
 
 
-def _library(arguments: Iterable[types.Type]) -> ArrayLibrary | None:
-    """The library of the first device array among arguments of these types; without one the first that is imported."""
+def _library(arguments: Iterable[types.Type], otherwise: ArrayLibrary | None) -> ArrayLibrary | None:
+    """The library of the first device array among arguments of these types; without one, another or the default."""
     for each in arguments:
         if isinstance(each, types.BaseTuple) and holds_usm([each]):
-            return _library(each)
+            return _library(each, otherwise)
         if isinstance(each, DeviceArrayType):
             name = "dpnp" if each.library == "usm" else each.library
             return library_named(GUESTS[name].host if name in GUESTS else name)
-    return default_library()
+    return otherwise or default_library()
 
 
 def _kind_of_type(type_: types.Type) -> Kind:
@@ -363,11 +364,16 @@ def _compiled(
     return made
 
 
+def is_inside() -> bool:
+    """Whether this thread runs an offloaded function."""
+    return bool(getattr(_state, "is_inside", False))
+
+
 def queue_among(*args: Any) -> Any:
     """The queue of the first device array among the arguments, or in a tuple of them."""
     for each in args:
         found = queue_of(each) if is_device_array(each) else queue_among(*each) if isinstance(each, tuple) else None
         if found is not None:
             return found
-    host_target = device_array_target()  # in a device context, arrays that are made are of its queue
+    host_target = host_array_target.get()  # in a device context, arrays that are made are of its queue
     return None if host_target is None else host_target.queue

@@ -9,6 +9,7 @@ import numba
 
 from kapi_numba_offload._numba_compat import numba_call, types, with_numpy_arrays
 from kapi_numba_offload.elements.statements import StatementLocation
+from kapi_numba_offload.frontend.function import OffloadedFunction
 from kapi_numba_offload.libraries.arrays import any_share_memory, arrays_among
 from kapi_numba_offload.loops.host.host_copies import HostCopies, is_reachable
 from kapi_numba_offload.run.call_graph import OffloadedParts, run_recorded
@@ -16,7 +17,7 @@ from kapi_numba_offload.run.options import OffloadOptions
 from kapi_numba_offload.run.reasons import IN_PLACE, ON_COPIES, Refusal, fall_back
 from kapi_numba_offload.run.timing import timed
 
-__all__ = ["HostFunction"]
+__all__ = ["HostFunction", "host_function"]
 
 
 class HostFunction(OffloadedParts):
@@ -103,6 +104,23 @@ class HostFunction(OffloadedParts):
         return _rebuilt, (
             self.function, self._options, self.arguments, self._parallel, self.refusal, self._otherwise,
         )  # fmt: skip
+
+
+def host_function(offloaded: OffloadedFunction, options: OffloadOptions) -> HostFunction | None:
+    """The function as Numba compiles all of it, where a loop over elements runs in Python otherwise."""
+    refusal = offloaded.partition.needs_host
+    if refusal is None or not options.may_fall_back:
+        return None
+    arguments = offloaded.arguments
+    if offloaded.partition.regions and not offloaded.is_alike_for_numba:
+        return None  # an expression of arrays may have another dtype for Numba
+    # NumPy reads all of an update in place before it stores, and Numba an element at a time.
+    differs = options.parallel or offloaded.partition.updates_arrays
+    otherwise = offloaded if differs and offloaded.partition.regions and offloaded.may_store else None
+    host = HostFunction(
+        offloaded.function, options, arguments, parallel=options.parallel, refusal=refusal, otherwise=otherwise
+    )
+    return host if host.compiles() else None
 
 
 def _rebuilt(

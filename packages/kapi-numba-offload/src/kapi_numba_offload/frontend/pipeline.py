@@ -23,7 +23,7 @@ from kapi_numba_offload._numba_compat import (
     typing,
 )
 from kapi_numba_offload.frontend.function import OffloadedFunction, holds_usm
-from kapi_numba_offload.frontend.host_function import HostFunction
+from kapi_numba_offload.frontend.host_function import HostFunction, host_function
 from kapi_numba_offload.run.options import OffloadOptions, options_of
 from kapi_sim.errors import KernelCompilationError
 from kapi_sim.log import long_work
@@ -97,24 +97,7 @@ def _offloaded(state: Any, options: OffloadOptions) -> OffloadedFunction | HostF
         if error.code != "offload-needs-source" or not holds_usm(state.args):
             raise
         return HostFunction(function, options, state.args, parallel=options.parallel)
-    return _host_function(offloaded, options) or offloaded
-
-
-def _host_function(offloaded: OffloadedFunction, options: OffloadOptions) -> HostFunction | None:
-    """The function as Numba compiles all of it, where a loop over elements runs in Python otherwise."""
-    refusal = offloaded.partition.needs_host
-    if refusal is None or not options.may_fall_back:
-        return None
-    arguments = offloaded.arguments
-    if offloaded.partition.regions and not offloaded.is_alike_for_numba:
-        return None  # an expression of arrays may have another dtype for Numba
-    # NumPy reads all of an update in place before it stores, and Numba an element at a time.
-    differs = options.parallel or offloaded.partition.updates_arrays
-    otherwise = offloaded if differs and offloaded.partition.regions and offloaded.may_store else None
-    host = HostFunction(
-        offloaded.function, options, arguments, parallel=options.parallel, refusal=refusal, otherwise=otherwise
-    )
-    return host if host.compiles() else None
+    return host_function(offloaded, options) or offloaded
 
 
 def _as_native(state: Any, offloaded: OffloadedFunction | HostFunction) -> Any:

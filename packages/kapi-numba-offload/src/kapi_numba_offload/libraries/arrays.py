@@ -24,6 +24,7 @@ __all__ = [
     "guest_of",
     "host_copy",
     "is_device_array",
+    "is_numpy_array",
     "is_same_view",
     "kind_of",
     "library",
@@ -38,6 +39,11 @@ __all__ = [
 def is_device_array(value: Any) -> TypeGuard[Any]:
     """Whether a value is an array of a library that is offloaded."""
     return library_of(value) is not None
+
+
+def is_numpy_array(value: Any) -> bool:
+    """Whether a value is an array of NumPy's that is on no device."""
+    return isinstance(value, np.ndarray) and not is_device_array(value)
 
 
 def library(array: Any) -> ArrayLibrary:
@@ -109,7 +115,7 @@ def numpy_arrays_among(values: Iterable[Any]) -> Iterator[Any]:
     for each in values:
         if isinstance(each, (tuple, list)):
             yield from numpy_arrays_among(each)
-        elif isinstance(each, np.ndarray):
+        elif is_numpy_array(each):
             yield each
 
 

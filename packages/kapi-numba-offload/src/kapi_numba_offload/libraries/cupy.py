@@ -60,6 +60,10 @@ class CupyLibrary(ArrayLibrary):
         return queue.__class__ is CudaQueue and array.data.device_id == queue.device.ordinal
 
     def execution_queue(self, function: str, arrays: Sequence[tuple[str, Any]]) -> Any:
+        if all(type(array) is cupy.ndarray for _, array in arrays):
+            ordinals = {array.data.device_id for _, array in arrays}
+            if len(ordinals) == 1:
+                return self._current_queue(ordinals.pop())
         fields = [(name, cuda_fields(array)) for name, array in arrays]
         ordinal = cupy.cuda.runtime.getDevice()
         queue = execution_queue(function, [each for each in fields if each[1] is not None], device_at(ordinal))  # type: ignore[misc]
@@ -124,7 +128,9 @@ class CupyLibrary(ArrayLibrary):
         return make
 
     def allocate(self, shape: tuple[int, ...], dtype: np.dtype[Any], kind: str, queue: Any) -> Any:
-        with self.creating(queue, {}):
+        if self._is_current(queue):
+            return cupy.ndarray(shape, dtype)
+        with _on(queue, {}):
             return cupy.ndarray(shape, dtype)
 
     def from_host(self, value: Any, queue: Any, kind: str = "device") -> Any:

@@ -25,6 +25,8 @@ class LibraryEntry:
         Its `ArrayLibrary`, as ``"module:Class"``.
     install : str
         The command that brings what it needs.
+    is_numpy : bool
+        Whether it is NumPy, whose functions are any library's by name, and whose arrays are offloaded in a context.
     """
 
     name: str
@@ -32,6 +34,7 @@ class LibraryEntry:
     platform: str
     library: str
     install: str
+    is_numpy: bool = False
 
 
 ENTRIES = (
@@ -48,6 +51,14 @@ ENTRIES = (
         "cuda",
         "kapi_numba_offload.libraries.cupy:CupyLibrary",
         'pip install "kapi-numba-offload[cuda]"',
+    ),
+    LibraryEntry(
+        "numpy",
+        ("kapi_numba_offload.libraries.host_array", "HostArray"),
+        "cpu",
+        "kapi_numba_offload.libraries.numpy_library:NumpyLibrary",
+        "pip install kapi-cpu",
+        is_numpy=True,
     ),
 )
 """The libraries that come with this package."""

@@ -53,8 +53,10 @@ def _class_names() -> frozenset[str]:
 
 
 def imported_libraries() -> Iterator[ArrayLibrary]:
-    """The libraries that the program has imported, and whose arrays kernels can run on."""
+    """The libraries but NumPy that the program has imported, and whose arrays kernels can run on."""
     for each in known_libraries():
+        if each.is_numpy:
+            continue
         if each.name in _made or (each.name in sys.modules and is_installed(each.platform)):
             yield _get(each)
 
@@ -65,7 +67,7 @@ def default_library() -> ArrayLibrary | None:
 
 
 def library_name(function: Any) -> str | None:
-    """The name of the array library that a function is of; None for other functions."""
+    """The name of the array library that a function is of; None for NumPy's and other functions."""
     module = getattr(function, "__module__", None) or type(function).__module__
     root = module.partition(".")[0]
     return root if root in library_names() else None
@@ -73,8 +75,8 @@ def library_name(function: Any) -> str | None:
 
 @cache
 def library_names() -> frozenset[str]:
-    """The names of all array libraries."""
-    return frozenset(each.name for each in known_libraries())
+    """The names of all array libraries but NumPy, whose functions are any library's."""
+    return frozenset(each.name for each in known_libraries() if not each.is_numpy)
 
 
 def library_of(value: Any) -> ArrayLibrary | None:

@@ -80,6 +80,8 @@ class ArrayLibrary(ABC):
         Whether it knows arrays that may not be written: `set_writable`.
     has_numpy_signatures : bool
         Whether its functions take what NumPy's take by the same names; by position as many as are at NumPy's place.
+    is_host : bool
+        Whether its arrays are NumPy's in the host's memory, and its launches are waited for.
     meaningless_parameters : dict of str to tuple
         Values of parameters that its functions need not be given.
     """
@@ -93,6 +95,7 @@ class ArrayLibrary(ABC):
     replays_graphs = False
     has_read_only_arrays = True
     has_numpy_signatures = False
+    is_host = False
     meaningless_parameters: Mapping[str, tuple[Any, ...]] = {
         "subok": (True, False), "like": (None,), "device": (None, "cpu"), "out": (None,),
     }  # fmt: skip

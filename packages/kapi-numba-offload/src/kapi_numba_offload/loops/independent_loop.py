@@ -22,7 +22,7 @@ from kapi_numba_offload.loops.loop_builder import BuiltLoop
 from kapi_numba_offload.loops.parallel_loop import ParallelLoop
 from kapi_numba_offload.run.simulation import is_simulating
 
-__all__ = ["IndependentLoop", "index_code"]
+__all__ = ["IndependentLoop", "NestedLoop", "index_code"]
 
 _ROUNDED = frozenset(map(np.dtype, ("float32", "complex64")))
 """Dtypes whose operations are rounded to another precision by Numba on the host, which a reduction would show."""
@@ -91,28 +91,33 @@ class IndependentLoop(ParallelLoop):
         """
         self.latest = None
         captured, initial = [as_number(each) for each in captured], [as_number(each) for each in initial]
-        named = dict(zip(self.syntax.captured, captured, strict=True))
         arrays = [each for each in captured if is_device_array(each)]
         if is_simulating() or not all(isinstance(each, (int, np.integer)) for each in bounds) or not arrays:
             return False
-        dtypes = {each.dtype for name, each in named.items() if is_device_array(each)
-                  if each.dtype.kind != "b" or name not in self._of_truth}  # fmt: skip
-        known = SAME_TYPES if self.syntax.reductions else SAME_TYPES | _ROUNDED
-        numbers = [*(each for each in captured if not is_device_array(each)), *initial]
-        if not dtypes <= known or any(map(is_device_array, initial)) or not all(map(has_same_types, numbers)):
+        if any(map(is_device_array, initial)) or any(queue_of(each) != queue_of(arrays[0]) for each in arrays):
             return False
-        if any(queue_of(each) != queue_of(arrays[0]) for each in arrays):
-            return False
-        if any(getattr(named.get(each), "dtype", None) not in _ADDED for each in self._scattered):
-            return False
+        named = dict(zip(self.syntax.captured, captured, strict=True))
         extents = [len(range(*bounds[at : at + 3])) for at in range(0, len(bounds), 3)]
-        if not (self._are_enough(named, extents, arrays[0]) and self._are_distinct(named, bounds)):
+        if not (
+            self._are_like_the_hosts(named, initial)
+            and self._are_enough(named, extents, arrays[0])
+            and self._are_distinct(named, bounds)
+        ):
             return False
         made = self._builder.prepared(bounds, captured, initial, may_coarsen(extents, queue_of(arrays[0])))
         if not isinstance(made, BuiltLoop) or self._shared(made, captured) is not None:
             return False
         has_nans = {name for name, each in zip(self.syntax.reductions, made.dtypes, strict=True) if each.kind in "fc"}
         return not has_nans & self.syntax.ordered
+
+    def _are_like_the_hosts(self, named: dict[str, Any], initial: Sequence[Any]) -> bool:
+        """Whether numbers have the types in a kernel that they have on the host, where the loop runs otherwise."""
+        dtypes = {each.dtype for name, each in named.items() if is_device_array(each)
+                  if each.dtype.kind != "b" or name not in self._of_truth}  # fmt: skip
+        numbers = [*(each for each in named.values() if not is_device_array(each)), *initial]
+        known = SAME_TYPES if self.syntax.reductions else SAME_TYPES | _ROUNDED
+        are_added = all(getattr(named.get(each), "dtype", None) in _ADDED for each in self._scattered)
+        return are_added and dtypes <= known and all(map(has_same_types, numbers))
 
     def _are_enough(self, named: dict[str, Any], extents: Sequence[int], array: Any) -> bool:
         """Whether there is work for all of the device."""
@@ -140,3 +145,18 @@ class IndependentLoop(ParallelLoop):
             if len(signs) > 1:
                 return False
         return True
+
+
+class NestedLoop(IndependentLoop):
+    """A `prange` loop around independent iterations: on a GPU all of the nest is its index space.
+
+    A work-item for each iteration of the outer loop alone would leave the GPU without work, and read rows far apart.
+    """
+
+    kind = "prange loop"
+
+    def _are_like_the_hosts(self, named: dict[str, Any], initial: Sequence[Any]) -> bool:
+        return True  # it is a kernel otherwise
+
+    def _are_enough(self, named: dict[str, Any], extents: Sequence[int], array: Any) -> bool:
+        return not device_facts(queue_of(array)).is_cpu and prod(extents) > extents[0]

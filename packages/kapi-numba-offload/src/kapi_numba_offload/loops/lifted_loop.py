@@ -12,6 +12,7 @@ from kapi_numba_offload.elements.statements import StatementLocation
 from kapi_numba_offload.libraries.arrays import (
     device_facts,
     is_device_array,
+    is_numpy_array,
     library,
     may_share_memory,
     queue_of,
@@ -107,7 +108,7 @@ class LiftedLoop:
         if is_simulating() or not arrays or not all(isinstance(each, (int, np.integer)) for each in bounds):
             return False
         queue = queue_of(arrays[0])
-        if device_facts(queue).is_cpu or any(isinstance(each, np.ndarray) for each in named.values()):
+        if device_facts(queue).is_cpu or any(map(is_numpy_array, named.values())):
             return False  # a processor has a row done before it has found all of them
         ranges = [range(*bounds[at : at + 3]) for at in range(0, len(bounds), 3)]
         if not all(ranges) or any(queue_of(each) != queue for each in arrays):

@@ -22,7 +22,7 @@ from kapi_numba_offload.loops.captured_values import lower_bound, specialization
 from kapi_numba_offload.loops.coarsening import has_long_rows, traversed_rows
 from kapi_numba_offload.loops.loop_kernel import LoopFunctions
 from kapi_numba_offload.loops.loop_syntax import LoopSyntax
-from kapi_numba_offload.loops.privatization import PrivatizedBody, privatize_reductions
+from kapi_numba_offload.loops.privatization import PrivatizedBody, privatize_in_groups, privatize_reductions
 from kapi_numba_offload.loops.simulated_loop import identities
 from kapi_numba_offload.run.options import OffloadOptions
 from kapi_numba_offload.run.reasons import Refusal
@@ -168,8 +168,13 @@ class LoopBuilder:
             ]
             rows = traversed_rows(body, self.syntax.axes[-1].variable) & arrays.keys() if coarsens else ()
             dtypes = {name: each.dtype.name for name, each in arrays.items()}
-            private = privatize_reductions(body, dtypes, [names[each] for each in small])
-            is_coarsened = private is not None or any(has_long_rows(arrays[each]) for each in rows)
+            small_names = [names[each] for each in small]
+            if coarsens:
+                private = privatize_reductions(body, dtypes, small_names)
+            else:
+                ranks = {name: each.ndim for name, each in arrays.items()}
+                private = privatize_in_groups(body, dtypes, small_names, ranks)
+            is_coarsened = (coarsens and private is not None) or any(has_long_rows(arrays[each]) for each in rows)
             private_at = [names.index(each.name) for each in private.arrays] if private else []
             found = self._kernel_and_types(body, captured, initial, private, is_coarsened=is_coarsened)
             made = BuiltLoop(*found, disjoint, is_coarsened, private, private_at)
@@ -238,6 +243,8 @@ class LoopBuilder:
             starts = identities(self.syntax, dtypes)
             made = functions.coarsened(body, starts, private) if is_coarsened else functions.reduction(body, starts)
             return self._kernel(made), dtypes, [is_weak(each) for each in types]
+        if private and not is_coarsened:
+            return self._kernel(functions.by_groups(private)), [], []
         kernel = self._kernel(functions.coarsened(body, {}, private) if is_coarsened else functions.kernel(body))
         # A launch without work-items compiles, so that what it cannot be is known before it is used.
         space = kapi_runtime.NdRange([0], [1]) if is_coarsened else kapi_runtime.Range(*[0] * axes)

@@ -35,7 +35,11 @@ class LoopFunctions:
             **{name: _as_scalar_function(outside[name]) for name in read & outside.keys()},
             **HELPERS,
             "kapi_AtomicRef": kapi_runtime.AtomicRef,
+            "kapi_AddressSpace": kapi_runtime.AddressSpace,
+            "kapi_MemoryOrder": kapi_runtime.MemoryOrder,
+            "kapi_MemoryScope": kapi_runtime.MemoryScope,
             "kapi_PrivateArray": kapi_runtime.PrivateArray,
+            "kapi_group_barrier": kapi_runtime.group_barrier,
         }
 
     def lowered_body(self, known: LaunchFacts, *, has_numba_floats: bool) -> LoweredBody:
@@ -111,6 +115,26 @@ class LoopFunctions:
             _strip_mine(loop, private.second)
         return self._made(self._shared_out(initial, "kapi_share", private), statements)
 
+    def by_groups(self, private: PrivatizedBody) -> FunctionType:
+        """Many iterations in each work-item of a group that has copies of arrays in its local memory.
+
+        Parameters: what copies start with, those of `kernel`, extents but the first, the count of iterations, copies.
+        """
+        lines = ["kapi_k = item.get_local_id(0)", "kapi_size = item.get_local_range(0)", *private.before]
+        lines += [
+            "kapi_group_barrier(item.get_group())",
+            "for kapi_at in range(item.get_global_id(0), kapi_count, item.get_global_range(0)):",
+            *(f"    {line}" for line in self._positions(len(self._syntax.axes))),
+            "kapi_group_barrier(item.get_group())",
+            *private.after,
+        ]
+        statements = _parsed(lines)
+        loop = next(each for each in statements if isinstance(each, ast.For) and _named(each.target) == "kapi_at")
+        loop.body += private.first
+        identities = [each.parameters[-1] for each in private.arrays]
+        given = [*self._syntax.captured, *self._bounds(), *self._extents(), "kapi_count"]
+        return self._made(["item", *identities, *given, *(each.local for each in private.arrays)], statements)
+
     def typing(self, body: Sequence[ast.stmt]) -> FunctionType:
         """A function that does all iterations and returns the reductions, to know their types."""
         axes = self._syntax.axes
@@ -172,6 +196,10 @@ class LoopFunctions:
         assert isinstance(made, FunctionType)
         remember_tree(made, definition)
         return made
+
+
+def _named(node: ast.expr) -> str:
+    return node.id if isinstance(node, ast.Name) else ""
 
 
 def _is_literal(node: ast.expr, value: int) -> bool:

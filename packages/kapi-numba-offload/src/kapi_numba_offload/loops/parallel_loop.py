@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -19,6 +20,7 @@ from kapi_numba_offload.libraries.arrays import (
     device_facts,
     host_copy,
     is_device_array,
+    is_numpy_array,
     is_same_view,
     may_overlap,
 )
@@ -29,7 +31,7 @@ from kapi_numba_offload.loops.host.host_loop import HostLoop
 from kapi_numba_offload.loops.loop_builder import BuiltLoop, LoopBuilder
 from kapi_numba_offload.loops.loop_kernel import LoopFunctions
 from kapi_numba_offload.loops.loop_syntax import LoopSyntax
-from kapi_numba_offload.loops.privatization import PrivateRows, are_distinct, small_arrays
+from kapi_numba_offload.loops.privatization import GroupCopies, PrivateRows, are_distinct, small_arrays
 from kapi_numba_offload.loops.simulated_loop import identities, simulate
 from kapi_numba_offload.run.kernel_launch import KernelLaunch
 from kapi_numba_offload.run.launching import launch
@@ -124,12 +126,13 @@ class ParallelLoop:
         arrays = [each for each in captured if is_device_array(each)]
         if arrays:
             queue = one_queue(self.location, self.syntax.captured, captured)
-        if not arrays and (not self.syntax.reductions or any(isinstance(each, np.ndarray) for each in captured)):
+        if not arrays and (not self.syntax.reductions or any(map(is_numpy_array, captured))):
             return self.host.run(bounds, given, initial)
         refusal = self.syntax.refusals[0] if self.syntax.refusals else self._array_reduction(initial)
         extents = [len(range(*bounds[at : at + 3])) for at in range(0, len(bounds), 3)]
         coarsens = may_coarsen(extents, queue)
-        small = small_arrays(captured, self._stored, extents, queue) if coarsens and not self._checks else ()
+        may_copy = (coarsens or not (device_facts(queue).is_cpu or self.syntax.reductions)) and not self._checks
+        small = small_arrays(captured, self._stored, extents, queue) if may_copy else ()
         made = refusal or self._builder.prepared(bounds, captured, initial, coarsens, small)
         if isinstance(made, BuiltLoop) and made.private and not are_distinct(made.private_at, captured):
             made = self._builder.prepared(bounds, captured, initial, coarsens)
@@ -143,7 +146,9 @@ class ParallelLoop:
             self._simulate(bounds, extents, captured, initial)
         steps = [each for at in range(0, len(bounds), 3) for each in (bounds[at], bounds[at + 2])]
         if not self.syntax.reductions:
-            if all(extents):
+            if all(extents) and made.private and not made.is_coarsened:
+                self._run_in_groups(made, queue, extents, steps, captured)
+            elif all(extents):
                 rest: list[int] = []
                 space: kapi_runtime.Range | kapi_runtime.NdRange = kapi_runtime.Range(*extents)
                 rows = self._rows(made, captured, extents, queue)
@@ -157,6 +162,16 @@ class ParallelLoop:
                     rows.add_up(self.location)
             return ()
         return self._reduce(made, queue, extents, steps, captured, initial)
+
+    def _run_in_groups(
+        self, made: BuiltLoop, queue: Any, extents: Sequence[int], steps: Sequence[int], captured: Sequence[Any]
+    ) -> None:
+        """Launch the kernel whose work-groups have copies of arrays."""
+        assert made.private is not None
+        copies = GroupCopies(made.private.arrays, [captured[each] for each in made.private_at], extents, queue)
+        rest = [*extents[1:], math.prod(extents), *copies.accessors]
+        launch(made.kernel, copies.space, [*copies.identities, *captured, *steps, *rest])
+        self.latest = KernelLaunch(made.kernel, copies.space, queue, ())
 
     def _reduce(
         self,

@@ -1,6 +1,7 @@
-"""Privatised reductions: each work-item sums into rows of its own in place of small arrays, without atomics.
+"""Privatised reductions: sums into copies of small arrays, in place of atomics in the memory that all share.
 
-The loop is coarsened, so that there are few rows, and a second kernel adds them up.
+On a processor each work-item has a row of its own. The loop is coarsened, so that there are few rows, and a second
+kernel adds them up. On a GPU each work-group has a copy in its local memory, and adds it to the array at its end.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+import kapi_runtime
 from kapi_numba_offload.analysis.control_flow import has_jump
 from kapi_numba_offload.elements.kernel_source import MOST_DIMENSIONS, make_kernel, space_of
 from kapi_numba_offload.elements.reductions import COMBINATIONS
@@ -22,12 +24,14 @@ from kapi_numba_offload.run.launching import launch
 
 __all__ = [
     "BLOCK",
+    "GroupCopies",
     "PrivateRows",
     "PrivatizedArray",
     "PrivatizedBody",
     "adding_kernel",
     "are_distinct",
     "pitch_of",
+    "privatize_in_groups",
     "privatize_reductions",
     "small_arrays",
 ]
@@ -44,6 +48,16 @@ _UPDATES = {
     "fetch_xor": ("xor", "^"),
 }  # fmt: skip
 """The reduction and the operator of each atomic method that can be privatised."""
+_ADDING = {"sum": "fetch_add", "and": "fetch_and", "or": "fetch_or", "xor": "fetch_xor"}
+"""The method that combines a copy with the array, by the reduction."""
+
+_LOCAL = "kapi_MemoryOrder.RELAXED, kapi_MemoryScope.WORK_GROUP, kapi_AddressSpace.LOCAL"
+"""Arguments of atomic references to a group's copy."""
+
+_GROUP = 256  # work-items of a group on a GPU
+_GROUPS_PER_UNIT = 4
+_STEPS = 16  # iterations of a work-item, for which a copy is worth its filling
+_MAX_LOCAL_BYTES = 16384  # of a group's copies: with more, few groups would be on a unit at once
 
 
 class PrivatizedArray(NamedTuple):
@@ -65,12 +79,31 @@ class PrivatizedArray(NamedTuple):
         fill = f"    {rows}[{start} + kapi_slot] = {identity}"
         return [f"{start} = kapi_row * {pitch}", f"for kapi_slot in range({pitch}):", fill]
 
+    def identity(self, dtype: np.dtype[Any]) -> Any:
+        """What a row starts with."""
+        # To add 0.0 would change the sign of a zero.
+        return dtype.type(-0.0) if dtype.kind == "f" else COMBINATIONS[self.operation].identity(dtype)
+
+    @property
+    def local(self) -> str:
+        """The parameter for a copy in a group's local memory."""
+        return f"kapi_local_{self.name}"
+
+    def group_lines(self, ndim: int) -> tuple[list[str], list[str]]:
+        """The lines of a work-item `kapi_k` that fill a group's copy, and those that combine it with the array."""
+        slots = f"for kapi_slot in range(kapi_k, {self.name}.size, kapi_size):"
+        identity, rest, indices = self.parameters[-1], "kapi_slot", list[str]()
+        for axis in reversed(range(1, ndim)):
+            indices.insert(0, f"{rest} % {self.name}.shape[{axis}]")
+            rest = f"({rest} // {self.name}.shape[{axis}])"
+        index = ", ".join([rest, *indices])
+        update = f"kapi_AtomicRef({self.name}, ({index})).{_ADDING[self.operation]}({self.local}[kapi_slot])"
+        fill = [slots, f"    {self.local}[kapi_slot] = {identity}"]
+        return fill, [slots, f"    if {self.local}[kapi_slot] != {identity}:", f"        {update}"]
+
     def arguments(self, rows: Any, pitch: int) -> list[Any]:
         """Arguments for `parameters`."""
-        # To add 0.0 would change the sign of a zero.
-        is_float = rows.dtype.kind == "f"
-        identity = rows.dtype.type(-0.0) if is_float else COMBINATIONS[self.operation].identity(rows.dtype)
-        return [rows, pitch, identity]
+        return [rows, pitch, self.identity(rows.dtype)]
 
     def sample(self, array: Any) -> list[Any]:
         """Arguments to compile a kernel with."""
@@ -89,12 +122,15 @@ class PrivatizedBody(NamedTuple):
         has been, and `kapi_number` counts them: the first may become vectors then.
     arrays : list of PrivatizedArray
         The arrays.
+    after : list of str
+        Lines of the kernel after the loop.
     """
 
     before: list[str]
     first: list[ast.stmt]
     second: list[ast.stmt]
     arrays: list[PrivatizedArray]
+    after: list[str]
 
 
 def privatize_reductions(
@@ -113,13 +149,7 @@ def privatize_reductions(
     small : iterable of str
         The arrays that are small enough; one that the body does anything else with stays as it is.
     """
-    updates = [each for statement in body for node in ast.walk(statement) if (each := _update(node)) is not None]
-    arrays: dict[str, PrivatizedArray] = {}
-    for name in small:
-        operations = {_UPDATES.get(method, ("", ""))[0] for array, method in updates if array == name}
-        uses = sum(_uses(name, statement) for statement in body)
-        if len(operations) == 1 and "" not in operations and uses == sum(array == name for array, _ in updates):
-            arrays[name] = PrivatizedArray(name, *operations)
+    arrays, updates = _privatized(body, small)
     if not arrays:
         return None
     at_top = sum((_update(each) or ("",))[0] in arrays for each in body)
@@ -128,7 +158,44 @@ def privatize_reductions(
     first = ast.Module(copy.deepcopy(list(body)), [])
     writer.visit(first)
     filled = [line for each in arrays.values() for line in each.lines]
-    return PrivatizedBody([*writer.before, *filled], first.body, writer.second, list(arrays.values()))
+    return PrivatizedBody([*writer.before, *filled], first.body, writer.second, list(arrays.values()), [])
+
+
+def privatize_in_groups(
+    body: Sequence[ast.stmt], dtypes: Mapping[str, str], small: Iterable[str], ranks: Mapping[str, int]
+) -> PrivatizedBody | None:
+    """The same for a GPU: atomic operations in local memory, on a copy of the work-group.
+
+    Parameters
+    ----------
+    body, dtypes, small : object
+        As for `privatize_reductions`.
+    ranks : mapping of str to int
+        The axes of each array.
+    """
+    arrays, _ = _privatized(body, small)
+    if not arrays:
+        return None
+    writer = _Privatizer(arrays, dtypes, is_split=False, is_local=True)
+    first = ast.Module(copy.deepcopy(list(body)), [])
+    writer.visit(first)
+    lines = [each.group_lines(ranks[name]) for name, each in arrays.items()]
+    before, after = ([line for each in lines for line in each[part]] for part in range(2))
+    return PrivatizedBody(before, first.body, [], list(arrays.values()), after)
+
+
+def _privatized(
+    body: Sequence[ast.stmt], small: Iterable[str]
+) -> tuple[dict[str, PrivatizedArray], list[tuple[str, str]]]:
+    """The small arrays with which a body does nothing but one kind of updates, and all of its updates."""
+    updates = [each for statement in body for node in ast.walk(statement) if (each := _update(node)) is not None]
+    arrays: dict[str, PrivatizedArray] = {}
+    for name in small:
+        operations = {_UPDATES.get(method, ("", ""))[0] for array, method in updates if array == name}
+        uses = sum(_uses(name, statement) for statement in body)
+        if len(operations) == 1 and "" not in operations and uses == sum(array == name for array, _ in updates):
+            arrays[name] = PrivatizedArray(name, *operations)
+    return arrays, updates
 
 
 def _update(node: ast.AST) -> tuple[str, str] | None:
@@ -149,10 +216,20 @@ def _uses(name: str, node: ast.AST) -> int:
 
 
 class _Privatizer(ast.NodeTransformer):
-    """Writes updates of elements as those of the work-item's row; `is_split` puts them in a part of their own."""
+    """Writes updates of elements as those of the work-item's row; `is_split` puts them in a part of their own.
 
-    def __init__(self, arrays: Mapping[str, PrivatizedArray], dtypes: Mapping[str, str], *, is_split: bool) -> None:
-        self._arrays, self._dtypes, self._is_split = arrays, dtypes, is_split
+    With `is_local` they are atomic ones of the work-group's copy.
+    """
+
+    def __init__(
+        self,
+        arrays: Mapping[str, PrivatizedArray],
+        dtypes: Mapping[str, str],
+        *,
+        is_split: bool,
+        is_local: bool = False,
+    ) -> None:
+        self._arrays, self._dtypes, self._is_split, self._is_local = arrays, dtypes, is_split, is_local
         self._count = 0
         self.before: list[str] = []
         self.second: list[ast.stmt] = []
@@ -172,8 +249,12 @@ class _Privatizer(ast.NodeTransformer):
         offset = indices[0]
         for axis, each in enumerate(indices[1:], 1):
             offset = f"({offset}) * {name}.shape[{axis}] + {each}"
-        element = f"{self._arrays[name].parameters[0]}[kapi_start_{name} + ({offset})]"
-        update = _parsed(f"if {' and '.join(tests)}: {element} {_UPDATES[method][1]}= {added}\nelse: pass", node)
+        if self._is_local:
+            done = f"kapi_AtomicRef({self._arrays[name].local}, {offset}, {_LOCAL}).{method}({added})"
+        else:
+            element = f"{self._arrays[name].parameters[0]}[kapi_start_{name} + ({offset})]"
+            done = f"{element} {_UPDATES[method][1]}= {added}"
+        update = _parsed(f"if {' and '.join(tests)}: {done}\nelse: pass", node)
         reference.args[1] = _parsed(", ".join(indices), node).value
         node.value.args = [_parsed(added, node).value]  # type: ignore[attr-defined]
         update.orelse = [node]
@@ -204,10 +285,42 @@ def small_arrays(captured: Sequence[Any], stored: Sequence[int], extents: Sequen
     """Those of the stored arrays of which each unit of a device may have a row, by their positions.
 
     A row has at most as many elements as the unit has iterations, so that to fill and add up rows is the lesser work.
+    On a GPU those of which each work-group may have a copy, which has at most as many elements as it has iterations.
     """
-    count = math.prod(extents)
-    most = count // device_facts(queue).units if count >= _MIN_ITERATIONS else 0
-    return tuple(number for number in stored if _is_small(captured[number], most))
+    count, facts = math.prod(extents), device_facts(queue)
+    if facts.is_cpu:
+        most = count // facts.units if count >= _MIN_ITERATIONS else 0
+        return tuple(number for number in stored if _is_small(captured[number], most))
+    most, left, found = count // _groups(count, queue), _MAX_LOCAL_BYTES, []
+    for number in stored:
+        if count >= _GROUP * _STEPS and _is_small(captured[number], most) and captured[number].nbytes <= left:
+            left -= captured[number].nbytes
+            found.append(number)
+    return tuple(found)
+
+
+def _groups(count: int, queue: Any) -> int:
+    """Work-groups that so many iterations keep busy on a GPU."""
+    return max(1, min(_GROUPS_PER_UNIT * device_facts(queue).units, count // (_GROUP * _STEPS)))
+
+
+class GroupCopies:
+    """The copies in local memory of one launch on a GPU.
+
+    Attributes
+    ----------
+    space : NdRange
+        The index space.
+    identities, accessors : list
+        Arguments of the loop's kernel: what each copy starts with, and the copies.
+    """
+
+    def __init__(
+        self, privatized: Sequence[PrivatizedArray], arrays: Sequence[Any], extents: Sequence[int], queue: Any
+    ) -> None:
+        self.space = kapi_runtime.NdRange(_groups(math.prod(extents), queue) * _GROUP, _GROUP)
+        self.identities = [each.identity(array.dtype) for each, array in zip(privatized, arrays, strict=True)]
+        self.accessors = [kapi_runtime.LocalAccessor(each.size, each.dtype) for each in arrays]
 
 
 def _is_small(array: Any, most: int) -> bool:

@@ -215,7 +215,9 @@ class Creation(NumpyCall):
 
     @timed
     def __call__(self, queue: Any, *args: Any, **keywords: Any) -> Any:
-        found = self._own_library or (default_library() if queue is None else library_of_queue(queue))
+        found = default_library() if queue is None else library_of_queue(queue)
+        if self._own_library is not None and self._own_library is not found:
+            found, queue = self._own_library, None
         if found is None:
             return self._function(*args, **keywords)
         try:
@@ -300,12 +302,17 @@ class Constant:
         self._copies: dict[Any, Any] = {}
 
     def __call__(self, queue: Any) -> Any:
-        """The array as a device array."""
+        """The array as a device array, the same memory where the device's is the host's."""
+        own = library_of_queue(queue)
+        if own.is_host:
+            view = own.from_host(self._value, queue)
+            own.set_writable(view, False)
+            return view
         elements = self._value.tobytes()
         if elements != self._elements:
             self._elements, self._copies = elements, {}
         if queue not in self._copies:
-            self._copies[queue] = library_of_queue(queue).from_host(self._value, queue)
+            self._copies[queue] = own.from_host(self._value, queue)
         return self._copies[queue]
 
 

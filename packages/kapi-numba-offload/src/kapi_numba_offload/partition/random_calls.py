@@ -8,12 +8,11 @@ from functools import cache, partial
 from typing import Any
 
 import numba
-import numpy as np
 
 from kapi_numba_offload._numba_compat import numba_call
 from kapi_numba_offload.analysis.kinds import GENERATOR
 from kapi_numba_offload.analysis.random_functions import METHODS_OF_GENERATORS, random_name
-from kapi_numba_offload.libraries.arrays import arrays_among, like
+from kapi_numba_offload.libraries.arrays import arrays_among, is_numpy_array, like
 from kapi_numba_offload.libraries.installed import library_of_queue
 from kapi_numba_offload.loops.host.host_copies import HostCopies, is_reachable
 from kapi_numba_offload.partition.function_info import FunctionInfo
@@ -76,7 +75,7 @@ class RandomCall:
         self.moved = copies.size + sum(map(copies.copy_back, own))
         if own:
             return copies.on_device(result)
-        if queue is None or not isinstance(result, np.ndarray):
+        if queue is None or not is_numpy_array(result):
             return result
         self.moved += result.nbytes
         return library_of_queue(queue).from_host(result, queue)

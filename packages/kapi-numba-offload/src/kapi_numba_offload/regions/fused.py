@@ -8,20 +8,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from kapi_numba_offload.elements.expression import Leaf, Node, Ref, leaves_of, references_of, renumbered
 from kapi_numba_offload.elements.operands import Unfused, absolute, number_key
 from kapi_numba_offload.elements.statements import Statement
 from kapi_numba_offload.libraries.arrays import (
     flat_view,
     is_device_array,
+    is_numpy_array,
     is_same_view,
     may_overlap,
 )
 from kapi_numba_offload.libraries.installed import library_of
 from kapi_numba_offload.libraries.interface import ArrayLibrary
-from kapi_numba_offload.regions.repetition import repeat
+from kapi_numba_offload.regions.repetition import bound_iteration, repeat
 from kapi_numba_offload.regions.specialization import PreparedLaunch, Specializer, is_stored
 from kapi_numba_offload.regions.type_inference import TypeInference, by_library
 from kapi_numba_offload.run.kernel_launch import KernelLaunch
@@ -74,7 +73,7 @@ class _Kept:
     queue: Any
     parts: tuple[list[_Kept], ...]
     iterations: int = 0
-    bound: list[Any] = field(default_factory=list)
+    bound: Sequence[Any] = field(default_factory=list)
     is_repeated: bool = False
 
 
@@ -199,7 +198,7 @@ class FusedRegion:
                 if is_repeated and not is_observed():
                     own.iterations += 1
                     if own.iterations == _BOUND_AFTER:
-                        own.bound = self._bound(own)
+                        own.bound = bound_iteration(self._bound(own), own.queue)
                     if own.bound:
                         own.is_repeated = True
                         for bound in own.bound:
@@ -343,7 +342,7 @@ class FusedRegion:
                 if not contiguous:
                     key += own_library.layout_key(leaf)
             else:
-                has_host = has_host or isinstance(leaf, np.ndarray)
+                has_host = has_host or is_numpy_array(leaf)
                 key.append(number_key(leaf))
         if queue is not None and (is_mixed or has_host):
             if len(self.statements) == 1:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import kapi_runtime
@@ -11,7 +11,7 @@ from kapi_runtime.kernels.bound import BoundLaunch
 from kapi_runtime.platform import recorder
 from kapi_sim.errors import KapiError
 
-__all__ = ["repeat"]
+__all__ = ["bound_iteration", "repeat"]
 
 _ITERATIONS = 4
 """Iterations in a graph: more of them are recorded for longer, and run as fast."""
@@ -20,20 +20,28 @@ _RECORDED_FROM = 512
 """Iterations that save what the recording takes, some milliseconds."""
 
 
-def repeat(launches: Sequence[BoundLaunch], queue: Any, count: int) -> None:
+def bound_iteration(launches: Sequence[BoundLaunch], queue: Any) -> Sequence[Callable[[], Any]]:
+    """The calls that submit the launches of an iteration; of arrays of the host a single one, which does the work."""
+    if not launches or not library_of_queue(queue).is_host:
+        return launches
+    graph = _recorded(launches, queue, 1)
+    return [] if graph is None else [graph.run]
+
+
+def repeat(launches: Sequence[Callable[[], Any]], queue: Any, count: int) -> None:
     """Submit the launches of an iteration so many times, in their order.
 
     Parameters
     ----------
-    launches : sequence of BoundLaunch
-        Those of one iteration.
+    launches : sequence of callable
+        Those of one iteration, as `bound_iteration` gives them.
     queue : Queue
         That of their arrays.
     count : int
         Iterations.
     """
     if count >= _RECORDED_FROM and library_of_queue(queue).replays_graphs and not recorder.is_watching:
-        graph = _recorded(launches, queue)
+        graph = _recorded(launches, queue, _ITERATIONS)
         if graph is not None:
             for _ in range(count // _ITERATIONS):
                 graph()
@@ -43,10 +51,10 @@ def repeat(launches: Sequence[BoundLaunch], queue: Any, count: int) -> None:
             launch()
 
 
-def _recorded(launches: Sequence[BoundLaunch], queue: Any) -> kapi_runtime.Graph | None:
+def _recorded(launches: Sequence[Callable[[], Any]], queue: Any, iterations: int) -> kapi_runtime.Graph | None:
     try:
         with kapi_runtime.graph(queue) as graph:
-            for _ in range(_ITERATIONS):
+            for _ in range(iterations):
                 for launch in launches:
                     launch()
     except KapiError:  # such as on a stream that cannot be captured; the launches themselves can be made

@@ -27,12 +27,13 @@ from kapi_numba_offload.run.launching import launch
 from kapi_numba_offload.run.timing import timed
 from kapi_runtime.algorithms import Devices
 from kapi_sim.errors import KapiError
-from kapi_sim.whole_arrays.tile_scans import scan_tiles_into
+from kapi_sim.whole_arrays.tile_scans import element, scan_tiles_into
 
 __all__ = ["Scan"]
 
 _REMEMBERED = 256  # shapes of one scan
-_LONG = 1 << 16  # elements: the library has fewer of them done before a scan is launched
+_LONG = 1 << 18  # elements: the library has fewer of them done before scans along an axis are launched
+_LONG_BYTES = 1 << 26  # the same for a scan of all elements, which the library copies twice
 _COLUMNS = 64  # scans side by side, each of which has work-items of its own
 _MOST_PIECES = 512  # of a column
 _DTYPES = frozenset(("int64", "uint64", "float32", "float64"))
@@ -110,8 +111,6 @@ class Scan:
         values: dict[Node, Any] = {}
         try:
             shape = np.broadcast_shapes(*(each.shape for each in arrays))
-            if math.prod(shape) < _LONG:
-                return "the array library takes no longer for so few elements"
             expression = evaluate(self.statements[0].node, [*map(type_of, leaves)], (), values)
             check_array_integers(self.statements[0], values)
             answer = expression.rules.reduction(self.name, expression)
@@ -119,9 +118,12 @@ class Scan:
                 return f"it has results of {answer.dtype}"
             elements = Elements.of(self.statements, leaves, values, self.region.fastmath)
             axis = self._words.get("axis")
-            if axis is None or len(shape) == 1:
+            is_of_all = axis is None or len(shape) == 1
+            if math.prod(shape) * (answer.dtype.itemsize if is_of_all else 1) < (_LONG_BYTES if is_of_all else _LONG):
+                return "the array library takes no longer for so few elements"
+            if axis is None or is_of_all:
                 return self._entire(elements, leaves, shape, axis, answer, queue)
-            return self._along(elements, leaves, shape, int(axis), answer, queue)
+            return self._along(elements, leaves, shape, axis, answer, queue)
         except (KapiError, TypeError, ValueError) as error:
             return str(error)  # the library refuses it with its own words
 
@@ -141,16 +143,17 @@ class Scan:
         if not all(each.shape in ((), shape) and (each.ndim < 2 or each.flags.c_contiguous) for each in arrays):
             return "its operands are not contiguous arrays of one shape"
         count, dtype, operator = math.prod(shape), answer.dtype, GROUP_OPERATORS[self.name][1]
-        load = loading(elements, Accumulator(GROUP_OPERATORS[self.name][0], dtype))
-        sample = allocate((1,), dtype, answer.kind, queue)
-        tiles = _WORLD.shape(sample, "scan", dtype.itemsize)
+        load = loading(elements, Accumulator(GROUP_OPERATORS[self.name][0], dtype)) if len(leaves) == 1 else element
+        tiles = _WORLD.shape(allocate((1,), dtype, answer.kind, queue), "scan", dtype.itemsize)
         if not tiles.sub_group:
             return "work-groups of this device may not wait for others"
 
         def run(leaves: Sequence[Any], queue: Any) -> Launched:
-            out = allocate((count,), dtype, answer.kind, queue)
-            given = [flat_view(each) if is_device_array(each) and each.ndim > 1 else each for each in leaves]
-            source = given[0] if len(given) == 1 else tuple(given)
+            # A launch with several operands costs the host more than storing the expression costs the device.
+            source = leaves[0] if len(leaves) == 1 else self.region(*leaves)
+            source = flat_view(source) if source.ndim > 1 else source
+            is_own = len(leaves) > 1 and source.dtype == dtype
+            out = source if is_own else allocate((count,), dtype, answer.kind, queue)
             made = scan_tiles_into(_WORLD, tiles, source, out, dtype, operator, None, False, dtype.type, load)
             return (out, *made)
 

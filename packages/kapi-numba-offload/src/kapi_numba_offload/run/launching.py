@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import kapi_runtime
+from kapi_numba_offload.libraries.arrays import is_device_array, library
 
 __all__ = ["is_observed", "launch", "launches"]
 
@@ -15,6 +16,8 @@ _listeners: list[Callable[[Any, Any, Sequence[Any]], None]] = []
 
 def launch(kernel: kapi_runtime.Kernel, space: Any, args: Sequence[Any], *, checks: bool = False) -> None:
     """Submit a kernel, ordered with all other work on its arrays' queue, and do not wait unless it may fail.
+
+    Over NumPy arrays it is done afterwards: the caller does the work, for nothing of the host's waits for a queue.
 
     Parameters
     ----------
@@ -27,10 +30,15 @@ def launch(kernel: kapi_runtime.Kernel, space: Any, args: Sequence[Any], *, chec
     checks : bool
         Whether it checks what it does: then this waits, and raises a work-item's failure.
     """
-    host_event, _ = kapi_runtime.call_kernel_async(kernel, space, (), *args)
+    array = next(filter(is_device_array, args), None)
+    host_event = None
+    if array is not None and library(array).is_host:
+        kapi_runtime.call_kernel(kernel, space, *args)
+    else:
+        host_event, _ = kapi_runtime.call_kernel_async(kernel, space, (), *args)
     for listener in _listeners:
         listener(kernel, space, args)
-    if checks:
+    if checks and host_event is not None:
         host_event.wait()
 
 

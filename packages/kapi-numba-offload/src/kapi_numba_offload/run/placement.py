@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from kapi_numba_offload.libraries.arrays import is_device_array, library
+from kapi_numba_offload.libraries.arrays import is_device_array, is_numpy_array, library
 from kapi_numba_offload.libraries.installed import default_library, library_named
 from kapi_numba_offload.libraries.interface import ArrayLibrary
 from kapi_runtime.platform.placement_errors import placement_error
@@ -121,7 +121,7 @@ def one_queue(location: Any, names: Sequence[str], values: Sequence[Any]) -> Any
     """
     arrays = [(name, value) for name, value in zip(names, values, strict=True) if is_device_array(value)]
     for name, value in zip(names, values, strict=True):
-        if isinstance(value, np.ndarray) and arrays:
+        if arrays and is_numpy_array(value):
             raise mixed_error(location, arrays[0][0], name, library(arrays[0][1]))
     try:
         return library(arrays[0][1]).execution_queue(location.function, arrays)

@@ -6,28 +6,51 @@ takes twice as long.  It leaves arrays to native code, which may run the kernel 
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from kapi_cpu import CpuModule
-from kapi_runtime.cpu.execution.native import ArrayTable, can_read_arrays, native_functions
+from kapi_runtime.cpu.execution.native import ArrayTable, LaunchCall, can_read_arrays, native_functions
 from kapi_runtime.cpu.memory.arrays import fields_of
 from kapi_runtime.native.packing_source import PackingSource, written_pairs
 from kapi_sim import LocalAccessor
 from kapi_sim.language.array_memory import ArrayFields
 
-__all__ = ["Pack", "accessor_counts", "packing_of"]
+__all__ = ["Packing", "accessor_counts", "packing_of"]
 
-Pack = Callable[[tuple[Any, ...], Any, int, int, int, int], int]
-"""Takes arguments, a buffer for them, its address, the addresses of compiled code or 0 and of a thread's record, and
-the number of work-groups.  It packs the arguments and does what `NativeFunctions.launch` does, or returns -1 for
-arguments that are not like those of the launch."""
+Write = Callable[[tuple[Any, ...], Any], bool]
+"""Takes arguments and a buffer, writes the numbers among them, and tells whether they are like those of the launch."""
 
 
-def packing_of(module: CpuModule, given: tuple[Any, ...]) -> Pack | None:
-    """Return the function that packs arguments like these, or None if there is none."""
+class Packing:
+    """The form of a launch's arguments.
+
+    Attributes
+    ----------
+    table : ArrayTable
+        Of their number, and of the arrays.
+    write : Write or None
+        For the others; None if all are arrays.
+    """
+
+    __slots__ = ("table", "write")
+
+    def __init__(self, table: ArrayTable, write: Write | None) -> None:
+        self.table, self.write = table, write
+
+    def packs(self, given: tuple[Any, ...], buffer: Any) -> bool:
+        """Pack arguments into a buffer; False if they are not like those of the launch."""
+        if self.write is not None and not self.write(given, buffer):
+            return False
+        call = LaunchCall(ctypes.addressof(buffer), self.table)
+        return native_functions().launch(given, call.address, 0) == 0
+
+
+def packing_of(module: CpuModule, given: tuple[Any, ...]) -> Packing | None:
+    """Return the form of these arguments, or None if native code can't read one of them."""
     if not can_read_arrays():
         return None
     source = PackingSource()
@@ -56,8 +79,8 @@ def packing_of(module: CpuModule, given: tuple[Any, ...]) -> Pack | None:
             return None
     if next(parameters, None) is not None:
         return None
-    table = ArrayTable(rows, list(written_pairs(arrays, module.target.reads_apart)))
-    return _function(source, table, len(given))
+    table = ArrayTable(len(given), rows, list(written_pairs(arrays, module.target.reads_apart)))
+    return Packing(table, _write(source, len(given)))
 
 
 def accessor_counts(given: Sequence[Any]) -> list[int]:
@@ -65,17 +88,19 @@ def accessor_counts(given: Sequence[Any]) -> list[int]:
     return [int(np.prod(value.shape)) for value in given if isinstance(value, LocalAccessor)]
 
 
-def _function(source: PackingSource, table: ArrayTable, count: int) -> Pack:
+def _write(source: PackingSource, count: int) -> Write | None:
+    if not source.tests:
+        return None
     arguments = ", ".join(f"a{index}" for index in range(count))
     lines = [
-        "def pack(given, buffer, address, run, record, groups):",
-        f"    if len(given) != {count}: return -1",
-        *([f"    {arguments}, = given", "    try:"] if source.tests else []),
-        *(f"        if not ({test}): return -1" for test in source.tests),
+        "def pack(given, buffer):",
+        f"    if len(given) != {count}: return False",
+        f"    {arguments}, = given",
+        "    try:",
+        *(f"        if not ({test}): return False" for test in source.tests),
         *(f"        {store}" for store in source.stores),
-        *(["    except (error, OverflowError): return -1"] if source.tests else []),
-        f"    return launch(given, address, {table.address}, run, record, groups)",
+        "    except (error, OverflowError): return False",
+        "    return True",
     ]
-    source.names |= {"launch": native_functions().launch, "table": table}
-    pack: Pack = source.function(lines)
-    return pack
+    write: Write = source.function(lines)
+    return write

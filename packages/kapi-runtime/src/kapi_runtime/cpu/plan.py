@@ -16,8 +16,9 @@ from time import perf_counter_ns
 from typing import Any, Literal
 
 from kapi_runtime.cpu.devices.device import CpuDevice
-from kapi_runtime.cpu.execution.launch import LONG_NS, LaunchShape, ThreadRecord, shape_of
-from kapi_runtime.cpu.packing import Pack, accessor_counts, packing_of
+from kapi_runtime.cpu.execution.launch import LONG_NS, LaunchShape, shape_of
+from kapi_runtime.cpu.execution.native import ArrayTable, LaunchCall, native_functions
+from kapi_runtime.cpu.packing import Packing, accessor_counts, packing_of
 from kapi_runtime.cpu.programs.program import CpuKernel
 from kapi_runtime.cpu.queues import keep_alive
 from kapi_runtime.cpu.queues.events import DONE, CpuEvent, native_events
@@ -33,12 +34,14 @@ _DONE = DONE, DONE
 class _Slot:
     """The packed arguments of one launch in flight, and a record that names all work-groups."""
 
-    __slots__ = ("address", "buffer", "record")
+    __slots__ = ("_call", "address", "buffer", "call", "record")
 
-    def __init__(self, packed: bytes, record: ThreadRecord) -> None:
+    def __init__(self, packed: bytes, table: ArrayTable, shape: LaunchShape) -> None:
         self.buffer = (ctypes.c_char * len(packed)).from_buffer_copy(packed)
         self.address = ctypes.addressof(self.buffer)
-        self.record = record
+        self.record = shape.new_record()
+        self._call = LaunchCall(self.address, table, shape.kernel.loaded.address, self.record.address, shape.count)
+        self.call = self._call.address
 
 
 class CpuPlan:
@@ -50,11 +53,12 @@ class CpuPlan:
         Where it is submitted.
     """
 
-    __slots__ = ("_bound", "_code", "_free", "_pack", "_packed", "_shape", "queue")
+    __slots__ = ("_bound", "_free", "_is_of_default_queue", "_launch", "_packed", "_shape", "_table", "_write", "queue")
 
-    def __init__(self, shape: LaunchShape, queue: CpuQueue, packed: bytes, pack: Pack) -> None:
-        self._shape, self.queue, self._packed, self._pack = shape, queue, packed, pack
-        self._code = shape.kernel.loaded.address
+    def __init__(self, shape: LaunchShape, queue: CpuQueue, packed: bytes, packing: Packing) -> None:
+        self._shape, self.queue, self._packed = shape, queue, packed
+        self._table, self._write, self._launch = packing.table, packing.write, native_functions().launch
+        self._is_of_default_queue = queue is default_queue()
         self._free: list[_Slot] = []
         self._bound = self._new_slot()
 
@@ -68,28 +72,31 @@ class CpuPlan:
 
         None if the arguments are not the plan's; False if an event is none of the CPU's.
         """
-        position = host_array_target.get()
-        if (default_queue() if position is None else position.queue) is not self.queue:
-            return None
         queue, shape = self.queue, self._shape
+        position = host_array_target.get()
+        if not self._is_of_default_queue if position is None else position.queue is not queue:
+            return None
         try:
             slot = self._free.pop()
         except IndexError:
             slot = self._new_slot()
+        if (write := self._write) is not None and not write(given, slot.buffer):
+            self._free.append(slot)
+            return None
         runs_here = caller.waits and not before and queue.is_idle
         left = start = 0
         if runs_here and shape.last_ns < LONG_NS:
             queue.running[slot] = None
             start = perf_counter_ns()
             try:
-                next_ = self._pack(given, slot.buffer, slot.address, self._code, slot.record.address, shape.count)
+                next_ = self._launch(given, slot.call, 1)
             except BaseException:
                 shape.resume(slot.record, slot.address, queue, (given, slot))
                 raise
             finally:
                 del queue.running[slot]
         else:
-            next_ = self._pack(given, slot.buffer, slot.address, 0, 0, 0)
+            next_ = self._launch(given, slot.call, 0)
         if next_ < 0:
             self._free.append(slot)
             return None
@@ -104,7 +111,9 @@ class CpuPlan:
 
     def pack(self, given: tuple[Any, ...]) -> bool:
         """Pack the arguments for `send`; False if they are not the plan's."""
-        return self._pack(given, self._bound.buffer, self._bound.address, 0, 0, 0) == 0
+        if self._write is not None and not self._write(given, self._bound.buffer):
+            return False
+        return self._launch(given, self._bound.call, 0) == 0
 
     def send(self, owners: Any, before: list[Any]) -> tuple[CpuEvent, CpuEvent] | Literal[False]:
         """Launch with what was packed last, and keep `owners` alive until it has run; False as for `launch`."""
@@ -117,7 +126,7 @@ class CpuPlan:
         return self._submitted(slot, owners, before)
 
     def _new_slot(self) -> _Slot:
-        return _Slot(self._packed, self._shape.new_record())
+        return _Slot(self._packed, self._table, self._shape)
 
     def _submitted(self, slot: _Slot, owners: Any, before: list[Any]) -> tuple[CpuEvent, CpuEvent] | Literal[False]:
         try:
@@ -148,14 +157,14 @@ def make_plan(
     module = kernel.module
     if not packed or kernel.prints:
         return None
-    pack = packing_of(module, given)
-    if pack is None:
+    packing = packing_of(module, given)
+    if packing is None:
         return None
     buffer = (ctypes.c_char * len(packed)).from_buffer_copy(packed)
     address = ctypes.addressof(buffer)
     for field in module.layout.fields:
         if field.role in ("pointer", "value"):
             ctypes.memset(address + field.offset, 0xA5, struct.calcsize("<" + field.code))
-    if pack(given, buffer, address, 0, 0, 0) or bytes(buffer) != packed:
+    if not packing.packs(given, buffer) or bytes(buffer) != packed:
         return None
-    return CpuPlan(shape_of(kernel, global_range, local_range, accessor_counts(given)), queue, packed, pack)
+    return CpuPlan(shape_of(kernel, global_range, local_range, accessor_counts(given)), queue, packed, packing)

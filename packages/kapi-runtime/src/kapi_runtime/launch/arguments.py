@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from kapi_runtime.launch.host_arrays import HostArrays
+from kapi_runtime.launch.device_context import HostArrays
 from kapi_runtime.platform.current import HostArrayTarget
 from kapi_runtime.platform.installed import nothing_installed, platform_of_array, platform_of_host_array, platforms
 from kapi_runtime.platform.interface import Platform

@@ -85,12 +85,6 @@ def _floating(width: int, infinity: int) -> Any:
 
 
 @device_func
-def inverted_key(bits, key):
-    """The key that reverses the order."""
-    return ~key(bits)
-
-
-@device_func
 def digit_of(bits, shift, mask, inversion, key):
     """The digit of an element; `inversion` reverses the order."""
     return np.int32((key(bits) >> shift) & mask) ^ inversion

@@ -30,7 +30,7 @@ from kapi_sim.language.launchables.launchable import Launchable
 from kapi_sim.whole_arrays.group_steps import scan_tile
 from kapi_sim.whole_arrays.world import Shape, World, as_element, converter, is_group_operator, scratch
 
-__all__ = ["scan_tiles_into"]
+__all__ = ["element", "scan_tiles_into"]
 
 _BITS = 7  # of the number of totals in a block
 
@@ -306,7 +306,7 @@ def scan_tiles_into(
 ) -> tuple[Launchable, NdRange]:
     """Scan what has elements, where groups may wait for groups that have started; it may be the array `out` itself.
 
-    `load` is the device function that gives the element of `a` at an index: `a` may be several arrays in a tuple.
+    `load` is the device function that gives the element of `a` at an index.
 
     Returns
     -------

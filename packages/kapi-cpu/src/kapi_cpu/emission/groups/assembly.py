@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from kapi_cpu.emission.decision import Explanation
+from kapi_cpu.emission.explanation import Explanation
 from kapi_cpu.emission.groups.actions import action_text
 from kapi_cpu.emission.groups.fission import Fission, barriers_of
 from kapi_cpu.emission.groups.group_loop import Context, Part, group_loop_text

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from kapi_cpu.emission.decision import Decision
+from kapi_cpu.emission.explanation import Decision
 from kapi_cpu.emission.legalize.group_operations import BARRIER
 from kapi_cpu.emission.vectorize.cost_model import needs_lane_loop
 from kapi_cpu.emission.vectorize.indexed_addresses import indexed_address

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from kapi_numba_offload.libraries.arrays import library, like, numpy_arrays_among, queue_of
+from kapi_numba_offload.libraries.host_array import as_host_arrays
 from kapi_numba_offload.libraries.host_memory import ALIGNMENT, host_address, host_bounds, sharing
 from kapi_numba_offload.libraries.installed import library_of_queue
 
@@ -37,7 +38,7 @@ class _Block:
 
 
 class HostCopies:
-    """NumPy arrays instead of device arrays.
+    """NumPy arrays instead of device arrays; the arrays themselves where they are views of NumPy's.
 
     Parameters
     ----------
@@ -60,6 +61,10 @@ class HostCopies:
         self._lists: dict[int, tuple[list[Any], list[Any]]] = {}
         distinct = {id(each): each for each in arrays}
         self._first = next(iter(distinct.values()), None)
+        self._has_views = self._first is not None and library(self._first).is_host and not always
+        self.size = 0
+        if self._has_views:
+            return
         for together in sharing(list(distinct.values()), lambda each: library(each).byte_bounds(each)):
             self._copy(together)
         self.size = sum(block.high - block.low for block in self._blocks if block.is_copy)
@@ -78,6 +83,10 @@ class HostCopies:
 
     def on_host(self, value: Any) -> Any:
         """A value with copies for its arrays; a list that has none is itself."""
+        if self._has_views:
+            if isinstance(value, list):
+                self._lists[id(value)] = value, value
+            return value
         if isinstance(value, list):
             if id(value) not in self._lists:
                 made = list(map(self.on_host, value))
@@ -105,6 +114,10 @@ class HostCopies:
         """
         if self._first is None:
             return value
+        if self._has_views:
+            for own, _ in self._lists.values():
+                as_host_arrays(own)
+            return as_host_arrays(value)
         known: dict[int, Any] = {}
         new = []
         for each in numpy_arrays_among([value, *(host for _, host in self._lists.values())]):

@@ -21,6 +21,7 @@ from kapi_numba_offload.libraries.arrays import (
     any_share_memory,
     arrays_among,
     device_facts,
+    is_numpy_array,
     kind_of,
     queue_of,
 )
@@ -135,7 +136,7 @@ class SmallLoop:
 
 def _one_queue(captured: Sequence[Any]) -> Any:
     """The one queue of the arrays among values, in memory of the device; None for others, and with NumPy's arrays."""
-    if any(isinstance(each, (np.ndarray, list)) for each in captured):
+    if any(is_numpy_array(each) or isinstance(each, list) for each in captured):
         return None
     arrays = list(arrays_among(captured))
     queue = queue_of(arrays[0]) if arrays else None

@@ -11,7 +11,7 @@ from kapi_numba_offload.analysis.control_flow import read_by_functions
 from kapi_numba_offload.analysis.kinds import ArrayKind
 from kapi_numba_offload.analysis.syntax import located
 from kapi_numba_offload.loops.host.host_loop import HostLoop
-from kapi_numba_offload.loops.independent_loop import IndependentLoop, index_code
+from kapi_numba_offload.loops.independent_loop import IndependentLoop, NestedLoop, index_code
 from kapi_numba_offload.loops.loop_syntax import is_parallel, parallel_loop, variables_of
 from kapi_numba_offload.partition.function_info import FunctionInfo, loaded
 from kapi_numba_offload.partition.loop_plans.dependences import Nest
@@ -71,6 +71,7 @@ def independent_plan(
     otherwise: LoopPlan | None,
     *,
     has_elements: bool,
+    is_prange: bool = False,
 ) -> IndependentPlan | None:
     """A plan with a kernel for a plain loop whose iterations are independent; None if it has none.
 
@@ -88,6 +89,8 @@ def independent_plan(
         The plan for values that do not suit the kernel.
     has_elements : bool
         Whether it is a loop over elements, which the host runs otherwise; else its statements are launches.
+    is_prange : bool
+        Whether it is a `prange` loop, which is a kernel otherwise.
     """
     syntax = with_refused_live_outs(parallel_loop(statement, facts.names, nest.depth), following)
     if syntax.refusals:
@@ -95,7 +98,11 @@ def independent_plan(
     names = {*syntax.captured, *syntax.reductions}
     kinds = [facts.kinds.kind(each) for each in ast.walk(statement) if isinstance(each, ast.Name) and each.id in names]
     is_unknown = (
-        any(isinstance(each, ast.For) and is_parallel(each, facts.names) for each in ast.walk(statement))
+        any(
+            isinstance(each, ast.For) and is_parallel(each, facts.names)
+            for one in (syntax.body if is_prange else [statement])
+            for each in ast.walk(one)
+        )
         or any(isinstance(each, ArrayKind) and not each.usm for each in kinds)
         or names & {getattr(each, "name", None) for each in facts.local_functions}
         or variables_of([statement], ast.Store) & read_by_functions(facts.definition, statement)
@@ -107,7 +114,7 @@ def independent_plan(
         facts.original, facts.names, with_bounds(syntax, statement), host_bounds(syntax), [*given, *reductions],
         reductions, parallel=False, options=facts.options.for_numba,
     )  # fmt: skip
-    loop = IndependentLoop(
+    loop = (NestedLoop if is_prange else IndependentLoop)(
         facts.original, facts.names, replace(syntax, body=copy.deepcopy(syntax.body)), facts.location(statement), host,
         facts.options, numba_types=facts.numba_types, costs=loop_costs(facts, statement), has_elements=has_elements,
         indices=tuple(index_code(each.expression) for each in nest.indices), stored=frozenset(nest.stored),

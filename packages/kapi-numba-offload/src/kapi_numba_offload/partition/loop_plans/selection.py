@@ -11,7 +11,7 @@ from kapi_numba_offload.partition.loop_plans.dependences import nest_of
 from kapi_numba_offload.partition.loop_plans.element_accesses import elements, has_array_work
 from kapi_numba_offload.partition.loop_plans.guarded import guarded_plan
 from kapi_numba_offload.partition.loop_plans.independent import independent_plan
-from kapi_numba_offload.partition.loop_plans.kernel import kernel_plan
+from kapi_numba_offload.partition.loop_plans.kernel import KernelPlan, kernel_plan
 from kapi_numba_offload.partition.loop_plans.lifted import lifted_plan
 from kapi_numba_offload.partition.loop_plans.loop_of_kernels import loop_of_kernels, loops_with_elements
 from kapi_numba_offload.partition.loop_plans.plan import LoopPlan
@@ -39,8 +39,11 @@ def loop_plan(
         known: LoopPlan | None = facts.inner_plans[id(statement)]
         return known
     if isinstance(statement, ast.For) and is_parallel(statement, facts.names):
-        kernel = kernel_plan(facts, statement, following)
-        return lifted_plan(facts, statement, following, nest_of(facts, statement), kernel) or kernel
+        kernel, loops = kernel_plan(facts, statement, following), nest_of(facts, statement)
+        if isinstance(kernel, KernelPlan) and loops.depth > len(kernel.bounds) // 3:
+            nested = independent_plan(facts, statement, following, loops, kernel, has_elements=False, is_prange=True)
+            kernel = nested or kernel
+        return lifted_plan(facts, statement, following, loops, kernel) or kernel
     element = next(elements(facts, statement), None)
     has_elements = element is not None and not has_array_work(facts, statement)
     nest = nest_of(facts, statement) if isinstance(statement, ast.For) else None

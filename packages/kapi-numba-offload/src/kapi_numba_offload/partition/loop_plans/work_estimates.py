@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from kapi_numba_offload.analysis.kinds import ANY, SCALAR, ArrayKind
 from kapi_numba_offload.analysis.numpy_functions import elementwise, numpy_name
 from kapi_numba_offload.analysis.scope import UNKNOWN
-from kapi_numba_offload.analysis.syntax import indices_of
+from kapi_numba_offload.analysis.syntax import indices_of, names_in
 from kapi_numba_offload.loops.host.loop_costs import LoopCosts, StatementCosts, bound
 from kapi_numba_offload.loops.host.worked_axes import WorkedAxes
 from kapi_numba_offload.loops.loop_syntax import is_parallel
@@ -70,10 +70,11 @@ def _statement_costs(facts: FunctionInfo, statement: ast.stmt) -> StatementCosts
         each for each in nodes
         if isinstance(each, (*_OPERATIONS, ast.AugAssign, ast.Assign)) and computes_arrays(facts, each)
     ]  # fmt: skip
-    columns = (each for each in nodes if isinstance(each, ast.Subscript) and facts.is_usm(each.value))
-    is_scattered = any(_is_column(facts, each) for each in columns)
+    parts = [each for each in nodes if isinstance(each, ast.Subscript) and facts.is_usm(each.value)]
+    is_scattered = any(_is_column(facts, each) for each in parts)
+    views = sum(_rank(facts, each) != 0 and bool(names_in(ast.walk(each.slice), ast.Load)) for each in parts)
     count = sum(1 for _ in elements(facts, statement))
-    return StatementCosts(worked.most, max(1, len(operations)), worked.of_products, count, is_scattered)
+    return StatementCosts(worked.most, max(1, len(operations)), worked.of_products, count, is_scattered, views)
 
 
 def _is_column(facts: FunctionInfo, node: ast.Subscript) -> bool:

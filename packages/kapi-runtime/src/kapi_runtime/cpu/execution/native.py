@@ -21,13 +21,14 @@ import numpy as np
 from kapi_cpu.emission.launch_record import word
 from kapi_runtime.native.packing_source import Pair
 
-__all__ = ["SHORT_NS", "ArrayTable", "NativeFunctions", "can_read_arrays", "native_functions"]
+__all__ = ["SHORT_NS", "ArrayTable", "LaunchCall", "NativeFunctions", "can_read_arrays", "native_functions"]
 
 SHORT_NS = 60_000
 """Nanoseconds for which a launch stays on its thread: waking another one takes a third of that."""
 
 _ASKED = 0x500  # NPY_ARRAY_ALIGNED and NPY_ARRAY_WRITEABLE
 _ITEMS = tuple.__basicsize__
+_SIZE = object.__basicsize__  # the word behind every object's head is the size of a tuple
 _TYPE, _DATA, _RANK, _SHAPE, _STRIDES, _DTYPE, _FLAGS = 8, 16, 24, 32, 40, 56, 64
 """Offsets in a PyArrayObject."""
 
@@ -48,18 +49,34 @@ define i64 @now() {
 _NO_CLOCK = "define i64 @now() {\n  ret i64 0\n}\n"  # on Windows: a launch stays on its thread the first time
 
 _SOURCE = """
-; Whether the arrays in a tuple are as a table says; packs their addresses, and begins to run a kernel if there is one.
-define i64 @launch(ptr %given, ptr %packed, ptr %table, ptr %run, ptr %record, i64 %groups) {
+; Whether a tuple has as many items, and arrays, as a table says; packs their addresses, and may begin to run a kernel.
+define i64 @launch(ptr %given, ptr %words, i64 %runs) {
 entry:
-  %has.record = icmp ne ptr %record, null
-  br i1 %has.record, label %begin, label %look
+  %packed = load ptr, ptr %words
+  %table.at = getelementptr i64, ptr %words, i64 1
+  %table = load ptr, ptr %table.at
+  %run.at = getelementptr i64, ptr %words, i64 2
+  %run = load ptr, ptr %run.at
+  %record.at = getelementptr i64, ptr %words, i64 3
+  %record = load ptr, ptr %record.at
+  %groups.at = getelementptr i64, ptr %words, i64 4
+  %groups = load i64, ptr %groups.at
+  %size.at = getelementptr i8, ptr %given, i64 SIZE
+  %size = load i64, ptr %size.at
+  %size.wanted = load i64, ptr %table
+  %is.size = icmp eq i64 %size, %size.wanted
+  %is.run = icmp ne i64 %runs, 0
+  br i1 %is.size, label %sized, label %no
+sized:
+  br i1 %is.run, label %begin, label %look
 begin:
   %progress.at = getelementptr i8, ptr %record, i64 END
   store i64 0, ptr %progress.at
   br label %look
 look:
-  %count = load i64, ptr %table
-  %first = getelementptr i64, ptr %table, i64 1
+  %count.at = getelementptr i64, ptr %table, i64 1
+  %count = load i64, ptr %count.at
+  %first = getelementptr i64, ptr %table, i64 2
   br label %arrays
 arrays:
   %i = phi i64 [0, %look], [%i.next, %stored]
@@ -182,7 +199,6 @@ pair.next:
   %j.next = add i64 %j, 1
   br label %pair.head
 yes:
-  %is.run = icmp ne ptr %run, null
   br i1 %is.run, label %call, label %out
 call:
   %next = call i64 @advance(ptr %run, ptr %packed, ptr %record, i64 0, i64 %groups, i64 SHORT)
@@ -315,9 +331,9 @@ class NativeFunctions:
     Attributes
     ----------
     launch : callable
-        Takes a tuple of arguments, the addresses of packed arguments, of an `ArrayTable`, of compiled code or 0, and of
-        a thread's record or 0, and the number of work-groups.  -1 if the arrays are not as the table says.  Else their
-        addresses are packed, and `advance` has run the code for a short time: it returns what that does.
+        Takes a tuple of arguments, the address of a `LaunchCall`, and whether to run.  -1 if the tuple and its arrays
+        are not as the table says.  Else their addresses are packed, and if it is to run, `advance` has run the code for
+        a short time: it returns what that does.
     advance : callable
         Takes the addresses of compiled code, of packed arguments and of a thread's record; the first work-group to run,
         the number of all, and a time in nanoseconds.  Runs them one after the other until the time is over, and returns
@@ -333,7 +349,7 @@ class NativeFunctions:
     Other Python threads run meanwhile.
     """
 
-    launch: Callable[[tuple[Any, ...], int, int, int, int, int], int]
+    launch: Callable[[tuple[Any, ...], int, int], int]
     advance: Callable[[int, int, int, int, int, int], int]
     share: Callable[[int, int, int, int, int], None]
     replay: Callable[[int, int, int], int]
@@ -350,6 +366,7 @@ def native_functions() -> NativeFunctions:
     source = _SOURCE + (_NO_CLOCK if clock is None else _NOW.replace("CLOCK", str(clock)))
     numbers = {"FIRST": word("first_group"), "END": word("end_group"), "ASKED": _ASKED, "TYPE": _TYPE, "DATA": _DATA}
     numbers |= {
+        "SIZE": _SIZE,
         "SHORT": SHORT_NS,
         "RANK": _RANK,
         "SHAPE": _SHAPE,
@@ -367,7 +384,7 @@ def native_functions() -> NativeFunctions:
     library = builder.link(linker, "kapi.launches")
     _held.extend((linker, library))
     address, word_ = ctypes.c_void_p, ctypes.c_int64
-    launch = ctypes.CFUNCTYPE(word_, ctypes.py_object, address, address, address, address, word_)
+    launch = ctypes.CFUNCTYPE(word_, ctypes.py_object, address, word_)
     advance = ctypes.CFUNCTYPE(word_, address, address, address, word_, word_, word_)
     share = ctypes.CFUNCTYPE(None, address, address, address, address, word_)
     replay = ctypes.CFUNCTYPE(word_, address, word_, word_)
@@ -384,6 +401,8 @@ class ArrayTable:
 
     Parameters
     ----------
+    size : int
+        The number of arguments.
     arrays : sequence of (int, numpy.ndarray, int)
         The index of each array among the arguments, an array like it, and where its address is packed, in bytes.
     pairs : sequence of Pair
@@ -392,8 +411,10 @@ class ArrayTable:
 
     __slots__ = ("_held", "_words", "address")
 
-    def __init__(self, arrays: Sequence[tuple[int, np.ndarray[Any, Any], int]], pairs: Sequence[Pair]) -> None:
-        words = [len(arrays)]
+    def __init__(
+        self, size: int, arrays: Sequence[tuple[int, np.ndarray[Any, Any], int]], pairs: Sequence[Pair]
+    ) -> None:
+        words = [size, len(arrays)]
         for index, array, offset in arrays:
             words += (_ITEMS + 8 * index, id(type(array)), id(array.dtype), _flags_of(array), array.ndim, offset)
             words += (*array.shape, *array.strides)
@@ -403,6 +424,26 @@ class ArrayTable:
         # They stay where they are, and nothing else comes there.
         self._held = [(type(array), array.dtype) for _, array, _ in arrays]
         self._words = (ctypes.c_int64 * len(words))(*words)
+        self.address = ctypes.addressof(self._words)
+
+
+class LaunchCall:
+    """What `NativeFunctions.launch` reads besides the arguments.
+
+    Parameters
+    ----------
+    packed : int
+        The address of the packed arguments.
+    table : ArrayTable
+        Of the arrays among them.
+    code, record, groups : int
+        The addresses of compiled code and of a thread's record, and the number of work-groups, if it is to run.
+    """
+
+    __slots__ = ("_words", "address")
+
+    def __init__(self, packed: int, table: ArrayTable, code: int = 0, record: int = 0, groups: int = 0) -> None:
+        self._words = (ctypes.c_uint64 * 5)(packed, table.address, code, record, groups)
         self.address = ctypes.addressof(self._words)
 
 
@@ -418,6 +459,8 @@ def can_read_arrays() -> bool:
     array = np.arange(24, dtype=np.float32).reshape(4, 6)[1:, ::2]
     given = (None, array)
     if ctypes.c_uint64.from_address(id(given) + _ITEMS + 8).value != id(array):
+        return False
+    if ctypes.c_int64.from_address(id(given) + _SIZE).value != len(given):
         return False
     words = {at: ctypes.c_uint64.from_address(id(array) + at).value for at in (_TYPE, _DATA, _SHAPE, _STRIDES, _DTYPE)}
     found = (*(words[at] for at in (_TYPE, _DATA, _DTYPE)), ctypes.c_int.from_address(id(array) + _RANK).value)

@@ -1,0 +1,239 @@
+"""Calls of njit functions with NumPy arrays in the context of the CPU: offloaded to it, in the memory of the arrays."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from kapi_numba_offload._numba_compat import NumbaError, fingerprint, flags_of, numba_call, types
+from kapi_numba_offload.frontend.context_arguments import (
+    NUMBA_REFUSES,
+    BoundArguments,
+    bound_arguments,
+    host_arrays,
+    inferred,
+    is_of_numba,
+    obstacle_among,
+    on_device_type,
+    unlike_the_devices,
+    warn_of_host,
+)
+from kapi_numba_offload.frontend.function import OffloadedFunction, holds_usm, is_inside
+from kapi_numba_offload.frontend.host_function import HostFunction, host_function
+from kapi_numba_offload.libraries.arrays import library, like
+from kapi_numba_offload.libraries.host_array import HostArray, as_host_arrays
+from kapi_numba_offload.libraries.installed import library_named
+from kapi_numba_offload.loops.parallel_loop import ParallelLoop
+from kapi_numba_offload.run.diagnostics import remember
+from kapi_numba_offload.run.options import options_of
+from kapi_numba_offload.run.reasons import REASONS
+from kapi_sim.errors import ExecutionPlacementError, KernelCompilationError
+
+__all__ = ["call_in_place"]
+
+_ATTRIBUTE = "_kapi_calls_in_place"
+_APART = object()
+"""The result of a call whose arrays have elements that are not at multiples of their size."""
+
+
+def call_in_place(dispatcher: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    """Call an njit function in the context of the CPU.
+
+    Parameters
+    ----------
+    dispatcher : Dispatcher
+        What `numba.njit` made.
+    args, keywords : tuple, dict
+        The arguments of the call.
+    """
+    try:
+        calls = dispatcher.__dict__[_ATTRIBUTE]
+    except KeyError:
+        calls = dispatcher.__dict__[_ATTRIBUTE] = None if is_of_numba(dispatcher) else _Calls(dispatcher)
+    return numba_call(dispatcher, *args, **keywords) if calls is None else calls(args, keywords)
+
+
+class _Calls:
+    """The calls of one function, by the types of their arguments."""
+
+    def __init__(self, dispatcher: Any) -> None:
+        self._dispatcher = dispatcher
+        self._known: dict[tuple[Any, ...], _InPlaceCall | str] = {}
+        code = dispatcher.py_func.__code__
+        is_plain = not code.co_kwonlyargcount and not code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS)
+        self._count = code.co_argcount if is_plain else -1
+
+    def __call__(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        given = None
+        values: tuple[Any, ...] = args
+        if keywords or len(args) != self._count:
+            given = bound_arguments(self._dispatcher, args, keywords)
+            if given is None:
+                return self._by_numba(args, keywords)
+            values = given.values
+        try:
+            # Numba's fingerprints of arrays tell neither their alignment nor the order of bytes.
+            key = tuple(
+                [
+                    (each.dtype, each.ndim, each.flags.num) if isinstance(each, np.ndarray) else fingerprint(each)
+                    for each in values
+                ]
+            )
+        except NotImplementedError:
+            found_key = self._slow_key(values)
+            if found_key is None:
+                return self._by_numba(args, keywords)
+            key = found_key
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = self._made(values)
+        if isinstance(found, str):
+            if found not in ("", NUMBA_REFUSES):
+                warn_of_host(self._dispatcher, found)
+            return self._by_numba(args, keywords)
+        result = found(given or args)
+        if result is _APART:
+            warn_of_host(self._dispatcher, unlike_the_devices(self._dispatcher, values))
+            return self._by_numba(args, keywords)
+        return result
+
+    def _slow_key(self, values: tuple[Any, ...]) -> tuple[Any, ...] | None:
+        """The types of arguments of which some have no fingerprint; None for a call that Numba refuses."""
+        key: list[Any] = []
+        for each in values:
+            try:
+                key.append(
+                    (each.dtype, each.ndim, each.flags.num) if isinstance(each, np.ndarray) else fingerprint(each)
+                )
+            except NotImplementedError:
+                try:
+                    key.append(self._dispatcher.typeof_pyval(each))
+                except (ValueError, TypeError):
+                    return None
+        return tuple(key)
+
+    def _by_numba(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        result = numba_call(self._dispatcher, *args, **keywords)
+        return as_host_arrays(result) if is_inside() else result
+
+    def _made(self, values: tuple[Any, ...]) -> _InPlaceCall | str:
+        """The function for such arguments, or why Numba has the call; empty where it is offloaded by Numba's types."""
+        dispatcher = self._dispatcher
+        try:
+            given = tuple(map(dispatcher.typeof_pyval, values))
+        except (ValueError, TypeError, NumbaError):  # which the call raises again
+            return NUMBA_REFUSES
+        if holds_usm(given):
+            return ""
+        why = obstacle_among(dispatcher, given)
+        if why:
+            return why
+        if inspect.isgeneratorfunction(dispatcher.py_func):
+            return "it is a generator"
+        if dispatcher.locals:  # types of its own for variables, which Numba knows
+            return "it has types of its own for variables"
+        options = options_of(dispatcher.py_func).with_flags(flags_of(dispatcher))
+        try:
+            function = OffloadedFunction(
+                dispatcher.py_func,
+                tuple(on_device_type(each, "numpy") for each in given),
+                options=options,
+                library=library_named("numpy"),
+            )
+        except (KernelCompilationError, ExecutionPlacementError, TypeError) as error:
+            return NUMBA_REFUSES if isinstance(inferred(dispatcher, given), NumbaError) else str(error)
+        host = host_function(function, options)
+        if host is not None:
+            remember(dispatcher, host)
+            return _InPlaceCall(host, given)
+        partition = function.partition
+        if not partition.regions and not any(isinstance(each, ParallelLoop) for each in partition.loops):
+            return _why_no_kernel(function)
+        remember(dispatcher, function)
+        return _InPlaceCall(function, given)
+
+
+class _InPlaceCall:
+    """A function that is offloaded for arguments of some types; a call gives `_APART` where Numba has it."""
+
+    def __init__(self, function: OffloadedFunction | HostFunction, arguments: Sequence[types.Type]) -> None:
+        self._function = function
+        self._arrays = [number for number, each in enumerate(arguments) if isinstance(each, types.Array)]
+        self._tuples = [number for number, each in enumerate(arguments) if isinstance(each, types.BaseTuple)]
+        # The steps of an array that is aligned may be parts of an element.
+        arrays = [arguments[number] for number in self._arrays]
+        self._may_be_apart = bool(self._tuples) or any(each.layout == "A" or not each.aligned for each in arrays)
+
+    def __call__(self, given: tuple[Any, ...] | BoundArguments) -> Any:
+        if isinstance(given, BoundArguments):
+            seen: dict[int, Any] = {}
+            if not all(map(_is_regular, host_arrays(given.values))):
+                return _APART
+            args = [_view(each, seen) for each in given.args]
+            words = {name: _view(each, seen) for name, each in given.keywords.items()}
+            result = self._function(*args, **words)
+        else:
+            seen, args = {}, list(given)
+            if self._may_be_apart and not all(map(_is_regular, host_arrays(given))):
+                return _APART
+            for number in self._arrays:
+                array = args[number]
+                if array.__class__ is not HostArray:
+                    view = args[number] = array.view(HostArray)
+                    seen[id(view)] = array
+            for number in self._tuples:
+                args[number] = _view(args[number], seen)
+            result = self._function(*args)
+        return result if is_inside() else _given_back(result, seen)
+
+
+def _why_no_kernel(function: OffloadedFunction) -> str:
+    """The reason why no part of a function is a kernel: that of its first loop, if it has one."""
+    refusal = next((each.refusal for each in function.partition.loops if getattr(each, "refusal", None)), None)
+    if refusal is None:
+        return "it has neither an expression of arrays nor a `prange` loop"
+    detail = f": {refusal.detail}" if refusal.detail else ""
+    return f"line {refusal.line}: {REASONS[refusal.reason].text}{detail}"
+
+
+def _is_regular(array: Any) -> bool:
+    """Whether each element of an array is at a multiple of its size from the first."""
+    if not array.size:
+        return True
+    size = array.itemsize
+    steps = zip(array.shape, array.strides, strict=True)
+    return bool(array.flags.aligned) and all(length == 1 or stride % size == 0 for length, stride in steps)
+
+
+def _view(value: Any, seen: dict[int, Any]) -> Any:
+    """A value with views for its NumPy arrays, those in tuples included."""
+    if isinstance(value, np.ndarray):
+        if value.__class__ is HostArray:
+            return value
+        view = value.view(HostArray)
+        seen[id(view)] = value
+        return view
+    return like(value, [_view(each, seen) for each in value]) if isinstance(value, tuple) else value
+
+
+def _given_back(value: Any, seen: dict[int, Any]) -> Any:
+    """A result with NumPy's arrays: the ones that the function was given, or those that its views are of."""
+    if value.__class__ is HostArray:
+        if id(value) in seen:
+            return seen[id(value)]
+        base = value.base
+        if base.__class__ is np.ndarray and base.flags.writeable and library(value).is_same_view(base, value):
+            return base  # which was made for it
+        return value.view(np.ndarray)
+    if isinstance(value, (tuple, list)):
+        items = [_given_back(each, seen) for each in value]
+        if isinstance(value, tuple):
+            return like(value, items)
+        value[:] = items
+        return value
+    if value.__class__ is dict:
+        value.update({key: _given_back(each, seen) for key, each in value.items()})
+    return value
