@@ -33,7 +33,7 @@ from kapi_numba_offload.loops.loop_syntax import variables_of
 from kapi_numba_offload.run.reasons import IN_PLACE, ON_COPIES
 from kapi_sim.log import long_work
 
-__all__ = ["HostLoop", "is_only_read"]
+__all__ = ["HostLoop", "more_than_read"]
 
 _PLAIN = (bool, float, complex, str, type(None), *np.sctypeDict.values())
 """Classes whose values have one type for Numba."""
@@ -124,7 +124,7 @@ class HostLoop:
         self._numbers = set(self.given).difference(names.parameters, indexed)
         # An array that is only read need not be copied back; one that is given to a function may be changed by it.
         self._only_read = set() if has_effects(loop, names) or has_aliases(loop) else set(self.given) - stored
-        self._kept_as_given = {name for name in self.given if is_only_read(name, loop)}
+        self._kept_as_given = set(self.given) - more_than_read(loop)
         self._may_fill = may_fill
         self._empty = tuple(empty)
         self._filling: HostLoop | None = None
@@ -297,12 +297,15 @@ def _type_key(value: Any) -> Any:
         return type(value)
 
 
-def is_only_read(name: str, loop: ast.stmt) -> bool:
-    """Whether all that a loop does with a list is to read its elements and its length."""
+def more_than_read(loop: ast.stmt) -> set[str]:
+    """The names of what a loop does more with than to read its elements and its length, as it may with a list."""
     kept = set()
+    names = []
     for each in ast.walk(loop):
-        if isinstance(each, ast.Subscript) and isinstance(each.ctx, ast.Load):
+        if isinstance(each, ast.Name):
+            names.append(each)
+        elif isinstance(each, ast.Subscript) and isinstance(each.ctx, ast.Load):
             kept.add(id(each.value))
         elif isinstance(each, ast.Call) and isinstance(each.func, ast.Name) and each.func.id == "len":
             kept.update(map(id, each.args))
-    return all(id(each) in kept for each in ast.walk(loop) if isinstance(each, ast.Name) and each.id == name)
+    return {each.id for each in names if id(each) not in kept}

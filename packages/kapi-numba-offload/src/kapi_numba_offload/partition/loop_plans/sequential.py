@@ -13,7 +13,7 @@ from kapi_numba_offload.analysis.kinds import SCALAR
 from kapi_numba_offload.analysis.syntax import located, names_in
 from kapi_numba_offload.elements.statements import StatementLocation
 from kapi_numba_offload.libraries.arrays import arrays_among
-from kapi_numba_offload.loops.host.host_loop import HostLoop, is_only_read
+from kapi_numba_offload.loops.host.host_loop import HostLoop, more_than_read
 from kapi_numba_offload.loops.host.interpreted_loop import InterpretedLoop
 from kapi_numba_offload.loops.host.loop_exits import is_flaggable
 from kapi_numba_offload.loops.loop_syntax import first_use, variables_of
@@ -126,9 +126,7 @@ def sequential_plan(
         for target in each.targets
         if isinstance(target, ast.Name)
     }
-    needs_function = any(
-        name in containers and name not in empty and not is_only_read(name, statement) for name in parts.given
-    )
+    needs_function = bool(containers.intersection(parts.given).difference(empty) & more_than_read(statement))
     moved = SequentialLoop(location, refusal, host_loop(facts, statement, parts), facts.options, needs_function)
     return HostPlan(moved, statement, tuple(parts.given), tuple(parts.returned), tuple(parts.flagged))
 
