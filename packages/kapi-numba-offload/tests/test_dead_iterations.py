@@ -88,21 +88,21 @@ def calls(x):
 
 
 LAST = {
-    maxima: "range(max(x.shape[1] - 1, 0), x.shape[1])",
-    from_the_second: "range(max(x.shape[1] - 1, 1), x.shape[1])",
-    none_at_all: "range(max(x.shape[1] - 4 - 1, 0), x.shape[1] - 4)",
-    calls: "range(max(x.shape[1] - 1, 0), x.shape[1])",
+    maxima: "int(x.shape[1]) > 0",
+    from_the_second: "int(x.shape[1]) > 1",
+    none_at_all: "int(x.shape[1] - 4) > 0",
+    calls: "int(x.shape[1]) > 0",
 }
 ALL = (elements_differ, reads_what_it_stores, has_another_name, counts, divides, counts_back)
 
 
 @pytest.mark.parametrize("function", [*LAST, *ALL], ids=lambda each: each.__name__)
-def test_last_iteration_alone_is_run_where_nothing_shows_the_difference(function):
+def test_last_iteration_alone_is_run_where_nothing_tells_the_difference(function):
     definition = function_definition(function, None)
-    (before,) = [ast.unparse(each.iter) for each in ast.walk(definition) if isinstance(each, ast.For)]
     drop_dead_iterations(definition, Scope(function, definition))
-    (after,) = [ast.unparse(each.iter) for each in ast.walk(definition) if isinstance(each, ast.For)]
-    assert after == LAST.get(function, before)
+    loops = [each for each in ast.walk(definition) if isinstance(each, ast.For)]
+    branches = [ast.unparse(each.test) for each in ast.walk(definition) if isinstance(each, ast.If)]
+    assert (len(loops), branches) == ((0, [LAST[function]]) if function in LAST else (1, []))
 
 
 @pytest.mark.parametrize("function", [maxima, none_at_all, counts], ids=lambda each: each.__name__)

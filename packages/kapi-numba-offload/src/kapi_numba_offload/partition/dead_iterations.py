@@ -5,11 +5,12 @@ from __future__ import annotations
 import ast
 import copy
 from collections.abc import Iterable
+from typing import Any
 
 from kapi_numba_offload.analysis.effects import has_effects
 from kapi_numba_offload.analysis.numpy_functions import numpy_name
 from kapi_numba_offload.analysis.scope import Scope
-from kapi_numba_offload.analysis.syntax import indices_of, names_in, nodes_in
+from kapi_numba_offload.analysis.syntax import indices_of, located, names_in, nodes_in
 
 __all__ = ["drop_dead_iterations"]
 
@@ -20,24 +21,34 @@ _BOUNDS = (
 
 
 def drop_dead_iterations(definition: ast.FunctionDef, names: Scope) -> None:
-    """Let such loops at the top of a function begin with their last iteration; the definition is changed in place."""
-    for position, statement in enumerate(definition.body):
-        if isinstance(statement, ast.For) and _is_dead_but_for_last(statement, definition.body[:position], names):
-            assert isinstance(statement.iter, ast.Call)
-            *starts, stop = statement.iter.args
-            start = starts[0] if starts else ast.Constant(0)
-            before = ast.BinOp(copy.deepcopy(stop), ast.Sub(), ast.Constant(1))
-            first = ast.Call(ast.Name("max", ast.Load()), [before, copy.deepcopy(start)], [])
-            statement.iter.args = [first, stop]
-            ast.copy_location(first, stop)
-            ast.fix_missing_locations(statement)
+    """Make such loops at the top of a function branches with the last iteration; the definition is changed in place."""
+    made: list[ast.stmt] = []
+    for statement in definition.body:
+        is_dead = isinstance(statement, ast.For) and _is_dead_but_for_last(statement, made, names)
+        made.append(_last_iteration(statement) if is_dead else statement)
+    definition.body = made
+
+
+def _last_iteration(loop: Any) -> ast.If:
+    """The branch that runs the last iteration of a loop, if it has one."""
+    *starts, stop = loop.iter.args
+    start = starts[0] if starts else ast.Constant(0)
+    last = ast.BinOp(_integer(stop), ast.Sub(), ast.Constant(1))
+    assigned = ast.Assign([loop.target], last)
+    branch = ast.If(ast.Compare(_integer(stop), [ast.Gt()], [start]), [located(assigned, loop), *loop.body], [])
+    return located(branch, loop)
+
+
+def _integer(node: ast.expr) -> ast.expr:
+    """An expression as Python's integer, which a loop's variable is."""
+    return ast.Call(ast.Name("int", ast.Load()), [copy.deepcopy(node)], [])
 
 
 def _is_dead_but_for_last(loop: ast.For, before: list[ast.stmt], names: Scope) -> bool:
     iterated = loop.iter
     if not isinstance(iterated, ast.Call) or names.value(iterated.func) is not range or iterated.keywords:
         return False
-    if not isinstance(loop.target, ast.Name) or loop.orelse or names.value(ast.Name("max", ast.Load())) is not max:
+    if not isinstance(loop.target, ast.Name) or loop.orelse or names.value(ast.Name("int", ast.Load())) is not int:
         return False
     if not 1 <= len(iterated.args) <= 2:
         return False
