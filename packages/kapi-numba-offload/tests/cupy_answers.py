@@ -18,10 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from kapi_numba_offload.analysis.numpy_signatures import positional_parameters
 from kapi_numba_offload.analysis.operations import ELEMENTWISE
 
-__all__ = ["ANSWERS", "FILE", "answer", "answers", "differing_dtypes", "differing_signatures", "missing_names"]
+__all__ = ["ANSWERS", "FILE", "answer", "answers", "differing_dtypes", "missing_names"]
 
 FILE = Path(__file__).with_name("cupy_recorded.json")
 RECORDED = json.loads(FILE.read_text("utf-8"))
@@ -320,18 +319,6 @@ def missing_names(xp: Any) -> str:
     return " ".join(found)
 
 
-def differing_signatures(xp: Any) -> dict[str, str]:
-    """Parameters by position of functions that have one of NumPy's at another position."""
-    found = {}
-    for name in dir(np):
-        if isinstance(getattr(np, name), type):
-            continue
-        ours, theirs = (positional_parameters(getattr(each, name, None)) for each in (np, xp))
-        if any(own != other and own in theirs for own, other in zip(ours, theirs, strict=False)):
-            found[name] = " ".join(theirs)
-    return found
-
-
 def differing_dtypes(xp: Any) -> dict[str, dict[str, str]]:
     """By function and the result's dtype or error, the operands of which NumPy's is another one.
 
@@ -389,7 +376,6 @@ def main() -> int:
         found = {
             "recorded_on": f"CuPy {cupy.__version__}, NumPy {np.__version__}, {name}",
             "missing": missing_names(cupy),
-            "signatures": differing_signatures(cupy),
             "dtypes": differing_dtypes(cupy),
             "answers": answers(cupy),
         }
@@ -397,7 +383,7 @@ def main() -> int:
         Path(given.record).write_text(json.dumps(found, indent=0) + "\n", "utf-8")
     wrong = [
         f"{part} {key}: {mine.get(key)} is recorded as {theirs.get(key)}"
-        for part in ("signatures", "dtypes", "answers")
+        for part in ("dtypes", "answers")
         for mine, theirs in [(found[part], RECORDED[part])]
         for key in sorted({*mine, *theirs})
         if mine.get(key) != theirs.get(key)

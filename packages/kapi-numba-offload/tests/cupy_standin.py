@@ -469,17 +469,10 @@ def _is_integer(value: Any) -> bool:
 
 
 def _made(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    positions = RECORDED["signatures"].get(name, "").split()
-
     @functools.wraps(function)
     def own(*args: Any, **named: Any) -> Any:
-        if positions:
-            args, named = args[:1], dict(zip(positions[1:], args[1:], strict=False)) | named
         return _call(name, function, args, named)
 
-    if positions:
-        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-        own.__signature__ = inspect.Signature([inspect.Parameter(each, kind, default=None) for each in positions])  # type: ignore[attr-defined]
     own.__module__ = "cupy" + ("." + name.rpartition(".")[0] if "." in name else "")
     own.__name__ = own.__qualname__ = name.rpartition(".")[2]
     return own

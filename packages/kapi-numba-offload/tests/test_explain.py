@@ -35,6 +35,7 @@ def expected(a, b):
     return np.cumsum(d).sum()
 
 
+@pytest.mark.sycl
 def test_each_part_is_reported_with_where_it_ran_and_why():
     a = np.asarray([1.0, 0.5, 2.0, 1.5])
     with pytest.warns(OffloadFallbackWarning):

@@ -39,7 +39,15 @@ def test_a_part_that_is_given_in_a_loop_is_stored_to_by_a_kernel(as_in_python):
     as_in_python(in_a_loop, [VALUES.copy(), np.full(6, 9.0), np.arange(6, dtype=np.int32)])
 
 
-@pytest.mark.parametrize("function", [where_a_condition_holds, in_place, of_a_part, of_another_type])
+@pytest.mark.parametrize(
+    "function",
+    [
+        where_a_condition_holds,
+        in_place,
+        of_a_part,
+        pytest.param(of_another_type, marks=pytest.mark.sycl),
+    ],  # CuPy has it
+)
 def test_the_array_that_is_given_has_the_result(function):
     """The old elements stay where `where` is false."""
     on_host = [VALUES.copy(), np.full(6, 9.0), np.arange(6, dtype=np.int32)]

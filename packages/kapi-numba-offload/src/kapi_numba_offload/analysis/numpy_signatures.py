@@ -61,8 +61,8 @@ def as_library_takes_it(
     TypeError
         If NumPy has no such parameter.
     """
-    own_names, words, same = _parameters(library, name)
-    if library.has_numpy_signatures and len(args) <= same:
+    own_names, words, same, is_same = _parameters(library, name)
+    if library.has_numpy_signatures and (is_same or len(args) <= same):
         meaningless = library.meaningless_parameters
         return args, {
             own: value for own, value in keywords.items() if not any(value is each for each in meaningless.get(own, ()))
@@ -104,13 +104,18 @@ def _same(own_names: Sequence[str], library_names: Sequence[str], words: frozens
 
 
 @cache
-def _parameters(library: ArrayLibrary, name: str) -> tuple[tuple[str, ...], frozenset[str], int]:
-    """Names that NumPy takes by position, those that the library takes, and how many both have at the same position."""
+def _parameters(library: ArrayLibrary, name: str) -> tuple[tuple[str, ...], frozenset[str], int, bool]:
+    """Names that NumPy takes by position, those that the library takes, and how many both have at the same position.
+
+    The last says that the library has none of NumPy's at another one.
+    """
     own_names = numpy_parameters(name)
     function = library.function(name)
     try:
         found = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):  # an elementwise function, which both take alike
-        return own_names, frozenset(own_names), len(own_names)
+        return own_names, frozenset(own_names), len(own_names), True
     words = frozenset(each.name for each in found if each.kind is not each.POSITIONAL_ONLY)
-    return own_names, words, sum(1 for _ in _same(own_names, positional_parameters(function), words))
+    library_names = positional_parameters(function)
+    same = sum(1 for _ in _same(own_names, library_names, words))
+    return own_names, words, same, same >= min(len(own_names), len(library_names))
