@@ -77,8 +77,10 @@ class ReachingTypes:
             for each in block.find_insts(ir.Assign)
             if is_scalar(self._typemap[each.target.name])
         ]
-        self._types: dict[str, _Types] = {target: frozenset() for target, _, _ in scalars}
-        before = None
+        self._types: dict[str, _Types] = {}
+        if any(self._joins_several(target, value) for target, value, _ in scalars):  # few functions do
+            self._types = {target: frozenset() for target, _, _ in scalars}
+        before: dict[str, _Types] = {}
         while before != self._types:
             before = dict(self._types)
             for target, value, block in scalars:
@@ -121,6 +123,12 @@ class ReachingTypes:
     def _is_several(self, name: str) -> bool:
         """Whether the type of a variable in Python depends on the path."""
         return len(self.of(name)) > 1
+
+    def _joins_several(self, target: str, value: Any) -> bool:
+        """Whether an assignment joins values of several types."""
+        called = self._called(value) if _op(value) == "call" else None
+        joins = _operands(value) if _op(value) in ("phi", "cast") else ()
+        return len(called.result if called else {self._typemap[each] for each in (target, *joins)}) > 1
 
     def _transfer(self, target: str, value: Any, block: int) -> _Types:
         """The types that an assignment gives its target, none before its operands have some."""
