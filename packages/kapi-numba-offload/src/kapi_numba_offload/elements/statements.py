@@ -1,13 +1,24 @@
-"""Statements of a function that may become part of a kernel, and their source locations."""
+"""Statements of a function that may become part of a kernel, their source locations, and a warning of their integers.
+
+Operations of integer arrays with Python integers keep the array's type, and for Numba have 64 bits.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
-from kapi_numba_offload.elements.expression import Node
+from kapi_numba_offload.elements.dtype_rules import ArrayType
+from kapi_numba_offload.elements.expression import Apply, Node, nodes_of
+from kapi_numba_offload.elements.numbers import is_narrow
+from kapi_numba_offload.run.source_warnings import ArrayIntegersWarning, warn_at
 from kapi_sim.language.source import SourceLocation
 
-__all__ = ["StatementLocation", "Statement"]
+__all__ = ["GROWING", "Statement", "StatementLocation", "check_array_integers", "warn_of_integers"]
+
+GROWING = ("add", "subtract", "multiply", "power", "left_shift")
+"""Operations whose results may be beyond the type of their operands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,3 +56,35 @@ class Statement:
     in_place: str | None
     is_output: bool
     location: StatementLocation
+
+
+def check_array_integers(statement: Statement, values: Mapping[Node, Any]) -> None:
+    """Warn if a statement has such an operation whose type counts.
+
+    Parameters
+    ----------
+    statement : Statement
+        The statement.
+    values : mapping
+        The value of each node, as the type of an array where it is one.
+    """
+    for node in nodes_of(statement.node):
+        # What is stored has the type of the array that it is stored to.
+        is_stored = node is statement.node and statement.target is not None
+        if not isinstance(node, Apply) or node.name not in GROWING or is_stored:
+            continue
+        value, operands = values[node], [values[each] for each in node.operands]
+        if isinstance(value, ArrayType) and value.ndim and is_narrow(value.dtype) and int in map(type, operands):
+            warn_of_integers(statement.location, str(value.dtype))
+            return
+
+
+def warn_of_integers(location: StatementLocation, dtype: str, line: int = 0) -> None:
+    """Warn of such an operation: of integers of a dtype, in the statement at `location` or at a line of it."""
+    where = f"{location.filename}:{line or location.line}"
+    text = (
+        f"{where}: an operation of an array and a Python integer gives integers of {dtype}, as NumPy has it, which "
+        "wrap where that type ends; for Numba they have 64 bits [array-integers]; convert the array where that counts, "
+        "as by `astype(np.int64)`"
+    )
+    warn_at(ArrayIntegersWarning(text), location.filename, line or location.line)

@@ -13,7 +13,7 @@ import numpy as np
 
 import kapi_runtime
 from kapi_numba_offload._numba_compat import as_dtype
-from kapi_numba_offload.elements.array_integers import warn_of_integers
+from kapi_numba_offload.elements.statements import warn_of_integers
 from kapi_numba_offload.libraries.arrays import is_device_array, library, like
 from kapi_numba_offload.loops.body.pipeline import LoweredBody
 from kapi_numba_offload.loops.body.state import NotInKernelError

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import kapi_runtime
-from kapi_numba_offload.elements.array_integers import check_array_integers
 from kapi_numba_offload.elements.combining import (
     combining_arguments,
     combining_kernel,
@@ -25,6 +24,7 @@ from kapi_numba_offload.elements.operands import indexing_of, type_of
 from kapi_numba_offload.elements.reduction_kernels import Along, along_axes, by_groups, full
 from kapi_numba_offload.elements.reductions import POSITIONS, Accumulator
 from kapi_numba_offload.elements.sinks import Elements
+from kapi_numba_offload.elements.statements import check_array_integers
 from kapi_numba_offload.elements.work_distribution import distribute, groups_of, is_by_groups, pieces_of
 from kapi_numba_offload.libraries.arrays import device_facts, flat_view, is_device_array
 from kapi_numba_offload.libraries.installed import library_of_queue

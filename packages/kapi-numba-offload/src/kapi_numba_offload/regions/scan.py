@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 import kapi_runtime
-from kapi_numba_offload.elements.array_integers import check_array_integers
 from kapi_numba_offload.elements.combining import group_space
 from kapi_numba_offload.elements.dtype_rules import ArrayType
 from kapi_numba_offload.elements.expression import Leaf, Node, evaluate
@@ -19,6 +18,7 @@ from kapi_numba_offload.elements.reduction_kernels import Along, along_axes
 from kapi_numba_offload.elements.reductions import Accumulator
 from kapi_numba_offload.elements.scan_kernels import GROUP_OPERATORS, column_scan, loading, row_scan, seeding
 from kapi_numba_offload.elements.sinks import Elements, extents_of
+from kapi_numba_offload.elements.statements import check_array_integers
 from kapi_numba_offload.elements.work_distribution import pieces_of
 from kapi_numba_offload.libraries.arrays import allocate, device_facts, flat_view, is_device_array
 from kapi_numba_offload.regions.fused import FusedRegion

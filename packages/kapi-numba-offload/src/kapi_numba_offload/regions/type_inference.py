@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 
 from kapi_numba_offload.analysis.operations import IN_PLACE
-from kapi_numba_offload.elements.array_integers import check_array_integers
 from kapi_numba_offload.elements.dtype_rules import ArrayType
 from kapi_numba_offload.elements.expression import Apply, Node, apply, apply_as_numba, evaluate
 from kapi_numba_offload.elements.operands import Unfused, number_key, require_held, type_of
-from kapi_numba_offload.elements.statements import Statement
+from kapi_numba_offload.elements.statements import Statement, check_array_integers
 from kapi_numba_offload.libraries.arrays import is_device_array, kind_of
 
 __all__ = ["InferredTypes", "TypeInference", "by_library"]

@@ -17,9 +17,9 @@ from kapi_numba_offload.analysis.numpy_functions import elementwise
 from kapi_numba_offload.analysis.operations import ELEMENTWISE
 from kapi_numba_offload.analysis.scope import UNKNOWN
 from kapi_numba_offload.analysis.syntax import indices_of, located
-from kapi_numba_offload.elements.array_integers import GROWING
 from kapi_numba_offload.elements.expression import Apply, Leaf, Node, renumbered
 from kapi_numba_offload.elements.spelling import syntax_of
+from kapi_numba_offload.elements.statements import GROWING
 from kapi_numba_offload.loops.body.functions.row_functions import RowFunctions
 from kapi_numba_offload.loops.body.functions.row_reductions import PRODUCTS, RowReductions
 from kapi_numba_offload.loops.body.functions.searches import Searches
