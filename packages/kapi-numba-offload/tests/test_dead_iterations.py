@@ -97,7 +97,7 @@ ALL = (elements_differ, reads_what_it_stores, has_another_name, counts, divides,
 
 
 @pytest.mark.parametrize("function", [*LAST, *ALL], ids=lambda each: each.__name__)
-def test_last_iteration_alone_is_run_where_nothing_tells_the_difference(function):
+def test_last_iteration_alone_is_run_where_nothing_shows_the_difference(function):
     definition = function_definition(function, None)
     drop_dead_iterations(definition, Scope(function, definition))
     loops = [each for each in ast.walk(definition) if isinstance(each, ast.For)]

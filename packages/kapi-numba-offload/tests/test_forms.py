@@ -54,7 +54,7 @@ def on_device(array):
 
 
 def outcome(function, arguments):
-    """What a call gives and leaves; the class of its exception instead."""
+    """The results of a call and what it leaves, or the class of its exception."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -75,7 +75,7 @@ def from_the_end(a, b, out):
 
 NESTED = {products: 2, three_deep: 2, total: 2, into_columns: 2, recurrence: 1, triangle: 1, leaves: 1, carries: 1,
           from_the_end: 1}  # fmt: skip
-"""How many loops the index space has; those of `total` are work-items that take several iterations."""
+"""The number of loops that the index space has; those of `total` are work-items that take several iterations."""
 
 
 @pytest.mark.parametrize("dtype", ["float64", "int32"])

@@ -80,7 +80,7 @@ class PrivatizedArray(NamedTuple):
         return [f"{start} = kapi_row * {pitch}", f"for kapi_slot in range({pitch}):", fill]
 
     def identity(self, dtype: np.dtype[Any]) -> Any:
-        """What a row starts with."""
+        """The number that a row starts with."""
         # To add 0.0 would change the sign of a zero.
         return dtype.type(-0.0) if dtype.kind == "f" else COMBINATIONS[self.operation].identity(dtype)
 

@@ -428,7 +428,7 @@ class ArrayTable:
 
 
 class LaunchCall:
-    """What `NativeFunctions.launch` reads besides the arguments.
+    """The structure that `NativeFunctions.launch` reads besides the arguments.
 
     Parameters
     ----------
