@@ -23,6 +23,7 @@ __all__ = [
     "host_arrays",
     "inferred",
     "is_of_numba",
+    "location_of",
     "obstacle_among",
     "on_device_type",
     "parameters_of",
@@ -122,11 +123,16 @@ def is_of_numba(dispatcher: Any) -> bool:
     return str(dispatcher.py_func.__module__).partition(".")[0] == "numba"
 
 
-def warn_of_host(dispatcher: Any, why: str) -> None:
-    """Warn that a function runs on the host, or raise if that is not wanted."""
+def location_of(dispatcher: Any) -> StatementLocation:
+    """The source location of a function."""
     function = dispatcher.py_func
     code = function.__code__
-    location = StatementLocation(code.co_filename, code.co_firstlineno, function.__name__, f"def {function.__name__}")
+    return StatementLocation(code.co_filename, code.co_firstlineno, function.__name__, f"def {function.__name__}")
+
+
+def warn_of_host(dispatcher: Any, why: str) -> None:
+    """Warn that a function runs on the host, or raise if that is not wanted."""
+    function, location = dispatcher.py_func, location_of(dispatcher)
     refusal = Refusal("host-call", location.line, function.__name__, why)
     fall_back(location, refusal, options_of(function).may_fall_back, "Numba runs it on the host.")
 

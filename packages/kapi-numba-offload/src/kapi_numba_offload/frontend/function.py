@@ -33,6 +33,7 @@ from kapi_numba_offload.loops.independent_loop import IndependentLoop
 from kapi_numba_offload.loops.lifted_loop import LiftedLoop
 from kapi_numba_offload.loops.loop_of_kernels import LoopOfKernels
 from kapi_numba_offload.loops.loop_syntax import variables_of
+from kapi_numba_offload.partition.call_work import call_work
 from kapi_numba_offload.partition.dead_iterations import drop_dead_iterations
 from kapi_numba_offload.partition.function_info import PREFIX, FunctionInfo
 from kapi_numba_offload.partition.invariant_views import hoist_views
@@ -129,6 +130,8 @@ class OffloadedFunction(OffloadedParts):
             where = facts.location(_statement_of(definition, node))
             texts = ast.unparse(usm), ast.unparse(host)
             raise mixed_error(where, *texts, facts.library, is_stored=_is_stored_to(node, host))
+        is_in_place = facts.library is not None and facts.library.is_host
+        self.work = call_work(facts) if is_in_place and self.is_alike_for_numba else None
         body = self.partition.block(definition.body)
         definition.body = hoist_views(facts, self.partition.helpers, body)
         self._call = _compiled(function, definition, names, self.partition)

@@ -16,6 +16,7 @@ from kapi_numba_offload.frontend.context_arguments import (
     host_arrays,
     inferred,
     is_of_numba,
+    location_of,
     obstacle_among,
     on_device_type,
     unlike_the_devices,
@@ -26,13 +27,16 @@ from kapi_numba_offload.frontend.host_function import HostFunction, host_functio
 from kapi_numba_offload.libraries.arrays import library, like
 from kapi_numba_offload.libraries.host_array import HostArray, as_host_arrays
 from kapi_numba_offload.libraries.installed import library_named
+from kapi_numba_offload.loops.host.worked_axes import most_elements
 from kapi_numba_offload.loops.parallel_loop import ParallelLoop
+from kapi_numba_offload.run.call_graph import OffloadedParts, run_recorded
 from kapi_numba_offload.run.diagnostics import remember
 from kapi_numba_offload.run.options import options_of
 from kapi_numba_offload.run.reasons import REASONS
+from kapi_numba_offload.run.timing import is_timed, timed
 from kapi_sim.errors import ExecutionPlacementError, KernelCompilationError
 
-__all__ = ["call_in_place"]
+__all__ = ["SmallCalls", "call_in_place"]
 
 _ATTRIBUTE = "_kapi_calls_in_place"
 _APART = object()
@@ -94,6 +98,8 @@ class _Calls:
             if found not in ("", NUMBA_REFUSES):
                 warn_of_host(self._dispatcher, found)
             return self._by_numba(args, keywords)
+        if found.is_small(values):
+            return found.by_numba(args, keywords) if is_timed() else self._by_numba(args, keywords)
         result = found(given or args)
         if result is _APART:
             warn_of_host(self._dispatcher, unlike_the_devices(self._dispatcher, values))
@@ -148,24 +154,85 @@ class _Calls:
         host = host_function(function, options)
         if host is not None:
             remember(dispatcher, host)
-            return _InPlaceCall(host, given)
+            return _InPlaceCall(host, given, None)
         partition = function.partition
         if not partition.regions and not any(isinstance(each, ParallelLoop) for each in partition.loops):
             return _why_no_kernel(function)
         remember(dispatcher, function)
-        return _InPlaceCall(function, given)
+        small = None
+        is_alike = function.work is not None and not partition.updates_arrays
+        if is_alike and options.may_fall_back and most_elements():
+            small = SmallCalls(dispatcher, function)
+            remember(dispatcher, small)
+        return _InPlaceCall(function, given, small)
+
+
+class SmallCalls(OffloadedParts):
+    """The calls of a function that are too small for kernels: Numba has all of it.
+
+    Parameters
+    ----------
+    dispatcher : Dispatcher
+        What `numba.njit` made.
+    function : OffloadedFunction
+        The function as it is offloaded, whose dtypes are Numba's.
+    """
+
+    def __init__(self, dispatcher: Any, function: OffloadedFunction) -> None:
+        super().__init__()
+        assert function.work is not None
+        self.function, self.arguments, self.library_name = function.function, function.arguments, function.library_name
+        self.location = location_of(dispatcher)
+        self.latest: str | None = None
+        self.moved = 0
+        partition = function.partition
+        parts = len(partition.regions) + len(partition.loops) + len(partition.calls)
+        self._dispatcher, self._most = dispatcher, function.work.most_elements(parts)
+
+    @property
+    def reported(self) -> tuple[Any, ...]:
+        """The entire function."""
+        return (self,)
+
+    def suits(self, elements: int) -> bool:
+        """Whether a call is small whose largest array has so many elements."""
+        return elements <= self._most
+
+    def __call__(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        """Make the call, for reports."""
+        return run_recorded(self, self._run, (args, keywords))
+
+    @timed
+    def _run(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        self.latest = "its arrays are small, and Numba computes where they are"
+        result = numba_call(self._dispatcher, *args, **keywords)
+        return as_host_arrays(result) if is_inside() else result
 
 
 class _InPlaceCall:
     """A function that is offloaded for arguments of some types; a call gives `_APART` where Numba has it."""
 
-    def __init__(self, function: OffloadedFunction | HostFunction, arguments: Sequence[types.Type]) -> None:
-        self._function = function
+    def __init__(
+        self, function: OffloadedFunction | HostFunction, arguments: Sequence[types.Type], small: SmallCalls | None
+    ) -> None:
+        self._function, self._small = function, small
         self._arrays = [number for number, each in enumerate(arguments) if isinstance(each, types.Array)]
         self._tuples = [number for number, each in enumerate(arguments) if isinstance(each, types.BaseTuple)]
         # The steps of an array that is aligned may be parts of an element.
         arrays = [arguments[number] for number in self._arrays]
         self._may_be_apart = bool(self._tuples) or any(each.layout == "A" or not each.aligned for each in arrays)
+
+        if self._tuples or not self._arrays:
+            self._small = None
+
+    def is_small(self, values: tuple[Any, ...]) -> bool:
+        """Whether Numba has done all of the call in the time that the launches of the kernels would take."""
+        return self._small is not None and self._small.suits(max([values[number].size for number in self._arrays]))
+
+    def by_numba(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        """Make a small call, and note it for reports."""
+        assert self._small is not None
+        return self._small(args, keywords)
 
     def __call__(self, given: tuple[Any, ...] | BoundArguments) -> Any:
         if isinstance(given, BoundArguments):
