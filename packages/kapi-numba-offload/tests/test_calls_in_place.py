@@ -362,3 +362,76 @@ def test_launches_of_many_iterations_are_done_when_the_next_statement_reads(on_c
         a, b = rng.random(60_000), np.zeros(60_000)
         expected = f.py_func(a.copy(), b.copy(), steps)
         np.testing.assert_allclose(f(a, b, steps), expected, rtol=1e-12)
+
+
+@numba.njit
+def pairs(x, y):
+    return np.sum(x[:, None] * y[None, :], axis=1)
+
+
+@numba.njit
+def shifted_sums(a):
+    a[1:] += a[:-1]
+    return a * 2
+
+
+@numba.njit
+def steps(a, n):
+    for _ in range(n):
+        a[:] = a * 0.5 + 1
+    return a
+
+
+@numba.njit
+def relaxed(a, steps):
+    for _ in range(steps):
+        a = a * 0.5 + 1
+    return a
+
+
+@numba.njit
+def distances(a, out):
+    for i in prange(a.shape[0]):
+        out[i] = 0
+        for j in range(a.shape[0]):
+            out[i] += abs(a[i] - a[j])
+    return out
+
+
+@numba.njit
+def not_numba_s(a):
+    return abs(a) * 2
+
+
+@pytest.mark.parametrize(
+    ("function", "make", "is_small"),
+    [
+        (scaled, lambda: (np.ones(1000),), True),
+        (scaled, lambda: (np.ones(1_000_000),), False),
+        (scaled, lambda: (np.ones(1000, np.float32),), False),
+        (total, lambda: (np.ones(1000),), True),
+        (pairs, lambda: (np.ones(1000), np.ones(1000)), False),
+        (pairs, lambda: (np.ones(50), np.ones(50)), True),
+        (shifted_sums, lambda: (np.ones(100),), False),
+        (relaxed, lambda: (np.ones(500), 20), True),
+        (distances, lambda: (np.ones(50), np.ones(50)), True),
+        (distances, lambda: (np.ones(1000), np.ones(1000)), False),
+        (not_numba_s, lambda: (np.ones(100),), False),
+    ],
+)
+def test_calls_smaller_than_launches_are_numba_s(monkeypatch, on_cpu, launches, function, make, is_small):
+    """By the work that the source tells, not where the dtypes or the order of reads may differ, or work is unknown."""
+    monkeypatch.delenv("KAPI_OFFLOAD_SMALL")
+    compiled, given, expected = numba.njit(function.py_func), make(), make()
+    found = kapi_numba_offload.explain(compiled, *given)
+    assert (launches == []) == is_small
+    assert any(each.reason.startswith("its arrays are small") for each in found.parts) == is_small
+    np.testing.assert_allclose(found.result, plain(compiled, *expected), rtol=1e-6)
+
+
+def test_small_calls_stay_on_the_device_where_that_is_wanted(monkeypatch, on_cpu, launches):
+    function = kapi_numba_offload.offload(fallback=False)(scaled.py_func)
+    function(np.ones(10))
+    monkeypatch.setenv("KAPI_OFFLOAD_SMALL", "0")
+    numba.njit(scaled.py_func)(np.ones(10))
+    assert len(launches) == 2

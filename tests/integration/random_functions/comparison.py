@@ -117,6 +117,8 @@ def run_many(first: int, count: int) -> int:
     faulthandler.enable()
     wrong = 0
     for seed in range(first, first + count):
+        if LIBRARY is np:  # three of four as if their arrays were large
+            os.environ["KAPI_OFFLOAD_SMALL"] = "0" if seed % 4 else "32768"
         program = written(seed)
         print(f"seed {seed}", flush=True)
         told = differences(program)

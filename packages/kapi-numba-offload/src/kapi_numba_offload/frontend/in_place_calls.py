@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from kapi_numba_offload._numba_compat import NumbaError, fingerprint, flags_of, numba_call, types
+from kapi_numba_offload._numba_compat import NumbaError, fingerprint, flags_of, is_generic, numba_call, types
 from kapi_numba_offload.frontend.context_arguments import (
     NUMBA_REFUSES,
     BoundArguments,
@@ -98,8 +98,11 @@ class _Calls:
             if found not in ("", NUMBA_REFUSES):
                 warn_of_host(self._dispatcher, found)
             return self._by_numba(args, keywords)
-        if found.is_small(values):
-            return found.by_numba(args, keywords) if is_timed() else self._by_numba(args, keywords)
+        small = found.small
+        if small is not None and max([values[number].size for number in found.arrays]) <= small.most:
+            if small.is_compiled or small.compiles(values):
+                return small(args, keywords) if is_timed() else self._by_numba(args, keywords)
+            found.small = None
         result = found(given or args)
         if result is _APART:
             warn_of_host(self._dispatcher, unlike_the_devices(self._dispatcher, values))
@@ -161,7 +164,7 @@ class _Calls:
         remember(dispatcher, function)
         small = None
         is_alike = function.work is not None and not partition.updates_arrays
-        if is_alike and options.may_fall_back and most_elements():
+        if is_alike and is_generic(dispatcher) and options.may_fall_back and most_elements():
             small = SmallCalls(dispatcher, function)
             remember(dispatcher, small)
         return _InPlaceCall(function, given, small)
@@ -176,6 +179,13 @@ class SmallCalls(OffloadedParts):
         What `numba.njit` made.
     function : OffloadedFunction
         The function as it is offloaded, whose dtypes are Numba's.
+
+    Attributes
+    ----------
+    most : int
+        The elements that the largest array may have.
+    is_compiled : bool
+        Whether Numba has compiled it.
     """
 
     def __init__(self, dispatcher: Any, function: OffloadedFunction) -> None:
@@ -187,16 +197,22 @@ class SmallCalls(OffloadedParts):
         self.moved = 0
         partition = function.partition
         parts = len(partition.regions) + len(partition.loops) + len(partition.calls)
-        self._dispatcher, self._most = dispatcher, function.work.most_elements(parts)
+        self._dispatcher, self.most = dispatcher, function.work.most_elements(parts)
+        self.is_compiled = False
 
     @property
     def reported(self) -> tuple[Any, ...]:
         """The entire function."""
         return (self,)
 
-    def suits(self, elements: int) -> bool:
-        """Whether a call is small whose largest array has so many elements."""
-        return elements <= self._most
+    def compiles(self, values: tuple[Any, ...]) -> bool:
+        """Compile the function for such arguments; whether Numba can, which has not all that kernels have."""
+        try:
+            self._dispatcher.compile(tuple(map(self._dispatcher.typeof_pyval, values)))
+        except Exception:  # some of what Numba cannot compile ends in an exception of its compiler
+            return False
+        self.is_compiled = True
+        return True
 
     def __call__(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """Make the call, for reports."""
@@ -210,29 +226,26 @@ class SmallCalls(OffloadedParts):
 
 
 class _InPlaceCall:
-    """A function that is offloaded for arguments of some types; a call gives `_APART` where Numba has it."""
+    """A function that is offloaded for arguments of some types; a call gives `_APART` where Numba has it.
+
+    Attributes
+    ----------
+    arrays : list of int
+        The positions of its arrays.
+    small : SmallCalls or None
+        Its calls that are too small for kernels, if such are known.
+    """
 
     def __init__(
         self, function: OffloadedFunction | HostFunction, arguments: Sequence[types.Type], small: SmallCalls | None
     ) -> None:
-        self._function, self._small = function, small
-        self._arrays = [number for number, each in enumerate(arguments) if isinstance(each, types.Array)]
+        self._function = function
+        self.arrays = [number for number, each in enumerate(arguments) if isinstance(each, types.Array)]
         self._tuples = [number for number, each in enumerate(arguments) if isinstance(each, types.BaseTuple)]
         # The steps of an array that is aligned may be parts of an element.
-        arrays = [arguments[number] for number in self._arrays]
+        arrays = [arguments[number] for number in self.arrays]
         self._may_be_apart = bool(self._tuples) or any(each.layout == "A" or not each.aligned for each in arrays)
-
-        if self._tuples or not self._arrays:
-            self._small = None
-
-    def is_small(self, values: tuple[Any, ...]) -> bool:
-        """Whether Numba has done all of the call in the time that the launches of the kernels would take."""
-        return self._small is not None and self._small.suits(max([values[number].size for number in self._arrays]))
-
-    def by_numba(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-        """Make a small call, and note it for reports."""
-        assert self._small is not None
-        return self._small(args, keywords)
+        self.small = None if self._tuples or not self.arrays else small
 
     def __call__(self, given: tuple[Any, ...] | BoundArguments) -> Any:
         if isinstance(given, BoundArguments):
@@ -246,7 +259,7 @@ class _InPlaceCall:
             seen, args = {}, list(given)
             if self._may_be_apart and not all(map(_is_regular, host_arrays(given))):
                 return _APART
-            for number in self._arrays:
+            for number in self.arrays:
                 array = args[number]
                 if array.__class__ is not HostArray:
                     view = args[number] = array.view(HostArray)

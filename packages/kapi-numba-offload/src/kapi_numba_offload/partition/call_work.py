@@ -6,11 +6,9 @@ import ast
 from dataclasses import dataclass
 from math import sqrt
 
-from kapi_numba_offload.analysis.kinds import ArrayKind
 from kapi_numba_offload.analysis.numpy_functions import CREATION, numpy_name
 from kapi_numba_offload.analysis.scope import UNKNOWN
 from kapi_numba_offload.partition.function_info import FunctionInfo
-from kapi_numba_offload.partition.loop_plans.element_accesses import computes_arrays
 from kapi_numba_offload.partition.loop_plans.numba_equivalence import called_function
 from kapi_numba_offload.partition.loop_plans.work_estimates import parallel_depth
 
@@ -20,6 +18,8 @@ __all__ = ["CallWork", "call_work"]
 _OPERATION = 0.5  # of compiled code, on an element
 _FUNCTION = 8.0  # of a function of mathematics
 _PART = 20_000.0  # of a statement or loop that is a kernel: Python, and the launch
+
+_DEEPEST = 2  # loops and rows in a `prange` loop, as over pairs of elements
 
 _OPERATIONS = (ast.BinOp, ast.UnaryOp, ast.Compare, ast.AugAssign, ast.Call)
 _FUNCTIONS = frozenset(
@@ -71,7 +71,7 @@ def call_work(facts: FunctionInfo) -> CallWork | None:
     nodes = [each for statement in facts.definition.body for each in ast.walk(statement)]
     loops = [each for each in nodes if isinstance(each, (ast.For, ast.While))]
     depth = parallel_depth(facts, nodes)
-    if depth is None or depth > 1 or any(_repeats(facts, each) for each in loops):
+    if depth is None or depth > _DEEPEST:
         return None
     calls = [each for each in nodes if isinstance(each, ast.Call)]
     within = {id(node) for loop in loops for node in ast.walk(loop)}
@@ -85,18 +85,9 @@ def call_work(facts: FunctionInfo) -> CallWork | None:
     time = sum(
         _FUNCTION if _is_function(facts, each) else _OPERATION for each in nodes if isinstance(each, _OPERATIONS)
     )
-    return CallWork(max(time, _OPERATION), any(_may_broadcast(facts, each) for each in nodes))
-
-
-def _repeats(facts: FunctionInfo, loop: ast.For | ast.While) -> bool:
-    """Whether a loop has others in it, or work on arrays, so that elements count several times."""
-    if isinstance(loop, ast.While):
-        return True
-    inner = [each for statement in loop.body for each in ast.walk(statement)]
-    return any(
-        isinstance(each, (ast.For, ast.While)) or (isinstance(each, ast.stmt) and computes_arrays(facts, each))
-        for each in inner
-    )
+    # A loop that is none of a kernel's repeats the launches in it as often as the work.
+    is_squared = depth == _DEEPEST or any(_may_broadcast(facts, each) for each in nodes)
+    return CallWork(max(time, _OPERATION), is_squared)
 
 
 def _name(facts: FunctionInfo, call: ast.Call) -> str:
@@ -130,7 +121,8 @@ def _may_broadcast(facts: FunctionInfo, node: ast.AST) -> bool:
             or (isinstance(each, ast.Attribute) and each.attr == "newaxis")
             for each in indices
         )
-    if isinstance(node, ast.Call) and _name(facts, node) in ("reshape", "expand_dims", "broadcast_to"):
-        return True
-    kind = facts.kinds.kind(node) if isinstance(node, ast.expr) else None
-    return isinstance(kind, ArrayKind) and kind.ndim is None
+    if not isinstance(node, ast.Call):
+        return False
+    return _name(facts, node) in ("reshape", "expand_dims", "broadcast_to") or any(
+        each.arg == "keepdims" for each in node.keywords
+    )
