@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from functools import cache
+from functools import cache, wraps
 from types import SimpleNamespace
 from typing import Any
 
@@ -161,6 +161,7 @@ def _function(name: str) -> Any:
     if not callable(own):
         return None
 
+    @wraps(own)  # which tells its signature
     def call(*args: Any, **keywords: Any) -> Any:
         return as_host_arrays(own(*args, **keywords))
 
