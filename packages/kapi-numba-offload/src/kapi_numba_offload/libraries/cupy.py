@@ -154,8 +154,7 @@ class CupyLibrary(ArrayLibrary):
     def host_bytes(self, owner: Any, low: int, high: int) -> np.ndarray[Any, Any]:
         memory, size = owner.data.mem, high - low
         start = cupy.cuda.MemoryPointer(memory, low - memory.ptr)
-        copy = np.frombuffer(cupy.cuda.alloc_pinned_memory(size), np.uint8, size) if size in _PINNED else None
-        found: np.ndarray[Any, Any] = cupy.ndarray((size,), np.uint8, start).get(out=copy)
+        found: np.ndarray[Any, Any] = cupy.ndarray((size,), np.uint8, start).get(out=_pinned(size))
         return found
 
     def store_elements(self, array: Any, values: np.ndarray[Any, Any]) -> None:
@@ -194,3 +193,13 @@ def _facts(device: CudaDevice) -> DeviceFacts:
     return DeviceFacts(
         str(device.name), device.max_compute_units, device.max_work_group_size, is_cpu=False, has_host_memory=False
     )
+
+
+def _pinned(size: int) -> np.ndarray[Any, Any] | None:
+    """So many bytes of pinned memory; None for few or very many, and where the driver has none left."""
+    if size not in _PINNED:
+        return None
+    try:
+        return np.frombuffer(cupy.cuda.alloc_pinned_memory(size), np.uint8, size)
+    except cupy.cuda.runtime.CUDARuntimeError:
+        return None
