@@ -14,7 +14,7 @@ import numpy as np
 from kapi_numba_offload.analysis.numpy_functions import numpy_function, numpy_name
 from kapi_numba_offload.analysis.numpy_signatures import numpy_parameters
 from kapi_numba_offload.analysis.scope import UNKNOWN, Scope
-from kapi_numba_offload.analysis.syntax import targets_of
+from kapi_numba_offload.analysis.syntax import root_variable, targets_of
 from kapi_numba_offload.libraries.entry import NOT_USER_CODE
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "is_view",
     "may_store",
     "returns_new_values",
+    "stores_to_given",
 ]
 
 CHANGES = {"copyto", "put", "put_along_axis", "place", "putmask", "fill_diagonal"}
@@ -72,6 +73,8 @@ def _is_pure(call: ast.Call, names: Scope) -> bool:
         position = _position_of_out(name)
         is_open = any(isinstance(each, ast.Starred) for each in call.args)
         return name not in CHANGES and (position is None or not (is_open or len(call.args) > position))
+    if isinstance(function, type) and issubclass(function, np.generic):
+        return True
     try:
         return function in _PURE or getattr(function, "__module__", None) == "math"
     except TypeError:  # not hashable
@@ -118,6 +121,21 @@ def has_aliases(node: ast.AST) -> bool:
         or (isinstance(each, (ast.For, ast.comprehension)) and not _gives_indices(each.iter))
         for each in ast.walk(node)
     )
+
+
+def stores_to_given(definition: ast.FunctionDef) -> bool:
+    """Whether a function may store to an array that it is given, by a subscript; calls are left out."""
+    nodes = list(ast.walk(definition))
+    targets = [each for each in nodes if isinstance(each, ast.Subscript) and not isinstance(each.ctx, ast.Load)]
+    stored = {root_variable(each) for each in targets}
+    stored |= {each.target.id for each in nodes if isinstance(each, ast.AugAssign) and isinstance(each.target, ast.Name)
+               and each.target.id in {own.arg for own in ast.walk(definition.args) if isinstance(own, ast.arg)}}  # fmt: skip
+    new = {target.id for each in nodes if isinstance(each, ast.Assign) and not is_view(each.value)
+           for target in each.targets if isinstance(target, ast.Name)}  # fmt: skip
+    named = [target.id for each in nodes if isinstance(each, ast.Assign) and is_view(each.value)
+             for target in targets_of(each) if isinstance(target, ast.Name)]  # fmt: skip
+    others = {each.arg for each in ast.walk(definition.args) if isinstance(each, ast.arg)} | {*named}
+    return any(each is None or each not in new or each in others for each in stored)
 
 
 def returns_new_values(definition: ast.FunctionDef) -> bool:

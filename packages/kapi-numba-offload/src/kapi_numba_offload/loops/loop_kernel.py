@@ -14,6 +14,7 @@ import kapi_runtime
 from kapi_numba_offload._numba_compat import DUFunc
 from kapi_numba_offload.analysis.scope import Scope
 from kapi_numba_offload.elements.work_distribution import POSITION_LINES
+from kapi_numba_offload.loops.body.passes.draw_random import DRAWN
 from kapi_numba_offload.loops.body.pipeline import LoweredBody, lower_body
 from kapi_numba_offload.loops.body.views import HELPERS, LaunchFacts
 from kapi_numba_offload.loops.loop_syntax import LoopSyntax, variables_of
@@ -34,6 +35,7 @@ class LoopFunctions:
             **outside,
             **{name: _as_scalar_function(outside[name]) for name in read & outside.keys()},
             **HELPERS,
+            **DRAWN,
             "kapi_AtomicRef": kapi_runtime.AtomicRef,
             "kapi_AddressSpace": kapi_runtime.AddressSpace,
             "kapi_MemoryOrder": kapi_runtime.MemoryOrder,

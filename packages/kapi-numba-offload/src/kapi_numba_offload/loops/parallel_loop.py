@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from kapi_numba_offload.libraries.arrays import (
     is_same_view,
     may_overlap,
 )
+from kapi_numba_offload.loops.body.passes.draw_random import SEED, drawn_seed, draws
 from kapi_numba_offload.loops.body.state import stored_to
 from kapi_numba_offload.loops.captured_values import as_number, as_tuples, only_read, strong_numbers
 from kapi_numba_offload.loops.coarsening import may_coarsen
@@ -86,6 +88,9 @@ class ParallelLoop:
         numba_types: bool = False,
     ) -> None:
         self._numba_types = numba_types
+        self._draws = draws(syntax.body, names)
+        if self._draws:
+            syntax = replace(syntax, captured=[*syntax.captured, SEED])
         self.syntax, self.location, self.host, self.options = syntax, location, host, options
         self.latest: KernelLaunch | str | None = None
         has_asserts = asserts(syntax.body, names)
@@ -122,7 +127,8 @@ class ParallelLoop:
         initial = [as_number(each) for each in initial]
         if self._numba_types:
             captured, initial = strong_numbers(captured), strong_numbers(initial)
-        given, captured = captured, as_tuples(self.syntax.captured, captured, self._only_read)
+        given, captured = captured, [*captured, 0] if self._draws else captured
+        captured = as_tuples(self.syntax.captured, captured, self._only_read)
         arrays = [each for each in captured if is_device_array(each)]
         if arrays:
             queue = one_queue(self.location, self.syntax.captured, captured)
@@ -142,6 +148,8 @@ class ParallelLoop:
             how = self.host.how(bounds, (*given, *initial))
             self.latest = fall_back(self.location, made, self.options.may_fall_back, how)
             return self.host.run(bounds, given, initial)
+        if self._draws:
+            captured[-1] = drawn_seed()
         if is_simulating() and all(extents):
             self._simulate(bounds, extents, captured, initial)
         steps = [each for at in range(0, len(bounds), 3) for each in (bounds[at], bounds[at + 2])]

@@ -12,6 +12,7 @@ from kapi_numba_offload.analysis.scope import Scope
 from kapi_numba_offload.analysis.syntax import located
 from kapi_numba_offload.loops.body.atomic_updates import AtomicUpdates
 from kapi_numba_offload.loops.body.index_analysis import IndexFacts
+from kapi_numba_offload.loops.body.passes.draw_random import DRAWN, draw_random
 from kapi_numba_offload.loops.body.passes.inlining import Inliner
 from kapi_numba_offload.loops.body.passes.rename_to_ssa import rename_to_ssa
 from kapi_numba_offload.loops.body.passes.scalarize_tuples import scalarize_tuples
@@ -88,7 +89,8 @@ def lower_body(
     statements = scalarize_tuples(statements, ranks)
     statements = rename_to_ssa(statements, (*arrays, *parallel, *live))
 
-    names = names.with_outside(inliner.outside)
+    names = names.with_outside({**inliner.outside, **DRAWN})
+    statements = draw_random(statements, names, parallel)
     state = BodyState(names, known, statements)
     atomics = AtomicUpdates(arrays, IndexFacts(names, known, parallel, statements), state.made)
     atomics.check_plain_stores(statements, names.value)

@@ -49,7 +49,9 @@ class RowExpressions:
         self.views = ViewReader(state)
         self._reductions = RowReductions(state)
         self._searches = Searches(state, self.rows, self.scalar)
-        self.functions = RowFunctions(state, self.views, self._reductions, self.rows, self.scalar)
+        self.functions = RowFunctions(
+            state, self.views, self._reductions, self.rows, self.scalar, self._searches.of_rows
+        )
 
     def view(self, node: ast.expr) -> ArrayPart | None:
         """The part of an array that an expression names, None if it names none."""

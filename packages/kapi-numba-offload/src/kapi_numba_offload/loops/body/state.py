@@ -186,10 +186,16 @@ class BodyState:
             self.put_before(each, where)
 
     def put_loops_before(self, rows: Rows, where: ast.AST, body: Callable[[list[ast.expr]], list[ast.stmt]]) -> None:
-        """Put loops over the elements that rows select before the statement; `body` is given the index of one."""
+        """Put loops over the elements that rows select before the statement; `body` is given the index of one.
+
+        What `body` puts before a statement is in the loops, before its own.
+        """
         counters = [self.new("k") for _ in rows.lengths]
         at: list[ast.expr] = [variable(each) for each in counters]
+        outer, self.before = self.before, []
         made = body(at)
+        made = [*self.before, *made]
+        self.before = outer
         if rows.mask is not None:
             made = [ast.If(rows.mask.broadcast_at(rows.lengths, rows.ones, at), made, [])]
         self.put_before(nested_loops(counters, rows.lengths, made), where)

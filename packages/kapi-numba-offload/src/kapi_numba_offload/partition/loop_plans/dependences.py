@@ -14,10 +14,11 @@ from typing import NamedTuple
 import numba
 
 from kapi_numba_offload.analysis.control_flow import may_leave_early
-from kapi_numba_offload.analysis.effects import has_effects, is_view
+from kapi_numba_offload.analysis.effects import has_effects, is_view, stores_to_given
 from kapi_numba_offload.analysis.kinds import SCALAR, ArrayKind
 from kapi_numba_offload.analysis.random_functions import random_name
 from kapi_numba_offload.analysis.syntax import indices_of, root_variable, targets_of
+from kapi_numba_offload.loops.host.called_functions import CalledFunction
 from kapi_numba_offload.loops.host.loop_costs import bound
 from kapi_numba_offload.loops.loop_syntax import MOST_AXES, variables_of
 from kapi_numba_offload.partition.function_info import FunctionInfo
@@ -200,8 +201,9 @@ def _independent(facts: FunctionInfo, loop: ast.For) -> tuple[list[ast.expr], se
 def _require_plain(facts: FunctionInfo, nodes: Sequence[ast.AST]) -> None:
     """Raise unless the body computes, and does nothing that a reordering shows."""
     called = [
-        call for call in called_functions(facts, nodes, of_any_type=True)
-        if all(facts.kinds.kind(each) == SCALAR for each in call.args) and not call.keywords
+        call for call, each in called_functions(facts, nodes, of_any_type=True).items()
+        if not call.keywords
+        and (all(facts.kinds.kind(each) == SCALAR for each in call.args) or _only_reads(each))
     ]  # fmt: skip
     for each in nodes:
         if isinstance(each, ast.stmt) and not isinstance(each, _STATEMENTS):
@@ -222,6 +224,11 @@ def _require_plain(facts: FunctionInfo, nodes: Sequence[ast.AST]) -> None:
             is_number = kind == SCALAR or (isinstance(kind, ArrayKind) and (kind.ndim == 0 or kind.may_be_element))
             if not is_number and not all(isinstance(target, ast.Subscript) for target in targets_of(each)):
                 raise _DependenceError(f"`{ast.unparse(each)}` gives an array another name")
+
+
+def _only_reads(called: CalledFunction) -> bool:
+    """Whether a function stores to none of the arrays that it is given."""
+    return not stores_to_given(called.definition) and all(map(_only_reads, called.called))
 
 
 def _may_be_zero(divisor: ast.expr) -> bool:

@@ -196,7 +196,7 @@ def _called_on_host(facts: FunctionInfo, call: ast.Call, of_any_type: bool) -> C
     # Two of its parameters may be one array, so that no rows are changed in place by others.
     is_alike = (
         is_movable(nodes)
-        and returns_new_values(inner.definition)
+        and (returns_new_values(inner.definition) or _returns_numbers(inner))
         and all(is_alike_for_numba(inner, each, of_any_type=of_any_type) for each in nodes)
         and all(_changes_by_numbers(inner, each) for each in nodes)
         and not any(has_effects(each, inner.names, called.keys()) for each in body)
@@ -208,6 +208,13 @@ def _called_on_host(facts: FunctionInfo, call: ast.Call, of_any_type: bool) -> C
         "fastmath": value.targetoptions.get("fastmath", False),
     }
     return CalledFunction(named.id, value.py_func, inner.definition, options, tuple(called.values()))
+
+
+def _returns_numbers(facts: FunctionInfo) -> bool:
+    """Whether all that a function returns are numbers, or tuples of them."""
+    returned = [each.value for each in ast.walk(facts.definition) if isinstance(each, ast.Return) and each.value]
+    parts = [part for each in returned for part in (each.elts if isinstance(each, ast.Tuple) else [each])]
+    return all(facts.kinds.kind(each) == SCALAR for each in parts)
 
 
 def _changes_by_numbers(facts: FunctionInfo, node: ast.AST) -> bool:

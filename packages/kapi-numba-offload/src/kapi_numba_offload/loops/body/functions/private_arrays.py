@@ -14,7 +14,7 @@ from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError
 from kapi_numba_offload.loops.body.syntax_parts import attribute, one, variable, zero
 from kapi_numba_offload.loops.body.views import ArrayFacts, ArrayPart, FreeAxis, Rows
 
-__all__ = ["PrivateCopies", "private_array"]
+__all__ = ["PrivateCopies", "array_of_numbers", "private_array"]
 
 _ARITHMETIC = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.FloorDiv: operator.floordiv}
 MOST_ELEMENTS = 1024  # of a work-item's own array whose shape the launch knows; more would not stay near the processor
@@ -49,22 +49,19 @@ class PrivateCopies:
         if rows.mask is not None:
             raise NotInKernelError("an array of what a mask selects", node)
         name = self.like(rows, node)
-        self._fill(name, rows, node, rows.element)
+        self.fill(name, rows, node, rows.element)
         return self.full_part(name, rows)
 
     def filled(self, rows: Rows, node: ast.AST, number: int) -> ArrayPart:
         """An array of the dtype and shape of rows, all of it one number."""
         name = self.like(rows, node)
         if number:
-            self._fill(name, rows, node, lambda at: ast.Constant(number))
+            self.fill(name, rows, node, lambda at: ast.Constant(number))
         return self.full_part(name, rows)
 
-    def _fill(self, name: str, rows: Rows, node: ast.AST, value: Callable[[Sequence[ast.expr]], ast.expr]) -> None:
-        def stored(at: list[ast.expr]) -> list[ast.stmt]:
-            index = at[0] if len(at) == 1 else ast.Tuple(at, ast.Load())
-            return [ast.Assign([ast.Subscript(variable(name), index, ast.Store())], value(at))]
-
-        self._state.put_loops_before(rows, node, stored)
+    def fill(self, name: str, rows: Rows, node: ast.AST, value: Callable[[Sequence[ast.expr]], ast.expr]) -> None:
+        """Store a value for each index of rows; what `value` puts before a statement runs for each."""
+        self._state.put_loops_before(rows, node, lambda at: [ast.Assign([_element(name, at)], value(at))])
 
     def flat(self, rows: Rows, node: ast.AST) -> tuple[str, ast.expr]:
         """An array of rank 1 with the elements of rows that there are, in C order, and their number.
@@ -128,6 +125,12 @@ class PrivateCopies:
         return ArrayPart(name, tuple(axes), tuple(range(len(axes))))
 
 
+def _element(name: str, at: Sequence[ast.expr]) -> ast.Subscript:
+    """An element of an array, to be stored to."""
+    index = at[0] if len(at) == 1 else ast.Tuple(list(at), ast.Load())
+    return ast.Subscript(variable(name), index, ast.Store())
+
+
 def private_array(state: BodyState, name: str, value: ast.expr) -> tuple[ast.expr, ast.expr | None] | None:
     """`np.zeros`, `empty`, `ones` or `full` of constant shape as private memory, and the number that fills it.
 
@@ -177,6 +180,78 @@ def private_array(state: BodyState, name: str, value: ast.expr) -> tuple[ast.exp
     spelled = ast.Tuple([ast.Constant(each) for each in lengths], ast.Load())
     parts = [spelled, _dtype(state, dtype) if dtype else attribute("kapi_np", "float64"), ast.Constant(True)]
     return ast.copy_location(ast.Call(variable("kapi_PrivateArray"), parts, []), value), number
+
+
+def array_of_numbers(
+    state: BodyState, node: ast.Call, scalar: Callable[[ast.expr], ast.expr]
+) -> ArrayPart | None:
+    """`np.array([x, y, 1.0])` as private memory; None for other calls.
+
+    Parameters
+    ----------
+    state : BodyState
+        What is known of the body.
+    node : ast.Call
+        The call.
+    scalar : callable
+        An expression of rank 0, rewritten.
+    """
+    if state.numpy_name(node) not in ("array", "asarray") or not node.args:
+        return None
+    words = {each.arg: each.value for each in node.keywords}
+    items = _items(node.args[0])
+    if not items or len(node.args) > 2 or not words.keys() <= {"dtype"} or len(items) > MOST_ELEMENTS:
+        return None
+    numbers = [each for _, each in items]
+    dtype = node.args[1] if len(node.args) == 2 else words.get("dtype")
+    if any(isinstance(each, (ast.Starred, *_OF_TRUTH)) for each in numbers):
+        return None
+    values = [state.assigned(state.new("x"), _as_strong(scalar(copy.deepcopy(each)))) for each in numbers]
+    if dtype is None:
+        total = values[0]
+        for each in values[1:]:
+            total = ast.BinOp(total, ast.Add(), copy.deepcopy(each))
+        own: ast.expr = ast.Attribute(state.assigned(state.new("x"), total), "dtype", ast.Load())
+    else:
+        own = _dtype(state, dtype)
+    lengths = [1 + last for last in items[-1][0]]
+    name = state.new("a")
+    spelled = ast.Tuple([ast.Constant(each) for each in lengths], ast.Load())
+    made = ast.Call(variable("kapi_PrivateArray"), [spelled, own, ast.Constant(True)], [])
+    state.put_before(ast.Assign([ast.Name(name, ast.Store())], made), node)
+    for (at, _), value in zip(items, values, strict=True):
+        target = _element(name, [ast.Constant(each) for each in at])
+        state.put_before(ast.Assign([target], copy.deepcopy(value)), node)
+    state.arrays[name] = ArrayFacts(None, [each == 1 for each in lengths])
+    for axis, length in enumerate(lengths):
+        state.sizes[f"{name}.shape[{axis}]"] = length
+    axes = [FreeAxis(zero(), one(), ast.Constant(length), length == 1) for length in lengths]
+    return ArrayPart(name, tuple(axes), tuple(range(len(axes))))
+
+
+_OF_TRUTH = (ast.Compare, ast.BoolOp)
+
+
+def _items(node: ast.expr) -> list[tuple[tuple[int, ...], ast.expr]]:
+    """The numbers of a list, or of lists of one length, with their indices; none for other expressions."""
+    if not isinstance(node, (ast.List, ast.Tuple)) or not node.elts:
+        return []
+    is_nested = [isinstance(each, (ast.List, ast.Tuple)) for each in node.elts]
+    if not any(is_nested):
+        return [((number,), each) for number, each in enumerate(node.elts)]
+    inner = [_items(each) for each in node.elts]
+    if not all(is_nested) or len({tuple(at for at, _ in each) for each in inner}) != 1:
+        return []
+    return [((number, *at), value) for number, each in enumerate(inner) for at, value in each]
+
+
+def _as_strong(node: ast.expr) -> ast.expr:
+    """A number of a literal as NumPy has it in an array."""
+    value = node.operand.value if isinstance(node, ast.UnaryOp) and isinstance(node.operand, ast.Constant) else (
+        node.value if isinstance(node, ast.Constant) else None
+    )
+    names = {int: "int64", float: "float64", complex: "complex128"}
+    return ast.Call(attribute("kapi_np", names[type(value)]), [node], []) if type(value) in names else node
 
 
 def _dtype(state: BodyState, node: ast.expr) -> ast.expr:

@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from kapi_numba_offload.elements.expression import Apply, Leaf
-from kapi_numba_offload.loops.body.functions.private_arrays import PrivateCopies
-from kapi_numba_offload.loops.body.functions.row_reductions import RowReductions
+from kapi_numba_offload.loops.body.functions.private_arrays import PrivateCopies, array_of_numbers
+from kapi_numba_offload.loops.body.functions.row_reductions import RowReductions, without_nans
 from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError
 from kapi_numba_offload.loops.body.syntax_parts import attribute, counted_loop, expression, variable
 from kapi_numba_offload.loops.body.view_reading import ViewReader
@@ -102,6 +102,8 @@ class RowFunctions:
         What an expression is, element by element; None for numbers.
     scalar : callable
         An expression of rank 0, rewritten.
+    searched : callable
+        The array of numbers that a search of each number of a row gives; None for other calls.
     """
 
     def __init__(
@@ -111,9 +113,10 @@ class RowFunctions:
         reductions: RowReductions,
         rows: Callable[[ast.expr], Rows | None],
         scalar: Callable[[ast.expr], ast.expr],
+        searched: Callable[[ast.Call], ArrayPart | None],
     ) -> None:
         self._state, self._views, self._reductions = state, views, reductions
-        self._rows, self._scalar = rows, scalar
+        self._rows, self._scalar, self._searched = rows, scalar, searched
         self._copies = PrivateCopies(state)
 
     # ------------------------------------------------------------------------------- rows in private memory
@@ -139,7 +142,7 @@ class RowFunctions:
             return None
         name, operands = self._state.called(node)
         if name not in _KEPT or not operands:
-            return None
+            return self._searched(node) or array_of_numbers(self._state, node, self._scalar)
         rows = self._rows(operands[0])
         if rows is None:
             return None
@@ -232,6 +235,8 @@ class RowFunctions:
         rows = self._rows(operands[0])
         if rows is None:
             return None
+        if name.startswith("nan"):
+            name, rows = name.removeprefix("nan"), without_nans(rows)
         share: float | None = None
         if name != "median" and len(operands) == 2:
             share = self._share(operands.pop(), _SHARES[name])
@@ -350,6 +355,7 @@ _KEPT: dict[str, Callable[[RowFunctions, Rows, ast.AST], ArrayPart]] = {
 
 _OPERATIONS: dict[str, type[ast.operator]] = {"cumsum": ast.Add, "cumprod": ast.Mult}
 _SHARES = {"median": 1.0, "quantile": 1.0, "percentile": 100.0}
+_SHARES |= {f"nan{name}": full for name, full in _SHARES.items()}
 _REARRANGED: dict[str, Sequence[str]] = {
     "diff": (), "roll": ("shift",), "flip": (), "clip": ("a_min", "a_max"),
 }  # fmt: skip

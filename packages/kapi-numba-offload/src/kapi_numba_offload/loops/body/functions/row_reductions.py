@@ -5,16 +5,17 @@ from __future__ import annotations
 import ast
 import copy
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from kapi_numba_offload.elements.expression import Apply, Leaf
+from kapi_numba_offload.elements.expression import Apply, Leaf, Node, renumbered
 from kapi_numba_offload.elements.reductions import COMBINATIONS
 from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError
 from kapi_numba_offload.loops.body.syntax_parts import attribute, plus, statements, times, variable, zero
 from kapi_numba_offload.loops.body.views import Rows
 
-__all__ = ["PRODUCTS", "RowReductions"]
+__all__ = ["PRODUCTS", "RowReductions", "without_nans"]
 
 _OTHER_NAMES = {"amin": "min", "amax": "max", "inner": "dot"}
 PRODUCTS = ("dot", "vdot")
@@ -41,7 +42,7 @@ class RowReductions:
             return None
         name, operands = self._state.called(node)
         name = _OTHER_NAMES.get(name or "", name)
-        return (name, operands) if name is not None and (name in PRODUCTS or name in _MADE) else None
+        return (name, operands) if name is not None and (name in PRODUCTS or name in _MADE or name in _WITHOUT_NANS) else None
 
     def made(self, name: str, operands: Sequence[ast.expr], rows: Rows, node: ast.expr) -> ast.expr:
         """The number that a reduction of rows gives; a dot product is the sum of their products.
@@ -57,6 +58,8 @@ class RowReductions:
             raise NotInKernelError(f"a reduction that kernels lack, {ast.unparse(node)}", node)
         if rows.mask is not None and name not in _OF_SELECTIONS:
             raise NotInKernelError(f"a reduction of what a mask selects, {ast.unparse(node)}", node)
+        if name in _WITHOUT_NANS:
+            name, rows = _WITHOUT_NANS[name], without_nans(rows)
         return _MADE[name](self, rows, node)
 
     # ---------------------------------------------------------------------------------- each kind of reduction
@@ -135,6 +138,17 @@ class RowReductions:
 
         return self._loop(rows, node, [zero(), first] if position else [first], update)
 
+    def _extremum_without_nans(self, rows: Rows, node: ast.expr, order: str) -> ast.expr:
+        """The least or largest element that is a number; nan if there is none."""
+        first = rows.element([zero() for _ in rows.lengths])
+        own = self._state.new("e")
+
+        def update(totals: Sequence[str], element: ast.expr, at: Sequence[ast.expr]) -> list[ast.stmt]:
+            text = f"X = ELEMENT\nif X {order} BEST or BEST != BEST:\n    BEST = X\n"
+            return statements(text, {"X": own, "BEST": totals[0]}, {"ELEMENT": element})
+
+        return self._loop(rows, node, [first], update)
+
     def _truth(self, rows: Rows, node: ast.expr, *, is_any: bool) -> ast.expr:
         def update(totals: Sequence[str], element: ast.expr, at: Sequence[ast.expr]) -> list[ast.stmt]:
             text = f"if ELEMENT {'!=' if is_any else '=='} 0:\n    TRUTH = {is_any}"
@@ -167,6 +181,18 @@ def _squares(rows: Rows) -> Rows:
     return rows.applied("absolute").applied("multiply", ast.Constant(1.0)).applied("square")
 
 
+def without_nans(rows: Rows) -> Rows:
+    """The elements of rows that are numbers, of those that a mask selects."""
+    is_number: Node = Apply("equal", (rows.node, rows.node))
+    numbers = replace(rows, node=is_number, is_bool=True, mask=None)
+    if rows.mask is None:
+        return replace(rows, mask=numbers)
+    leaves, first = (*rows.leaves, *rows.mask.leaves), len(rows.leaves)
+    selected = renumbered(rows.mask.node, lambda leaf: Leaf(first + leaf.index))
+    both = replace(numbers, node=Apply("bitwise_and", (is_number, selected)), leaves=leaves)
+    return replace(rows, mask=both)
+
+
 def _size(rows: Rows) -> ast.expr:
     size: ast.expr = ast.Constant(1)
     for length in rows.lengths:
@@ -181,7 +207,10 @@ def _flat(rows: Rows, at: Sequence[ast.expr]) -> ast.expr:
     return offset
 
 
-_OF_SELECTIONS = {"sum", "prod", "mean", "var", "std", "linalg.norm", "count_nonzero", "any", "all"}
+_WITHOUT_NANS = {f"nan{name}": name for name in ("sum", "prod", "mean", "var", "std")}
+"""The reductions of what is no nan, and those that they are of the other elements."""
+
+_OF_SELECTIONS = {*_WITHOUT_NANS, "sum", "prod", "mean", "var", "std", "linalg.norm", "count_nonzero", "any", "all"}
 """The reductions that have a value of no element."""
 
 _MADE: dict[str, Callable[[RowReductions, Rows, ast.expr], ast.expr]] = {
@@ -197,6 +226,8 @@ _MADE: dict[str, Callable[[RowReductions, Rows, ast.expr], ast.expr]] = {
     "max": lambda self, rows, node: self._extremum(rows, node, ">"),
     "argmin": lambda self, rows, node: self._extremum(rows, node, "<", position=True),
     "argmax": lambda self, rows, node: self._extremum(rows, node, ">", position=True),
+    "nanmin": lambda self, rows, node: self._extremum_without_nans(rows, node, "<"),
+    "nanmax": lambda self, rows, node: self._extremum_without_nans(rows, node, ">"),
     "any": lambda self, rows, node: self._truth(rows, node, is_any=True),
     "all": lambda self, rows, node: self._truth(rows, node, is_any=False),
 }

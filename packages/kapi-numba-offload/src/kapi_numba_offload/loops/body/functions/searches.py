@@ -14,9 +14,10 @@ import copy
 from collections.abc import Callable, Mapping, Sequence
 
 from kapi_numba_offload.elements.expression import Leaf
+from kapi_numba_offload.loops.body.functions.private_arrays import PrivateCopies
 from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError
-from kapi_numba_offload.loops.body.syntax_parts import expression, variable
-from kapi_numba_offload.loops.body.views import RowLeaf, Rows
+from kapi_numba_offload.loops.body.syntax_parts import attribute, expression, variable
+from kapi_numba_offload.loops.body.views import ArrayPart, RowLeaf, Rows
 
 __all__ = ["SEARCHES", "Searches"]
 
@@ -25,6 +26,7 @@ _PARAMETERS = {
     "digitize": ("x", "bins", "right"),
     "interp": ("x", "xp", "fp", "left", "right", "period"),
 }
+_SOUGHT = {"searchsorted": "v", "digitize": "x", "interp": "x"}
 SEARCHES = frozenset(_PARAMETERS)
 """The functions by NumPy's names."""
 
@@ -91,6 +93,39 @@ class Searches:
         NotInKernelError
             For an option that is not written out.
         """
+        called = self._called(node)
+        return None if called is None else self._number(*called, node)
+
+    def of_rows(self, node: ast.Call) -> ArrayPart | None:
+        """An array with the numbers that a search of each element of a row gives; None for other calls.
+
+        Raises
+        ------
+        NotInKernelError
+            For an option that is not written out, and where there is no room.
+        """
+        called = self._called(node)
+        if called is None or _SOUGHT[called[0]] not in called[1]:
+            return None
+        name, given = called
+        values = self._rows(given[_SOUGHT[name]])
+        if values is None or values.mask is not None:
+            return None
+        state, copies = self._state, PrivateCopies(self._state)
+        found = copies.like(values, node, dtype=attribute("kapi_np", "float64" if name == "interp" else "int64"))
+
+        def element(at: Sequence[ast.expr]) -> ast.expr:
+            sought = state.assigned(state.new("v"), values.element(at))
+            number = self._number(name, {**given, _SOUGHT[name]: sought}, node)
+            if number is None:
+                raise NotInKernelError(f"an option of `{ast.unparse(node)}`", node)
+            return number
+
+        copies.fill(found, values, node, element)
+        return copies.full_part(found, values)
+
+    def _called(self, node: ast.Call) -> tuple[str, dict[str, ast.expr]] | None:
+        """Name and arguments of a search; None for other calls."""
         name, operands = self._state.numpy_name(node), list(node.args)
         is_method = isinstance(node.func, ast.Attribute) and node.func.attr == "searchsorted"
         if name is None and is_method and self._rows(node.func.value) is not None:  # type: ignore[attr-defined]
@@ -98,7 +133,9 @@ class Searches:
         if name not in SEARCHES:
             return None
         given = dict(zip(_PARAMETERS[name], operands, strict=False))
-        given |= {each.arg: each.value for each in node.keywords if each.arg is not None}
+        return name, given | {each.arg: each.value for each in node.keywords if each.arg is not None}
+
+    def _number(self, name: str, given: Mapping[str, ast.expr], node: ast.Call) -> ast.expr | None:
         if name == "searchsorted":
             return self._searchsorted(given, node)
         return self._digitize(given, node) if name == "digitize" else self._interp(given, node)

@@ -20,6 +20,7 @@ from kapi_numba_offload.analysis.scope import UNKNOWN, Scope
 from kapi_numba_offload.analysis.source import parsed_function
 from kapi_numba_offload.analysis.syntax import conjuncts, indices_of, located, names_in, nodes_in
 from kapi_numba_offload.libraries.entry import NOT_USER_CODE
+from kapi_numba_offload.loops.body.passes.draw_random import function_draws
 from kapi_numba_offload.loops.body.index_analysis import LowerBounds
 from kapi_numba_offload.loops.body.passes.returns import with_result
 from kapi_numba_offload.loops.body.state import NotInKernelError
@@ -151,7 +152,8 @@ class Inliner:
         is_own = isinstance(function, FunctionType) and numpy_name(value) is None
         if not is_own or (function.__module__ or "").partition(".")[0] in NOT_USER_CODE:
             return None
-        definition = parsed_function(function) if self._has_arrays(call) else None
+        is_written_out = self._has_arrays(call) or function_draws(function)
+        definition = parsed_function(function) if is_written_out else None
         return None if definition is None else Helper(definition, Scope(function, definition))
 
     def _has_arrays(self, call: ast.Call) -> bool:

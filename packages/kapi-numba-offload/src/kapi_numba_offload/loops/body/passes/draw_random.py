@@ -1,0 +1,267 @@
+"""Random numbers in a loop's body: the numbers of `kapi.random`, for the draws of `numpy.random` and `random`.
+
+A draw's counter is the number of the draw in its iteration, and its stream the iteration.  The seed is a number that
+the loop draws from Numba's generator when it is launched.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Callable, Mapping, Sequence
+from types import FunctionType
+from typing import Any
+
+import numba
+import numpy as np
+
+import kapi_runtime
+from kapi_numba_offload._numba_compat import numba_call
+from kapi_numba_offload.analysis.random_functions import random_name
+from kapi_numba_offload.analysis.scope import UNKNOWN, Scope
+from kapi_numba_offload.analysis.source import parsed_function
+from kapi_numba_offload.analysis.syntax import located, nodes_in
+from kapi_numba_offload.libraries.entry import NOT_USER_CODE
+from kapi_numba_offload.loops.body.state import NotInKernelError
+from kapi_numba_offload.loops.body.syntax_parts import counted_loop, expression, statements, variable
+
+__all__ = ["DRAWN", "SEED", "draw_random", "drawn_seed", "draws", "function_draws"]
+
+SEED = "kapi_seed"
+"""The parameter of a kernel that draws."""
+
+DRAWN: dict[str, Any] = {
+    "kapi_uniform": kapi_runtime.random.uniform,
+    "kapi_normal": kapi_runtime.random.normal,
+    "kapi_randint": kapi_runtime.random.randint,
+    "kapi_empty": np.empty,
+}
+"""Names in the body besides those of the source."""
+
+
+def drawn_seed() -> int:
+    """A seed from Numba's generator, which `np.random.seed` of an njit function sets."""
+    return int(numba_call(_seed))
+
+
+@numba.njit
+def _seed() -> Any:
+    return np.random.randint(0, 1 << 62)
+
+
+_UNIFORM = "kapi_uniform(kapi_seed, DRAW, STREAM, kapi_np.float64)"
+_NORMAL = "kapi_normal(kapi_seed, DRAW, STREAM, kapi_np.float64)"
+_EXPONENTIAL = f"-kapi_np.log1p(-{_UNIFORM})"
+_INTEGER = "kapi_randint(kapi_seed, DRAW, {low}, {high}, STREAM)"
+
+_Draw = tuple[str, Sequence[float | None]]
+"""The number that is drawn, its parameters in capitals, and their defaults: None where there is none."""
+
+_BETWEEN = f"A + (B - A) * {_UNIFORM}"
+_DRAWS: dict[str, _Draw] = {
+    **dict.fromkeys((f"numpy.random.{name}" for name in ("random", "random_sample", "ranf", "sample")), (_UNIFORM, ())),
+    "numpy.random.uniform": (_BETWEEN, (0.0, 1.0)),
+    "numpy.random.standard_normal": (_NORMAL, ()),
+    "numpy.random.normal": (f"A + B * {_NORMAL}", (0.0, 1.0)),
+    "numpy.random.lognormal": (f"kapi_np.exp(A + B * {_NORMAL})", (0.0, 1.0)),
+    "numpy.random.standard_exponential": (_EXPONENTIAL, ()),
+    "numpy.random.exponential": (f"A * {_EXPONENTIAL}", (1.0,)),
+    "random.random": (_UNIFORM, ()),
+    "random.uniform": (_BETWEEN, (None, None)),
+    "random.gauss": (f"A + B * {_NORMAL}", (None, None)),
+    "random.normalvariate": (f"A + B * {_NORMAL}", (None, None)),
+    "random.expovariate": (f"{_EXPONENTIAL} / A", (None,)),
+    "random.randint": (_INTEGER.format(low="A", high="B + 1"), (None, None)),
+}
+_PARAMETERS = {
+    "numpy.random.uniform": ("low", "high"), "numpy.random.normal": ("loc", "scale"),
+    "numpy.random.lognormal": ("mean", "sigma"), "numpy.random.exponential": ("scale",),
+    "numpy.random.randint": ("low", "high"),
+}  # fmt: skip
+"""The names of parameters, where they may be given by name."""
+
+
+def draws(body: Sequence[ast.stmt], names: Scope) -> bool:
+    """Whether a body, or a function of the user's that it names, draws random numbers."""
+    return _draws(body, names, set())
+
+
+def function_draws(value: Any, seen: set[int] | None = None) -> bool:
+    """Whether a function of the user's, or one that it names, draws random numbers."""
+    function, seen = getattr(value, "py_func", value), set[int]() if seen is None else seen
+    if not isinstance(function, FunctionType) or id(function) in seen:
+        return False
+    seen.add(id(function))
+    if (function.__module__ or "").partition(".")[0] in NOT_USER_CODE:
+        return False
+    definition = parsed_function(function)
+    return definition is not None and _draws(definition.body, Scope(function, definition), seen)
+
+
+def _draws(body: Sequence[ast.stmt], names: Scope, seen: set[int]) -> bool:
+    values = [names.value(each) for each in nodes_in(body) if isinstance(each, (ast.Name, ast.Attribute))]
+    return any(random_name(each) is not None or function_draws(each, seen) for each in values)
+
+
+def draw_random(body: Sequence[ast.stmt], names: Scope, parallel: Sequence[str]) -> list[ast.stmt]:
+    """The body with draws of `kapi.random`; as it is where it draws nothing.
+
+    Parameters
+    ----------
+    body : sequence of ast.stmt
+        The statements of an iteration.
+    names : Scope
+        What its names mean.
+    parallel : sequence of str
+        The variables of the parallel loops.
+
+    Raises
+    ------
+    NotInKernelError
+        For a draw that kernels have not.
+    """
+    statements_ = _Statements(names, parallel)
+    made = statements_.block(body)
+    if not statements_.count:
+        return list(body)
+    start: ast.expr = ast.Constant(0)
+    for each in parallel[1:]:  # iterations of inner loops share a stream, and have counters of their own
+        start = ast.BinOp(ast.BinOp(start, ast.Mult(), ast.Constant(1 << 21)), ast.Add(), variable(each))
+    if len(parallel) > 1:
+        start = ast.BinOp(start, ast.Mult(), ast.Constant(1 << 21))
+    first = ast.Assign([ast.Name("kapi_drawn", ast.Store())], start)
+    return [located(first, made[0]), *made]
+
+
+class _Statements:
+    """Rewrites the statements of a body.
+
+    Attributes
+    ----------
+    count : int
+        How many draws it has rewritten.
+    """
+
+    def __init__(self, names: Scope, parallel: Sequence[str]) -> None:
+        self.names, self.stream, self.count = names, parallel[0], 0
+
+    def block(self, body: Sequence[ast.stmt]) -> list[ast.stmt]:
+        made: list[ast.stmt] = []
+        for each in body:
+            if any(self._name(node) is not None for node in ast.walk(each) if isinstance(node, ast.Call)):
+                made += self._statement(each)
+            else:
+                made.append(each)
+        return made
+
+    def _statement(self, node: ast.stmt) -> list[ast.stmt]:
+        if isinstance(node, ast.FunctionDef):
+            raise NotInKernelError("random numbers in a function that could not be written out", node)
+        if isinstance(node, ast.While) and any(
+            isinstance(each, ast.Call) and self._name(each) is not None for each in ast.walk(node.test)
+        ):
+            raise NotInKernelError("random numbers in the condition of a while loop", node)
+        for field in ("body", "orelse"):
+            if getattr(node, field, None) and not isinstance(node, ast.Expr):
+                setattr(node, field, self.block(getattr(node, field)))
+        own = _Draws(self)
+        for field, value in ast.iter_fields(node):
+            if isinstance(value, ast.expr):
+                setattr(node, field, own.visit(value))
+            elif isinstance(value, list) and value and isinstance(value[0], ast.expr):
+                setattr(node, field, [own.visit(each) for each in value])
+        before = list(own.before)
+        if own.number:
+            text = f"kapi_drawn = kapi_drawn + {own.number}"
+            before += [located(each, node) for each in statements(text, {}, {})]
+        return [*before, node]
+
+    def _name(self, call: ast.Call) -> str | None:
+        value = self.names.value(call.func)
+        return None if value is UNKNOWN else random_name(value)
+
+    def drawn(self, call: ast.Call) -> tuple[str, dict[str, ast.expr], ast.expr | None] | None:
+        """The number that a call draws, and how many of them if it says so; None for other calls."""
+        name = self._name(call)
+        if name is None:
+            return None
+        given, words = list(call.args), {each.arg: each.value for each in call.keywords}
+        own = name.rpartition(".")[2]
+        size: ast.expr | None = words.pop("size", None)
+        if name in ("numpy.random.rand", "numpy.random.randn"):
+            if len(given) > 1 or words:
+                raise NotInKernelError(f"`{ast.unparse(call)}`, which draws no row", call)
+            size, given = (given[0] if given else None), []
+            name = "numpy.random.random" if own == "rand" else "numpy.random.standard_normal"
+        text, defaults = _DRAWS.get(name, (None, ()))
+        if name == "numpy.random.randint":
+            is_below = len(given) + ("high" in words) < 2
+            text = _INTEGER.format(low="0" if is_below else "A", high="A" if is_below else "B")
+            defaults = (None,) if is_below else (None, None)
+        if text is None:
+            raise NotInKernelError(f"`{ast.unparse(call)}`, whose distribution kernels lack", call)
+        if name.startswith("numpy.") and len(given) == len(_PARAMETERS.get(name, ())) + 1:
+            size = given.pop()
+        parameters = _PARAMETERS.get(name, ())
+        if len(given) > len(defaults) or not words.keys() <= set(parameters) or isinstance(size, ast.Tuple):
+            raise NotInKernelError(f"an option of `{ast.unparse(call)}`", call)
+        values: list[ast.expr | None] = [*given, *[None] * (len(defaults) - len(given))]
+        for word, value in words.items():
+            values[parameters.index(str(word))] = value
+        holes: dict[str, ast.expr] = {"STREAM": variable(self.stream)}
+        for letter, value, default in zip("AB", values, defaults, strict=False):
+            if value is None and default is None:
+                raise NotInKernelError(f"`{ast.unparse(call)}` without an argument that it needs", call)
+            holes[letter] = ast.Constant(default) if value is None else value
+        self.count += 1
+        return text, holes, None if isinstance(size, ast.Constant) and size.value is None else size
+
+
+def _at(text: str, holes: Mapping[str, ast.expr], number: int) -> ast.expr:
+    """A number that is drawn, by the counter of so many draws before."""
+    return expression(text, {**holes, "DRAW": expression(f"kapi_drawn - {number}", {})})
+
+
+class _Draws(ast.NodeTransformer):
+    """Rewrites the draws of one statement.
+
+    Attributes
+    ----------
+    number : int
+        How many numbers it draws besides rows.
+    before : list of ast.stmt
+        What draws rows, before it.
+    """
+
+    def __init__(self, owner: _Statements) -> None:
+        self._owner = owner
+        self.number = 0
+        self.before: list[ast.stmt] = []
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        self.generic_visit(node)
+        found = self._owner.drawn(node)
+        if found is None:
+            return node
+        text, holes, size = found
+        if size is None:
+            self.number += 1
+            return located(_at(text, holes, self.number), node)
+        row, counter = f"kapi_row{self._owner.count}", f"kapi_place{self._owner.count}"
+        (made,) = statements("ROW = kapi_empty(SIZE)", {"ROW": row}, {"SIZE": copy.deepcopy(size)})
+        stored = statements(
+            "kapi_drawn = kapi_drawn + 1\nROW[PLACE] = NUMBER", {"ROW": row, "PLACE": counter},
+            {"NUMBER": _at(text, holes, 1)},
+        )  # fmt: skip
+        loop = counted_loop(counter, size, stored)
+        self.before += [located(made, node), located(loop, node)]
+        return located(variable(row), node)
+
+    def _refused(self, node: Any) -> Any:
+        for each in ast.walk(node):
+            if isinstance(each, ast.Call) and self._owner._name(each) is not None:
+                raise NotInKernelError("random numbers in a comprehension", node)
+        return node
+
+    visit_ListComp: Callable[[Any, Any], Any] = _refused
+    visit_GeneratorExp = visit_SetComp = visit_DictComp = visit_Lambda = visit_ListComp
