@@ -17,8 +17,8 @@ from kapi_numba_offload._numba_compat import CPUDispatcher, from_dtype, types
 from kapi_numba_offload.analysis.control_flow import own_nodes
 from kapi_numba_offload.analysis.effects import may_store
 from kapi_numba_offload.analysis.kind_inference import Kinds
-from kapi_numba_offload.analysis.kinds import ANY, GENERATOR, SCALAR, ArrayKind, Kind, TupleKind
-from kapi_numba_offload.analysis.normal_form import desugar_array_idioms, normalised
+from kapi_numba_offload.analysis.kinds import ANY, GENERATOR, SCALAR, ArrayKind, Kind, TupleKind, is_number_type
+from kapi_numba_offload.analysis.normal_form import count_loops_over_elements, desugar_array_idioms, normalised
 from kapi_numba_offload.analysis.scope import Scope
 from kapi_numba_offload.analysis.source import function_definition
 from kapi_numba_offload.analysis.syntax import names_in
@@ -103,11 +103,9 @@ class OffloadedFunction(OffloadedParts):
                     f"constants, got `{ast.unparse(node)}` at {location}: return the value",
                     code="offload-changes-outside",
                 )
-        names = Scope(function, definition)
-        names = names.with_outside(_functions_given(names, arguments, definition))
-        drop_dead_iterations(definition, names)
-        kinds = Kinds(names, dict(zip(names.parameters, map(_kind_of_type, arguments), strict=True)))
-        kinds.run(definition.body)
+        names, kinds = _inferred(function, definition, arguments)
+        if count_loops_over_elements(definition, names, kinds):
+            names, kinds = _inferred(function, definition, arguments)
         self.may_store = may_store(definition, names)
         self._returned = returned_arrays(definition, kinds)
         self._has_lists = any(map(_holds_lists, self.arguments))
@@ -249,6 +247,18 @@ def _kind_of_type(type_: types.Type) -> Kind:
     return GENERATOR if isinstance(type_, types.NumPyRandomGeneratorType) else ANY
 
 
+def _inferred(
+    function: Callable[..., Any], definition: ast.FunctionDef, arguments: Sequence[types.Type]
+) -> tuple[Scope, Kinds]:
+    """What a function's names mean, and the kinds of its expressions; dead iterations are dropped."""
+    names = Scope(function, definition)
+    names = names.with_outside(_functions_given(names, arguments, definition))
+    drop_dead_iterations(definition, names)
+    kinds = Kinds(names, dict(zip(names.parameters, map(_kind_of_type, arguments), strict=True)))
+    kinds.run(definition.body)
+    return names, kinds
+
+
 def _functions_given(names: Scope, arguments: Iterable[types.Type], definition: ast.FunctionDef) -> dict[str, Any]:
     """The parameters that are functions of Numba's, and other names of them: this function is made for what they are.
 
@@ -262,6 +272,12 @@ def _functions_given(names: Scope, arguments: Iterable[types.Type], definition: 
             (target, *others) = each.targets
             if isinstance(target, ast.Name) and not others and stores[target.id] == 1:
                 found[target.id] = found[each.value.id]
+    # So are other names of types, as in `dtype = np.int32`.
+    for each in definition.body:
+        if isinstance(each, ast.Assign) and len(each.targets) == 1 and isinstance(each.targets[0], ast.Name):
+            value, name = names.value(each.value), each.targets[0].id
+            if is_number_type(value) and stores[name] == 1 and name not in names.parameters:
+                found[name] = value
     return found
 
 

@@ -8,7 +8,7 @@ import itertools
 from collections.abc import Sequence
 from math import prod
 from types import CodeType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,13 +22,14 @@ from kapi_numba_offload.loops.loop_builder import BuiltLoop
 from kapi_numba_offload.loops.parallel_loop import ParallelLoop
 from kapi_numba_offload.run.simulation import is_simulating
 
-__all__ = ["IndependentLoop", "NestedLoop", "index_code"]
+__all__ = ["IndependentLoop", "NestedLoop", "Unsuited", "index_code"]
 
 _ROUNDED = frozenset(map(np.dtype, ("float32", "complex64")))
 """Dtypes whose operations are rounded to another precision by Numba on the host, which a reduction would show."""
 _ADDED = frozenset(map(np.dtype, ("int64", "float64", "float32")))
 """Dtypes of elements that iterations may add to at once; sums of floats are rounded in another order, as reductions."""
 _ON_GPU = 256  # iterations: with fewer, one core is as fast
+_WARP, _WORK_ON_GPU = 32, 1 << 14  # unless they are as many, and have so many statements: copies take longer
 _ROW = 64  # times as many elements in a row: longer rows are quicker one by one, each by all of the device
 _ON_CPU = 1 << 17  # statements: with fewer, one core has done them before a launch is
 _PER_UNIT = 2  # iterations for each unit of a CPU
@@ -37,6 +38,21 @@ _PER_UNIT = 2  # iterations for each unit of a CPU
 def index_code(expression: ast.expr) -> CodeType:
     """The code of an index, of integers alone."""
     return compile(ast.fix_missing_locations(ast.Expression(copy.deepcopy(expression))), "<index>", "eval")
+
+
+class Unsuited(NamedTuple):
+    """Why the values of a call suit no kernel.
+
+    Attributes
+    ----------
+    text : str
+        What a warning says.
+    is_quicker : bool
+        Whether the host is chosen, as it takes less time than a launch.
+    """
+
+    text: str
+    is_quicker: bool = False
 
 
 class IndependentLoop(ParallelLoop):
@@ -61,6 +77,8 @@ class IndependentLoop(ParallelLoop):
     ----------
     other : object
         What runs for values that do not suit; None where that is not one object.
+    teller : object
+        What tells why values do not suit, as its `unsuited`; None where nothing does.
     """
 
     kind = "loop"
@@ -78,6 +96,7 @@ class IndependentLoop(ParallelLoop):
     ) -> None:
         super().__init__(*given, **named)
         self.other: Any = None
+        self.teller: Any = None
         self._scattered, self._of_truth = scattered, of_truth
         self._costs, self._has_elements, self._indices, self._names_stored = costs, has_elements, indices, stored
 
@@ -90,39 +109,69 @@ class IndependentLoop(ParallelLoop):
             As for a call.
         """
         self.latest = None
-        captured, initial = [as_number(each) for each in captured], [as_number(each) for each in initial]
+        numbers = [as_number(each) for each in captured], [as_number(each) for each in initial]
+        why = self._unsuited(bounds, *numbers)
+        if self.teller is not None:
+            self.teller.unsuited = why
+        return why is None
+
+    def _unsuited(self, bounds: Sequence[Any], captured: Sequence[Any], initial: Sequence[Any]) -> Unsuited | None:
+        """Why it is no kernel for these values; None if it is one."""
         arrays = [each for each in captured if is_device_array(each)]
         if is_simulating() or not all(isinstance(each, (int, np.integer)) for each in bounds) or not arrays:
-            return False
+            return Unsuited("the values that it is given suit no kernel")
         if any(map(is_device_array, initial)) or any(queue_of(each) != queue_of(arrays[0]) for each in arrays):
-            return False
+            return Unsuited("its arrays are on several queues, or it reduces into an array")
         named = dict(zip(self.syntax.captured, captured, strict=True))
         extents = [len(range(*bounds[at : at + 3])) for at in range(0, len(bounds), 3)]
-        if not (
-            self._are_like_the_hosts(named, initial)
-            and self._are_enough(named, extents, arrays[0])
-            and self._are_distinct(named, bounds)
-        ):
-            return False
+        other = self._unlike_the_hosts(named, initial)
+        if other:
+            return Unsuited(f"its iterations are independent, but {other}")
+        if all(extents) and not self._are_distinct(named, bounds):
+            return Unsuited("its indices are of both signs, or its arrays overlap: iterations may have the same element")
+        if not self._are_enough(named, extents, arrays[0]):
+            return Unsuited(
+                f"its iterations are independent, but have too little work for the device: {prod(extents)} iterations",
+                is_quicker=device_facts(queue_of(arrays[0])).has_host_memory,
+            )
         made = self._builder.prepared(bounds, captured, initial, may_coarsen(extents, queue_of(arrays[0])))
-        if not isinstance(made, BuiltLoop) or self._shared(made, captured) is not None:
-            return False
+        if not isinstance(made, BuiltLoop):
+            return Unsuited(f"its iterations are independent, but it has code that kernels do not support: {made.detail}")
+        shared = self._shared(made, captured)
+        if shared is not None:
+            return Unsuited(f"its iterations are independent, but `{shared.variable}` shares memory with what it reads")
         has_nans = {name for name, each in zip(self.syntax.reductions, made.dtypes, strict=True) if each.kind in "fc"}
-        return not has_nans & self.syntax.ordered
+        if has_nans & self.syntax.ordered:
+            return Unsuited("`m = max(x, m)` shows the order of nans: `m = max(m, x)` passes over them")
+        return None
 
-    def _are_like_the_hosts(self, named: dict[str, Any], initial: Sequence[Any]) -> bool:
-        """Whether numbers have the types in a kernel that they have on the host, where the loop runs otherwise."""
-        dtypes = {each.dtype for name, each in named.items() if is_device_array(each)
-                  if each.dtype.kind != "b" or name not in self._of_truth}  # fmt: skip
-        numbers = [*(each for each in named.values() if not is_device_array(each)), *initial]
+    def _unlike_the_hosts(self, named: dict[str, Any], initial: Sequence[Any]) -> str:
+        """Which number has another type in a kernel than on the host, where the loop runs otherwise; empty for none."""
         known = SAME_TYPES if self.syntax.reductions else SAME_TYPES | _ROUNDED
-        are_added = all(getattr(named.get(each), "dtype", None) in _ADDED for each in self._scattered)
-        return are_added and dtypes <= known and all(map(has_same_types, numbers))
+        for name, each in named.items():
+            is_truth = is_device_array(each) and each.dtype.kind == "b" and name in self._of_truth
+            if is_device_array(each) and each.dtype not in known and not is_truth:
+                return (
+                    f"`{name}` is of {each.dtype}: it is a kernel where `{name}` is of 64-bit numbers, whose "
+                    "operations have the same types for Numba"
+                )
+            if not is_device_array(each) and not has_same_types(each):
+                return f"`{name}` is a {type(each).__name__}"
+        if not all(map(has_same_types, initial)):
+            return "it reduces into other numbers than those of 64 bits"
+        for each in sorted(self._scattered):
+            if getattr(named.get(each), "dtype", None) not in _ADDED:
+                return f"they may update the same element of `{each}`, of which kernels have no atomic sum"
+        return ""
 
     def _are_enough(self, named: dict[str, Any], extents: Sequence[int], array: Any) -> bool:
         """Whether there is work for all of the device."""
         facts = device_facts(queue_of(array))
+        if self._has_elements and not self.options.may_fall_back:
+            return True
         if not facts.is_cpu:
+            if self._has_elements and prod(extents) < _ON_GPU:
+                return prod(extents) >= _WARP and self._costs.count(known_values(named)) >= _WORK_ON_GPU
             longest = max(each.size for each in named.values() if is_device_array(each)) / max(1, prod(extents))
             return prod(extents) >= max(_ON_GPU, 0 if self._has_elements else longest / _ROW)
         if not self._has_elements:
@@ -155,8 +204,8 @@ class NestedLoop(IndependentLoop):
 
     kind = "prange loop"
 
-    def _are_like_the_hosts(self, named: dict[str, Any], initial: Sequence[Any]) -> bool:
-        return True  # it is a kernel otherwise
+    def _unlike_the_hosts(self, named: dict[str, Any], initial: Sequence[Any]) -> str:
+        return ""  # it is a kernel otherwise
 
     def _are_enough(self, named: dict[str, Any], extents: Sequence[int], array: Any) -> bool:
         return not device_facts(queue_of(array)).is_cpu and prod(extents) > extents[0]

@@ -193,9 +193,26 @@ class RowLowering:
                 self._atomics.store(node, view)
             node.targets = [self._views.stored(view, [], node)]
         elif isinstance(target, (ast.Tuple, ast.List)):
+            if (made := self._unpacked(node, target.elts, value)) is not None:
+                return made
             node.targets = [self._stored_part(target, node)]
         node.value = self._expressions.scalar(value)
         return [node]
+
+    def _unpacked(self, node: ast.Assign, targets: Sequence[ast.expr], value: ast.expr) -> list[ast.stmt] | None:
+        """`x, y, z = row`, each element read before one is stored; None for what is no row."""
+        rows = None if isinstance(value, (ast.Tuple, ast.List)) else self._expressions.rows(value)
+        if rows is None or len(rows.lengths) != 1 or any(isinstance(each, ast.Starred) for each in targets):
+            return None
+        if rows.mask is not None:
+            raise NotInKernelError("variables for what a mask selects", node)
+        read = [self._state.assigned(self._state.new("t"), rows.element([ast.Constant(at)])) for at in range(len(targets))]
+        made: list[ast.stmt] = []
+        for target, each in zip(targets, read, strict=True):
+            one = located(ast.Assign([target], each), node)
+            assert isinstance(one, ast.Assign)
+            made += self._assign(one, target, each)
+        return made
 
     def _extremum(self, found: Extremum, node: ast.stmt) -> list[ast.stmt] | None:
         """`if x > a[k]: a[k] = x`, atomically where several iterations may have the element; None if it is a row."""

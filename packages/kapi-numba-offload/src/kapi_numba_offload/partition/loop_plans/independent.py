@@ -23,20 +23,10 @@ from kapi_numba_offload.partition.loop_plans.kernel import (
     with_refused_live_outs,
 )
 from kapi_numba_offload.partition.loop_plans.plan import LoopPlan, Rewriter, otherwise_statements
+from kapi_numba_offload.partition.loop_plans.sequential import SequentialLoop
 from kapi_numba_offload.partition.loop_plans.work_estimates import loop_costs
 
 __all__ = ["IndependentPlan", "independent_plan"]
-
-_TOO_FEW = (
-    "its iterations are independent: it is a kernel with more of them, and arrays of floats or 64-bit integers that "
-    "share no memory"
-)
-_ORDERED = "`m = max(x, m)` shows the order of nans: `m = max(m, x)` passes over them"
-_MAY_COLLIDE = (
-    "iterations may update the same element: it is a kernel with more of them, and arrays of floats or 64-bit integers "
-    "that share no memory"
-)
-
 
 @dataclass(frozen=True, slots=True)
 class IndependentPlan(KernelPlan):
@@ -121,7 +111,6 @@ def independent_plan(
         scattered=frozenset(nest.scattered), of_truth=arrays_of_truth(facts, statement),
     )  # fmt: skip
     loop.other = None if otherwise is None else otherwise.loop
-    if has_elements:
-        detail = _ORDERED if syntax.ordered else _MAY_COLLIDE if nest.scattered else _TOO_FEW
-        loop.other.refusal = replace(loop.other.refusal, detail=detail)
+    if otherwise is not None and isinstance(otherwise.loop, SequentialLoop):
+        loop.teller = otherwise.loop
     return IndependentPlan(loop, statement, given, reductions, reductions, syntax.bounds, otherwise)

@@ -16,6 +16,8 @@ from kapi_numba_offload.libraries.arrays import arrays_among
 from kapi_numba_offload.loops.host.host_loop import HostLoop, more_than_read
 from kapi_numba_offload.loops.host.interpreted_loop import InterpretedLoop
 from kapi_numba_offload.loops.host.loop_exits import is_flaggable
+from kapi_numba_offload.loops.host.worked_axes import most_elements
+from kapi_numba_offload.loops.independent_loop import Unsuited
 from kapi_numba_offload.loops.loop_syntax import first_use, variables_of
 from kapi_numba_offload.partition.function_info import FunctionInfo
 from kapi_numba_offload.partition.loop_plans.numba_equivalence import with_buffered_updates
@@ -51,7 +53,9 @@ class SequentialLoop:
     needs_function : bool
         Whether Numba compiles it with the function around it alone, as it is given lists or sets that this makes.
     latest : str or None
-        What the latest run warned.
+        What the latest run warned, or why it was on the host by choice.
+    unsuited : Unsuited or None
+        Why the values of the call suit no kernel, where iterations are independent.
     """
 
     location: StatementLocation
@@ -60,14 +64,26 @@ class SequentialLoop:
     options: OffloadOptions
     needs_function: bool
     latest: str | None = None
+    unsuited: Unsuited | None = None
 
     @timed
     def __call__(self, *captured: Any) -> Any:
         """Run the loop, with a warning if there is a USM array for it."""
         if next(arrays_among(captured), None) is not None:
-            how = self.host.how((), captured)
-            self.latest = fall_back(self.location, self.refusal, self.options.may_fall_back, how)
+            self.latest = self._chosen(captured) or self._fall_back(captured)
         return self.host.leave((), captured)
+
+    def _chosen(self, captured: Sequence[Any]) -> str | None:
+        """Why the host is to run it, where that takes less time; None for other loops."""
+        is_quicker = self.unsuited is not None and self.unsuited.is_quicker and most_elements()
+        if not is_quicker or not self.options.may_fall_back or self.host.why_not_compiled((), captured) is not None:
+            return None
+        return "it has little work, and Numba computes where its arrays are"
+
+    def _fall_back(self, captured: Sequence[Any]) -> str:
+        detail = self.refusal.detail if self.unsuited is None else self.unsuited.text
+        refusal = replace(self.refusal, detail=detail)
+        return fall_back(self.location, refusal, self.options.may_fall_back, self.host.how((), captured))
 
 
 class Outline(NamedTuple):
