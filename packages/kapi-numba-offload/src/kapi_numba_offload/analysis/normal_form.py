@@ -325,7 +325,9 @@ class _CountedLoops(ast.NodeTransformer):
         return located(made, node)
 
     def _is_parallel(self, node: ast.For) -> bool:
-        return isinstance(node.iter, ast.Call) and getattr(self._names.value(node.iter.func), "__name__", "") == "prange"
+        return (
+            isinstance(node.iter, ast.Call) and getattr(self._names.value(node.iter.func), "__name__", "") == "prange"
+        )
 
     def _counted(self, node: ast.For) -> ast.For | None:
         match node.iter, node.target:
@@ -334,8 +336,10 @@ class _CountedLoops(ast.NodeTransformer):
             case ast.Call(called, [ast.Attribute(ast.Name() as array, "shape")], []), ast.Name():
                 return self._over_indices(node, array) if self._names.value(called) is np.ndindex else None
             case ast.Call(called, [array], []), ast.Tuple([ast.Name() as counter, element]):
-                return self._over(node, [array], [element], counter) if self._names.value(called) is enumerate else (
-                    self._over(node, [array], [node.target], None) if self._names.value(called) is zip else None
+                return (
+                    self._over(node, [array], [element], counter)
+                    if self._names.value(called) is enumerate
+                    else (self._over(node, [array], [node.target], None) if self._names.value(called) is zip else None)
                 )
             case ast.Call(called, arrays, []), ast.Tuple(elements):
                 is_zip = self._names.value(called) is zip and len(arrays) == len(elements)
@@ -389,9 +393,7 @@ class _CountedLoops(ast.NodeTransformer):
                 each.slice = at[0] if rank == 1 else ast.Tuple(at, ast.Load())
         return self._nested(names, array, node.body, [])
 
-    def _nested(
-        self, names: Sequence[str], array: ast.Name, body: list[ast.stmt], orelse: list[ast.stmt]
-    ) -> ast.For:
+    def _nested(self, names: Sequence[str], array: ast.Name, body: list[ast.stmt], orelse: list[ast.stmt]) -> ast.For:
         for axis in reversed(range(len(names))):
             loop = self._loop(names[axis], _extent(array, axis), body, orelse)
             body, orelse = [loop], []
@@ -444,12 +446,22 @@ class _ArrayIdioms(ast.NodeTransformer):
         self.generic_visit(node)
         function = self._names.value(node.func)
         if node.keywords:
+            self._leave_out_quicksort(node)
             return node
         if function is len and len(node.args) == 1:
             return self._length(node, node.args[0])
         if len(node.args) == 2 and numpy_name(function) == "outer" and all(map(self._is_vector, node.args)):
             return self._product(node, *node.args)
         return node
+
+    def _leave_out_quicksort(self, node: ast.Call) -> None:
+        """Leave out ``kind="quicksort"``, NumPy's default, which array libraries do not take."""
+        name = numpy_name(self._names.value(node.func)) or getattr(node.func, "attr", None)
+        if name in ("sort", "argsort"):
+            node.keywords = [
+                each for each in node.keywords
+                if not (each.arg == "kind" and isinstance(each.value, ast.Constant) and each.value.value == "quicksort")
+            ]  # fmt: skip
 
     def visit_Expr(self, node: ast.Expr) -> Any:
         """Write ``a.fill(3)`` as ``a[:] = 3``: dpnp's own may begin before earlier work has read a strided array."""

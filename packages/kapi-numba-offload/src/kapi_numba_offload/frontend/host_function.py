@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numba
@@ -37,6 +37,8 @@ class HostFunction(OffloadedParts):
         Why it is no kernel; by default, that it has no source.
     otherwise : callable, optional
         What is called for arrays that share memory, if Numba's results would be others then.
+    local_types : mapping, optional
+        The types of variables that it was given as the option `locals`.
 
     Attributes
     ----------
@@ -55,6 +57,7 @@ class HostFunction(OffloadedParts):
         parallel: bool,
         refusal: Refusal | None = None,
         otherwise: Any = None,
+        local_types: Mapping[str, types.Type] | None = None,
     ) -> None:
         super().__init__()
         self.function, self.arguments = function, tuple(arguments)
@@ -66,7 +69,10 @@ class HostFunction(OffloadedParts):
             code.co_filename, code.co_firstlineno, function.__name__, f"def {function.__name__}"
         )
         self.refusal = refusal or Refusal("no-source", code.co_firstlineno, function.__name__)
-        self._compiled = numba.njit(**{**options.for_numba, "parallel": parallel})(function)
+        self._local_types = dict(local_types or {})
+        self._compiled = numba.njit(**{**options.for_numba, "parallel": parallel, "locals": dict(self._local_types)})(
+            function
+        )
 
     @property
     def reported(self) -> tuple[Any, ...]:
@@ -103,6 +109,7 @@ class HostFunction(OffloadedParts):
     def __reduce__(self) -> Any:
         return _rebuilt, (
             self.function, self._options, self.arguments, self._parallel, self.refusal, self._otherwise,
+            self._local_types,
         )  # fmt: skip
 
 
@@ -130,5 +137,8 @@ def _rebuilt(
     parallel: bool,
     refusal: Refusal,
     otherwise: Any,
+    local_types: Mapping[str, types.Type],
 ) -> HostFunction:
-    return HostFunction(function, options, arguments, parallel=parallel, refusal=refusal, otherwise=otherwise)
+    return HostFunction(
+        function, options, arguments, parallel=parallel, refusal=refusal, otherwise=otherwise, local_types=local_types
+    )

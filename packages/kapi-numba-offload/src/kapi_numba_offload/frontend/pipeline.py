@@ -25,6 +25,7 @@ from kapi_numba_offload._numba_compat import (
 from kapi_numba_offload.frontend.function import OffloadedFunction, holds_usm
 from kapi_numba_offload.frontend.host_function import HostFunction, host_function
 from kapi_numba_offload.run.options import OffloadOptions, options_of
+from kapi_numba_offload.run.reasons import Refusal
 from kapi_sim.errors import KernelCompilationError
 from kapi_sim.log import long_work
 
@@ -53,12 +54,6 @@ class _Offload(FunctionPass):
 
     def run_pass(self, state: Any) -> bool:
         function = state.func_id.func
-        if state.locals:
-            raise KernelCompilationError(
-                f"option locals of function {function.__name__} must be empty for it to be offloaded, since types are "
-                f"NumPy's there, got {state.locals}: convert where a type counts, as in `x = np.float32(x)`",
-                code="offload-locals",
-            )
         if is_of_jitclass(function):
             raise KernelCompilationError(
                 "constructor or method of a jitclass must not be given USM arrays, since its fields have Numba's own "
@@ -91,6 +86,8 @@ class _Offload(FunctionPass):
 def _offloaded(state: Any, options: OffloadOptions) -> OffloadedFunction | HostFunction:
     """The function, partitioned for the types at hand, or all of it for the host."""
     function = state.func_id.func
+    if state.locals:
+        return _with_locals(state, options)
     try:
         offloaded = OffloadedFunction(function, state.args, state.func_ir, options=options)
     except KernelCompilationError as error:
@@ -98,6 +95,27 @@ def _offloaded(state: Any, options: OffloadOptions) -> OffloadedFunction | HostF
             raise
         return HostFunction(function, options, state.args, parallel=options.parallel)
     return host_function(offloaded, options) or offloaded
+
+
+def _with_locals(state: Any, options: OffloadOptions) -> HostFunction:
+    """The function on the host, where its variables have the types that it was given for them.
+
+    Raises
+    ------
+    KernelCompilationError
+        If it may not run there, or Numba cannot compile it.
+    """
+    function, given = state.func_id.func, {name: each for name, each in state.locals.items() if "." not in name}
+    code = function.__code__
+    refusal = Refusal("typed-locals", code.co_firstlineno, function.__name__)
+    host = HostFunction(function, options, state.args, parallel=options.parallel, refusal=refusal, local_types=given)
+    if options.may_fall_back and host.compiles():
+        return host
+    raise KernelCompilationError(
+        f"option locals of function {function.__name__} must be empty for it to be offloaded, since types are "
+        f"NumPy's there, got {given}: convert where a type counts, as in `x = np.float32(x)`",
+        code="offload-locals",
+    )
 
 
 def _as_native(state: Any, offloaded: OffloadedFunction | HostFunction) -> Any:

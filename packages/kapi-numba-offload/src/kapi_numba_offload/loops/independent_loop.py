@@ -128,7 +128,9 @@ class IndependentLoop(ParallelLoop):
         if other:
             return Unsuited(f"its iterations are independent, but {other}")
         if all(extents) and not self._are_distinct(named, bounds):
-            return Unsuited("its indices are of both signs, or its arrays overlap: iterations may have the same element")
+            return Unsuited(
+                "its indices are of both signs, or its arrays overlap: iterations may have the same element"
+            )
         if not self._are_enough(named, extents, arrays[0]):
             return Unsuited(
                 f"its iterations are independent, but have too little work for the device: {prod(extents)} iterations",
@@ -136,7 +138,9 @@ class IndependentLoop(ParallelLoop):
             )
         made = self._builder.prepared(bounds, captured, initial, may_coarsen(extents, queue_of(arrays[0])))
         if not isinstance(made, BuiltLoop):
-            return Unsuited(f"its iterations are independent, but it has code that kernels do not support: {made.detail}")
+            return Unsuited(
+                f"its iterations are independent, but it has code that kernels do not support: {made.detail}"
+            )
         shared = self._shared(made, captured)
         if shared is not None:
             return Unsuited(f"its iterations are independent, but `{shared.variable}` shares memory with what it reads")

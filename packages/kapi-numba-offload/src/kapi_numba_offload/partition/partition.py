@@ -92,7 +92,17 @@ class Partition:
         if self._updates_what_it_reads:
             return None  # Numba does not read all of it first, as NumPy and dpnp do
         found = (each.refusal for each in self.loops if getattr(each, "needs_function", False))
-        return next(found, None)
+        return next(found, None) or self._recursion()
+
+    def _recursion(self) -> Refusal | None:
+        """That the function calls itself with arrays, if it does: each call is few launches then, or a copy."""
+        own = self.facts.original
+        for each in ast.walk(self.definition):
+            if isinstance(each, ast.Call):
+                called = self.facts.names.value(each.func)
+                if getattr(called, "py_func", None) is own and any(map(self.facts.is_usm, each.args)):
+                    return Refusal("recursion", each.lineno, own.__name__, f"`{ast.unparse(each)}`")
+        return None
 
     def block(self, statements: Sequence[ast.stmt]) -> list[ast.stmt]:
         """The statements of one block, rewritten."""

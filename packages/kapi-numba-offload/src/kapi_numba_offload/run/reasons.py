@@ -85,6 +85,16 @@ REASONS: dict[str, Reason] = {
         "use functions that it has, write a stencil with slices or `prange`, or work on a copy on the host",
         once_for="variable",
     ),
+    "recursion": Reason(
+        "the function calls itself with arrays, and each of the calls would be launches of its own",
+        "write a loop over the levels of the recursion, or accept the reason",
+        once_for="function",
+    ),
+    "typed-locals": Reason(
+        "the function has the option `locals`, whose types are Numba's: numbers on the device have those of NumPy",
+        "convert where a type counts, as in `x = np.float32(x)`, and leave the option out",
+        once_for="function",
+    ),
     "no-source": Reason(
         "a function with branches or loops has no source to be read, as after `exec` or at Python's prompt",
         "define it in a module or notebook",

@@ -206,7 +206,9 @@ class RowLowering:
             return None
         if rows.mask is not None:
             raise NotInKernelError("variables for what a mask selects", node)
-        read = [self._state.assigned(self._state.new("t"), rows.element([ast.Constant(at)])) for at in range(len(targets))]
+        read = [
+            self._state.assigned(self._state.new("t"), rows.element([ast.Constant(at)])) for at in range(len(targets))
+        ]
         made: list[ast.stmt] = []
         for target, each in zip(targets, read, strict=True):
             one = located(ast.Assign([target], each), node)

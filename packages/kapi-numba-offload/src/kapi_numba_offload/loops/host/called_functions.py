@@ -34,6 +34,8 @@ class CalledFunction:
         Options for `numba.njit` that are its own.
     called : tuple of CalledFunction
         Those that it calls itself.
+    dispatcher : numba.core.dispatcher.Dispatcher or None
+        What is called as it is, where the function has signatures, or types of its variables.
     """
 
     name: str
@@ -41,9 +43,12 @@ class CalledFunction:
     definition: ast.FunctionDef
     options: Mapping[str, Any]
     called: tuple[CalledFunction, ...]
+    dispatcher: Any = None
 
     def compiled(self, options: Mapping[str, Any]) -> Callable[..., Any]:
         """The function as Numba compiles it for a loop with these options, where it has none of its own."""
+        if self.dispatcher is not None:
+            return self.dispatcher  # type: ignore[no-any-return]  # a callable
         own = self.function
         named = variables_of(self.definition.body, ast.Load)
         outside = as_host_has_it(dict(own.__globals__), named)

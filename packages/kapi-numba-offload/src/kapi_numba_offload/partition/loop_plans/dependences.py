@@ -202,7 +202,7 @@ def _require_plain(facts: FunctionInfo, nodes: Sequence[ast.AST]) -> None:
     """Raise unless the body computes, and does nothing that a reordering shows."""
     called = [
         call for call, each in called_functions(facts, nodes, of_any_type=True).items()
-        if not call.keywords
+        if not call.keywords and each.dispatcher is None  # its signature would convert numbers
         and (all(facts.kinds.kind(each) == SCALAR for each in call.args) or _only_reads(each))
     ]  # fmt: skip
     for each in nodes:

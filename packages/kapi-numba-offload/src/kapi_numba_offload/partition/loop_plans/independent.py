@@ -28,6 +28,7 @@ from kapi_numba_offload.partition.loop_plans.work_estimates import loop_costs
 
 __all__ = ["IndependentPlan", "independent_plan"]
 
+
 @dataclass(frozen=True, slots=True)
 class IndependentPlan(KernelPlan):
     """A loop with two versions: a kernel where the guard holds for the values in hand, else another plan's.

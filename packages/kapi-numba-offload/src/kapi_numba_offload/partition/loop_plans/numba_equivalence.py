@@ -184,7 +184,7 @@ def called_functions(
 
 def _called_on_host(facts: FunctionInfo, call: ast.Call, of_any_type: bool) -> CalledFunction | None:
     named, value = call.func, facts.names.value(call.func)
-    if not isinstance(named, ast.Name) or not isinstance(value, CPUDispatcher) or not is_generic(value):
+    if not isinstance(named, ast.Name) or not isinstance(value, CPUDispatcher):
         return None
     found = called_function(facts, call)
     if found is None or has_overloads(value.py_func):
@@ -207,7 +207,10 @@ def _called_on_host(facts: FunctionInfo, call: ast.Call, of_any_type: bool) -> C
         "boundscheck": any(map(may_reach_beyond, nodes)),
         "fastmath": value.targetoptions.get("fastmath", False),
     }
-    return CalledFunction(named.id, value.py_func, inner.definition, options, tuple(called.values()))
+    return CalledFunction(
+        named.id, value.py_func, inner.definition, options, tuple(called.values()),
+        dispatcher=None if is_generic(value) else value,
+    )  # fmt: skip
 
 
 def _returns_numbers(facts: FunctionInfo) -> bool:

@@ -182,9 +182,7 @@ def private_array(state: BodyState, name: str, value: ast.expr) -> tuple[ast.exp
     return ast.copy_location(ast.Call(variable("kapi_PrivateArray"), parts, []), value), number
 
 
-def array_of_numbers(
-    state: BodyState, node: ast.Call, scalar: Callable[[ast.expr], ast.expr]
-) -> ArrayPart | None:
+def array_of_numbers(state: BodyState, node: ast.Call, scalar: Callable[[ast.expr], ast.expr]) -> ArrayPart | None:
     """`np.array([x, y, 1.0])` as private memory; None for other calls.
 
     Parameters
@@ -247,8 +245,10 @@ def _items(node: ast.expr) -> list[tuple[tuple[int, ...], ast.expr]]:
 
 def _as_strong(node: ast.expr) -> ast.expr:
     """A number of a literal as NumPy has it in an array."""
-    value = node.operand.value if isinstance(node, ast.UnaryOp) and isinstance(node.operand, ast.Constant) else (
-        node.value if isinstance(node, ast.Constant) else None
+    value = (
+        node.operand.value
+        if isinstance(node, ast.UnaryOp) and isinstance(node.operand, ast.Constant)
+        else (node.value if isinstance(node, ast.Constant) else None)
     )
     names = {int: "int64", float: "float64", complex: "complex128"}
     return ast.Call(attribute("kapi_np", names[type(value)]), [node], []) if type(value) in names else node

@@ -42,7 +42,11 @@ class RowReductions:
             return None
         name, operands = self._state.called(node)
         name = _OTHER_NAMES.get(name or "", name)
-        return (name, operands) if name is not None and (name in PRODUCTS or name in _MADE or name in _WITHOUT_NANS) else None
+        return (
+            (name, operands)
+            if name is not None and (name in PRODUCTS or name in _MADE or name in _WITHOUT_NANS)
+            else None
+        )
 
     def made(self, name: str, operands: Sequence[ast.expr], rows: Rows, node: ast.expr) -> ast.expr:
         """The number that a reduction of rows gives; a dot product is the sum of their products.
