@@ -126,15 +126,21 @@ def has_aliases(node: ast.AST) -> bool:
 def stores_to_given(definition: ast.FunctionDef) -> bool:
     """Whether a function may store to an array that it is given, by a subscript; calls are left out."""
     nodes = list(ast.walk(definition))
-    targets = [each for each in nodes if isinstance(each, ast.Subscript) and not isinstance(each.ctx, ast.Load)]
-    stored = {root_variable(each) for each in targets}
+    given = {each.arg for each in ast.walk(definition.args) if isinstance(each, ast.arg)}
+    stored: set[str | None] = {
+        root_variable(each) for each in nodes if isinstance(each, ast.Subscript) and not isinstance(each.ctx, ast.Load)
+    }
     stored |= {each.target.id for each in nodes if isinstance(each, ast.AugAssign) and isinstance(each.target, ast.Name)
-               and each.target.id in {own.arg for own in ast.walk(definition.args) if isinstance(own, ast.arg)}}  # fmt: skip
-    new = {target.id for each in nodes if isinstance(each, ast.Assign) and not is_view(each.value)
-           for target in each.targets if isinstance(target, ast.Name)}  # fmt: skip
-    named = [target.id for each in nodes if isinstance(each, ast.Assign) and is_view(each.value)
-             for target in targets_of(each) if isinstance(target, ast.Name)]  # fmt: skip
-    others = {each.arg for each in ast.walk(definition.args) if isinstance(each, ast.arg)} | {*named}
+               and each.target.id in given}  # fmt: skip
+    new: set[str] = set()
+    others = set(given)
+    for each in nodes:
+        if isinstance(each, ast.Assign):
+            names = {target.id for target in each.targets if isinstance(target, ast.Name)}
+            if is_view(each.value):
+                others |= names
+            else:
+                new |= names
     return any(each is None or each not in new or each in others for each in stored)
 
 

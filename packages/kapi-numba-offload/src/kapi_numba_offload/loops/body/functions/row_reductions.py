@@ -192,7 +192,7 @@ def without_nans(rows: Rows) -> Rows:
     if rows.mask is None:
         return replace(rows, mask=numbers)
     leaves, first = (*rows.leaves, *rows.mask.leaves), len(rows.leaves)
-    selected = renumbered(rows.mask.node, lambda leaf: Leaf(first + leaf.index))
+    selected = renumbered(rows.mask.node, lambda leaf: Leaf(first + leaf.index) if isinstance(leaf, Leaf) else leaf)
     both = replace(numbers, node=Apply("bitwise_and", (is_number, selected)), leaves=leaves)
     return replace(rows, mask=both)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import FunctionType
 from typing import Any
 
@@ -46,7 +46,7 @@ def drawn_seed() -> int:
 
 @numba.njit
 def _seed() -> Any:
-    return np.random.randint(0, 1 << 62)
+    return np.random.randint(0, 1 << 62)  # noqa: NPY002  # Numba's own generator
 
 
 _UNIFORM = "kapi_uniform(kapi_seed, DRAW, STREAM, kapi_np.float64)"
@@ -148,7 +148,7 @@ class _Statements:
     def block(self, body: Sequence[ast.stmt]) -> list[ast.stmt]:
         made: list[ast.stmt] = []
         for each in body:
-            if any(self._name(node) is not None for node in ast.walk(each) if isinstance(node, ast.Call)):
+            if self.has_draws(each):
                 made += self._statement(each)
             else:
                 made.append(each)
@@ -157,9 +157,7 @@ class _Statements:
     def _statement(self, node: ast.stmt) -> list[ast.stmt]:
         if isinstance(node, ast.FunctionDef):
             raise NotInKernelError("random numbers in a function that could not be written out", node)
-        if isinstance(node, ast.While) and any(
-            isinstance(each, ast.Call) and self._name(each) is not None for each in ast.walk(node.test)
-        ):
+        if isinstance(node, ast.While) and self.has_draws(node.test):
             raise NotInKernelError("random numbers in the condition of a while loop", node)
         for field in ("body", "orelse"):
             if getattr(node, field, None) and not isinstance(node, ast.Expr):
@@ -175,6 +173,10 @@ class _Statements:
             text = f"kapi_drawn = kapi_drawn + {own.number}"
             before += [located(each, node) for each in statements(text, {}, {})]
         return [*before, node]
+
+    def has_draws(self, node: ast.AST) -> bool:
+        """Whether a call in a part of the body draws."""
+        return any(isinstance(each, ast.Call) and self._name(each) is not None for each in ast.walk(node))
 
     def _name(self, call: ast.Call) -> str | None:
         value = self.names.value(call.func)
@@ -209,10 +211,10 @@ class _Statements:
         for word, value in words.items():
             values[parameters.index(str(word))] = value
         holes: dict[str, ast.expr] = {"STREAM": variable(self.stream)}
-        for letter, value, default in zip("AB", values, defaults, strict=False):
-            if value is None and default is None:
+        for letter, value_given, default in zip("AB", values, defaults, strict=False):
+            if value_given is None and default is None:
                 raise NotInKernelError(f"`{ast.unparse(call)}` without an argument that it needs", call)
-            holes[letter] = ast.Constant(default) if value is None else value
+            holes[letter] = ast.Constant(default) if value_given is None else value_given
         self.count += 1
         return text, holes, None if isinstance(size, ast.Constant) and size.value is None else size
 
@@ -257,11 +259,11 @@ class _Draws(ast.NodeTransformer):
         self.before += [located(made, node), located(loop, node)]
         return located(variable(row), node)
 
-    def _refused(self, node: Any) -> Any:
-        for each in ast.walk(node):
-            if isinstance(each, ast.Call) and self._owner._name(each) is not None:
-                raise NotInKernelError("random numbers in a comprehension", node)
-        return node
+    def visit(self, node: ast.AST) -> Any:
+        """Visit a node; a draw in an expression that has a scope of its own is refused."""
+        if isinstance(node, _SCOPES) and self._owner.has_draws(node):
+            raise NotInKernelError("random numbers in a comprehension", node)
+        return super().visit(node)
 
-    visit_ListComp: Callable[[Any, Any], Any] = _refused
-    visit_GeneratorExp = visit_SetComp = visit_DictComp = visit_Lambda = visit_ListComp
+
+_SCOPES = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.Lambda)

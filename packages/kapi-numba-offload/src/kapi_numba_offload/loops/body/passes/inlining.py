@@ -20,8 +20,8 @@ from kapi_numba_offload.analysis.scope import UNKNOWN, Scope
 from kapi_numba_offload.analysis.source import parsed_function
 from kapi_numba_offload.analysis.syntax import conjuncts, indices_of, located, names_in, nodes_in
 from kapi_numba_offload.libraries.entry import NOT_USER_CODE
-from kapi_numba_offload.loops.body.passes.draw_random import function_draws
 from kapi_numba_offload.loops.body.index_analysis import LowerBounds
+from kapi_numba_offload.loops.body.passes.draw_random import function_draws
 from kapi_numba_offload.loops.body.passes.returns import with_result
 from kapi_numba_offload.loops.body.state import NotInKernelError
 
