@@ -154,7 +154,7 @@ def test_asserts_are_left_out_where_python_leaves_them_out(tmp_path):
 
 def test_types_for_variables_are_refused():
     """`locals` would change numbers, and nothing of it is known where types are NumPy's."""
-    f = offload(fallback=False)(numba.njit(locals={"b": numba.float32})(lambda a: a * 2))
+    f = offload(fallback=False, locals={"b": numba.float32})(lambda a: a * 2)
     with raises(KernelCompilationError, "offload-locals"):
         f(dpnp.ones(3))
 
