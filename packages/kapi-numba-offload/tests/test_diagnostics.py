@@ -21,7 +21,7 @@ def mixed(a, b):
     for i in prange(a.shape[0]):
         s += d[i]
     for i in range(2):
-        b[i] = s
+        b[i] = b[i + 1] + s
     return d
 
 

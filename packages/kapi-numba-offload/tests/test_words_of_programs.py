@@ -1,5 +1,7 @@
 """Words of programs that nobody here wrote: in loops, they are parts of kernels, and none warns."""
 
+# ruff: noqa: NPY002  # Numba has these functions, and makes no `Generator`
+
 import dpnp
 import numba
 import numpy as np
