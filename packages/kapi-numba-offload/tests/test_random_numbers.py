@@ -93,7 +93,7 @@ def scattered(x, n):
     np.random.seed(3)
     y = x + np.random.rand(x.size)
     s = 0.0
-    for i in prange(x.size):
+    for i in range(x.size):
         s += y[i] * np.random.random()
     return y, s
 
