@@ -9,7 +9,6 @@ import dpnp
 import numba
 import numpy as np
 import pytest
-from numba import prange
 
 from kapi_numba_offload import OffloadFallbackWarning, explain
 
