@@ -209,3 +209,44 @@ def test_the_default_kind_of_a_sort_is_left_out():
 
     a = RNG.random(9)
     np.testing.assert_array_equal(f(dpnp.asarray(a))[0].asnumpy(), np.argsort(a))
+
+
+# ------------------------------------------------------------------------------------------- what must not be a kernel
+
+
+def filled_by_all(a, out):
+    common = np.zeros(a.shape[1])
+    for i in prange(a.shape[0]):
+        common.fill(0.0)
+        for j in range(a.shape[1]):
+            common[j] += a[i, j] * 2
+        out[i, 0] = common.sum()
+
+
+def stored_by_all(a, out):
+    common = np.zeros(a.shape[1])
+    for i in prange(a.shape[0]):
+        for j in range(a.shape[1]):
+            common[j] = a[i, j] * 2
+        out[i, 0] = common.max()
+
+
+@pytest.mark.parametrize("function", [filled_by_all, stored_by_all])
+def test_an_array_that_all_iterations_store_to_and_read_is_the_hosts(as_in_python, function):
+    """Without `parallel=True`, Numba has one iteration after the other."""
+    with pytest.warns(OffloadFallbackWarning, match="all iterations store to the same elements of `?common"):
+        as_in_python(function, [RNG.random((400, 7)), np.zeros((400, 7))])
+
+
+@pytest.mark.usefixtures("as_on_a_gpu")
+def test_a_part_of_a_shape_has_its_own_length(as_in_python):
+    """So that the array made of it has two axes, and `flat` numbers."""
+
+    def f(a, out):
+        made = np.zeros(a.shape[:2])
+        made[:] = a[:, :, 0]
+        for x in made.flat:
+            if x > 0.5:
+                out[0] += x
+
+    as_in_python(f, [RNG.random((300, 20, 3)), np.zeros(1)], rtol=1e-12)

@@ -303,6 +303,13 @@ class Kinds:
     def _subscript(self, node: ast.Subscript) -> Kind:
         owner = self._expression(node.value)
         index = self._expression(node.slice)
+        if isinstance(owner, TupleKind) and _is_slice(node.slice):
+            assert isinstance(node.slice, ast.Slice)
+            parts = (node.slice.lower, node.slice.upper, node.slice.step)
+            bounds = [None if each is None else integer_literal(each) for each in parts]
+            if any(bound is None and each is not None for bound, each in zip(bounds, parts, strict=True)):
+                return ANY
+            return ANY if bounds[2] == 0 else TupleKind(owner.items[bounds[0] : bounds[1] : bounds[2]])
         if isinstance(owner, TupleKind):
             position = integer_literal(node.slice)
             if position is not None and -len(owner.items) <= position < len(owner.items):

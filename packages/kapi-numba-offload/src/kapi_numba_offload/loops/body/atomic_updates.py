@@ -120,7 +120,7 @@ class AtomicUpdates:
         Raises
         ------
         NotInKernelError
-            If the body reads such an element as well, and other iterations may store to it.
+            If the body reads such an element as well, and other iterations may store to it, or all of them do.
         """
         nodes = nodes_in(body)
         updates = {
@@ -132,6 +132,11 @@ class AtomicUpdates:
         reads = {
             ast.unparse(each) for each in nodes if isinstance(each, ast.Subscript) and isinstance(each.ctx, ast.Load)
         }
+        stored = {
+            id(each.value) for each in nodes if isinstance(each, ast.Subscript) and isinstance(each.ctx, ast.Store)
+        }
+        measured = {id(each.value) for each in nodes if isinstance(each, ast.Attribute) and each.attr in _EXTENTS}
+        used = {each.id for each in nodes if isinstance(each, ast.Name) and id(each) not in stored | measured}
         for each in nodes:
             match each:
                 case ast.Assign([ast.Subscript(ast.Name(name), index) as target]) if name in self._arrays:
@@ -140,6 +145,8 @@ class AtomicUpdates:
                     is_update = id(each) in updates or as_update(each) is not None or added_values(each)
                     if not is_update and self._facts.may_collide(fixed) and ast.unparse(target) in reads:
                         raise NotInKernelError(_LOST.format(name), each)
+                    if not is_update and name in used and self._facts.is_common(fixed):
+                        raise NotInKernelError(_COMMON.format(name), each)
 
     def make_atomic(self, statements: Sequence[ast.stmt]) -> list[ast.stmt]:
         """The lowered body, with atomics where updates of several iterations may be of one element.
@@ -257,6 +264,8 @@ class _Atomics(ast.NodeTransformer):
         return ast.fix_missing_locations(node)
 
 
+_EXTENTS = ("shape", "size", "ndim", "dtype")
+_COMMON = "all iterations store to the same elements of {0}, which they read: make it in the loop, as by `np.empty(n)`"
 _LOST = "an update of elements of {} that several iterations may have, and no atomic operation for it"
 
 

@@ -139,6 +139,10 @@ class IndexFacts:
         reached = [self._reached(each, frozenset()) for each in indices]
         return None in reached or not frozenset(self.parallel).issubset(frozenset().union(*filter(None, reached)))
 
+    def is_common(self, indices: Sequence[ast.expr]) -> bool:
+        """Whether all iterations have the same elements at these indices, whatever the data are."""
+        return all(self._reached(each, frozenset()) == frozenset() for each in indices)
+
     def _reached(self, node: ast.expr | None, seen: frozenset[str]) -> frozenset[str] | None:
         """The loop variables that an expression is made of; None if it is made of elements of arrays, too."""
         if node is None:
