@@ -20,7 +20,10 @@ from kapi_numba_offload.libraries.arrays import (
 from kapi_numba_offload.loops.host.short_steps import SAME_TYPES
 from kapi_numba_offload.run.simulation import is_simulating
 
-__all__ = ["LiftedLoop", "RowIndex", "stores_are_disjoint", "counts"]
+__all__ = ["LiftedLoop", "RowIndex", "ScanLoop", "stores_are_disjoint", "counts"]
+
+_SCANNED = frozenset(map(np.dtype, ("float64", "int64")))
+_SHORTEST_SCAN = 256  # iterations: with fewer, one core is as fast
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +126,33 @@ class LiftedLoop:
             and all(_holds(named[name].dtype, ranges[loop]) for name, loop in self.counted.items())
             and stores_are_disjoint(self.stored, named)
         )
+
+
+@dataclass(eq=False)
+class ScanLoop(LiftedLoop):
+    """A loop whose recurrence is a scan: one of an array, where numbers have the types that they have on the host.
+
+    Attributes
+    ----------
+    target : str
+        The array that the running values are stored to.
+    makes_floats : bool
+        Whether the expression may give floats of integers.
+    """
+
+    target: str = ""
+    makes_floats: bool = False
+
+    def _suits(self, bounds: Sequence[Any], named: Mapping[str, Any]) -> bool:
+        dtype = getattr(named[self.target], "dtype", None)
+        if dtype not in _SCANNED or not super()._suits(bounds, named) or len(range(*bounds)) < _SHORTEST_SCAN:
+            return False
+        numbers = [each for each in named.values() if not is_device_array(each)]
+        if any(each.dtype != dtype or each.ndim != 1 for each in named.values() if is_device_array(each)):
+            return False
+        if dtype.kind == "i":
+            return not self.makes_floats and all(type(each) is int or isinstance(each, np.int64) for each in numbers)
+        return all(type(each) in (int, float) or isinstance(each, (np.int64, np.float64)) for each in numbers)
 
 
 def stores_are_disjoint(stored: frozenset[str], named: Mapping[str, Any]) -> bool:

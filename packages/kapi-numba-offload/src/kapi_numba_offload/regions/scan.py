@@ -20,16 +20,17 @@ from kapi_numba_offload.elements.scan_kernels import GROUP_OPERATORS, column_sca
 from kapi_numba_offload.elements.sinks import Elements, extents_of
 from kapi_numba_offload.elements.statements import check_array_integers
 from kapi_numba_offload.elements.work_distribution import pieces_of
-from kapi_numba_offload.libraries.arrays import allocate, device_facts, flat_view, is_device_array
+from kapi_numba_offload.libraries.arrays import allocate, device_facts, flat_view, host_copy, is_device_array, queue_of
 from kapi_numba_offload.regions.fused import FusedRegion
 from kapi_numba_offload.run.kernel_launch import KernelLaunch
-from kapi_numba_offload.run.launching import launch
+from kapi_numba_offload.run.launching import launch, launches
 from kapi_numba_offload.run.timing import timed
 from kapi_runtime.algorithms import Devices
 from kapi_sim.errors import KapiError
+from kapi_sim.whole_arrays.scans import scan_into
 from kapi_sim.whole_arrays.tile_scans import element, scan_tiles_into
 
-__all__ = ["Scan"]
+__all__ = ["LoopScan", "Scan"]
 
 _REMEMBERED = 256  # shapes of one scan
 _LONG = 1 << 18  # elements: the library has fewer of them done before scans along an axis are launched
@@ -202,3 +203,47 @@ class Scan:
             return out, columns, full
 
         return run_columns
+
+
+class LoopScan:
+    """The scan that a loop is: running sums or products of an expression, stored to an array.
+
+    Parameters
+    ----------
+    name : str
+        A key of `GROUP_OPERATORS`.
+    region : FusedRegion
+        The expression, one statement.
+    has_result : bool
+        Whether the last value is used after the loop.
+    """
+
+    def __init__(self, name: str, region: FusedRegion, *, has_result: bool) -> None:
+        self._operator, self._region, self._has_result = GROUP_OPERATORS[name][1], region, has_result
+        self.statements, self.location = region.statements, region.location
+        self._is_of_array = isinstance(region.statements[0].node, Leaf)
+        self.latest: KernelLaunch | None = None
+
+    @timed
+    def __call__(self, target: Any, start: Any, *leaves: Any) -> Any:
+        """Run it; the last value, or None where nobody uses it.
+
+        Parameters
+        ----------
+        target : array of shape (n,)
+            What the running values are stored to.
+        start : number or array of one element
+            The value before the first.
+        *leaves : object
+            Those of the expression.
+        """
+        source = leaves[0] if self._is_of_array else self._region(*leaves)
+        dtype, queue = target.dtype, queue_of(target)
+        first = dtype.type(host_copy(start).item() if is_device_array(start) else start)
+        shape = _WORLD.shape(target, "scan", dtype.itemsize)
+        convert = dtype.type
+        with launches() as seen:
+            scan_into(_WORLD, shape, source, target, dtype, self._operator, first, False, convert)
+        kernel, space, _ = seen[-1]
+        self.latest = KernelLaunch(kernel, space, queue, ())
+        return host_copy(target[-1:])[0].item() if self._has_result else None

@@ -24,7 +24,7 @@ from kapi_numba_offload.loops.loop_syntax import MOST_AXES, variables_of
 from kapi_numba_offload.partition.function_info import FunctionInfo
 from kapi_numba_offload.partition.loop_plans.numba_equivalence import called_functions
 
-__all__ = ["Index", "Nest", "is_kept", "nest_of"]
+__all__ = ["Index", "Nest", "is_counted", "is_kept", "nest_of"]
 
 _STATEMENTS = (ast.Assign, ast.AugAssign, ast.If, ast.For, ast.While, ast.Expr, ast.Pass, ast.Continue, ast.Break)
 _PARTS_OF_INDICES = (
@@ -135,7 +135,7 @@ def nest_of(facts: FunctionInfo, loop: ast.For) -> Nest:
             depth == MOST_AXES
             or len(current.body) > 1
             or not isinstance(inner, ast.For)
-            or not _is_counted(facts, inner)
+            or not is_counted(facts, inner)
         ):
             break
         assert isinstance(inner.iter, ast.Call)
@@ -145,7 +145,7 @@ def nest_of(facts: FunctionInfo, loop: ast.For) -> Nest:
     return Nest(depth, indices, stored, scattered=scattered)
 
 
-def _is_counted(facts: FunctionInfo, loop: ast.For) -> bool:
+def is_counted(facts: FunctionInfo, loop: ast.For) -> bool:
     """Whether a loop counts, between bounds that are known before it runs."""
     return (
         isinstance(loop.target, ast.Name)
@@ -166,7 +166,7 @@ def _independent(facts: FunctionInfo, loop: ast.For) -> tuple[list[ast.expr], se
     _DependenceError
         If iterations may depend on each other.
     """
-    if not _is_counted(facts, loop) or may_leave_early(loop):
+    if not is_counted(facts, loop) or may_leave_early(loop):
         raise _DependenceError("it does not count, or may end early")
     assert isinstance(loop.target, ast.Name)
     nodes = [node for each in loop.body for node in ast.walk(each)]

@@ -21,10 +21,10 @@ from kapi_numba_offload.partition.loop_plans.dependences import Nest, is_kept
 from kapi_numba_offload.partition.loop_plans.kernel import with_refused_live_outs
 from kapi_numba_offload.partition.loop_plans.plan import LoopPlan, Rewriter, otherwise_statements
 
-__all__ = ["LiftedPlan", "lifted_plan"]
+__all__ = ["LiftedPlan", "Lifting", "NotLiftedError", "lifted_plan"]
 
 
-class _NotLifted(Exception):
+class NotLiftedError(Exception):
     """That a statement of rows has no like of whole arrays, as far as that is known."""
 
 
@@ -107,11 +107,11 @@ def lifted_plan(
         or any((integer_literal(axis.step) or 0) < 1 for axis in syntax.axes)
     ):  # fmt: skip
         return None
-    lifting = _Lifting(facts, syntax, f"{PREFIX}lifted_{statement.lineno}_{statement.col_offset}_")
+    lifting = Lifting(facts, syntax, f"{PREFIX}lifted_{statement.lineno}_{statement.col_offset}_")
     try:
         for each in syntax.body:
             lifting.statement(each)
-    except _NotLifted:
+    except NotLiftedError:
         return None
     given = tuple(syntax.captured)
     loop = LiftedLoop(
@@ -131,7 +131,7 @@ def lifted_plan(
 
 
 @dataclass
-class _Lifting:
+class Lifting:
     """The statements of whole arrays for a loop's body.
 
     Attributes
@@ -166,7 +166,7 @@ class _Lifting:
 
         Raises
         ------
-        _NotLifted
+        NotLiftedError
             If there is none.
         """
         if isinstance(node, ast.Pass):
@@ -176,28 +176,28 @@ class _Lifting:
         elif isinstance(node, ast.AugAssign):
             target = node.target
         else:
-            raise _NotLifted
+            raise NotLiftedError
         value = node.value
         if isinstance(target, ast.Name) and isinstance(node, ast.Assign):
             rank = self._rank(value)
             if rank == 0:
-                raise _NotLifted
-            made = self._lifted(value, rank)
+                raise NotLiftedError
+            made = self.lifted(value, rank)
             self._rows[target.id] = rank
             self._add(ast.Assign([ast.Name(target.id, ast.Store())], made), node)
             return
         if not isinstance(target, ast.Subscript) or not isinstance(target.value, ast.Name):
-            raise _NotLifted
+            raise NotLiftedError
         rank = self._own_rank(target)
         if rank == 0 or len(self._loops_of(target)) < len(self._variables):
-            raise _NotLifted
-        view = self._view(target, rank)
-        stored = ast.Subscript(self._named(view, rank), ast.Constant(...), ast.Store())
+            raise NotLiftedError
+        view = self.view(target, rank)
+        stored = ast.Subscript(self.named(view, rank), ast.Constant(...), ast.Store())
         self.facts.kinds.note(stored, ArrayKind(True, len(self._variables) + rank))
         if isinstance(value, ast.Name) and value.id in self._variables and isinstance(node, ast.Assign):
             made = self._counts(target.value.id, view, value.id, rank)
         else:
-            made = self._lifted(value, rank)
+            made = self.lifted(value, rank)
         new = ast.Assign([stored], made) if isinstance(node, ast.Assign) else ast.AugAssign(stored, node.op, made)
         self._add(new, node)
 
@@ -206,24 +206,24 @@ class _Lifting:
         self.facts.written[id(made)] = copy.deepcopy(node)
         self.statements.append(located(made, node))
 
-    def _lifted(self, node: ast.expr, rank: int) -> ast.expr:
+    def lifted(self, node: ast.expr, rank: int) -> ast.expr:
         """The expression of whole arrays for one of rows that has, or broadcasts to, so many axes."""
         facts = self.facts
-        if not self._varies(node):
+        if not self.varies(node):
             return self._kept(node, rank)
         if isinstance(node, ast.Name) and node.id in self._rows:
             if self._rows[node.id] != rank:
-                raise _NotLifted
-            return self._named(node.id, rank)
+                raise NotLiftedError
+            return self.named(node.id, rank)
         if isinstance(node, ast.Subscript):
-            return self._named(self._view(node, rank), rank)
+            return self.named(self.view(node, rank), rank)
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
             return self._product(node, rank)
         operation = facts.operation(node)
         if operation is None:
-            raise _NotLifted
+            raise NotLiftedError
         made = copy.copy(node)
-        operands = {id(each): self._lifted(each, rank) for each in operation[1]}
+        operands = {id(each): self.lifted(each, rank) for each in operation[1]}
         for name, value in ast.iter_fields(made):
             if isinstance(value, list):
                 setattr(made, name, [operands.get(id(each), each) for each in value])
@@ -238,13 +238,13 @@ class _Lifting:
 
     def _product(self, node: ast.BinOp, rank: int) -> ast.expr:
         """A product of a row and a matrix, as one of all rows and the matrix."""
-        is_row_first = self._varies(node.left)
+        is_row_first = self.varies(node.left)
         row, matrix = (node.left, node.right) if is_row_first else (node.right, node.left)
         kind = self.facts.kinds.kind(matrix)
         is_matrix = isinstance(kind, ArrayKind) and kind.usm and kind.ndim == 2 and isinstance(matrix, ast.Name)
-        if rank != 1 or self._varies(matrix) or not is_matrix or self._rank(row) != 1:
-            raise _NotLifted
-        rows, other = self._lifted(row, 1), self._with_kinds(matrix)
+        if rank != 1 or self.varies(matrix) or not is_matrix or self._rank(row) != 1:
+            raise NotLiftedError
+        rows, other = self.lifted(row, 1), self._with_kinds(matrix)
         if not is_row_first:
             other = ast.copy_location(ast.Attribute(other, "T", ast.Load()), matrix)
             self.facts.kinds.note(other, kind)
@@ -253,27 +253,27 @@ class _Lifting:
         self.facts.kinds.note(made, ArrayKind(True, len(self._variables) + 1))
         name = self._new("product")
         self.statements.append(located(ast.Assign([ast.Name(name, ast.Store())], made), node))
-        return self._named(name, 1)
+        return self.named(name, 1)
 
     def _kept(self, node: ast.expr, rank: int) -> ast.expr:
         """An expression that is the same in all iterations: a number, or an array that broadcasts to the rows."""
         kind = self.facts.kinds.kind(node)
         if kind != SCALAR:
             if not isinstance(kind, ArrayKind) or not kind.usm or (kind.ndim is not None and kind.ndim > rank):
-                raise _NotLifted
+                raise NotLiftedError
             if kind.ndim is None:
                 if not isinstance(node, ast.Name):
-                    raise _NotLifted
+                    raise NotLiftedError
                 self.ranks[node.id] = min(rank, self.ranks.get(node.id, rank))
         return self._with_kinds(node)
 
-    def _view(self, node: ast.Subscript, rank: int) -> str:
+    def view(self, node: ast.Subscript, rank: int) -> str:
         """The variable of the array of all rows of a subscript, its axes those of the loops and so many others."""
         if not isinstance(node.value, ast.Name) or node.value.id in self._changed:
-            raise _NotLifted
+            raise NotLiftedError
         own, loops = self._own_rank(node), self._loops_of(node)
         if own > rank:
-            raise _NotLifted
+            raise NotLiftedError
         if own == 0:
             self.elements.add(node.value.id)
         axes: list[ast.expr] = []
@@ -316,7 +316,7 @@ class _Lifting:
         made: ast.expr = ast.Call(loaded(f"{PREFIX}counts", where), [loaded(view, where), *bounds], [])
         after = len(self._variables) - loop - 1 + rank
         made = ast.Subscript(made, ast.Tuple([ast.Slice(), *[ast.Constant(None)] * after], ast.Load()), ast.Load())
-        return self._named(self._assigned("counts", made, where), rank)
+        return self.named(self._assigned("counts", made, where), rank)
 
     def _loops_of(self, node: ast.Subscript) -> dict[int, tuple[int, int]]:
         """The loop and the added number of each axis whose index is a loop's variable; the others are kept."""
@@ -329,13 +329,13 @@ class _Lifting:
             if isinstance(index, ast.BinOp) and isinstance(index.op, (ast.Add, ast.Sub)):
                 number = integer_literal(index.right)
                 if number is None:
-                    raise _NotLifted
+                    raise NotLiftedError
                 base, added = index.left, number if isinstance(index.op, ast.Add) else -number
             if not isinstance(base, ast.Name) or base.id not in self._variables:
-                raise _NotLifted
+                raise NotLiftedError
             loop = self._variables.index(base.id)
             if loop in [own for own, _ in found.values()]:
-                raise _NotLifted  # a diagonal
+                raise NotLiftedError  # a diagonal
             found[position] = loop, added
         return found
 
@@ -347,7 +347,7 @@ class _Lifting:
         if kind == SCALAR and self.facts.is_usm(node.value):
             return 0
         if not isinstance(kind, ArrayKind) or not kind.usm or kind.ndim is None:
-            raise _NotLifted
+            raise NotLiftedError
         return kind.ndim
 
     def _rank(self, node: ast.expr) -> int:
@@ -356,17 +356,18 @@ class _Lifting:
             return 1
         if isinstance(node, ast.Name) and node.id in self._rows:
             return self._rows[node.id]
-        if isinstance(node, ast.Subscript) and self._varies(node):
+        if isinstance(node, ast.Subscript) and self.varies(node):
             return self._own_rank(node)
-        operation = self.facts.operation(node) if self._varies(node) else None
+        operation = self.facts.operation(node) if self.varies(node) else None
         if operation is not None:
             return max(map(self._rank, operation[1]))
         kind = self.facts.kinds.kind(node)
         if isinstance(kind, ArrayKind) and kind.ndim is None:
-            raise _NotLifted
+            raise NotLiftedError
         return kind.ndim or 0 if isinstance(kind, ArrayKind) else 0
 
-    def _varies(self, node: ast.expr) -> bool:
+    def varies(self, node: ast.expr) -> bool:
+        """Whether an expression may differ from iteration to iteration."""
         return any(isinstance(each, ast.Name) and each.id in self._changed for each in ast.walk(node))
 
     def _with_kinds(self, node: ast.expr) -> ast.expr:
@@ -384,7 +385,8 @@ class _Lifting:
     def _new(self, word: str) -> str:
         return f"{self.prefix}{word}{len(self.views) + len(self.statements)}"
 
-    def _named(self, name: str, rank: int) -> ast.Name:
+    def named(self, name: str, rank: int) -> ast.Name:
+        """A variable of an array of rows that have so many axes."""
         made = loaded(name, self.syntax.node)
         self.facts.kinds.note(made, ArrayKind(True, len(self._variables) + rank))
         return made

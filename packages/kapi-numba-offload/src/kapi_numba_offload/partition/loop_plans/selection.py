@@ -15,6 +15,7 @@ from kapi_numba_offload.partition.loop_plans.kernel import KernelPlan, kernel_pl
 from kapi_numba_offload.partition.loop_plans.lifted import lifted_plan
 from kapi_numba_offload.partition.loop_plans.loop_of_kernels import loop_of_kernels, loops_with_elements
 from kapi_numba_offload.partition.loop_plans.plan import LoopPlan
+from kapi_numba_offload.partition.loop_plans.scans import scan_plan
 from kapi_numba_offload.partition.loop_plans.sequential import sequential_plan
 from kapi_numba_offload.run.reasons import Refusal
 
@@ -53,6 +54,9 @@ def loop_plan(
         detail = nest.dependence if nest is not None else ""
         refusal = Refusal("sequential-loop", statement.lineno, array, detail)
         plan: LoopPlan | None = sequential_plan(facts, statement, following, refusal)
+        scan = scan_plan(facts, statement, following, plan) if isinstance(statement, ast.For) else None
+        if scan is not None:
+            return scan
     else:
         plan = guarded_plan(facts, statement, following)
     if isinstance(statement, ast.For) and nest is not None and not nest.dependence:

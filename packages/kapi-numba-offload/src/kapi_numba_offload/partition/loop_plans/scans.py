@@ -1,0 +1,227 @@
+"""Plans for loops whose recurrence is a scan: `s += a[i]; b[i] = s`, and `b[i] = b[i - 1] + a[i]`."""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from kapi_numba_offload.analysis.syntax import indices_of, located
+from kapi_numba_offload.loops.lifted_loop import RowIndex, ScanLoop
+from kapi_numba_offload.loops.loop_syntax import parallel_loop
+from kapi_numba_offload.partition.function_info import PREFIX, FunctionInfo, loaded
+from kapi_numba_offload.partition.grouping import Fused, expression_region
+from kapi_numba_offload.partition.loop_plans.dependences import is_counted
+from kapi_numba_offload.partition.loop_plans.lifted import Lifting, NotLiftedError
+from kapi_numba_offload.partition.loop_plans.plan import LoopPlan, Rewriter, is_live_after, otherwise_statements
+from kapi_numba_offload.regions.scan import LoopScan
+
+__all__ = ["ScanPlan", "scan_plan"]
+
+_SCANS: dict[type[ast.operator], str] = {ast.Add: "cumsum", ast.Mult: "cumprod"}
+_OF_INTEGERS = (ast.Add, ast.Sub, ast.Mult, ast.USub)
+"""The operators that give integers of integers."""
+
+
+class _Recurrence(NamedTuple):
+    """What a loop's body does.
+
+    Attributes
+    ----------
+    operator : ast.operator
+        What combines the running value with the next one.
+    target : ast.Subscript
+        The element that it is stored to.
+    value : ast.expr
+        The next one.
+    variable : str
+        The variable of the running value; empty where it is the element before.
+    """
+
+    operator: ast.operator
+    target: ast.Subscript
+    value: ast.expr
+    variable: str
+
+
+@dataclass(frozen=True, slots=True)
+class ScanPlan(LoopPlan):
+    """A loop with two versions: a scan where the guard holds, else another plan's.
+
+    Attributes
+    ----------
+    lifting : Lifting
+        The views of arrays, and the bounds.
+    bounds : tuple of ast.expr
+        Start, stop and step.
+    target, start : ast.expr
+        The view that is stored to, and the value before the first one.
+    variable : str
+        The variable of the running value; empty where the array alone has it.
+    name : str
+        A key of `GROUP_OPERATORS`.
+    fused : Fused
+        The expression.
+    has_result : bool
+        Whether the last value is used after the loop.
+    given : tuple of str
+        Variables that the guard is given.
+    otherwise : LoopPlan or None
+        The other plan.
+    """
+
+    lifting: Lifting
+    bounds: tuple[ast.expr, ...]
+    target: ast.expr
+    start: ast.expr
+    variable: str
+    name: str
+    fused: Fused
+    has_result: bool
+    given: tuple[str, ...]
+    otherwise: LoopPlan | None
+
+    def rewritten(self, rewriter: Rewriter, helper: str) -> list[ast.stmt]:
+        """The bounds, and an `if` statement with both versions."""
+        where, names = self.statement, self.lifting.bounds
+        made: list[ast.stmt] = [
+            ast.Assign([ast.Name(name, ast.Store())], copy.deepcopy(each))
+            for name, each in zip(names, self.bounds, strict=True)
+        ]
+        guard = ast.Attribute(loaded(helper, where), "suits", ast.Load())
+        groups: list[ast.expr] = [
+            ast.Tuple([loaded(each, where) for each in group], ast.Load()) for group in (names, self.given)
+        ]
+        assert self.fused.region is not None
+        scan = LoopScan(self.name, self.fused.region, has_result=self.has_result)
+        starts = list(map(len, (rewriter.regions, rewriter.calls, rewriter.loops)))
+        rewriter.regions.append(scan)
+        leaves = [rewriter.expression(each) for each in self.fused.leaves]
+        call = ast.Call(loaded(rewriter.helper(f"{helper}_scan", scan), where), [self.target, self.start, *leaves], [])
+        run: ast.stmt = ast.Expr(call)
+        if self.has_result:
+            run = ast.Assign([ast.Name(self.variable, ast.Store())], call)
+        lists = rewriter.regions, rewriter.calls, rewriter.loops
+        ends = list(map(len, lists))
+        self.loop.parts = [each for one, start in zip(lists, starts, strict=True) for each in one[start:]]
+        other = otherwise_statements(rewriter, where, self.otherwise)
+        self.loop.other_parts = [each for one, end in zip(lists, ends, strict=True) for each in one[end:]]
+        made.append(ast.If(ast.Call(guard, groups, []), [*self.lifting.views, run], other))
+        return [located(each, where) for each in made]
+
+
+def scan_plan(
+    facts: FunctionInfo, statement: ast.For, following: Sequence[Sequence[ast.stmt]], otherwise: LoopPlan | None
+) -> ScanPlan | None:
+    """A plan with a scan for a loop over elements; None if it has none.
+
+    Parameters
+    ----------
+    facts : FunctionInfo
+        The function that it is in.
+    statement : ast.For
+        The loop.
+    following : sequence of sequence of ast.stmt
+        What may run after it, block by block.
+    otherwise : LoopPlan or None
+        The plan for values that do not suit.
+    """
+    found = _recurrence(statement.body)
+    if found is None or facts.numba_types or not is_counted(facts, statement):
+        return None
+    assert isinstance(statement.target, ast.Name)
+    assert isinstance(found.target.value, ast.Name)
+    syntax = parallel_loop(statement, facts.names, 1)
+    if not isinstance(syntax.axes[0].step, ast.Constant) or syntax.axes[0].step.value != 1:
+        return None
+    array = found.target.value.id
+    if len(indices_of(found.target)) > 1 or is_live_after(following, statement.target.id):
+        return None
+    lifting = Lifting(facts, syntax, f"{PREFIX}scan_{statement.lineno}_{statement.col_offset}_")
+    try:
+        view = lifting.view(found.target, 0)
+        (own,) = lifting.indices
+        if not found.variable:
+            lifting.indices.append(RowIndex(array, 0, 0, own.added - 1))
+        is_itself = ast.unparse(found.value) == ast.unparse(found.target)
+        value = lifting.named(view, 0) if is_itself else lifting.lifted(found.value, 0)
+    except NotLiftedError:
+        return None
+    before = ast.BinOp(loaded(lifting.bounds[0], statement), ast.Add(), ast.Constant(own.added - 1))
+    start: ast.expr = ast.Subscript(loaded(array, statement), before, ast.Load())
+    if found.variable:
+        start = loaded(found.variable, statement)
+    fused = expression_region(facts, value, statement)
+    given = tuple(sorted({*syntax.captured, array, *([found.variable] if found.variable else ())}))
+    loop = ScanLoop(
+        facts.location(statement), given, tuple(lifting.indices), frozenset([array]), frozenset(lifting.elements),
+        lifting.ranks, lifting.counted, None if otherwise is None else otherwise.loop, target=array,
+        makes_floats=not all(map(_is_of_integers, ast.walk(found.value))),
+    )  # fmt: skip
+    has_result = bool(found.variable) and is_live_after(following, found.variable)
+    return ScanPlan(
+        loop, statement, lifting, syntax.bounds, lifting.named(view, 0), start, found.variable,
+        _SCANS[type(found.operator)], fused, has_result, given, otherwise,
+    )  # fmt: skip
+
+
+def _recurrence(body: Sequence[ast.stmt]) -> _Recurrence | None:
+    """The recurrence that a loop's body is; None for anything else."""
+    match body:
+        case [
+            ast.AugAssign(ast.Name(name), operator, value),
+            ast.Assign([ast.Subscript() as target], ast.Name(stored)),
+        ]:
+            is_known = name == stored
+        case [
+            ast.Assign([ast.Name(name)], ast.BinOp(left, operator, right)),
+            ast.Assign([ast.Subscript() as target], ast.Name(stored)),
+        ]:
+            own, value = (left, right) if ast.unparse(left) == name else (right, left)
+            is_known = name == stored and ast.unparse(own) == name
+        case [ast.Assign([ast.Subscript() as target], ast.BinOp(left, operator, right))]:
+            own, value = (left, right) if _is_before(left, target) else (right, left)
+            name, is_known = "", _is_before(own, target)
+        case [ast.AugAssign(ast.Subscript() as target, operator, before)]:
+            value = ast.copy_location(ast.Subscript(target.value, target.slice, ast.Load()), target)
+            name, is_known = "", _is_before(before, target)
+        case _:
+            return None
+    if not is_known or type(operator) not in _SCANS or not isinstance(target.value, ast.Name):
+        return None
+    read = {each.id for each in ast.walk(value) if isinstance(each, ast.Name)}
+    is_itself = ast.unparse(value) == ast.unparse(target)
+    if name in read or (target.value.id in read and not is_itself):
+        return None
+    if is_itself and name:
+        return None
+    return _Recurrence(operator, target, value, name)
+
+
+def _is_of_integers(node: ast.AST) -> bool:
+    """Whether a part of an expression gives integers of integers."""
+    if isinstance(node, ast.Constant):
+        return type(node.value) is int
+    return isinstance(node, (ast.Name, ast.Subscript, ast.Attribute, ast.BinOp, ast.UnaryOp, ast.expr_context)) or (
+        isinstance(node, _OF_INTEGERS)
+    )
+
+
+def _is_before(node: ast.expr, target: ast.Subscript) -> bool:
+    """Whether an expression is the element before another one: `b[i - 1]` before `b[i]`, `b[i]` before `b[i + 1]`."""
+    if not isinstance(node, ast.Subscript) or ast.unparse(node.value) != ast.unparse(target.value):
+        return False
+    one, other = _offset(node.slice), _offset(target.slice)
+    return one is not None and other is not None and one[0] == other[0] and one[1] == other[1] - 1
+
+
+def _offset(index: ast.expr) -> tuple[str, int] | None:
+    """The variable of an index, and the number that is added to it."""
+    match index:
+        case ast.Name(name):
+            return name, 0
+        case ast.BinOp(ast.Name(name), ast.Add() | ast.Sub() as sign, ast.Constant(int(number))):
+            return name, number if isinstance(sign, ast.Add) else -number
+    return None
