@@ -1,4 +1,4 @@
-"""The kernels that reduce an element expression, to one value or along axes, without storing it."""
+"""The kernels that reduce or scan an element expression, entirely or along axes, without storing it."""
 
 from __future__ import annotations
 
@@ -6,15 +6,32 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import kapi_runtime
 from kapi_numba_offload.elements.combining import group_lines, kept_lines
-from kapi_numba_offload.elements.kernel_source import Indexing, index_lines, spell_index
+from kapi_numba_offload.elements.kernel_source import (
+    Indexing,
+    index_lines,
+    make_device_function,
+    make_kernel,
+    spell_index,
+)
 from kapi_numba_offload.elements.reductions import Accumulator
 from kapi_numba_offload.elements.sinks import Elements, extent_names, extents_of
 from kapi_numba_offload.elements.work_distribution import POSITION_LINES
 
-__all__ = ["Along", "along_axes", "by_groups", "full", "inner_lines", "named_axes", "spelled_indices", "value_lines"]
+__all__ = [
+    "GROUP_OPERATORS",
+    "Along",
+    "along_axes",
+    "by_groups",
+    "column_scan",
+    "full",
+    "loading",
+    "row_scan",
+    "seeding",
+]
 
 
 @dataclass(frozen=True)
@@ -120,7 +137,7 @@ def by_groups(
     is_mean : bool
         Whether the result is divided by the number of elements that became one.
     """
-    split, ndim, indices = along.pieces > 1, len(along.kept), spelled_indices(indexings, named_axes(along, 0))
+    split, ndim, indices = along.pieces > 1, len(along.kept), _spelled_indices(indexings, _named_axes(along, 0))
     before = kept_lines(ndim, "number // pieces" if split else "number")
     own = ", ".join(f"i{axis}" for axis in range(ndim))
     if split:
@@ -131,7 +148,7 @@ def by_groups(
         stored = [f"result[{own or '()'}] = {accumulator.value(is_mean=is_mean)}"]
 
     def values(name: str, at: str) -> list[str]:
-        return [*inner_lines(along, at), *value_lines(elements, indices, accumulator, name)]
+        return [*_inner_lines(along, at), *_value_lines(elements, indices, accumulator, name)]
 
     each = [*values("value", "at"), *accumulator.taken("value", "at")]
     results = accumulator.arrays("partial") if split else ["result"]
@@ -163,10 +180,10 @@ def along_axes(
         Whether a work-item takes neighbouring elements of the axes that go, which a processor's caches like.
     """
     virtual, split = along.virtual, along.pieces > 1
-    named = named_axes(along, 1 if split and not along.is_along_last else 0)
+    named = _named_axes(along, 1 if split and not along.is_along_last else 0)
     extents = [f"n{axis}" for axis in range(len(virtual))]
     piece = None if not split else f"i{len(virtual) - 1}" if along.is_along_last else "i0"
-    inner = [*inner_lines(along), *_combined(elements, spelled_indices(indexings, named), accumulator)]
+    inner = [*_inner_lines(along), *_combined(elements, _spelled_indices(indexings, named), accumulator)]
     lines = [*index_lines(len(virtual), extents), *accumulator.start]
     if piece is None:
         lines += ["for at in range(count):", *(f"    {line}" for line in inner)]
@@ -185,14 +202,14 @@ def along_axes(
     return elements.kernel([*parameters, *extent_names(extents)], lines)
 
 
-def named_axes(along: Along, first_kept: int) -> dict[int, str]:
+def _named_axes(along: Along, first_kept: int) -> dict[int, str]:
     """The index of each axis: `i` those of results, from one number on, `j` those of the loop."""
     kept = [axis for axis in range(len(along.shape)) if axis not in along.axes]
     own = {axis: f"i{first_kept + number}" for number, axis in enumerate(kept)}
     return own | {axis: f"j{axis}" for axis in along.axes}
 
 
-def spelled_indices(indexings: Sequence[Indexing], named: dict[int, str]) -> list[str | None]:
+def _spelled_indices(indexings: Sequence[Indexing], named: dict[int, str]) -> list[str | None]:
     """The index of each leaf, by the names of axes."""
     return [
         None if each is None else f"[{', '.join('0' if axis < 0 else named[axis] for axis in each) or '()'}]"
@@ -200,7 +217,7 @@ def spelled_indices(indexings: Sequence[Indexing], named: dict[int, str]) -> lis
     ]
 
 
-def inner_lines(along: Along, at: str = "at") -> list[str]:
+def _inner_lines(along: Along, at: str = "at") -> list[str]:
     """The lines that give the indices of the axes that go, of the element at a variable."""
     lines, rest = [], at
     for axis in reversed(along.axes[1:]):
@@ -211,9 +228,103 @@ def inner_lines(along: Along, at: str = "at") -> list[str]:
 
 def _combined(elements: Elements, indices: Sequence[str | None], accumulator: Accumulator) -> list[str]:
     """The lines that combine an element of an expression, the one at `at`."""
-    return [*value_lines(elements, indices, accumulator, "value"), *accumulator.taken("value", "at")]
+    return [*_value_lines(elements, indices, accumulator, "value"), *accumulator.taken("value", "at")]
 
 
-def value_lines(elements: Elements, indices: Sequence[str | None], accumulator: Accumulator, name: str) -> list[str]:
+def _value_lines(elements: Elements, indices: Sequence[str | None], accumulator: Accumulator, name: str) -> list[str]:
     """The lines that give a variable the value of an element."""
     return [*elements.reads(indices), f"{name} = {elements.value(accumulator.dtype)}"]
+
+
+GROUP_OPERATORS = {"cumsum": ("sum", kapi_runtime.plus, "+"), "cumprod": ("prod", kapi_runtime.multiplies, "*")}
+"""The reduction that a scan is one of, and its operator in the kernel language, as function and as sign."""
+
+
+def loading(elements: Elements, accumulator: Accumulator) -> Any:
+    """The device function that gives the value of an expression of one array, of one axis, at an index."""
+    (name,) = elements.parameters
+    lines = [*elements.reads(["[index]"]), f"return {elements.value(accumulator.dtype)}"]
+    return make_device_function("value_at", (name, "index"), tuple(lines), str(elements.location))
+
+
+def row_scan(
+    elements: Elements, indexings: Sequence[Indexing], along: Along, name: str, accumulator: Accumulator
+) -> kapi_runtime.Kernel:
+    """The kernel that scans along the last axis, a work-group for each row.
+
+    Parameters
+    ----------
+    elements : Elements
+        The expression, one statement.
+    indexings : sequence of Indexing
+        How each leaf is indexed, by axes of the expression.
+    along : Along
+        The layout, its axes the last one alone.
+    name : str
+        A key of `GROUP_OPERATORS`.
+    accumulator : Accumulator
+        What values become.
+    """
+    _, operator, sign = GROUP_OPERATORS[name]
+    named, ndim = _named_axes(along, 0), len(along.kept)
+    index = ", ".join(named[axis] for axis in range(len(along.shape)))
+    last = along.axes[0]
+    read = _value_lines(elements, _spelled_indices(indexings, named), accumulator, "value")
+    lines = [
+        "k = item.get_local_id(0)",
+        "size = item.get_local_range(0)",
+        "group = item.get_group()",
+        *kept_lines(ndim, "group.get_group_linear_id()"),
+        "carry = identity",
+        "for base in range(0, count, size):",
+        f"    j{last} = base + k",
+        "    value = identity",
+        f"    if j{last} < count:",
+        *(f"        {line}" for line in read),
+        f"    found = kapi_runtime.inclusive_scan_over_group(group, value, kapi_runtime.{operator.__name__})",
+        f"    found = carry {sign} found",
+        f"    if j{last} < count:",
+        f"        result[{index}] = found",
+        "    carry = kapi_runtime.group_broadcast(group, found, size - 1)",
+    ]
+    lengths = [f"n{axis}" for axis in range(1, ndim)]
+    return elements.kernel(["result", "identity", *elements.parameters, "count", *lengths], lines, "_by_rows")
+
+
+def column_scan(
+    elements: Elements, indexings: Sequence[Indexing], along: Along, accumulator: Accumulator
+) -> kapi_runtime.Kernel:
+    """The kernel that scans along another axis: each work-item a piece, from the value in `seeds` on."""
+    virtual, split = along.virtual, along.pieces > 1
+    named = _named_axes(along, 1 if split else 0)
+    extents = [f"n{axis}" for axis in range(len(virtual))]
+    index = ", ".join(named[axis] for axis in range(len(along.shape)))
+    inner = [*_inner_lines(along), *_value_lines(elements, _spelled_indices(indexings, named), accumulator, "value")]
+    inner += [*accumulator.taken("value", "at"), f"result[{index}] = total"]
+    lines = index_lines(len(virtual), extents)
+    if split:
+        seed = ", ".join(f"i{axis}" for axis in range(len(virtual)))
+        lines += [f"total = seeds[{seed}]", "for step in range(steps):", "    at = i0 * steps + step"]
+        lines += ["    if at < count:", *(f"        {line}" for line in inner)]
+    else:
+        lines += ["total = identity", "for at in range(count):", *(f"    {line}" for line in inner)]
+    first = "seeds" if split else "identity"
+    parameters = ["result", first, *elements.parameters, "count", "steps", "pieces", *extent_names(extents)]
+    return elements.kernel(parameters, lines, "_by_columns")
+
+
+def seeding(ndim: int, accumulator: Accumulator, location: str) -> kapi_runtime.Kernel:
+    """The kernel that turns the totals of pieces into what comes before each, along their first axis."""
+    own = [f"i{axis}" for axis in range(ndim)]
+    extents = [f"n{axis}" for axis in range(ndim)]
+    at = ", ".join(["piece", *own])
+    lines = [
+        *index_lines(ndim, extents),
+        "total = identity",
+        "for piece in range(pieces):",
+        f"    value = seeds[{at}]",
+        f"    seeds[{at}] = total",
+        *(f"    {line}" for line in accumulator.taken("value", "piece")),
+    ]
+    parameters = ("seeds", "identity", "pieces", *extent_names(extents))
+    return make_kernel("seeds", parameters, tuple(lines), location)

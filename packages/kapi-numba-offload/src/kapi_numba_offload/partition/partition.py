@@ -18,8 +18,8 @@ from kapi_numba_offload.analysis.random_functions import random_name
 from kapi_numba_offload.analysis.scope import UNKNOWN
 from kapi_numba_offload.analysis.syntax import located
 from kapi_numba_offload.elements.numbers import NumberOperation
+from kapi_numba_offload.elements.reduction_kernels import GROUP_OPERATORS
 from kapi_numba_offload.elements.reductions import FUSED_REDUCTIONS, POSITIONS
-from kapi_numba_offload.elements.scan_kernels import GROUP_OPERATORS
 from kapi_numba_offload.elements.statements import StatementLocation
 from kapi_numba_offload.loops.host.interpreted_loop import InterpretedLoop
 from kapi_numba_offload.partition.argument_texts import ArgumentTexts

@@ -14,9 +14,16 @@ from kapi_numba_offload.elements.dtype_rules import ArrayType
 from kapi_numba_offload.elements.expression import Leaf, Node, evaluate
 from kapi_numba_offload.elements.kernel_source import space_of
 from kapi_numba_offload.elements.operands import indexing_of, type_of
-from kapi_numba_offload.elements.reduction_kernels import Along, along_axes
+from kapi_numba_offload.elements.reduction_kernels import (
+    GROUP_OPERATORS,
+    Along,
+    along_axes,
+    column_scan,
+    loading,
+    row_scan,
+    seeding,
+)
 from kapi_numba_offload.elements.reductions import Accumulator
-from kapi_numba_offload.elements.scan_kernels import GROUP_OPERATORS, column_scan, loading, row_scan, seeding
 from kapi_numba_offload.elements.sinks import Elements, extents_of
 from kapi_numba_offload.elements.statements import check_array_integers
 from kapi_numba_offload.elements.work_distribution import pieces_of

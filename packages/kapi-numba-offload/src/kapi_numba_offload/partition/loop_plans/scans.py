@@ -26,7 +26,7 @@ _OF_INTEGERS = (ast.Add, ast.Sub, ast.Mult, ast.USub)
 
 
 class _Recurrence(NamedTuple):
-    """What a loop's body does.
+    """The recurrence that a loop's body is.
 
     Attributes
     ----------
