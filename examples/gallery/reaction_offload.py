@@ -53,16 +53,16 @@ def plate(n):
 
 FEED, KILL = 0.035, 0.065
 xp = device_arrays()
-u, v = plate(160)
+u, v = plate(200)
 on_device = xp.asarray(u), xp.asarray(v)
-react(*on_device, 3000, FEED, KILL)
-react(u, v, 3000, FEED, KILL)
+react(*on_device, 2000, FEED, KILL)
+react(u, v, 2000, FEED, KILL)
 np.testing.assert_allclose(xp.asnumpy(on_device[1]), v, atol=1e-9)
 
 # %%
 # This page was made without a GPU. What follows was recorded on an NVIDIA H100 over CuPy's arrays, while other programs
-# ran on that machine: the report of ``explain`` for the call above, less its seconds, and the milliseconds of a
-# step.
+# ran on that machine: the report of ``explain`` for 3000 steps, less its seconds, and the milliseconds of
+# a step.
 
 EXPLAINED = """react, over CuPy's arrays:
   line 34: cupy, 3000 times, 0 bytes moved
@@ -79,12 +79,12 @@ for name, (small, large) in RECORDED.items():
 # %%
 # CuPy launches a kernel for each of about 25 operations. The compiled function launches one for each of the seven
 # statements. They are not a single kernel, as ``explain`` says: the last two store to what others read. Nothing is
-# copied to the host. The report of the machine that made this page is another one:
+# copied to the host. The machine that made this page reports the same of dpnp's arrays:
 
 print(kapi_numba_offload.explain(react, *on_device, 100, FEED, KILL))
 
 # %%
-# The spots after 3000 steps, and the recorded times.
+# The spots after 2000 steps, and the recorded times.
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(8, 3.6), width_ratios=(1, 1.2))
 left.imshow(v, cmap="inferno")
