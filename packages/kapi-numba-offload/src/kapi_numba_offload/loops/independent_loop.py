@@ -208,8 +208,14 @@ class NestedLoop(IndependentLoop):
 
     kind = "prange loop"
 
+    def _unsuited(self, bounds: Sequence[Any], captured: Sequence[Any], initial: Sequence[Any]) -> Unsuited | None:
+        array = next(filter(is_device_array, captured), None)
+        if array is None or device_facts(queue_of(array)).is_cpu:  # asked at each call, and soon answered
+            return Unsuited("a processor runs the inner loops in each work-item")
+        return super()._unsuited(bounds, captured, initial)
+
     def _unlike_the_hosts(self, named: dict[str, Any], initial: Sequence[Any]) -> str:
         return ""  # it is a kernel otherwise
 
     def _are_enough(self, named: dict[str, Any], extents: Sequence[int], array: Any) -> bool:
-        return not device_facts(queue_of(array)).is_cpu and prod(extents) > extents[0]
+        return prod(extents) > extents[0]
