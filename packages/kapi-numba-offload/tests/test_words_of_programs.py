@@ -179,7 +179,7 @@ def sorted_by_merging(a):
     return a
 
 
-def test_recursion_is_the_hosts_as_a_whole():
+def test_recursion_runs_on_the_host():
     a = dpnp.asarray(RNG.random(50))
     with pytest.warns(OffloadFallbackWarning, match=r"\[recursion\]") as caught:
         found = sorted_by_merging(a)

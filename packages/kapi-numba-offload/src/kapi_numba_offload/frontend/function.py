@@ -250,7 +250,7 @@ def _kind_of_type(type_: types.Type) -> Kind:
 def _inferred(
     function: Callable[..., Any], definition: ast.FunctionDef, arguments: Sequence[types.Type]
 ) -> tuple[Scope, Kinds]:
-    """What a function's names mean, and the kinds of its expressions; dead iterations are dropped."""
+    """Infer what a function's names mean, and the kinds of its expressions; dead iterations are dropped."""
     names = Scope(function, definition)
     names = names.with_outside(_functions_given(names, arguments, definition))
     drop_dead_iterations(definition, names)

@@ -41,7 +41,7 @@ def index_code(expression: ast.expr) -> CodeType:
 
 
 class Unsuited(NamedTuple):
-    """Why the values of a call suit no kernel.
+    """The reason for which the values of a call suit no kernel.
 
     Attributes
     ----------
@@ -116,7 +116,7 @@ class IndependentLoop(ParallelLoop):
         return why is None
 
     def _unsuited(self, bounds: Sequence[Any], captured: Sequence[Any], initial: Sequence[Any]) -> Unsuited | None:
-        """Why it is no kernel for these values; None if it is one."""
+        """The reason for which it is no kernel for these values; None if it is one."""
         arrays = [each for each in captured if is_device_array(each)]
         if is_simulating() or not all(isinstance(each, (int, np.integer)) for each in bounds) or not arrays:
             return Unsuited("the values that it is given suit no kernel")
@@ -150,7 +150,7 @@ class IndependentLoop(ParallelLoop):
         return None
 
     def _unlike_the_hosts(self, named: dict[str, Any], initial: Sequence[Any]) -> str:
-        """Which number has another type in a kernel than on the host, where the loop runs otherwise; empty for none."""
+        """Words on a number with another type in a kernel than on the host, where the loop runs otherwise; or none."""
         known = SAME_TYPES if self.syntax.reductions else SAME_TYPES | _ROUNDED
         for name, each in named.items():
             is_truth = is_device_array(each) and each.dtype.kind == "b" and name in self._of_truth

@@ -74,7 +74,7 @@ class SequentialLoop:
         return self.host.leave((), captured)
 
     def _chosen(self, captured: Sequence[Any]) -> str | None:
-        """Why the host is to run it, where that takes less time; None for other loops."""
+        """The reason for which the host is to run it, where that takes less time; None for other loops."""
         is_quicker = self.unsuited is not None and self.unsuited.is_quicker and most_elements()
         if not is_quicker or not self.options.may_fall_back or self.host.why_not_compiled((), captured) is not None:
             return None
