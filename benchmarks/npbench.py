@@ -1,12 +1,13 @@
-"""NPBench's Numba programs over arrays of dpnp or CuPy: which are right, where they run, and how long they take.
+"""NPBench's Numba programs over arrays of dpnp, CuPy or NumPy: which are right, where they run, and how long they take.
 
 NPBench is not part of this repository: name a checkout of it (https://github.com/spcl/npbench).
 
     python benchmarks/npbench.py PATH [--only floyd_warshall] [--preset S] [--timeout 60] [--json FILE] \
         [--peers numba dpnp cupy]
 
-``KAPI_ARRAYS=cupy`` runs them over CuPy's arrays; its peer is NPBench's own program for CuPy. Each variant of each
-program runs in a process of its own. "Right" is agreement with NPBench's NumPy program. A program is on the device if
+``KAPI_ARRAYS=numpy`` runs them over NumPy's arrays in the context of the CPU, ``KAPI_ARRAYS=cupy`` over CuPy's, whose
+peer is NPBench's own program for CuPy. Each variant of each program runs in a process of its own. "Right" is
+agreement with NPBench's NumPy program. A program is on the device if
 no part of it fell back to the host.
 """
 
@@ -23,10 +24,13 @@ import sys
 import time
 import warnings
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 from programs import Times, agree, answer, arguments, fallbacks, finish, line_of
+
+import kapi_runtime
 
 VARIANTS = ("npr", "np", "n")
 PEERS = ("numba", "dpnp", "cupy")
@@ -91,8 +95,10 @@ def run(checkout: Path, name: str, variant: str, preset: str, peers: Sequence[st
         if on_device:
             arrays = {each: library.asarray(values[each]) for each in info["array_args"] if each in values}
             values.update(arrays)
+        is_in_context = on_device and ARRAYS == "numpy"
         start = Times.now()
-        returned = function(*values.values())
+        with kapi_runtime.device_context("cpu") if is_in_context else nullcontext():
+            returned = function(*values.values())
         for each in values.values():
             if isinstance(each, library.ndarray):
                 wait(each)
@@ -109,7 +115,7 @@ def run(checkout: Path, name: str, variant: str, preset: str, peers: Sequence[st
     # Some programs return what they change in place, and some of their variants do not.
     if outputs and bool(found) != bool(expected):
         found, expected = [], []
-    host = [library.asnumpy(each) if isinstance(each, library.ndarray) else each for each in [*found, *outputs]]
+    host = [numpy_of(each, library) if isinstance(each, library.ndarray) else each for each in [*found, *outputs]]
     expected += expected_outputs
     is_right = len(host) == len(expected) and all(map(agree, host, expected))
     causes = fallbacks(warned)
@@ -151,8 +157,13 @@ def wait(array: Any) -> None:
     """Wait for what an array's library has been given."""
     if ARRAYS == "cupy":
         array.device.synchronize()
-    else:
+    elif ARRAYS == "dpnp":
         array.sycl_queue.wait()
+
+
+def numpy_of(array: Any, library: Any) -> Any:
+    """The elements of an array on the host."""
+    return array if ARRAYS == "numpy" else library.asnumpy(array)
 
 
 def times(rows: Sequence[dict[str, Any]]) -> str:
