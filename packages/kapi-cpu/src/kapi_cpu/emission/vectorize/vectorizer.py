@@ -349,7 +349,9 @@ class Vectorizer:
 
     def _body(self, level: Level, block: Block, deferred: set[Block]) -> None:
         """Write the instructions of a block, and its end, under the mask that holds."""
-        self.lane.records = record_accesses(block, self.shapes) if self.lane.lanes > 1 and not self.lane.mask else {}
+        self.lane.records = (
+            record_accesses(block, self.shapes) if self.lane.lanes > 1 and self.lane.mask is None else {}
+        )
         for each in block.instructions[:-1]:
             self._instruction(each, block)
         self._end(level, block, deferred)
