@@ -30,6 +30,8 @@ def updated(item: kapi.NdItem, a, totals, out, cells):
         kapi.AtomicRef(totals, 2).fetch_max(value)
         kapi.AtomicRef(totals, 3).fetch_min(value)
         kapi.AtomicRef(totals, 4 + k % 4).fetch_add(value)
+        kapi.AtomicRef(totals, int(value > 20)).fetch_add(value)
+    kapi.AtomicRef(cells, int(k > 17), address_space=kapi.AddressSpace.LOCAL).fetch_add(value)
     kapi.group_barrier(item.get_group())
     out[i] = cells[k % 8]
 

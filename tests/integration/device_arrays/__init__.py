@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
 import importlib
+import mmap
 import os
+import sys
 from typing import Any
 
 import numpy as np
@@ -18,8 +21,21 @@ SUB_GROUP = 32 if _LIBRARY == "cupy" else 8
 
 
 def asarray(host: Any) -> Any:
-    """A copy on the device."""
-    return np.array(host) if _arrays is np else _arrays.asarray(host)
+    """A copy on the device; NumPy's end where a page does that cannot be accessed, so that none is read beyond."""
+    return _before_guard(np.array(host)) if _arrays is np else _arrays.asarray(host)
+
+
+def _before_guard(host: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    if sys.platform != "linux" or not host.size:
+        return host
+    page = mmap.PAGESIZE
+    length = -(-host.nbytes // page) * page
+    memory = mmap.mmap(-1, length + page)
+    guard = ctypes.addressof(ctypes.c_char.from_buffer(memory, length))
+    assert ctypes.CDLL(None).mprotect(ctypes.c_void_p(guard), page, 0) == 0
+    made = np.ndarray(host.shape, host.dtype, memory, length - host.nbytes, host.strides)
+    made[...] = host
+    return made
 
 
 def asnumpy(array: Any) -> np.ndarray[Any, Any]:

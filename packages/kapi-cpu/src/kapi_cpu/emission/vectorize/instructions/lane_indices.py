@@ -7,7 +7,7 @@ from math import gcd
 from typing import TYPE_CHECKING
 
 from kapi_cpu.emission.vectorize.indexed_addresses import IndexedAddress
-from kapi_lowering.emission.llvm_ir import I64, Instruction, IRValue
+from kapi_lowering.emission.llvm_ir import I1, I64, Instruction, IRValue
 
 if TYPE_CHECKING:
     from kapi_cpu.emission.vectorize.instructions.lanes import LaneEmitter
@@ -71,21 +71,28 @@ class LaneIndices:
             if not is_there or (opcode == "zext" and source.opcode == "sext"):
                 break
             opcode, source = source.opcode, narrow
-        for each in self._in_registers(self.lane.vector(source)):
-            yield each if each.type is I64 else builder.emit(f"{opcode} {each.type} ? to i64", each)
+        return (
+            each if each.type is I64 else builder.emit(f"{opcode} {each.type} ? to i64", each)
+            for each in self._in_registers(self.lane.vector(source))
+        )
 
     def _in_registers(self, vector: IRValue) -> Iterator[IRValue]:
-        """The lanes of a vector, each as a number, which is written where it is asked for."""
-        builder, type_ = self.lane.builder, vector.type.scalar
-        slot = self.lane.alloca(vector.type, "indices") if self._through_memory else None
-        if slot is not None:
+        """The lanes of a vector, each as a number, which is read where it is asked for.
+
+        The vector is stored here and now: a number may first be asked for where a lane's own control-flow path begins.
+        """
+        builder, type_, slot = self.lane.builder, vector.type.scalar, None
+        if self._through_memory and type_ is not I1:  # bits of a vector have no addresses
+            slot = self.lane.alloca(vector.type, "indices")
             builder.emit(f"store volatile {vector.type} ?, ptr ?", vector, slot)
-        for lane in range(self.lane.lanes):
+
+        def read(lane: int) -> IRValue:
             if slot is None:
-                yield builder.emit(f"extractelement {vector.type} ?, i64 {lane}", vector)
-            else:
-                at = builder.emit(f"getelementptr {type_}, ptr ?, i64 {lane}", slot)
-                yield builder.emit(f"load volatile {type_}, ptr ?", at)
+                return builder.emit(f"extractelement {vector.type} ?, i64 {lane}", vector)
+            at = builder.emit(f"getelementptr {type_}, ptr ?, i64 {lane}", slot)
+            return builder.emit(f"load volatile {type_}, ptr ?", at)
+
+        return map(read, range(self.lane.lanes))
 
     def _wide(self, index: IRValue) -> IRValue:
         """An index of all lanes, with 64 bits."""
