@@ -254,6 +254,29 @@ def test_aligned_and_misaligned_arrays_alternate(on_cpu):
             assert scaled(other).tolist() == [5] * 4
 
 
+@numba.njit
+def increased(a):
+    a += 1
+    return a
+
+
+def test_the_first_array_of_a_function_is_misaligned(on_cpu):
+    a = np.zeros(8 * 4 + 1, np.uint8)[1:].view(np.float64)
+    compiled = numba.njit(increased.py_func)
+    for expected in (1, 2):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", OffloadFallbackWarning)
+            assert compiled(a).tolist() == [expected] * 4
+
+
+def test_sizes_decide_no_results_of_arrays_that_overlap_themselves(monkeypatch, on_cpu):
+    """Numba would add to the one element as often as there are elements."""
+    monkeypatch.delenv("KAPI_OFFLOAD_SMALL")
+    for length in (4, 1_000_000):
+        a = np.lib.stride_tricks.as_strided(np.zeros(1), (length,), (0,))
+        assert increased(a)[0] == 1
+
+
 def test_read_only_arrays_are_not_written(on_cpu):
     for length in (4, 4):
         a = np.ones(length)

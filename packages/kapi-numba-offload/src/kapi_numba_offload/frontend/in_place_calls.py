@@ -35,6 +35,7 @@ from kapi_numba_offload.run.options import options_of
 from kapi_numba_offload.run.reasons import REASONS
 from kapi_numba_offload.run.timing import is_timed, timed
 from kapi_sim.errors import ExecutionPlacementError, KernelCompilationError
+from kapi_sim.language.array_memory import overlaps_itself
 
 __all__ = ["SmallCalls", "call_in_place"]
 
@@ -99,7 +100,11 @@ class _Calls:
                 warn_of_host(self._dispatcher, found)
             return self._by_numba(args, keywords)
         small = found.small
-        if small is not None and max([values[number].size for number in found.arrays]) <= small.most:
+        if (
+            small is not None
+            and max([values[number].size for number in found.arrays]) <= small.most
+            and not (found.strided and any(_overlaps_itself(values[number]) for number in found.strided))
+        ):
             if small.is_compiled or small.compiles(values):
                 return small(args, keywords) if is_timed() else self._by_numba(args, keywords)
             found.small = None
@@ -157,7 +162,7 @@ class _Calls:
         host = host_function(function, options)
         if host is not None:
             remember(dispatcher, host)
-            return _InPlaceCall(host, given, None)
+            return _InPlaceCall(host, given, values, None)
         partition = function.partition
         if not partition.regions and not any(isinstance(each, ParallelLoop) for each in partition.loops):
             return _why_no_kernel(function)
@@ -167,7 +172,7 @@ class _Calls:
         if is_alike and is_generic(dispatcher) and options.may_fall_back and most_elements():
             small = SmallCalls(dispatcher, function)
             remember(dispatcher, small)
-        return _InPlaceCall(function, given, small)
+        return _InPlaceCall(function, given, values, small)
 
 
 class SmallCalls(OffloadedParts):
@@ -230,21 +235,26 @@ class _InPlaceCall:
 
     Attributes
     ----------
-    arrays : list of int
-        The positions of its arrays.
+    arrays, strided : list of int
+        The positions of its arrays, and of those that are not contiguous.
     small : SmallCalls or None
         Its calls that are too small for kernels, if such are known.
     """
 
     def __init__(
-        self, function: OffloadedFunction | HostFunction, arguments: Sequence[types.Type], small: SmallCalls | None
+        self,
+        function: OffloadedFunction | HostFunction,
+        arguments: Sequence[types.Type],
+        values: Sequence[Any],
+        small: SmallCalls | None,
     ) -> None:
         self._function = function
         self.arrays = [number for number, each in enumerate(arguments) if isinstance(each, types.Array)]
         self._tuples = [number for number, each in enumerate(arguments) if isinstance(each, types.BaseTuple)]
-        # The steps of an array that is aligned may be parts of an element.
-        arrays = [arguments[number] for number in self.arrays]
-        self._may_be_apart = bool(self._tuples) or any(each.layout == "A" or not each.aligned for each in arrays)
+        # The steps of an array that is aligned may be parts of an element; Numba's types do not tell what is aligned.
+        self.strided = [number for number in self.arrays if arguments[number].layout == "A"]
+        is_aligned = all(values[number].flags.aligned for number in self.arrays)
+        self._may_be_apart = bool(self._tuples or self.strided) or not is_aligned
         self.small = None if self._tuples or not self.arrays else small
 
     def __call__(self, given: tuple[Any, ...] | BoundArguments) -> Any:
@@ -286,6 +296,11 @@ def _is_regular(array: Any) -> bool:
     size = array.itemsize
     steps = zip(array.shape, array.strides, strict=True)
     return bool(array.flags.aligned) and all(length == 1 or stride % size == 0 for length, stride in steps)
+
+
+def _overlaps_itself(array: Any) -> bool:
+    """Whether a store to one element of an array changes another one: statements of Numba's read what they stored."""
+    return bool(array.flags.writeable) and overlaps_itself(array.shape, array.strides, array.itemsize)
 
 
 def _view(value: Any, seen: dict[int, Any]) -> Any:
