@@ -223,14 +223,14 @@ def shortened(a):
     return a.astype(np.float32) * 0.1
 
 
-@numba.njit("float64(float64)")
-def halved(x):
-    return x // 2 + 0.5
+@numba.njit("float32(float64)")
+def third(x):
+    return x / 3
 
 
 def calls_with_a_signature(a, b):
     for k in range(3):
-        a += b * halved(k)
+        a += b * third(k)
     return a
 
 
@@ -254,15 +254,20 @@ def has_another_dtype(a, b):
     return a
 
 
-@pytest.mark.parametrize(
-    "function", [changes_a_row_by_another, keeps_a_name, has_another_dtype, calls_with_a_signature]
-)
+@pytest.mark.parametrize("function", [changes_a_row_by_another, keeps_a_name, has_another_dtype])
 def test_loops_whose_functions_numba_does_otherwise_stay_on_the_device(function, small_loops, assert_same):
     """It stores while it reads, and has types of its own."""
     found, where = repeated_calls(function, 3)
     assert where == [False] * 3
     for each in found:
         assert_same(tuple(each), tuple(found[0]))
+
+
+def test_function_with_a_signature_converts_its_numbers_on_the_host(small_loops):
+    found, where = repeated_calls(calls_with_a_signature, 3)
+    assert where == [True] * 3
+    for returned, *_ in found:
+        np.testing.assert_array_equal(returned.asnumpy(), calls_with_a_signature(M.copy(), M * 0.5))
 
 
 @numba.njit
