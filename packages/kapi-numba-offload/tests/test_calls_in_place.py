@@ -458,3 +458,17 @@ def test_small_calls_stay_on_the_device_where_that_is_wanted(monkeypatch, on_cpu
     monkeypatch.setenv("KAPI_OFFLOAD_SMALL", "0")
     numba.njit(scaled.py_func)(np.ones(10))
     assert len(launches) == 2
+
+
+def test_narrow_indices_count_from_the_end_of_long_arrays(on_cpu):
+    @numba.njit
+    def f(a, at):
+        found = np.zeros(at.shape[0])
+        for i in prange(at.shape[0]):
+            found[i] = a[at[i]] + a[at[i] :].sum()
+        return found
+
+    a = np.arange(3000.0)
+    for dtype in ("int8", "int16", "int32"):
+        at = np.array([-1, -2, -100], dtype)
+        assert f(a, at).tolist() == f.py_func(a, at).tolist()

@@ -6,23 +6,28 @@ Kernels count no index from the end. Code that is written for kernels, as that o
 
 from __future__ import annotations
 
+import numpy as np
+
 __all__ = ["slice_bound", "slice_bound_down", "slice_length", "slice_length_down", "wrapped_index"]
 
 
 def wrapped_index(index, length):
     """An index that may count from the end, from the start."""
-    return index + length if index < 0 else index
+    at = np.int64(index)  # a length may be none of an index's type
+    return at + length if at < 0 else at
 
 
 def slice_bound(bound, length):
     """A bound of a slice of positive step, between 0 and the length."""
-    counted = bound + length if bound < 0 else bound
+    at = np.int64(bound)
+    counted = at + length if at < 0 else at
     return max(0, min(counted, length))
 
 
 def slice_bound_down(bound, length):
     """A bound of a slice of negative step, between -1 and the last index."""
-    counted = bound + length if bound < 0 else bound
+    at = np.int64(bound)
+    counted = at + length if at < 0 else at
     return max(-1, min(counted, length - 1))
 
 
