@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from itertools import combinations
 from types import SimpleNamespace
 
@@ -10,7 +11,7 @@ import dpnp
 import numpy as np
 import pytest
 
-from kapi_lowering import PackedLayout, Parameter
+from kapi_lowering import KernelModule, PackedLayout, Parameter
 from kapi_runtime.launch.arguments import read_arguments
 from kapi_runtime.launch.overlaps import check_no_overlap
 from kapi_runtime.launch.packing import packed_arguments
@@ -105,9 +106,11 @@ def module_of(draw, arguments):
         part = strong.type(0).real.dtype if strong.kind == "c" else strong
         values += [(name, "value", CODES[part.char])] * (1 + (strong.kind == "c"))
     target = SpirvTarget(is_small=draw.choice(False, True), reads_apart=draw.choice(False, True))
-    return SimpleNamespace(
+    module = SimpleNamespace(
         name="made_up", parameters=parameters, layout=PackedLayout.of(values), failures=None, target=target
     )
+    module.packed = partial(KernelModule.packed, module)
+    return module
 
 
 def read(draw, given):

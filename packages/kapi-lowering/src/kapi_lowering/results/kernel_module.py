@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from kapi_lowering.results.failures import Failure
 from kapi_lowering.results.packed import LINEAR_ROLES, PackedLayout, Parameter
@@ -75,6 +76,37 @@ class KernelModule:
         The packed argument then begins with the local range and with the number of groups, the last dimension last.
         """
         return any(each.role in LINEAR_ROLES for each in self.layout.fields)
+
+    def packed(self, extents: Sequence[int], arguments: Iterable[Any]) -> bytes:
+        """Return the packed argument of a launch; where it has a record of failures, its address is 0.
+
+        Parameters
+        ----------
+        extents : sequence of int
+            What it says of the index space.
+        arguments : iterable
+            A number, a `kapi_sim.LocalAccessor`, or the `ArrayFields` of an array for each parameter.
+
+        Raises
+        ------
+        struct.error, OverflowError
+            If a number does not fit its type.
+        """
+        values: list[Any] = list(extents)
+        for parameter, value in zip(self.parameters, arguments, strict=True):
+            if parameter.kind == "array":
+                values.append(value.pointer)
+                values += value.shape
+                if parameter.has_strides:
+                    values += value.strides
+            elif parameter.kind == "local":
+                values += value.shape
+            else:
+                number = value.item() if hasattr(value, "item") else value  # of NumPy's scalars
+                values += (number.real, number.imag) if isinstance(number, complex) else (number,)
+        if self.failures:
+            values.append(0)
+        return self.layout.pack(values)
 
     def summary(self) -> str:
         """Summarize the module: the kernel's interface, its requirements, and its size.

@@ -11,6 +11,7 @@ import numpy as np
 import kapi_cpu
 from kapi_runtime.cpu import findings, submission
 from kapi_runtime.cpu.devices.device import CpuDevice, cpu_device
+from kapi_runtime.cpu.dynamic_plan import make_dynamic_plan
 from kapi_runtime.cpu.graph import CpuGraph
 from kapi_runtime.cpu.memory import host_api as memory
 from kapi_runtime.cpu.memory.allocations import CpuMemory, copy_bytes
@@ -27,6 +28,7 @@ from kapi_runtime.platform.handles import LaunchEvent, describe_device
 from kapi_runtime.platform.interface import (
     Allocation,
     BuiltKernel,
+    DynamicPlan,
     Findings,
     ForeignCode,
     KernelInformation,
@@ -37,6 +39,7 @@ from kapi_runtime.platform.interface import (
     Times,
 )
 from kapi_runtime.platform.placement_errors import other_target_error, own_kernel
+from kapi_sim import NdRange, Range
 from kapi_sim.errors import KernelCompilationError
 from kapi_sim.language.array_memory import ArrayFields
 
@@ -195,6 +198,17 @@ class CpuPlatform(Platform):
     ) -> LaunchPlan | None:
         assert local_range is not None  # `submitted_range` chose one
         return make_plan(_ours(kernel), queue, given, packed, global_range, local_range)
+
+    def make_dynamic_plan(
+        self,
+        kernel: BuiltKernel,
+        queue: Any,
+        space: Range | NdRange,
+        given: tuple[Any, ...],
+        packed: bytes,
+        local_range: Sequence[int] | None,
+    ) -> DynamicPlan | None:
+        return make_dynamic_plan(_ours(kernel), queue, space, given, packed)
 
     def new_graph(self, queue: Any, is_named: bool) -> CpuGraph:
         return CpuGraph(self, queue)

@@ -47,9 +47,13 @@ class CudaDynamicPlan:
         Where it is submitted.
     launch : callable
         As `DynamicPlan` says.
+    yields_to_plans : bool
+        As `DynamicPlan` says.
     """
 
     __slots__ = ("_kept", "launch", "queue")
+
+    yields_to_plans = False
 
     def __init__(self, queue: CudaQueue, words: DynamicLaunch, kept: tuple[Any, ...]) -> None:
         functions = native_functions()

@@ -116,6 +116,8 @@ class Kernel(DeviceLaunchable):
             if planned is None and self._plans.dynamic:
                 full = space if isinstance(space, Range) else space.global_range
                 for dynamic in self._plans.dynamic.get(_form_of(space), ()):
+                    if dynamic.yields_to_plans and self._plans.has_room(space, plans, given):
+                        break  # the slow path, which makes a plan
                     planned = dynamic.launch(full, given, before)
                     if planned:
                         return planned
@@ -463,8 +465,7 @@ class PlanTable(dict["Range | NdRange", "tuple[LaunchPlan, ...]"]):
         given : tuple
             The arguments.
         """
-        has_room = len(tried) < _PLANS if space in self else len(self) < _PROMPT
-        if not has_room and not self._is_seen(space, given):
+        if not self.has_room(space, tried, given):
             return
         self._add_dynamic(space, prepared)
         plan = prepared.plan() if self.get(space, ()) == tried else None
@@ -476,6 +477,11 @@ class PlanTable(dict["Range | NdRange", "tuple[LaunchPlan, ...]"]):
                 self[space] = (plan, *tried[: _PLANS - 1])
                 while len(self) > _SPACES:
                     del self[next(iter(self))]
+
+    def has_room(self, space: Range | NdRange, tried: tuple[LaunchPlan, ...], given: tuple[Any, ...]) -> bool:
+        """Whether a plan for launches like this one is worth its time; parameters as for `add`."""
+        has_room = len(tried) < _PLANS if space in self else len(self) < _PROMPT
+        return has_room or self._is_seen(space, given)
 
     def _add_dynamic(self, space: Range | NdRange, prepared: Prepared) -> None:
         form = _form_of(space)

@@ -7,9 +7,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from typing import Any
-
-import numpy as np
 
 from kapi_lowering import KernelModule
 from kapi_runtime.launch.arguments import Arguments
@@ -35,22 +32,8 @@ def packed_arguments(module: KernelModule, extents: Sequence[int], arguments: Ar
     DtypeError
         If a number does not fit its type in the kernel.
     """
-    values: list[Any] = list(extents)
-    for parameter, value in zip(module.parameters, arguments.read, strict=True):
-        if parameter.kind == "array":
-            values.append(value.pointer)
-            values += value.shape
-            if parameter.has_strides:
-                values += value.strides
-        elif parameter.kind == "local":
-            values += value.shape
-        else:
-            number = value.item() if isinstance(value, np.generic) else value
-            values += (number.real, number.imag) if isinstance(number, complex) else (number,)
-    if module.failures:
-        values.append(0)
     try:
-        return module.layout.pack(values)
+        return module.packed(extents, arguments.read)
     except (struct.error, OverflowError) as error:
         raise DtypeError(
             f"arguments of kernel `{module.name}` must fit their types, got {arguments.describe()}: {error}",

@@ -60,6 +60,10 @@ class DynamicPlan(Protocol):
     """
 
     @property
+    def yields_to_plans(self) -> bool:
+        """Whether a `LaunchPlan` is so much quicker that an index space that comes again is worth one of its own."""
+
+    @property
     def device(self) -> Any:
         """The device that it launches on; plans of a device that is reset are dropped."""
 
