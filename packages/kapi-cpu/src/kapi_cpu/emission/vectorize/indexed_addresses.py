@@ -47,7 +47,7 @@ class IndexedAddress:
         return [self.base, *(index for index, _ in self.terms), *shared]
 
     def may_be_consecutive(self, size: int, shapes: Shapes) -> bool:
-        """Whether lanes may have neighbouring elements of a size in bytes by arithmetic on their places."""
+        """Whether lanes may have neighbouring elements of a size in bytes by arithmetic on their indices."""
         is_term_of_elements = len(self.terms) > 1 or self.terms[0][1] == size or size % self.terms[0][1] == 0
         return is_term_of_elements and all(
             _is_arithmetic(index, shapes, _DEEPEST, step != size) for index, step in self.terms
@@ -72,7 +72,7 @@ def indexed_address(pointer: IRValue, shapes: Shapes) -> IndexedAddress | None:
 
 
 def _is_arithmetic(value: IRValue, shapes: Shapes, depth: int, is_scaled: bool = False) -> bool:
-    """Whether a number follows from the work-item's place alone, and may count with it.
+    """Whether a number follows from the work-item's id alone, and may count with it.
 
     A quotient does not, but a multiple of one may be a part of a sum that does.
     """

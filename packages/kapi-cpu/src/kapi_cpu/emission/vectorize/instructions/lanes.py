@@ -343,7 +343,7 @@ class LaneEmitter:
     def either(
         self, condition: IRValue, one: Callable[[], list[IRValue] | None], other: Callable[[], list[IRValue] | None]
     ) -> list[IRValue]:
-        """Go one of two ways; returns what has come of it."""
+        """Emit a branch with two control-flow paths, and return the phis of their values where they converge."""
         blocks, end = [self.block("one"), self.block("other")], self.block("either.end")
         self.branch(condition, *blocks)
         found = []
