@@ -9,6 +9,7 @@ from typing import Any, Literal
 from kapi_lowering.results.failures import Failure
 from kapi_lowering.results.packed import LINEAR_ROLES, PackedLayout, Parameter
 from kapi_lowering.target import Target
+from kapi_sim import Range
 from kapi_sim.language import KernelOptions
 
 __all__ = ["MOST_NOTES", "KernelModule"]
@@ -76,6 +77,14 @@ class KernelModule:
         The packed argument then begins with the local range and with the number of groups, the last dimension last.
         """
         return any(each.role in LINEAR_ROLES for each in self.layout.fields)
+
+    def packed_extents(self, global_range: Range, local_range: Range | None) -> list[int]:
+        """Return what the packed argument of a launch says of its index space; `local_range` is None for a `Range`."""
+        if local_range is None:
+            return list(global_range) if self.index_space == "item" else []
+        if not self.is_linear:
+            return []
+        return [*local_range, *(full // local for full, local in zip(global_range, local_range, strict=True))]
 
     def packed(self, extents: Sequence[int], arguments: Iterable[Any]) -> bytes:
         """Return the packed argument of a launch; where it has a record of failures, its address is 0.

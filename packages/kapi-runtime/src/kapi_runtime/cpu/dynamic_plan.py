@@ -88,7 +88,7 @@ class CpuDynamicPlan:
         if read is None:
             return None
         try:
-            return kernel.module.packed(self._extents(global_range), read)
+            return kernel.module.packed(kernel.module.packed_extents(global_range, self._local), read)
         except (struct.error, OverflowError):
             return None
 
@@ -116,14 +116,6 @@ class CpuDynamicPlan:
                 arrays.append((parameter.is_written, low, high))
             read.append(value)
         return read
-
-    def _extents(self, global_range: Range) -> list[int]:
-        """The numbers of the index space in the packed argument."""
-        if self._local is None:
-            return list(global_range)
-        if not self._kernel.module.is_linear:
-            return []
-        return [*self._local, *(full // local for full, local in zip(global_range, self._local, strict=True))]
 
     def _submitted(self, global_range: Range) -> tuple[list[int], list[int]]:
         full = list(global_range)

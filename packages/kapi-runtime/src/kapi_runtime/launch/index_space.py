@@ -12,7 +12,7 @@ from kapi_runtime.platform.interface import BuiltKernel, Platform
 from kapi_sim import KernelLaunchError, LimitError, LocalAccessor, NdRange, Range
 from kapi_sim.short_repr import short_repr
 
-__all__ = ["packed_extents", "submitted_range"]
+__all__ = ["submitted_range"]
 
 
 def submitted_range(
@@ -65,13 +65,6 @@ def submitted_range(
     if module is not None and module.is_linear:
         global_range, local_range = [prod(global_range)], [prod(local_range)]
     return platform.submitted_range(kernel, global_range, local_range, False)
-
-
-def packed_extents(space: Range | NdRange, module: KernelModule) -> list[int]:
-    """Return what the packed argument of a launch says of its index space."""
-    if isinstance(space, Range):
-        return list(space) if module.index_space == "item" else []
-    return [*space.local_range, *space.group_range] if module.is_linear else []
 
 
 def _check_work_group(local: Range, kernel: BuiltKernel) -> None:

@@ -14,7 +14,7 @@ from kapi_lowering import KernelModule, Target
 from kapi_lowering.target import SMALL_EXTENT
 from kapi_runtime.launch.arguments import Arguments, launch_queue
 from kapi_runtime.launch.failures import FailureWatch
-from kapi_runtime.launch.index_space import packed_extents, submitted_range
+from kapi_runtime.launch.index_space import submitted_range
 from kapi_runtime.launch.overlaps import check_no_overlap
 from kapi_runtime.launch.packing import packed_arguments, with_address
 from kapi_runtime.platform import recorder
@@ -288,7 +288,8 @@ def compiled(
         if module.target.reads_apart and not are_inputs_disjoint:
             module, kernel = built(platform, queue, platform.launch_target(device, small, False))
         require_assumptions(module, small, are_inputs_disjoint)
-        packed = packed_arguments(module, packed_extents(space, module), arguments)
+        full, local = (space, None) if isinstance(space, Range) else (space.global_range, space.local_range)
+        packed = packed_arguments(module, module.packed_extents(full, local), arguments)
         return BuiltLaunch(kernel, (packed, *arguments.accessors), module)
 
     return make
