@@ -84,7 +84,7 @@ def test_function_without_usm_calls_says_so(capsys):
     """Numba's own compilations are not reported."""
     function = numba.njit(lambda x: x + 1)
     function(1)
-    assert printed(function, capsys, 1) == "no call with USM arrays so far\n"
+    assert printed(function, capsys, 1) == "no call with device arrays so far\n"
 
 
 @pytest.mark.parametrize("variable", ["KAPI_OFFLOAD_DIAGNOSTICS", "NUMBA_DPPY_OFFLOAD_DIAGNOSTICS"])

@@ -16,6 +16,7 @@ from kapi_numba_offload.libraries.interface import ArrayLibrary
 
 __all__ = [
     "CREATION",
+    "QUANTILES",
     "REDUCTIONS",
     "STATUSES",
     "elementwise",
@@ -27,6 +28,9 @@ __all__ = [
 
 REDUCTIONS = ("sum", "prod", "min", "max", "mean", "any", "all", "argmin", "argmax")
 """Reductions by NumPy's names; `amin` and `amax` are other names of two of them."""
+
+QUANTILES = ("percentile", "quantile", "nanpercentile", "nanquantile")
+"""Functions that are a library's `sort`, and a few elements of its result."""
 
 WINDOWS = ("bartlett", "blackman", "hamming", "hanning", "kaiser")
 FREQUENCIES = ("fft.fftfreq", "fft.rfftfreq")
@@ -40,7 +44,7 @@ CREATION = frozenset((
 
 STATUSES = {
     "offloaded": "part of a kernel, fused with what stands around it",
-    "array library": "the array library's function of that name, on the device",
+    "array library": "the array library's functions, on the device",
     "host": "NumPy's function on a copy, with an `OffloadFallbackWarning`; arrays that it returns are copied back",
     "refused": "an error: files, texts, and settings of NumPy are no work for a device",
 }
@@ -121,7 +125,7 @@ def _status(name: str, library: ArrayLibrary) -> str:
         return "offloaded"
     if numpy_name(numpy_function(name)) in (*ELEMENTWISE, *REDUCTIONS):  # another name of one of them
         return "offloaded"
-    return "host" if library.function(name) is None else "array library"
+    return "host" if library.function("sort" if name in QUANTILES else name) is None else "array library"
 
 
 def elementwise(node: ast.expr, names: Scope) -> tuple[str, list[ast.expr]] | None:

@@ -33,7 +33,6 @@ from kapi_numba_offload.frontend.device_copies import DeviceCopies
 from kapi_numba_offload.frontend.function import OffloadedFunction
 from kapi_numba_offload.libraries.arrays import is_device_array
 from kapi_numba_offload.libraries.installed import library_named, library_of_queue
-from kapi_numba_offload.loops.parallel_loop import ParallelLoop
 from kapi_numba_offload.run.diagnostics import remember
 from kapi_numba_offload.run.options import options_of
 from kapi_runtime.launch.device_context import on_device_context
@@ -189,7 +188,7 @@ def _make(dispatcher: Any, key: tuple[types.Type, ...], library: str) -> _HostCa
     partition = function.partition
     if partition.needs_host is not None:
         return f"line {partition.needs_host.line} has a loop that Numba compiles with the whole function only"
-    if not partition.regions and not any(type(each) is ParallelLoop for each in partition.loops):
+    if not partition.has_device_work(with_plain_loops=False):
         return "it has neither an expression of arrays nor a `prange` loop"
     returned = inferred(dispatcher, key)
     writable = tuple(map(_as_writable, key))

@@ -28,7 +28,6 @@ from kapi_numba_offload.libraries.arrays import library, like
 from kapi_numba_offload.libraries.host_array import HostArray, as_host_arrays
 from kapi_numba_offload.libraries.installed import library_named
 from kapi_numba_offload.loops.host.worked_axes import most_elements
-from kapi_numba_offload.loops.parallel_loop import ParallelLoop
 from kapi_numba_offload.run.call_graph import OffloadedParts, run_recorded
 from kapi_numba_offload.run.diagnostics import remember
 from kapi_numba_offload.run.options import options_of
@@ -164,7 +163,7 @@ class _Calls:
             remember(dispatcher, host)
             return _InPlaceCall(host, given, values, None)
         partition = function.partition
-        if not partition.regions and not any(isinstance(each, ParallelLoop) for each in partition.loops):
+        if not partition.has_device_work(with_plain_loops=True):
             return _why_no_kernel(function)
         remember(dispatcher, function)
         small = None

@@ -56,8 +56,8 @@ class _Offload(FunctionPass):
         function = state.func_id.func
         if is_of_jitclass(function):
             raise KernelCompilationError(
-                "constructor or method of a jitclass must not be given USM arrays, since its fields have Numba's own "
-                "types: give the arrays to an njit function, and the object or its numbers with them",
+                "constructor or method of a jitclass must not be given device arrays, since its fields have Numba's "
+                "own types: give the arrays to an njit function, and the object or its numbers with them",
                 code="offload-jitclass",
             )
         name = function.__name__

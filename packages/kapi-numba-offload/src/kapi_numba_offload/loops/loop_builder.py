@@ -179,7 +179,7 @@ class LoopBuilder:
             found = self._kernel_and_types(body, captured, initial, private, is_coarsened=is_coarsened)
             made = BuiltLoop(*found, disjoint, is_coarsened, private, private_at)
         except NotInKernelError as error:
-            return self._refusal(self._with_line(error), error.line)
+            return self._refusal(self._with_line(error), error.line, str(error))
         except ProblemsFound as error:
             return self._refusal(describe_problems(error.problems), self.location.line)
         except (KernelCompilationError, DtypeError) as error:
@@ -188,11 +188,11 @@ class LoopBuilder:
             warn_of_integers(self.location, "fewer bits", line)
         return made
 
-    def _refusal(self, detail: str, line: int) -> Refusal:
+    def _refusal(self, detail: str, line: int, cause: str = "") -> Refusal:
         # The variables of a helper that was written out, and the kernel, have other names than their author's.
         detail = re.sub(r"\bkapi_(in|out)\d+_", "", detail)
         detail = re.sub(r"\Akernel \S+ \(.*\) cannot be compiled:\s*", "", detail)
-        return Refusal("not-in-kernel", line, self.syntax.axes[0].variable, detail)
+        return Refusal("not-in-kernel", line, self.syntax.axes[0].variable, detail, cause or detail)
 
     def _with_line(self, error: NotInKernelError) -> str:
         """The error's text, with the source line."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from kapi_numba_offload._numba_compat import overload_of, type_key
 from kapi_numba_offload.analysis.effects import CHANGES
-from kapi_numba_offload.analysis.numpy_functions import numpy_function, status
+from kapi_numba_offload.analysis.numpy_functions import QUANTILES, numpy_function, status
 from kapi_numba_offload.analysis.numpy_signatures import as_library_takes_it
 from kapi_numba_offload.elements.operands import require_held
 from kapi_numba_offload.libraries.arrays import (
@@ -27,7 +27,7 @@ from kapi_numba_offload.libraries.installed import default_library, library_name
 from kapi_numba_offload.libraries.interface import ArrayLibrary
 from kapi_numba_offload.partition.argument_texts import ArgumentTexts
 from kapi_numba_offload.regions.histogram import histogram
-from kapi_numba_offload.regions.library_functions import extremum_position, product
+from kapi_numba_offload.regions.library_functions import bincount, extremum_position, product, quantiles
 from kapi_numba_offload.run.options import OffloadOptions
 from kapi_numba_offload.run.placement import host_arrays_among, mixture_among, not_on_device_error
 from kapi_numba_offload.run.reasons import Refusal, fall_back
@@ -42,6 +42,8 @@ _REFUSED = (TypeError, NotImplementedError, AttributeError)
 _OWN: dict[str, tuple[Callable[..., Any], str]] = {
     "argmax": (partial(extremum_position, "argmax"), "array library"),
     "argmin": (partial(extremum_position, "argmin"), "array library"),
+    "bincount": (bincount, "array library"),
+    **{name: (partial(quantiles, name), "array library") for name in QUANTILES},
     "histogram": (histogram, "kernel"),
     "matmul": (product, "numpy"),
     "dot": (product, "numpy"),
@@ -97,7 +99,7 @@ class NumpyCall:
             known = status(self.name, found)
             if known == "refused":
                 raise KernelCompilationError(
-                    f"function with USM arrays must not call numpy.{self.name} with one of them, got it at "
+                    f"function with device arrays must not call numpy.{self.name} with one of them, got it at "
                     f"{self.location}: copy to the host first, with `{found.host_copy_call('a')}`\n"
                     f"  {self.location}: {self.location.text}",
                     code="offload-host-call",
@@ -110,6 +112,8 @@ class NumpyCall:
             if result is not None:
                 self.latest = found.name if own[1] == "array library" else own[1]
                 return result
+        if self._own_library is None and found.function(self.name) is None:
+            return self._on_host(args, keywords, "")
         try:
             result = self._by_library(found, args, keywords)
         except _REFUSED as error:

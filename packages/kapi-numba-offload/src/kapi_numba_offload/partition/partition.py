@@ -22,6 +22,7 @@ from kapi_numba_offload.elements.reduction_kernels import GROUP_OPERATORS
 from kapi_numba_offload.elements.reductions import FUSED_REDUCTIONS, POSITIONS
 from kapi_numba_offload.elements.statements import StatementLocation
 from kapi_numba_offload.loops.host.interpreted_loop import InterpretedLoop
+from kapi_numba_offload.loops.parallel_loop import ParallelLoop
 from kapi_numba_offload.partition.argument_texts import ArgumentTexts
 from kapi_numba_offload.partition.calls import (
     MENDED,
@@ -93,6 +94,13 @@ class Partition:
             return None  # Numba does not read all of it first, as NumPy and dpnp do
         found = (each.refusal for each in self.loops if getattr(each, "needs_function", False))
         return next(found, None) or self._recursion()
+
+    def has_device_work(self, *, with_plain_loops: bool) -> bool:
+        """Whether something runs on the device: kernels, or the array library's functions where there is no loop."""
+        if self.regions or (not self.loops and any(type(each) is NumpyCall for each in self.calls)):
+            return True
+        kernels = [type(each) is ParallelLoop for each in self.loops if isinstance(each, ParallelLoop)]
+        return bool(kernels) if with_plain_loops else any(kernels)
 
     def _recursion(self) -> Refusal | None:
         """That the function calls itself with arrays, if it does: each call is few launches then, or a copy."""

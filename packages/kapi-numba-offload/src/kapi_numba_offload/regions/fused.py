@@ -133,6 +133,8 @@ class FusedRegion:
     ----------
     varying : frozenset of int
         Leaves that may be other arrays in each iteration of the loop that the region is in.
+    ran_parts : sequence of FusedRegion
+        The parts of the latest run, if it was several kernels.
 
     Notes
     -----
@@ -161,6 +163,7 @@ class FusedRegion:
         self._outputs = tuple(number for number, each in enumerate(stored) if each.is_output)
         self._ran: tuple[PreparedLaunch, Any] | str | None = None
         self.varying: frozenset[int] = frozenset()
+        self.ran_parts: Sequence[FusedRegion] = ()
         self.fastmath = fastmath
         self._numba_types = numba_types
         self._types = TypeInference(self.statements, numba_types=numba_types)
@@ -263,10 +266,11 @@ class FusedRegion:
     ) -> Any:
         if isinstance(ready, _SplitLaunch):
             self._ran = ready.reason
+            self.ran_parts = [self._part(*each)[0] for each in ready.parts] if len(self.statements) > 1 else ()
             return self._in_parts(ready.parts, leaves, kept)
         made = [leaves[each.leaf or 0] if each.make is None else each.make(queue) for each in ready.outputs]
         launch(ready.kernel, ready.space, self._arguments(ready, made, leaves))
-        self._ran = ready, queue
+        self._ran, self.ran_parts = (ready, queue), ()
         if len(self._outputs) == 1:
             return made[self._outputs[0]]
         return tuple([made[number] for number in self._outputs])

@@ -137,7 +137,7 @@ def offload_diagnostics(function: Any, level: int = 1, file: TextIO | None = Non
         Where to; the standard output by default.
     """
     texts = [report.text(level) for report in offload_reports(function)]
-    print("\n\n".join(texts) or "no call with USM arrays so far", file=file or sys.stdout)
+    print("\n\n".join(texts) or "no call with device arrays so far", file=file or sys.stdout)
 
 
 def html_report(function: Any, path: str | Path) -> None:

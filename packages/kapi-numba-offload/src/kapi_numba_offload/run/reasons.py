@@ -29,7 +29,7 @@ class Reason:
         What prevents it.
     cure : str
         What to change.
-    once_for : {"line", "variable", "function"}
+    once_for : {"line", "cause", "variable", "function"}
         What has one warning at most.
     """
 
@@ -43,7 +43,7 @@ IN_PLACE = "It runs on the host, in the memory of its arrays."
 
 REASONS: dict[str, Reason] = {
     "sequential-loop": Reason(
-        "a plain `for` or `while` loop over elements of a USM array does one iteration after the other",
+        "a plain `for` or `while` loop over elements of a device array does one iteration after the other",
         "write `numba.prange` if its iterations are independent, or an expression of whole arrays",
         once_for="function",
     ),
@@ -75,6 +75,7 @@ REASONS: dict[str, Reason] = {
     "not-in-kernel": Reason(
         "the body of the `prange` loop has code that kernels do not support",
         "move the named line out of the loop, or write it with elements and numbers",
+        once_for="cause",
     ),
     "shared-memory": Reason(
         "the `prange` loop stores to an array that shares memory with the source of a temporary row",
@@ -121,12 +122,15 @@ class Refusal:
         The variable that it is about.
     detail : str
         More words, as the compiler's own.
+    cause : str
+        Those that other lines with the same cause have, too.
     """
 
     reason: str
     line: int
     variable: str
     detail: str = ""
+    cause: str = ""
 
 
 def fall_back(location: Any, refusal: Refusal, allowed: bool, how: str = ON_COPIES) -> str:
@@ -175,7 +179,7 @@ _warned: dict[tuple[Any, ...], int] = {}
 
 def _is_first(location: Any, refusal: Refusal) -> bool:
     """Whether no other line of the function was warned of for the same cause."""
-    parts = {"line": (refusal.line,), "variable": (refusal.variable,), "function": ()}
+    parts = {"line": (refusal.line,), "cause": (refusal.cause,), "variable": (refusal.variable,), "function": ()}
     cause = refusal.reason, *parts[REASONS[refusal.reason].once_for]
     key = location.filename, location.function, location.first_line, *cause
     return _warned.setdefault(key, refusal.line) == refusal.line

@@ -51,6 +51,9 @@ def outcome_of(part: Any) -> tuple[str, str, int]:
     if isinstance(latest, KernelLaunch):
         return "kernel", "", latest.moved
     if hasattr(part, "statements"):
+        parts = getattr(part, "ran_parts", ())
+        if parts and all(outcome_of(each)[0] == "kernel" for each in parts):
+            return "kernel", "", 0
         return "", str(latest or ""), 0
     if latest in ("kernel", "numpy", *library_names()):
         return latest, "", 0
