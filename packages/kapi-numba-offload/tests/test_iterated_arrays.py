@@ -67,14 +67,18 @@ def rows(m):
 
 # A comprehension over elements runs on the host, and says so.
 @pytest.mark.filterwarnings("ignore::kapi_numba_offload.OffloadFallbackWarning")
+@pytest.mark.parametrize("is_numpy", [False, True], ids=["device", "context"])
 @pytest.mark.parametrize(
     ("function", "shape"),
     [(each, (3,)) for each in (listed, converted, unpacked, reduced, starred, by_pairs, backwards)] + [(rows, (2, 3))],
 )
-def test_elements_are_what_python_gives(function, shape):
+def test_elements_are_what_python_gives(function, shape, is_numpy, in_context):
     """A store after an element was reached does not change it; rows are views, and change."""
     values = (np.arange(np.prod(shape)) + 1.0).reshape(shape)
-    found = numba.njit(function)(dpnp.asarray(values))
+    if is_numpy:
+        found = in_context(numba.njit(function), values.copy(), device="cpu")
+    else:
+        found = numba.njit(function)(dpnp.asarray(values))
     expected = function(values.copy())
     for own, other in zip(found, expected, strict=True):
         own = dpnp.asnumpy(own) if isinstance(own, dpnp.ndarray) else own

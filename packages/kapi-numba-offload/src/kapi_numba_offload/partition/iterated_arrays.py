@@ -9,7 +9,8 @@ from typing import Any
 from kapi_numba_offload.analysis.kind_inference import Kinds
 from kapi_numba_offload.analysis.kinds import ANY, ArrayKind
 from kapi_numba_offload.analysis.scope import Scope
-from kapi_numba_offload.libraries.arrays import host_copy, is_device_array
+from kapi_numba_offload.libraries.arrays import is_device_array
+from kapi_numba_offload.partition.calls import element
 
 __all__ = ["elements", "iterated_arrays"]
 
@@ -51,7 +52,7 @@ class _IteratedElements:
         return len(self._array)
 
     def __getitem__(self, at: int) -> Any:
-        return host_copy(self._array[at])[()]
+        return element(self._array[at])
 
     def __iter__(self) -> Iterator[Any]:
         for at in range(len(self)):
