@@ -343,7 +343,7 @@ def _index(index: Any, host: np.ndarray[Any, Any]) -> Any:
         elif isinstance(own, (np.ndarray, list)):
             own = np.asarray(own)
             if own.dtype.kind in "iu" and own.ndim and axis < host.ndim and host.shape[axis]:
-                own = own % host.shape[axis]
+                own = own.astype(np.int64) % host.shape[axis]
             axis += own.ndim if own.dtype.kind == "b" else 1
         else:
             axis += 1
