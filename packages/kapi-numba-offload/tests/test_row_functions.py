@@ -208,3 +208,27 @@ def test_reductions_of_rows_have_numpy_s_numbers_for_every_dtype(dtype):
         all_reductions(a, expected)
     numba.njit(all_reductions)(dpnp.asarray(a), out)
     np.testing.assert_allclose(out.asnumpy(), expected, rtol=1e-5 if dtype in ("float32", "complex64") else 1e-12)
+
+
+def products_of_expressions(a, b, out):
+    for i in prange(a.shape[0]):
+        halved, doubled = a[i] * 0.5, a[i] * 2
+        out[i, 0] = np.dot(halved, halved)
+        out[i, 1] = doubled @ doubled
+        out[i, 2] = np.dot(a[i] + b[i], a[i])
+        out[i, 3] = np.dot(halved, b[i]) + np.dot(a[i], b[i])
+
+
+@pytest.mark.filterwarnings("ignore::kapi_numba_offload.ArrayIntegersWarning")
+@pytest.mark.parametrize("other", ["int8", "int64", "float32"])
+@pytest.mark.parametrize("dtype", ["int8", "uint16", "int32", "float32"])
+def test_products_of_expressions_wrap_as_their_own_type_does(dtype, other):
+    rng = np.random.default_rng(6)
+    a, b = rng.integers(-9000, 9000, (20, 7)).astype(dtype), rng.integers(-100, 100, (20, 7)).astype(other)
+    if dtype == "int32":
+        a *= 1000
+    expected = np.zeros((20, 4))
+    out = dpnp.asarray(expected)
+    products_of_expressions(a, b, expected)
+    numba.njit(products_of_expressions)(dpnp.asarray(a), dpnp.asarray(b), out)
+    np.testing.assert_allclose(out.asnumpy(), expected, rtol=1e-5)

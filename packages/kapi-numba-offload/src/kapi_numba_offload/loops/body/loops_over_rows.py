@@ -11,9 +11,9 @@ import numpy as np
 
 from kapi_numba_offload.analysis.control_flow import has_break
 from kapi_numba_offload.analysis.syntax import located, names_in, nodes_in
-from kapi_numba_offload.loops.body.row_expressions import RowExpressions
 from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError
-from kapi_numba_offload.loops.body.syntax_parts import call_of, counted_loop, nested_loops, plus, variable
+from kapi_numba_offload.loops.body.syntax_parts import expression, index_of, nested_loops, plus, statements, variable
+from kapi_numba_offload.loops.body.view_reading import ViewReader
 from kapi_numba_offload.loops.body.views import Rows
 
 __all__ = ["LoopsOverRows"]
@@ -24,7 +24,7 @@ class LoopsOverRows:
     """Rewrites loops over rows."""
 
     state: BodyState
-    expressions: RowExpressions
+    views: ViewReader
 
     def over_indices(self, node: ast.For) -> ast.For:
         """`for x in row`, and the same over `enumerate`, `zip` and all indices, by index; other loops as they are."""
@@ -54,8 +54,8 @@ class LoopsOverRows:
         match lengths:
             case [ast.Tuple(parts)]:
                 lengths = parts
-            case [ast.Attribute(owner, "shape")] if (rows := self.expressions.rows(owner)) is not None:
-                lengths = [copy.deepcopy(each) for each in rows.lengths]
+            case [ast.Attribute(owner, "shape")] if (rows := self.state.rows(owner)) is not None:
+                lengths = rows.lengths
         return self._nested(node, lengths, node.target, None) if lengths else None
 
     def _over_elements(
@@ -65,8 +65,7 @@ class LoopsOverRows:
         rows = self._rows([value], node)
         if rows is None:
             return None
-        lengths = [copy.deepcopy(each) for each in rows[0].lengths]
-        return self._nested(node, lengths, index, (element, self._named(value, rows[0])))
+        return self._nested(node, rows[0].lengths, index, (element, self._named(value, rows[0])))
 
     def _nested(
         self, node: ast.For, lengths: list[ast.expr], index: ast.expr | None, element: tuple[ast.expr, str] | None
@@ -75,18 +74,17 @@ class LoopsOverRows:
         if node.orelse or (len(lengths) > 1 and has_break(node)):
             return None
         counters = [self.state.new("k") for _ in lengths]
-        at = ast.Tuple([variable(each) for each in counters], ast.Load())
+        at: list[ast.expr] = [variable(each) for each in counters]
         body = list(node.body)
         if isinstance(index, ast.Name) and index.id not in names_in(nodes_in(body), ast.Store, ast.Del):
             body = [_AtIndex(index.id, counters).visit(each) for each in body]
-        first: list[ast.stmt] = [] if index is None else [ast.Assign([index], copy.deepcopy(at))]
+        first: list[ast.stmt] = [] if index is None else [ast.Assign([index], ast.Tuple(at, ast.Load()))]
         if element is not None:
-            full = copy.deepcopy(at) if len(counters) > 1 else variable(counters[0])
-            first.append(ast.Assign([element[0]], ast.Subscript(variable(element[1]), full, ast.Load())))
-        body = [*first, *body]
+            value = ast.Subscript(variable(element[1]), copy.deepcopy(index_of(at)), ast.Load())
+            first.append(ast.Assign([element[0]], value))
         for counter in counters:
             self.state.lower.take_counter(counter)
-        return located(nested_loops(counters, lengths, body), node)
+        return _as_loop(nested_loops(counters, lengths, [*first, *body]), node)
 
     def _over(
         self,
@@ -101,19 +99,22 @@ class LoopsOverRows:
             return None
         counter = self.state.new("k")
         body: list[ast.stmt] = [
-            ast.Assign([target], ast.Subscript(variable(self._named(value, each)), variable(counter), ast.Load()))
+            ast.Assign([target], expression("ROW[AT]", ROW=self._named(value, each), AT=counter))
             for target, value, each in zip(targets, values, rows, strict=True)
         ]
         if counted is not None:
             body.append(ast.Assign([counted[0]], plus(variable(counter), counted[1])))
         self.state.lower.take_counter(counter)
-        lengths = [copy.deepcopy(each.lengths[0]) for each in rows]
-        length = lengths[0] if len(lengths) == 1 else call_of("min", *lengths)
-        return located(counted_loop(counter, length, [*body, *node.body], node.orelse), node)
+        lengths = [ast.unparse(each.lengths[0]) for each in rows]
+        length = lengths[0] if len(lengths) == 1 else f"min({', '.join(lengths)})"
+        (loop,) = statements(f"for AT in range({length}):\n    BODY", AT=counter, BODY=[*body, *node.body])
+        made = _as_loop(loop, node)
+        made.orelse = node.orelse
+        return made
 
     def _rows(self, values: Sequence[ast.expr], node: ast.For) -> list[Rows] | None:
         """The rows that a loop goes over; None if one of the values is no row."""
-        rows = [each for value in values if (each := self.expressions.rows(value)) is not None]
+        rows = [each for value in values if (each := self.state.rows(value)) is not None]
         if len(rows) != len(values):
             return None
         if any(each.mask is not None for each in rows):
@@ -123,12 +124,17 @@ class LoopsOverRows:
     def _named(self, value: ast.expr, rows: Rows) -> str:
         """A variable for what is iterated, as it is before the loop."""
         name = self.state.new("s")
-        view = self.expressions.view(value)
+        view = self.state.view(value)
         if view is not None:
-            self.expressions.views.bind(name, view, value)
+            self.views.bind(name, view, value)
         else:
             self.state.expressions[name] = rows
         return name
+
+
+def _as_loop(loop: ast.stmt, node: ast.For) -> ast.For:
+    assert isinstance(loop, ast.For)
+    return located(loop, node)
 
 
 class _AtIndex(ast.NodeTransformer):
@@ -140,8 +146,7 @@ class _AtIndex(ast.NodeTransformer):
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
         self.generic_visit(node)
         if isinstance(node.slice, ast.Name) and node.slice.id == self._name:
-            parts: list[ast.expr] = [variable(each) for each in self._counters]
-            node.slice = parts[0] if len(parts) == 1 else ast.Tuple(parts, ast.Load())
+            node.slice = index_of([variable(each) for each in self._counters])
         elif isinstance(node.value, ast.Name) and node.value.id == self._name:
             position = node.slice.value if isinstance(node.slice, ast.Constant) else None
             if isinstance(position, int) and 0 <= position < len(self._counters):

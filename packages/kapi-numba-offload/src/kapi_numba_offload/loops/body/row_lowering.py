@@ -8,21 +8,21 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numba
 import numpy as np
 
 from kapi_numba_offload.analysis.syntax import located
-from kapi_numba_offload.elements.expression import Leaf
 from kapi_numba_offload.loops.body.atomic_updates import AtomicUpdates, Extremum, added_values, as_update, extremum_of
-from kapi_numba_offload.loops.body.functions.private_arrays import private_array
+from kapi_numba_offload.loops.body.functions import private_arrays
+from kapi_numba_offload.loops.body.functions.row_functions import private_result, run, running, sorted_rows
 from kapi_numba_offload.loops.body.loops_over_rows import LoopsOverRows
 from kapi_numba_offload.loops.body.row_expressions import RowExpressions
 from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError
-from kapi_numba_offload.loops.body.syntax_parts import counted_loop, nested_loops, variable, zero
-from kapi_numba_offload.loops.body.views import ArrayPart, RowLeaf, Rows
+from kapi_numba_offload.loops.body.syntax_parts import expression, statements, variable
+from kapi_numba_offload.loops.body.views import Access, ArrayPart, Rows
 
 __all__ = ["RowLowering"]
 
@@ -43,18 +43,12 @@ class RowLowering:
         self._state, self._atomics, self._names = state, atomics, state.names
         self._expressions = RowExpressions(state, atomics.read)
         self._views = self._expressions.views
-        self._loops_over_rows = LoopsOverRows(state, self._expressions)
+        self._loops_over_rows = LoopsOverRows(state, self._views)
         self.late_reads: set[str] = set()
         self.row_reads: set[tuple[str, str, bool]] = set()
 
     def block(self, statements: Sequence[ast.stmt]) -> list[ast.stmt]:
-        """The statements, lowered.
-
-        Raises
-        ------
-        NotInKernelError
-            If one cannot be written with elements.
-        """
+        """The statements, lowered; `NotInKernelError` if one cannot be written with elements."""
         made: list[ast.stmt] = []
         state = self._state
         for statement in statements:
@@ -65,111 +59,103 @@ class RowLowering:
         return made or [ast.Pass()]
 
     def _statement(self, node: ast.stmt) -> list[ast.stmt]:
-        scalar = self._expressions.scalar
-        if self._is_stored_as_it_runs(node):
+        if self._is_stored_as_it_runs(node) or self._is_sorted_in_place(node):
             return []
-        if (made := self._sorted_in_place(node)) is not None:
-            return made
-        count = len(self._state.before)
-        self._expressions.functions.take_kept(node)
-        if isinstance(node, ast.While) and len(self._state.before) != count:
+        _rewrite(node, _PrivateResults(self._state).visit)
+        if isinstance(node, ast.While) and self._state.before:
             raise NotInKernelError("an array in the condition of a while loop", node)
         extremum = extremum_of(node, self._names.value)
         if extremum is not None and (made := self._extremum(extremum, node)) is not None:
             return made
-        if isinstance(node, ast.Assign) and len(node.targets) == 1:
-            return self._assign(node, node.targets[0], node.value)
-        if isinstance(node, ast.AugAssign):
-            return self._in_place(node)
-        if isinstance(node, ast.For):
-            return self._for(node)
-        if isinstance(node, ast.While):
-            count = len(self._state.before)
-            node.test = scalar(node.test)
-            if len(self._state.before) != count:
-                raise NotInKernelError("a reduction in the condition of a while loop", node)
-            node.body = self.block(node.body)
-            return [node]
-        if isinstance(node, ast.If):
-            node.test = scalar(node.test)
+        match node:
+            case ast.Assign([target], value):
+                return self._assign(node, target, value)
+            case ast.AugAssign():
+                return self._in_place(node)
+            case ast.Expr(ast.Call() as call) if (assigned := self._as_stored(call)) is not None:
+                return self._assign(assigned, assigned.targets[0], assigned.value)
+            case ast.Return():
+                raise NotInKernelError("a return from within the loop", node)
+            case ast.FunctionDef():
+                for each in ast.walk(node):
+                    # Other iterations may update the same element, and kernels count no index from the end.
+                    if isinstance(each, ast.Subscript) and not isinstance(each.slice, ast.Constant):
+                        raise NotInKernelError(
+                            f"function {node.name}, which has elements and could not be written out", each
+                        )
+                return [node]
+            case ast.For():
+                node = self._loop(node)
+            case _:
+                for field, value in ast.iter_fields(node):
+                    if isinstance(value, ast.expr):
+                        setattr(node, field, self._state.scalar(value))
+        if isinstance(node, ast.While) and self._state.before:
+            raise NotInKernelError("a reduction in the condition of a while loop", node)
+        if isinstance(node, (ast.For, ast.While, ast.If)):
             node.body = self.block(node.body)
             node.orelse = self.block(node.orelse) if node.orelse else []
-            return [node]
-        if isinstance(node, ast.Return):
-            raise NotInKernelError("a return from within the loop", node)
-        if isinstance(node, ast.FunctionDef):
-            for each in ast.walk(node):
-                # Other iterations may update the same element, and kernels count no index from the end.
-                if isinstance(each, ast.Subscript) and not isinstance(each.slice, ast.Constant):
-                    raise NotInKernelError(
-                        f"function {node.name}, which has elements and could not be written out", each
-                    )
-            return [node]
-        if isinstance(node, ast.Expr):
-            assigned = self._as_stored(node.value)
-            if assigned is not None:
-                return self._assign(assigned, assigned.targets[0], assigned.value)
-        for field, value in ast.iter_fields(node):
-            if isinstance(value, ast.expr):
-                setattr(node, field, scalar(value))
         return [node]
 
-    def _sorted_in_place(self, node: ast.stmt) -> list[ast.stmt] | None:
-        """`row.sort()`; None for other statements."""
+    def _loop(self, node: ast.For) -> ast.For:
+        """A loop, but for its body."""
+        node = self._loops_over_rows.over_indices(node)
+        node.iter = self._state.scalar(node.iter)
+        if isinstance(node.iter, ast.Call) and self._names.value(node.iter.func) is numba.prange:
+            # In an iteration, one after another.
+            node.iter.func = ast.copy_location(variable("range"), node.iter.func)
+        self._state.lower.take_loop(node)
+        return node
+
+    def _is_sorted_in_place(self, node: ast.stmt) -> bool:
+        """Whether a statement is `row.sort()`: then loops for it are put before it."""
         match node:
             case ast.Expr(value=ast.Call(func=ast.Attribute(value=owner, attr="sort"), args=[], keywords=[])):
-                view = self._expressions.view(owner)
-                if view is None or not view.order:
-                    return None
-                part = self._expressions.functions.sorted(self._views.rows(view), node)
-                return self._loops(view, owner, self._views.rows(part), None, node)
-        return None
+                view = self._state.view(owner)
+                if view is not None and view.order:
+                    part = sorted_rows(self._state, self._views.rows(view), node)
+                    self._put_loops(view, owner, self._views.rows(part), None, node)
+                    return True
+        return False
 
     def _is_stored_as_it_runs(self, node: ast.stmt) -> bool:
         """Whether a statement is `out[i] = numpy.cumsum(row)`: then a loop for it is put before it."""
         match node:
             case ast.Assign(targets=[ast.Subscript() as target], value=ast.Call() as value):
-                found = self._expressions.functions.running_name(value)
-                view = self._expressions.view(target) if found is not None else None
+                found = running(self._state, value)
+                view = self._state.view(target) if found is not None else None
             case _:
                 return False
         if found is None or view is None or len(view.order) != 1:
             return False
         name, rows = found
-        spelled = self._views.text(view)
-        if any(array == view.array and text != spelled for array, text in rows.arrays):
+        own = view.access
+        if any(each.array == own.array and each != own for each in rows.reads):
             return False
-        self.row_reads |= {(array, view.array, text == spelled) for array, text in rows.arrays if array != view.array}
-        self._expressions.functions.running(name, rows, lambda at: self._views.stored(view, [at], node), node)
+        self._note_reads(rows, own)
+        run(self._state, name, rows, lambda at: self._views.stored(view, at, node), node)
         return True
 
-    def _as_stored(self, call: ast.expr) -> ast.Assign | None:
+    def _note_reads(self, rows: Rows, own: Access) -> None:
+        """Note what the elements are made of that are stored to a part of an array."""
+        self.row_reads |= {(each.array, own.array, each.text == own.text) for each in rows.reads
+                           if each.array != own.array}  # fmt: skip
+
+    def _as_stored(self, call: ast.Call) -> ast.Assign | None:
         """`row[:] = numpy.add(x, y)` for `numpy.add(x, y, row)`; None for others, and where types may not suit."""
-        function = getattr(np, self._state.numpy_name(call) or "", None) if isinstance(call, ast.Call) else None
-        if not isinstance(call, ast.Call) or not isinstance(function, np.ufunc) or function.nout != 1:
+        function = getattr(np, self._state.numpy_name(call) or "", None)
+        if not isinstance(function, np.ufunc) or function.nout != 1:
             return None
         words = {each.arg: each.value for each in call.keywords}
         out = words.get("out", call.args[-1] if len(call.args) == function.nin + 1 and not words else None)
         if out is None or not words.keys() <= {"out"} or len(call.args) - (not words) != function.nin:
             return None
-        view = self._expressions.view(out)
+        view = self._state.view(out)
         facts = self._state.arrays.get(view.array) if view is not None and view.order else None
         if facts is None or facts.dtype is None or facts.dtype.kind != "f":
             return None
         target = ast.Subscript(out, ast.Slice(None, None, None), ast.Store())
-        made = ast.Assign([target], ast.Call(call.func, call.args[: function.nin], []))
-        return located(made, call)
-
-    def _for(self, node: ast.For) -> list[ast.stmt]:
-        node = self._loops_over_rows.over_indices(node)
-        node.iter = self._expressions.scalar(node.iter)
-        if isinstance(node.iter, ast.Call) and self._names.value(node.iter.func) is numba.prange:
-            # In an iteration, one after another.
-            node.iter.func = ast.copy_location(variable("range"), node.iter.func)
-        self._state.lower.take_loop(node)
-        node.body = self.block(node.body)
-        node.orelse = self.block(node.orelse) if node.orelse else []
-        return [node]
+        return located(ast.Assign([target], ast.Call(call.func, call.args[: function.nin], [])), call)
 
     # ------------------------------------------------------------------------------------------ assignments
 
@@ -180,12 +166,11 @@ class RowLowering:
             update = as_update(node)
             if update is not None:
                 return self._in_place(update)
-            view = self._expressions.view(target)
+            view = self._state.view(target)
             if view is None:
                 raise NotInKernelError("an assignment to something that is no array", node)
             if view.order:
-                product = self._product(target, view, value, None, node)
-                return product or self._loops(view, value, self._expressions.rows(value), None, node)
+                return self._assign_rows(target, view, value, None, node)
             values = added_values(node)
             if values:
                 self._atomics.add_update(node, view, values)
@@ -196,13 +181,13 @@ class RowLowering:
             if (made := self._unpacked(node, target.elts, value)) is not None:
                 return made
             node.targets = [self._stored_part(target, node)]
-        node.value = self._expressions.scalar(value)
+        node.value = self._state.scalar(value)
         return [node]
 
     def _unpacked(self, node: ast.Assign, targets: Sequence[ast.expr], value: ast.expr) -> list[ast.stmt] | None:
         """`x, y, z = row`, each element read before one is stored; None for what is no row."""
-        rows = None if isinstance(value, (ast.Tuple, ast.List)) else self._expressions.rows(value)
-        if rows is None or len(rows.lengths) != 1 or any(isinstance(each, ast.Starred) for each in targets):
+        rows = None if isinstance(value, (ast.Tuple, ast.List)) else self._state.rows(value)
+        if rows is None or len(rows.shape) != 1 or any(isinstance(each, ast.Starred) for each in targets):
             return None
         if rows.mask is not None:
             raise NotInKernelError("variables for what a mask selects", node)
@@ -211,34 +196,29 @@ class RowLowering:
         ]
         made: list[ast.stmt] = []
         for target, each in zip(targets, read, strict=True):
-            one = located(ast.Assign([target], each), node)
-            assert isinstance(one, ast.Assign)
-            made += self._assign(one, target, each)
+            made += self._assign(located(ast.Assign([target], each), node), target, each)
         return made
 
     def _extremum(self, found: Extremum, node: ast.stmt) -> list[ast.stmt] | None:
         """`if x > a[k]: a[k] = x`, atomically where several iterations may have the element; None if it is a row."""
-        view = self._expressions.view(found.target)
+        view = self._state.view(found.target)
         if view is None or view.order:
             return None
-        name = self._state.new("x")
-        first = ast.Assign([ast.Name(name, ast.Store())], self._expressions.scalar(copy.deepcopy(found.value)))
-        stored = self._views.stored(view, [], node)
-        assert isinstance(stored, ast.Subscript)
-        element = copy.deepcopy(stored)
-        element.ctx = ast.Load()
-        test = ast.Compare(variable(name), [found.comparison()], [element])
-        kept = ast.If(test, [ast.Assign([stored], variable(name))], [])
+        value = self._state.scalar(copy.deepcopy(found.value))
+        element = self._views.element(view, [])
+        self._views.stored(view, [], node)
+        text = f"X = VALUE\nif X {'>' if found.comparison is ast.Gt else '<'} ELEMENT:\n    STORED = X"
+        first, kept = statements(text, X=self._state.new("x"), VALUE=value, ELEMENT=element, STORED=element)
+        assert isinstance(kept, ast.If)
+        kept.body[0].targets[0].ctx = ast.Store()  # type: ignore[attr-defined]
         self._atomics.add_extremum(kept, view, found)
-        for each in (first, kept):
-            located(each, node)
-        return [first, kept]
+        return [located(first, node), located(kept, node)]
 
     def _stored_part(self, target: ast.expr, node: ast.stmt) -> ast.expr:
         if isinstance(target, (ast.Tuple, ast.List)):
             target.elts = [self._stored_part(each, node) for each in target.elts]
         elif isinstance(target, ast.Subscript):
-            view = self._expressions.view(target)
+            view = self._state.view(target)
             if view is None or view.order:
                 raise NotInKernelError("an assignment of several parts of arrays at once", node)
             self._atomics.store(node, view)
@@ -247,27 +227,21 @@ class RowLowering:
 
     def _assign_variable(self, node: ast.Assign, name: str, value: ast.expr) -> list[ast.stmt]:
         state = self._state
-        made = private_array(state, name, value)
-        if made is not None:
-            node.value, number = made
-            if number is None:
-                return [node]
-            full = self._expressions.view(variable(name))
-            assert full is not None
-            return [node, *self._loops(full, number, None, None, node)]
-        view = None if self._expressions.is_selection(value) else self._expressions.view(value)
+        if private_arrays.private_array(state, name, value):
+            return []
+        view = None if self._expressions.is_selection(value) else state.view(value)
         if view is not None and view.order:
             self._bind(name, view, node)
             return []
         state.is_put_off = True
-        rows = self._expressions.rows(value)
+        rows = state.rows(value)
         state.is_put_off = False
         if rows is not None:
             self._put_off(name, rows, node)
             return []
         if name in state.views or name in state.expressions:
             raise NotInKernelError(f"variable {name} for arrays and numbers", node)
-        node.value = self._expressions.scalar(value)
+        node.value = state.scalar(value)
         state.lower.take_assignment(name, value)
         return [node]
 
@@ -280,122 +254,138 @@ class RowLowering:
     def _put_off(self, name: str, rows: Rows, node: ast.stmt) -> None:
         """Let a variable be an expression whose elements are computed where they are used."""
         state = self._state
-        read = {array for array, _ in rows.arrays}
+        read = {each.array for each in rows.reads}
         if not state.is_assigned_once(name) or name in state.stored_to or read & state.stored_to:
-            part = self._expressions.functions.temporary(rows, node)
-            if part is None:
-                raise NotInKernelError("a temporary array of a length that only the launch knows", node)
-            self._bind(name, part, node)
+            text = "a temporary array of a length that only the launch knows"
+            self._bind(name, self._temporary(rows, text, node), node)
             return
         self.late_reads |= read
-        lengths = tuple(map(state.frozen, rows.lengths))
-        state.expressions[name] = replace(rows, lengths=lengths)
+        shape = tuple(each._replace(length=state.frozen(each.length)) for each in rows.shape)
+        state.expressions[name] = replace(rows, shape=shape)
+
+    def _temporary(self, rows: Rows, refusal: str, node: ast.AST) -> ArrayPart:
+        """A copy of rows in private memory; an error with this text if there is no room for it."""
+        if rows.mask is not None or not private_arrays.fits(self._state, rows):
+            raise NotInKernelError(refusal, node)
+        return private_arrays.copied(self._state, rows, node)
 
     def _in_place(self, node: ast.AugAssign) -> list[ast.stmt]:
-        target = node.target
-        as_read = copy.deepcopy(target)
-        assert isinstance(as_read, (ast.Name, ast.Subscript))
-        as_read.ctx = ast.Load()
-        view = self._expressions.view(as_read)
+        target = copy.deepcopy(node.target)
+        target.ctx = ast.Load()
+        view = self._state.view(target)
         if view is None and isinstance(target, ast.Subscript):
             # Other iterations may update the same element, and what array it is of is not known.
             raise NotInKernelError(f"an update of {ast.unparse(target)}, which is part of no array by its name", node)
-        if view is None or (isinstance(target, ast.Name) and not view.axes):
-            node.value = self._expressions.scalar(node.value)
-            return [node]
-        product = self._product(as_read, view, node.value, node.op, node) if view.order else None
-        if product is not None:
-            return product
-        rows = self._expressions.rows(node.value)
-        if view.order:
-            return self._loops(view, node.value, rows, node.op, node)
-        self._atomics.add_update(node, view, [node.value])
-        node.target, node.value = self._views.stored(view, [], node), self._expressions.scalar(node.value)
+        if view is not None and view.order:
+            return self._assign_rows(target, view, node.value, node.op, node)
+        if view is not None and not isinstance(target, ast.Name):
+            self._atomics.add_update(node, view, [node.value])
+            node.target = self._views.stored(view, [], node)
+        node.value = self._state.scalar(node.value)
         return [node]
+
+    def _assign_rows(
+        self, target: ast.expr, view: ArrayPart, value: ast.expr, operation: ast.operator | None, node: ast.stmt
+    ) -> list[ast.stmt]:
+        product = self._product(target, view, value, operation, node)
+        if product is None:
+            self._put_loops(view, value, self._state.rows(value), operation, node)
+        return product or []
 
     def _product(
         self, target: ast.expr, view: ArrayPart, value: ast.expr, operation: ast.operator | None, node: ast.stmt
     ) -> list[ast.stmt] | None:
         """A loop over the elements of a row that is assigned a row times a matrix, or a matrix times a column."""
-        factors = self._factors(value)
-        if factors is None or len(view.order) != 1:
+        match value:
+            case ast.BinOp(left, ast.MatMult(), right):
+                pass
+            case ast.Call(_, [left, right], []) if self._state.numpy_name(value) in ("dot", "matmul"):
+                pass
+            case _:
+                return None
+        if len(view.order) != 1:
             return None
-        left, right = (copy.deepcopy(each) for each in factors)
-        rows = [each for factor in factors if (each := self._expressions.rows(factor)) is not None]
-        counter = self._state.new("k")
-        at = variable(counter)
-        ranks = tuple(len(each.lengths) for each in rows)
-        if ranks == (1, 2):
-            right = ast.Subscript(right, ast.Tuple([ast.Slice(None, None, None), at], ast.Load()), ast.Load())
-        elif ranks == (2, 1):
-            left = ast.Subscript(left, at, ast.Load())
-        else:
+        texts: dict[tuple[int, ...], str] = {(1, 2): "LEFT @ RIGHT[:, AT]", (2, 1): "LEFT[AT] @ RIGHT"}
+        rows = [each for factor in (left, right) if (each := self._state.rows(factor)) is not None]
+        number = texts.get(tuple(len(each.shape) for each in rows))
+        if number is None:
             return None
-        read = {name for each in rows for name, _ in each.arrays}
-        length, is_one = view.free[0].length, view.free[0].is_one
+        counter, owner = self._state.new("k"), target
         part: ArrayPart | None = None
-        owner: ast.expr
-        if view.array in read:
-            first = [each.element([zero() for _ in each.lengths]) for each in rows]
-            leaf = RowLeaf((length,), (is_one,), lambda at: ast.BinOp(first[0], ast.Mult(), first[1]))
-            made = Rows((length,), (is_one,), Leaf(0), (leaf,), frozenset())
-            part = self._expressions.functions.room(made, node)
+        if any(each.array == view.array for row in rows for each in row.reads):
+            sample = expression("X * Y", X=rows[0].first, Y=rows[1].first)
+            row = Rows.of(view.shape, lambda at: sample)
+            part = private_arrays.whole(self._state, private_arrays.like(self._state, row, node), view.shape)
             owner = variable(self._state.new("v"))
             self._state.views[owner.id] = part
         else:
             # The product is there before any of it is stored.
-            self.row_reads |= {(name, view.array, False) for name in read}
-            owner = copy.deepcopy(target)
-        assert isinstance(owner, (ast.Name, ast.Subscript))
-        owner.ctx = ast.Load()
-        element, number = ast.Subscript(owner, at, ast.Store()), ast.BinOp(left, ast.MatMult(), right)
-        stored: ast.stmt = (
-            ast.AugAssign(element, operation, number) if operation and not part else ast.Assign([element], number)
-        )
+            for row in rows:
+                self.row_reads |= {(each.array, view.array, False) for each in row.reads}
+        text = f"for AT in range(LENGTH):\n    OWNER[AT] = {number}"
+        (loop,) = statements(text, AT=counter, LENGTH=view.shape[0].length, OWNER=owner, LEFT=left, RIGHT=right)
+        assert isinstance(loop, ast.For)
+        if operation and not part:
+            ((element, made),) = ((each.targets[0], each.value) for each in loop.body if isinstance(each, ast.Assign))
+            assert isinstance(element, ast.Subscript)
+            loop.body = [ast.AugAssign(element, operation, made)]
         self._state.lower.take_counter(counter)
-        loops = self._for(located(counted_loop(counter, copy.deepcopy(length), [stored]), node))
-        return loops + self._loops(view, owner, self._views.rows(part), operation, node) if part else loops
+        loops = self.block([located(loop, node)])
+        if part:
+            self._state.before += loops
+            self._put_loops(view, owner, self._views.rows(part), operation, node)
+        return [] if part else loops
 
-    def _factors(self, value: ast.expr) -> tuple[ast.expr, ast.expr] | None:
-        """The factors of a product of matrices; None for anything else."""
-        if isinstance(value, ast.BinOp) and isinstance(value.op, ast.MatMult):
-            return value.left, value.right
-        is_product = isinstance(value, ast.Call) and self._state.numpy_name(value) in ("dot", "matmul")
-        if isinstance(value, ast.Call) and is_product and len(value.args) == 2 and not value.keywords:
-            return value.args[0], value.args[1]
-        return None
-
-    def _loops(
+    def _put_loops(
         self, view: ArrayPart, value: ast.expr, rows: Rows | None, operation: ast.operator | None, node: ast.stmt
-    ) -> list[ast.stmt]:
-        """Loops over the elements of a view that is assigned to."""
-        spelled = self._views.text(view)
-        if rows is not None and rows.mask is not None:
-            raise NotInKernelError("an assignment of what a mask selects", node)
-        if rows is not None and any(
-            name == view.array and text != spelled and not self._views.is_parallel_to(text, spelled)
-            for name, text in rows.arrays
-        ):
-            part = self._expressions.functions.temporary(rows, node)
-            if part is None:
-                raise NotInKernelError("an assignment of one part of an array to another part of it", node)
-            rows = self._views.rows(part)
-        if rows is not None:
-            self.row_reads |= {(name, view.array, text == spelled) for name, text in rows.arrays if name != view.array}
-        counters = [self._state.new("k") for _ in view.order]
-        at: list[ast.expr] = [variable(each) for each in counters]
+    ) -> None:
+        """Put loops over the elements of a view that is assigned to before the statement, in its place."""
+        own = view.access
         if rows is None:
-            source = self._state.frozen(self._expressions.scalar(value))
+            source = self._state.frozen(self._state.scalar(value))
         else:
-            if len(rows.lengths) > len(at):
+            if rows.mask is not None:
+                raise NotInKernelError("an assignment of what a mask selects", node)
+            if any(each.array == own.array and each.free != own.free for each in rows.reads):
+                # Elements of the same axes are the same one, or no other element of either is.
+                text = "an assignment of one part of an array to another part of it"
+                rows = self._views.rows(self._temporary(rows, text, node))
+            self._note_reads(rows, own)
+            if len(rows.shape) > len(view.order):
                 raise NotInKernelError("an assignment of an array of higher rank", node)
-            free = view.free
-            source = rows.broadcast_at([each.length for each in free], [each.is_one for each in free], at)
-        element = self._views.stored(view, at, node)
-        inner: ast.stmt = (
-            ast.Assign([element], source) if operation is None else ast.AugAssign(element, operation, source)
-        )
-        inner = ast.copy_location(inner, node)
-        if isinstance(inner, ast.AugAssign):
-            self._atomics.add_update(inner, view, [value])
-        return [located(nested_loops(counters, [axis.length for axis in view.free], [inner]), node)]
+
+        def body(at: list[ast.expr]) -> list[ast.stmt]:
+            element = self._views.stored(view, at, node)
+            number = source if rows is None else rows.broadcast_at(view.shape, at)
+            if operation is None:
+                return [ast.Assign([element], number)]
+            made = ast.AugAssign(element, operation, number)
+            self._atomics.add_update(made, view, [value])
+            return [made]
+
+        self._state.put_loops(view.shape, node, body)
+
+
+def _rewrite(statement: ast.stmt, rewritten: Callable[[ast.expr], ast.expr]) -> None:
+    """Rewrite the expressions of a statement."""
+    for field, value in ast.iter_fields(statement):
+        if isinstance(value, ast.expr):
+            setattr(statement, field, rewritten(value))
+        elif isinstance(value, list) and value and isinstance(value[0], ast.expr):
+            setattr(statement, field, [rewritten(each) for each in value])
+
+
+class _PrivateResults(ast.NodeTransformer):
+    """Variables instead of calls that give arrays, which are made before the statement."""
+
+    def __init__(self, state: BodyState) -> None:
+        self._state = state
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        self.generic_visit(node)
+        part = private_result(self._state, node)
+        if part is None:
+            return node
+        name = self._state.new("v")
+        self._state.views[name] = part
+        return ast.copy_location(variable(name), node)

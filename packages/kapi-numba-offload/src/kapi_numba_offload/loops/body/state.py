@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import ast
 import builtins
+import copy
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 from kapi_numba_offload.analysis.numpy_functions import numpy_name
 from kapi_numba_offload.analysis.scope import UNKNOWN, Scope
 from kapi_numba_offload.analysis.syntax import names_in, nodes_in, root_variable
 from kapi_numba_offload.loops.body.index_analysis import LowerBounds
-from kapi_numba_offload.loops.body.syntax_parts import nested_loops, statements, variable
-from kapi_numba_offload.loops.body.views import ArrayPart, LaunchFacts, Rows
+from kapi_numba_offload.loops.body.syntax_parts import Part, expression, nested_loops, statements, variable
+from kapi_numba_offload.loops.body.views import ArrayPart, Extent, LaunchFacts, Rows
 
 __all__ = ["BodyState", "NotANumberError", "NotInKernelError", "stored_to"]
-
-_CHANGING = ("sort", "fill")  # methods that store to their array
 
 
 class NotInKernelError(Exception):
@@ -46,6 +45,9 @@ class BodyState:
 
     Attributes
     ----------
+    rows, scalar, view : callable
+        An expression of rank 1 or more, or None; an expression of rank 0; the part of an array that an expression
+        names, or None. `RowExpressions` defines them.
     arrays : dict
         Facts of the arrays of the launch, and of the private arrays of a work-item, once they are lowered.
     views : dict of str to ArrayPart
@@ -74,6 +76,10 @@ class BodyState:
         Lines with operations of rows of integers and Python integers, which have other types for Numba.
     """
 
+    rows: Callable[[ast.expr], Rows | None]
+    scalar: Callable[[ast.expr], ast.expr]
+    view: Callable[[ast.expr], ArrayPart | None]
+
     def __init__(self, names: Scope, known: LaunchFacts, body: Sequence[ast.stmt]) -> None:
         self.names = names
         self.numbers = known.numbers
@@ -99,8 +105,8 @@ class BodyState:
             each.targets[0].id
             for each in nodes
             if isinstance(each, ast.Assign) and isinstance(each.targets[0], ast.Name)
-            if any(isinstance(part, ast.Slice) for part in ast.walk(each.value))
-        }
+            and any(isinstance(part, ast.Slice) for part in ast.walk(each.value))
+        }  # fmt: skip
 
     def is_assigned_once(self, name: str) -> bool:
         """Whether the body has one assignment to the variable."""
@@ -155,9 +161,7 @@ class BodyState:
 
     def kept(self, value: ast.expr) -> ast.expr:
         """A variable with the value of an expression, assigned before the statement; constants stay."""
-        if isinstance(value, (ast.Constant, ast.Name)):
-            return value
-        return self.assigned(self.new("t"), value)
+        return value if isinstance(value, (ast.Constant, ast.Name)) else self.assigned(self.new("t"), value)
 
     def frozen(self, value: ast.expr) -> ast.expr:
         """An expression for the value that `value` has here, wherever it is used."""
@@ -166,39 +170,45 @@ class BodyState:
     def assigned(self, name: str, value: ast.expr) -> ast.expr:
         """The variable `name`, assigned before the statement."""
         self.made.setdefault(name, []).append(value)
-        self.put_before(ast.Assign([ast.Name(name, ast.Store())], value), value)
+        self.put([ast.Assign([ast.Name(name, ast.Store())], value)], value)
         return variable(name)
 
-    def put_before(self, statement: ast.stmt, where: ast.AST) -> None:
-        """Put a statement before the one at hand, at the line of `where`."""
+    def put(self, text: str | list[ast.stmt], where: ast.AST, **holes: Part) -> None:
+        """Put statements, or those of a text with holes, before the one at hand, at the line of `where`."""
         line = getattr(where, "lineno", 1)
-        for each in ast.walk(statement):
+        made = statements(text, **holes) if isinstance(text, str) else text
+        for each in nodes_in(made):
             if isinstance(each, (ast.stmt, ast.expr)) and not hasattr(each, "lineno"):
                 each.lineno = each.end_lineno = line
                 each.col_offset = each.end_col_offset = 0
-        self.before.append(statement)
+        self.before += made
 
-    def put_lines_before(
-        self, text: str, names: Mapping[str, str], holes: Mapping[str, ast.expr], where: ast.AST
+    def put_loops(
+        self,
+        shape: Sequence[Extent],
+        where: ast.AST,
+        body: Callable[[list[ast.expr]], list[ast.stmt]],
+        mask: Rows | None = None,
     ) -> None:
-        """Put statements before the one at hand, whose capital names are variables of these names, or expressions."""
-        for each in statements(text, names, holes):
-            self.put_before(each, where)
+        """Put loops over the elements of a shape, those that a mask selects, before the statement.
 
-    def put_loops_before(self, rows: Rows, where: ast.AST, body: Callable[[list[ast.expr]], list[ast.stmt]]) -> None:
-        """Put loops over the elements that rows select before the statement; `body` is given the index of one.
-
-        What `body` puts before a statement is in the loops, before its own.
+        `body` is given the index of an element. What it puts before a statement is in the loops, before its own.
         """
-        counters = [self.new("k") for _ in rows.lengths]
+        counters = [self.new("k") for _ in shape]
         at: list[ast.expr] = [variable(each) for each in counters]
         outer, self.before = self.before, []
         made = body(at)
-        made = [*self.before, *made]
-        self.before = outer
-        if rows.mask is not None:
-            made = [ast.If(rows.mask.broadcast_at(rows.lengths, rows.ones, at), made, [])]
-        self.put_before(nested_loops(counters, rows.lengths, made), where)
+        made, self.before = [*self.before, *made], outer
+        if mask is not None:
+            made = [ast.If(mask.broadcast_at(shape, at), made, [])]
+        self.put([nested_loops(counters, [each.length for each in shape], made)], where)
+
+    def wrapped(self, index: ast.expr, length: ast.expr) -> ast.expr:
+        """An index, rewritten, that counts from the start: kernels count none from the end."""
+        low, at = self.lower.of(index), self.scalar(copy.deepcopy(index))
+        if low is not None and low >= 0:
+            return at
+        return expression("kapi_wrapped_index(AT, LENGTH)", AT=at, LENGTH=length)
 
     def called(self, node: ast.Call) -> tuple[str | None, Sequence[ast.expr]]:
         """NumPy's name of the function that is called, and its operands; a method's owner is the first one."""
@@ -232,46 +242,32 @@ def _add_terms(node: ast.expr, sign: int, terms: Counter[str]) -> None:
 
 def stored_to(nodes: Sequence[ast.AST]) -> set[str]:
     """Variables through which elements may be stored, and those that they were made of."""
-    subscripts = [each for each in nodes if isinstance(each, ast.Subscript) and isinstance(each.ctx, ast.Store)]
-    stored = {root for each in subscripts if (root := root_variable(each)) is not None}
-    stored |= {
-        each.target.id for each in nodes if isinstance(each, ast.AugAssign) and isinstance(each.target, ast.Name)
-    }
-    stored |= {
-        root
-        for each in nodes
-        if isinstance(each, ast.Call) and isinstance(each.func, ast.Attribute) and each.func.attr in _CHANGING
-        if (root := root_variable(each.func.value)) is not None
-    }
-    # What is given to a function may be stored to there.
-    stored |= {
-        given.id
-        for each in nodes
-        if isinstance(each, ast.Call) and isinstance(each.func, ast.Name) and each.func.id not in vars(builtins)
-        for given in each.args
-        if isinstance(given, ast.Name)
-    }
-    links = [
-        (each.targets[0].id, root)
-        for each in nodes
-        if isinstance(each, ast.Assign) and isinstance(each.targets[0], ast.Name)
-        if (root := root_variable(each.value)) is not None
-    ]
-    while True:
-        more = {root for name, root in links if name in stored} - stored
-        if not more:
-            return stored
+    stored: set[str | None] = set()
+    links: list[tuple[str, str | None]] = []
+    for each in nodes:
+        match each:
+            case ast.Subscript(ctx=ast.Store()) | ast.AugAssign(target=ast.Name()):
+                stored.add(root_variable(each if isinstance(each, ast.Subscript) else each.target))
+            case ast.Call(func=ast.Attribute(value=owner, attr="sort" | "fill")):
+                stored.add(root_variable(owner))
+            case ast.Call(func=ast.Name(name), args=args) if name not in vars(builtins):
+                stored.update(given.id for given in args if isinstance(given, ast.Name))  # it may store to them
+            case ast.Assign(targets=[ast.Name(name), *_], value=value):
+                links.append((name, root_variable(value)))
+    while more := {root for name, root in links if name in stored} - stored - {None}:
         stored |= more
+    return {each for each in stored if each is not None}
 
 
 def _unnamed(nodes: Sequence[ast.AST]) -> set[str]:
     """Variables that a loop over what is no `range` assigns, or an assignment of a part of something."""
     found: set[str] = set()
     for each in nodes:
-        if isinstance(each, ast.For) and not (
-            isinstance(each.iter, ast.Call) and "range" in ast.unparse(each.iter.func)
-        ):
-            found |= {part.id for part in ast.walk(each.target) if isinstance(part, ast.Name)}
-        elif isinstance(each, ast.Assign) and not isinstance(each.value, (ast.Tuple, ast.Constant)):
-            found.update(names_in(nodes_in(each.targets), ast.Store))
+        match each:
+            case ast.For(iter=ast.Call(func=function)) if "range" in ast.unparse(function):
+                pass
+            case ast.For(target=target):
+                found.update(part.id for part in ast.walk(target) if isinstance(part, ast.Name))
+            case ast.Assign(targets, value) if not isinstance(value, (ast.Tuple, ast.Constant)):
+                found.update(names_in(nodes_in(targets), ast.Store))
     return found

@@ -1,15 +1,15 @@
-"""Small parts of syntax trees, made by name."""
+"""Small parts of syntax trees, made of text with holes."""
 
 from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 
-__all__ = [
-    "attribute", "call_of", "counted_loop", "expression", "length_of", "nested_loops", "one", "or_zero", "plus",
-    "statements", "times", "variable", "zero",
-]  # fmt: skip
+__all__ = ["expression", "index_of", "nested_loops", "or_zero", "plus", "statements", "times", "variable"]
+
+Part = ast.expr | list[ast.stmt] | str | float
+"""What fills a hole of a text: an expression or statements, a variable by its name, or a number."""
 
 
 def variable(name: str) -> ast.Name:
@@ -17,41 +17,16 @@ def variable(name: str) -> ast.Name:
     return ast.Name(name, ast.Load())
 
 
-def zero() -> ast.expr:
-    """The number 0."""
-    return ast.Constant(0)
+def index_of(at: Sequence[ast.expr]) -> ast.expr:
+    """The index of a subscript: a tuple where it has several axes."""
+    return at[0] if len(at) == 1 else ast.Tuple(list(at), ast.Load())
 
 
-def one() -> ast.expr:
-    """The number 1."""
-    return ast.Constant(1)
-
-
-def length_of(array: str, axis: int) -> ast.expr:
-    """The length of an array's axis."""
-    return ast.Subscript(attribute(array, "shape"), ast.Constant(axis), ast.Load())
-
-
-def attribute(owner: str, name: str) -> ast.expr:
-    """`owner.name`."""
-    return ast.Attribute(variable(owner), name, ast.Load())
-
-
-def call_of(name: str, *args: ast.expr) -> ast.expr:
-    """A call of a function by its name."""
-    return ast.Call(variable(name), list(args), [])
-
-
-def counted_loop(counter: str, length: ast.expr, body: list[ast.stmt], orelse: Iterable[ast.stmt] = ()) -> ast.For:
-    """`for counter in range(length)`."""
-    return ast.For(ast.Name(counter, ast.Store()), call_of("range", length), body, list(orelse))
-
-
-def nested_loops(counters: Sequence[str], lengths: Sequence[ast.expr], body: list[ast.stmt]) -> ast.For:
+def nested_loops(counters: Sequence[str], lengths: Sequence[ast.expr], body: list[ast.stmt]) -> ast.stmt:
     """Counted loops in each other, the first one outermost."""
     for counter, length in zip(reversed(counters), reversed(lengths), strict=True):
-        body = [loop := counted_loop(counter, copy.deepcopy(length), body)]
-    return loop
+        body = statements("for AT in range(LENGTH):\n    BODY", AT=counter, LENGTH=length, BODY=body)
+    return body[0]
 
 
 def is_number(node: ast.expr, number: int) -> bool:
@@ -75,32 +50,41 @@ def times(left: ast.expr, right: ast.expr) -> ast.expr:
 
 def or_zero(index: ast.expr, length: ast.expr) -> ast.expr:
     """The index along an axis that may be one element that serves all."""
-    one = ast.Compare(copy.deepcopy(length), [ast.Gt()], [ast.Constant(1)])
-    return ast.IfExp(one, index, zero())
+    return expression("AT if LENGTH > 1 else 0", AT=index, LENGTH=length)
 
 
-def expression(text: str, holes: Mapping[str, ast.expr]) -> ast.expr:
-    """An expression in which capital names are expressions."""
-    (statement,) = statements(text, {}, holes)
+def expression(text: str, **holes: Part) -> ast.expr:
+    """An expression of a text with holes."""
+    (statement,) = statements(text, **holes)
     assert isinstance(statement, ast.Expr)
     return statement.value
 
 
-def statements(text: str, names: Mapping[str, str], holes: Mapping[str, ast.expr]) -> list[ast.stmt]:
-    """Statements in which capital names are variables of these names, or expressions."""
-    made = [_Filled(names, holes).visit(each) for each in ast.parse(text).body]
-    for statement in made:
-        for each in ast.walk(statement):
-            for field in ("lineno", "col_offset", "end_lineno", "end_col_offset"):
-                each.__dict__.pop(field, None)  # they are reported at the line of the call
-    return made
+def statements(text: str, **holes: Part) -> list[ast.stmt]:
+    """The statements of a text, whose capital names are holes; they have no locations, which are those of the call."""
+    made = _Filled(holes).visit(_without_locations(ast.parse(text)))
+    assert isinstance(made, ast.Module)
+    return made.body
+
+
+def _without_locations(node: ast.AST) -> ast.AST:
+    for each in ast.walk(node):
+        for field in ("lineno", "col_offset", "end_lineno", "end_col_offset"):
+            each.__dict__.pop(field, None)
+    return node
 
 
 class _Filled(ast.NodeTransformer):
-    def __init__(self, names: Mapping[str, str], holes: Mapping[str, ast.expr]) -> None:
-        self._names, self._holes = names, holes
+    def __init__(self, holes: dict[str, Part]) -> None:
+        self._holes = holes
 
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        if node.id in self._names:
-            return ast.Name(self._names[node.id], node.ctx)
-        return copy.deepcopy(self._holes[node.id]) if node.id in self._holes else node
+    def visit_Expr(self, node: ast.Expr) -> ast.AST | list[ast.stmt]:
+        hole = self._holes.get(node.value.id) if isinstance(node.value, ast.Name) else None
+        return hole if isinstance(hole, list) else self.generic_visit(node)
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        hole = self._holes.get(node.id, node)
+        if isinstance(hole, str):
+            return ast.Name(hole, node.ctx)
+        assert not isinstance(hole, list)
+        return _without_locations(copy.deepcopy(hole)) if isinstance(hole, ast.AST) else ast.Constant(hole)

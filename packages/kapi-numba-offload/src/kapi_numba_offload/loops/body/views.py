@@ -11,25 +11,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kapi_numba_offload.analysis.operations import OPERATORS
-from kapi_numba_offload.elements.expression import Apply, Const, Leaf, Node
 from kapi_numba_offload.elements.spelling import syntax_of
-from kapi_numba_offload.loops.body.syntax_parts import or_zero
+from kapi_numba_offload.loops.body.syntax_parts import or_zero, plus, times, variable
 from kapi_types.kernel_typing import numba_integers
 from kapi_types.kernel_typing.library import index_functions, number_functions
 
 __all__ = [
-    "HELPERS",
-    "ArrayFacts",
-    "FixedAxis",
-    "FreeAxis",
-    "LaunchFacts",
-    "LaunchNumbers",
-    "RowLeaf",
-    "Rows",
-    "ArrayPart",
-    "number_leaf",
-]
-
+    "HELPERS", "Access", "ArrayFacts", "ArrayPart", "Extent", "FixedAxis", "FreeAxis", "LaunchFacts", "LaunchNumbers",
+    "Rows", "spelling",
+]  # fmt: skip
 
 HELPERS: dict[str, Any] = {
     "kapi_np": np,
@@ -114,22 +104,28 @@ class FixedAxis:
     index: ast.expr
 
 
+class Extent(NamedTuple):
+    """The length of an axis; whether it has one element, which serves all of another operand's, None if not known."""
+
+    length: ast.expr
+    is_one: bool | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class FreeAxis:
-    """An axis of an array, or a slice of it.
-
-    Attributes
-    ----------
-    start, step, length : ast.expr
-        Its first index, the distance between two, and their number.
-    is_one : bool or None
-        Whether it has one element, which then serves all of another operand's; None if only the launch knows.
-    """
+    """An axis of an array, or a slice of it: its first index, the distance between two, and its extent."""
 
     start: ast.expr
     step: ast.expr
-    length: ast.expr
-    is_one: bool | None = None
+    extent: Extent
+
+
+class Access(NamedTuple):
+    """A read of a part of an array: texts of the part, and of its axes alone, as its indices in the others are."""
+
+    array: str
+    text: str
+    free: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,35 +146,43 @@ class ArrayPart:
     axes: tuple[FixedAxis | FreeAxis, ...]
     order: tuple[int | None, ...]
 
+    @classmethod
+    def full(cls, array: str, shape: Sequence[Extent]) -> ArrayPart:
+        """All of an array."""
+        axes = tuple(FreeAxis(ast.Constant(0), ast.Constant(1), extent) for extent in shape)
+        return cls(array, axes, tuple(range(len(axes))))
+
     @property
     def free(self) -> list[FreeAxis]:
         """The view's axes."""
-        return [_NEW_AXIS if number is None else self._axis(number) for number in self.order]
+        found = [_NEW_AXIS if number is None else self.axes[number] for number in self.order]
+        return [each for each in found if isinstance(each, FreeAxis)]
 
-    def _axis(self, number: int) -> FreeAxis:
-        axis = self.axes[number]
-        assert isinstance(axis, FreeAxis)
-        return axis
+    @property
+    def shape(self) -> tuple[Extent, ...]:
+        """The view's extents."""
+        return tuple(axis.extent for axis in self.free)
+
+    def index(self, at: Sequence[ast.expr]) -> list[ast.expr]:
+        """The index in the array of the element at an index in the view."""
+        along = {number: each for number, each in zip(self.order, at, strict=True) if number is not None}
+        return [
+            copy.deepcopy(axis.index) if isinstance(axis, FixedAxis)
+            else plus(copy.deepcopy(axis.start), times(along[number], copy.deepcopy(axis.step)))
+            for number, axis in enumerate(self.axes)
+        ]  # fmt: skip
+
+    @property
+    def access(self) -> Access:
+        """A read of it."""
+        own = self.index([variable("_")] * len(self.order))
+        free = [each if isinstance(axis, FreeAxis) else ast.Constant(None)
+                for axis, each in zip(self.axes, own, strict=True)]  # fmt: skip
+        text, free_text = (f"{', '.join(map(ast.unparse, parts))} {self.order}" for parts in (own, free))
+        return Access(self.array, text, free_text)
 
 
-_NEW_AXIS = FreeAxis(ast.Constant(0), ast.Constant(1), ast.Constant(1), True)
-
-
-@dataclass(frozen=True, slots=True)
-class RowLeaf:
-    """An operand of `Rows`: part of an array, or a number.
-
-    Attributes
-    ----------
-    lengths, ones : tuple
-        As those of `Rows`; empty for a number.
-    element : callable
-        Its element at given indices.
-    """
-
-    lengths: tuple[ast.expr, ...]
-    ones: tuple[bool | None, ...]
-    element: Callable[[Sequence[ast.expr]], ast.expr]
+_NEW_AXIS = FreeAxis(ast.Constant(0), ast.Constant(1), Extent(ast.Constant(1), True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,16 +191,12 @@ class Rows:
 
     Attributes
     ----------
-    lengths : tuple of ast.expr
-        Those of its axes.
-    ones : tuple of bool or None
-        Whether each has one element; None if only the launch knows.
-    node : Node
-        The expression.
-    leaves : tuple of RowLeaf
-        Its operands.
-    arrays : frozenset of (str, str)
-        What it reads: array and text of the part of it.
+    shape : tuple of Extent
+        Its axes.
+    spelled : callable
+        Its element as a part of other rows, or of itself, at an index of those.
+    reads : frozenset of Access
+        What it reads.
     is_bool : bool
         Whether its elements are truth values.
     mask : Rows or None
@@ -206,63 +206,60 @@ class Rows:
         by themselves.
     """
 
-    lengths: tuple[ast.expr, ...]
-    ones: tuple[bool | None, ...]
-    node: Node
-    leaves: tuple[RowLeaf, ...]
-    arrays: frozenset[tuple[str, str]]
+    shape: tuple[Extent, ...]
+    spelled: Callable[[Rows, Sequence[ast.expr]], ast.expr]
+    reads: frozenset[Access] = frozenset()
     is_bool: bool = False
     mask: Rows | None = None
     has_narrow_integers: bool = False
 
+    @classmethod
+    def of(cls, shape: tuple[Extent, ...], element: Callable[[Sequence[ast.expr]], ast.expr], **facts: Any) -> Rows:
+        """Rows of whose elements each is given by its index."""
+        return cls(shape, lambda outer, at: element(_index_of_part(shape, outer.shape, at)), **facts)
+
+    @property
+    def lengths(self) -> list[ast.expr]:
+        """The lengths of the axes, for one use."""
+        return [copy.deepcopy(each.length) for each in self.shape]
+
     def element(self, at: Sequence[ast.expr]) -> ast.expr:
         """Its element at given indices."""
-        return self._element(self.node, at)
+        return self.spelled(self, at)
 
-    def _element(self, node: Node, at: Sequence[ast.expr]) -> ast.expr:
-        if isinstance(node, Leaf):
-            leaf = self.leaves[node.index]
-            return leaf.element(_at_of(leaf, self.lengths, self.ones, at))
-        if isinstance(node, Const):
-            return ast.Constant(node.value)
-        assert isinstance(node, Apply)
-        operands = [self._element(each, at) for each in node.operands]
-        return syntax_of(node.name, operands, has_numpy_integers=self.has_narrow_integers)
+    @property
+    def first(self) -> ast.expr:
+        """Its first element."""
+        return self.element([ast.Constant(0) for _ in self.shape])
 
-    def broadcast_at(
-        self, lengths: Sequence[ast.expr], ones: Sequence[bool | None], at: Sequence[ast.expr]
-    ) -> ast.expr:
+    def broadcast_at(self, shape: Sequence[Extent], at: Sequence[ast.expr]) -> ast.expr:
         """Its element for an index of a result, whose axes may be longer and more."""
-        return self.element(_at_of(self, lengths, ones, at))
+        return self.element(_index_of_part(self.shape, shape, at))
 
-    def applied(self, name: str, *others: Node | ast.expr, is_bool: bool = False) -> Rows:
+    def applied(self, name: str, *numbers: ast.expr, is_bool: bool = False) -> Rows:
         """An operation of it and of numbers."""
-        leaves, operands = list(self.leaves), [self.node]
-        for each in others:
-            if isinstance(each, ast.expr):
-                leaves.append(number_leaf(each))
-                operands.append(Leaf(len(leaves) - 1))
-            else:
-                operands.append(each)
-        return replace(self, node=Apply(name, tuple(operands)), leaves=tuple(leaves), is_bool=is_bool)
+        return replace(self, spelled=spelling(name, [self, *numbers]), is_bool=is_bool)
 
 
-def number_leaf(value: ast.expr) -> RowLeaf:
-    """A number as an operand."""
-    return RowLeaf((), (), lambda at: copy.deepcopy(value))
+def spelling(name: str, operands: Sequence[Rows | ast.expr]) -> Callable[[Rows, Sequence[ast.expr]], ast.expr]:
+    """An element of an operation on rows and numbers, as `Rows.spelled`."""
+
+    def spelled(outer: Rows, at: Sequence[ast.expr]) -> ast.expr:
+        made = [copy.deepcopy(each) if isinstance(each, ast.expr) else each.spelled(outer, at) for each in operands]
+        return syntax_of(name, made, has_numpy_integers=outer.has_narrow_integers)
+
+    return spelled
 
 
-def _at_of(
-    rows: Rows | RowLeaf, lengths: Sequence[ast.expr], ones: Sequence[bool | None], at: Sequence[ast.expr]
-) -> list[ast.expr]:
-    lead = len(at) - len(rows.lengths)
+def _index_of_part(own: Sequence[Extent], outer: Sequence[Extent], at: Sequence[ast.expr]) -> list[ast.expr]:
+    """The index in an operand for one in a result."""
     found: list[ast.expr] = []
-    for axis, (length, is_one) in enumerate(zip(rows.lengths, rows.ones, strict=True)):
-        index = at[lead + axis]
-        if is_one is True:
+    lead = len(at) - len(own)
+    for extent, whole, index in zip(own, outer[lead:], at[lead:], strict=True):
+        if extent.is_one is True:
             found.append(ast.Constant(0))
-        elif is_one is False or ones[lead + axis] is True or ast.unparse(length) == ast.unparse(lengths[lead + axis]):
+        elif extent.is_one is False or whole.is_one is True or ast.unparse(extent.length) == ast.unparse(whole.length):
             found.append(index)
         else:
-            found.append(or_zero(index, length))
+            found.append(or_zero(index, extent.length))
     return found

@@ -1,4 +1,4 @@
-"""Arrays that a work-item makes for itself in the body of a loop."""
+"""Arrays that a work-item makes for itself in the body of a loop, of lengths that the launch bounds."""
 
 from __future__ import annotations
 
@@ -12,223 +12,143 @@ import numpy as np
 
 from kapi_numba_offload.analysis.scope import UNKNOWN
 from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError
-from kapi_numba_offload.loops.body.syntax_parts import attribute, one, variable, zero
-from kapi_numba_offload.loops.body.views import ArrayFacts, ArrayPart, FreeAxis, Rows
+from kapi_numba_offload.loops.body.syntax_parts import expression, index_of, statements, variable
+from kapi_numba_offload.loops.body.views import ArrayFacts, ArrayPart, Extent, Rows
 
-__all__ = ["PrivateCopies", "array_of_numbers", "private_array"]
+__all__ = ["array_of_numbers", "copied", "fill", "filled", "fits", "flat", "like", "private_array", "whole"]
 
 _ARITHMETIC = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.FloorDiv: operator.floordiv}
+_STRONG = {bool: "bool_", int: "int64", float: "float64", complex: "complex128"}
+"""NumPy's types of Python's numbers."""
 MOST_ELEMENTS = 1024  # of a work-item's own array whose shape the launch knows; more would not stay near the processor
-_FILLED = {"zeros": None, "empty": None, "ones": 1, "full": None}
 
 
-class PrivateCopies:
-    """Copies of rows in memory of the work-item, whose lengths the launch bounds.
-
-    Parameters
-    ----------
-    state : BodyState
-        What is known of the body.
-    """
-
-    def __init__(self, state: BodyState) -> None:
-        self._state = state
-
-    def fits(self, rows: Rows) -> bool:
-        """Whether there is room for a copy."""
-        sizes = [self._state.most(each) for each in rows.lengths]
-        return all(each is not None and each > 0 for each in sizes) and math.prod(filter(None, sizes)) <= MOST_ELEMENTS
-
-    def copy(self, rows: Rows, node: ast.AST) -> ArrayPart:
-        """An array with the elements of rows.
-
-        Raises
-        ------
-        NotInKernelError
-            If there is no room, or a mask selects the elements.
-        """
-        if rows.mask is not None:
-            raise NotInKernelError("an array of what a mask selects", node)
-        name = self.like(rows, node)
-        self.fill(name, rows, node, rows.element)
-        return self.full_part(name, rows)
-
-    def filled(self, rows: Rows, node: ast.AST, number: int) -> ArrayPart:
-        """An array of the dtype and shape of rows, all of it one number."""
-        name = self.like(rows, node)
-        if number:
-            self.fill(name, rows, node, lambda at: ast.Constant(number))
-        return self.full_part(name, rows)
-
-    def fill(self, name: str, rows: Rows, node: ast.AST, value: Callable[[Sequence[ast.expr]], ast.expr]) -> None:
-        """Store a value for each index of rows; what `value` puts before a statement runs for each."""
-        self._state.put_loops_before(rows, node, lambda at: [ast.Assign([_element(name, at)], value(at))])
-
-    def flat(self, rows: Rows, node: ast.AST) -> tuple[str, ast.expr]:
-        """An array of rank 1 with the elements of rows that there are, in C order, and their number.
-
-        Raises
-        ------
-        NotInKernelError
-            If there is no room.
-        """
-        state = self._state
-        name, count = self.like(rows, node, is_flat=True), state.new("n")
-        state.assigned(count, zero())
-        state.put_loops_before(rows, node, lambda at: [
-            ast.Assign([ast.Subscript(variable(name), variable(count), ast.Store())], rows.element(at)),
-            ast.AugAssign(ast.Name(count, ast.Store()), ast.Add(), ast.Constant(1)),
-        ])  # fmt: skip
-        return name, variable(count)
-
-    def like(
-        self,
-        rows: Rows,
-        node: ast.AST,
-        *,
-        is_flat: bool = False,
-        dtype: ast.expr | None = None,
-        value: Callable[[ast.expr], ast.expr] | None = None,
-    ) -> str:
-        """An array with room for the elements of rows, of their dtype or another one.
-
-        Raises
-        ------
-        NotInKernelError
-            If there is no room.
-        """
-        if not self.fits(rows):
-            raise NotInKernelError(
-                f"a temporary array of a length that the launch does not bound by {MOST_ELEMENTS}", node
-            )
-        state, dtype_is_known = self._state, dtype is not None
-        if dtype is None:
-            first = rows.element([zero() for _ in rows.lengths])
-            sample = state.assigned(state.new("x"), first if value is None else value(first))
-            dtype = ast.Attribute(sample, "dtype", ast.Load())
-        sizes = [state.most(each) or 1 for each in rows.lengths]
-        shape = [math.prod(sizes)] if is_flat else sizes
-        name = state.new("a")
-        spelled = ast.Tuple([ast.Constant(each) for each in shape], ast.Load())
-        made = ast.Call(variable("kapi_PrivateArray"), [spelled, dtype, ast.Constant(True)], [])
-        state.put_before(ast.Assign([ast.Name(name, ast.Store())], made), node)
-        state.arrays[name] = ArrayFacts(None, [False] if is_flat else rows.ones)
-        if dtype_is_known or value is not None or not rows.has_narrow_integers:
-            state.wide.add(name)
-        for axis, size in enumerate(shape):
-            state.sizes[f"{name}.shape[{axis}]"] = size
-        return name
-
-    def full_part(self, name: str, rows: Rows) -> ArrayPart:
-        """All elements of an array that was made for rows."""
-        axes = [FreeAxis(zero(), one(), self._state.frozen(length), is_one)
-                for length, is_one in zip(rows.lengths, rows.ones, strict=True)]  # fmt: skip
-        return ArrayPart(name, tuple(axes), tuple(range(len(axes))))
+def fits(state: BodyState, rows: Rows) -> bool:
+    """Whether there is room for a copy of rows."""
+    sizes = [state.most(each.length) or 0 for each in rows.shape]
+    return min(sizes) > 0 and math.prod(sizes) <= MOST_ELEMENTS
 
 
-def _element(name: str, at: Sequence[ast.expr]) -> ast.Subscript:
-    """An element of an array, to be stored to."""
-    index = at[0] if len(at) == 1 else ast.Tuple(list(at), ast.Load())
-    return ast.Subscript(variable(name), index, ast.Store())
+def copied(state: BodyState, rows: Rows, node: ast.AST) -> ArrayPart:
+    """An array with the elements of rows."""
+    if rows.mask is not None:
+        raise NotInKernelError("an array of what a mask selects", node)
+    name = like(state, rows, node)
+    fill(state, name, rows.shape, node, rows.element)
+    return whole(state, name, rows.shape)
 
 
-def private_array(state: BodyState, name: str, value: ast.expr) -> tuple[ast.expr, ast.expr | None] | None:
-    """`np.zeros`, `empty`, `ones` or `full` of constant shape as private memory, and the number that fills it.
+def filled(state: BodyState, rows: Rows, node: ast.AST, number: int = 0) -> ArrayPart:
+    """An array of the dtype and shape of rows, all of it one number; one of zeros is made so."""
+    if rows.mask is not None:
+        raise NotInKernelError("an array like what a mask selects", node)
+    name = like(state, rows, node)
+    if number:
+        fill(state, name, rows.shape, node, lambda at: ast.Constant(number))
+    return whole(state, name, rows.shape)
 
-    Parameters
-    ----------
-    state : BodyState
-        What is known of the body.
-    name : str
-        The variable that it is assigned to.
-    value : ast.expr
-        What is assigned.
 
-    Returns
-    -------
-    tuple or None
-        The private array, and what fills it or None; None if `value` makes no array.
+def fill(
+    state: BodyState, name: str, shape: Sequence[Extent], node: ast.AST, value: Callable[[list[ast.expr]], ast.expr]
+) -> None:
+    """Store a value for each index of a shape; what `value` puts before a statement runs for each."""
+    state.put_loops(shape, node, lambda at: statements("ARRAY[AT] = X", ARRAY=name, AT=index_of(at), X=value(at)))
 
-    Raises
-    ------
-    NotInKernelError
-        If its shape is no constant.
-    """
+
+def flat(state: BodyState, rows: Rows, node: ast.AST) -> tuple[str, ast.expr]:
+    """An array of rank 1 with the elements of rows that there are, in C order, and their number."""
+    name, count = like(state, rows, node, is_flat=True), state.new("n")
+    state.assigned(count, ast.Constant(0))
+    text = "ARRAY[COUNT] = X\nCOUNT += 1"
+    state.put_loops(
+        rows.shape, node, lambda at: statements(text, ARRAY=name, COUNT=count, X=rows.element(at)), rows.mask
+    )
+    return name, variable(count)
+
+
+def like(
+    state: BodyState,
+    rows: Rows,
+    node: ast.AST,
+    *,
+    is_flat: bool = False,
+    dtype: str | None = None,
+    sample: ast.expr | None = None,
+) -> str:
+    """An array with room for the elements of rows, of their dtype, that of a sample, or another one of NumPy's."""
+    if not fits(state, rows):
+        raise NotInKernelError(f"a temporary array of a length that the launch does not bound by {MOST_ELEMENTS}", node)
+    if dtype is None:
+        own = expression("X.dtype", X=state.assigned(state.new("x"), sample or rows.first))
+    else:
+        own = expression(f"kapi_np.{dtype}")
+    sizes = [state.most(each.length) or 1 for each in rows.shape]
+    name = _allocated(state, [math.prod(sizes)] if is_flat else sizes, own, node)
+    state.arrays[name] = ArrayFacts(None, [False] if is_flat else [each.is_one for each in rows.shape])
+    if dtype is not None or sample is not None or not rows.has_narrow_integers:
+        state.wide.add(name)
+    return name
+
+
+def _allocated(state: BodyState, lengths: Sequence[int], dtype: ast.expr, node: ast.AST, name: str = "") -> str:
+    """The name of an array of constant lengths that is made before the statement."""
+    name = name or state.new("a")
+    state.put(f"ARRAY = kapi_PrivateArray({(*lengths,)}, DTYPE, True)", node, ARRAY=name, DTYPE=dtype)
+    state.arrays[name] = ArrayFacts(None, [each == 1 for each in lengths])
+    state.sizes |= {f"{name}.shape[{axis}]": length for axis, length in enumerate(lengths)}
+    return name
+
+
+def whole(state: BodyState, name: str, shape: Sequence[Extent]) -> ArrayPart:
+    """All elements of an array that was made for rows."""
+    return ArrayPart.full(name, [Extent(state.frozen(each.length), each.is_one) for each in shape])
+
+
+def private_array(state: BodyState, name: str, value: ast.expr) -> bool:
+    """Make the array of `name = np.zeros(...)` and its like, of constant shape; whether the value is one of these."""
     function = state.numpy_name(value) if isinstance(value, ast.Call) else None
-    if function not in _FILLED or not isinstance(value, ast.Call) or not value.args:
-        return None
-    given = list(value.args[1:])
-    number: ast.expr | None = ast.Constant(1) if function == "ones" else None
-    if function == "full":
-        number = given.pop(0) if given else None
-    dtype = given[0] if given else None
-    for keyword in value.keywords:
-        if keyword.arg == "dtype":
-            dtype = keyword.value
-        elif keyword.arg == "fill_value":
-            number = keyword.value
+    if function not in ("zeros", "empty", "ones", "full") or not isinstance(value, ast.Call) or not value.args:
+        return False
+    parameters = ("shape", "fill_value", "dtype") if function == "full" else ("shape", "dtype")
+    given = dict(zip(parameters, value.args, strict=False)) | {str(each.arg): each.value for each in value.keywords}
     shape = _constant(state, value.args[0])
     if shape is None:
         raise NotInKernelError("a temporary array whose shape is no constant", value)
-    if function == "full" and dtype is None:
-        dtype = attribute("kapi_np", _dtype_of(state, number, value))
+    number = ast.Constant(1) if function == "ones" else given.get("fill_value")
+    dtype = _dtype(state, given["dtype"]) if "dtype" in given else expression(
+        f"kapi_np.{_dtype_of(state, number, value) if function == 'full' else 'float64'}")  # fmt: skip
     lengths = shape if isinstance(shape, tuple) else (shape,)
     if math.prod(lengths) > MOST_ELEMENTS:
         raise NotInKernelError(f"a temporary array of {math.prod(lengths)} elements in each iteration", value)
-    state.arrays[name] = ArrayFacts(None, [each == 1 for each in lengths])
-    for axis, length in enumerate(lengths):
-        state.sizes[f"{name}.shape[{axis}]"] = length
-    spelled = ast.Tuple([ast.Constant(each) for each in lengths], ast.Load())
-    parts = [spelled, _dtype(state, dtype) if dtype else attribute("kapi_np", "float64"), ast.Constant(True)]
-    return ast.copy_location(ast.Call(variable("kapi_PrivateArray"), parts, []), value), number
+    _allocated(state, lengths, dtype, value, name)
+    if number is not None:
+        filling = state.frozen(state.scalar(number))
+        fill(state, name, [Extent(ast.Constant(each)) for each in lengths], value, lambda at: filling)
+    return True
 
 
-def array_of_numbers(state: BodyState, node: ast.Call, scalar: Callable[[ast.expr], ast.expr]) -> ArrayPart | None:
-    """`np.array([x, y, 1.0])` as private memory; None for other calls.
-
-    Parameters
-    ----------
-    state : BodyState
-        What is known of the body.
-    node : ast.Call
-        The call.
-    scalar : callable
-        An expression of rank 0, rewritten.
-    """
+def array_of_numbers(state: BodyState, node: ast.Call) -> ArrayPart | None:
+    """`np.array([x, y, 1.0])` as private memory; None for other calls."""
     if state.numpy_name(node) not in ("array", "asarray") or not node.args:
         return None
-    words = {each.arg: each.value for each in node.keywords}
+    given = dict(zip(("items", "dtype"), node.args, strict=False))
+    given |= {str(each.arg): each.value for each in node.keywords}
     items = _items(node.args[0])
-    if not items or len(node.args) > 2 or not words.keys() <= {"dtype"} or len(items) > MOST_ELEMENTS:
+    if not items or len(node.args) > 2 or not given.keys() <= {"items", "dtype"} or len(items) > MOST_ELEMENTS:
         return None
-    numbers = [each for _, each in items]
-    dtype = node.args[1] if len(node.args) == 2 else words.get("dtype")
-    if any(isinstance(each, (ast.Starred, *_OF_TRUTH)) for each in numbers):
+    if any(isinstance(each, (ast.Starred, ast.Compare, ast.BoolOp)) for _, each in items):
         return None
-    values = [state.assigned(state.new("x"), _as_strong(scalar(copy.deepcopy(each)))) for each in numbers]
-    if dtype is None:
-        total = values[0]
-        for each in values[1:]:
-            total = ast.BinOp(total, ast.Add(), copy.deepcopy(each))
-        own: ast.expr = ast.Attribute(state.assigned(state.new("x"), total), "dtype", ast.Load())
+    values = [state.assigned(state.new("x"), _as_strong(state.scalar(copy.deepcopy(each)))) for _, each in items]
+    if "dtype" in given:
+        dtype = _dtype(state, given["dtype"])
     else:
-        own = _dtype(state, dtype)
-    lengths = [1 + last for last in items[-1][0]]
-    name = state.new("a")
-    spelled = ast.Tuple([ast.Constant(each) for each in lengths], ast.Load())
-    made = ast.Call(variable("kapi_PrivateArray"), [spelled, own, ast.Constant(True)], [])
-    state.put_before(ast.Assign([ast.Name(name, ast.Store())], made), node)
+        total = expression(" + ".join(map(ast.unparse, values)))
+        dtype = expression("X.dtype", X=state.assigned(state.new("x"), total))
+    shape = [1 + last for last in items[-1][0]]
+    name = _allocated(state, shape, dtype, node)
     for (at, _), value in zip(items, values, strict=True):
-        target = _element(name, [ast.Constant(each) for each in at])
-        state.put_before(ast.Assign([target], copy.deepcopy(value)), node)
-    state.arrays[name] = ArrayFacts(None, [each == 1 for each in lengths])
-    for axis, length in enumerate(lengths):
-        state.sizes[f"{name}.shape[{axis}]"] = length
-    axes = [FreeAxis(zero(), one(), ast.Constant(length), length == 1) for length in lengths]
-    return ArrayPart(name, tuple(axes), tuple(range(len(axes))))
-
-
-_OF_TRUTH = (ast.Compare, ast.BoolOp)
+        state.put(f"ARRAY[{', '.join(map(str, at))}] = X", node, ARRAY=name, X=value)
+    return ArrayPart.full(name, [Extent(ast.Constant(length), length == 1) for length in shape])
 
 
 def _items(node: ast.expr) -> list[tuple[tuple[int, ...], ast.expr]]:
@@ -246,46 +166,44 @@ def _items(node: ast.expr) -> list[tuple[tuple[int, ...], ast.expr]]:
 
 def _as_strong(node: ast.expr) -> ast.expr:
     """A number of a literal as NumPy has it in an array."""
-    value = (
-        node.operand.value
-        if isinstance(node, ast.UnaryOp) and isinstance(node.operand, ast.Constant)
-        else (node.value if isinstance(node, ast.Constant) else None)
-    )
-    names = {int: "int64", float: "float64", complex: "complex128"}
-    return ast.Call(attribute("kapi_np", names[type(value)]), [node], []) if type(value) in names else node
+    literal = node.operand if isinstance(node, ast.UnaryOp) else node
+    kind = type(literal.value) if isinstance(literal, ast.Constant) else bool
+    return node if kind is bool or kind not in _STRONG else expression(f"kapi_np.{_STRONG[kind]}(X)", X=node)
 
 
 def _dtype(state: BodyState, node: ast.expr) -> ast.expr:
     """A dtype as a NumPy scalar type: kernels know it by no text."""
     value = node.value if isinstance(node, ast.Constant) else state.names.value(node)
-    if not isinstance(value, (str, np.dtype)) and value not in (bool, int, float, complex):
+    if not isinstance(value, (str, np.dtype)) and value not in tuple(_STRONG):
         return node
     try:
         name = np.dtype(value).name
     except TypeError:
         return node  # the kernel's own words say what it is
-    return attribute("kapi_np", "bool_" if name == "bool" else name)
+    return expression(f"kapi_np.{'bool_' if name == 'bool' else name}")
 
 
 def _dtype_of(state: BodyState, number: ast.expr | None, where: ast.AST) -> str:
     value = number.value if isinstance(number, ast.Constant) else state.names.value(number) if number else UNKNOWN
-    names = {bool: "bool_", int: "int64", float: "float64", complex: "complex128"}
-    if type(value) not in names:
+    if type(value) not in _STRONG:
         raise NotInKernelError("np.full without a dtype, of what is no constant", where)
-    return names[type(value)]
+    return _STRONG[type(value)]
 
 
 def _constant(state: BodyState, node: ast.expr) -> int | tuple[int, ...] | None:
-    if isinstance(node, ast.Tuple):
-        items = [_constant(state, each) for each in node.elts]
-        return tuple(items) if all(type(each) is int for each in items) else None  # type: ignore[arg-type]
-    if isinstance(node, ast.BinOp) and type(node.op) in _ARITHMETIC:
-        left, right = _constant(state, node.left), _constant(state, node.right)
-        if type(left) is int and type(right) is int:
-            return _ARITHMETIC[type(node.op)](left, right)  # type: ignore[no-any-return]
-        return None
+    match node:
+        case ast.Tuple(elts):
+            items = [_constant(state, each) for each in elts]
+            return tuple(each for each in items if isinstance(each, int)) if _are_integers(*items) else None
+        case ast.BinOp(left, operation, right) if type(operation) in _ARITHMETIC:
+            sides = _constant(state, left), _constant(state, right)
+            return int(_ARITHMETIC[type(operation)](*sides)) if _are_integers(*sides) else None
     known = state.numbers.of(ast.unparse(node))
     if known is not None:
         return known
     value = node.value if isinstance(node, ast.Constant) else state.names.value(node)
     return value if type(value) is int or (isinstance(value, tuple) and value) else None
+
+
+def _are_integers(*values: object) -> bool:
+    return all(type(each) is int for each in values)

@@ -3,181 +3,108 @@
 from __future__ import annotations
 
 import ast
-import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 
-from kapi_numba_offload.elements.expression import Apply, Leaf, Node, renumbered
 from kapi_numba_offload.elements.reductions import COMBINATIONS
+from kapi_numba_offload.elements.spelling import syntax_of
+from kapi_numba_offload.loops.body.functions import private_arrays
+from kapi_numba_offload.loops.body.functions.combined_rows import combined
 from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError
-from kapi_numba_offload.loops.body.syntax_parts import attribute, plus, statements, times, variable, zero
-from kapi_numba_offload.loops.body.views import Rows
+from kapi_numba_offload.loops.body.syntax_parts import expression, plus, statements, times, variable
+from kapi_numba_offload.loops.body.views import Extent, Rows, spelling
 
-__all__ = ["PRODUCTS", "RowReductions", "without_nans"]
-
-_OTHER_NAMES = {"amin": "min", "amax": "max", "inner": "dot"}
-PRODUCTS = ("dot", "vdot")
-"""The reductions of two rows; `vdot` conjugates the first one."""
+__all__ = ["counted", "reduced", "start_of_sum", "without_nans"]
 
 
-class RowReductions:
-    """Writes reductions.
-
-    Parameters
-    ----------
-    state : BodyState
-        What is known of the body.
-    """
-
-    def __init__(self, state: BodyState) -> None:
-        self._state = state
-
-    def named(self, node: ast.expr) -> tuple[str, Sequence[ast.expr]] | None:
-        """Name and operands of a reduction, "dot" for `@`; None if the expression is none."""
-        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
-            return "dot", [node.left, node.right]
-        if not isinstance(node, ast.Call):
+def reduced(state: BodyState, node: ast.expr) -> ast.expr | None:
+    """The number that a reduction of rows gives; None if the expression is none."""
+    match node:
+        case ast.BinOp(left, ast.MatMult(), right):
+            return _dot(state, [left, right], node)
+        case ast.Call():
+            name, operands = state.called(node)
+        case _:
             return None
-        name, operands = self._state.called(node)
-        name = _OTHER_NAMES.get(name or "", name)
-        return (
-            (name, operands)
-            if name is not None and (name in PRODUCTS or name in _MADE or name in _WITHOUT_NANS)
-            else None
-        )
-
-    def made(self, name: str, operands: Sequence[ast.expr], rows: Rows, node: ast.expr) -> ast.expr:
-        """The number that a reduction of rows gives; a dot product is the sum of their products.
-
-        Raises
-        ------
-        NotInKernelError
-            If kernels lack this reduction.
-        """
-        if name in PRODUCTS:
-            return self._dot(rows, node)
-        if len(operands) != 1 or (isinstance(node, ast.Call) and node.keywords):
-            raise NotInKernelError(f"a reduction that kernels lack, {ast.unparse(node)}", node)
-        if rows.mask is not None and name not in _OF_SELECTIONS:
-            raise NotInKernelError(f"a reduction of what a mask selects, {ast.unparse(node)}", node)
-        if name in _WITHOUT_NANS:
-            name, rows = _WITHOUT_NANS[name], without_nans(rows)
-        return _MADE[name](self, rows, node)
-
-    # ---------------------------------------------------------------------------------- each kind of reduction
-
-    def _total(self, rows: Rows, node: ast.expr, *, is_product: bool = False, in_floats: bool = False) -> ast.expr:
-        start = self.start(rows, is_product=is_product, in_floats=in_floats)
-        return self._loop(rows, node, [start], lambda totals, element, at: [
-            ast.AugAssign(ast.Name(totals[0], ast.Store()), ast.Mult() if is_product else ast.Add(), element)
-        ])  # fmt: skip
-
-    def _dot(self, rows: Rows, node: ast.expr) -> ast.expr:
-        """The sum of products, of their own type: NumPy's `dot` of integers wraps where its `sum` has 64 bits."""
-        total = self._total(rows, node)
-        dtypes = [known.dtype for array, _ in rows.arrays if (known := self._state.arrays.get(array)) is not None]
-        is_plain = isinstance(rows.node, Apply) and all(isinstance(each, Leaf) for each in rows.node.operands)
-        dtype = np.result_type(*dtypes) if dtypes and len(dtypes) == len(rows.arrays) else np.dtype("float64")
-        if not is_plain or dtype.kind not in "biu" or dtype.itemsize == 8:
-            return total
-        wrapped = ast.Call(attribute("kapi_np", "bool_" if dtype.kind == "b" else dtype.name), [total], [])
-        return wrapped if dtype.kind == "b" else ast.Call(attribute("kapi_np", "int64"), [wrapped], [])
-
-    def start(self, rows: Rows, *, is_product: bool = False, in_floats: bool = False) -> ast.expr:
-        """The number that a sum or product of rows starts with, of the type that NumPy gives the result."""
-        name = "prod" if is_product else "sum"
-        dtypes = [known.dtype if (known := self._state.arrays.get(array)) else None for array, _ in rows.arrays]
-        is_integral = rows.is_bool or all(each is not None and each.kind in "biu" for each in dtypes)
-        # A Python integer takes the type of the floats or integers that it is added to.
-        start: ast.expr = _identity(name, float if in_floats else int)
-        if is_integral and not in_floats:
-            signed = rows.is_bool or any(each is not None and each.kind in "bi" for each in dtypes)
-            start = ast.Call(attribute("kapi_np", "int64" if signed else "uint64"), [_identity(name, int)], [])
-        return start
-
-    def _product(self, rows: Rows, node: ast.expr) -> ast.expr:
-        return self._total(rows, node, is_product=True)
-
-    def _mean(self, rows: Rows, node: ast.expr) -> ast.expr:
-        total = self._total(rows, node, in_floats=True)
-        return ast.BinOp(total, ast.Div(), _size(rows) if rows.mask is None else self.count(rows, node))
-
-    def count(self, rows: Rows, node: ast.expr) -> ast.expr:
-        """Number of elements that a mask selects."""
-        assert rows.mask is not None
-        return self._total(rows.mask, node)
-
-    def _variance(self, rows: Rows, node: ast.expr) -> ast.expr:
-        mean = self._state.kept(self._mean(rows, node))
-        return self._mean(_squares(rows.applied("subtract", mean)), node)
-
-    def _deviation(self, rows: Rows, node: ast.expr) -> ast.expr:
-        return ast.Call(attribute("kapi_np", "sqrt"), [self._variance(rows, node)], [])
-
-    def _norm(self, rows: Rows, node: ast.expr) -> ast.expr:
-        squares = self._total(_squares(rows), node, in_floats=True)
-        return ast.Call(attribute("kapi_np", "sqrt"), [squares], [])
-
-    def _count(self, rows: Rows, node: ast.expr) -> ast.expr:
-        return self._total(rows.applied("not_equal", zero(), is_bool=True), node)
-
-    def _range(self, rows: Rows, node: ast.expr) -> ast.expr:
-        largest = self._state.kept(self._extremum(rows, node, ">"))
-        return ast.BinOp(largest, ast.Sub(), self._extremum(rows, node, "<"))
-
-    def _extremum(self, rows: Rows, node: ast.expr, order: str, *, position: bool = False) -> ast.expr:
-        """The least or largest element, or its position; one that is not a number is both, as in NumPy."""
-        first = rows.element([zero() for _ in rows.lengths])
-        own = self._state.new("e")
-
-        def update(totals: Sequence[str], element: ast.expr, at: Sequence[ast.expr]) -> list[ast.stmt]:
-            text = f"X = ELEMENT\nif X {order} BEST or (X != X and BEST == BEST):\n    BEST = X\n"
-            names, holes = {"X": own, "BEST": totals[-1]}, {"ELEMENT": element}
-            if position:
-                text += "    POSITION = AT\n"
-                names["POSITION"], holes["AT"] = totals[0], _flat(rows, at)
-            return statements(text, names, holes)
-
-        return self._loop(rows, node, [zero(), first] if position else [first], update)
-
-    def _extremum_without_nans(self, rows: Rows, node: ast.expr, order: str) -> ast.expr:
-        """The least or largest element that is a number; nan if there is none."""
-        first = rows.element([zero() for _ in rows.lengths])
-        own = self._state.new("e")
-
-        def update(totals: Sequence[str], element: ast.expr, at: Sequence[ast.expr]) -> list[ast.stmt]:
-            text = f"X = ELEMENT\nif X {order} BEST or BEST != BEST:\n    BEST = X\n"
-            return statements(text, {"X": own, "BEST": totals[0]}, {"ELEMENT": element})
-
-        return self._loop(rows, node, [first], update)
-
-    def _truth(self, rows: Rows, node: ast.expr, *, is_any: bool) -> ast.expr:
-        def update(totals: Sequence[str], element: ast.expr, at: Sequence[ast.expr]) -> list[ast.stmt]:
-            text = f"if ELEMENT {'!=' if is_any else '=='} 0:\n    TRUTH = {is_any}"
-            return statements(text, {"TRUTH": totals[0]}, {"ELEMENT": element})
-
-        return self._loop(rows, node, [_identity("any" if is_any else "all", bool)], update)
-
-    def _loop(
-        self,
-        rows: Rows,
-        node: ast.expr,
-        starts: Sequence[ast.expr],
-        update: Callable[[Sequence[str], ast.expr, Sequence[ast.expr]], list[ast.stmt]],
-    ) -> ast.expr:
-        """A loop over all elements, and the first of the variables that it updates."""
-        totals = [self._state.new("r") for _ in starts]
-        for total, start in zip(totals, starts, strict=True):
-            self._state.assigned(total, ast.copy_location(start, node))
-        self._state.put_loops_before(rows, node, lambda at: update(totals, rows.element(at), at))
-        return variable(totals[0])
+    name = {"amin": "min", "amax": "max", "inner": "dot"}.get(name or "", name)
+    if name in ("dot", "vdot"):
+        return _dot(state, list(operands), node, conjugates=name == "vdot")
+    kind = (name or "").removeprefix("nan") if name in _WITHOUT_NANS else name
+    rows = state.rows(operands[0]) if kind in _MADE and operands else None
+    if rows is None or kind is None:
+        return None
+    if len(operands) != 1 or node.keywords:
+        raise NotInKernelError(f"a reduction that kernels lack, {ast.unparse(node)}", node)
+    if rows.mask is not None and kind not in _OF_SELECTIONS:
+        raise NotInKernelError(f"a reduction of what a mask selects, {ast.unparse(node)}", node)
+    return _MADE[kind](state, rows if kind == name else without_nans(rows), node)
 
 
-def _identity(name: str, kind: type[bool | int | float]) -> ast.Constant:
-    """The number that a reduction starts with."""
-    return ast.Constant(COMBINATIONS[name].identity(np.dtype(kind)).item())
+def _dot(state: BodyState, operands: list[ast.expr], node: ast.expr, *, conjugates: bool = False) -> ast.expr | None:
+    """The sum of products, in their own type: NumPy's `dot` of integers wraps where its `sum` has 64 bits."""
+    known = [row for each in operands if (row := state.rows(each)) is not None]
+    if not known:
+        return None
+    if len(operands) != 2 or len(known) != 2 or any(len(each.shape) != 1 for each in known):
+        raise NotInKernelError(f"a product of matrices, {ast.unparse(node)}", node)
+    reads = [state.arrays.get(each.array) for row in known for each in row.reads]
+    if conjugates and not all(each and each.dtype is not None and each.dtype.kind in "biuf" for each in reads):
+        known[0] = known[0].applied("conjugate")
+    rows = combined(state, "multiply", known, node)
+    if not rows.has_narrow_integers or rows.mask is not None:
+        return _total(state, rows, node)
+    one = Rows((Extent(ast.Constant(1)),), rows.spelled, has_narrow_integers=True)
+    total = private_arrays.like(state, one, node, sample=rows.first)
+    so_far = expression("TOTAL[0]", TOTAL=total)
+    state.put_loops(rows.shape, node, lambda at: statements(
+        "TOTAL[0] = X", TOTAL=total, X=syntax_of("add", [so_far, rows.element(at)], has_numpy_integers=True)
+    ))  # fmt: skip
+    return so_far
+
+
+def start_of_sum(state: BodyState, rows: Rows, name: str = "sum", *, in_floats: bool = False) -> ast.expr:
+    """The number that a sum or product of rows starts with, of the type that NumPy gives the result."""
+    dtypes = [known.dtype if (known := state.arrays.get(each.array)) else None for each in rows.reads]
+    kinds = {"b" if rows.is_bool else "?" if each is None else each.kind for each in dtypes}
+    # A Python integer takes the type of the floats or integers that it is added to.
+    if in_floats or not (rows.is_bool or kinds <= {*"biu"}):
+        return _identity(name, float if in_floats else int)
+    signed = rows.is_bool or bool(kinds & {*"bi"})
+    return expression(f"kapi_np.{'int64' if signed else 'uint64'}(START)", START=_identity(name, int))
+
+
+def _total(state: BodyState, rows: Rows, node: ast.expr, name: str = "sum", *, in_floats: bool = False) -> ast.expr:
+    start = start_of_sum(state, rows, name, in_floats=in_floats)
+    return _loop(state, rows, node, f"RESULT {'*' if name == 'prod' else '+'}= ELEMENT", RESULT=start)
+
+
+def _mean(state: BodyState, rows: Rows, node: ast.expr) -> ast.expr:
+    total = _total(state, rows, node, in_floats=True)
+    count: ast.expr = ast.Constant(1)
+    for each in rows.lengths:
+        count = times(each, count)
+    return expression("TOTAL / COUNT", TOTAL=total, COUNT=count if rows.mask is None else counted(state, rows, node))
+
+
+def counted(state: BodyState, rows: Rows, node: ast.expr) -> ast.expr:
+    """Number of elements that a mask selects."""
+    assert rows.mask is not None
+    return _total(state, rows.mask, node)
+
+
+def _variance(state: BodyState, rows: Rows, node: ast.expr) -> ast.expr:
+    mean = state.kept(_mean(state, rows, node))
+    return _mean(state, _squares(rows.applied("subtract", mean)), node)
+
+
+def _deviation(state: BodyState, rows: Rows, node: ast.expr) -> ast.expr:
+    return expression("kapi_np.sqrt(X)", X=_variance(state, rows, node))
+
+
+def _norm(state: BodyState, rows: Rows, node: ast.expr) -> ast.expr:
+    return expression("kapi_np.sqrt(X)", X=_total(state, _squares(rows), node, in_floats=True))
 
 
 def _squares(rows: Rows) -> Rows:
@@ -185,54 +112,87 @@ def _squares(rows: Rows) -> Rows:
     return rows.applied("absolute").applied("multiply", ast.Constant(1.0)).applied("square")
 
 
+def _nonzero(state: BodyState, rows: Rows, node: ast.expr) -> ast.expr:
+    return _total(state, rows.applied("not_equal", ast.Constant(0), is_bool=True), node)
+
+
+def _range(state: BodyState, rows: Rows, node: ast.expr) -> ast.expr:
+    largest = state.kept(_MADE["max"](state, rows, node))
+    return expression("LARGEST - LEAST", LARGEST=largest, LEAST=_MADE["min"](state, rows, node))
+
+
+def _extremum(order: str, others: str, then: str = "") -> Callable[[BodyState, Rows, ast.expr], ast.expr]:
+    """The least or largest element; `others` is the condition by which one of no order takes its place."""
+
+    def made(state: BodyState, rows: Rows, node: ast.expr) -> ast.expr:
+        text = f"X = ELEMENT\nif X {order} BEST or {others}:\n    BEST = X\n    {then}"
+        starts = {"RESULT": ast.Constant(0)} if then else {}
+        return _loop(state, rows, node, text, **starts, BEST=rows.first)
+
+    return made
+
+
+def _truth(name: str, test: str) -> Callable[[BodyState, Rows, ast.expr], ast.expr]:
+    start = _identity(name, bool)
+    text = f"if {test}:\n    RESULT = {not start.value}"
+    return lambda state, rows, node: _loop(state, rows, node, text, RESULT=start)
+
+
+def _loop(state: BodyState, rows: Rows, node: ast.expr, text: str, **starts: ast.expr) -> ast.expr:
+    """A loop over all elements that does what `text` says, and the first of the variables that it begins with."""
+    names = {name: state.new("r") for name in starts}
+    for name, start in starts.items():
+        state.assigned(names[name], ast.copy_location(start, node))
+    own = state.new("e")
+
+    def update(at: list[ast.expr]) -> list[ast.stmt]:
+        flat: ast.expr = ast.Constant(0)
+        for number, (index, length) in enumerate(zip(at, rows.lengths, strict=True)):
+            flat = plus(times(flat, length) if number else flat, index)
+        return statements(text, **names, X=own, ELEMENT=rows.element(at), AT=flat)
+
+    state.put_loops(rows.shape, node, update, rows.mask)
+    return variable(next(iter(names.values())))
+
+
+def _identity(name: str, kind: type[bool | int | float]) -> ast.Constant:
+    """The number that a reduction starts with."""
+    return ast.Constant(COMBINATIONS[name].identity(np.dtype(kind)).item())
+
+
 def without_nans(rows: Rows) -> Rows:
     """The elements of rows that are numbers, of those that a mask selects."""
-    is_number: Node = Apply("equal", (rows.node, rows.node))
-    numbers = replace(rows, node=is_number, is_bool=True, mask=None)
-    if rows.mask is None:
-        return replace(rows, mask=numbers)
-    leaves, first = (*rows.leaves, *rows.mask.leaves), len(rows.leaves)
-    selected = renumbered(rows.mask.node, lambda leaf: Leaf(first + leaf.index) if isinstance(leaf, Leaf) else leaf)
-    both = replace(numbers, node=Apply("bitwise_and", (is_number, selected)), leaves=leaves)
-    return replace(rows, mask=both)
+    numbers = replace(rows, spelled=spelling("equal", [rows, rows]), is_bool=True, mask=None)
+    if rows.mask is not None:
+        numbers = replace(numbers, spelled=spelling("bitwise_and", [numbers, rows.mask]))
+    return replace(rows, mask=numbers)
 
 
-def _size(rows: Rows) -> ast.expr:
-    size: ast.expr = ast.Constant(1)
-    for length in rows.lengths:
-        size = times(copy.deepcopy(length), size)
-    return size
+_IS_FIRST_NAN = "(X != X and BEST == BEST)"  # one that is not a number is both least and largest, as in NumPy
+_IS_NAN = "BEST != BEST"  # without nans: the result is nan if there is none else
 
-
-def _flat(rows: Rows, at: Sequence[ast.expr]) -> ast.expr:
-    offset: ast.expr = zero()
-    for number, (index, length) in enumerate(zip(at, rows.lengths, strict=True)):
-        offset = plus(times(offset, copy.deepcopy(length)) if number else offset, copy.deepcopy(index))
-    return offset
-
-
-_WITHOUT_NANS = {f"nan{name}": name for name in ("sum", "prod", "mean", "var", "std")}
-"""The reductions of what is no nan, and those that they are of the other elements."""
-
-_OF_SELECTIONS = {*_WITHOUT_NANS, "sum", "prod", "mean", "var", "std", "linalg.norm", "count_nonzero", "any", "all"}
-"""The reductions that have a value of no element."""
-
-_MADE: dict[str, Callable[[RowReductions, Rows, ast.expr], ast.expr]] = {
-    "sum": RowReductions._total,
-    "prod": RowReductions._product,
-    "mean": RowReductions._mean,
-    "var": RowReductions._variance,
-    "std": RowReductions._deviation,
-    "linalg.norm": RowReductions._norm,
-    "count_nonzero": RowReductions._count,
-    "ptp": RowReductions._range,
-    "min": lambda self, rows, node: self._extremum(rows, node, "<"),
-    "max": lambda self, rows, node: self._extremum(rows, node, ">"),
-    "argmin": lambda self, rows, node: self._extremum(rows, node, "<", position=True),
-    "argmax": lambda self, rows, node: self._extremum(rows, node, ">", position=True),
-    "nanmin": lambda self, rows, node: self._extremum_without_nans(rows, node, "<"),
-    "nanmax": lambda self, rows, node: self._extremum_without_nans(rows, node, ">"),
-    "any": lambda self, rows, node: self._truth(rows, node, is_any=True),
-    "all": lambda self, rows, node: self._truth(rows, node, is_any=False),
+_MADE: dict[str, Callable[[BodyState, Rows, ast.expr], ast.expr]] = {
+    "sum": _total,
+    "prod": lambda state, rows, node: _total(state, rows, node, "prod"),
+    "mean": _mean,
+    "var": _variance,
+    "std": _deviation,
+    "linalg.norm": _norm,
+    "count_nonzero": _nonzero,
+    "any": _truth("any", "ELEMENT != 0"),
+    "all": _truth("all", "ELEMENT == 0"),
+    "ptp": _range,
+    "min": _extremum("<", _IS_FIRST_NAN),
+    "max": _extremum(">", _IS_FIRST_NAN),
+    "argmin": _extremum("<", _IS_FIRST_NAN, "RESULT = AT"),
+    "argmax": _extremum(">", _IS_FIRST_NAN, "RESULT = AT"),
+    "nanmin": _extremum("<", _IS_NAN),
+    "nanmax": _extremum(">", _IS_NAN),
 }
 """The reductions by NumPy's names."""
+
+_WITHOUT_NANS = {f"nan{name}" for name in ("sum", "prod", "mean", "var", "std")}
+"""The reductions of what is no nan, which are those of the same name of the other elements."""
+
+_OF_SELECTIONS = ("sum", "prod", "mean", "var", "std", "linalg.norm", "count_nonzero", "any", "all")
+"""The reductions that have a value of no element."""

@@ -7,8 +7,7 @@ the loop draws from Numba's generator when it is launched.
 from __future__ import annotations
 
 import ast
-import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from types import FunctionType
 from typing import Any
 
@@ -23,7 +22,7 @@ from kapi_numba_offload.analysis.source import parsed_function
 from kapi_numba_offload.analysis.syntax import located, nodes_in
 from kapi_numba_offload.libraries.entry import NOT_USER_CODE
 from kapi_numba_offload.loops.body.state import NotInKernelError
-from kapi_numba_offload.loops.body.syntax_parts import counted_loop, expression, statements, variable
+from kapi_numba_offload.loops.body.syntax_parts import Part, expression, statements, variable
 
 __all__ = ["DRAWN", "SEED", "draw_random", "drawn_seed", "draws", "function_draws"]
 
@@ -124,13 +123,12 @@ def draw_random(body: Sequence[ast.stmt], names: Scope, parallel: Sequence[str])
     made = statements_.block(body)
     if not statements_.count:
         return list(body)
-    start: ast.expr = ast.Constant(0)
+    start = "0"
     for each in parallel[1:]:  # iterations of inner loops share a stream, and have counters of their own
-        start = ast.BinOp(ast.BinOp(start, ast.Mult(), ast.Constant(1 << 21)), ast.Add(), variable(each))
+        start = f"({start} * {1 << 21} + {each})"
     if len(parallel) > 1:
-        start = ast.BinOp(start, ast.Mult(), ast.Constant(1 << 21))
-    first = ast.Assign([ast.Name("kapi_drawn", ast.Store())], start)
-    return [located(first, made[0]), *made]
+        start = f"{start} * {1 << 21}"
+    return [located(statements(f"kapi_drawn = {start}")[0], made[0]), *made]
 
 
 class _Statements:
@@ -168,11 +166,9 @@ class _Statements:
                 setattr(node, field, own.visit(value))
             elif isinstance(value, list) and value and isinstance(value[0], ast.expr):
                 setattr(node, field, [own.visit(each) for each in value])
-        before = list(own.before)
         if own.number:
-            text = f"kapi_drawn = kapi_drawn + {own.number}"
-            before += [located(each, node) for each in statements(text, {}, {})]
-        return [*before, node]
+            own.put(f"kapi_drawn = kapi_drawn + {own.number}", node)
+        return [*own.before, node]
 
     def has_draws(self, node: ast.AST) -> bool:
         """Whether a call in a part of the body draws."""
@@ -219,11 +215,6 @@ class _Statements:
         return text, holes, None if isinstance(size, ast.Constant) and size.value is None else size
 
 
-def _at(text: str, holes: Mapping[str, ast.expr], number: int) -> ast.expr:
-    """A number that is drawn, by the counter of so many draws before."""
-    return expression(text, {**holes, "DRAW": expression(f"kapi_drawn - {number}", {})})
-
-
 class _Draws(ast.NodeTransformer):
     """Rewrites the draws of one statement.
 
@@ -248,16 +239,17 @@ class _Draws(ast.NodeTransformer):
         text, holes, size = found
         if size is None:
             self.number += 1
-            return located(_at(text, holes, self.number), node)
-        row, counter = f"kapi_row{self._owner.count}", f"kapi_place{self._owner.count}"
-        (made,) = statements("ROW = kapi_empty(SIZE)", {"ROW": row}, {"SIZE": copy.deepcopy(size)})
-        stored = statements(
-            "kapi_drawn = kapi_drawn + 1\nROW[PLACE] = NUMBER", {"ROW": row, "PLACE": counter},
-            {"NUMBER": _at(text, holes, 1)},
-        )  # fmt: skip
-        loop = counted_loop(counter, size, stored)
-        self.before += [located(made, node), located(loop, node)]
-        return located(variable(row), node)
+            return located(expression(_counted(text, self.number), **holes), node)
+        row = variable(f"kapi_row{self._owner.count}")
+        place = f"kapi_place{self._owner.count}"
+        self.put("ROW = kapi_empty(SIZE)", node, ROW=row.id, SIZE=size)
+        body = f"kapi_drawn = kapi_drawn + 1\n    ROW[PLACE] = {_counted(text, 1)}"
+        self.put(f"for PLACE in range(SIZE):\n    {body}", node, **holes, ROW=row.id, PLACE=place, SIZE=size)
+        return located(row, node)
+
+    def put(self, text: str, where: ast.AST, **holes: Part) -> None:
+        """Put statements of a text before the statement."""
+        self.before += [located(each, where) for each in statements(text, **holes)]
 
     def visit(self, node: ast.AST) -> Any:
         """Visit a node; a draw in an expression that has a scope of its own is refused."""
@@ -267,3 +259,8 @@ class _Draws(ast.NodeTransformer):
 
 
 _SCOPES = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.Lambda)
+
+
+def _counted(text: str, number: int) -> str:
+    """A number that is drawn, by the counter of so many draws before."""
+    return text.replace("DRAW", f"kapi_drawn - {number}")
