@@ -5,28 +5,26 @@ from __future__ import annotations
 import ast
 import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from kapi_numba_offload.analysis.syntax import located, nodes_in
+from kapi_numba_offload.analysis.syntax import indices_of, located, nodes_in
 from kapi_numba_offload.loops.body.index_analysis import IndexFacts
 from kapi_numba_offload.loops.body.state import NotInKernelError
 from kapi_numba_offload.loops.body.syntax_parts import variable
 from kapi_numba_offload.loops.body.views import ArrayFacts, ArrayPart, FixedAxis
 
-__all__ = ["ATOMIC_METHODS", "Extremum", "AtomicUpdates", "added_values", "as_update", "extremum_of"]
+__all__ = ["Extremum", "AtomicUpdates", "added_values", "as_update", "extremum_of"]
 
-ATOMIC_METHODS: dict[type[ast.operator], str] = {
+_METHODS: dict[type[ast.operator], str] = {
     ast.Add: "fetch_add", ast.Sub: "fetch_sub", ast.BitAnd: "fetch_and", ast.BitOr: "fetch_or", ast.BitXor: "fetch_xor",
 }  # fmt: skip
 """The methods of `AtomicRef` by the operators of updates."""
 _DTYPES = ("int32", "uint32", "int64", "uint64", "float32", "float64")
 
 
-@dataclass(frozen=True, slots=True)
-class _Update:
+class _Update(NamedTuple):
     """An update of an element.
 
     Attributes
@@ -73,7 +71,7 @@ class AtomicUpdates:
         """Note a statement that updates an element of `view` with values, as their author wrote them."""
         operation = type(statement.op) if isinstance(statement, ast.AugAssign) else ast.Add
         is_sum, has_integers = operation in (ast.Add, ast.Sub), all(map(self._facts.is_integer, values))
-        self._add(statement, view, operation in ATOMIC_METHODS,
+        self._add(statement, view, operation in _METHODS,
                   lambda dtype: has_integers if dtype.kind in "iu" else is_sum)  # fmt: skip
 
     def add_extremum(self, statement: ast.If, view: ArrayPart, extremum: Extremum) -> None:
@@ -108,7 +106,7 @@ class AtomicUpdates:
             self._stores.append((statement, view))
 
     def check_plain_stores(self, body: Sequence[ast.stmt], value_of: Callable[[ast.expr], Any]) -> None:
-        """Check stores to elements that are no updates.
+        """Refuse stores to elements that the body reads, and other iterations may store to, but for updates.
 
         Parameters
         ----------
@@ -116,11 +114,6 @@ class AtomicUpdates:
             The loop's body, its rows not yet lowered.
         value_of : callable
             The value of a name outside of the function.
-
-        Raises
-        ------
-        NotInKernelError
-            If the body reads such an element as well, and other iterations may store to it, or all of them do.
         """
         nodes = nodes_in(body)
         updates = {
@@ -129,23 +122,20 @@ class AtomicUpdates:
             if isinstance(each, (ast.Assign, ast.If)) and extremum_of(each, value_of) is not None
             for stored in (each, *getattr(each, "body", ()))
         }
-        reads = {
-            ast.unparse(each) for each in nodes if isinstance(each, ast.Subscript) and isinstance(each.ctx, ast.Load)
-        }
-        stored = {
-            id(each.value) for each in nodes if isinstance(each, ast.Subscript) and isinstance(each.ctx, ast.Store)
-        }
-        measured = {id(each.value) for each in nodes if isinstance(each, ast.Attribute) and each.attr in _EXTENTS}
-        used = {each.id for each in nodes if isinstance(each, ast.Name) and id(each) not in stored | measured}
+        subscripts = [each for each in nodes if isinstance(each, ast.Subscript)]
+        reads = {ast.unparse(each) for each in subscripts if isinstance(each.ctx, ast.Load)}
+        other = {id(each.value) for each in subscripts if isinstance(each.ctx, ast.Store)}
+        other |= {id(each.value) for each in nodes if isinstance(each, ast.Attribute) and each.attr in _EXTENTS}
+        used = {each.id for each in nodes if isinstance(each, ast.Name) and id(each) not in other}
         for each in nodes:
             match each:
-                case ast.Assign([ast.Subscript(ast.Name(name), index) as target]) if name in self._arrays:
-                    indices = index.elts if isinstance(index, ast.Tuple) else [index]
-                    fixed = [axis for axis in indices if not isinstance(axis, ast.Slice)]
-                    is_update = id(each) in updates or as_update(each) is not None or added_values(each)
-                    if not is_update and self._facts.may_collide(fixed) and ast.unparse(target) in reads:
+                case ast.Assign([ast.Subscript(ast.Name(name)) as target]) if name in self._arrays:
+                    if id(each) in updates or as_update(each) is not None or added_values(each):
+                        continue
+                    fixed = [axis for axis in indices_of(target) if not isinstance(axis, ast.Slice)]
+                    if self._facts.may_collide(fixed) and ast.unparse(target) in reads:
                         raise NotInKernelError(_LOST.format(name), each)
-                    if not is_update and name in used and self._facts.is_common(fixed):
+                    if name in used and self._facts.is_common(fixed):
                         raise NotInKernelError(_COMMON.format(name), each)
 
     def make_atomic(self, statements: Sequence[ast.stmt]) -> list[ast.stmt]:
@@ -157,26 +147,26 @@ class AtomicUpdates:
             If no atomic can do such an update.
         """
         for each in self._updates.values():
-            if not each.has_atomic and self._facts.may_collide(list(self._source_indices(each.indices).values())):
+            if not each.has_atomic and self._may_collide(each.indices):
                 raise NotInKernelError(_LOST.format(each.array), each.statement)
         reads = {self._element(each) for each in self._reads}
         for statement, view in self._stores:
             # It may be read first, in a statement of its own.
-            if self._element(view) in reads and self._facts.may_collide(
-                list(self._source_indices(_fixed(view)).values())
-            ):
+            if self._element(view) in reads and self._may_collide(_fixed(view)):
                 raise NotInKernelError(_LOST.format(view.array), statement)
         updates = {key: each for key, each in self._updates.items() if each.has_atomic}
         shared = {name for name in {each.array for each in updates.values()} if not self._is_disjoint(name)}
         return _Atomics({key: each for key, each in updates.items() if each.array in shared}).block(statements)
+
+    def _may_collide(self, indices: Mapping[int, ast.expr]) -> bool:
+        return self._facts.may_collide(list(self._source_indices(indices).values()))
 
     def _source_indices(self, indices: Mapping[int, ast.expr]) -> dict[int, ast.expr]:
         """Indices in the source's variables, as far as these have one value each."""
         return {axis: _Inline(self._made).visit(copy.deepcopy(each)) for axis, each in indices.items()}
 
     def _element(self, view: ArrayPart) -> tuple[str, str]:
-        indices = self._source_indices(_fixed(view))
-        return view.array, ", ".join(ast.unparse(ast.fix_missing_locations(each)) for each in indices.values())
+        return view.array, ", ".join(map(ast.unparse, self._source_indices(_fixed(view)).values()))
 
     def _is_disjoint(self, name: str) -> bool:
         """Whether for each loop variable all updates of the array have one index in common that is injective in it."""
@@ -185,15 +175,14 @@ class AtomicUpdates:
             for each in self._updates.values()
             if each.array == name and each.has_atomic
         ]
-
-        def distinguishes(parallel: str) -> bool:
-            return any(
-                len({ast.unparse(each[axis]) if axis in each else None for each in updates}) == 1
-                and self._facts.is_injective(updates[0][axis], parallel)
-                for axis in updates[0]
-            )
-
-        return all(map(distinguishes, self._facts.parallel))
+        common = [
+            index
+            for axis, index in updates[0].items()
+            if len({ast.unparse(each[axis]) if axis in each else None for each in updates}) == 1
+        ]
+        return all(
+            any(self._facts.is_injective(each, variable) for each in common) for variable in self._facts.parallel
+        )
 
 
 def _fixed(view: ArrayPart) -> dict[int, ast.expr]:
@@ -223,45 +212,36 @@ class _Atomics(ast.NodeTransformer):
         self._updates = updates
 
     def block(self, statements: Sequence[ast.stmt]) -> list[ast.stmt]:
-        return [each for statement in statements for each in self._of(self.visit(statement))]
+        made = self.visit(ast.Module(list(statements), []))
+        assert isinstance(made, ast.Module)
+        return made.body
+
+    def visit(self, node: ast.AST) -> Any:
+        update = self._updates.get(id(node))
+        if update is None:
+            return self.generic_visit(node) if isinstance(node, (ast.stmt, ast.Module)) else node
+        made = self._atomic(update.statement) if update.is_atomic else []
+        if not made:
+            raise NotInKernelError(_LOST.format(update.array), node)
+        return [located(each, node) for each in made]
 
     @staticmethod
-    def _of(made: ast.stmt | list[ast.stmt]) -> list[ast.stmt]:
-        return made if isinstance(made, list) else [made]
-
-    def visit_AugAssign(self, node: ast.AugAssign) -> ast.stmt:
-        update = self._updates.get(id(node))
-        if update is None:
-            return node
-        if not update.is_atomic:
-            raise NotInKernelError(_LOST.format(update.array), node)
-        return _atomic(node.target, node.op, node.value, node)
-
-    def visit_Assign(self, node: ast.Assign) -> ast.stmt | list[ast.stmt]:
-        update = self._updates.get(id(node))
-        if update is None:
-            return node
-        added = list(_added(node.value, ast.unparse(node.targets[0])))
-        if not update.is_atomic or not added:
-            raise NotInKernelError(_LOST.format(update.array), node)
-        return [_atomic(node.targets[0], operation, value, node) for operation, value in added]
-
-    def visit_If(self, node: ast.If) -> ast.stmt:
-        update = self._updates.get(id(node))
-        if update is None:
-            node.body, node.orelse = self.block(node.body), self.block(node.orelse)
-            return node
-        if not update.is_atomic:
-            raise NotInKernelError(_LOST.format(update.array), node)
-        test, stored = node.test, node.body[0]
-        assert isinstance(test, ast.Compare)
-        assert isinstance(stored, ast.Assign)
-        # An element that is not a number stays one: no comparison with it says yes.
-        test.comparators = [ast.Call(ast.Attribute(_reference(stored.targets[0]), "load", ast.Load()), [], [])]
-        method = "fetch_max" if isinstance(test.ops[0], ast.Gt) else "fetch_min"
-        changed = ast.Attribute(_reference(stored.targets[0]), method, ast.Load())
-        node.body = [ast.Expr(ast.Call(changed, [stored.value], []))]
-        return ast.fix_missing_locations(node)
+    def _atomic(node: ast.AugAssign | ast.Assign | ast.If) -> list[ast.stmt]:
+        match node:
+            case ast.AugAssign(target, operation, value):
+                return _called(target, _METHODS[type(operation)], value)
+            case ast.Assign([target], value):
+                added = _added(value, ast.unparse(target))
+                return [
+                    each for operation, value in added for each in _called(target, _METHODS[type(operation)], value)
+                ]
+            case ast.If(ast.Compare(_, [order]) as test, [ast.Assign([target], value)]):
+                # An element that is not a number stays one: no comparison with it says yes.
+                (load,) = _called(target, "load", None)
+                test.comparators = [load.value]  # type: ignore[attr-defined]
+                node.body = _called(target, "fetch_max" if isinstance(order, ast.Gt) else "fetch_min", value)
+                return [node]
+        return []
 
 
 _EXTENTS = ("shape", "size", "ndim", "dtype")
@@ -269,22 +249,19 @@ _COMMON = "all iterations store to the same elements of {0}, which they read: ma
 _LOST = "an update of elements of {} that several iterations may have, and no atomic operation for it"
 
 
-def _atomic(target: ast.expr, operation: ast.operator, value: ast.expr, where: ast.stmt) -> ast.stmt:
-    method = ast.Attribute(_reference(target), ATOMIC_METHODS[type(operation)], ast.Load())
-    made = ast.Expr(ast.Call(method, [value], []))
-    return located(made, where)
-
-
-def _reference(target: ast.expr) -> ast.expr:
+def _called(target: ast.expr, method: str, value: ast.expr | None) -> list[ast.stmt]:
+    """A call of a method of an element's atomic reference."""
     assert isinstance(target, ast.Subscript)
-    return ast.Call(variable("kapi_AtomicRef"), [copy.deepcopy(target.value), copy.deepcopy(target.slice)], [])
+    reference = ast.Call(variable("kapi_AtomicRef"), [copy.deepcopy(target.value), copy.deepcopy(target.slice)], [])
+    call = ast.Call(ast.Attribute(reference, method, ast.Load()), [] if value is None else [value], [])
+    return [ast.Expr(call)]
 
 
 def as_update(node: ast.Assign) -> ast.AugAssign | None:
     """`a[i] += x` for `a[i] = a[i] + x`; None for anything else."""
     match node:
         case ast.Assign([ast.Subscript() as target, *_], ast.BinOp(left, operation, right)):
-            if type(operation) in ATOMIC_METHODS and ast.unparse(left) == ast.unparse(target):
+            if type(operation) in _METHODS and ast.unparse(left) == ast.unparse(target):
                 return ast.copy_location(ast.AugAssign(target, operation, right), node)
     return None
 

@@ -44,20 +44,19 @@ class IndexFacts:
             self._integers -= found
 
     def _note(self, node: ast.AST) -> None:
-        if isinstance(node, ast.Assign):
-            for target in node.targets:
-                self._assigned(target, node.value)
-        elif isinstance(node, (ast.AugAssign, ast.NamedExpr, ast.AnnAssign)):
-            value = node.value
-            if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
-                value = ast.BinOp(ast.Name(node.target.id, ast.Load()), node.op, node.value)
-            self._assigned(node.target, value)
-        elif isinstance(node, ast.For):
-            if self._names.is_range(node.iter) and isinstance(node.target, ast.Name):
-                self._counters[node.target.id] = node.iter
-                self._assigned(node.target, ast.Constant(0))
-            else:
-                self._assigned(node.target, None)
+        match node:
+            case ast.Assign(targets, value):
+                for target in targets:
+                    self._assigned(target, value)
+            case ast.AugAssign(ast.Name(name) as target, operation, value):
+                self._assigned(target, ast.BinOp(ast.Name(name, ast.Load()), operation, value))
+            case ast.NamedExpr(target, value) | ast.AnnAssign(target=target, value=value):
+                self._assigned(target, value)
+            case ast.For(ast.Name(name) as target, counted) if self._names.is_range(counted):
+                self._counters[name] = counted
+                self._assigned(target, ast.Constant(0))
+            case ast.For(target):
+                self._assigned(target, None)
 
     def _assigned(self, target: ast.expr, value: ast.expr | None) -> None:
         if isinstance(target, ast.Name):
@@ -69,65 +68,60 @@ class IndexFacts:
 
     def is_integer(self, node: ast.expr | None) -> bool:
         """Whether a value is surely an integer: to add a fraction to an element is not to add its integer part."""
-        if isinstance(node, ast.Constant):
-            return type(node.value) in (int, bool)
-        if isinstance(node, ast.Name):
-            value = self._names.value(node)
-            return node.id in self._integers or type(value) in (int, bool) or isinstance(value, np.integer)
-        if isinstance(node, ast.Attribute):
-            return node.attr in _SIZES or (node.attr == "T" and self.is_integer(node.value))
-        if isinstance(node, ast.Subscript):
-            return self.is_integer(node.value)
-        if isinstance(node, ast.BinOp):
-            is_power = isinstance(node.op, ast.Pow)
-            is_exact = not is_power or (isinstance(node.right, ast.Constant) and isinstance(node.right.value, int))
-            return is_exact and not isinstance(node.op, ast.Div) and all(map(self.is_integer, (node.left, node.right)))
-        if isinstance(node, ast.UnaryOp):
-            return isinstance(node.op, ast.Not) or self.is_integer(node.operand)
-        if isinstance(node, ast.IfExp):
-            return self.is_integer(node.body) and self.is_integer(node.orelse)
-        if isinstance(node, ast.BoolOp):
-            return all(map(self.is_integer, node.values))
-        return isinstance(node, ast.Compare) or (isinstance(node, ast.Call) and self._is_integer_call(node))
-
-    def _is_integer_call(self, node: ast.Call) -> bool:
-        function = self._names.value(node.func)
-        if function is UNKNOWN:
-            return False
-        if function in (int, len, bool) or (isinstance(function, type) and issubclass(function, np.integer)):
-            return True
-        return function in (abs, min, max) and not node.keywords and all(map(self.is_integer, node.args))
+        match node:
+            case ast.Constant(value):
+                return type(value) in (int, bool)
+            case ast.Name(name):
+                known = self._names.value(node)
+                return name in self._integers or type(known) in (int, bool) or isinstance(known, np.integer)
+            case ast.Attribute(value, attribute):
+                return attribute in _SIZES or (attribute == "T" and self.is_integer(value))
+            case ast.Subscript(value):
+                return self.is_integer(value)
+            case ast.BinOp(left, ast.Pow(), ast.Constant(int())):
+                return self.is_integer(left)
+            case ast.BinOp(left, operation, right):
+                is_exact = not isinstance(operation, (ast.Pow, ast.Div))
+                return is_exact and self.is_integer(left) and self.is_integer(right)
+            case ast.UnaryOp(operation, operand):
+                return isinstance(operation, ast.Not) or self.is_integer(operand)
+            case ast.IfExp(_, one, other):
+                return self.is_integer(one) and self.is_integer(other)
+            case ast.BoolOp(values=values):
+                return all(map(self.is_integer, values))
+            case ast.Call(called, args, keywords):
+                function = self._names.value(called)
+                if function in (int, len, bool) or (isinstance(function, type) and issubclass(function, np.integer)):
+                    return True
+                return function in (abs, min, max) and not keywords and all(map(self.is_integer, args))
+        return isinstance(node, ast.Compare)
 
     def is_injective(self, index: ast.expr, name: str) -> bool:
         """Whether an index has another value for each value of a loop variable, all else being equal."""
-        if isinstance(index, ast.Name):
-            return index.id == name
-        if isinstance(index, ast.UnaryOp):
-            return isinstance(index.op, ast.USub) and self.is_injective(index.operand, name)
-        if isinstance(index, ast.BinOp) and isinstance(index.op, (ast.Add, ast.Sub)):
-            sides = (index.left, index.right)
-            return any(self.is_injective(own, name) and self._is_invariant(other)
-                       for own, other in (sides, sides[::-1]))  # fmt: skip
-        if isinstance(index, ast.BinOp) and isinstance(index.op, ast.Mult):
-            sides = (index.left, index.right)
-            return any(
-                self.is_injective(own, name) and isinstance(other, ast.Constant) and bool(other.value)
-                for own, other in (sides, sides[::-1])
-            )
-        is_wrapped = isinstance(index, ast.Call) and isinstance(index.func, ast.Name)
-        return is_wrapped and index.func.id == "kapi_wrapped_index" and self.is_injective(index.args[0], name)  # type: ignore[attr-defined]
+        match index:
+            case ast.Name(own):
+                return own == name
+            case ast.UnaryOp(ast.USub(), own) | ast.Call(ast.Name("kapi_wrapped_index"), [own, *_]):
+                return self.is_injective(own, name)
+            case ast.BinOp(left, ast.Add() | ast.Sub(), right):
+                return any(self.is_injective(own, name) and self._is_invariant(other)
+                           for own, other in ((left, right), (right, left)))  # fmt: skip
+            case ast.BinOp(left, ast.Mult(), right):
+                return any(self.is_injective(own, name) and isinstance(other, ast.Constant) and bool(other.value)
+                           for own, other in ((left, right), (right, left)))  # fmt: skip
+        return False
 
     def _is_invariant(self, node: ast.expr) -> bool:
         """Whether an expression has one value in all iterations: none assigns its variables."""
-        return not any(
-            isinstance(each, (ast.Call, ast.NamedExpr))
-            or (isinstance(each, ast.Subscript) and not _is_shape(each))
-            or (
-                isinstance(each, ast.Name)
-                and (each.id in self._values or each.id in self.parallel or each.id.startswith("kapi_"))
-            )
-            for each in ast.walk(node)
-        )
+        for each in ast.walk(node):
+            match each:
+                case ast.Call() | ast.NamedExpr():
+                    return False
+                case ast.Subscript() if not _is_shape(each):
+                    return False
+                case ast.Name(name) if name in self._values or name in self.parallel or name.startswith("kapi_"):
+                    return False
+        return True
 
     def may_collide(self, indices: Sequence[ast.expr]) -> bool:
         """Whether several iterations may have the same elements at these indices, surely or by the data.
@@ -221,29 +215,30 @@ class LowerBounds:
 
     def of(self, node: ast.expr) -> int | None:
         """A number that the value is never below, None if none is known."""
-        if isinstance(node, ast.Constant):
-            return node.value if type(node.value) is int else None
-        if isinstance(node, ast.Name):
-            value = self._names.value(node)
-            return self._lower.get(node.id) if value is UNKNOWN else value if type(value) is int else None
-        if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Attribute) and node.value.attr == "shape":
-            return 0
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("len", "abs", "max"):
-            lows = [self.of(each) for each in node.args]
-            known = [each for each in lows if each is not None]
-            return 0 if node.func.id != "max" else max(known) if known else None
-        if not isinstance(node, ast.BinOp):
-            return None
-        left, right = self.of(node.left), self.of(node.right)
-        if isinstance(node.op, ast.Sub):
-            constant = node.right.value if isinstance(node.right, ast.Constant) else None
-            return left - constant if left is not None and type(constant) is int else None
-        if isinstance(node.op, ast.Mod):
-            return 0 if right is not None and right >= 0 else None
-        if left is None or right is None:
-            return None
-        if isinstance(node.op, ast.Add):
-            return left + right
-        if isinstance(node.op, (ast.Mult, ast.FloorDiv)) and left >= 0 and right >= 0:
-            return 0
+        match node:
+            case ast.Constant(value):
+                return value if type(value) is int else None
+            case ast.Name(name):
+                value = self._names.value(node)
+                return self._lower.get(name) if value is UNKNOWN else value if type(value) is int else None
+            case ast.Subscript(ast.Attribute(attr="shape")) | ast.Call(ast.Name("len" | "abs")):
+                return 0
+            case ast.Call(ast.Name("max"), args):
+                return max((low for each in args if (low := self.of(each)) is not None), default=None)
+            case ast.BinOp(left, operation, right):
+                return self._of_operation(self.of(left), operation, right)
+        return None
+
+    def _of_operation(self, left: int | None, operation: ast.operator, operand: ast.expr) -> int | None:
+        right = self.of(operand)
+        match operation:
+            case ast.Sub():
+                constant = operand.value if isinstance(operand, ast.Constant) else None
+                return left - constant if left is not None and type(constant) is int else None
+            case ast.Mod():
+                return 0 if right is not None and right >= 0 else None
+            case ast.Add() if left is not None and right is not None:
+                return left + right
+            case ast.Mult() | ast.FloorDiv() if left is not None and right is not None and left >= 0 and right >= 0:
+                return 0
         return None

@@ -18,6 +18,7 @@ from kapi_numba_offload.loops.body.passes.rename_to_ssa import rename_to_ssa
 from kapi_numba_offload.loops.body.passes.scalarize_tuples import scalarize_tuples
 from kapi_numba_offload.loops.body.row_lowering import RowLowering
 from kapi_numba_offload.loops.body.state import BodyState
+from kapi_numba_offload.loops.body.syntax_parts import expression
 from kapi_numba_offload.loops.body.views import LaunchFacts
 
 __all__ = ["LoweredBody", "lower_body"]
@@ -59,27 +60,18 @@ def lower_body(
     *,
     has_numba_floats: bool,
 ) -> LoweredBody:
-    """Lower the body of a loop for arrays of known ranks.
+    """Lower the body of a loop for arrays of known ranks; `NotInKernelError` if it cannot be written with elements.
 
     Parameters
     ----------
-    names : Scope
-        What the function's names mean.
-    known : LaunchFacts
-        Facts of the values of the launch.
-    body : sequence of ast.stmt
-        The loop's body.
-    parallel : sequence of str
-        The variables of the parallel loops.
+    names, known : Scope, LaunchFacts
+        What the function's names mean, and facts of the values of the launch.
+    body, parallel : sequence
+        The loop's body, and the variables of the parallel loops.
     live : iterable of str
         Variables that have a value before the loop, or after it.
     has_numba_floats : bool
         Whether float literals are float64, as Numba has them.
-
-    Raises
-    ------
-    NotInKernelError
-        If it cannot be written with elements.
     """
     arrays = known.arrays
     ranks = {name: len(facts.ones) for name, facts in arrays.items()}
@@ -115,7 +107,5 @@ class _FloatPromotion(ast.NodeTransformer):
     """Makes float literals float64: Numba's numbers are strong, where the kernel language follows NumPy 2."""
 
     def visit_Constant(self, node: ast.Constant) -> ast.expr:
-        if type(node.value) is not float:
-            return node
-        function = ast.Attribute(ast.Name("kapi_np", ast.Load()), "float64", ast.Load())
-        return located(ast.Call(function, [node], []), node)
+        is_float = type(node.value) is float
+        return located(expression("kapi_np.float64(X)", X=node), node) if is_float else node

@@ -315,7 +315,7 @@ class RowLowering:
         if any(each.array == view.array for row in rows for each in row.reads):
             sample = expression("X * Y", X=rows[0].first, Y=rows[1].first)
             row = Rows.of(view.shape, lambda at: sample)
-            part = private_arrays.whole(self._state, private_arrays.like(self._state, row, node), view.shape)
+            part = private_arrays.full_part(self._state, private_arrays.like(self._state, row, node), view.shape)
             owner = variable(self._state.new("v"))
             self._state.views[owner.id] = part
         else:

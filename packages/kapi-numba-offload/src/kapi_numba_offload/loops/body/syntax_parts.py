@@ -9,7 +9,7 @@ from collections.abc import Sequence
 __all__ = ["expression", "index_of", "nested_loops", "or_zero", "plus", "statements", "times", "variable"]
 
 Part = ast.expr | list[ast.stmt] | str | float
-"""What fills a hole of a text: an expression or statements, a variable by its name, or a number."""
+"""The filling of a hole of a text: an expression or statements, a variable by its name, or a number."""
 
 
 def variable(name: str) -> ast.Name:

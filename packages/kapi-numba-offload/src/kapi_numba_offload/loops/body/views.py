@@ -255,10 +255,12 @@ def _index_of_part(own: Sequence[Extent], outer: Sequence[Extent], at: Sequence[
     """The index in an operand for one in a result."""
     found: list[ast.expr] = []
     lead = len(at) - len(own)
-    for extent, whole, index in zip(own, outer[lead:], at[lead:], strict=True):
+    for extent, result, index in zip(own, outer[lead:], at[lead:], strict=True):
         if extent.is_one is True:
             found.append(ast.Constant(0))
-        elif extent.is_one is False or whole.is_one is True or ast.unparse(extent.length) == ast.unparse(whole.length):
+        elif (
+            extent.is_one is False or result.is_one is True or ast.unparse(extent.length) == ast.unparse(result.length)
+        ):
             found.append(index)
         else:
             found.append(or_zero(index, extent.length))

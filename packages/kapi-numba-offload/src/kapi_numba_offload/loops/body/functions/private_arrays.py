@@ -15,7 +15,7 @@ from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError
 from kapi_numba_offload.loops.body.syntax_parts import expression, index_of, statements, variable
 from kapi_numba_offload.loops.body.views import ArrayFacts, ArrayPart, Extent, Rows
 
-__all__ = ["array_of_numbers", "copied", "fill", "filled", "fits", "flat", "like", "private_array", "whole"]
+__all__ = ["array_of_numbers", "copied", "fill", "filled", "fits", "flat", "like", "private_array", "full_part"]
 
 _ARITHMETIC = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.FloorDiv: operator.floordiv}
 _STRONG = {bool: "bool_", int: "int64", float: "float64", complex: "complex128"}
@@ -35,7 +35,7 @@ def copied(state: BodyState, rows: Rows, node: ast.AST) -> ArrayPart:
         raise NotInKernelError("an array of what a mask selects", node)
     name = like(state, rows, node)
     fill(state, name, rows.shape, node, rows.element)
-    return whole(state, name, rows.shape)
+    return full_part(state, name, rows.shape)
 
 
 def filled(state: BodyState, rows: Rows, node: ast.AST, number: int = 0) -> ArrayPart:
@@ -45,7 +45,7 @@ def filled(state: BodyState, rows: Rows, node: ast.AST, number: int = 0) -> Arra
     name = like(state, rows, node)
     if number:
         fill(state, name, rows.shape, node, lambda at: ast.Constant(number))
-    return whole(state, name, rows.shape)
+    return full_part(state, name, rows.shape)
 
 
 def fill(
@@ -99,7 +99,7 @@ def _allocated(state: BodyState, lengths: Sequence[int], dtype: ast.expr, node: 
     return name
 
 
-def whole(state: BodyState, name: str, shape: Sequence[Extent]) -> ArrayPart:
+def full_part(state: BodyState, name: str, shape: Sequence[Extent]) -> ArrayPart:
     """All elements of an array that was made for rows."""
     return ArrayPart.full(name, [Extent(state.frozen(each.length), each.is_one) for each in shape])
 

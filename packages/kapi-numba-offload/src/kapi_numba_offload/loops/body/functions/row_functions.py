@@ -81,14 +81,14 @@ def sorted_rows(state: BodyState, rows: Rows, node: ast.AST) -> ArrayPart:
     """Rows of rank 1, sorted."""
     _require_rank_one(rows, node)
     values, length = _sorted(state, rows, node)
-    return private_arrays.whole(state, values, [Extent(length)])
+    return private_arrays.full_part(state, values, [Extent(length)])
 
 
 def _argsorted(state: BodyState, rows: Rows, node: ast.AST) -> ArrayPart:
     _require_rank_one(rows, node)
     order = private_arrays.like(state, rows, node, dtype="int64")
     _, length = _sorted(state, rows, node, order)
-    return private_arrays.whole(state, order, [Extent(length)])
+    return private_arrays.full_part(state, order, [Extent(length)])
 
 
 def _sorted(state: BodyState, rows: Rows, node: ast.AST, order: str = "") -> tuple[str, ast.expr]:
@@ -134,7 +134,7 @@ def _running(name: str) -> Callable[[BodyState, Rows, ast.AST], ArrayPart]:
         sample = expression(f"START {_OPERATIONS[name]} FIRST", START=start, FIRST=rows.first)
         values = private_arrays.like(state, rows, node, sample=sample)
         run(state, name, rows, lambda at: ast.Subscript(variable(values), index_of(at), ast.Store()), node)
-        return private_arrays.whole(state, values, rows.shape)
+        return private_arrays.full_part(state, values, rows.shape)
 
     return made
 
@@ -265,4 +265,4 @@ _REARRANGED: dict[str, tuple[Callable[[BodyState, Rows, Mapping[str, ast.expr], 
     "diff": (_differences, ()), "roll": (_rolled, ("shift",)), "flip": (_flipped, ()),
     "clip": (_clipped, ("a_min", "a_max")),
 }  # fmt: skip
-"""What makes the rows of a function, and its parameters beside the rows."""
+"""The maker of the rows of a function, and its parameters beside the rows."""

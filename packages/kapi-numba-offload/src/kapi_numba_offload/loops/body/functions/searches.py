@@ -13,7 +13,7 @@ import ast
 import copy
 from collections.abc import Callable, Mapping, Sequence
 
-from kapi_numba_offload.loops.body.functions.private_arrays import fill, like, whole
+from kapi_numba_offload.loops.body.functions.private_arrays import fill, full_part, like
 from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError
 from kapi_numba_offload.loops.body.syntax_parts import expression, variable
 from kapi_numba_offload.loops.body.views import ArrayPart, Extent, Rows
@@ -79,7 +79,7 @@ def searched_rows(state: BodyState, node: ast.Call) -> ArrayPart | None:
         return number
 
     fill(state, found, values.shape, node, element)
-    return whole(state, found, values.shape)
+    return full_part(state, found, values.shape)
 
 
 def _called(state: BodyState, node: ast.Call) -> tuple[str, dict[str, ast.expr]] | None:
@@ -145,14 +145,14 @@ def _interp(state: BodyState, given: Mapping[str, ast.expr], node: ast.Call) -> 
     length = state.frozen(row.lengths[0])
     low = _search(state, row, value, node, is_right=True)
     names = {name: state.new("v") for name in ("LAST", "RESULT", "SLOPE")}
-    places = {
+    positions = {
         "FIRST": ast.Constant(0), "LAST": expression("LENGTH - 1", LENGTH=length),
         "LOW": expression("LOW - 1", LOW=low), "HIGH": low,
     }  # fmt: skip
-    parts = {f"{axis}_{place}": _as_float(of.element([at]))
-             for axis, of in (("X", row), ("Y", heights)) for place, at in places.items()}  # fmt: skip
-    outside = {word.upper(): _as_float(state.scalar(given[word])) if word in given else parts[f"Y_{place}"]
-               for word, place in (("left", "FIRST"), ("right", "LAST"))}  # fmt: skip
+    parts = {f"{axis}_{position}": _as_float(of.element([at]))
+             for axis, of in (("X", row), ("Y", heights)) for position, at in positions.items()}  # fmt: skip
+    outside = {word.upper(): _as_float(state.scalar(given[word])) if word in given else parts[f"Y_{position}"]
+               for word, position in (("left", "FIRST"), ("right", "LAST"))}  # fmt: skip
     state.put(_INTERPOLATION, node, **names, **parts, **outside, LENGTH=length, V=value, LOW=low)
     return variable(names["RESULT"])
 
@@ -200,4 +200,4 @@ _SEARCHES: dict[str, tuple[_Search, tuple[str, ...], str]] = {
     "digitize": (_digitize, ("x", "bins", "right"), "x"),
     "interp": (_interp, ("x", "xp", "fp", "left", "right", "period"), "x"),
 }
-"""What writes a search, by NumPy's names, its parameters, and that of the number."""
+"""The writer of a search, by NumPy's names, its parameters, and that of the number."""

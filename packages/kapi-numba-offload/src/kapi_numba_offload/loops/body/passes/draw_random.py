@@ -241,10 +241,10 @@ class _Draws(ast.NodeTransformer):
             self.number += 1
             return located(expression(_counted(text, self.number), **holes), node)
         row = variable(f"kapi_row{self._owner.count}")
-        place = f"kapi_place{self._owner.count}"
+        counter = f"kapi_place{self._owner.count}"
         self.put("ROW = kapi_empty(SIZE)", node, ROW=row.id, SIZE=size)
         body = f"kapi_drawn = kapi_drawn + 1\n    ROW[PLACE] = {_counted(text, 1)}"
-        self.put(f"for PLACE in range(SIZE):\n    {body}", node, **holes, ROW=row.id, PLACE=place, SIZE=size)
+        self.put(f"for PLACE in range(SIZE):\n    {body}", node, **holes, ROW=row.id, PLACE=counter, SIZE=size)
         return located(row, node)
 
     def put(self, text: str, where: ast.AST, **holes: Part) -> None:

@@ -6,6 +6,10 @@ import ast
 import copy
 from collections.abc import Sequence
 
+from kapi_numba_offload.analysis.control_flow import has_break
+from kapi_numba_offload.analysis.syntax import nodes_in
+from kapi_numba_offload.loops.body.syntax_parts import variable
+
 __all__ = ["with_result"]
 
 _LEFT = "_left"  # behind the name of a result: whether the function has returned from within a loop
@@ -32,25 +36,25 @@ def with_result(statements: Sequence[ast.stmt], result: str) -> list[ast.stmt] |
             has_value = not values or _is_endless(statement) or _always_returns(rest)
             if after is None or left is None or not has_value:
                 return None
-            guard = ast.If(ast.UnaryOp(ast.Not(), ast.Name(result + _LEFT, ast.Load())), after or [ast.Pass()], [])
+            guard = ast.If(ast.UnaryOp(ast.Not(), variable(result + _LEFT)), after or [ast.Pass()], [])
             start = [_assigned(result, _start_for(values[0]))] if values else []  # never read, but each path has one
             return [*made, *start, _assigned(result + _LEFT, ast.Constant(False)), left, guard]
         if not isinstance(statement, ast.If):
             return None
-        branches = [
+        then, otherwise = (
             with_result([*branch, *([] if _always_returns(branch) else copy.deepcopy(list(rest)))], result)
             for branch in (statement.body, statement.orelse)
-        ]
-        if branches[0] is None or branches[1] is None:
+        )
+        if then is None or otherwise is None:
             return None
-        return [*made, ast.If(statement.test, branches[0] or [ast.Pass()], branches[1])]
+        return [*made, ast.If(statement.test, then or [ast.Pass()], otherwise)]
     return made
 
 
 def _left_by_break(loop: ast.For | ast.While, result: str) -> ast.For | ast.While | None:
     """A loop that notes that the function has returned, and ends; None where that cannot be."""
     body = _noting(loop.body, result)
-    if body is None or any(isinstance(each, ast.Return) for part in loop.orelse for each in ast.walk(part)):
+    if body is None or any(isinstance(each, ast.Return) for each in nodes_in(loop.orelse)):
         return None
     made = copy.copy(loop)
     made.body = body
@@ -68,17 +72,15 @@ def _noting(statements: Sequence[ast.stmt], result: str) -> list[ast.stmt] | Non
         if not any(isinstance(each, ast.Return) for each in ast.walk(statement)):
             made.append(statement)
         elif isinstance(statement, ast.If):
-            branches = [_noting(branch, result) for branch in (statement.body, statement.orelse)]
-            if branches[0] is None or branches[1] is None:
+            then, otherwise = _noting(statement.body, result), _noting(statement.orelse, result)
+            if then is None or otherwise is None:
                 return None
-            made.append(ast.If(statement.test, branches[0], branches[1]))
-        elif isinstance(statement, (ast.For, ast.While)):
-            inner = _left_by_break(statement, result)
+            made.append(ast.If(statement.test, then, otherwise))
+        else:
+            inner = _left_by_break(statement, result) if isinstance(statement, (ast.For, ast.While)) else None
             if inner is None:
                 return None
-            made += [inner, ast.If(ast.Name(result + _LEFT, ast.Load()), [ast.Break()], [])]
-        else:
-            return None
+            made += [inner, ast.If(variable(result + _LEFT), [ast.Break()], [])]
     return made
 
 
@@ -97,28 +99,16 @@ def _assigned(name: str, value: ast.expr) -> ast.stmt:
 
 def _is_endless(statement: ast.stmt) -> bool:
     """Whether a loop is left by `return` alone."""
-    if not isinstance(statement, ast.While) or not isinstance(statement.test, ast.Constant) or not statement.test.value:
-        return False
-    return not _has_own_break(statement.body)
-
-
-def _has_own_break(statements: Sequence[ast.stmt]) -> bool:
-    for each in statements:
-        if isinstance(each, ast.Break):
-            return True
-        if isinstance(each, ast.If) and (_has_own_break(each.body) or _has_own_break(each.orelse)):
-            return True
-        if isinstance(each, (ast.For, ast.While)) and _has_own_break(each.orelse):
-            return True
+    match statement:
+        case ast.While(ast.Constant(value)) if value:
+            return not has_break(statement)
     return False
 
 
 def _always_returns(statements: Sequence[ast.stmt]) -> bool:
-    if not statements:
-        return False
-    last = statements[-1]
-    if _is_endless(last):
-        return True
-    if isinstance(last, ast.If):
-        return _always_returns(last.body) and _always_returns(last.orelse)
-    return isinstance(last, ast.Return)
+    match statements:
+        case [*_, ast.If(_, then, otherwise)]:
+            return _always_returns(then) and _always_returns(otherwise)
+        case [*_, last]:
+            return isinstance(last, ast.Return) or _is_endless(last)
+    return False
