@@ -24,6 +24,7 @@ from kapi_numba_offload.loops.body.index_analysis import LowerBounds
 from kapi_numba_offload.loops.body.passes.draw_random import function_draws
 from kapi_numba_offload.loops.body.passes.returns import with_result
 from kapi_numba_offload.loops.body.state import NotInKernelError
+from kapi_numba_offload.loops.body.syntax_parts import statements
 
 __all__ = ["Inliner"]
 
@@ -94,8 +95,9 @@ class Inliner:
             elif isinstance(statement, (ast.Assign, ast.AugAssign, ast.Expr)):
                 before, statement.value = self._expression(statement.value, depth)
                 made += before
-                if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
-                    self._note(statement.targets[0].id, statement.value)
+                target = statement.targets[0] if isinstance(statement, ast.Assign) else None
+                if isinstance(target, ast.Name) and self._is_array(statement.value):
+                    self._parts.add(target.id)
                 if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant) and before:
                     continue
             made.append(statement)
@@ -126,10 +128,6 @@ class Inliner:
         return value is not None and any(
             isinstance(each, ast.Call) and self.helper(each) is not None for each in ast.walk(value)
         )
-
-    def _note(self, name: str, value: ast.expr) -> None:
-        if self._is_array(value):
-            self._parts.add(name)
 
     def _expression(self, node: ast.expr, depth: int) -> tuple[list[ast.stmt], ast.expr]:
         """An expression with variables instead of the first calls that it makes; statements that assign them."""
@@ -186,17 +184,15 @@ class Inliner:
             return None
         renamed = _Renamed(self, helper.names, _own_variables(definition), prefix)
         body = [renamed.visit(each) for each in body]
-        start: list[ast.stmt] = [
-            ast.Assign([ast.Name(prefix + name, ast.Store())], copy.deepcopy(arg)) for name, arg in given.items()
+        start = [
+            each for name, arg in given.items() for each in statements("OWN = GIVEN", OWN=prefix + name, GIVEN=arg)
         ]
-        for name, arg in given.items():
-            self._note(prefix + name, arg)
+        self._parts.update(prefix + name for name, arg in given.items() if self._is_array(arg))
         returns = any(isinstance(each, ast.Return) and each.value is not None for each in ast.walk(definition))
         made = [*start, *self.block(body, depth + 1)]
-        for statement in made:
-            for each in ast.walk(statement):
-                if isinstance(each, (ast.stmt, ast.expr)):  # problems are reported at the line of the call
-                    ast.copy_location(each, call)
+        for each in nodes_in(made):
+            if isinstance(each, (ast.stmt, ast.expr)):  # problems are reported at the line of the call
+                ast.copy_location(each, call)
         value: ast.expr = ast.Name(result, ast.Load()) if returns else ast.Constant(None)
         return [ast.fix_missing_locations(each) for each in made], ast.copy_location(value, call)
 
@@ -250,14 +246,9 @@ class _Calls(ast.NodeTransformer):
     def __init__(self, inliner: Inliner, before: list[ast.stmt], depth: int, statement_value: ast.expr) -> None:
         self._inliner, self._before, self._depth, self._value = inliner, before, depth, statement_value
 
-    def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
-        return node  # what is not reached is not called
-
-    def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
-        return node
-
-    def visit_Lambda(self, node: ast.Lambda) -> ast.expr:
-        return node
+    def visit(self, node: ast.AST) -> Any:
+        # What is not reached is not called.
+        return node if isinstance(node, (ast.IfExp, ast.BoolOp, ast.Lambda)) else super().visit(node)
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         self.generic_visit(node)
@@ -296,16 +287,15 @@ class _Renamed(ast.NodeTransformer):
         return ast.copy_location(ast.Name(name, node.ctx), node)
 
 
+_REFUSED = (
+    ast.FunctionDef, ast.Lambda, ast.ClassDef, ast.Global, ast.Nonlocal, ast.Try, ast.With, ast.Yield, ast.YieldFrom,
+    ast.Import, ast.ImportFrom, ast.Assert, ast.Raise, ast.ListComp, ast.GeneratorExp, ast.SetComp, ast.DictComp,
+)  # fmt: skip
+"""Parts that a function that is written out has not."""
+
+
 def _is_plain(definition: ast.FunctionDef) -> bool:
-    given = definition.args
-    if given.vararg or given.kwarg:
-        return False
-    refused = (
-        ast.FunctionDef, ast.Lambda, ast.ClassDef, ast.Global, ast.Nonlocal, ast.Try, ast.With, ast.Yield,
-        ast.YieldFrom, ast.Import, ast.ImportFrom, ast.Assert, ast.Raise, ast.ListComp, ast.GeneratorExp, ast.SetComp,
-        ast.DictComp,
-    )  # fmt: skip
-    return not any(isinstance(each, refused) for each in ast.walk(definition) if each is not definition)
+    return not any(isinstance(each, _REFUSED) for each in ast.walk(definition) if each is not definition)
 
 
 def _own_variables(definition: ast.FunctionDef) -> set[str]:
@@ -315,15 +305,14 @@ def _own_variables(definition: ast.FunctionDef) -> set[str]:
 
 def _updates(helper: Helper) -> bool:
     """Whether a function reads elements of an array that it stores to; what it calls is not looked at."""
-    for node in ast.walk(helper.syntax):
-        if isinstance(node, ast.AugAssign):
-            if isinstance(node.target, ast.Subscript):
-                return True
-        elif isinstance(node, ast.Assign):
-            texts = {ast.unparse(each) for each in node.targets if isinstance(each, ast.Subscript)}
-            if any(isinstance(each, ast.Subscript) and isinstance(each.ctx, ast.Load) and ast.unparse(each) in texts
-                   for each in ast.walk(helper.syntax)):  # fmt: skip
-                return True
+    nodes = list(ast.walk(helper.syntax))
+    subscripts = [each for each in nodes if isinstance(each, ast.Subscript)]
+    read = {ast.unparse(each) for each in subscripts if isinstance(each.ctx, ast.Load)}
+    for node in nodes:
+        if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Subscript):
+            return True
+        if isinstance(node, ast.Assign) and read & {ast.unparse(each) for each in node.targets}:
+            return True
     return False
 
 
@@ -337,16 +326,11 @@ def _may_count_from_ends(helper: Helper, outside: Scope) -> bool:
     for each in nodes:
         if isinstance(each, ast.For) and _is_range(each.iter):
             lower.take_loop(each)
-    for node in nodes:
-        if not isinstance(node, ast.Subscript):
-            continue
-        for index in indices_of(node):
-            parts = [index.lower, index.upper, index.step] if isinstance(index, ast.Slice) else [index]
-            for part in parts:
-                low = None if part is None else lower.of(part)
-                if part is not None and (low is None or low < 0):
-                    return True
-    return False
+    indices = [index for each in nodes if isinstance(each, ast.Subscript) for index in indices_of(each)]
+    parts = [part for each in indices
+             for part in ([each.lower, each.upper, each.step] if isinstance(each, ast.Slice) else [each])]  # fmt: skip
+    lows = [lower.of(each) for each in parts if each is not None]
+    return any(each is None or each < 0 for each in lows)
 
 
 def _is_range(node: ast.expr) -> bool:
@@ -355,7 +339,9 @@ def _is_range(node: ast.expr) -> bool:
 
 def _is_copy_of_one(node: ast.AST) -> bool:
     """Whether a variable is another name of a parameter, or of a part of one."""
-    return (isinstance(node, ast.Assign) and isinstance(node.value, (ast.Name, ast.Attribute))) or (
-        isinstance(node, ast.Assign) and isinstance(node.value, ast.Subscript)
-        and any(isinstance(each, ast.Slice) for each in ast.walk(node.value.slice))
-    )  # fmt: skip
+    match node:
+        case ast.Assign(value=ast.Name() | ast.Attribute()):
+            return True
+        case ast.Assign(value=ast.Subscript(slice=index)):
+            return any(isinstance(each, ast.Slice) for each in ast.walk(index))
+    return False

@@ -9,6 +9,8 @@ import ast
 import copy
 from collections.abc import Iterable, Sequence
 
+from kapi_numba_offload.analysis.syntax import names_in, nodes_in
+
 __all__ = ["rename_to_ssa"]
 
 _BLOCKS = ("body", "orelse")
@@ -24,19 +26,14 @@ def rename_to_ssa(body: Sequence[ast.stmt], kept: Iterable[str]) -> list[ast.stm
     kept : iterable of str
         Variables that have a value before or after it: they stay.
     """
-    kept = set(kept)
-    for statement in body:
-        for each in ast.walk(statement):
-            if isinstance(
-                each, (ast.FunctionDef, ast.Lambda, ast.ListComp, ast.GeneratorExp, ast.SetComp, ast.DictComp)
-            ):
-                # It may read a variable later.
-                kept |= {inner.id for inner in ast.walk(each) if isinstance(inner, ast.Name)}
-    return _block(list(body), body, kept)
+    scopes = (ast.FunctionDef, ast.Lambda, ast.ListComp, ast.GeneratorExp, ast.SetComp, ast.DictComp)
+    # They may read a variable later.
+    inner = nodes_in(each for each in nodes_in(body) if isinstance(each, scopes))
+    return _block(list(body), body, {*kept, *names_in(inner, ast.expr_context)})
 
 
 def _block(block: list[ast.stmt], body: Sequence[ast.stmt], kept: set[str]) -> list[ast.stmt]:
-    for name in sorted(_assigned(block) - kept):
+    for name in sorted({name for each in block for name in _targets(each)} - kept):
         if _is_straight_line(name, block, body):
             _rename(name, block)
     made = [part for each in block for part in _paired(each)]
@@ -46,11 +43,6 @@ def _block(block: list[ast.stmt], body: Sequence[ast.stmt], kept: set[str]) -> l
             if inner and not isinstance(statement, ast.FunctionDef):
                 setattr(statement, field, _block(inner, body, kept))
     return made
-
-
-def _assigned(block: Sequence[ast.stmt]) -> set[str]:
-    """The variables that statements of the block itself assign."""
-    return {name for statement in block for name in _targets(statement)}
 
 
 def _targets(statement: ast.stmt) -> list[str]:
@@ -66,16 +58,15 @@ def _is_straight_line(name: str, block: Sequence[ast.stmt], body: Sequence[ast.s
     assigning = [number for number, each in enumerate(block) if name in _targets(each)]
     if len(assigning) < 2:
         return False
-    mentions = [each for statement in block for each in ast.walk(statement)
-                if isinstance(each, ast.Name) and each.id == name]  # fmt: skip
-    everywhere = sum(isinstance(each, ast.Name) and each.id == name for part in body for each in ast.walk(part))
-    stored = sum(not isinstance(each.ctx, ast.Load) for each in mentions)
-    if len(mentions) != everywhere or stored != sum(_targets(block[number]).count(name) for number in assigning):
+    here, everywhere = nodes_in(block), nodes_in(body)
+    if names_in(here, ast.expr_context).count(name) != names_in(everywhere, ast.expr_context).count(name):
+        return False
+    stored = names_in(here, ast.Store, ast.Del).count(name)
+    if stored != sum(_targets(block[number]).count(name) for number in assigning):
         return False
     first = block[assigning[0]]
     assert isinstance(first, ast.Assign)
-    before = [each for statement in (*block[: assigning[0]], first.value) for each in ast.walk(statement)]
-    return not any(isinstance(each, ast.Name) and each.id == name for each in before)
+    return name not in names_in(nodes_in([*block[: assigning[0]], first.value]), ast.expr_context)
 
 
 def _rename(name: str, block: Sequence[ast.stmt]) -> None:
@@ -95,14 +86,10 @@ def _rename(name: str, block: Sequence[ast.stmt]) -> None:
 
 def _paired(statement: ast.stmt) -> list[ast.stmt]:
     """`x = p` and `y = q` for `x, y = p, q`, where neither reads the other variable."""
-    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
-        return [statement]
-    target, value = statement.targets[0], statement.value
-    if not isinstance(target, ast.Tuple) or not isinstance(value, ast.Tuple) or len(target.elts) != len(value.elts):
-        return [statement]
-    names = {each.id for each in target.elts if isinstance(each, ast.Name)}
-    read = {each.id for each in ast.walk(value) if isinstance(each, ast.Name)}
-    if len(names) != len(target.elts) or names & read:
-        return [statement]
-    made = [ast.Assign([copy.deepcopy(one)], other) for one, other in zip(target.elts, value.elts, strict=True)]
-    return [ast.copy_location(each, statement) for each in made]
+    match statement:
+        case ast.Assign([ast.Tuple(targets)], ast.Tuple(values) as value) if len(targets) == len(values):
+            names = {each.id for each in targets if isinstance(each, ast.Name)}
+            if len(names) == len(targets) and not names & {*names_in(ast.walk(value), ast.expr_context)}:
+                made = [ast.Assign([copy.deepcopy(one)], other) for one, other in zip(targets, values, strict=True)]
+                return [ast.copy_location(each, statement) for each in made]
+    return [statement]

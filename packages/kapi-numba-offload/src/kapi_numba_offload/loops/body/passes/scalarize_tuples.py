@@ -10,7 +10,7 @@ import copy
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from kapi_numba_offload.analysis.syntax import indices_of, names_in, nodes_in
+from kapi_numba_offload.analysis.syntax import indices_of, integer_literal, names_in, nodes_in
 
 __all__ = ["scalarize_tuples"]
 
@@ -38,7 +38,9 @@ class _TupleScalarizer(ast.NodeTransformer):
         self._ranks = ranks
         self._once = {name for name, count in stores.items() if count == 1}
         taken = {
-            id(each.value) for each in nodes if isinstance(each, ast.Subscript) and _constant_index(each) is not None
+            id(each.value)
+            for each in nodes
+            if isinstance(each, ast.Subscript) and integer_literal(each.slice) is not None
         }
         taken |= {id(each.iter) for each in nodes if isinstance(each, ast.For)}
         self._used_as_tuple = {
@@ -54,10 +56,7 @@ class _TupleScalarizer(ast.NodeTransformer):
 
     def block(self, statements: Sequence[ast.stmt]) -> list[ast.stmt]:
         """The statements, with others in their place."""
-        made: list[ast.stmt] = []
-        for statement in statements:
-            made += self._statement(statement)
-        return made
+        return [made for each in statements for made in self._statement(each)]
 
     def _statement(self, node: ast.stmt) -> list[ast.stmt]:
         if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
@@ -96,7 +95,7 @@ class _TupleScalarizer(ast.NodeTransformer):
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
         """A member of such a tuple by its name."""
-        index = _constant_index(node)
+        index = integer_literal(node.slice)
         own = self._named.get(node.value.id) if isinstance(node.value, ast.Name) else None
         if own is not None and index is not None and -len(own) <= index < len(own):
             return ast.copy_location(ast.Name(own[index], node.ctx), node)
@@ -125,16 +124,6 @@ class _TupleScalarizer(ast.NodeTransformer):
         return not has_all and fixed < self._ranks.get(node.value.id, 0)
 
 
-def _constant_index(node: ast.Subscript) -> int | None:
-    """The member that a constant index names."""
-    index = node.slice
-    is_negative = isinstance(index, ast.UnaryOp) and isinstance(index.op, ast.USub)
-    inner = index.operand if isinstance(index, ast.UnaryOp) and is_negative else index
-    if not isinstance(inner, ast.Constant) or type(inner.value) is not int:
-        return None
-    return -inner.value if is_negative else inner.value
-
-
 def _loop_variables(loop: ast.For) -> list[ast.Name]:
     """The names in a loop that are its own variables."""
     own = {each.id for each in ast.walk(loop.target) if isinstance(each, ast.Name)}
@@ -143,4 +132,4 @@ def _loop_variables(loop: ast.For) -> list[ast.Name]:
 
 def _leaves(body: Sequence[ast.stmt]) -> bool:
     """Whether a body has a `break` or `continue`; one of a loop within it counts as well."""
-    return any(isinstance(each, (ast.Break, ast.Continue)) for statement in body for each in ast.walk(statement))
+    return any(isinstance(each, (ast.Break, ast.Continue)) for each in nodes_in(body))
