@@ -5,8 +5,7 @@ from __future__ import annotations
 import ast
 import copy
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from kapi_numba_offload.analysis.scope import Scope
 from kapi_numba_offload.analysis.syntax import located
@@ -24,8 +23,7 @@ from kapi_numba_offload.loops.body.views import LaunchFacts
 __all__ = ["LoweredBody", "lower_body"]
 
 
-@dataclass(frozen=True, slots=True)
-class LoweredBody:
+class LoweredBody(NamedTuple):
     """The body of a loop with elements only.
 
     Attributes

@@ -53,31 +53,24 @@ _NORMAL = "kapi_normal(kapi_seed, DRAW, STREAM, kapi_np.float64)"
 _EXPONENTIAL = f"-kapi_np.log1p(-{_UNIFORM})"
 _INTEGER = "kapi_randint(kapi_seed, DRAW, {low}, {high}, STREAM)"
 
-_Draw = tuple[str, Sequence[float | None]]
-"""The number that is drawn, its parameters in capitals, and their defaults: None where there is none."""
-
 _BETWEEN = f"A + (B - A) * {_UNIFORM}"
-_DRAWS: dict[str, _Draw] = {
-    **dict.fromkeys((f"numpy.random.{name}" for name in ("random", "random_sample", "ranf", "sample")), (_UNIFORM, ())),
-    "numpy.random.uniform": (_BETWEEN, (0.0, 1.0)),
-    "numpy.random.standard_normal": (_NORMAL, ()),
-    "numpy.random.normal": (f"A + B * {_NORMAL}", (0.0, 1.0)),
-    "numpy.random.lognormal": (f"kapi_np.exp(A + B * {_NORMAL})", (0.0, 1.0)),
-    "numpy.random.standard_exponential": (_EXPONENTIAL, ()),
-    "numpy.random.exponential": (f"A * {_EXPONENTIAL}", (1.0,)),
-    "random.random": (_UNIFORM, ()),
-    "random.uniform": (_BETWEEN, (None, None)),
-    "random.gauss": (f"A + B * {_NORMAL}", (None, None)),
-    "random.normalvariate": (f"A + B * {_NORMAL}", (None, None)),
-    "random.expovariate": (f"{_EXPONENTIAL} / A", (None,)),
-    "random.randint": (_INTEGER.format(low="A", high="B + 1"), (None, None)),
+_DRAWS: dict[str, tuple[str, dict[str, float | None]]] = {
+    **dict.fromkeys((f"numpy.random.{name}" for name in ("random", "random_sample", "ranf", "sample")), (_UNIFORM, {})),
+    "numpy.random.uniform": (_BETWEEN, {"low": 0.0, "high": 1.0}),
+    "numpy.random.standard_normal": (_NORMAL, {}),
+    "numpy.random.normal": (f"A + B * {_NORMAL}", {"loc": 0.0, "scale": 1.0}),
+    "numpy.random.lognormal": (f"kapi_np.exp(A + B * {_NORMAL})", {"mean": 0.0, "sigma": 1.0}),
+    "numpy.random.standard_exponential": (_EXPONENTIAL, {}),
+    "numpy.random.exponential": (f"A * {_EXPONENTIAL}", {"scale": 1.0}),
+    "numpy.random.randint": (_INTEGER.format(low="A", high="B"), {"low": None, "high": None}),
+    "random.random": (_UNIFORM, {}),
+    "random.uniform": (_BETWEEN, {"a": None, "b": None}),
+    "random.gauss": (f"A + B * {_NORMAL}", {"mu": None, "sigma": None}),
+    "random.normalvariate": (f"A + B * {_NORMAL}", {"mu": None, "sigma": None}),
+    "random.expovariate": (f"{_EXPONENTIAL} / A", {"lambd": None}),
+    "random.randint": (_INTEGER.format(low="A", high="B + 1"), {"a": None, "b": None}),
 }
-_PARAMETERS = {
-    "numpy.random.uniform": ("low", "high"), "numpy.random.normal": ("loc", "scale"),
-    "numpy.random.lognormal": ("mean", "sigma"), "numpy.random.exponential": ("scale",),
-    "numpy.random.randint": ("low", "high"),
-}  # fmt: skip
-"""The names of parameters, where they may be given by name."""
+"""The number that is drawn, with its parameters in capitals, and their names and defaults: None where there is none."""
 
 
 def draws(body: Sequence[ast.stmt], names: Scope) -> bool:
@@ -178,39 +171,33 @@ class _Statements:
         value = self.names.value(call.func)
         return None if value is UNKNOWN else random_name(value)
 
-    def drawn(self, call: ast.Call) -> tuple[str, dict[str, ast.expr], ast.expr | None] | None:
+    def drawn(self, call: ast.Call) -> tuple[str, dict[str, Part], ast.expr | None] | None:
         """The number that a call draws, and how many of them if it says so; None for other calls."""
         name = self._name(call)
         if name is None:
             return None
-        given, words = list(call.args), {each.arg: each.value for each in call.keywords}
-        own = name.rpartition(".")[2]
+        given, words = list(call.args), {str(each.arg): each.value for each in call.keywords}
         size: ast.expr | None = words.pop("size", None)
         if name in ("numpy.random.rand", "numpy.random.randn"):
             if len(given) > 1 or words:
                 raise NotInKernelError(f"`{ast.unparse(call)}`, which draws no row", call)
             size, given = (given[0] if given else None), []
-            name = "numpy.random.random" if own == "rand" else "numpy.random.standard_normal"
-        text, defaults = _DRAWS.get(name, (None, ()))
-        if name == "numpy.random.randint":
-            is_below = len(given) + ("high" in words) < 2
-            text = _INTEGER.format(low="0" if is_below else "A", high="A" if is_below else "B")
-            defaults = (None,) if is_below else (None, None)
-        if text is None:
+            name = "numpy.random.random" if name == "numpy.random.rand" else "numpy.random.standard_normal"
+        if name not in _DRAWS:
             raise NotInKernelError(f"`{ast.unparse(call)}`, whose distribution kernels lack", call)
-        if name.startswith("numpy.") and len(given) == len(_PARAMETERS.get(name, ())) + 1:
+        text, defaults = _DRAWS[name]
+        if name == "numpy.random.randint" and len(given) + ("high" in words) < 2:
+            text, defaults = _INTEGER.format(low="0", high="A"), {"low": None}
+        if name.startswith("numpy.") and len(given) == len(defaults) + 1:
             size = given.pop()
-        parameters = _PARAMETERS.get(name, ())
-        if len(given) > len(defaults) or not words.keys() <= set(parameters) or isinstance(size, ast.Tuple):
+        if len(given) > len(defaults) or not words.keys() <= defaults.keys() or isinstance(size, ast.Tuple):
             raise NotInKernelError(f"an option of `{ast.unparse(call)}`", call)
-        values: list[ast.expr | None] = [*given, *[None] * (len(defaults) - len(given))]
-        for word, value in words.items():
-            values[parameters.index(str(word))] = value
-        holes: dict[str, ast.expr] = {"STREAM": variable(self.stream)}
-        for letter, value_given, default in zip("AB", values, defaults, strict=False):
-            if value_given is None and default is None:
+        values = {**defaults, **dict(zip(defaults, given, strict=False)), **words}
+        holes: dict[str, Part] = {"STREAM": self.stream}
+        for letter, value in zip("AB", values.values(), strict=False):
+            if value is None:
                 raise NotInKernelError(f"`{ast.unparse(call)}` without an argument that it needs", call)
-            holes[letter] = ast.Constant(default) if value_given is None else value_given
+            holes[letter] = value
         self.count += 1
         return text, holes, None if isinstance(size, ast.Constant) and size.value is None else size
 
