@@ -191,13 +191,11 @@ class RowLowering:
             return None
         if rows.mask is not None:
             raise NotInKernelError("variables for what a mask selects", node)
-        read = [
-            self._state.assigned(self._state.new("t"), rows.element([ast.Constant(at)])) for at in range(len(targets))
-        ]
-        made: list[ast.stmt] = []
+        state = self._state
+        read = [state.assigned(state.new("t"), rows.element([ast.Constant(at)])) for at in range(len(targets))]
         for target, each in zip(targets, read, strict=True):
-            made += self._assign(located(ast.Assign([target], each), node), target, each)
-        return made
+            state.before += self._assign(located(ast.Assign([target], each), node), target, each)
+        return []
 
     def _extremum(self, found: Extremum, node: ast.stmt) -> list[ast.stmt] | None:
         """`if x > a[k]: a[k] = x`, atomically where several iterations may have the element; None if it is a row."""
