@@ -14,21 +14,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from kapi_sim.checks.calls import DEVICE
-from kapi_sim.instrument.mixed_types import ARGUMENT_TYPES, CHECK_JOIN
+from kapi_sim.instrument.mixed_types import CHECK_JOIN
 
 __all__ = ["JoinPoints"]
 
 _OWN_SCOPE = (ast.FunctionDef, ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+_CHOICES = (ast.IfExp, ast.BoolOp, ast.Subscript)
 _OF_ONE_TYPE = ("int", "float", "bool", "complex", "len", "range")
 """Python's functions whose results are of one type, whatever their arguments are."""
 
-_FUNCTIONS = (DEVICE, "_kapi_math_")
-"""The prefixes of names that stand for the author's functions and for those of `math`."""
+_CONVERTERS = "_kapi_to_"
+"""The prefix of names that stand for types of numbers."""
 
-_TYPES = f"{ARGUMENT_TYPES}_of_call"
-_OF_INTEGERS = ("int", "bool", "len")
-_STRONG, _INT, _FLOAT = frozenset(("strong",)), frozenset(("int",)), frozenset(("float",))
-_ANY = _STRONG | _INT | _FLOAT
+_RESULT = "what the function returns"
 _indices = itertools.count()  # of all functions: one kernel may run several
 
 
@@ -43,161 +41,119 @@ class JoinPoints(ast.NodeTransformer):
 
     def __init__(self, tree: ast.FunctionDef) -> None:
         nodes = _own_nodes(tree)
-        conditions = set(_conditions(nodes))
-        self._choices = {id(each) for each in nodes if _may_join(each) and id(each) not in conditions}
-        self._values: dict[str, list[ast.expr | None]] = defaultdict(list)  # None is a value that is not known
+        self._choices = {id(each) for each in nodes if _may_join(each)} - set(_conditions(nodes))
+        values: dict[str, list[ast.expr | None]] = defaultdict(list)  # None is a value that is not known
         for argument in ast.walk(tree.args):
             if isinstance(argument, ast.arg):
-                self._values[argument.arg].append(None)
+                values[argument.arg].append(None)
         for target, value in itertools.chain.from_iterable(map(_assignments, nodes)):
-            self._values[target].append(value)
-        self._kinds: dict[str, frozenset[str]] = dict.fromkeys(self._values, frozenset())
-        before = None
-        while before != self._kinds:
-            before = dict(self._kinds)
-            self._kinds |= {name: self._all_kinds(values) for name, values in self._values.items()}
-        several = [name for name, values in self._values.items() if len(values) > 1 and len(self._kinds[name]) > 1]
-        self._weak = {name for name in several if not self._is_accumulator(name)}
+            values[target].append(value)
+        self._integers = set(values)  # variables that are Python integers on all paths
+        while others := {name for name in self._integers if not all(map(self._is_integer, values[name]))}:
+            self._integers -= others
+        self._joined = {name for name, each in values.items() if any(map(_is_none, each))}
+        """Variables that may have several types where they are read."""
+        self._weak: set[str] = set()
+        """Variables that may be Python's number on one path alone, as far as the source shows."""
+        for name in set(values) - self._integers:
+            each = values[name]
+            literals = {type(value.value) for value in each if isinstance(value, ast.Constant)}
+            updates = [value for value in each if not isinstance(value, ast.Constant)]
+            if len(updates) > 1 or len(literals) > 1:
+                self._joined.add(name)
+            # An accumulator starts as literals of one type, and all else that it is assigned is computed from it.
+            is_accumulator = len(literals) == 1 and all(value and _mentions(value, name) for value in updates)
+            if len(each) > 1 and not is_accumulator and not all(map(_is_strong, each)):
+                self._weak.add(name)
+        self._joined |= self._weak
+
+    def _is_integer(self, node: ast.expr | None) -> bool:
+        """Whether the source shows that a value is a Python integer."""
+        match node:
+            case ast.Constant():
+                return isinstance(node.value, int)
+            case ast.Name():
+                return node.id in self._integers
+            case ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name)):  # queries of items have integers
+                return name.startswith("get_") or name in ("int", "len")
+            case ast.Subscript(value=ast.Attribute(attr="shape")):
+                return True
+        operands = [] if isinstance(getattr(node, "op", None), (ast.Div, ast.Pow)) else _operands(node)
+        return bool(operands) and all(map(self._is_integer, operands))
 
     def instrument(self, tree: ast.FunctionDef, is_kernel: bool) -> bool:
-        """Check the values at each join point.
+        """Check the values at each join point of the rewritten function; whether it has any.
 
-        Parameters
-        ----------
-        tree : ast.FunctionDef
-            The rewritten function, which is changed.
-        is_kernel : bool
-            Whether it runs for one list of argument types in a launch.
-
-        Returns
-        -------
-        bool
-            Whether it has any.
+        A kernel runs for one list of argument types in a launch, and a function for several.
         """
         returns = [] if is_kernel else _returns_of(tree)
         self._returns = returns if len(returns) > 1 else []
-        self._returned: defaultdict[int, int] = defaultdict(_indices.__next__)
-        self._has_types = not is_kernel
-        owners = (each for each in ast.walk(tree) if isinstance(each, (ast.Call, ast.Subscript, ast.Attribute)))
-        self._owners = {id(each.func if isinstance(each, ast.Call) else each.value) for each in owners}
-        self._has_checks = False
+        self._checker = CHECK_JOIN if is_kernel else f"{CHECK_JOIN}_in_function"
+        self._first, self._has_checks = next(_indices), False
+        self._weak_part: dict[ast.AST, str] = {}  # what may be weak on one path alone, of an expression that has some
         tree.body = [self.visit(statement) for statement in tree.body]
         if self._has_checks and not is_kernel:
             arguments = [*tree.args.posonlyargs, *tree.args.args, *tree.args.kwonlyargs]
-            call = ast.Call(_name(ARGUMENT_TYPES), [_name(each.arg) for each in arguments], [])
-            tree.body.insert(0, _at(tree.body[0], ast.Assign([ast.Name(_TYPES, ast.Store())], call)))
+            checker = ast.Attribute(_name(CHECK_JOIN), "for_types_of", ast.Load())
+            call = ast.Call(checker, [_name(each.arg) for each in arguments], [])
+            tree.body.insert(0, _at(tree.body[0], ast.Assign([ast.Name(self._checker, ast.Store())], call)))
         return self._has_checks
 
-    def _is_joined(self, name: str) -> bool:
-        """Whether a variable may have several types where it is read."""
-        values = self._values.get(name, ())
-        several = len([each for each in values if not isinstance(each, ast.Constant)]) > 1
-        return several or name in self._weak or any(map(_is_none, values))
-
-    def _is_accumulator(self, name: str) -> bool:
-        """Whether a variable starts as literals of one type, and all else that it is assigned is computed from it."""
-        literals = {type(each.value) for each in self._values[name] if isinstance(each, ast.Constant)}
-        updates = [each for each in self._values[name] if not isinstance(each, ast.Constant)]
-        return len(literals) == 1 and all(each is not None and _mentions(each, name) for each in updates)
-
-    def _describe(self, node: ast.expr) -> str:
-        """The variable or choice in an expression that may be weak on one path alone; empty if none is."""
-        match node:
-            case ast.Name():
-                return f"variable `{node.id}`" if node.id in self._weak else ""
-            case ast.IfExp() | ast.BoolOp():
-                return _describe_choice(node) if len(self._kinds_of(node)) > 1 else self._first(_operands(node))
-            case ast.Call():
-                name = getattr(node.func, "id", "")
-                is_of_author = name.startswith(DEVICE) or not (
-                    name.startswith("_kapi") or not name or hasattr(builtins, name)
-                )
-                found = self._first(node.args) or ("what the function returns" if is_of_author else "")
-                return "" if name in _OF_ONE_TYPE else found
-            case ast.Subscript(value=ast.Tuple(elts=members)):
-                return _describe_choice(node) if len(self._all_kinds(members)) > 1 else ""
-            case ast.YieldFrom():
-                return self._describe(node.value)
-        return self._first(_operands(node))
-
-    def _first(self, nodes: Iterable[ast.expr]) -> str:
-        return next(filter(None, map(self._describe, nodes)), "")
-
-    def _all_kinds(self, nodes: Iterable[ast.expr | None]) -> frozenset[str]:
-        """Whether the values of expressions may be strong, Python integers or Python floats."""
-        return frozenset[str]().union(*(_ANY if each is None else self._kinds_of(each) for each in nodes))
-
-    def _kinds_of(self, node: ast.expr) -> frozenset[str]:
-        match node:
-            case ast.Constant():
-                return _INT if isinstance(node.value, int) else _FLOAT
-            case ast.Name():
-                return self._kinds.get(node.id, _ANY)
-            case ast.Compare():
-                return _STRONG
-            case ast.Call():  # queries of items have integers
-                name = getattr(node.func, "attr", "") or getattr(node.func, "id", "")
-                return _INT if name.startswith("get_") or name in _OF_INTEGERS else _FLOAT if name == "float" else _ANY
-            case ast.Subscript():
-                is_shape = isinstance(node.value, ast.Attribute) and node.value.attr == "shape"
-                return _INT if is_shape else _STRONG if isinstance(node.value, ast.Name) else _ANY
-            case ast.IfExp() | ast.BoolOp():
-                return self._all_kinds(_operands(node))
-        operands = list(map(self._kinds_of, _operands(node)))
-        if _STRONG in operands:
-            return _STRONG
-        if not all(operands):  # of a variable that the fixpoint iteration has not reached yet
-            return frozenset()
-        kinds = frozenset[str]().union(*operands) if operands else _ANY
-        return kinds | _FLOAT if isinstance(getattr(node, "op", None), ast.Div) else kinds
-
     def _check(
-        self, node: ast.expr, name: str, method: str = "", *more: ast.expr, index: int | None = None
+        self, node: ast.expr, name: str, *use: ast.expr, index: object = None, is_weak: bool = False
     ) -> ast.expr:
         """A call that checks the value of `node`, and returns it."""
         self._has_checks = True
-        checker: ast.expr = _name(CHECK_JOIN)
-        checker = ast.Attribute(checker, method, ast.Load()) if method else checker
-        number = next(_indices) if index is None else index
-        types = [_name(_TYPES)] if self._has_types else []
-        call = ast.Call(checker, [ast.Constant(number), ast.Constant(name), node, *more, *types], [])
-        _at(node, call)
-        return call
+        number = ast.Constant(next(_indices) if index is None else index)
+        checked: ast.expr = _at(node, ast.Call(_name(self._checker), [number, ast.Constant(name), node, *use], []))
+        self._weak_part[checked] = name if is_weak else ""
+        return checked
 
     def visit(self, node: ast.AST) -> Any:
         return node if isinstance(node, _OWN_SCOPE) else super().visit(node)
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
-        is_read = isinstance(node.ctx, ast.Load) and id(node) not in self._owners
-        return self._check(node, f"variable `{node.id}`") if is_read and self._is_joined(node.id) else node
+        if not isinstance(node.ctx, ast.Load) or node.id not in self._joined:
+            return node
+        return self._check(node, f"variable `{node.id}`", is_weak=node.id in self._weak)
 
     def _visit_choice(self, node: ast.expr) -> ast.expr:
+        is_weak = not _is_strong(node)
         self.generic_visit(node)
-        return self._check(node, _describe_choice(node)) if id(node) in self._choices else node
+        return self._check(node, _describe_choice(node), is_weak=is_weak) if id(node) in self._choices else node
 
     visit_IfExp = visit_BoolOp = visit_Subscript = _visit_choice
 
     def _visit_operation(self, node: ast.expr) -> ast.expr:
-        name = self._describe(node)
-        if isinstance(node, ast.Call) and not (_may_depend_on_types(node) and any(map(self._describe, node.args))):
-            name = ""
         self.generic_visit(node)
-        return self._check(node, name, "result_of") if name else node
+        called = getattr(node.func, "id", "_kapi") if isinstance(node, ast.Call) else ""
+        if called in _OF_ONE_TYPE or called.startswith(_CONVERTERS) or _is_not(node):
+            return node
+        name = next(filter(None, (self._weak_part.get(each) for each in ast.iter_child_nodes(node))), None)
+        if name:
+            return self._check(node, name, ast.Constant("operation"), is_weak=True)
+        is_of_author = not (called.startswith("_kapi") or hasattr(builtins, called)) or called.startswith(DEVICE)
+        if called and is_of_author:
+            self._weak_part[node] = _RESULT
+        return node
 
     visit_BinOp = visit_UnaryOp = visit_Call = _visit_operation
 
-    def visit_Assign(self, node: ast.Assign) -> ast.Assign:
-        target = node.targets[0]
-        array = target.value if isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name) else None
-        name = self._describe(node.value) if array is not None else ""
+    def visit_YieldFrom(self, node: ast.YieldFrom) -> ast.YieldFrom:
         self.generic_visit(node)
-        if array is not None and name:
-            node.value = self._check(node.value, name, "stored", _name(array.id))
+        self._weak_part[node] = self._weak_part.get(node.value, "")
+        return node
+
+    def visit_Assign(self, node: ast.Assign) -> ast.Assign:
+        array = getattr(getattr(node.targets[0], "value", None), "id", "")
+        self.generic_visit(node)
+        if array and (name := self._weak_part.get(node.value)):
+            node.value = self._check(node.value, name, _name(array))
         return node
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.stmt:
         target = node.target
-        if isinstance(target, ast.Name) and self._is_joined(target.id) and not self._is_accumulator(target.id):
+        if isinstance(target, ast.Name) and target.id in self._weak:
             value = ast.BinOp(_at(target, _name(target.id)), node.op, node.value)
             return self.visit_Assign(_at(node, ast.Assign([target], value)))
         self.generic_visit(node)
@@ -207,23 +163,16 @@ class JoinPoints(ast.NodeTransformer):
         self.generic_visit(node)
         if node in self._returns and node.value is not None:
             parts = node.value.elts if isinstance(node.value, ast.Tuple) else [node.value]
-            checked = [
-                self._check(part, "what the function returns", index=self._returned[number])
-                for number, part in enumerate(parts)
-            ]
+            checked = [self._check(part, _RESULT, index=(self._first, n)) for n, part in enumerate(parts)]
             node.value = _at(node.value, ast.Tuple(checked, ast.Load())) if len(parts) > 1 else checked[0]
         return node
 
 
 def _own_nodes(tree: ast.AST) -> list[ast.AST]:
     """The nodes of a function, without those of functions in it."""
-    found: list[ast.AST] = []
-    pending = list(ast.iter_child_nodes(tree))
-    while pending:
-        node = pending.pop()
-        found.append(node)
-        if not isinstance(node, _OWN_SCOPE):
-            pending += ast.iter_child_nodes(node)
+    found = list(ast.iter_child_nodes(tree))
+    for node in found:
+        found += () if isinstance(node, _OWN_SCOPE) else ast.iter_child_nodes(node)
     return found
 
 
@@ -231,8 +180,7 @@ def _conditions(nodes: Iterable[ast.AST]) -> Iterator[int]:
     """The choices of which the truth alone counts."""
     pending = [each.test for each in nodes if isinstance(each, (ast.If, ast.While, ast.IfExp, ast.Assert))]
     pending += [each.operand for each in nodes if isinstance(each, ast.UnaryOp) and isinstance(each.op, ast.Not)]
-    while pending:
-        node = pending.pop()
+    for node in pending:
         if isinstance(node, ast.BoolOp):
             yield id(node)
             pending += node.values
@@ -240,15 +188,9 @@ def _conditions(nodes: Iterable[ast.AST]) -> Iterator[int]:
 
 def _may_join(node: ast.AST) -> bool:
     """Whether a node chooses one of several values, which may be of different types."""
-    match node:
-        case ast.IfExp(body=ast.Constant(), orelse=ast.Constant()):
-            return _is_none(node.body) != _is_none(node.orelse)
-        case ast.BoolOp():
-            return not all(isinstance(each, ast.Compare) or _is_not(each) for each in node.values)
-        case ast.Subscript(value=ast.Tuple(elts=members)):
-            is_known = isinstance(node.slice, (ast.Constant, ast.Slice))
-            return len(members) > 1 and not is_known and isinstance(node.ctx, ast.Load)
-    return isinstance(node, ast.IfExp)
+    operands = _operands(node) if isinstance(node, _CHOICES) else []
+    of_one = ast.Compare if isinstance(node, ast.BoolOp) else ast.Constant
+    return any(_is_none(each) or not (isinstance(each, of_one) or _is_not(each)) for each in operands)
 
 
 def _assignments(node: ast.AST) -> Iterator[tuple[str, ast.expr | None]]:
@@ -261,14 +203,13 @@ def _assignments(node: ast.AST) -> Iterator[tuple[str, ast.expr | None]]:
             yield from _unpacked(node.target, node.value)
         case ast.AugAssign(target=ast.Name(id=name)):
             yield name, ast.BinOp(_name(name), node.op, node.value)
-        case ast.For() | ast.comprehension():
-            members: Sequence[ast.expr | None] = [None, None]
-            if isinstance(node.iter, (ast.Tuple, ast.List)):
-                members = node.iter.elts
-            elif isinstance(node.iter, ast.Call) and getattr(node.iter.func, "id", "") == "range":
-                members = [ast.Constant(1)]
+        case ast.For(iter=ast.Tuple(elts=members) | ast.List(elts=members)):
             for each in members:
                 yield from _unpacked(node.target, each)
+        case ast.For(iter=ast.Call(func=ast.Name(id="range"))):
+            yield from _unpacked(node.target, ast.Constant(1))
+        case ast.For():
+            yield from [*_unpacked(node.target, None)] * 2
 
 
 def _unpacked(target: ast.expr, value: ast.expr | None) -> Iterator[tuple[str, ast.expr | None]]:
@@ -276,22 +217,34 @@ def _unpacked(target: ast.expr, value: ast.expr | None) -> Iterator[tuple[str, a
         yield target.id, value
     elif isinstance(target, (ast.Tuple, ast.List)):
         values: Sequence[ast.expr | None] = value.elts if isinstance(value, ast.Tuple) else []
-        if len(values) != len(target.elts):
-            values = [None] * len(target.elts)
-        for each, its_value in zip(target.elts, values, strict=True):
-            yield from _unpacked(each, its_value)
+        is_known = len(values) == len(target.elts)
+        for number, each in enumerate(target.elts):
+            yield from _unpacked(each, values[number] if is_known else None)
 
 
-def _operands(node: ast.expr) -> list[ast.expr]:
+def _operands(node: ast.AST | None) -> list[ast.expr]:
     """The expressions that decide the type of a choice or an operation."""
     match node:
         case ast.BinOp():
             return [node.left, node.right]
+        case ast.UnaryOp() if not _is_not(node):
+            return [node.operand]
         case ast.IfExp():
             return [node.body, node.orelse]
         case ast.BoolOp():
             return node.values
-    return [node.operand] if isinstance(node, ast.UnaryOp) and not _is_not(node) else []
+        case ast.Subscript(value=ast.Tuple(elts=members), ctx=ast.Load()):
+            return [] if isinstance(node.slice, (ast.Constant, ast.Slice)) else members
+    return []
+
+
+def _is_strong(node: ast.expr | None) -> bool:
+    """Whether the source shows that a value is no Python number."""
+    match node:
+        case ast.Compare() | ast.Subscript(value=ast.Name()):
+            return True
+    parts = [_is_strong(each) for each in _operands(node)]
+    return bool(parts) and (all(parts) if isinstance(node, _CHOICES) else any(parts))
 
 
 def _mentions(node: ast.expr, name: str) -> bool:
@@ -302,7 +255,7 @@ def _is_none(node: ast.expr | None) -> bool:
     return isinstance(node, ast.Constant) and node.value is None
 
 
-def _is_not(node: ast.expr) -> bool:
+def _is_not(node: ast.AST | None) -> bool:
     return isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
 
 
@@ -310,13 +263,6 @@ def _describe_choice(node: ast.expr) -> str:
     if isinstance(node, ast.BoolOp):
         return f"what `{'and' if isinstance(node.op, ast.And) else 'or'}` gives"
     return "what `if` and `else` give" if isinstance(node, ast.IfExp) else "the member of the tuple"
-
-
-def _may_depend_on_types(node: ast.Call) -> bool:
-    """Whether the type that a call returns may depend on its arguments' types."""
-    name = getattr(node.func, "id", "")
-    is_own = name.startswith("_kapi") and not name.startswith(_FUNCTIONS)
-    return len(node.args) > 1 or not (is_own or name in _OF_ONE_TYPE)
 
 
 def _returns_of(tree: ast.FunctionDef) -> list[ast.Return]:

@@ -15,7 +15,7 @@ from kapi_sim.instrument.arithmetic_rewriter import names_of_truths
 from kapi_sim.instrument.convergence_rewriter import ConvergenceRewriter, identifier, members_of
 from kapi_sim.instrument.from_end import with_indices_from_end
 from kapi_sim.instrument.join_points import JoinPoints
-from kapi_sim.instrument.mixed_types import ARGUMENT_TYPES, CHECK_JOIN, argument_types
+from kapi_sim.instrument.mixed_types import CHECK_JOIN
 from kapi_sim.instrument.statements import mark_lines
 from kapi_sim.instrument.wait_loops import (
     names_from_memory,
@@ -91,7 +91,7 @@ class Rewriter(ConvergenceRewriter):
         tree.body = [statement for old in tree.body for statement in self._statements(old)]
         if joins is not None and joins.instrument(tree, self._is_kernel):
             self.has_changed = True
-            self.cells |= {CHECK_JOIN: CellType(), ARGUMENT_TYPES: CellType(argument_types)}
+            self.cells[CHECK_JOIN] = CellType()
         if self._marks_lines:
             self.has_changed = True
             self.cells["_kapi_line"] = CellType()

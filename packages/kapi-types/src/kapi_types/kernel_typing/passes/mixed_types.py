@@ -7,20 +7,20 @@ notes a join of different strong types, and a use of a join of weak and strong n
 
 from __future__ import annotations
 
+import contextlib
 import itertools
-import math
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 
 from kapi_types._numba_compat import FunctionPass, as_dtype, ir, register_pass, types
-from kapi_types.kernel_typing.calls.device_functions import DeviceFunctionType, is_of_library
+from kapi_types.kernel_typing.calls.device_functions import DeviceFunctionType
 from kapi_types.kernel_typing.passes.known_values import definitions_of, folded, known_value, made_of
 from kapi_types.kernel_typing.problems.problems import KernelTypeProblem, spell_type
 from kapi_types.kernel_typing.rules.operators import COMPARISONS
 from kapi_types.kernel_typing.rules.promotion import is_scalar
-from kapi_types.weak import is_weak, weak_bool, weak_complex, weak_float, weak_int
+from kapi_types.weak import is_weak, weak_complex, weak_float
 
 __all__ = ["FindMixedTypes"]
 
@@ -31,7 +31,6 @@ _Note = tuple[str, Any, str]
 _OPERATIONS = ("binop", "inplace_binop", "unary", "call")
 _RESULT = "what the function returns"
 _MAX_DEPTH = 6  # joins that are searched for Python numbers, one after the other
-_MAX_DIGITS = 64
 
 
 @register_pass(mutates_CFG=False, analysis_only=True)
@@ -46,9 +45,7 @@ class FindMixedTypes(FunctionPass):
     def run_pass(self, state: Any) -> bool:
         found: dict[str, tuple[str, str, int]] = {}  # the first note of each name
         if not state.typingctx.has_numba_integers:  # there, authors rely on Numba's integers, not on Python's
-            reaching = ReachingTypes(state)
-            state.typingctx.typed_functions[state.func_id.func, tuple(state.args)] = reaching
-            for name, loc, text in reaching.notes():
+            for name, loc, text in ReachingTypes(state).notes():
                 found.setdefault(name, (text, loc.filename, loc.line))
         state["kapi_mixed_types"] = list(found.values())
         return False
@@ -69,121 +66,61 @@ class ReachingTypes:
         self._calltypes: Any = state.calltypes
         self._context = state.typingctx
         self._definitions = definitions_of(state.func_ir)
-        self._joins: dict[str, tuple[str, int]] = {}  # the name in messages, and the block, of what joins in a variable
-        self._assigned = [each for block in self._blocks for each in block.find_insts(ir.Assign)]
-        scalars = [
-            (each.target.name, each.value, id(block))
-            for block in self._blocks
-            for each in block.find_insts(ir.Assign)
-            if is_scalar(self._typemap[each.target.name])
-        ]
         self._types: dict[str, _Types] = {}
-        if any(self._joins_several(target, value) for target, value, _ in scalars):  # few functions do
-            self._types = {target: frozenset() for target, _, _ in scalars}
+        self._joins: dict[str, tuple[str, int]] = {}
+        """Of a variable in which types join, or that is computed from one: its name in messages, and the block."""
+        self._assigned = [(each, id(block)) for block in self._blocks for each in block.find_insts(ir.Assign)]
+        scalars = [each for each in self._assigned if is_scalar(self._typemap[each[0].target.name])]
+        joins = [each for each, _ in scalars if _op(each.value) == "phi"]
+        if any(len({self._typemap[name] for name in _operands(each.value)}) > 1 for each in joins):  # few functions do
+            self._types = {each.target.name: frozenset() for each, _ in scalars}
         before: dict[str, _Types] = {}
         while before != self._types:
             before = dict(self._types)
-            for target, value, block in scalars:
-                self._types[target] |= self._transfer(target, value, block)
-        returned = [
-            self.of(each.terminator.value.name) for each in self._blocks if isinstance(each.terminator, ir.Return)
-        ]
-        self.result = frozenset[types.Type]().union(*returned)
-        """The types that the function returns in Python, one if the device's is another one or no number."""
-        if find_mixed_types(self.result) or not all(map(is_scalar, self.result)):
-            self.result = frozenset((state.return_type,))
+            for statement, block in scalars:
+                self._types[statement.target.name] |= self._transfer(statement.target.name, statement.value, block)
 
-    def of(self, name: str) -> _Types:
+    def _of(self, name: str) -> _Types:
         """The types that a variable has in Python; if two are strong, the one that a device has."""
         found = self._types.get(name)
         return frozenset((self._typemap[name],)) if found is None or find_mixed_types(found) else found
 
-    def notes(self) -> Iterator[_Note]:
-        """The notes of all joins of strong types, and then of the uses whose result depends on the path."""
-        returned: list[Any] = []
-        for block in self._blocks:
-            for statement in block.find_insts(ir.Assign):
-                target, value = statement.target.name, statement.value
-                if _op(value) == "phi":
-                    loc = next((each.loc for each in block.body if each.loc.line > 0), statement.loc)
-                    yield from self._note_join(_describe(target), loc, _incoming(value), target)
-                elif _op(value) == "cast":
-                    returned.append(statement)
-        if len(returned) > 1:
-            names = [each.value.value.name for each in returned]
-            yield from self._note_join(_RESULT, returned[-1].loc, names, returned[0].target.name)
-        for statement in self._assigned:
-            if _op(statement.value) in _OPERATIONS and any(map(self._is_several, _operands(statement.value))):
-                yield from self._note_operation(statement)
-        for block in self._blocks:
-            for statement in block.find_insts((ir.SetItem, ir.StaticSetItem)):
-                array = self._typemap[statement.target.name]
-                yield from self._note_rounding(statement.value.name, getattr(array, "dtype", array), statement.loc)
-
     def _is_several(self, name: str) -> bool:
         """Whether the type of a variable in Python depends on the path."""
-        return len(self.of(name)) > 1
-
-    def _joins_several(self, target: str, value: Any) -> bool:
-        """Whether an assignment joins values of several types."""
-        called = self._called(value) if _op(value) == "call" else None
-        joins = _operands(value) if _op(value) in ("phi", "cast") else ()
-        return len(called.result if called else {self._typemap[each] for each in (target, *joins)}) > 1
+        return len(self._of(name)) > 1
 
     def _transfer(self, target: str, value: Any, block: int) -> _Types:
         """The types that an assignment gives its target, none before its operands have some."""
         operands, own = _operands(value), frozenset((self._typemap[target],))
+        several = [each for each in operands if self._is_several(each)]
         if _op(value) == "phi":
             self._joins[target] = _describe(target), block
-            return own if self._is_accumulator(target, operands) else self._union(operands)
-        called = self._called(value) if _op(value) == "call" else None
-        if called is not None:
-            self._joins[target] = _RESULT, id(called)
-            return called.result
-        several = [each for each in operands if self._is_several(each)]
-        for each in several:
-            if each in self._joins:
-                self._joins.setdefault(target, self._joins[each])
-        if isinstance(value, ir.Var) or _op(value) == "cast":
-            return self._union(operands)
-        if not all(map(self.of, operands)):
+            if self._is_accumulator(target, operands):
+                return own
+        elif several:
+            self._joins.setdefault(target, self._joins[several[0]])
+        if isinstance(value, ir.Var) or _op(value) in ("phi", "cast"):
+            return frozenset[types.Type]().union(*map(self._of, operands))
+        if not all(map(self._of, operands)):
             return frozenset()
         results = self._results_of(value) if several else own
         return own if not results or find_mixed_types(results) else results
 
-    def _union(self, names: Iterable[str]) -> _Types:
-        return frozenset[types.Type]().union(*map(self.of, names))
-
-    def _called(self, value: Any) -> ReachingTypes | None:
-        """The types of the author's function that an expression calls."""
-        function, signature = self._typemap.get(value.func.name), self._calltypes.get(value)
-        if not isinstance(function, DeviceFunctionType) or is_of_library(function.function) or signature is None:
-            return None
-        found: ReachingTypes | None = self._context.typed_functions.get((function.function, signature.args))
-        return found
-
     def _results_of(self, value: Any) -> _Types:
         """The types that an operation has in Python, for each combination of its operands' types."""
-        operands = _operands(value)
+        operands, found = _operands(value), set()
         function = self._typemap[value.func.name] if value.op == "call" else value.fn
         if isinstance(function, DeviceFunctionType) or function in COMPARISONS:
             return frozenset()  # of one type whatever its operands are
-        found = set()
-        for combination in itertools.product(*map(self.of, operands)):
-            # Variables that join in one block are weak on the same paths.
-            weakness = {
-                (self._joins[each][1], is_weak(type_))
-                for each, type_ in zip(operands, combination, strict=True)
-                if each in self._joins and self._is_several(each)
-            }
+        for combination in itertools.product(*map(self._of, operands)):
+            typed = zip(operands, combination, strict=True)
+            weakness = {(self._joins[each][1], is_weak(type_)) for each, type_ in typed if self._is_several(each)}
             if len(weakness) > len({block for block, _ in weakness}):
-                continue
-            try:
+                continue  # variables that join in one block are weak on the same paths
+            with contextlib.suppress(KernelTypeProblem):  # an error in the simulator, too, on this path
                 signature = self._context.resolve_function_type(function, combination, {})
-            except KernelTypeProblem:
-                continue  # an error in the simulator, too, on this path
-            if signature is not None and is_scalar(signature.return_type):
-                found.add(signature.return_type)
+                if signature is not None and is_scalar(signature.return_type):
+                    found.add(signature.return_type)
         return frozenset(found)
 
     def _is_accumulator(self, name: str, names: list[str]) -> bool:
@@ -196,24 +133,43 @@ class ReachingTypes:
         if name == other or name in seen:
             return name == other
         seen.add(name)
-        return any(
-            self._depends_on(each, other, seen) for each in _operands(self._definitions.get(name), of_casts=False)
-        )
+        return any(self._depends_on(each, other, seen) for each in _operands(self._definitions.get(name)))
+
+    def notes(self) -> Iterator[_Note]:
+        """The notes of all joins of strong types, and then of the uses whose result depends on the path."""
+        returned: list[Any] = []
+        for block in self._blocks:
+            for statement in block.find_insts(ir.Assign):
+                if _op(statement.value) == "phi":
+                    loc = next((each.loc for each in block.body if each.loc.line > 0), statement.loc)
+                    name = statement.target.name
+                    yield from self._note_join(_describe(name), loc, _operands(statement.value), name)
+                elif _op(statement.value) == "cast":
+                    returned.append(statement)
+        if returned:
+            names = [each.value.value.name for each in returned]
+            yield from self._note_join(_RESULT, returned[-1].loc, names, returned[0].target.name)
+        for statement, _ in self._assigned:
+            if _op(statement.value) in _OPERATIONS and any(map(self._is_several, _operands(statement.value))):
+                yield from self._note_operation(statement)
+        for block in self._blocks:
+            for statement in block.find_insts((ir.SetItem, ir.StaticSetItem)):
+                array = self._typemap[statement.target.name]
+                yield from self._note_rounding(statement.value.name, getattr(array, "dtype", array), statement.loc)
 
     def _note_join(self, name: str, loc: Any, names: list[str], result: str) -> Iterator[_Note]:
-        mixed = find_mixed_types(self._typemap[each] for each in names)
-        if mixed:
+        if mixed := find_mixed_types(self._typemap[each] for each in names):
+            device = spell_type(self._typemap[result])
             text = (
-                f"{name} is {mixed[0]} on one path and {mixed[1]} on another: on a device it is "
-                f"{spell_type(self._typemap[result])} on all ways; convert one, or start with the other"
+                f"{name} is {mixed[0]} on one path and {mixed[1]} on another: on a device it is {device} on all paths; "
+                "convert one, or start with the other"
             )
             yield name, loc, text
 
     def _note_operation(self, statement: Any) -> Iterator[_Note]:
         value, type_ = statement.value, self._typemap[statement.target.name]
         operands, results = _operands(value), self._results_of(value)
-        mixed = find_mixed_types(results)
-        if mixed:
+        if mixed := find_mixed_types(results):
             name, _ = next(self._joins[each] for each in operands if self._is_several(each))
             text = (
                 f"an operation with {name} gives {mixed[0]} on one path and {mixed[1]} on another, for a Python number "
@@ -229,33 +185,31 @@ class ReachingTypes:
     def _note_rounding(self, operand: str, wide: types.Type, loc: Any) -> Iterator[_Note]:
         """Note a Python number that a device rounds to the type of another path, and then uses as a wider one."""
         narrow = self._typemap[operand]
-        if not self._is_several(operand) or not 0 < _digits(narrow) < (_digits(wide) or _MAX_DIGITS * is_scalar(wide)):
+        if not self._is_several(operand) or not 0 < _digits(narrow) < _digits(wide):
             return
         numbers = self._numbers_of(operand)
-        if numbers is None or any(_is_rounded(each, narrow, wide) for each in numbers):
-            name, _ = self._joins[operand]
+        if numbers is None or any(_is_rounded(each, narrow) for each in numbers):
+            name, kind = self._joins[operand][0], spell_type(narrow)
             text = (
-                f"{name} is a Python number on one path and {spell_type(narrow)} on another, and is used as "
-                f"{spell_type(wide)}: on a device the Python number is rounded to {spell_type(narrow)}; convert one"
+                f"{name} is a Python number on one path and {kind} on another, and is used as {spell_type(wide)}: on a "
+                f"device the Python number is rounded to {kind}; convert one"
             )
             yield name, loc, text
 
     def _numbers_of(self, name: str, depth: int = _MAX_DEPTH) -> set[Any] | None:
         """The Python numbers that join at a variable, if a rounded one is noted; None if one is known at run time."""
-        value = made_of(self._definitions, name)
+        value, number = made_of(self._definitions, name), known_value(self._definitions, name)
         op, operands = _op(value), _operands(value)
-        number = known_value(self._definitions, name)
-        is_join = op in ("phi", "cast")
-        if isinstance(number, (int, float, complex)) and not is_join:
-            return {number}
-        if is_join or (op in _OPERATIONS[:-1] and not self._is_several(name)):
-            weak = [each for each in operands if not is_join or any(map(is_weak, self.of(each)))]
+        if op == "phi" or (op in _OPERATIONS[:-1] and not self._is_several(name)):
+            weak = [each for each in operands if op != "phi" or any(map(is_weak, self._of(each)))]
             found = [self._numbers_of(each, depth - 1) if depth else None for each in weak]
             known = [each for each in found if each is not None]
             if len(known) < len(found):
                 return None
             combinations = itertools.product(*known)
-            return set().union(*known) if is_join else {folded(value.fn, *each) for each in combinations} - {None}
+            return set().union(*known) if op == "phi" else {folded(value.fn, *each) for each in combinations} - {None}
+        if isinstance(number, (int, float, complex)):
+            return {number}
         is_method = op == "call" and _op(self._definitions.get(value.func.name)) == "getattr"
         is_query = is_method and known_value(self._definitions, value.func) is None  # of an item, not of a module
         return None if not self._is_several(name) and (is_query or isinstance(value, ir.Arg)) else set()
@@ -265,26 +219,18 @@ def _op(value: Any) -> str:
     return value.op if isinstance(value, ir.Expr) else ""
 
 
-def _incoming(phi: Any) -> list[str]:
-    return [each.name for each in phi.incoming_values if isinstance(each, ir.Var)]
-
-
-def _operands(value: Any, of_casts: bool = True) -> list[str]:
+def _operands(value: Any) -> list[str]:
     """The variables that decide the type of a copy, a choice or an operation."""
-    if isinstance(value, ir.Var):
-        return [value.name]
     match _op(value):
         case "phi":
-            return _incoming(value)
+            return [each.name for each in value.incoming_values if isinstance(each, ir.Var)]
         case "binop" | "inplace_binop":
             return [value.lhs.name, value.rhs.name]
-        case "unary":
-            return [value.value.name]
-        case "cast" if of_casts:
+        case "unary" | "cast":
             return [value.value.name]
         case "call" if not value.kws and not value.vararg:
             return [each.name for each in value.args]
-    return []
+    return [value.name] if isinstance(value, ir.Var) else []
 
 
 def find_mixed_types(found: Iterable[types.Type]) -> tuple[str, str] | None:
@@ -304,21 +250,10 @@ def _describe(name: str) -> str:
     return "what a choice gives" if name.startswith("$") else f"variable `{name.split('.')[0]}`"
 
 
-def _is_rounded(number: Any, narrow: types.Type, wide: types.Type) -> bool:
-    """Whether a number is another one of type `wide` if it is converted to `narrow` first."""
-    direct, rounded = _as_type(number, wide), _as_type(_as_type(number, narrow), wide)
-    return bool(direct != rounded and direct == direct)
-
-
-def _as_type(number: Any, type_: types.Type) -> Any:
-    if is_weak(type_):
-        convert = {weak_float: float, weak_int: int, weak_bool: bool}.get(type_, complex)
-        return convert(number) if number == number and abs(number) < math.inf else number
+def _is_rounded(number: complex, narrow: types.Type) -> bool:
+    """Whether a type does not hold a Python number."""
     with np.errstate(all="ignore"):
-        try:
-            return np.asarray(number).astype(as_dtype(type_)).item()
-        except (TypeError, OverflowError):
-            return number
+        return bool(number == number and as_dtype(narrow).type(number) != np.complex128(number))
 
 
 def _digits(type_: types.Type) -> int:
