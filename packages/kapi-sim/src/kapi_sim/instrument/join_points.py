@@ -99,12 +99,10 @@ class JoinPoints(ast.NodeTransformer):
             tree.body.insert(0, _at(tree.body[0], ast.Assign([ast.Name(self._checker, ast.Store())], call)))
         return self._has_checks
 
-    def _check(
-        self, node: ast.expr, name: str, *use: ast.expr, index: object = None, is_weak: bool = False
-    ) -> ast.expr:
+    def _check(self, node: ast.expr, name: str, *use: ast.expr, index: str = "", is_weak: bool = False) -> ast.expr:
         """A call that checks the value of `node`, and returns it."""
         self._has_checks = True
-        number = ast.Constant(next(_indices) if index is None else index)
+        number = ast.Constant(index or next(_indices))
         checked: ast.expr = _at(node, ast.Call(_name(self._checker), [number, ast.Constant(name), node, *use], []))
         self._weak_part[checked] = name if is_weak else ""
         return checked
@@ -163,7 +161,7 @@ class JoinPoints(ast.NodeTransformer):
         self.generic_visit(node)
         if node in self._returns and node.value is not None:
             parts = node.value.elts if isinstance(node.value, ast.Tuple) else [node.value]
-            checked = [self._check(part, _RESULT, index=(self._first, n)) for n, part in enumerate(parts)]
+            checked = [self._check(part, _RESULT, index=f"{self._first} {n}") for n, part in enumerate(parts)]
             node.value = _at(node.value, ast.Tuple(checked, ast.Load())) if len(parts) > 1 else checked[0]
         return node
 

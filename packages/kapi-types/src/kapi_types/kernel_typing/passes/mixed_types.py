@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from kapi_types._numba_compat import FunctionPass, as_dtype, ir, register_pass, types
-from kapi_types.kernel_typing.calls.device_functions import DeviceFunctionType
+from kapi_types.kernel_typing.calls.device_functions import DeviceFunctionType, is_of_library
 from kapi_types.kernel_typing.passes.known_values import definitions_of, folded, known_value, made_of
 from kapi_types.kernel_typing.problems.problems import KernelTypeProblem, spell_type
 from kapi_types.kernel_typing.rules.operators import COMPARISONS
@@ -45,7 +45,9 @@ class FindMixedTypes(FunctionPass):
     def run_pass(self, state: Any) -> bool:
         found: dict[str, tuple[str, str, int]] = {}  # the first note of each name
         if not state.typingctx.has_numba_integers:  # there, authors rely on Numba's integers, not on Python's
-            for name, loc, text in ReachingTypes(state).notes():
+            reaching = ReachingTypes(state)
+            state.typingctx.typed_functions[state.func_id.func, tuple(state.args)] = reaching
+            for name, loc, text in reaching.notes():
                 found.setdefault(name, (text, loc.filename, loc.line))
         state["kapi_mixed_types"] = list(found.values())
         return False
@@ -71,14 +73,34 @@ class ReachingTypes:
         """Of a variable in which types join, or that is computed from one: its name in messages, and the block."""
         self._assigned = [(each, id(block)) for block in self._blocks for each in block.find_insts(ir.Assign)]
         scalars = [each for each in self._assigned if is_scalar(self._typemap[each[0].target.name])]
-        joins = [each for each, _ in scalars if _op(each.value) == "phi"]
-        if any(len({self._typemap[name] for name in _operands(each.value)}) > 1 for each in joins):  # few functions do
+        if any(self._joins_several(each) for each, _ in scalars):  # few functions do
             self._types = {each.target.name: frozenset() for each, _ in scalars}
         before: dict[str, _Types] = {}
         while before != self._types:
             before = dict(self._types)
             for statement, block in scalars:
                 self._types[statement.target.name] |= self._transfer(statement.target.name, statement.value, block)
+        ends = [each.terminator for each in self._blocks if isinstance(each.terminator, ir.Return)]
+        self.result = frozenset[types.Type]().union(*(self._of(each.value.name) for each in ends))
+        """The types that the function returns in Python, one if the device's is another one or no number."""
+        if find_mixed_types(self.result) or not all(map(is_scalar, self.result)):
+            self.result = frozenset((state.return_type,))
+
+    def _joins_several(self, statement: Any) -> bool:
+        """Whether an assignment joins values of several types."""
+        if _op(statement.value) == "call":
+            called = self._called(statement.value)
+            return called is not None and len(called.result) > 1
+        names = _operands(statement.value) if _op(statement.value) in ("phi", "cast") else []
+        return len({self._typemap[each] for each in (statement.target.name, *names)}) > 1
+
+    def _called(self, value: Any) -> ReachingTypes | None:
+        """The types of the author's function that an expression calls."""
+        function, signature = self._typemap.get(value.func.name), self._calltypes.get(value)
+        if not isinstance(function, DeviceFunctionType) or is_of_library(function.function) or signature is None:
+            return None
+        found: ReachingTypes | None = self._context.typed_functions.get((function.function, signature.args))
+        return found
 
     def _of(self, name: str) -> _Types:
         """The types that a variable has in Python; if two are strong, the one that a device has."""
@@ -97,6 +119,9 @@ class ReachingTypes:
             self._joins[target] = _describe(target), block
             if self._is_accumulator(target, operands):
                 return own
+        elif _op(value) == "call" and (called := self._called(value)):
+            self._joins[target] = _RESULT, id(called)
+            return called.result
         elif several:
             self._joins.setdefault(target, self._joins[several[0]])
         if isinstance(value, ir.Var) or _op(value) in ("phi", "cast"):
