@@ -33,6 +33,7 @@ import dpnp  # noqa: E402  # which may be CuPy
 
 import kapi_numba_offload.run.launching  # noqa: E402
 import kapi_runtime  # noqa: E402
+from kapi_numba_offload.libraries.arrays import device_facts, queue_of  # noqa: E402
 from kapi_numba_offload.libraries.installed import library_named  # noqa: E402
 
 
@@ -101,6 +102,12 @@ def integer_functions():
 def no_small_loops(monkeypatch):
     """Loops over the small arrays of tests run as those over large ones do."""
     monkeypatch.setenv("KAPI_OFFLOAD_SMALL", "0")
+
+
+@pytest.fixture(scope="session")
+def is_gpu():
+    """Whether the tests' arrays are on a GPU, where other loops are kernels, and copies to the host are dear."""
+    return not device_facts(queue_of(dpnp.ones(1))).is_cpu
 
 
 @pytest.fixture

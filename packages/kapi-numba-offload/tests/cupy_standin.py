@@ -426,6 +426,8 @@ def _call(name: str, function: Callable[..., Any], args: Sequence[Any], named: d
         raise ValueError("a median of no elements")
     if name == "take":
         named = {"mode": "wrap"} | named
+    if name in ("argmax", "argmin"):
+        function = _of_any_nan(function)
     if isinstance(function, np.ufunc) and any(isinstance(each, list) for each in args):
         raise TypeError(f"Unsupported type {list}")
     if name not in _TAKE_NUMPY:
@@ -441,6 +443,23 @@ def _call(name: str, function: Callable[..., Any], args: Sequence[Any], named: d
     if isinstance(out, ndarray):
         return out
     return made if name in _PLAIN else _wrapped(np.asarray(made) if isinstance(made, (bool, float)) else made)
+
+
+def _of_any_nan(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of positions that gives, as CuPy's does along an axis, another nan than the first of several."""
+
+    @functools.wraps(function)
+    def apply(a: Any, axis: Any = None, out: Any = None, **words: Any) -> Any:
+        found = function(a, axis, out, **words)
+        if axis is None or a.dtype.kind not in "fc":
+            return found
+        last = a.shape[axis] - 1 - np.argmax(np.isnan(np.flip(a, axis)), axis, **words)
+        found = np.where(np.isnan(a).any(axis, **words), last, found)
+        if out is not None:
+            out[...] = found
+        return found
+
+    return apply
 
 
 def _recorded(recorded: str | None, function: Callable[..., Any], given: list[Any], words: dict[str, Any]) -> Any:
@@ -569,7 +588,10 @@ def install() -> ModuleType:
     made.cuda = SimpleNamespace(  # type: ignore[attr-defined]
         Device=Device, Stream=Stream, ExternalStream=ExternalStream, get_current_stream=get_current_stream,
         MemoryPointer=MemoryPointer, MemoryPool=lambda: SimpleNamespace(malloc=None), using_allocator=nullcontext,
-        runtime=SimpleNamespace(getDevice=lambda: _devices[-1], getDeviceCount=lambda: 2),
+        alloc_pinned_memory=bytearray,
+        runtime=SimpleNamespace(
+            getDevice=lambda: _devices[-1], getDeviceCount=lambda: 2, CUDARuntimeError=RuntimeError
+        ),
     )  # fmt: skip
     _give_methods()
     return made

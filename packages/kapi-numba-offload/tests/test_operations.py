@@ -60,6 +60,8 @@ def test_operations_are_dpnps(dtype, assert_same, launches):
             warnings.simplefilter("ignore", RuntimeWarning)
             try:
                 expected[name] = getattr(dpnp, name)(*operands(name, dtype))
+                if name == "nextafter":  # CuPy's leaves out subnormal numbers
+                    expected[name] = dpnp.asarray(np.nextafter(*map(dpnp.asnumpy, operands(name, dtype))))
             except (TypeError, ValueError) as error:
                 with pytest.raises(type(error)):
                     function_of([name])(*operands(name, dtype))

@@ -36,6 +36,7 @@ class CupyLibrary(ArrayLibrary):
     name = "cupy"
     functions = cupy
     array_class = cupy.ndarray
+    mended = frozenset(("argmax", "argmin"))
     replays_graphs = True
     has_read_only_arrays = False
     has_numpy_signatures = True

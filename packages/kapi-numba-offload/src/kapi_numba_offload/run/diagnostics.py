@@ -94,7 +94,7 @@ class OffloadReport:
         ----------
         level : int
             1: parts, kernels, devices, ranges, data moved and reasons. 2: also array allocations. 3: also typed IR.
-            4: also LLVM IR and SPIR-V.
+            4: also LLVM IR, and SPIR-V or PTX.
 
         Raises
         ------
@@ -290,7 +290,7 @@ def _part_lines(number: int, part: PartReport, level: int) -> list[str]:
     if part.launch is not None and level >= 3:
         lines += _code("typed IR", part.launch.typed_ir())
     if part.launch is not None and level >= 4:
-        lines += [*_code("LLVM IR", part.launch.llvm()), *_code("SPIR-V", part.launch.spirv())]
+        lines += [*_code("LLVM IR", part.launch.llvm()), *_code(*part.launch.device_code())]
     return lines
 
 
@@ -339,4 +339,4 @@ def _section(report: OffloadReport) -> str:
 
 
 def _codes(launch: KernelLaunch) -> Sequence[tuple[str, str]]:
-    return [("typed IR", launch.typed_ir()), ("LLVM IR", launch.llvm()), ("SPIR-V", launch.spirv())]
+    return [("typed IR", launch.typed_ir()), ("LLVM IR", launch.llvm()), launch.device_code()]

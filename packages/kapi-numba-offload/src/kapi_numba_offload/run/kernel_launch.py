@@ -81,9 +81,12 @@ class KernelLaunch:
         """The optimised LLVM IR of the kernel's modules."""
         return "\n".join(self.kernel.inspect_llvm().values())
 
-    def spirv(self) -> str:
-        """The SPIR-V of the kernel's modules, as text."""
-        return "\n".join(self.kernel.inspect_spirv().values())
+    def device_code(self) -> tuple[str, str]:
+        """What the target's code is called, and that of the kernel's modules as text."""
+        code = [each for each in self.kernel.modules.values() if each.target.name == "PTX"]
+        if code:
+            return "PTX", "\n".join(each.ptx for each in code)
+        return "SPIR-V", "\n".join(self.kernel.inspect_spirv().values())
 
 
 def _size(shape: Sequence[int]) -> int:
