@@ -45,7 +45,7 @@ def printed(compiled, capsys, level):
     return capsys.readouterr().out
 
 
-def test_level_1_reports_kernels_devices_ranges_moves_and_reasons(compiled, capsys):
+def test_level_1_reports_kernels_devices_ranges_moves_and_reasons(compiled, capsys, is_gpu):
     """For each part its line, what it was fused with, kernel, device, range, work-group, data moved, and reason."""
     text = printed(compiled, capsys, 1)
     device = device_facts(queue_of(dpnp.ones(1))).name
@@ -59,7 +59,8 @@ def test_level_1_reports_kernels_devices_ranges_moves_and_reasons(compiled, caps
     shares = distribute(100, queue_of(dpnp.ones(1)))
     assert f"range: {shares.rows} x {shares.lanes} work-items" in text
     assert re.search(rf"data moved: ({shares.items * 8}|8) bytes\n", text)  # a GPU adds them up
-    assert f"#3 line {FIRST + 6}: loop, host\n    for i in range(2):\n    data moved: none\n    reason: " in text
+    moved = "1600 bytes" if is_gpu else "none"  # `b`, to the host and back
+    assert f"#3 line {FIRST + 6}: loop, host\n    for i in range(2):\n    data moved: {moved}\n    reason: " in text
     assert "[sequential-loop]" in text
     assert "allocations" not in text
 

@@ -85,7 +85,7 @@ class KernelLaunch:
         """What the target's code is called, and that of the kernel's modules as text."""
         code = [each for each in self.kernel.modules.values() if each.target.name == "PTX"]
         if code:
-            return "PTX", "\n".join(each.ptx for each in code)
+            return "PTX", "\n".join(each.ptx for each in code)  # type: ignore[attr-defined]  # that of PTX has it
         return "SPIR-V", "\n".join(self.kernel.inspect_spirv().values())
 
 
