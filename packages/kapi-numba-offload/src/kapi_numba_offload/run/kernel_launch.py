@@ -82,7 +82,7 @@ class KernelLaunch:
         return "\n".join(self.kernel.inspect_llvm().values())
 
     def device_code(self) -> tuple[str, str]:
-        """What the target's code is called, and that of the kernel's modules as text."""
+        """The name of the target's code, and the code of the kernel's modules, as text."""
         code = [each for each in self.kernel.modules.values() if each.target.name == "PTX"]
         if code:
             return "PTX", "\n".join(each.ptx for each in code)  # type: ignore[attr-defined]  # that of PTX has it
