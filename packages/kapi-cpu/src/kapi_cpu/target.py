@@ -130,7 +130,9 @@ def host_target() -> CpuTarget:
     cpu, features = llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
     machine = llvm.Target.from_default_triple().create_target_machine(cpu=cpu, features=features)
     layout = str(machine.target_data)
-    return CpuTarget(str(machine.triple), layout, cpu, features, has_fast_gathers=cpu in _FAST_GATHERS)
+    # Virtual machines may go by the name of an earlier processor. Those with AMX are all Intel's, and of these years.
+    has_fast_gathers = cpu in _FAST_GATHERS or "+amx-tile" in features.split(",")
+    return CpuTarget(str(machine.triple), layout, cpu, features, has_fast_gathers=has_fast_gathers)
 
 
 def unmet_needs(target: CpuTarget, here: CpuTarget) -> str:

@@ -36,6 +36,8 @@ SHAPES: dict[str, dict[str, Any]] = {
     "sse4.2": {"cpu": "generic", "features": _SSE, "has_fast_gathers": False},
     "avx2": {"cpu": "generic", "features": AVX2, "has_fast_gathers": False},
     "avx2 gathers": {"cpu": "generic", "features": AVX2, "has_fast_gathers": True},
+    "avx-512": {"cpu": "generic", "features": AVX512, "has_fast_gathers": False},
+    "avx-512 scatters": {"cpu": "generic", "features": AVX512, "has_fast_gathers": True},
 }
 """Other targets than that of this processor, by what they change in it."""
 

@@ -21,3 +21,8 @@ class Processor:
 
     vector_bits: int
     has_fast_gathers: bool
+
+    @property
+    def has_fast_scatters(self) -> bool:
+        """Whether one instruction stores elements anywhere: among processors with fast gathers, those of AVX-512."""
+        return self.has_fast_gathers and self.vector_bits == 512

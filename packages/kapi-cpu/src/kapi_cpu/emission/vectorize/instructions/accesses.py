@@ -119,10 +119,24 @@ class Accesses:
 
     def store_stepped(self, vector: IRValue, first: IRValue, stride: Stride, align: int) -> None:
         """Write elements whose distance is known at run time, all lanes being on."""
-        self.scatter(vector, self.stepped(first, stride), align)
+        if self._is_scattered(vector.type.scalar):
+            self._scatter(vector, self.lane.strided(first, stride), align)
+        else:
+            self.scatter(vector, self.stepped(first, stride), align)
+
+    def store_each(self, vector: IRValue, pointer: IRValue, align: int) -> None:
+        """Write elements that are anywhere."""
+        type_ = vector.type.scalar
+        if self._is_scattered(type_):
+            self._scatter(vector, self.lane.vector(pointer), align)
+        else:
+            self.scatter(vector, self.addresses(pointer, type_), align)
 
     def _is_gathered(self, type_: IRType) -> bool:
         return self.lane.processor.has_fast_gathers and size_of(type_) in _GATHERED_BYTES
+
+    def _is_scattered(self, type_: IRType) -> bool:
+        return self.lane.processor.has_fast_scatters and size_of(type_) in _GATHERED_BYTES
 
     def _last(self, pointer: IRValue) -> IRValue:
         """The address of the last lane."""
@@ -173,6 +187,14 @@ class Accesses:
         declare(self.lane.function, f"{vector} @{name}({addresses.type}, {mask.type}, {vector})")
         text = f"call {vector} @{name}({addresses.type} align {align} ?, {mask.type} ?, {vector} zeroinitializer)"
         return self.lane.builder.emit(text, addresses, mask)
+
+    def _scatter(self, vector: IRValue, addresses: IRValue, align: int) -> None:
+        """One instruction that stores what the lanes that are on write, in their order."""
+        mask, kind = self.lane.mask_value(), vector.type
+        name = f"llvm.masked.scatter.{self._suffix(kind)}.v{self.lane.lanes}p0"
+        declare(self.lane.function, f"void @{name}({kind}, {addresses.type}, {mask.type})")
+        text = f"call void @{name}({kind} ?, {addresses.type} align {align} ?, {mask.type} ?)"
+        self.lane.builder.emit(text, vector, addresses, mask)
 
     def addresses(self, pointer: IRValue, type_: IRType, *, are_written: bool = False) -> Iterable[IRValue]:
         """The address of each lane; of those that are off, memory that is of no other use."""
@@ -246,12 +268,12 @@ class Accesses:
             vector, indexed = self.lane.vector(value), self.indexed(pointer)
             consecutive = None if indexed is None else indexed.is_consecutive(size_of(type_))
             if indexed is None or consecutive is None:
-                self.scatter(vector, self.addresses(pointer, type_), align)
+                self.store_each(vector, pointer, align)
             else:
                 self.lane.either(
                     consecutive,
                     lambda: self._contiguous_store(vector, indexed.first(size_of(type_)), align),
-                    lambda: self.scatter(vector, self.addresses(pointer, type_), align),
+                    lambda: self.store_each(vector, pointer, align),
                 )
 
     def _store_of_last(self, value: IRValue, address: IRValue, align: int) -> None:
