@@ -80,9 +80,10 @@ def test_loops_are_kernels(name, launches):
         np.testing.assert_allclose(found.asnumpy(), expected, rtol=1e-6)
 
 
-def doubled(a, k):
+def doubled_and_added(a, k):
     for i in prange(k.size):
         a[k[i]] *= 2
+        a[k[i]] += 1
 
 
 def wider(a, k, x):
@@ -98,13 +99,13 @@ def read_too(a, k, x):
 @pytest.mark.parametrize(
     ("function", "arrays"),
     [
-        (doubled, (np.arange(9.0), np.array([3, 1, 4]))),
+        (doubled_and_added, (np.arange(9.0), np.array([3, 1, 4]))),
         (wider, (np.zeros(5, np.int32), np.array([1, 1, 3]), np.array([7, 2, 9]))),
         (read_too, (np.zeros(5), np.array([1, 1, 3]), np.array([7.0, 2.0, 9.0]))),
     ],
 )
 def test_updates_without_an_atomic_operation_are_the_hosts(function, arrays):
-    """A value that wraps around is no extremum; products have no atomic operation."""
+    """A value that wraps around is no extremum; sums and products of one element have an order."""
     with pytest.warns(UserWarning, match="no atomic operation"):
         as_in_python_in_parallel(function, arrays)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 import copy
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import prod
-from types import CodeType
+from types import CodeType, MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,8 +26,9 @@ __all__ = ["IndependentLoop", "NestedLoop", "Unsuited", "index_code"]
 
 _ROUNDED = frozenset(map(np.dtype, ("float32", "complex64")))
 """Dtypes whose operations are rounded to another precision by Numba on the host, which a reduction would show."""
-_ADDED = frozenset(map(np.dtype, ("int64", "float64", "float32")))
-"""Dtypes of elements that iterations may add to at once; sums of floats are rounded in another order, as reductions."""
+_SCATTERED = {name: frozenset(map(np.dtype, ("int64", "float64", "float32"))) for name in ("sum", "Gt", "Lt")}
+"""Dtypes of elements that iterations may update at once, by kind; sums of floats are rounded as in reductions."""
+_INTEGERS = frozenset((np.dtype(np.int64),))
 _ON_GPU = 256  # iterations: with fewer, one core is as fast
 _WARP, _WORK_ON_GPU = 32, 1 << 14  # unless they are as many, and have so many statements: copies take longer
 _ROW = 64  # times as many elements in a row: longer rows are quicker one by one, each by all of the device
@@ -68,8 +69,10 @@ class IndependentLoop(ParallelLoop):
         Whether it is over single elements, which the host runs otherwise.
     indices : tuple of code
         Indices that differ between iterations if they have one sign in all: of those from the end, one may be another.
-    stored, scattered : frozenset of str
-        The arrays that it stores to, and those of them that iterations may update at one element.
+    stored : frozenset of str
+        The arrays that it stores to.
+    scattered : mapping of str to str
+        Those of them that iterations may update at one element, and the kind of the updates.
     of_truth : frozenset of str
         The arrays whose elements are truth values wherever it has them, so that they may be bools.
 
@@ -90,7 +93,7 @@ class IndependentLoop(ParallelLoop):
         has_elements: bool,
         indices: tuple[CodeType, ...],
         stored: frozenset[str],
-        scattered: frozenset[str] = frozenset(),
+        scattered: Mapping[str, str] = MappingProxyType({}),
         of_truth: frozenset[str] = frozenset(),
         **named: Any,
     ) -> None:
@@ -164,8 +167,8 @@ class IndependentLoop(ParallelLoop):
         if not all(map(has_same_types, initial)):
             return "it reduces into other numbers than those of 64 bits"
         for each in sorted(self._scattered):
-            if getattr(named.get(each), "dtype", None) not in _ADDED:
-                return f"they may update the same element of `{each}`, of which kernels have no atomic sum"
+            if getattr(named.get(each), "dtype", None) not in _SCATTERED.get(self._scattered[each], _INTEGERS):
+                return f"they may update the same element of `{each}`, and the order of the updates would show"
         return ""
 
     def _are_enough(self, named: dict[str, Any], extents: Sequence[int], array: Any) -> bool:

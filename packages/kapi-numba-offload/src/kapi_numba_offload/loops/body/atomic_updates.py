@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -19,8 +20,10 @@ __all__ = ["Extremum", "AtomicUpdates", "added_values", "as_update", "extremum_o
 
 _METHODS: dict[type[ast.operator], str] = {
     ast.Add: "fetch_add", ast.Sub: "fetch_sub", ast.BitAnd: "fetch_and", ast.BitOr: "fetch_or", ast.BitXor: "fetch_xor",
+    ast.Mult: "fetch_mul",
 }  # fmt: skip
 """The methods of `AtomicRef` by the operators of updates."""
+_OF_FLOATS = (ast.Add, ast.Sub, ast.Mult)
 _DTYPES = ("int32", "uint32", "int64", "uint64", "float32", "float64")
 
 
@@ -44,6 +47,11 @@ class _Update(NamedTuple):
     indices: Mapping[int, ast.expr]
     has_atomic: bool
     is_atomic: bool
+
+    @property
+    def is_product(self) -> bool:
+        """Whether it multiplies the element."""
+        return isinstance(self.statement, ast.AugAssign) and isinstance(self.statement.op, ast.Mult)
 
 
 class AtomicUpdates:
@@ -70,9 +78,9 @@ class AtomicUpdates:
     def add_update(self, statement: ast.AugAssign | ast.Assign, view: ArrayPart, values: Sequence[ast.expr]) -> None:
         """Note a statement that updates an element of `view` with values, as their author wrote them."""
         operation = type(statement.op) if isinstance(statement, ast.AugAssign) else ast.Add
-        is_sum, has_integers = operation in (ast.Add, ast.Sub), all(map(self._facts.is_integer, values))
+        suits_floats, has_integers = operation in _OF_FLOATS, all(map(self._facts.is_integer, values))
         self._add(statement, view, operation in _METHODS,
-                  lambda dtype: has_integers if dtype.kind in "iu" else is_sum)  # fmt: skip
+                  lambda dtype: has_integers if dtype.kind in "iu" else suits_floats)  # fmt: skip
 
     def add_extremum(self, statement: ast.If, view: ArrayPart, extremum: Extremum) -> None:
         """Note a statement that keeps the larger or the smaller one of an element of `view` and a value."""
@@ -156,7 +164,11 @@ class AtomicUpdates:
                 raise NotInKernelError(_LOST.format(view.array), statement)
         updates = {key: each for key, each in self._updates.items() if each.has_atomic}
         shared = {name for name in {each.array for each in updates.values()} if not self._is_disjoint(name)}
-        return _Atomics({key: each for key, each in updates.items() if each.array in shared}).block(statements)
+        updates = {key: each for key, each in updates.items() if each.array in shared}
+        for one, other in itertools.combinations(updates.values(), 2):
+            if one.array == other.array and one.is_product != other.is_product:  # whose order integers show, too
+                raise NotInKernelError(_LOST.format(one.array), other.statement)
+        return _Atomics(updates).block(statements)
 
     def _may_collide(self, indices: Mapping[int, ast.expr]) -> bool:
         return self._facts.may_collide(list(self._source_indices(indices).values()))

@@ -18,6 +18,7 @@ from kapi_numba_offload.analysis.effects import has_effects, is_view, stores_to_
 from kapi_numba_offload.analysis.kinds import SCALAR, ArrayKind
 from kapi_numba_offload.analysis.random_functions import random_name
 from kapi_numba_offload.analysis.syntax import indices_of, root_variable, targets_of
+from kapi_numba_offload.loops.body.atomic_updates import extremum_of
 from kapi_numba_offload.loops.host.called_functions import CalledFunction
 from kapi_numba_offload.loops.host.loop_costs import bound
 from kapi_numba_offload.loops.loop_syntax import MOST_AXES, variables_of
@@ -33,6 +34,7 @@ _PARTS_OF_INDICES = (
 # Updates of one kind give the same integers in any order.
 _UPDATES: dict[type[ast.operator], str] = {
     ast.Add: "sum", ast.Sub: "sum", ast.BitAnd: "and", ast.BitOr: "or", ast.BitXor: "xor",
+    ast.Mult: "product",
 }  # fmt: skip
 _EXTENTS = ("shape", "size", "ndim")
 
@@ -67,15 +69,16 @@ class Nest:
         The arrays that iterations store to: they must share no memory with each other and with what is read.
     dependence : str
         What one iteration may have of another one; empty if there is nothing.
-    scattered : set of str
-        Those of the arrays that several iterations may update at one element, whose order integers do not show.
+    scattered : dict of str to str
+        Those of the arrays that several iterations may update at one element, whose order integers do not show, and
+        the kind of the updates.
     """
 
     depth: int
     indices: list[Index]
     stored: set[str]
     dependence: str = ""
-    scattered: set[str] = field(default_factory=set)
+    scattered: dict[str, str] = field(default_factory=dict)
 
 
 class _Access(NamedTuple):
@@ -113,7 +116,7 @@ def nest_of(facts: FunctionInfo, loop: ast.For) -> Nest:
     """
     indices: list[Index] = []
     stored: set[str] = set()
-    scattered: set[str] = set()
+    scattered: dict[str, str] = {}
     depth, variables, current = 0, set[str](), loop
     while True:
         try:
@@ -122,7 +125,7 @@ def nest_of(facts: FunctionInfo, loop: ast.For) -> Nest:
             if not depth:
                 return Nest(0, [], set(), str(error))
             break
-        if depth and scattered_here - scattered:
+        if depth and scattered_here.keys() - scattered:
             break  # the outer loops tell its elements apart
         indices += [Index(each, depth) for each in found]
         stored |= stored_here
@@ -158,7 +161,7 @@ def is_counted(facts: FunctionInfo, loop: ast.For) -> bool:
     )
 
 
-def _independent(facts: FunctionInfo, loop: ast.For) -> tuple[list[ast.expr], set[str], set[str]]:
+def _independent(facts: FunctionInfo, loop: ast.For) -> tuple[list[ast.expr], set[str], dict[str, str]]:
     """The indices that distinguish the iterations of a loop, the arrays that it stores to, and those without an index.
 
     Raises
@@ -174,7 +177,7 @@ def _independent(facts: FunctionInfo, loop: ast.For) -> tuple[list[ast.expr], se
     changed = variables_of(loop.body, ast.Store)
     if loop.target.id in changed:
         raise _DependenceError(f"it assigns its own variable `{loop.target.id}`")
-    indices, stored, scattered = [], set(), set()
+    indices, stored, scattered = [], set(), {}
     accesses: dict[str, list[_Access]] = {}
     for name, access in _accesses(facts, loop.body):
         if name not in changed:
@@ -194,7 +197,7 @@ def _independent(facts: FunctionInfo, loop: ast.For) -> tuple[list[ast.expr], se
         except _DependenceError:
             if not store.update or any(each.update != store.update for each in own):
                 raise
-            scattered.add(name)
+            scattered[name] = store.update
     return indices, stored, scattered
 
 
@@ -237,6 +240,13 @@ def _may_be_zero(divisor: ast.expr) -> bool:
 
 def _accesses(facts: FunctionInfo, body: Sequence[ast.stmt]) -> Iterator[tuple[str, _Access]]:
     """The accesses to arrays of a loop's body, with their names."""
+    kept: dict[int, str] = {}
+    for statement in [node for one in body for node in ast.walk(one) if isinstance(node, ast.stmt)]:
+        extremum = extremum_of(statement, facts.names.value)
+        if extremum is not None:
+            kind, element = extremum.comparison.__name__, ast.unparse(extremum.target)
+            kept |= {id(node): kind for node in ast.walk(statement) if isinstance(node, ast.Subscript)
+                     and ast.unparse(node) == element}  # fmt: skip
     parents = {id(child): each for one in body for each in ast.walk(one) for child in ast.iter_child_nodes(each)}
     for each in [node for one in body for node in ast.walk(one)]:
         if not isinstance(each, ast.Name) or each.id not in facts.usm_names:
@@ -253,7 +263,7 @@ def _accesses(facts: FunctionInfo, body: Sequence[ast.stmt]) -> Iterator[tuple[s
         assert isinstance(outer, ast.Subscript)
         above = parents.get(id(outer))
         is_updated = isinstance(above, ast.AugAssign) and above.target is outer
-        update = ""
+        update = kept.get(id(outer), "")
         if (
             isinstance(above, ast.AugAssign)
             and is_updated

@@ -109,7 +109,7 @@ def independent_plan(
         facts.original, facts.names, replace(syntax, body=copy.deepcopy(syntax.body)), facts.location(statement), host,
         facts.options, numba_types=facts.numba_types, costs=loop_costs(facts, statement), has_elements=has_elements,
         indices=tuple(index_code(each.expression) for each in nest.indices), stored=frozenset(nest.stored),
-        scattered=frozenset(nest.scattered), of_truth=arrays_of_truth(facts, statement),
+        scattered=nest.scattered, of_truth=arrays_of_truth(facts, statement),
     )  # fmt: skip
     loop.other = None if otherwise is None else otherwise.loop
     if otherwise is not None and isinstance(otherwise.loop, SequentialLoop):
