@@ -422,6 +422,75 @@ def distances(a, out):
 
 
 @numba.njit
+def added(a, b):
+    a += b * 2
+    return a * 2
+
+
+@numba.njit
+def shifted_by_another_name(a):
+    before = a[:-1]
+    a[1:] += before
+    return a * 2
+
+
+@numba.njit
+def differences(u):
+    made = 2.0 * u
+    made[1:] -= u[:-1]
+    return made
+
+
+@numba.njit
+def descended(b, steps):
+    x = np.zeros_like(b)
+    before = np.dot(b, b)
+    for _ in range(steps):
+        slope = differences(x) - b
+        x -= 0.1 * slope
+        now = np.dot(slope, slope)
+        before = now
+    return x / before
+
+
+@numba.njit
+def power(matrix, steps):
+    v = np.ones(matrix.shape[0])
+    for _ in range(steps):
+        w = matrix @ v
+        v = w / np.sqrt(np.sum(w * w))
+    return v
+
+
+@numba.njit
+def windows(a):
+    rows, columns = a.shape
+    out = np.zeros((rows, columns))
+    for i in prange(rows):
+        for j in range(columns):
+            out[i, j] = a[i, max(0, j - 1) : min(columns, j + 2)].sum()
+    return out
+
+
+@numba.njit
+def halved(a):
+    return a.astype(np.float32) * 0.1
+
+
+@numba.njit
+def narrowed(a):
+    return halved(a) * 3 + 1
+
+
+@numba.njit
+def sum_of(*arrays):
+    total = arrays[0] * 0
+    for each in arrays:
+        total = total + each
+    return total
+
+
+@numba.njit
 def not_numba_s(a):
     return abs(a) * 2
 
@@ -440,6 +509,16 @@ def not_numba_s(a):
         (distances, lambda: (np.ones(50), np.ones(50)), True),
         (distances, lambda: (np.ones(1000), np.ones(1000)), False),
         (not_numba_s, lambda: (np.ones(100),), False),
+        (added, lambda: (np.ones(100), np.ones(100)), True),
+        (added, lambda: (lambda a: (a[1:], a[:-1]))(np.arange(100.0)), False),
+        (added, lambda: (lambda a: (a, a))(np.arange(100.0)), False),
+        (shifted_by_another_name, lambda: (np.arange(100.0),), False),
+        (descended, lambda: (np.arange(1000.0), 5), True),
+        (power, lambda: (np.arange(90_000.0).reshape(300, 300), 5), True),
+        (windows, lambda: (np.ones((30, 20)),), True),
+        (windows, lambda: (np.ones((1000, 1000)),), False),
+        (narrowed, lambda: (np.arange(100.0),), False),
+        (sum_of, lambda: (np.ones(100), np.arange(100.0)), True),
     ],
 )
 def test_calls_smaller_than_launches_are_numba_s(monkeypatch, on_cpu, launches, function, make, is_small):

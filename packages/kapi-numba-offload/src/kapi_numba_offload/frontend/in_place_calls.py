@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -101,7 +102,7 @@ class _Calls:
         small = found.small
         if (
             small is not None
-            and max([values[number].size for number in found.arrays]) <= small.most
+            and small.suits(values)
             and not (found.strided and any(_overlaps_itself(values[number]) for number in found.strided))
         ):
             if small.is_compiled or small.compiles(values):
@@ -167,7 +168,7 @@ class _Calls:
             return _why_no_kernel(function)
         remember(dispatcher, function)
         small = None
-        is_alike = function.work is not None and not partition.updates_arrays
+        is_alike = function.work is not None and not partition.updates_unlike_numba
         if is_alike and is_generic(dispatcher) and options.may_fall_back and most_elements():
             small = SmallCalls(dispatcher, function)
             remember(dispatcher, small)
@@ -186,8 +187,6 @@ class SmallCalls(OffloadedParts):
 
     Attributes
     ----------
-    most : int
-        The elements that the largest array may have.
     is_compiled : bool
         Whether Numba has compiled it.
     """
@@ -195,19 +194,22 @@ class SmallCalls(OffloadedParts):
     def __init__(self, dispatcher: Any, function: OffloadedFunction) -> None:
         super().__init__()
         assert function.work is not None
+        self._work = function.work
         self.function, self.arguments, self.library_name = function.function, function.arguments, function.library_name
         self.location = location_of(dispatcher)
         self.latest: str | None = None
         self.moved = 0
-        partition = function.partition
-        parts = len(partition.regions) + len(partition.loops) + len(partition.calls)
-        self._dispatcher, self.most = dispatcher, function.work.most_elements(parts)
+        self._dispatcher, self._must_be_apart = dispatcher, function.partition.updates_arrays
         self.is_compiled = False
 
     @property
     def reported(self) -> tuple[Any, ...]:
         """The entire function."""
         return (self,)
+
+    def suits(self, values: tuple[Any, ...]) -> bool:
+        """Whether a call with these arguments is one of them."""
+        return self._work.is_small(values) and not (self._must_be_apart and _share_memory(values))
 
     def compiles(self, values: tuple[Any, ...]) -> bool:
         """Compile the function for such arguments; whether Numba can, which has not all that kernels have."""
@@ -254,7 +256,7 @@ class _InPlaceCall:
         self.strided = [number for number in self.arrays if arguments[number].layout == "A"]
         is_aligned = all(values[number].flags.aligned for number in self.arrays)
         self._may_be_apart = bool(self._tuples or self.strided) or not is_aligned
-        self.small = None if self._tuples or not self.arrays else small
+        self.small = small
 
     def __call__(self, given: tuple[Any, ...] | BoundArguments) -> Any:
         if isinstance(given, BoundArguments):
@@ -295,6 +297,11 @@ def _is_regular(array: Any) -> bool:
     size = array.itemsize
     steps = zip(array.shape, array.strides, strict=True)
     return bool(array.flags.aligned) and all(length == 1 or stride % size == 0 for length, stride in steps)
+
+
+def _share_memory(values: tuple[Any, ...]) -> bool:
+    """Whether two of the arrays among arguments may share memory."""
+    return any(itertools.starmap(np.may_share_memory, itertools.combinations(host_arrays(values), 2)))
 
 
 def _overlaps_itself(array: Any) -> bool:

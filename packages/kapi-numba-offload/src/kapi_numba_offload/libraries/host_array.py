@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["HostArray", "as_host_arrays"]
+__all__ = ["HostArray", "as_host_arrays", "as_views"]
 
 
 class HostArray(np.ndarray):
@@ -28,3 +28,8 @@ def as_host_arrays(value: Any) -> Any:
     if isinstance(value, list):
         value[:] = map(as_host_arrays, value)
     return value
+
+
+def as_views(value: Any) -> Any:
+    """A value with views for its NumPy arrays, those in tuples included."""
+    return value if isinstance(value, list) else as_host_arrays(value)

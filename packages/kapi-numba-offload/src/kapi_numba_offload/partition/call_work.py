@@ -1,25 +1,47 @@
-"""Work of a function's calls: time of the processor for each element, where the source tells it."""
+"""Work of a function's calls: what its kernels save of it, and what their launches take, so far as the source tells."""
 
 from __future__ import annotations
 
 import ast
+import copy
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import sqrt
+from types import CodeType
+from typing import Any
 
-from kapi_numba_offload.analysis.numpy_functions import CREATION, numpy_name
+from kapi_numba_offload._numba_compat import CPUDispatcher, has_overloads, is_generic
+from kapi_numba_offload.analysis.kinds import SCALAR, ArrayKind, may_have_axes
+from kapi_numba_offload.analysis.numpy_functions import CREATION, elementwise, numpy_name
 from kapi_numba_offload.analysis.scope import UNKNOWN
+from kapi_numba_offload.analysis.syntax import indices_of, names_in, nodes_in
+from kapi_numba_offload.libraries.arrays import arrays_among
+from kapi_numba_offload.libraries.host_array import as_views
+from kapi_numba_offload.loops.host.loop_costs import bound, iterations_of, known_values, numbers_of
+from kapi_numba_offload.loops.host.worked_axes import largest
+from kapi_numba_offload.loops.loop_syntax import is_parallel
 from kapi_numba_offload.partition.function_info import FunctionInfo
-from kapi_numba_offload.partition.loop_plans.numba_equivalence import called_function
-from kapi_numba_offload.partition.loop_plans.work_estimates import parallel_depth
+from kapi_numba_offload.partition.loop_plans.numba_equivalence import called_function, is_alike_for_numba
+from kapi_numba_offload.partition.loop_plans.work_estimates import worked_axes
 
 __all__ = ["CallWork", "call_work"]
 
 # Nanoseconds, measured on an AMD EPYC; only their order of magnitude counts.
-_OPERATION = 0.5  # of compiled code, on an element
-_FUNCTION = 8.0  # of a function of mathematics
-_PART = 20_000.0  # of a statement or loop that is a kernel: Python, and the launch
+# What a kernel saves of Numba's time, on an element: by vectors, fused statements and threads.
+_OPERATION = 0.15
+_DIVISION = 1.5  # of integers, or a remainder
+_FUNCTION = 6.0  # of mathematics
+_ROW = 40.0  # of an array that an iteration of a `prange` loop makes
+# What a kernel takes, whatever its arrays' sizes: Python, and the launch.
+_PART = 18_000.0  # of an expression, a reduction, or a call of the library
+_LOOP = 50_000.0  # of a `prange` loop
+_REDUCTION = 15_000.0  # of one of its reductions
 
-_DEEPEST = 2  # loops and rows in a `prange` loop, as over pairs of elements
+_SHARED = 0.5  # how much of it kernels save where Numba's code uses all threads, too
+_UNCOUNTED = 16  # iterations of a plain loop whose bounds the arguments do not tell
+_OF_ROWS = -1  # the axis of rows, for "so many axes"
+_WINDOW = 8  # elements of a row that has both ends
+_REMEMBERED = 256  # shapes
 
 _OPERATIONS = (ast.BinOp, ast.UnaryOp, ast.Compare, ast.AugAssign, ast.Call)
 _FUNCTIONS = frozenset(
@@ -30,7 +52,7 @@ _FUNCTIONS = frozenset(
         "sinh", "tan", "tanh",
     )
 )  # fmt: skip
-_UNCOUNTED = frozenset(
+_UNCOUNTED_FUNCTIONS = frozenset(
     (
         "argpartition", "argsort", "convolve", "correlate", "kron", "lexsort", "median", "meshgrid", "outer",
         "partition", "percentile", "quantile", "repeat", "searchsorted", "sort", "tile", "unique",
@@ -38,56 +60,395 @@ _UNCOUNTED = frozenset(
 )  # fmt: skip
 """NumPy's functions whose work is not that of their arguments' elements, or that NumPy does better than Numba."""
 
+_Values = Mapping[str, Any]
+
 
 @dataclass(frozen=True, slots=True)
-class CallWork:
-    """The factors of the work of a call.
+class _Block:
+    """The work of a block of statements.
 
     Attributes
     ----------
-    of_element : float
-        Nanoseconds for each element.
-    is_squared : bool
-        Whether an expression may have as many elements as two arrays have pairs of them.
+    saved : mapping of (int or None) to float
+        Nanoseconds that kernels save for each element along so many axes, 0 for what is done once; None for all axes.
+    launched : float
+        Nanoseconds that its launches take.
+    loops : tuple of _Loop
+        The loops in it.
     """
 
-    of_element: float
-    is_squared: bool
+    saved: Mapping[int | None, float]
+    launched: float
+    loops: tuple[_Loop, ...]
 
-    def most_elements(self, parts: int) -> int:
-        """The elements of the largest argument up to which compiled code takes less time than launches do.
+    def times(self, values: _Values, shapes: _Shapes) -> tuple[float, float]:
+        """Nanoseconds that kernels save, and that their launches take."""
+        saved = sum(each * (shapes.along(axes) if axes != 0 else 1) for axes, each in self.saved.items())
+        launched = self.launched
+        for each in self.loops:
+            more = each.times(values, shapes)
+            saved, launched = saved + more[0], launched + more[1]
+        return saved, launched
+
+
+@dataclass(frozen=True, slots=True)
+class _Loop:
+    """The work of a loop.
+
+    Attributes
+    ----------
+    variable : str or None
+        What it counts with.
+    bounds : tuple of code, or None
+        The arguments of `range`; None for other loops.
+    body : _Block
+        What an iteration does.
+    is_kernel : bool
+        Whether it is one kernel.
+    """
+
+    variable: str | None
+    bounds: tuple[CodeType, ...] | None
+    body: _Block
+    is_kernel: bool
+
+    def times(self, values: _Values, shapes: _Shapes) -> tuple[float, float]:
+        numbers = None if self.bounds is None else numbers_of(self.bounds, values)
+        found = None if numbers is None else iterations_of(numbers)
+        if found is None:
+            count = shapes.along(None) if self.is_kernel else _UNCOUNTED
+        else:
+            count = len(found)
+            if found and self.variable is not None:
+                values = {**values, self.variable: found[count // 2]}
+        if not count:
+            return 0.0, 0.0
+        saved, launched = self.body.times(values, shapes)
+        return count * saved, launched if self.is_kernel else count * launched
+
+
+class _Shapes:
+    """The shapes of arrays of a call."""
+
+    def __init__(self, shapes: Sequence[tuple[int, ...]], *, may_broadcast: bool) -> None:
+        self._shapes = shapes
+        self._joined = tuple(length for shape in shapes for length in shape) if may_broadcast else ()
+        self._known: dict[int | None, int] = {}
+
+    def along(self, axes: int | None) -> int:
+        """The most elements along so many axes of one of the arrays, or of what they are broadcast to."""
+        if axes not in self._known:
+            if axes == _OF_ROWS:
+                rows = [each[-1] for each in self._shapes if len(each) > 1]
+                self._known[axes] = max(rows or [each[0] for each in self._shapes if each], default=1)
+            elif self._joined and (axes is None or axes > 1):
+                self._known[axes] = largest(self._joined, axes or 2)
+            else:
+                self._known[axes] = max((largest(each, axes) for each in self._shapes), default=1)
+        return self._known[axes]
+
+
+class CallWork:
+    """The factors of the work of a call.
+
+    Parameters
+    ----------
+    names : sequence of str
+        The function's parameters.
+    body : _Block
+        What it does.
+    made : sequence of tuple of code
+        The lengths of the axes of arrays that it makes.
+    may_broadcast : bool
+        Whether an expression may have as many elements as several arrays have combinations of them.
+    is_parallel : bool
+        Whether Numba's code for it uses all threads.
+    """
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        body: _Block,
+        made: Sequence[tuple[CodeType, ...]],
+        *,
+        may_broadcast: bool,
+        is_parallel: bool,
+    ) -> None:
+        self._names, self._body, self._made = tuple(names), body, tuple(made)
+        self._may_broadcast, self._is_parallel = may_broadcast, is_parallel
+        self._known: dict[tuple[Any, ...], bool] = {}
+
+    def is_small(self, values: Sequence[Any]) -> bool:
+        """Whether launches take longer than what kernels save of Numba's time.
 
         Parameters
         ----------
-        parts : int
-            The statements and loops that are kernels, and calls of the library.
+        values : sequence
+            The arguments, one for each parameter.
         """
-        elements = parts * _PART / self.of_element
-        return int(sqrt(elements) if self.is_squared else elements)
+        key = tuple([_key(each) for each in values])
+        found = self._known.get(key)
+        if found is None:
+            if len(self._known) >= _REMEMBERED:
+                self._known.clear()
+            found = self._known[key] = self._is_small(values)
+        return found
+
+    def _is_small(self, values: Sequence[Any]) -> bool:
+        given = [as_views(each) for each in values]
+        known = known_values(dict(zip(self._names, given, strict=True)))
+        shapes = [each.shape for each in arrays_among(given)]
+        for lengths in self._made:
+            found = numbers_of(lengths, known)
+            shapes += [] if found is None else [found]
+        saved, launched = self._body.times(known, _Shapes(shapes, may_broadcast=self._may_broadcast))
+        return saved * (_SHARED if self._is_parallel else 1) <= launched
+
+
+def _key(value: Any) -> Any:
+    """The part of an argument that its work depends on."""
+    if isinstance(value, int):
+        return value
+    shape = getattr(value, "shape", None)
+    return tuple(map(_key, value)) if shape is None and isinstance(value, tuple) else shape
 
 
 def call_work(facts: FunctionInfo) -> CallWork | None:
     """The work of a function's calls; None where the source does not tell how much that is."""
-    nodes = [each for statement in facts.definition.body for each in ast.walk(statement)]
-    loops = [each for each in nodes if isinstance(each, (ast.For, ast.While))]
-    depth = parallel_depth(facts, nodes)
-    if depth is None or depth > _DEEPEST:
+    try:
+        reader = _Reader(facts)
+        body = reader.block(facts.definition.body)
+    except _Untold:
         return None
-    calls = [each for each in nodes if isinstance(each, ast.Call)]
-    within = {id(node) for loop in loops for node in ast.walk(loop)}
-    for each in calls:
-        is_outside = id(each) not in within
-        if is_outside and called_function(facts, each) is not None:
+    return CallWork(
+        facts.names.parameters, body, reader.made, may_broadcast=reader.may_broadcast,
+        is_parallel=facts.options.parallel,
+    )  # fmt: skip
+
+
+class _Untold(Exception):
+    """The source does not tell how much work there is."""
+
+
+class _Reader:
+    """Reads the work of a function's statements."""
+
+    def __init__(self, facts: FunctionInfo, depth: int = 0) -> None:
+        self._facts, self._depth = facts, depth
+        self.made: list[tuple[CodeType, ...]] = []
+        self.may_broadcast = any(_may_broadcast(facts, each) for each in ast.walk(facts.definition))
+        self._assigned = _assigned_once(facts)
+        self._counters = {
+            each.target.id for each in ast.walk(facts.definition)
+            if isinstance(each, ast.For) and isinstance(each.target, ast.Name) and facts.names.is_range(each.iter)
+        }  # fmt: skip
+
+    def block(self, body: Iterable[ast.stmt], *, is_in_kernel: bool = False) -> _Block:
+        """The work of statements."""
+        saved: dict[int | None, float] = {}
+        loops: list[_Loop] = []
+        launched, is_fused = 0.0, False
+        waiting = list(body)
+        while waiting:
+            each = waiting.pop(0)
+            if isinstance(each, ast.While) and is_in_kernel:
+                raise _Untold
+            if isinstance(each, (ast.For, ast.While)):
+                loops.append(self._loop(each, is_in_kernel=is_in_kernel))
+                is_fused = False
+                continue
+            if isinstance(each, (ast.If, ast.With, ast.Try)):
+                within = [*each.body, *getattr(each, "orelse", ()), *getattr(each, "finalbody", ())]
+                waiting[:0] = [*within, *(one for handler in getattr(each, "handlers", ()) for one in handler.body)]
+                nodes = [node for part in _headers(each) for node in ast.walk(part)]
+            else:
+                nodes = list(ast.walk(each))
+            parts, has_elements = 0, False
+            for node in nodes:
+                if isinstance(node, _OPERATIONS):
+                    called = self._called(node, is_in_kernel=is_in_kernel)
+                    if called is not None:
+                        loops.append(_Loop(None, (_ONE,), called, is_kernel=is_in_kernel))
+                        continue
+                    axes = self._axes(node)
+                    if axes != 0 or is_in_kernel:
+                        for along, cost in self._costs(node, axes, is_in_kernel=is_in_kernel):
+                            saved[along] = saved.get(along, 0.0) + cost
+                    if axes != 0 and not is_in_kernel:
+                        if isinstance(node, ast.Call) and elementwise(node, self._facts.names) is None:
+                            parts += 1
+                        else:
+                            has_elements = True
+            launched += _PART * (parts + (has_elements and not (is_fused and not parts)))
+            is_fused = has_elements and not parts
+        return _Block(saved, 0.0 if is_in_kernel else launched, tuple(loops))
+
+    def _loop(self, loop: ast.For | ast.While, *, is_in_kernel: bool) -> _Loop:
+        facts = self._facts
+        is_kernel = isinstance(loop, ast.For) and is_parallel(loop, facts.names)
+        bounds, variable = None, None
+        if isinstance(loop, ast.For) and isinstance(loop.iter, ast.Call) and facts.names.is_range(loop.iter):
+            codes = [self._bound(each) for each in loop.iter.args]
+            known = tuple(each for each in codes if each is not None)
+            bounds = known if len(known) == len(codes) else None
+            variable = loop.target.id if isinstance(loop.target, ast.Name) else None
+        if bounds is None and (is_kernel or is_in_kernel):
+            raise _Untold
+        body = self.block(loop.body, is_in_kernel=is_in_kernel or is_kernel)
+        if is_kernel and not is_in_kernel:
+            updated = {
+                each.target.id for each in ast.walk(loop)
+                if isinstance(each, ast.AugAssign) and isinstance(each.target, ast.Name)
+            }  # fmt: skip
+            body = _Block(body.saved, _LOOP + len(updated) * _REDUCTION, body.loops)
+        return _Loop(variable, bounds, body, is_kernel or is_in_kernel)
+
+    def _called(self, node: ast.AST, *, is_in_kernel: bool) -> _Block | None:
+        """The work of a call of a function of the user's; None for other operations."""
+        called = called_function(self._facts, node) if isinstance(node, ast.Call) else None
+        if called is None:
             return None
-        name = _name(facts, each)
-        if name in _UNCOUNTED or (name in CREATION and not _is_as_large_as_arrays(facts, each)):
-            return None
-    time = sum(
-        _FUNCTION if _is_function(facts, each) else _OPERATION for each in nodes if isinstance(each, _OPERATIONS)
-    )
-    # A loop that is none of a kernel's repeats the launches in it as often as the work.
-    is_squared = depth == _DEEPEST or any(_may_broadcast(facts, each) for each in nodes)
-    return CallWork(max(time, _OPERATION), is_squared)
+        if self._depth > _DEEPEST or not _is_alike_when_called(self._facts, node, called):
+            raise _Untold
+        inner = _Reader(called[0], self._depth + 1)
+        block = inner.block(called[1], is_in_kernel=is_in_kernel)
+        self.may_broadcast |= inner.may_broadcast
+        return block
+
+    def _axes(self, node: ast.AST) -> int | None:
+        """How many axes an operation works on, 0 for numbers; None for arrays of which that is not known."""
+        if isinstance(node, ast.AugAssign):
+            kind = self._facts.kinds.target(node)
+            return kind.ndim if isinstance(kind, ArrayKind) else 0 if kind == SCALAR else None
+        assert isinstance(node, ast.expr)
+        if isinstance(node, ast.Call):
+            name = _name(self._facts, node)
+            if name in _UNCOUNTED_FUNCTIONS:
+                raise _Untold
+            if name in CREATION:
+                self._creation(name, node)
+            if name == "len" or name in ("range", "prange"):
+                return 0
+        if isinstance(node, (ast.BinOp, ast.UnaryOp, ast.Compare)):
+            operands = [each for each in ast.iter_child_nodes(node) if isinstance(each, ast.expr)]
+            if all(map(self._is_number, operands)):
+                return 0
+        kinds = [self._facts.kinds.kind(each) for each in ast.walk(node) if _is_expression(each)]
+        names_arrays = any(map(may_have_axes, kinds))
+        return worked_axes(self._facts, [node]).most if names_arrays else 0
+
+    def _is_number(self, node: ast.expr) -> bool:
+        kinds = self._facts.kinds
+        return isinstance(node, ast.Constant) or kinds.kind(node) == SCALAR or kinds.is_number(node)
+
+    def _creation(self, name: str, node: ast.Call) -> None:
+        """Note the size of an array that is made of no array."""
+        if name in ("array", "asarray"):
+            return  # of what stands there, or of a list
+        arguments = node.args[2:3] if name == "linspace" else node.args
+        if name not in ("arange", "linspace") and arguments:
+            arguments = arguments[0].elts if isinstance(arguments[0], ast.Tuple) else arguments[:1]
+        codes = [self._bound(each) for each in arguments]
+        known = tuple(each for each in codes if each is not None)
+        if not codes or len(known) < len(codes):
+            raise _Untold
+        if name == "arange":
+            known = known[1:2] or known
+        self.made.append(known * 2 if name in ("eye", "identity") and len(known) == 1 else known)
+
+    def _costs(self, node: ast.AST, axes: int | None, *, is_in_kernel: bool) -> Iterator[tuple[int | None, float]]:
+        """How many axes there are elements along, and nanoseconds that a kernel saves on each of them."""
+        cost = self._of_element(node)
+        if not is_in_kernel:
+            yield axes, cost
+        elif not axes:  # what is not known is an element, mostly
+            yield 0, cost
+        else:
+            if isinstance(node, ast.BinOp):
+                yield 0, _ROW
+            slices = [each for each in ast.walk(node) if isinstance(each, ast.Slice)]
+            is_window = bool(slices) and all(each.lower is not None and each.upper is not None for each in slices)
+            yield (0, cost * _WINDOW) if is_window else (_OF_ROWS, cost)
+
+    def _of_element(self, node: ast.AST) -> float:
+        facts = self._facts
+        if isinstance(node, ast.Call):
+            name = _name(facts, node)
+            if name.startswith("linalg."):
+                return 0.0  # the same library's, either way
+            return _FUNCTION if name in _FUNCTIONS else _OPERATION
+        if isinstance(node, (ast.BinOp, ast.AugAssign)):
+            if isinstance(node.op, ast.MatMult):
+                return 0.0
+            if isinstance(node.op, (ast.FloorDiv, ast.Mod)):
+                return _DIVISION
+            if isinstance(node.op, ast.Pow):
+                exponent = node.right if isinstance(node, ast.BinOp) else node.value
+                is_counter = isinstance(exponent, ast.Name) and exponent.id in self._counters
+                is_integer = isinstance(exponent, ast.Constant) and type(exponent.value) is int
+                return _OPERATION if is_counter or is_integer else _FUNCTION
+        return _OPERATION
+
+    def _bound(self, node: ast.expr) -> CodeType | None:
+        """The code of a number that arguments tell."""
+        return bound(_Resolving(self._assigned).visit(copy.deepcopy(node)), self._facts.names.value)
+
+
+_ONE = compile("1", "<bound>", "eval")
+_DEEPEST = 3  # calls of functions in functions
+
+
+def _is_alike_when_called(facts: FunctionInfo, call: ast.Call, called: tuple[FunctionInfo, Sequence[ast.stmt]]) -> bool:
+    """Whether a function of the user's does the same for Numba, what it calls itself left out."""
+    value = facts.names.value(call.func)
+    function = getattr(value, "py_func", value)
+    if has_overloads(function) or (isinstance(value, CPUDispatcher) and not is_generic(value)):
+        return False
+    inner, body = called
+    is_text = [isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant) for each in body]
+    nodes = nodes_in([each for each, is_docstring in zip(body, is_text, strict=True) if not is_docstring])
+    return all(is_alike_for_numba(inner, each) for each in nodes)
+
+
+def _headers(statement: ast.If | ast.With | ast.Try) -> list[ast.AST]:
+    """The expressions of a compound statement outside of its blocks."""
+    if isinstance(statement, ast.If):
+        return [statement.test]
+    return list(statement.items) if isinstance(statement, ast.With) else []
+
+
+def _is_expression(node: ast.AST) -> bool:
+    return isinstance(node, (ast.Name, ast.Attribute, ast.Subscript, ast.Call, ast.BinOp))
+
+
+def _assigned_once(facts: FunctionInfo) -> dict[str, ast.expr]:
+    """The values of local numbers that one statement assigns, and names of lengths as in `h, w = a.shape`."""
+    counts = Counter(names_in(ast.walk(facts.definition), ast.Store, ast.Del))
+    found: dict[str, ast.expr] = {}
+    for each in ast.walk(facts.definition):
+        if isinstance(each, ast.Assign) and len(each.targets) == 1:
+            (target,) = each.targets
+            if isinstance(target, ast.Name):
+                found[target.id] = each.value
+            elif isinstance(target, ast.Tuple) and isinstance(each.value, ast.Attribute) and each.value.attr == "shape":
+                for axis, name in enumerate(target.elts):
+                    if isinstance(name, ast.Name):
+                        found[name.id] = ast.Subscript(each.value, ast.Constant(axis), ast.Load())
+    return {name: value for name, value in found.items() if counts[name] == 1 and name not in facts.names.parameters}
+
+
+class _Resolving(ast.NodeTransformer):
+    """Replaces names by what they were assigned."""
+
+    def __init__(self, assigned: Mapping[str, ast.expr], depth: int = 0) -> None:
+        self._assigned, self._depth = assigned, depth
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        value = self._assigned.get(node.id)
+        if value is None or self._depth > _DEEPEST:
+            return node
+        found: ast.expr = _Resolving(self._assigned, self._depth + 1).visit(copy.deepcopy(value))
+        return found
 
 
 def _name(facts: FunctionInfo, call: ast.Call) -> str:
@@ -97,29 +458,13 @@ def _name(facts: FunctionInfo, call: ast.Call) -> str:
     return call.func.attr if isinstance(call.func, ast.Attribute) else ""
 
 
-def _is_function(facts: FunctionInfo, node: ast.AST) -> bool:
-    """Whether an operation is a function of mathematics, or a power that is none of multiplications."""
-    if isinstance(node, ast.Call):
-        return _name(facts, node) in _FUNCTIONS
-    power = isinstance(node, (ast.BinOp, ast.AugAssign)) and isinstance(node.op, ast.Pow)
-    exponent = getattr(node, "right", getattr(node, "value", None))
-    return power and not (isinstance(exponent, ast.Constant) and type(exponent.value) is int)
-
-
-def _is_as_large_as_arrays(facts: FunctionInfo, call: ast.Call) -> bool:
-    """Whether a new array has as many elements as arguments have, so far as its shape names no number."""
-    names = {each.id for value in call.args[:1] for each in ast.walk(value) if isinstance(each, ast.Name)}
-    return bool(call.args) and not names - facts.usm_names - {"np", "numpy", "len"}
-
-
 def _may_broadcast(facts: FunctionInfo, node: ast.AST) -> bool:
     """Whether an expression may have more elements than its operands: by a new axis, or another shape."""
     if isinstance(node, ast.Subscript) and facts.is_usm(node.value):
-        indices = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         return any(
             (isinstance(each, ast.Constant) and each.value is None)
             or (isinstance(each, ast.Attribute) and each.attr == "newaxis")
-            for each in indices
+            for each in indices_of(node)
         )
     if not isinstance(node, ast.Call):
         return False

@@ -43,7 +43,11 @@ from kapi_numba_offload.partition.function_info import PREFIX, FunctionInfo, loa
 from kapi_numba_offload.partition.grouping import Fused, StatementGroup, expression_region
 from kapi_numba_offload.partition.iterated_arrays import elements, iterated_arrays
 from kapi_numba_offload.partition.loop_plans.element_accesses import array_of_elements
-from kapi_numba_offload.partition.loop_plans.numba_equivalence import updates_arrays, updates_what_it_reads
+from kapi_numba_offload.partition.loop_plans.numba_equivalence import (
+    updates_arrays,
+    updates_unlike_numba,
+    updates_what_it_reads,
+)
 from kapi_numba_offload.partition.loop_plans.plan import LoopPlan
 from kapi_numba_offload.partition.loop_plans.selection import loop_plan
 from kapi_numba_offload.partition.random_calls import RandomCall, random_draw
@@ -81,6 +85,7 @@ class Partition:
         self._iterated = iterated_arrays(self.definition, facts.names, facts.kinds)
         self._following: list[Sequence[ast.stmt]] = []
         self.updates_arrays = updates_arrays(facts)
+        self.updates_unlike_numba = updates_unlike_numba(facts)
         self._updates_what_it_reads = any(
             isinstance(each, ast.AugAssign) and updates_what_it_reads(facts, each) for each in ast.walk(self.definition)
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 from types import CodeType
@@ -13,7 +13,16 @@ import numpy as np
 
 from kapi_numba_offload.libraries.arrays import is_device_array
 
-__all__ = ["COPIED_BYTE", "COPY", "LoopCosts", "StatementCosts", "bound", "known_values"]
+__all__ = [
+    "COPIED_BYTE",
+    "COPY",
+    "LoopCosts",
+    "StatementCosts",
+    "bound",
+    "iterations_of",
+    "known_values",
+    "numbers_of",
+]
 
 # Seconds, measured on an H100 and its host; only their order of magnitude counts.
 COPY = 60e-6  # of a copy between host and device, and its wait
@@ -127,12 +136,8 @@ class LoopCosts:
         return _UNCOUNTED if iterations is None else len(iterations), values
 
     def _iterations(self, values: Mapping[str, Any]) -> range | None:
-        if self.bounds is None:
-            return None
-        try:
-            return range(*(eval(each, {"__builtins__": _FUNCTIONS}, values) for each in self.bounds))
-        except (ArithmeticError, LookupError, NameError, TypeError, ValueError):
-            return None  # one that only the loop itself knows
+        lengths = None if self.bounds is None else numbers_of(self.bounds, values)
+        return None if lengths is None else iterations_of(lengths)
 
 
 class _Extents:
@@ -172,6 +177,23 @@ def bound(node: ast.expr, constant: Callable[[ast.expr], Any], *, powers: bool =
         return None
     made = ast.fix_missing_locations(ast.Expression(_Constants(constant).visit(node)))
     return compile(made, "<bound>", "eval")
+
+
+def numbers_of(codes: Sequence[CodeType], values: Mapping[str, Any]) -> tuple[int, ...] | None:
+    """The integers that codes of `bound` give for values; None for one that only the function itself knows."""
+    try:
+        found = [eval(each, {"__builtins__": _FUNCTIONS}, values) for each in codes]
+    except (ArithmeticError, AttributeError, LookupError, NameError, TypeError, ValueError):
+        return None
+    return tuple(found) if all(isinstance(each, int) for each in found) else None
+
+
+def iterations_of(bounds: Sequence[int]) -> range | None:
+    """The iterations of a loop with these bounds; None for a step of 0."""
+    try:
+        return range(*bounds)
+    except (TypeError, ValueError):
+        return None
 
 
 def _is_part(node: ast.AST) -> bool:

@@ -5,18 +5,19 @@ from __future__ import annotations
 import ast
 import copy
 from collections.abc import Sequence
+from functools import partial
 from types import FunctionType
 from typing import Any
 
 import numpy as np
 
 from kapi_numba_offload._numba_compat import CPUDispatcher, has_overloads, is_generic
-from kapi_numba_offload.analysis.effects import has_aliases, has_effects, returns_new_values
+from kapi_numba_offload.analysis.effects import has_aliases, has_effects, is_view, returns_new_values
 from kapi_numba_offload.analysis.kind_inference import kinds_in_call
 from kapi_numba_offload.analysis.kinds import SCALAR, ArrayKind, Kind, is_number_type, may_have_axes
 from kapi_numba_offload.analysis.numpy_functions import numpy_name
 from kapi_numba_offload.analysis.scope import UNKNOWN, Scope
-from kapi_numba_offload.analysis.syntax import indices_of, nodes_in, root_variable
+from kapi_numba_offload.analysis.syntax import indices_of, names_in, nodes_in, root_variable, targets_of
 from kapi_numba_offload.loops.host.called_functions import CalledFunction
 from kapi_numba_offload.loops.host.short_steps import SAME_TYPES
 from kapi_numba_offload.loops.loop_syntax import variables_of
@@ -31,6 +32,7 @@ __all__ = [
     "may_reach_beyond",
     "stores_what_it_reads",
     "updates_arrays",
+    "updates_unlike_numba",
     "updates_what_it_reads",
     "with_buffered_updates",
 ]
@@ -120,7 +122,7 @@ def updates_what_it_reads(facts: FunctionInfo, node: ast.AugAssign) -> bool:
     """
     if not stores_what_it_reads(facts, node):
         is_by_array = may_have_axes(facts.kinds.target(node)) and not _changes_by_numbers(facts, node)
-        return is_by_array and has_aliases(facts.definition)
+        return is_by_array and _may_read_aliases(facts, node)
     target, owner = ast.unparse(node.target), root_variable(node.target)
     operands = [node.value]
     for each in operands:  # it grows
@@ -131,6 +133,31 @@ def updates_what_it_reads(facts: FunctionInfo, node: ast.AugAssign) -> bool:
         elif ast.unparse(each) != target and (owner is None or owner in variables_of([ast.Expr(each)], ast.Load)):
             return True
     return False
+
+
+def _is_a_number(facts: FunctionInfo, node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) or facts.kinds.kind(node) == SCALAR or facts.kinds.is_number(node)
+
+
+def _may_read_aliases(facts: FunctionInfo, node: ast.AugAssign) -> bool:
+    """Whether the value of an update may have an array under another name that the updated one has, too."""
+    if not has_aliases(facts.definition):
+        return False
+    related: dict[str, set[str]] = {}
+    for each in ast.walk(facts.definition):
+        if isinstance(each, (ast.NamedExpr, ast.With)):
+            return True
+        if isinstance(each, (ast.For, ast.comprehension)):
+            parts: list[ast.AST] = [each.target, each.iter]
+        elif isinstance(each, (ast.Assign, ast.AnnAssign)) and each.value is not None and is_view(each.value):
+            parts = [*targets_of(each), each.value]
+        else:
+            continue
+        names = {name for part in parts for name in names_in(ast.walk(part), ast.Load, ast.Store)} & facts.names.locals
+        joined = names.union(*(related[name] for name in names if name in related))
+        related.update(dict.fromkeys(joined, joined))
+    owner = root_variable(node.target)
+    return owner is None or bool(related.get(owner, {owner}) & variables_of([ast.Expr(node.value)], ast.Load))
 
 
 def updates_arrays(facts: FunctionInfo) -> bool:
@@ -151,6 +178,43 @@ def updates_arrays(facts: FunctionInfo) -> bool:
             if found is None or updates_arrays(found[0]):
                 return True
     return False
+
+
+def updates_unlike_numba(facts: FunctionInfo, *, is_called: bool = False) -> bool:
+    """Whether updates in place may give other elements by Numba, if no two arrays that it is given share memory.
+
+    Parameters
+    ----------
+    facts : FunctionInfo
+        The function.
+    is_called : bool
+        Whether its arguments may share memory all the same, as those of a function that an offloaded one calls.
+    """
+    has_updates = False
+    called: list[FunctionInfo] = []
+    for each in ast.walk(facts.definition):
+        if isinstance(each, ast.AugAssign) and not _changes_by_numbers(facts, each):
+            has_updates = True
+            root = root_variable(each.target)
+            if updates_what_it_reads(facts, each) or (is_called and (root is None or root in facts.names.parameters)):
+                return True
+        if not isinstance(each, ast.Call):
+            continue
+        if numpy_name(facts.names.value(each.func)) is not None:
+            if has_effects(each, facts.names):
+                return True  # such as a ufunc's `out`
+        elif _is_user_function(facts, each):
+            given = (*each.args, *(word.value for word in each.keywords))
+            if isinstance(facts.names.value(each.func), CPUDispatcher) and all(
+                map(partial(_is_a_number, facts), given)
+            ):
+                continue
+            found = called_function(facts, each)
+            if found is None or updates_unlike_numba(found[0], is_called=True):
+                return True
+            called.append(found[0])
+    # What a function returns may be an array that it was given, under another name.
+    return has_updates and not all(returns_new_values(each.definition) or _returns_numbers(each) for each in called)
 
 
 def _is_user_function(facts: FunctionInfo, call: ast.Call) -> bool:
