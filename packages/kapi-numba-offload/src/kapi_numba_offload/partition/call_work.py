@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import CodeType
-from typing import Any
+from typing import Any, TypeGuard
 
 from kapi_numba_offload._numba_compat import CPUDispatcher, has_overloads, is_generic
 from kapi_numba_offload.analysis.kinds import SCALAR, ArrayKind, may_have_axes
@@ -70,7 +70,8 @@ class _Block:
     Attributes
     ----------
     saved : mapping of (int or None) to float
-        Nanoseconds that kernels save for each element along so many axes, 0 for what is done once; None for all axes.
+        Nanoseconds that kernels save for each element along so many axes, 0 for what is done once; None for all axes,
+        and `_OF_ROWS` for one row.
     launched : float
         Nanoseconds that its launches take.
     loops : tuple of _Loop
@@ -306,7 +307,7 @@ class _Reader:
     def _called(self, node: ast.AST, *, is_in_kernel: bool) -> _Block | None:
         """The work of a call of a function of the user's; None for other operations."""
         called = called_function(self._facts, node) if isinstance(node, ast.Call) else None
-        if called is None:
+        if called is None or not isinstance(node, ast.Call):
             return None
         if self._depth > _DEEPEST or not _is_alike_when_called(self._facts, node, called):
             raise _Untold
@@ -316,7 +317,7 @@ class _Reader:
         return block
 
     def _axes(self, node: ast.AST) -> int | None:
-        """How many axes an operation works on, 0 for numbers; None for arrays of which that is not known."""
+        """The number of axes that an operation works on, 0 for numbers; None for arrays of which that is not known."""
         if isinstance(node, ast.AugAssign):
             kind = self._facts.kinds.target(node)
             return kind.ndim if isinstance(kind, ArrayKind) else 0 if kind == SCALAR else None
@@ -357,7 +358,7 @@ class _Reader:
         self.made.append(known * 2 if name in ("eye", "identity") and len(known) == 1 else known)
 
     def _costs(self, node: ast.AST, axes: int | None, *, is_in_kernel: bool) -> Iterator[tuple[int | None, float]]:
-        """How many axes there are elements along, and nanoseconds that a kernel saves on each of them."""
+        """Pairs of how many axes there are elements along, and nanoseconds that a kernel saves on each element."""
         cost = self._of_element(node)
         if not is_in_kernel:
             yield axes, cost
@@ -417,7 +418,7 @@ def _headers(statement: ast.If | ast.With | ast.Try) -> list[ast.AST]:
     return list(statement.items) if isinstance(statement, ast.With) else []
 
 
-def _is_expression(node: ast.AST) -> bool:
+def _is_expression(node: ast.AST) -> TypeGuard[ast.expr]:
     return isinstance(node, (ast.Name, ast.Attribute, ast.Subscript, ast.Call, ast.BinOp))
 
 
