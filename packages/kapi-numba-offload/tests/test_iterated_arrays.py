@@ -1,5 +1,7 @@
 """Elements of a device array that Python iterates over: numbers of the time at which they are reached."""
 
+import math
+
 import dpnp
 import numba
 import numpy as np
@@ -84,3 +86,24 @@ def test_elements_are_what_python_gives(function, shape, is_numpy, in_context):
         own = dpnp.asnumpy(own) if isinstance(own, dpnp.ndarray) else own
         np.testing.assert_array_equal(own, other)
         assert isinstance(own, (np.ndarray, list)) or type(own) is type(np.asarray(other).item())
+
+
+@numba.njit
+def sums_of_elements(a):
+    total, product = 0, a[0]
+    for x in list(a):
+        total += x
+        product *= x
+    return total, product
+
+
+@pytest.mark.filterwarnings("ignore::kapi_numba_offload.OffloadFallbackWarning")
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint16"])
+@pytest.mark.parametrize("is_numpy", [False, True], ids=["device", "context"])
+def test_sums_of_integers_in_lists_are_numbers(dtype, is_numpy, in_context):
+    """Arithmetic of 64 bits, as of other elements: `t += x` wraps at no narrower type."""
+    most = np.iinfo(dtype).max
+    values = np.array([3, most - 1, most - 2], dtype)
+    found = in_context(sums_of_elements, values, device="cpu") if is_numpy else sums_of_elements(dpnp.asarray(values))
+    exact = [int(each) for each in values]
+    assert found == (sum(exact), exact[0] * math.prod(exact))

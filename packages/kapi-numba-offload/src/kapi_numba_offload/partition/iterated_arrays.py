@@ -28,7 +28,7 @@ def _iterated(node: ast.AST, names: Scope) -> Iterator[ast.expr]:
         yield node.value
     elif isinstance(node, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
         yield node.generators[0].iter  # what is iterated over within are the variables of the comprehension
-    elif isinstance(node, ast.Starred):
+    elif isinstance(node, ast.Starred) and isinstance(node.ctx, ast.Load):
         yield node.value
     elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
         function = names.value(node.func)

@@ -110,8 +110,11 @@ def by_library(
     if statement.in_place is not None:
         assert isinstance(statement.node, Apply)
         assert statement.target is not None
+        target = leaves[statement.target]
+        if isinstance(target, (int, float, complex, np.generic)):  # a number is no memory: it gets another value
+            return evaluate(statement.node, leaves, earlier, operation=operation)
         operand = evaluate(statement.node.operands[1], leaves, earlier, operation=operation)
-        return IN_PLACE[statement.in_place](leaves[statement.target], operand)
+        return IN_PLACE[statement.in_place](target, operand)
     value = evaluate(statement.node, leaves, earlier, operation=operation)
     if statement.target is None:
         return value
