@@ -4,7 +4,10 @@ import os
 import subprocess
 import sys
 
+import dpnp
+import numba
 import pytest
+from numba.core import event  # noqa: TID251  # it tells of Numba's own work
 
 MODULE = """
 import numba
@@ -44,3 +47,24 @@ def test_cache_is_found_by_the_next_process(tmp_path):
         assert done.returncode == 0, done.stderr
         found.append(done.stdout.strip())
     assert found == ["[5.0, 5.0, 5.0] 0 1", "[5.0, 5.0, 5.0] 1 0"]
+
+
+def test_first_calls_make_no_machine_code_for_the_host():
+    """Passing arguments on takes none; it is made when it is asked for."""
+
+    def function(a, k=2.0):
+        return a * k
+
+    function = numba.njit(function)
+    with event.install_recorder("numba:run_pass") as recorded:
+        assert dpnp.asnumpy(function(dpnp.ones(2))).tolist() == [2.0, 2.0]
+        assert dpnp.asnumpy(function(dpnp.ones(2), k=4.0)).tolist() == [4.0, 4.0]
+    assert "object_mode_back_end" not in passes_in(recorded)
+    with event.install_recorder("numba:run_pass") as recorded:
+        assert all("define" in each.library.get_llvm_str() for each in function.overloads.values())
+    assert "object_mode_back_end" in passes_in(recorded)
+
+
+def passes_in(recorded):
+    """The passes of Numba's compiler that ran."""
+    return {each.data["name"].partition(" ")[0] for _, each in recorded.buffer if each.is_start}

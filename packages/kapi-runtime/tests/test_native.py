@@ -109,6 +109,21 @@ def test_code_is_loaded_and_cannot_be_written(monkeypatch):
     assert held == ["r-xp"]
 
 
+def test_builtin_calls_the_object_that_it_is_made_of():
+    def function(first, *others, last=0):
+        return first, others, last
+
+    built = loading.calling(function)
+    assert isinstance(built, type(len))
+    assert built.__self__ is function
+    assert built(1, 2, last=3) == (1, (2,), 3)
+    with pytest.raises(TypeError, match="first"):
+        built()
+    before = sys.getrefcount(function)
+    del built
+    assert sys.getrefcount(function) == before - 1
+
+
 UNLIKE = {
     "implementation": (platform, "python_implementation", lambda: "PyPy", "Python must be CPython, got PyPy"),
     "architecture": (platform, "machine", lambda: "aarch64", "must be x86-64 with Linux or Windows, got aarch64"),

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba._dispatcher import compute_fingerprint
 from numba.core import config, ir, types, typing
-from numba.core.compiler import CompilerBase, DefaultPassBuilder, Flags, compile_extra, compile_result, run_frontend
+from numba.core.compiler import (
+    CompilerBase,
+    CompileResult,
+    DefaultPassBuilder,
+    Flags,
+    compile_extra,
+    run_frontend,
+    sanitize_compile_result_entries,
+)
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.compiler_machinery import FunctionPass, PassManager, register_pass
 from numba.core.errors import NumbaError
@@ -22,7 +30,9 @@ from numba.stencils.stencil import StencilFunc
 
 __all__ = [
     "CPUDispatcher",
+    "CompileResult",
     "CompilerBase",
+    "Constants",
     "DUFunc",
     "DefaultPassBuilder",
     "FixupArgs",
@@ -36,7 +46,6 @@ __all__ = [
     "are_arrays",
     "as_dtype",
     "compile_extra",
-    "compile_result",
     "config",
     "constants_of",
     "fingerprint",
@@ -54,6 +63,7 @@ __all__ = [
     "overload_of",
     "register_pass",
     "run_frontend",
+    "sanitize_compile_result_entries",
     "type_key",
     "typeof",
     "types",
@@ -114,6 +124,12 @@ def flags_of(dispatcher: Any) -> Flags:
     flags = Flags()
     dispatcher.targetdescr.options.parse_as_flags(flags, dispatcher.targetoptions)
     return flags
+
+
+class Constants(NamedTuple):
+    """Stand-in for the environment of a result of compilation, where nothing is compiled."""
+
+    consts: tuple[Any, ...]
 
 
 def constants_of(dispatcher: Any) -> Iterator[Any]:

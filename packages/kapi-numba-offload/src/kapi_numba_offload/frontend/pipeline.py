@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 from kapi_numba_offload._numba_compat import (
     CompilerBase,
+    CompileResult,
+    Constants,
     DefaultPassBuilder,
     FixupArgs,
     Flags,
@@ -15,10 +19,10 @@ from kapi_numba_offload._numba_compat import (
     PassManager,
     TranslateByteCode,
     compile_extra,
-    compile_result,
     ir,
     is_of_jitclass,
     register_pass,
+    sanitize_compile_result_entries,
     types,
     typing,
 )
@@ -26,6 +30,7 @@ from kapi_numba_offload.frontend.function import OffloadedFunction, holds_usm
 from kapi_numba_offload.frontend.host_function import HostFunction, host_function
 from kapi_numba_offload.run.options import OffloadOptions, options_of
 from kapi_numba_offload.run.reasons import Refusal
+from kapi_runtime.native.loading import calling
 from kapi_sim.errors import KernelCompilationError
 from kapi_sim.log import long_work
 
@@ -62,24 +67,7 @@ class _Offload(FunctionPass):
             )
         name = function.__name__
         with long_work(f"partitioning function `{name}`", f"function `{name}`: partitioned for a device"):
-            compiled = _as_native(state, _offloaded(state, options_of(function).with_flags(state.flags)))
-        state.cr = compile_result(
-            typing_context=state.typingctx,
-            target_context=state.targetctx,
-            entry_point=compiled.entry_point,
-            typing_error=None,
-            type_annotation=None,
-            library=compiled.library,
-            call_helper=compiled.call_helper,
-            # Numba's dispatcher looks compiled code up by these types, so the next call comes here directly.
-            signature=typing.signature(types.pyobject, *state.args),
-            objectmode=True,
-            lifted=(),
-            fndesc=compiled.fndesc,
-            environment=compiled.environment,
-            metadata=state.metadata,
-            reload_init=[],
-        )
+            state.cr = _result(state, _offloaded(state, options_of(function).with_flags(state.flags)))
         return True
 
 
@@ -118,8 +106,8 @@ def _with_locals(state: Any, options: OffloadOptions) -> HostFunction:
     )
 
 
-def _as_native(state: Any, offloaded: OffloadedFunction | HostFunction) -> Any:
-    """Compiled code that passes its arguments, as Python objects, to `offloaded`."""
+def _result(state: Any, offloaded: OffloadedFunction | HostFunction) -> CompileResult:
+    """A result of compilation that passes its arguments, as Python objects, to `offloaded`."""
     names = [f"a{position}" for position in range(len(state.args))]
     given = [
         f"{name}.value" if isinstance(type_, types.Omitted) else name
@@ -131,13 +119,51 @@ def _as_native(state: Any, offloaded: OffloadedFunction | HostFunction) -> Any:
     # Numba finds the environment of cached code by the module that it is from.
     namespace: dict[str, Any] = {"offloaded": offloaded, "__name__": __name__}
     exec(f"def stub({', '.join(names)}):\n    return offloaded({', '.join(given)})\n", namespace)
-    flags = Flags()
-    flags.force_pyobject = True
-    flags.enable_pyobject = True
-    pyobjects = (types.pyobject,) * len(state.args)
-    # The stub has no lines that a debugger could show.
-    context = state.typingctx, state.targetctx.subtarget(enable_debuginfo=False)
-    return compile_extra(*context, namespace["stub"], pyobjects, None, flags, {}, pipeline_class=_StubCompiler)
+    entries = {
+        "typing_context": state.typingctx,
+        "target_context": state.targetctx,
+        "entry_point": calling(offloaded if given == names else namespace["stub"]),
+        # Numba's dispatcher looks compiled code up by these types, so the next call comes here directly.
+        "signature": typing.signature(types.pyobject, *state.args),
+        "objectmode": True,
+        "lifted": (),
+        "environment": Constants((offloaded,)),
+        "metadata": state.metadata,
+        "reload_init": [],
+    }
+    return _Result(**sanitize_compile_result_entries(entries)).with_stub(namespace["stub"])
+
+
+class _Result(CompileResult):
+    """A result of compilation whose machine code is made when Numba keeps it in its cache, or shows it."""
+
+    def with_stub(self, stub: Callable[..., Any]) -> _Result:
+        """The result, with the function that is then compiled."""
+        self._stub = stub
+        return self
+
+    @cached_property
+    def _compiled(self) -> CompileResult:
+        flags = Flags()
+        flags.force_pyobject = True
+        flags.enable_pyobject = True
+        pyobjects = (types.pyobject,) * len(self.signature.args)
+        # The stub has no lines that a debugger could show.
+        context = self.typing_context, self.target_context.subtarget(enable_debuginfo=False)
+        return compile_extra(*context, self._stub, pyobjects, None, flags, {}, pipeline_class=_StubCompiler)
+
+    @property
+    def library(self) -> Any:
+        """Machine code of the stub."""
+        return self._compiled.library
+
+    @property
+    def fndesc(self) -> Any:
+        """Names in that."""
+        return self._compiled.fndesc
+
+    def _reduce(self) -> Any:
+        return self._compiled._replace(signature=self.signature)._reduce()
 
 
 class _StubCompiler(CompilerBase):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import ctypes
+import functools
 import itertools
 import json
 import pkgutil
@@ -27,6 +28,7 @@ __all__ = [
     "UnlikeError",
     "WORD",
     "address_of",
+    "calling",
     "capsule_address",
     "capsule_name",
     "file_of",
@@ -48,7 +50,7 @@ TABLE = 32
 The table is a word that all functions of a module share, and the addresses of the C functions, in the file's order.
 """
 
-_FASTCALL = 0x80
+_VARARGS_AND_KEYWORDS, _FASTCALL = 0x3, 0x80
 _ALIGNMENT = 64  # of functions, in bytes: a line of the processor's caches
 
 
@@ -146,11 +148,26 @@ def capsule_name(capsule: Any) -> bytes | None:
     return name
 
 
+def calling(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a builtin that calls a Python object, for those who take nothing else; it is `__self__` of the builtin."""
+    return _bound(_call(), function)
+
+
+@functools.cache
+def _call() -> _MethodDefinition:
+    # PyObject_Call has the parameters of a builtin's function: what it is bound to, a tuple, a dictionary or nothing.
+    return _MethodDefinition(b"call", python_function("PyObject_Call"), _VARARGS_AND_KEYWORDS, None)
+
+
 def _builtin(name: str, address: int, table: bytes) -> Callable[..., Any]:
     definition = _MethodDefinition(name.encode(), address, _FASTCALL, None)
     _kept.append(definition)
+    return _bound(definition, table)
+
+
+def _bound(definition: _MethodDefinition, what: Any) -> Callable[..., Any]:
     make = _python("PyCFunction_NewEx", ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)
-    made: Callable[..., Any] = make(ctypes.addressof(definition), table, None)
+    made: Callable[..., Any] = make(ctypes.addressof(definition), what, None)
     return made
 
 
