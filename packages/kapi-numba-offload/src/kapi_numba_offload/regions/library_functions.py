@@ -87,12 +87,17 @@ def quantiles(name: str, _: Any, args: Sequence[Any], keywords: Mapping[str, Any
     array = given.get("a")
     if len(args) > 2 or len(given) != len(args) + len(keywords) or given.keys() != {"a", "q"}:
         return None
-    if not is_device_array(array) or not array.size or array.dtype.kind not in "iuf" or library(array).is_host:
+    if not is_device_array(array) or library(array).is_host:
         return None
     own, queue, kind = library(array), queue_of(array), kind_of(array)
     q: Any = given["q"]
     q = host_copy(q)[()] if is_device_array(q) else q
-    result = np.array(getattr(np, name)(np.zeros(2, array.dtype), q))  # its shape and dtype, or NumPy's error
+    sample = np.zeros(min(array.size, 2), array.dtype)
+    result = np.array(getattr(np, name)(sample, q))  # its shape and dtype, or NumPy's error
+    if array.dtype.kind not in "iuf":
+        return None
+    if not array.size:
+        return own.from_host(result, queue, kind)
     ordered, last = own.functions.sort(own.functions.ravel(array)), array.size - 1
     nans = int(own.functions.count_nonzero(own.functions.isnan(ordered))) if array.dtype.kind == "f" else 0
     if name.startswith("nan"):
