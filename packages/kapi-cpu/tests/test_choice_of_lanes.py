@@ -30,6 +30,23 @@ def search(item: kapi.Item, data, indices, starts, x, out):
     out[i] = low
 
 
+def largest(item: kapi.Item, data, indices, starts, x, out):
+    row = item.get_id(0)
+    most = x.dtype.type(0)
+    for k in range(starts[row], starts[row + 1]):
+        if data[k] > most:
+            most = data[k]
+    out[row] = most
+
+
+def tree(item: kapi.Item, data, indices, starts, x, out):
+    i = item.get_id(0)
+    node = 0
+    for _ in range(6):
+        node = indices[node] if x[i] < data[node] else starts[node]
+    out[i] = node
+
+
 def lookup(item: kapi.Item, data, indices, starts, x, out):
     i = item.get_id(0)
     out[i] = x[starts[i] % 7] * 2
@@ -45,6 +62,11 @@ def lookup(item: kapi.Item, data, indices, starts, x, out):
         (search, AVX2, False, True),
         (lookup, AVX2, False, False),
         (search, AVX2, True, False),
+        (search, AVX512, True, False),
+        (lookup, AVX512, True, False),
+        (largest, AVX512, True, False),
+        (rows, AVX512, True, True),
+        (tree, AVX512, True, False),
     ],
 )
 def test_loops_over_far_elements_stay_scalar(function, features, has_gathers, is_scalar):
@@ -61,6 +83,48 @@ def test_loops_over_far_elements_stay_scalar(function, features, has_gathers, is
     signature = signature_of(1, (data, indices, starts, x, results[-1]), False)
     target = replace(host_target(), cpu="generic", features=features, has_fast_gathers=has_gathers)
     assert (compile_kernel(function, signature, target=target).lanes == 1) == is_scalar
+
+
+def padded_rows(item: kapi.Item, data, columns, x, out):
+    row = item.get_id(0)
+    total = x.dtype.type(0)
+    for k in range(columns.shape[1]):
+        total += data[row, k] * x[columns[row, k]]
+    out[row] = total
+
+
+def neighbours(item: kapi.Item, data, columns, x, out):
+    row = item.get_id(0)
+    total = x.dtype.type(0)
+    for k in range(columns.shape[1]):
+        total += x[columns[row, k]]
+    out[row] = total
+
+
+def sums(item: kapi.Item, data, columns, x, out):
+    row = item.get_id(0)
+    total = x.dtype.type(0)
+    for k in range(columns.shape[1]):
+        total += data[row, k] * x[k]
+    out[row] = total
+
+
+@pytest.mark.parametrize(("function", "is_scalar"), [(padded_rows, True), (neighbours, True), (sums, False)])
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_scalar_code_loads_ahead_where_indices_are_loaded(function, is_scalar, index, dtype):
+    random = np.random.default_rng(0)
+    columns, data = random.integers(0, 40, (40, 5)).astype(index), random.integers(0, 9, (40, 5)).astype(dtype)
+    arguments = (data, columns, random.integers(0, 9, 40).astype(dtype), np.zeros(40, dtype))
+    Cpu().call(kapi.kernel(function), kapi.Range(40), *arguments)
+    right = {
+        padded_rows: (data * arguments[2][columns]).sum(axis=1),
+        neighbours: arguments[2][columns].sum(axis=1),
+        sums: data @ arguments[2][:5],
+    }
+    np.testing.assert_array_equal(arguments[3], right[function])
+    target = replace(host_target(), cpu="generic", features=AVX512, has_fast_gathers=True)
+    assert (compile_kernel(function, signature_of(1, arguments), target=target).lanes == 1) == is_scalar
 
 
 def iterated(item: kapi.Item, x, out):

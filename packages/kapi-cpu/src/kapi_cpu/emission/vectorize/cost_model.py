@@ -2,8 +2,10 @@
 
 Each instruction costs as much as it keeps a processor busy, in units of an addition, and counts eight times for each
 loop around it. A vector pays for each register that it fills, and for each lane of what no vector instruction does: a
-gather is a load, and two moves between registers. Lanes of a loop that they leave in different iterations wait for the
-last one. Scalar code pays for branches that a processor cannot foresee, which are those on which lanes part.
+gather is a load, and two moves between registers. One instruction that gathers takes as long, and gains much only
+where scalar code cannot load ahead: in loops that lanes leave in different iterations, and at addresses that depend on
+comparisons of what was loaded. Lanes of a loop that they leave in different iterations wait for the last one. Scalar
+code pays for branches that a processor cannot foresee, which are those on which lanes part.
 
 So kernels are vectorised but for those that spend their time in loops of few operations on elements that are far from
 each other, such as the rows of a sparse matrix. The model reads the IR and the features of the processor alone:
@@ -15,6 +17,7 @@ does a long chain of operations. Such kernels get twice the lanes, if registers 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from kapi_cpu.emission.vectorize.processor import Processor
@@ -33,8 +36,12 @@ _MISPREDICTED = 15.0
 _FORESEEN = 0.7
 """The share of branches on data that a processor foresees."""
 
-_GATHERED, _GATHERED_FAST, _SCATTERED, _LOOPED = 3.0, 1.5, 3.0, 6.0
+_GATHERED, _SCATTERED, _LOOPED = 3.0, 3.0, 6.0
 """An element that is loaded, stored, or worked on by a loop over lanes."""
+
+_GATHERED_FAST, _GATHERED_AWAITED = 3.75, 1.5
+"""An element of one instruction that gathers: where scalar code loads ahead, which takes little time too, and where it
+cannot, as it mispredicts when a loop ends, or waits for what the address is chosen by."""
 
 _WIDEST, _HELD, _LONGEST = 512, (8, 20), 48
 """The bits of registers of which there are 32 and not 16; registers that loops may hold on to; their instructions."""
@@ -87,6 +94,7 @@ def costs_of(shapes: Shapes, lanes: int, processor: Processor) -> Costs:
         Which it is.
     """
     everywhere = {*shapes.flow.reverse_postorder}
+    chosen = _chosen_values(shapes)
     scalar = vector = 0.0
     for block in shapes.flow.reverse_postorder:
         weight, waiting = _weights(block, shapes)
@@ -96,7 +104,11 @@ def costs_of(shapes: Shapes, lanes: int, processor: Processor) -> Costs:
         for each in block.instructions:
             cost = _cost(each)
             scalar += taken * cost
-            vector += waiting * _cost_of_lane(each, cost, shapes, lanes, processor)
+            if each.opcode == "load" and _is_far(each, shapes):
+                is_awaited = each.operands[0] in chosen or (loop is not None and loop.header in shapes.divergent_loops)
+                vector += waiting * _cost_of_gather(processor, is_awaited)
+            else:
+                vector += waiting * _cost_of_lane(each, cost, shapes, lanes, processor.vector_bits)
         if block in shapes.divergent_branches:
             is_exit = loop is not None and any(target not in loop.blocks for target in block.successors)
             scalar += taken * _MISPREDICTED * (1 / _ITERATIONS if is_exit else 1 - _FORESEEN)
@@ -129,27 +141,64 @@ def _cost(each: Instruction) -> float:
     return 20.0 if each.opcode in ("atomicrmw", "cmpxchg") else _SLOW.get(each.opcode, 1.0)
 
 
-def _cost_of_lane(each: Instruction, cost: float, shapes: Shapes, lanes: int, processor: Processor) -> float:
-    """The cost of one lane of an instruction for all."""
+def _cost_of_lane(each: Instruction, cost: float, shapes: Shapes, lanes: int, vector_bits: int) -> float:
+    """The cost of one lane of an instruction for all, unless it gathers."""
     if not cost:
         return 0.0
     if each.opcode in ("load", "store"):
-        stride = shapes[each.operands[-1]]
-        type_ = each.type if each.opcode == "load" else each.operands[0].type
-        if stride == 0:
-            return cost / lanes
-        if isinstance(stride, int) and abs(stride) <= 2 * size_of(type_):
-            return cost * _registers(type_, lanes, processor.vector_bits) * (abs(stride) // size_of(type_)) / lanes
-        if each.opcode == "store":
+        if _is_far(each, shapes):
             return _SCATTERED
-        return _GATHERED_FAST if processor.has_fast_gathers else _GATHERED
+        stride = shapes[each.operands[-1]]
+        assert isinstance(stride, int)
+        type_ = each.type if each.opcode == "load" else each.operands[0].type
+        registers = _registers(type_, lanes, vector_bits) * (abs(stride) // size_of(type_))
+        return cost * (registers if stride else 1) / lanes
     if not each.form.is_void and shapes[each] is not VARYING:
         return cost / lanes
     if needs_lane_loop(each):
         return cost + _LOOPED
     if each.opcode in _DIVISIONS:
         return _DIVIDED
-    return cost * _registers(each.type, lanes, processor.vector_bits) / lanes
+    return cost * _registers(each.type, lanes, vector_bits) / lanes
+
+
+def _is_far(each: Instruction, shapes: Shapes) -> bool:
+    """Whether the elements that lanes load or store lie more than one apart, or anywhere."""
+    stride = shapes[each.operands[-1]]
+    type_ = each.type if each.opcode == "load" else each.operands[0].type
+    return not isinstance(stride, int) or abs(stride) > 2 * size_of(type_)
+
+
+def _cost_of_gather(processor: Processor, is_awaited: bool) -> float:
+    """The cost of one lane of a gather, where scalar code may be unable to load ahead."""
+    if not processor.has_fast_gathers:
+        return _GATHERED
+    return _GATHERED_AWAITED if is_awaited else _GATHERED_FAST
+
+
+def _chosen_values(shapes: Shapes) -> set[IRValue]:
+    """The values that depend on comparisons of what lanes load, such as the bounds of a search."""
+    loads = [each for each in shapes.function.instructions() if each.opcode == "load" and shapes[each] is VARYING]
+    from_memory = _dependent(loads)
+    chosen: list[Instruction] = []
+    for block in shapes.flow.reverse_postorder:
+        above = shapes.flow.dominators.parent.get(block)
+        is_join = above in shapes.divergent_branches and above.terminator.operands[0] in from_memory
+        for each in block.instructions:
+            if (each.opcode == "phi" and is_join) or (each.opcode == "select" and each.operands[0] in from_memory):
+                chosen.append(each)
+    return _dependent(chosen)
+
+
+def _dependent(values: Iterable[Instruction]) -> set[IRValue]:
+    """Values, and all that are computed from them."""
+    pending, found = [*values], set[IRValue]()
+    while pending:
+        each = pending.pop()
+        if each not in found:
+            found.add(each)
+            pending += each.users
+    return found
 
 
 def needs_lane_loop(each: Instruction) -> bool:
