@@ -34,6 +34,32 @@ def in_a_loop(v, o, n):
         np.add(v[i : i + 2], 1, out=o[2 * i : 2 * i + 2])
 
 
+def of_products(v, o, n):
+    for i in prange(2):
+        np.dot(v[i : i + 3], v[3:], out=o[i, ...])
+
+
+def of_products_with_results(v, o, n):
+    for i in prange(2):
+        s = np.dot(v[i : i + 3], v[3:], out=o[i, ...])
+        o[i + 2] = s + 1
+
+
+@pytest.mark.parametrize("function", [of_products, of_products_with_results])
+@pytest.mark.parametrize("is_numpy", [False, True], ids=["device", "context"])
+def test_products_in_a_loop_are_stored_to_what_is_given(function, is_numpy, in_context):
+    own, expected = ([VALUES.copy(), np.full(6, 9.0), np.arange(6, dtype=np.int32)] for _ in "ab")
+    if is_numpy:
+        in_context(numba.njit(function), *own, device="cpu")
+    else:
+        own = [dpnp.asarray(each) for each in own]
+        with pytest.warns(OffloadFallbackWarning):
+            numba.njit(function)(*own)
+        own = [dpnp.asnumpy(each) for each in own]
+    function(*expected)
+    np.testing.assert_allclose(own[1], expected[1])
+
+
 @pytest.mark.filterwarnings("error")
 def test_a_part_that_is_given_in_a_loop_is_stored_to_by_a_kernel(as_in_python):
     as_in_python(in_a_loop, [VALUES.copy(), np.full(6, 9.0), np.arange(6, dtype=np.int32)])

@@ -27,7 +27,7 @@ def _iterated(node: ast.AST, names: Scope) -> Iterator[ast.expr]:
     if isinstance(node, ast.Assign) and any(isinstance(each, (ast.Tuple, ast.List)) for each in node.targets):
         yield node.value
     elif isinstance(node, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
-        yield node.generators[0].iter  # what is iterated over within are the variables of the comprehension
+        yield from (each.iter for each in node.generators)
     elif isinstance(node, ast.Starred) and isinstance(node.ctx, ast.Load):
         yield node.value
     elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
@@ -60,5 +60,7 @@ class _IteratedElements:
 
 
 def elements(value: Any) -> Any:
-    """Iterable for a value: the numbers of a dpnp array of one axis, anything else itself."""
+    """Iterable for a value: the numbers of a device array of one axis or of `flat`, anything else itself."""
+    if type(value).__name__ == "flatiter":
+        return map(element, value)
     return _IteratedElements(value) if is_device_array(value) and value.ndim == 1 else value

@@ -14,6 +14,7 @@ from kapi_numba_offload._numba_compat import StencilFunc, has_overloads
 from kapi_numba_offload.analysis.effects import has_inner_assignment
 from kapi_numba_offload.analysis.kinds import is_number_type, is_usm
 from kapi_numba_offload.analysis.numpy_functions import CREATION, numpy_name
+from kapi_numba_offload.analysis.operations import OPERATORS
 from kapi_numba_offload.analysis.random_functions import random_name
 from kapi_numba_offload.analysis.scope import UNKNOWN
 from kapi_numba_offload.analysis.syntax import located
@@ -50,6 +51,7 @@ from kapi_numba_offload.partition.loop_plans.numba_equivalence import (
 )
 from kapi_numba_offload.partition.loop_plans.plan import LoopPlan
 from kapi_numba_offload.partition.loop_plans.selection import loop_plan
+from kapi_numba_offload.partition.python_code import ItemUpdate, PythonCode
 from kapi_numba_offload.partition.random_calls import RandomCall, random_draw
 from kapi_numba_offload.regions.reduction import Reduction
 from kapi_numba_offload.regions.scan import Scan
@@ -83,6 +85,7 @@ class Partition:
         self.needs_queue = False
         self._in_containers = numbers_in_containers(self.definition, facts.kinds)
         self._iterated = iterated_arrays(self.definition, facts.names, facts.kinds)
+        self._python_code = PythonCode(facts, self._iterated, self._helper_call)
         self._following: list[Sequence[ast.stmt]] = []
         self.updates_arrays = updates_arrays(facts)
         self.updates_unlike_numba = updates_unlike_numba(facts)
@@ -166,10 +169,32 @@ class Partition:
     def _other(self, statement: ast.stmt) -> list[ast.stmt]:
         """A statement that is no part of a region, its expressions and blocks rewritten."""
         statement = self.facts.rebinding(statement)
+        if isinstance(statement, ast.AugAssign) and self._python_code.updates_item(statement):
+            return self._item_update(statement)
         if not isinstance(statement, (ast.For, ast.While)):
             return [self._children(statement)]
         plan = loop_plan(self.facts, statement, list(reversed(self._following)))
         return self.inline_loop(statement) if plan is None else self.planned(plan)
+
+    def _item_update(self, statement: ast.AugAssign) -> list[ast.stmt]:
+        """`o[i] = update(o[i], value)` for `o[i] op= value`, also of attributes; `o` and `i` are computed once."""
+        target, update = statement.target, ItemUpdate(OPERATORS[type(statement.op)])
+        assert isinstance(target, (ast.Subscript, ast.Attribute))
+        made: list[ast.stmt] = []
+        fields = ("value", "slice") if isinstance(target, ast.Subscript) else ("value",)
+        for field in fields:
+            part = self.expression(getattr(target, field))
+            if not isinstance(part, (ast.Name, ast.Constant)):
+                name = f"{PREFIX}updated_{field}"
+                made.append(located(ast.Assign([ast.Name(name, ast.Store())], part), statement))
+                part = loaded(name, statement)
+            setattr(target, field, part)
+        before = copy.copy(target)
+        before.ctx = ast.Load()
+        value = self._helper_call(
+            f"update_{update.name}", update, [before, self.expression(statement.value)], statement.value
+        )
+        return [*made, ast.copy_location(ast.Assign([target], value), statement)]
 
     def planned(self, plan: LoopPlan) -> list[ast.stmt]:
         """The statements instead of a loop, by its plan."""
@@ -259,6 +284,9 @@ class Partition:
             name, operands = number
             rewritten_operands = [self.expression(each) for each in operands]
             return self._helper_call(f"number_{name}", NumberOperation(name), rewritten_operands, node)
+        function = self._python_code.function(node)
+        if function is not None:
+            return function
         rewritten = self._children(node)
         if (
             isinstance(rewritten, ast.Subscript)
@@ -380,15 +408,19 @@ class Partition:
         return self._helper_call(f"draw_{len(self.calls)}", call, args, node, node.keywords)
 
     def _comprehension(self, node: ast.expr) -> ast.expr:
-        """A comprehension or function: what it iterates over, and the random numbers that it draws; the rest stays."""
-        if not isinstance(node, ast.Lambda):
-            first: ast.comprehension = node.generators[0]  # type: ignore[attr-defined]
-            first.iter = self.expression(first.iter)
+        """A comprehension or function: Python has its variables, and what it iterates over is the function's."""
+        generators: list[ast.comprehension] = getattr(node, "generators", [])  # a lambda has none
+        iterated = [self.expression(each.iter) for each in generators[:1]]
+        for each in generators[:1]:
+            each.iter = ast.Constant(None)  # it is rewritten
         for call in [each for each in ast.walk(node) if isinstance(each, ast.Call)]:
             draw = random_draw(call, self.facts)
             if draw is not None:
                 made = self._drawn(call, self.facts.location(call), *draw)
                 call.func, call.args = made.func, made.args
+        self._python_code.generic_visit(node)
+        for each, iterable in zip(generators, iterated, strict=False):
+            each.iter = iterable
         return node
 
     def queue(self, where: ast.AST) -> ast.expr:

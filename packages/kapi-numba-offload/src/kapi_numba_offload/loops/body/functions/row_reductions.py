@@ -47,6 +47,8 @@ def _dot(state: BodyState, operands: list[ast.expr], node: ast.expr, *, conjugat
     known = [row for each in operands if (row := state.rows(each)) is not None]
     if not known:
         return None
+    if isinstance(node, ast.Call) and node.keywords:
+        raise NotInKernelError(f"a product that is stored by its function, {ast.unparse(node)}", node)
     if len(operands) != 2 or len(known) != 2 or any(len(each.shape) != 1 for each in known):
         raise NotInKernelError(f"a product of matrices, {ast.unparse(node)}", node)
     reads = [state.arrays.get(each.array) for row in known for each in row.reads]
