@@ -60,7 +60,9 @@ OF_CUDA = (
     "--ignore-glob=/*/kapi_numba_offload/libraries/cupy.py",  # CuPy imports with NVIDIA's driver alone
 )
 # Tests of offload that run over what stands in for CuPy's arrays; over CuPy's own, `gpu` runs all.
-OVER_CUPY = ("cupy_arrays", "array_expression", "statements", "loop_rows", "reductions", "device_context")
+OVER_CUPY = (
+    "cupy_arrays", "array_expression", "statements", "loop_rows", "reductions", "device_context", "python_numbers",
+)  # fmt: skip
 WHEELS = ROOT / ".nox" / "wheels"
 # Seconds of processor time for each session of `tests`, some more than it took. Being over is reported and fails
 # nothing: time is the machine's as well, and a slow one is not at fault.

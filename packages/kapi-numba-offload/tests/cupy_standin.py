@@ -187,7 +187,7 @@ class ndarray:
     T = property(lambda self: _wrapped(self._host.T))
     real = property(lambda self: _wrapped(self._host.real), lambda self, value: self.real.__setitem__(..., value))
     imag = property(lambda self: _wrapped(self._host.imag), lambda self, value: self.imag.__setitem__(..., value))
-    flat = property(lambda self: map(_wrapped, self._host.flat))
+    flat = property(lambda self: flatiter(self._host))
     base = property(lambda self: None if self._host is self._memory.held else self._memory)
     device = property(lambda self: Device(self._memory.device_id))
 
@@ -383,6 +383,19 @@ def _wrapped(value: Any) -> Any:
         items = [_wrapped(each) for each in value]
         return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
     return value
+
+
+class flatiter:
+    """The elements of an array in order, each an array without axes."""
+
+    def __init__(self, host: np.ndarray[Any, Any]) -> None:
+        self._elements = map(_wrapped, host.flat)
+
+    def __iter__(self) -> flatiter:
+        return self
+
+    def __next__(self) -> ndarray:
+        return next(self._elements)
 
 
 def _require_dtype(dtype: np.dtype[Any]) -> None:

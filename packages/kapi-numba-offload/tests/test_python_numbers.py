@@ -21,7 +21,7 @@ BOOLEAN = (
 )
 """Numba has no quotient of bools."""
 
-WAYS = {
+SOURCES = {
     "comprehension": "[{E(x, y)} for x, y in zip(a, b)]",
     "positions": "[{E(a[i], b[i])} for i in range(a.shape[0])]",
     "nested": "[{E(x, y)} for x in a for y in b]",
@@ -42,11 +42,16 @@ WAYS = {
     "row": "[{E(r[0], r[1])} for r in m]",
     "choice": "x = a[0] if a[1] > b[0] else b[1]\n{E(x, b[0])}",
 }
-"""Ways in which elements reach what is computed with them: statements, and an expression."""
+"""Sources of the elements that are computed with: statements, and an expression."""
 
 OTHERS = {
     "sum": "sum(a), sum(list(b)), sum([x for x in a]), sum((a[0], a[1])), sum(a, 5), [sum(a) * x for x in b]",
     "map": "list(map(lambda x: x * 2, a)), list(map(lambda x, y: x + y, a, b))",
+    "parameters named as functions": "g = lambda pow, sum: pow * sum\ng(a[0], b[0])",
+    "function of a loop": (
+        "g = lambda x: x * 2 + x\nc = np.zeros(3)\n"
+        "for i in range(3):\n    c[i] = g(a[i]) + np.random.randint(0, 1)\nc, g(b[0])"
+    ),
     "reduce": "reduce(lambda x, y: x + y, list(a)), reduce(lambda x, y: x * y, list(b), 1)",
     "filter": "list(filter(lambda x: x + x + x > 250, a))",
     "condition": "[x for x in a if x + x + x > 250]",
@@ -115,9 +120,9 @@ def same(found, expected, where):
 @pytest.mark.nightly(one_in=6)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("name", [*WAYS, *OTHERS])
-def test_numbers_in_python_are_numbas(name, dtype, in_context):
-    function = compiled(name, (WAYS | OTHERS)[name], dtype)
+@pytest.mark.parametrize("name", [*SOURCES, *OTHERS])
+def test_numbers_in_python_equal_numba(name, dtype, in_context):
+    function = compiled(name, (SOURCES | OTHERS)[name], dtype)
     expected = function(*arguments(dtype))
     same(function(*(dpnp.asarray(each) for each in arguments(dtype))), expected, "device")
     same(in_context(function, *arguments(dtype), device="cpu"), expected, "context")

@@ -99,6 +99,8 @@ class PythonCode(ast.NodeTransformer):
 
     def __init__(self, facts: FunctionInfo, iterated: set[int], helper_call: _HelperCall) -> None:
         self._facts, self._iterated, self._helper_call = facts, iterated, helper_call
+        # The scope has no parameters of functions within.
+        self._parameters = {each.arg for each in ast.walk(facts.definition) if isinstance(each, ast.arg)}
 
     def visit(self, node: ast.AST) -> Any:
         """Rewrite a node and those below it."""
@@ -133,8 +135,9 @@ class PythonCode(ast.NodeTransformer):
         return self._facts.kinds.kind(target.value) == ANY and type(statement.op) in OPERATORS and not has_slices
 
     def function(self, node: ast.expr) -> ast.expr | None:
-        """What stands for the name of a function of numbers; None for other expressions."""
-        if not self._facts.has_narrow_integers:
+        """The name of what stands for a function of numbers; None for other expressions."""
+        is_parameter = isinstance(node, ast.Name) and node.id in self._parameters
+        if is_parameter or not self._facts.has_narrow_integers:
             return None
         found = number_function(self._facts.names.value(node))
         if found is None:
