@@ -7,6 +7,7 @@ import numba
 import numpy as np
 import pytest
 
+import kapi_runtime
 from kapi_numba_offload.libraries.arrays import is_same_view, may_overlap
 
 
@@ -238,3 +239,101 @@ def test_strides_of_axes_of_one_element_do_not_count():
     assert not may_overlap(one, other)
     assert not is_same_view(a[:2], a[::2])
     assert may_overlap(a[:2], a[::2])
+
+
+@numba.njit
+def raised(x):
+    x += 3
+    return x
+
+
+@numba.njit
+def first_stored(x):
+    x[0] = 7.0
+    return x.sum()
+
+
+@numba.njit
+def tripled(x):
+    return x * 3
+
+
+def added_later(a):
+    return a + (a - 1) + raised(a)
+
+
+def with_a_list(a):
+    a = a + a
+    found = [-2.0]
+    for i in range(a.shape[0]):
+        if a[i] > 0:
+            found.append(a[i])
+    return a + (a - 1) + raised(a)
+
+
+def function_of_numpy(a):
+    return np.sqrt(a * a) * first_stored(a)
+
+
+def compared(a):
+    return (a - 1 < raised(a)) * 1.0
+
+
+def negated(a):
+    return -a + raised(a)
+
+
+def within(a):
+    return a[1:] * 2 + (1 + first_stored(a[1:]))
+
+
+def in_a_loop(a):
+    sums = 0.0
+    for i in range(3):
+        a[1] += i
+        b = a * 2 + first_stored(a)
+        sums += b[i]
+    return sums
+
+
+def in_a_loop_of_sums(a):
+    sums = np.zeros(3)
+    for i in range(3):
+        sums[i] = (a * 2 + first_stored(a)).sum()
+        a[1] += i
+    return sums
+
+
+def in_a_loop_of_arrays(a):
+    for _ in range(2):
+        a = a * 2 - raised(a)
+    return a
+
+
+def without_stores(a):
+    return a * 2 + tripled(a)
+
+
+@pytest.mark.filterwarnings("ignore::kapi_numba_offload.OffloadFallbackWarning")
+@pytest.mark.parametrize("small", ["0", "32768"])
+@pytest.mark.parametrize(
+    "function",
+    [
+        added_later, with_a_list, function_of_numpy, compared, negated, within, in_a_loop, in_a_loop_of_sums,
+        in_a_loop_of_arrays, without_stores,
+    ],
+)  # fmt: skip
+def test_operands_are_computed_before_a_later_call_changes_their_arrays(function, small, monkeypatch):
+    """Numba computes `a - 1` after the call in ``(a - 1) + f(a)``, wherever a call or a loop is Numba's."""
+    monkeypatch.setenv("KAPI_OFFLOAD_SMALL", small)
+    expected, given = np.arange(5.0), dpnp.arange(5.0)
+    result = function(expected)
+    np.testing.assert_array_equal(as_numpy(numba.njit(function)(given)), result)
+    np.testing.assert_array_equal(dpnp.asnumpy(given), expected)
+    with kapi_runtime.device_context("cpu"):
+        np.testing.assert_array_equal(numba.njit(function)(given := np.arange(5.0)), result)
+    np.testing.assert_array_equal(given, expected)
+
+
+def as_numpy(value):
+    return value if np.isscalar(value) else dpnp.asnumpy(value)

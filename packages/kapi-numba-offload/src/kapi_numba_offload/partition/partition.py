@@ -45,6 +45,7 @@ from kapi_numba_offload.partition.grouping import Fused, StatementGroup, express
 from kapi_numba_offload.partition.iterated_arrays import elements, iterated_arrays
 from kapi_numba_offload.partition.loop_plans.element_accesses import array_of_elements
 from kapi_numba_offload.partition.loop_plans.numba_equivalence import (
+    computes_after_stores,
     updates_arrays,
     updates_unlike_numba,
     updates_what_it_reads,
@@ -89,8 +90,10 @@ class Partition:
         self._following: list[Sequence[ast.stmt]] = []
         self.updates_arrays = updates_arrays(facts)
         self.updates_unlike_numba = updates_unlike_numba(facts)
-        self._updates_what_it_reads = any(
-            isinstance(each, ast.AugAssign) and updates_what_it_reads(facts, each) for each in ast.walk(self.definition)
+        self._is_read_later_by_numba = any(
+            (isinstance(each, ast.AugAssign) and updates_what_it_reads(facts, each))
+            or computes_after_stores(facts, each)
+            for each in ast.walk(self.definition)
         )
 
     @property
@@ -98,8 +101,8 @@ class Partition:
         """The reason for Numba to run the full function: elements that Python would copy singly, or None."""
         if any(isinstance(each, (ast.Yield, ast.YieldFrom)) for each in ast.walk(self.definition)):
             return None  # what it yields are arrays of the device
-        if self._updates_what_it_reads:
-            return None  # Numba does not read all of it first, as NumPy and dpnp do
+        if self._is_read_later_by_numba:
+            return None  # what NumPy and dpnp read before a store
         found = (each.refusal for each in self.loops if getattr(each, "needs_function", False))
         return next(found, None) or self._recursion()
 

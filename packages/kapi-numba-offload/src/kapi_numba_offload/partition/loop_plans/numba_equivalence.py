@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from kapi_numba_offload._numba_compat import CPUDispatcher, has_overloads, is_generic
-from kapi_numba_offload.analysis.effects import has_aliases, has_effects, is_view, returns_new_values
+from kapi_numba_offload.analysis.effects import has_aliases, has_effects, is_view, returns_new_values, stores_to_given
 from kapi_numba_offload.analysis.kind_inference import kinds_in_call
 from kapi_numba_offload.analysis.kinds import SCALAR, ArrayKind, Kind, is_number_type, may_have_axes
 from kapi_numba_offload.analysis.numpy_functions import numpy_name
@@ -27,6 +27,7 @@ from kapi_types import is_usm_array
 __all__ = [
     "called_function",
     "called_functions",
+    "computes_after_stores",
     "is_alike_for_numba",
     "is_movable",
     "may_reach_beyond",
@@ -193,6 +194,8 @@ def updates_unlike_numba(facts: FunctionInfo, *, is_called: bool = False) -> boo
     has_updates = False
     called: list[FunctionInfo] = []
     for each in ast.walk(facts.definition):
+        if computes_after_stores(facts, each):
+            return True
         if isinstance(each, ast.AugAssign) and not _changes_by_numbers(facts, each):
             has_updates = True
             root = root_variable(each.target)
@@ -215,6 +218,39 @@ def updates_unlike_numba(facts: FunctionInfo, *, is_called: bool = False) -> boo
             called.append(found[0])
     # What a function returns may be an array that it was given, under another name.
     return has_updates and not all(returns_new_values(each.definition) or _returns_numbers(each) for each in called)
+
+
+def computes_after_stores(facts: FunctionInfo, node: ast.AST) -> bool:
+    """Whether Numba computes an operand of an expression after a later operand's call has changed its arrays.
+
+    Numba computes expressions of arrays element by element where the outermost one stands: in ``(a - 1) + f(a)`` the
+    difference is computed after the call.
+    """
+    operands: list[ast.expr] = []
+    if isinstance(node, ast.BinOp):
+        operands = [node.left, node.right]
+    elif isinstance(node, ast.Compare):
+        operands = [node.left, *node.comparators]
+    elif isinstance(node, ast.Call) and numpy_name(facts.names.value(node.func)) is not None:
+        operands = [*node.args, *(each.value for each in node.keywords)]
+    return any(
+        not isinstance(each, (ast.Name, ast.Constant))
+        and _has_rows(facts, each)
+        and any(_may_store(facts, later) for later in operands[number:])
+        for number, each in enumerate(operands, 1)
+    )
+
+
+def _may_store(facts: FunctionInfo, node: ast.AST) -> bool:
+    """Whether a call in an expression or a statement may change an array."""
+    calls = [each for each in ast.walk(node) if isinstance(each, ast.Call)]
+    for each in calls:
+        if not has_effects(each, facts.names, [inner for inner in calls if inner is not each]):
+            continue
+        found = called_function(facts, each)
+        if found is None or stores_to_given(found[0].definition) or any(_may_store(found[0], one) for one in found[1]):
+            return True
+    return False
 
 
 def _is_user_function(facts: FunctionInfo, call: ast.Call) -> bool:

@@ -20,7 +20,7 @@ from kapi_numba_offload.loops.host.worked_axes import most_elements
 from kapi_numba_offload.loops.independent_loop import Unsuited
 from kapi_numba_offload.loops.loop_syntax import first_use, variables_of
 from kapi_numba_offload.partition.function_info import FunctionInfo
-from kapi_numba_offload.partition.loop_plans.numba_equivalence import with_buffered_updates
+from kapi_numba_offload.partition.loop_plans.numba_equivalence import computes_after_stores, with_buffered_updates
 from kapi_numba_offload.partition.loop_plans.plan import HostPlan, LoopPlan, NoticedPlan, is_live_after
 from kapi_numba_offload.run.options import OffloadOptions
 from kapi_numba_offload.run.reasons import Refusal, fall_back
@@ -121,6 +121,8 @@ def outline(facts: FunctionInfo, statement: ast.For | ast.While, following: Sequ
     obstacle = outlining_obstacle(statement, facts.definition)
     if obstacle is None and not (needed <= before and all(is_flaggable(each, statement) for each in flagged)):
         obstacle = "a variable may have no value"
+    if obstacle is None and any(computes_after_stores(facts, each) for each in ast.walk(statement)):
+        obstacle = "Numba would compute part of an expression after a call in it that may change its arrays"
     return Outline(sorted((needed | set(returned)) & before), returned, flagged, obstacle, definitions)
 
 
