@@ -310,6 +310,14 @@ def in_a_loop_of_arrays(a):
     return a
 
 
+def in_rows(a):
+    rows = a.repeat(3).reshape(5, 3)
+    for i in numba.prange(5):
+        row = rows[i]
+        rows[i] = (row * 2) * (row - 1) + first_stored(row)
+    return rows
+
+
 def without_stores(a):
     return a * 2 + tripled(a)
 
@@ -320,7 +328,7 @@ def without_stores(a):
     "function",
     [
         added_later, with_a_list, function_of_numpy, compared, negated, within, in_a_loop, in_a_loop_of_sums,
-        in_a_loop_of_arrays, without_stores,
+        in_a_loop_of_arrays, in_rows, without_stores,
     ],
 )  # fmt: skip
 def test_operands_are_computed_before_a_later_call_changes_their_arrays(function, small, monkeypatch):

@@ -15,7 +15,7 @@ from kapi_numba_offload.loops.host.parallel_safety import may_be_parallel
 from kapi_numba_offload.loops.loop_syntax import LoopSyntax, parallel_loop, variables_of
 from kapi_numba_offload.loops.parallel_loop import ParallelLoop
 from kapi_numba_offload.partition.function_info import FunctionInfo, loaded
-from kapi_numba_offload.partition.loop_plans.numba_equivalence import with_buffered_updates
+from kapi_numba_offload.partition.loop_plans.numba_equivalence import computes_after_stores, with_buffered_updates
 from kapi_numba_offload.partition.loop_plans.plan import LoopPlan, Rewriter, is_live_after
 from kapi_numba_offload.partition.loop_plans.sequential import inlined_local_functions, sequential_plan
 from kapi_numba_offload.run.placement import mixed_error
@@ -80,6 +80,11 @@ def kernel_plan(facts: FunctionInfo, statement: ast.For, following: Sequence[Seq
         return sequential_plan(facts, statement, following, refusal)
     if variables_of([statement], ast.Store) & read_by_functions(facts.definition, statement):
         refusal = Refusal("not-in-kernel", statement.lineno, ast.unparse(statement.target))
+        return sequential_plan(facts, statement, following, refusal)
+    changed = next((each for each in ast.walk(statement) if computes_after_stores(facts, each)), None)
+    if changed is not None:
+        detail = f"an operand that a later call in the expression may change: `{ast.unparse(changed)}`"
+        refusal = Refusal("not-in-kernel", statement.lineno, ast.unparse(statement.target), detail)
         return sequential_plan(facts, statement, following, refusal)
     location = facts.location(statement)
     syntax = parallel_loop(statement, facts.names)

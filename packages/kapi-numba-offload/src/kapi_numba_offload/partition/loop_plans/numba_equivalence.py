@@ -221,10 +221,10 @@ def updates_unlike_numba(facts: FunctionInfo, *, is_called: bool = False) -> boo
 
 
 def computes_after_stores(facts: FunctionInfo, node: ast.AST) -> bool:
-    """Whether Numba computes an operand of an expression after a later operand's call has changed its arrays.
+    """Whether Numba, or a kernel, computes an operand of an expression after a later operand's call has changed it.
 
-    Numba computes expressions of arrays element by element where the outermost one stands: in ``(a - 1) + f(a)`` the
-    difference is computed after the call.
+    Both compute expressions of arrays and rows element by element where the outermost one stands: in ``(a - 1) + f(a)``
+    the difference is computed after the call.
     """
     operands: list[ast.expr] = []
     if isinstance(node, ast.BinOp):
@@ -234,21 +234,25 @@ def computes_after_stores(facts: FunctionInfo, node: ast.AST) -> bool:
     elif isinstance(node, ast.Call) and numpy_name(facts.names.value(node.func)) is not None:
         operands = [*node.args, *(each.value for each in node.keywords)]
     return any(
-        not isinstance(each, (ast.Name, ast.Constant))
-        and _has_rows(facts, each)
+        not isinstance(each, (ast.Name, ast.Constant, ast.Subscript, ast.Attribute))  # views see what is stored
+        and not _is_a_number(facts, each)
         and any(_may_store(facts, later) for later in operands[number:])
         for number, each in enumerate(operands, 1)
     )
 
 
 def _may_store(facts: FunctionInfo, node: ast.AST) -> bool:
-    """Whether a call in an expression or a statement may change an array."""
+    """Whether a call in an expression or a statement may change an array, as far as functions are known."""
     calls = [each for each in ast.walk(node) if isinstance(each, ast.Call)]
     for each in calls:
         if not has_effects(each, facts.names, [inner for inner in calls if inner is not each]):
             continue
+        if numpy_name(facts.names.value(each.func)) is not None:
+            return True  # such as a ufunc's `out`
         found = called_function(facts, each)
-        if found is None or stores_to_given(found[0].definition) or any(_may_store(found[0], one) for one in found[1]):
+        if found is not None and (
+            stores_to_given(found[0].definition) or any(_may_store(found[0], one) for one in found[1])
+        ):
             return True
     return False
 
