@@ -94,7 +94,7 @@ def costs_of(shapes: Shapes, lanes: int, processor: Processor) -> Costs:
         Which it is.
     """
     everywhere = {*shapes.flow.reverse_postorder}
-    chosen = _chosen_values(shapes)
+    chosen = _chosen_values(shapes) if processor.has_fast_gathers else set[IRValue]()
     scalar = vector = 0.0
     for block in shapes.flow.reverse_postorder:
         weight, waiting = _weights(block, shapes)
@@ -104,7 +104,7 @@ def costs_of(shapes: Shapes, lanes: int, processor: Processor) -> Costs:
         for each in block.instructions:
             cost = _cost(each)
             scalar += taken * cost
-            if each.opcode == "load" and _is_far(each, shapes):
+            if each.opcode == "load" and _is_irregular(each, shapes):
                 is_awaited = each.operands[0] in chosen or (loop is not None and loop.header in shapes.divergent_loops)
                 vector += waiting * _cost_of_gather(processor, is_awaited)
             else:
@@ -146,7 +146,7 @@ def _cost_of_lane(each: Instruction, cost: float, shapes: Shapes, lanes: int, ve
     if not cost:
         return 0.0
     if each.opcode in ("load", "store"):
-        if _is_far(each, shapes):
+        if _is_irregular(each, shapes):
             return _SCATTERED
         stride = shapes[each.operands[-1]]
         assert isinstance(stride, int)
@@ -162,8 +162,8 @@ def _cost_of_lane(each: Instruction, cost: float, shapes: Shapes, lanes: int, ve
     return cost * _registers(each.type, lanes, vector_bits) / lanes
 
 
-def _is_far(each: Instruction, shapes: Shapes) -> bool:
-    """Whether the elements that lanes load or store lie more than one apart, or anywhere."""
+def _is_irregular(each: Instruction, shapes: Shapes) -> bool:
+    """Whether a load gathers or a store scatters: addresses of lanes are unknown, or more than two elements apart."""
     stride = shapes[each.operands[-1]]
     type_ = each.type if each.opcode == "load" else each.operands[0].type
     return not isinstance(stride, int) or abs(stride) > 2 * size_of(type_)

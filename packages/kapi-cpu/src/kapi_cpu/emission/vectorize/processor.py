@@ -24,5 +24,5 @@ class Processor:
 
     @property
     def has_fast_scatters(self) -> bool:
-        """Whether one instruction stores elements anywhere: among processors with fast gathers, those of AVX-512."""
+        """Whether it has a scatter instruction: among processors with fast gathers, those of AVX-512."""
         return self.has_fast_gathers and self.vector_bits == 512

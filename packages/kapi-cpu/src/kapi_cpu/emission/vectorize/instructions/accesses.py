@@ -125,7 +125,7 @@ class Accesses:
             self.scatter(vector, self.stepped(first, stride), align)
 
     def store_each(self, vector: IRValue, pointer: IRValue, align: int) -> None:
-        """Write elements that are anywhere."""
+        """Scatter elements to addresses of no known distance."""
         type_ = vector.type.scalar
         if self._is_scattered(type_):
             self._scatter(vector, self.lane.vector(pointer), align)
@@ -189,7 +189,7 @@ class Accesses:
         return self.lane.builder.emit(text, addresses, mask)
 
     def _scatter(self, vector: IRValue, addresses: IRValue, align: int) -> None:
-        """One instruction that stores what the lanes that are on write, in their order."""
+        """One scatter instruction, for the lanes that are on, in their order."""
         mask, kind = self.lane.mask_value(), vector.type
         name = f"llvm.masked.scatter.{self._suffix(kind)}.v{self.lane.lanes}p0"
         declare(self.lane.function, f"void @{name}({kind}, {addresses.type}, {mask.type})")
