@@ -332,15 +332,11 @@ class _Reader:
                 return 0
         if isinstance(node, (ast.BinOp, ast.UnaryOp, ast.Compare)):
             operands = [each for each in ast.iter_child_nodes(node) if isinstance(each, ast.expr)]
-            if all(map(self._is_number, operands)):
+            if all(map(self._facts.is_number, operands)):
                 return 0
         kinds = [self._facts.kinds.kind(each) for each in ast.walk(node) if _is_expression(each)]
         names_arrays = any(map(may_have_axes, kinds))
         return worked_axes(self._facts, [node]).most if names_arrays else 0
-
-    def _is_number(self, node: ast.expr) -> bool:
-        kinds = self._facts.kinds
-        return isinstance(node, ast.Constant) or kinds.kind(node) == SCALAR or kinds.is_number(node)
 
     def _creation(self, name: str, node: ast.Call) -> None:
         """Note the size of an array that is made of no array."""

@@ -132,6 +132,10 @@ class FunctionInfo:
         kind = self.kinds.kind(node)
         return isinstance(kind, ArrayKind) and kind.usm
 
+    def is_number(self, node: ast.expr) -> bool:
+        """Whether the value is known to be a number, or a 0-d array on the device that stands for one."""
+        return isinstance(node, ast.Constant) or self.kinds.kind(node) == SCALAR or self.kinds.is_number(node)
+
     def is_operation(self, node: ast.expr) -> bool:
         """Whether `node` is an elementwise operation that may be of USM arrays."""
         return self.may_be_usm(node) and self.operation(node) is not None

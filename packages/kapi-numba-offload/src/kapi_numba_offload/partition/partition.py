@@ -45,10 +45,9 @@ from kapi_numba_offload.partition.grouping import Fused, StatementGroup, express
 from kapi_numba_offload.partition.iterated_arrays import elements, iterated_arrays
 from kapi_numba_offload.partition.loop_plans.element_accesses import array_of_elements
 from kapi_numba_offload.partition.loop_plans.numba_equivalence import (
-    computes_after_stores,
+    is_read_after_stores,
     updates_arrays,
     updates_unlike_numba,
-    updates_what_it_reads,
 )
 from kapi_numba_offload.partition.loop_plans.plan import LoopPlan
 from kapi_numba_offload.partition.loop_plans.selection import loop_plan
@@ -73,8 +72,8 @@ class Partition:
         Name and object of everything that the new body calls.
     regions : list of FusedRegion and Reduction
         What became kernels, in order.
-    updates_arrays : bool
-        Whether Numba's results may be others for arrays that share memory.
+    updates_arrays, updates_unlike_numba : bool
+        Whether Numba's results may be others for arrays that share memory; for those that share none.
     """
 
     def __init__(self, facts: FunctionInfo) -> None:
@@ -90,18 +89,14 @@ class Partition:
         self._following: list[Sequence[ast.stmt]] = []
         self.updates_arrays = updates_arrays(facts)
         self.updates_unlike_numba = updates_unlike_numba(facts)
-        self._is_read_later_by_numba = any(
-            (isinstance(each, ast.AugAssign) and updates_what_it_reads(facts, each))
-            or computes_after_stores(facts, each)
-            for each in ast.walk(self.definition)
-        )
+        self._is_read_after_stores = any(is_read_after_stores(facts, each) for each in ast.walk(self.definition))
 
     @property
     def needs_host(self) -> Refusal | None:
         """The reason for Numba to run the full function: elements that Python would copy singly, or None."""
         if any(isinstance(each, (ast.Yield, ast.YieldFrom)) for each in ast.walk(self.definition)):
             return None  # what it yields are arrays of the device
-        if self._is_read_later_by_numba:
+        if self._is_read_after_stores:
             return None  # what NumPy and dpnp read before a store
         found = (each.refusal for each in self.loops if getattr(each, "needs_function", False))
         return next(found, None) or self._recursion()

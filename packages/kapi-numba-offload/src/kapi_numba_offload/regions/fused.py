@@ -133,8 +133,6 @@ class FusedRegion:
     ----------
     varying : frozenset of int
         Leaves that may be other arrays in each iteration of the loop that the region is in.
-    ran_parts : sequence of FusedRegion
-        The parts of the latest run, if it was several kernels.
 
     Notes
     -----
@@ -163,7 +161,7 @@ class FusedRegion:
         self._outputs = tuple(number for number, each in enumerate(stored) if each.is_output)
         self._ran: tuple[PreparedLaunch, Any] | str | None = None
         self.varying: frozenset[int] = frozenset()
-        self.ran_parts: Sequence[FusedRegion] = ()
+        self._ran_parts: tuple[tuple[int, int], ...] = ()  # the statements of each, where they are several
         self.fastmath = fastmath
         self._numba_types = numba_types
         self._types = TypeInference(self.statements, numba_types=numba_types)
@@ -265,12 +263,11 @@ class FusedRegion:
         kept: Sequence[list[Any]] | None = None,
     ) -> Any:
         if isinstance(ready, _SplitLaunch):
-            self._ran = ready.reason
-            self.ran_parts = [self._part(*each)[0] for each in ready.parts] if len(self.statements) > 1 else ()
+            self._ran, self._ran_parts = ready.reason, ready.parts if len(self.statements) > 1 else ()
             return self._in_parts(ready.parts, leaves, kept)
         made = [leaves[each.leaf or 0] if each.make is None else each.make(queue) for each in ready.outputs]
         launch(ready.kernel, ready.space, self._arguments(ready, made, leaves))
-        self._ran, self.ran_parts = (ready, queue), ()
+        self._ran, self._ran_parts = (ready, queue), ()
         if len(self._outputs) == 1:
             return made[self._outputs[0]]
         return tuple([made[number] for number in self._outputs])
@@ -323,6 +320,11 @@ class FusedRegion:
         ready, queue = self._ran
         made = [(each.shape, each.dtype, each.kind) for each in ready.outputs if each.dtype and each.kind]
         return KernelLaunch(ready.kernel, ready.space, queue, made)
+
+    @property
+    def ran_parts(self) -> list[FusedRegion]:
+        """The parts of the latest run, if it was split."""
+        return [self._part(*each)[0] for each in self._ran_parts]
 
     def key(self, leaves: Sequence[Any]) -> tuple[tuple[Any, ...], Any]:
         """Specialization key of a launch, and the one queue of the arrays; None where there is none, or not one.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import copy
 from collections.abc import Sequence
-from functools import partial
 from types import FunctionType
 from typing import Any
 
@@ -30,11 +29,11 @@ __all__ = [
     "computes_after_stores",
     "is_alike_for_numba",
     "is_movable",
+    "is_read_after_stores",
     "may_reach_beyond",
     "stores_what_it_reads",
     "updates_arrays",
     "updates_unlike_numba",
-    "updates_what_it_reads",
     "with_buffered_updates",
 ]
 
@@ -136,10 +135,6 @@ def updates_what_it_reads(facts: FunctionInfo, node: ast.AugAssign) -> bool:
     return False
 
 
-def _is_a_number(facts: FunctionInfo, node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) or facts.kinds.kind(node) == SCALAR or facts.kinds.is_number(node)
-
-
 def _may_read_aliases(facts: FunctionInfo, node: ast.AugAssign) -> bool:
     """Whether the value of an update may have an array under another name that the updated one has, too."""
     if not has_aliases(facts.definition):
@@ -169,12 +164,9 @@ def updates_arrays(facts: FunctionInfo) -> bool:
     for each in ast.walk(facts.definition):
         if isinstance(each, ast.AugAssign) and not _changes_by_numbers(facts, each):
             return True
-        if not isinstance(each, ast.Call):
-            continue
-        if numpy_name(facts.names.value(each.func)) is not None:
-            if has_effects(each, facts.names):
-                return True  # such as a ufunc's `out`
-        elif _is_user_function(facts, each):
+        if _stores_by_numpy(facts, each):
+            return True
+        if isinstance(each, ast.Call) and _is_user_function(facts, each):
             found = called_function(facts, each)
             if found is None or updates_arrays(found[0]):
                 return True
@@ -194,23 +186,16 @@ def updates_unlike_numba(facts: FunctionInfo, *, is_called: bool = False) -> boo
     has_updates = False
     called: list[FunctionInfo] = []
     for each in ast.walk(facts.definition):
-        if computes_after_stores(facts, each):
+        if _stores_by_numpy(facts, each) or is_read_after_stores(facts, each):
             return True
         if isinstance(each, ast.AugAssign) and not _changes_by_numbers(facts, each):
             has_updates = True
             root = root_variable(each.target)
-            if updates_what_it_reads(facts, each) or (is_called and (root is None or root in facts.names.parameters)):
+            if is_called and (root is None or root in facts.names.parameters):
                 return True
-        if not isinstance(each, ast.Call):
-            continue
-        if numpy_name(facts.names.value(each.func)) is not None:
-            if has_effects(each, facts.names):
-                return True  # such as a ufunc's `out`
-        elif _is_user_function(facts, each):
+        if isinstance(each, ast.Call) and _is_user_function(facts, each):
             given = (*each.args, *(word.value for word in each.keywords))
-            if isinstance(facts.names.value(each.func), CPUDispatcher) and all(
-                map(partial(_is_a_number, facts), given)
-            ):
+            if isinstance(facts.names.value(each.func), CPUDispatcher) and all(map(facts.is_number, given)):
                 continue
             found = called_function(facts, each)
             if found is None or updates_unlike_numba(found[0], is_called=True):
@@ -218,6 +203,12 @@ def updates_unlike_numba(facts: FunctionInfo, *, is_called: bool = False) -> boo
             called.append(found[0])
     # What a function returns may be an array that it was given, under another name.
     return has_updates and not all(returns_new_values(each.definition) or _returns_numbers(each) for each in called)
+
+
+def is_read_after_stores(facts: FunctionInfo, node: ast.AST) -> bool:
+    """Whether Numba may read an array in a statement or an expression after it has stored to it, and NumPy before."""
+    is_update = isinstance(node, ast.AugAssign) and updates_what_it_reads(facts, node)
+    return is_update or computes_after_stores(facts, node)
 
 
 def computes_after_stores(facts: FunctionInfo, node: ast.AST) -> bool:
@@ -235,7 +226,7 @@ def computes_after_stores(facts: FunctionInfo, node: ast.AST) -> bool:
         operands = [*node.args, *(each.value for each in node.keywords)]
     return any(
         not isinstance(each, (ast.Name, ast.Constant, ast.Subscript, ast.Attribute))  # views see what is stored
-        and not _is_a_number(facts, each)
+        and not facts.is_number(each)
         and any(_may_store(facts, later) for later in operands[number:])
         for number, each in enumerate(operands, 1)
     )
@@ -257,11 +248,19 @@ def _may_store(facts: FunctionInfo, node: ast.AST) -> bool:
     return False
 
 
+def _stores_by_numpy(facts: FunctionInfo, node: ast.AST) -> bool:
+    """Whether a node is a call of a NumPy function that may change an array, such as by a ufunc's `out`."""
+    if not isinstance(node, ast.Call) or numpy_name(facts.names.value(node.func)) is None:
+        return False
+    return has_effects(node, facts.names)
+
+
 def _is_user_function(facts: FunctionInfo, call: ast.Call) -> bool:
+    """Whether a call is of a function that is not NumPy's."""
     value = facts.names.value(call.func)
     if value is UNKNOWN:
         return not isinstance(call.func, ast.Attribute)
-    return isinstance(value, (CPUDispatcher, FunctionType))
+    return numpy_name(value) is None and isinstance(value, (CPUDispatcher, FunctionType))
 
 
 def may_reach_beyond(node: ast.AST) -> bool:
