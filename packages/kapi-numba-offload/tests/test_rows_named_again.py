@@ -131,3 +131,56 @@ def test_names_mean_what_they_mean_in_python(function, as_in_python, launches):
     """In one kernel: a warning would be an error."""
     as_in_python(function, [MATRIX.copy(), OTHER.copy(), np.zeros(6)])
     assert len(launches) == 1
+
+
+def kept_while_made_again(a, b, o):
+    for i in prange(a.shape[0]):
+        for j in range(4):
+            row = np.zeros(3)
+            row[0] = j
+            if j == 1:
+                kept = row
+                for _ in range(2):
+                    row = np.zeros(3)
+                    row[0] = 7
+                a[i, j] = kept[0] + row[0]
+
+
+def kept_before_a_loop(a, b, o):
+    for i in prange(a.shape[0]):
+        row = np.zeros(3)
+        kept = row
+        for j in range(3):
+            a[i, j] = kept[0]
+            row = np.zeros(3)
+            row[0] = j + 1
+
+
+def kept_on_one_path(a, b, o):
+    for i in prange(a.shape[0]):
+        row = np.zeros(3)
+        kept = row[1:]
+        more = row + 1
+        if b[i, 0] > 0.5:
+            row = np.ones(3)
+        a[i, :2] = kept + more[1:]
+        a[i, 2:] = row
+
+
+def kept_while_exchanged(a, b, o):
+    for i in prange(a.shape[0]):
+        p, q = np.zeros(3), np.ones(3)
+        kept = p
+        for j in range(3):
+            p[j] += 1
+            p, q = q, p
+        a[i, :3] = p + kept
+        b[i, :3] = q
+
+
+@pytest.mark.parametrize(
+    "function", [kept_while_made_again, kept_before_a_loop, kept_on_one_path, kept_while_exchanged]
+)
+@pytest.mark.filterwarnings("ignore::kapi_numba_offload.OffloadFallbackWarning")
+def test_an_array_keeps_its_other_names_when_its_own_is_assigned_again(function, as_in_python):
+    as_in_python(function, [MATRIX.copy(), OTHER.copy(), np.zeros(6)])

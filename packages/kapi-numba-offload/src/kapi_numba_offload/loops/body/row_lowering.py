@@ -14,7 +14,7 @@ from dataclasses import replace
 import numba
 import numpy as np
 
-from kapi_numba_offload.analysis.syntax import located
+from kapi_numba_offload.analysis.syntax import located, names_in
 from kapi_numba_offload.loops.body.atomic_updates import AtomicUpdates, Extremum, added_values, as_update, extremum_of
 from kapi_numba_offload.loops.body.functions import private_arrays
 from kapi_numba_offload.loops.body.functions.row_functions import private_result, run, running, sorted_rows
@@ -93,7 +93,11 @@ class RowLowering:
         if isinstance(node, ast.While) and self._state.before:
             raise NotInKernelError("a reduction in the condition of a while loop", node)
         if isinstance(node, (ast.For, ast.While, ast.If)):
+            if isinstance(node, (ast.For, ast.While)):
+                self._state.loops.append({*names_in(ast.walk(node), ast.Load)})
             node.body = self.block(node.body)
+            if isinstance(node, (ast.For, ast.While)):
+                self._state.loops.pop()
             node.orelse = self.block(node.orelse) if node.orelse else []
         return [node]
 
@@ -180,6 +184,8 @@ class RowLowering:
         elif isinstance(target, (ast.Tuple, ast.List)):
             if (made := self._unpacked(node, target.elts, value)) is not None:
                 return made
+            for each in names_in(ast.walk(target), ast.Store):
+                self._state.reassign(each, node)
             node.targets = [self._stored_part(target, node)]
         node.value = self._state.scalar(value)
         return [node]
@@ -253,7 +259,8 @@ class RowLowering:
         """Let a variable be an expression whose elements are computed where they are used."""
         state = self._state
         read = {each.array for each in rows.reads}
-        if not state.is_assigned_once(name) or name in state.stored_to or read & state.stored_to:
+        varying = state.stored_to | {each for each in read if not state.is_assigned_at_most_once(each)}
+        if not state.is_assigned_once(name) or name in state.stored_to or read & varying:
             text = "a temporary array of a length that only the launch knows"
             self._bind(name, self._temporary(rows, text, node), node)
             return
@@ -315,7 +322,7 @@ class RowLowering:
             row = Rows.of(view.shape, lambda at: sample)
             part = private_arrays.full_part(self._state, private_arrays.like(self._state, row, node), view.shape)
             owner = variable(self._state.new("v"))
-            self._state.views[owner.id] = part
+            self._state.bind(owner.id, part)
         else:
             # The product is there before any of it is stored.
             for row in rows:
@@ -385,5 +392,5 @@ class _PrivateResults(ast.NodeTransformer):
         if part is None:
             return node
         name = self._state.new("v")
-        self._state.views[name] = part
+        self._state.bind(name, part)
         return ast.copy_location(variable(name), node)

@@ -52,6 +52,8 @@ class BodyState:
         Facts of the arrays of the launch, and of the private arrays of a work-item, once they are lowered.
     views : dict of str to ArrayPart
         Variables that are views of arrays.
+    loops : list of set of str
+        The names that are read in each loop around the current statement.
     expressions : dict of str to Rows
         Variables that are expressions of arrays, whose elements are computed at each use.
     before : list of ast.stmt
@@ -86,6 +88,9 @@ class BodyState:
         self.arrays = dict(known.arrays)
         self.lower = LowerBounds(names, known.lower)
         self.views: dict[str, ArrayPart] = {}
+        self.loops: list[set[str]] = []
+        self._bound_in: dict[str, list[set[str]]] = {}
+        self._outdated: set[str] = set()
         self.expressions: dict[str, Rows] = {}
         self.before: list[ast.stmt] = []
         self.made: dict[str, list[ast.expr]] = {}
@@ -115,6 +120,29 @@ class BodyState:
     def is_assigned_at_most_once(self, name: str) -> bool:
         """Whether the body has one assignment to the variable, or the variable is none of the body's."""
         return self._assignments[name] <= 1
+
+    def bind(self, name: str, view: ArrayPart) -> None:
+        """Let a variable be a view."""
+        self.views[name] = view
+        self._bound_in[name] = list(self.loops)
+        self._outdated.discard(name)
+
+    def reassign(self, array: str, node: ast.AST) -> None:
+        """Note that the variable of a private array becomes another array, which views of the first one are none of."""
+        for name, view in self.views.items():
+            if view.array != array or name == array:
+                continue
+            loops = self.loops[len(self._bound_in.get(name, ())) :]
+            if any(name in each for each in loops):
+                raise NotInKernelError(f"variable {array} for several arrays, of which {name} is one", node)
+            self._outdated.add(name)
+
+    def bound_view(self, node: ast.Name) -> ArrayPart | None:
+        """The view that a variable is; None if it is none."""
+        view = self.views.get(node.id)
+        if view is not None and node.id in self._outdated:
+            raise NotInKernelError(f"variable {view.array} for several arrays, of which {node.id} is one", node)
+        return view
 
     def is_constant(self, node: ast.expr) -> bool:
         """Whether an expression, of numbers and variables that are only read, has one value in all of an iteration."""

@@ -27,8 +27,8 @@ class ViewReader:
         """The part of an array that an expression names, None if it names none."""
         state = self._state
         match node:
-            case ast.Name(name) if name in state.views:
-                return state.views[name]
+            case ast.Name() if (view := state.bound_view(node)) is not None:
+                return view
             case ast.Name(name) if name in state.expressions:
                 return ArrayPart.full(name, state.expressions[name].shape)
             case ast.Name(name) if name in state.arrays:
@@ -159,7 +159,7 @@ class ViewReader:
         made = ArrayPart(view.array, tuple(axes), view.order)
         if _form(state.views.get(name, made)) != _form(made):
             raise NotInKernelError(f"variable {name} for parts of several arrays or ranks", node)
-        state.views[name] = made
+        state.bind(name, made)
 
     def _renewed(self, stem: str) -> Callable[[ast.expr], ast.expr]:
         """Assigns one variable after the other to what it is given."""

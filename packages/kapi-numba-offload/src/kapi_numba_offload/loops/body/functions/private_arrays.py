@@ -120,7 +120,10 @@ def private_array(state: BodyState, name: str, value: ast.expr) -> bool:
     lengths = shape if isinstance(shape, tuple) else (shape,)
     if math.prod(lengths) > MOST_ELEMENTS:
         raise NotInKernelError(f"a temporary array of {math.prod(lengths)} elements in each iteration", value)
+    state.reassign(name, value)
     _allocated(state, lengths, dtype, value, name)
+    if _is_wide(dtype):
+        state.wide.add(name)
     if number is not None:
         filling = state.frozen(state.scalar(number))
         fill(state, name, [Extent(ast.Constant(each)) for each in lengths], value, lambda at: filling)
@@ -181,6 +184,13 @@ def _dtype(state: BodyState, node: ast.expr) -> ast.expr:
     except TypeError:
         return node  # the kernel's own words say what it is
     return expression(f"kapi_np.{'bool_' if name == 'bool' else name}")
+
+
+def _is_wide(dtype: ast.expr) -> bool:
+    """Whether a dtype is surely none of integers of fewer than 64 bits."""
+    known = getattr(np, dtype.attr, None) if isinstance(dtype, ast.Attribute) else None
+    is_scalar = isinstance(known, type) and issubclass(known, np.number)
+    return is_scalar and (np.dtype(known).itemsize >= 8 or not issubclass(known, np.integer))
 
 
 def _dtype_of(state: BodyState, number: ast.expr | None, where: ast.AST) -> str:
