@@ -1,14 +1,16 @@
 """The corpus: planted defects, each found with its lines, and their corrected twins, in which nothing is found.
 
-A class of a module in ``corpus/`` is one pair of kernels, ``wrong`` and ``right``, with the index space and the
-arguments of both, and the class and code of the error.  The lines that the report must name end with the comment
-``# named``.
+A class of a module in ``corpus/`` is one pair, with the index space and the arguments of both, and the class and code
+of the error.  ``kernel`` is the text of both: lines that end with ``# wrong`` or ``# right`` are in that one alone, and
+what follows ``# right:`` replaces its line.  Pairs that share little are two functions, ``wrong`` and ``right``.  The
+lines that the report must name end with ``# named``, which stands before the other marks.
 """
 
 from __future__ import annotations
 
-import importlib.util
 import inspect
+import linecache
+import re
 import warnings
 from pathlib import Path
 
@@ -18,17 +20,38 @@ import kapi_sim as kapi
 from kapi_sim.testing.reports import raises
 
 FOLDER = Path(__file__).parent / "corpus"
+MARKED = re.compile(r"(?P<code>(?P<indent> *).*)  # (?P<named>named, )?(?P<only>wrong|right)(: (?P<other>.*))?")
 
 
-def load(path):
-    spec = importlib.util.spec_from_file_location(f"corpus_{path.stem}", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    classes = [value for value in vars(module).values() if inspect.isclass(value) and hasattr(value, "wrong")]
-    return [pytest.param(value, id=f"{path.stem}-{value.__name__}") for value in classes]
+def text_of(text, version):
+    """One version of a module, each line at its place."""
+
+    def line_of(line):
+        parts = MARKED.fullmatch(line)
+        if not parts:
+            return line
+        if parts["other"] and version == "right":
+            return parts["indent"] + parts["other"]
+        kept = parts["other"] or parts["only"] == version
+        return parts["code"] + ("  # named" if parts["named"] else "") if kept else ""
+
+    return "\n".join(map(line_of, text.splitlines())).replace("def kernel(", f"def {version}(")
 
 
-PAIRS = [pair for path in sorted(FOLDER.glob("*.py")) for pair in load(path)]
+def load(path, version):
+    """The pairs of a module, with the kernels of one version."""
+    text = text_of(path.read_text(encoding="utf-8"), version)
+    file = f"{version}/{path.name}"
+    linecache.cache[file] = (len(text), None, text.splitlines(True), file)
+    names = {"__name__": f"corpus_{path.stem}_{version}"}
+    exec(compile(text, file, "exec"), names)
+    pairs = {name: value for name, value in names.items() if hasattr(value, version)}
+    return [pytest.param(pair, id=f"{path.stem}-{name}") for name, pair in pairs.items()]
+
+
+WRONG, RIGHT = (
+    [pair for path in sorted(FOLDER.glob("*.py")) for pair in load(path, version)] for version in ("wrong", "right")
+)
 
 
 def run(pair, function):
@@ -58,10 +81,10 @@ def message_of(error):
 
 
 def test_corpus_is_large():
-    assert len(PAIRS) >= 230
+    assert len(WRONG) >= 230
 
 
-@pytest.mark.parametrize("pair", PAIRS)
+@pytest.mark.parametrize("pair", WRONG)
 def test_defect_is_detected(pair):
     lines = named_lines(pair)
     assert lines
@@ -76,7 +99,7 @@ def test_defect_is_detected(pair):
     assert not missing, f"{missing} must be named in:\n{message}"
 
 
-@pytest.mark.parametrize("pair", PAIRS)
+@pytest.mark.parametrize("pair", RIGHT)
 def test_twin_is_not_flagged(pair):
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -18,17 +18,13 @@ class reduction_in_a_branch:
     error, space, arguments = kapi.CollectiveMismatchError, GROUPS, numbers
     code = "meeting-missed"
 
-    def wrong(nd_item: kapi.NdItem, a, out):
+    def kernel(nd_item: kapi.NdItem, a, out):
         i = nd_item.get_global_id(0)
+        x = 0.0  # right
         if a[i] < 3:
-            out[i] = kapi.reduce_over_group(nd_item.get_group(), a[i], kapi.plus)  # named
-
-    def right(nd_item: kapi.NdItem, a, out):
-        i = nd_item.get_global_id(0)
-        x = 0.0
-        if a[i] < 3:
-            x = a[i]
-        out[i] = kapi.reduce_over_group(nd_item.get_group(), x, kapi.plus)
+            out[i] = kapi.reduce_over_group(nd_item.get_group(), a[i], kapi.plus)  # named, wrong
+            x = a[i]  # right
+        out[i] = kapi.reduce_over_group(nd_item.get_group(), x, kapi.plus)  # right
 
 
 class scan_after_an_early_return:
@@ -55,50 +51,42 @@ class reductions_of_two_branches:
     error, space, arguments = kapi.CollectiveMismatchError, GROUPS, numbers
     code = "meetings-differ"
 
-    def wrong(nd_item: kapi.NdItem, a, out):
+    def kernel(nd_item: kapi.NdItem, a, out):
         i = nd_item.get_global_id(0)
-        if nd_item.get_local_id(0) < 2:
-            out[i] = kapi.reduce_over_group(nd_item.get_group(), a[i], kapi.minimum)  # named
-        else:
-            out[i] = kapi.reduce_over_group(nd_item.get_group(), a[i], kapi.maximum)  # named
-
-    def right(nd_item: kapi.NdItem, a, out):
-        i = nd_item.get_global_id(0)
-        low = kapi.reduce_over_group(nd_item.get_group(), a[i], kapi.minimum)
-        high = kapi.reduce_over_group(nd_item.get_group(), a[i], kapi.maximum)
-        out[i] = low if nd_item.get_local_id(0) < 2 else high
+        if nd_item.get_local_id(0) < 2:  # wrong
+            out[i] = kapi.reduce_over_group(nd_item.get_group(), a[i], kapi.minimum)  # named, wrong
+        else:  # wrong
+            out[i] = kapi.reduce_over_group(nd_item.get_group(), a[i], kapi.maximum)  # named, wrong
+        low = kapi.reduce_over_group(nd_item.get_group(), a[i], kapi.minimum)  # right
+        high = kapi.reduce_over_group(nd_item.get_group(), a[i], kapi.maximum)  # right
+        out[i] = low if nd_item.get_local_id(0) < 2 else high  # right
 
 
 class barrier_against_a_reduction:
     error, space, arguments = kapi.CollectiveMismatchError, GROUPS, numbers
     code = "meetings-differ"
 
-    def wrong(nd_item: kapi.NdItem, a, out):
-        if nd_item.get_local_id(0) == 0:
-            kapi.group_barrier(nd_item.get_group())  # named
-        else:
-            kapi.any_of_group(nd_item.get_group(), True)  # named
-
-    def right(nd_item: kapi.NdItem, a, out):
-        kapi.group_barrier(nd_item.get_group())
-        kapi.any_of_group(nd_item.get_group(), nd_item.get_local_id(0) > 0)
+    def kernel(nd_item: kapi.NdItem, a, out):
+        if nd_item.get_local_id(0) == 0:  # wrong
+            kapi.group_barrier(nd_item.get_group())  # named, wrong
+        else:  # wrong
+            kapi.any_of_group(nd_item.get_group(), True)  # named, wrong
+        kapi.group_barrier(nd_item.get_group())  # right
+        kapi.any_of_group(nd_item.get_group(), nd_item.get_local_id(0) > 0)  # right
 
 
 class loop_of_different_length:
     error, space, arguments = kapi.CollectiveMismatchError, GROUPS, numbers
     code = "meeting-missed"
 
-    def wrong(nd_item: kapi.NdItem, a, out):
+    def kernel(nd_item: kapi.NdItem, a, out):
         i = nd_item.get_global_id(0)
-        for _ in range(nd_item.get_local_id(0) + 1):
-            out[i] += kapi.reduce_over_group(nd_item.get_group(), a[i], kapi.plus)  # named
-
-    def right(nd_item: kapi.NdItem, a, out):
-        i = nd_item.get_global_id(0)
-        for k in range(nd_item.get_local_range(0)):
-            total = kapi.reduce_over_group(nd_item.get_group(), a[i], kapi.plus)
-            if k <= nd_item.get_local_id(0):
-                out[i] += total
+        for _ in range(nd_item.get_local_id(0) + 1):  # wrong
+            out[i] += kapi.reduce_over_group(nd_item.get_group(), a[i], kapi.plus)  # named, wrong
+        for k in range(nd_item.get_local_range(0)):  # right
+            total = kapi.reduce_over_group(nd_item.get_group(), a[i], kapi.plus)  # right
+            if k <= nd_item.get_local_id(0):  # right
+                out[i] += total  # right
 
 
 def total_of(group, x):
@@ -109,43 +97,34 @@ class device_function_called_in_two_branches:
     error, space, arguments, calls = kapi.CollectiveMismatchError, GROUPS, numbers, (total_of,)
     code = "meetings-in-calls-differ"
 
-    def wrong(nd_item: kapi.NdItem, a, out):
+    def kernel(nd_item: kapi.NdItem, a, out):
         i = nd_item.get_global_id(0)
-        if nd_item.get_local_id(0) < 2:
-            out[i] = total_of(nd_item.get_group(), a[i])  # named
-        else:
-            out[i] = total_of(nd_item.get_group(), -a[i])  # named
-
-    def right(nd_item: kapi.NdItem, a, out):
-        i = nd_item.get_global_id(0)
-        x = a[i] if nd_item.get_local_id(0) < 2 else -a[i]
-        out[i] = total_of(nd_item.get_group(), x)
+        if nd_item.get_local_id(0) < 2:  # wrong
+            out[i] = total_of(nd_item.get_group(), a[i])  # named, wrong
+        else:  # wrong
+            out[i] = total_of(nd_item.get_group(), -a[i])  # named, wrong
+        x = a[i] if nd_item.get_local_id(0) < 2 else -a[i]  # right
+        out[i] = total_of(nd_item.get_group(), x)  # right
 
 
 class broadcast_from_different_work_items:
     error, space, arguments = kapi.CollectiveMismatchError, GROUPS, numbers
     code = "argument-not-uniform"
 
-    def wrong(nd_item: kapi.NdItem, a, out):
+    def kernel(nd_item: kapi.NdItem, a, out):
         i = nd_item.get_global_id(0)
-        out[i] = kapi.group_broadcast(nd_item.get_group(), a[i], nd_item.get_local_id(0))  # named
-
-    def right(nd_item: kapi.NdItem, a, out):
-        i = nd_item.get_global_id(0)
-        out[i] = kapi.group_broadcast(nd_item.get_group(), a[i], nd_item.get_local_range(0) - 1)
+        out[i] = kapi.group_broadcast(nd_item.get_group(), a[i], nd_item.get_local_id(0))  # named, wrong
+        out[i] = kapi.group_broadcast(nd_item.get_group(), a[i], nd_item.get_local_range(0) - 1)  # right
 
 
 class broadcast_from_nobody:
     error, space, arguments = kapi.CollectiveMismatchError, GROUPS, numbers
     code = "no-such-work-item"
 
-    def wrong(nd_item: kapi.NdItem, a, out):
+    def kernel(nd_item: kapi.NdItem, a, out):
         i = nd_item.get_global_id(0)
-        out[i] = kapi.group_broadcast(nd_item.get_group(), a[i], 4)  # named
-
-    def right(nd_item: kapi.NdItem, a, out):
-        i = nd_item.get_global_id(0)
-        out[i] = kapi.group_broadcast(nd_item.get_group(), a[i], 3)
+        out[i] = kapi.group_broadcast(nd_item.get_group(), a[i], 4)  # named, wrong
+        out[i] = kapi.group_broadcast(nd_item.get_group(), a[i], 3)  # right
 
 
 class lane_out_of_range:
@@ -167,56 +146,41 @@ class shift_beyond_the_end_is_stored:
     error, space, arguments, controls = kapi.CollectiveMismatchError, GROUPS, numbers, SMALL
     code = "undefined-value"
 
-    def wrong(nd_item: kapi.NdItem, a, out):
+    def kernel(nd_item: kapi.NdItem, a, out):
+        sub_group = nd_item.get_sub_group()  # right
         i = nd_item.get_global_id(0)
-        after = kapi.shift_group_left(nd_item.get_sub_group(), a[i])  # named
-        out[i] = after - a[i]  # named
-
-    def right(nd_item: kapi.NdItem, a, out):
-        sub_group = nd_item.get_sub_group()
-        i = nd_item.get_global_id(0)
-        after = kapi.shift_group_left(sub_group, a[i])
-        if sub_group.get_local_id() + 1 < sub_group.get_local_range():
-            out[i] = after - a[i]
+        after = kapi.shift_group_left(nd_item.get_sub_group(), a[i])  # named, wrong
+        out[i] = after - a[i]  # named, wrong
+        after = kapi.shift_group_left(sub_group, a[i])  # right
+        if sub_group.get_local_id() + 1 < sub_group.get_local_range():  # right
+            out[i] = after - a[i]  # right
 
 
 class reduction_by_shifts_of_which_all_are_used:
     error, space, arguments, controls = kapi.CollectiveMismatchError, GROUPS, numbers, SMALL
     code = "undefined-value"
 
-    def wrong(nd_item: kapi.NdItem, a, out):
+    def kernel(nd_item: kapi.NdItem, a, out):
         sub_group = nd_item.get_sub_group()
         i = nd_item.get_global_id(0)
         x = a[i]
         x = max(x, kapi.shift_group_left(sub_group, x, 2))  # named
         x += kapi.shift_group_left(sub_group, x, 1)
-        out[i] = x  # named
-
-    def right(nd_item: kapi.NdItem, a, out):
-        sub_group = nd_item.get_sub_group()
-        i = nd_item.get_global_id(0)
-        x = a[i]
-        x = max(x, kapi.shift_group_left(sub_group, x, 2))
-        x += kapi.shift_group_left(sub_group, x, 1)
-        if sub_group.leader:
-            out[i] = x
+        out[i] = x  # named, wrong
+        if sub_group.leader:  # right
+            out[i] = x  # right
 
 
 class branch_on_what_is_not_defined:
     error, space, arguments, controls = kapi.CollectiveMismatchError, GROUPS, numbers, SMALL
     code = "undefined-value"
 
-    def wrong(nd_item: kapi.NdItem, a, out):
+    def kernel(nd_item: kapi.NdItem, a, out):
+        sub_group = nd_item.get_sub_group()  # right
         i = nd_item.get_global_id(0)
-        before = kapi.shift_group_right(nd_item.get_sub_group(), a[i])  # named
-        if before < a[i]:  # named
-            out[i] = 1
-
-    def right(nd_item: kapi.NdItem, a, out):
-        sub_group = nd_item.get_sub_group()
-        i = nd_item.get_global_id(0)
-        before = kapi.shift_group_right(sub_group, a[i])
-        if sub_group.get_local_id() > 0 and before < a[i]:
+        before = kapi.shift_group_right(nd_item.get_sub_group(), a[i])  # named, wrong
+        before = kapi.shift_group_right(sub_group, a[i])  # right
+        if before < a[i]:  # named, right: if sub_group.get_local_id() > 0 and before < a[i]:
             out[i] = 1
 
 
@@ -224,47 +188,33 @@ class delta_that_differs:
     error, space, arguments, controls = kapi.CollectiveMismatchError, GROUPS, numbers, SMALL
     code = "argument-not-uniform"
 
-    def wrong(nd_item: kapi.NdItem, a, out):
+    def kernel(nd_item: kapi.NdItem, a, out):
         sub_group = nd_item.get_sub_group()
-        x = kapi.shift_group_left(sub_group, a[nd_item.get_global_id(0)], sub_group.get_local_id())  # named
+        x = kapi.shift_group_left(sub_group, a[nd_item.get_global_id(0)], sub_group.get_local_id())  # named, wrong
+        x = kapi.shift_group_left(sub_group, a[nd_item.get_global_id(0)], 2)  # right
         if sub_group.leader:
-            out[0] = x
-
-    def right(nd_item: kapi.NdItem, a, out):
-        sub_group = nd_item.get_sub_group()
-        x = kapi.shift_group_left(sub_group, a[nd_item.get_global_id(0)], 2)
-        if sub_group.leader:
-            out[nd_item.get_global_id(0)] = x
+            out[0] = x  # wrong
+            out[nd_item.get_global_id(0)] = x  # right
 
 
 class sub_group_converging_in_part:
     error, space, arguments, controls = kapi.CollectiveMismatchError, kapi.NdRange(8, 8), numbers, SMALL
     code = "meeting-missed"
 
-    def wrong(nd_item: kapi.NdItem, a, out):
+    def kernel(nd_item: kapi.NdItem, a, out):
         sub_group = nd_item.get_sub_group()
         i = nd_item.get_global_id(0)
-        if i < 6:
+        if i < 6:  # right: if sub_group.get_group_id() == 0:
             out[i] = kapi.reduce_over_group(sub_group, a[i], kapi.plus)  # named
-
-    def right(nd_item: kapi.NdItem, a, out):
-        sub_group = nd_item.get_sub_group()
-        i = nd_item.get_global_id(0)
-        if sub_group.get_group_id() == 0:
-            out[i] = kapi.reduce_over_group(sub_group, a[i], kapi.plus)
 
 
 class sub_group_barrier_reached_in_part:
     error, space, arguments, controls = kapi.BarrierDivergenceError, kapi.NdRange(8, 8), numbers, SMALL
     code = "meeting-missed"
 
-    def wrong(nd_item: kapi.NdItem, a, out):
-        if nd_item.get_global_id(0) != 6:
+    def kernel(nd_item: kapi.NdItem, a, out):
+        if nd_item.get_global_id(0) != 6:  # right: if nd_item.get_sub_group().get_group_id() == 0:
             kapi.group_barrier(nd_item.get_sub_group())  # named
-
-    def right(nd_item: kapi.NdItem, a, out):
-        if nd_item.get_sub_group().get_group_id() == 0:
-            kapi.group_barrier(nd_item.get_sub_group())
 
 
 class sub_group_barrier_for_the_group:
@@ -274,19 +224,15 @@ class sub_group_barrier_for_the_group:
     def arguments():
         return np.arange(8.0), kapi.LocalAccessor(8, np.float64)
 
-    def wrong(nd_item: kapi.NdItem, a, tile):
+    def kernel(nd_item: kapi.NdItem, a, tile):
+        sub_group = nd_item.get_sub_group()  # right
         k = nd_item.get_local_id(0)
         tile[k] = a[k]  # named
-        kapi.group_barrier(nd_item.get_sub_group())
-        a[k] = tile[7 - k]  # named
-
-    def right(nd_item: kapi.NdItem, a, tile):
-        sub_group = nd_item.get_sub_group()
-        k = nd_item.get_local_id(0)
-        tile[k] = a[k]
-        kapi.group_barrier(sub_group)
-        first = k - sub_group.get_local_id()
-        a[k] = tile[first + 3 - sub_group.get_local_id()]
+        kapi.group_barrier(nd_item.get_sub_group())  # wrong
+        a[k] = tile[7 - k]  # named, wrong
+        kapi.group_barrier(sub_group)  # right
+        first = k - sub_group.get_local_id()  # right
+        a[k] = tile[first + 3 - sub_group.get_local_id()]  # right
 
 
 class reduction_taken_for_a_barrier:
@@ -296,41 +242,29 @@ class reduction_taken_for_a_barrier:
     def arguments():
         return np.arange(8.0), kapi.LocalAccessor(4, np.float64)
 
-    def wrong(nd_item: kapi.NdItem, a, tile):
+    def kernel(nd_item: kapi.NdItem, a, tile):
         k = nd_item.get_local_id(0)
         i = nd_item.get_global_id(0)
         tile[k] = a[i]  # named
         total = kapi.reduce_over_group(nd_item.get_group(), a[i], kapi.plus)
+        kapi.group_barrier(nd_item.get_group())  # right
         a[i] = tile[3 - k] / total  # named
-
-    def right(nd_item: kapi.NdItem, a, tile):
-        k = nd_item.get_local_id(0)
-        i = nd_item.get_global_id(0)
-        tile[k] = a[i]
-        total = kapi.reduce_over_group(nd_item.get_group(), a[i], kapi.plus)
-        kapi.group_barrier(nd_item.get_group())
-        a[i] = tile[3 - k] / total
 
 
 class shift_over_a_work_group:
     error, space, arguments, controls = kapi.KernelLaunchError, GROUPS, numbers, SMALL
     code = "no-sub-group"
 
-    def wrong(nd_item: kapi.NdItem, a, out):
-        kapi.shift_group_left(nd_item.get_group(), a[nd_item.get_global_id(0)])  # named
-
-    def right(nd_item: kapi.NdItem, a, out):
-        kapi.shift_group_left(nd_item.get_sub_group(), a[nd_item.get_global_id(0)])
+    def kernel(nd_item: kapi.NdItem, a, out):
+        kapi.shift_group_left(nd_item.get_group(), a[nd_item.get_global_id(0)])  # named, wrong
+        kapi.shift_group_left(nd_item.get_sub_group(), a[nd_item.get_global_id(0)])  # right
 
 
 class operator_that_does_not_suit:
     error, space, arguments = kapi.DtypeError, GROUPS, numbers
     code = "group-operator-type"
 
-    def wrong(nd_item: kapi.NdItem, a, out):
+    def kernel(nd_item: kapi.NdItem, a, out):
         i = nd_item.get_global_id(0)
-        out[i] = kapi.reduce_over_group(nd_item.get_group(), a[i], kapi.bit_or)  # named
-
-    def right(nd_item: kapi.NdItem, a, out):
-        i = nd_item.get_global_id(0)
-        out[i] = kapi.reduce_over_group(nd_item.get_group(), int(a[i]), kapi.bit_or)
+        out[i] = kapi.reduce_over_group(nd_item.get_group(), a[i], kapi.bit_or)  # named, wrong
+        out[i] = kapi.reduce_over_group(nd_item.get_group(), int(a[i]), kapi.bit_or)  # right

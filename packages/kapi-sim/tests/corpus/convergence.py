@@ -18,61 +18,45 @@ class barrier_in_a_branch:
     error, space, arguments = kapi.BarrierDivergenceError, SPACE, one
     code = "meeting-missed"
 
-    def wrong(nd_item: kapi.NdItem, a):
-        if nd_item.get_local_id(0) < 2:
+    def kernel(nd_item: kapi.NdItem, a):
+        if nd_item.get_local_id(0) < 2:  # right: if nd_item.get_group().get_group_id(0) < 1:
             kapi.group_barrier(nd_item.get_group())  # named
-
-    def right(nd_item: kapi.NdItem, a):
-        if nd_item.get_group().get_group_id(0) < 1:
-            kapi.group_barrier(nd_item.get_group())
 
 
 class early_return:
     error, space, arguments = kapi.BarrierDivergenceError, SPACE, lambda: (np.zeros(6),)
     code = "meeting-missed"
 
-    def wrong(nd_item: kapi.NdItem, a):
+    def kernel(nd_item: kapi.NdItem, a):
         i = nd_item.get_global_id(0)
-        if i >= a.shape[0]:
-            return
-        a[i] = 1
+        if i >= a.shape[0]:  # wrong
+            return  # wrong
+        a[i] = 1  # wrong
+        if i < a.shape[0]:  # right
+            a[i] = 1  # right
         kapi.group_barrier(nd_item.get_group())  # named
-
-    def right(nd_item: kapi.NdItem, a):
-        i = nd_item.get_global_id(0)
-        if i < a.shape[0]:
-            a[i] = 1
-        kapi.group_barrier(nd_item.get_group())
 
 
 class barrier_in_each_branch:
     error, space, arguments = kapi.BarrierDivergenceError, SPACE, one
     code = "meetings-differ"
 
-    def wrong(nd_item: kapi.NdItem, a):
+    def kernel(nd_item: kapi.NdItem, a):
         if nd_item.get_local_id(0) % 2:
             a[nd_item.get_global_id(0)] = 1
-            kapi.group_barrier(nd_item.get_group())  # named
-        else:
-            kapi.group_barrier(nd_item.get_group())  # named
-
-    def right(nd_item: kapi.NdItem, a):
-        if nd_item.get_local_id(0) % 2:
-            a[nd_item.get_global_id(0)] = 1
-        kapi.group_barrier(nd_item.get_group())
+            kapi.group_barrier(nd_item.get_group())  # named, wrong
+        else:  # wrong
+            kapi.group_barrier(nd_item.get_group())  # named, wrong
+        kapi.group_barrier(nd_item.get_group())  # right
 
 
 class loop_of_different_lengths:
     error, space, arguments = kapi.BarrierDivergenceError, SPACE, one
     code = "meeting-missed"
 
-    def wrong(nd_item: kapi.NdItem, a):
-        for _ in range(nd_item.get_local_id(0)):
+    def kernel(nd_item: kapi.NdItem, a):
+        for _ in range(nd_item.get_local_id(0)):  # right: for _ in range(nd_item.get_group().get_group_id(0)):
             kapi.group_barrier(nd_item.get_group())  # named
-
-    def right(nd_item: kapi.NdItem, a):
-        for _ in range(nd_item.get_group().get_group_id(0)):
-            kapi.group_barrier(nd_item.get_group())
 
 
 class loop_that_data_ends:
@@ -82,16 +66,10 @@ class loop_that_data_ends:
     def arguments():
         return (np.array([2, 2, 2, 3, 1, 1, 1, 1]),)
 
-    def wrong(nd_item: kapi.NdItem, n):
+    def kernel(nd_item: kapi.NdItem, n):
         k = 0
-        while k < n[nd_item.get_global_id(0)]:
+        while k < n[nd_item.get_global_id(0)]:  # right: while k < n[nd_item.get_group().get_group_id(0)]:
             kapi.group_barrier(nd_item.get_group())  # named
-            k += 1
-
-    def right(nd_item: kapi.NdItem, n):
-        k = 0
-        while k < n[nd_item.get_group().get_group_id(0)]:
-            kapi.group_barrier(nd_item.get_group())
             k += 1
 
 
@@ -103,43 +81,33 @@ class two_calls_of_one_function:
     error, space, arguments, calls = kapi.BarrierDivergenceError, SPACE, one, (synchronize,)
     code = "meetings-in-calls-differ"
 
-    def wrong(nd_item: kapi.NdItem, a):
-        if nd_item.get_group().leader:
-            synchronize(nd_item.get_group())  # named
-        else:
-            synchronize(nd_item.get_group())  # named
-
-    def right(nd_item: kapi.NdItem, a):
-        synchronize(nd_item.get_group())
+    def kernel(nd_item: kapi.NdItem, a):
+        if nd_item.get_group().leader:  # wrong
+            synchronize(nd_item.get_group())  # named, wrong
+        else:  # wrong
+            synchronize(nd_item.get_group())  # named, wrong
+        synchronize(nd_item.get_group())  # right
 
 
 class one_item_breaks_off:
     error, space, arguments = kapi.BarrierDivergenceError, SPACE, one
     code = "meeting-missed"
 
-    def wrong(nd_item: kapi.NdItem, a):
+    def kernel(nd_item: kapi.NdItem, a):
         for t in range(3):
-            if t == 1 and nd_item.get_local_id(0) == 3:
+            if t == 1 and nd_item.get_local_id(0) == 3:  # right: if t == 1:
                 break
             kapi.group_barrier(nd_item.get_group())  # named
-
-    def right(nd_item: kapi.NdItem, a):
-        for t in range(3):
-            if t == 1:
-                break
-            kapi.group_barrier(nd_item.get_group())
 
 
 class scopes_differ:
     error, space, arguments = kapi.BarrierDivergenceError, SPACE, one
     code = "fence-scopes-differ"
 
-    def wrong(nd_item: kapi.NdItem, a):
-        scope = kapi.MemoryScope.DEVICE if nd_item.get_local_id(0) else kapi.MemoryScope.WORK_GROUP
-        kapi.group_barrier(nd_item.get_group(), scope)  # named
-
-    def right(nd_item: kapi.NdItem, a):
-        kapi.group_barrier(nd_item.get_group(), kapi.MemoryScope.DEVICE)
+    def kernel(nd_item: kapi.NdItem, a):
+        scope = kapi.MemoryScope.DEVICE if nd_item.get_local_id(0) else kapi.MemoryScope.WORK_GROUP  # wrong
+        kapi.group_barrier(nd_item.get_group(), scope)  # named, wrong
+        kapi.group_barrier(nd_item.get_group(), kapi.MemoryScope.DEVICE)  # right
 
 
 class waits_for_another_group:
@@ -147,14 +115,10 @@ class waits_for_another_group:
     code = "loop-without-change"
     controls = SHORT
 
-    def wrong(nd_item: kapi.NdItem, a):
-        if nd_item.get_global_id(0) == 0:
-            while a[7] == 0:  # named
-                pass
-        if nd_item.get_global_id(0) == 7:
-            a[7] = 1
-
-    def right(nd_item: kapi.NdItem, a):
+    def kernel(nd_item: kapi.NdItem, a):
+        if nd_item.get_global_id(0) == 0:  # wrong
+            while a[7] == 0:  # named, wrong
+                pass  # wrong
         if nd_item.get_global_id(0) == 7:
             a[7] = 1
 
@@ -164,16 +128,11 @@ class loop_that_forgets_to_count:
     code = "loop-without-change"
     controls = SHORT
 
-    def wrong(item: kapi.Item, a):
+    def kernel(item: kapi.Item, a):
         k = 0
         while k < a.shape[0]:  # named
             a[k] = k
-
-    def right(item: kapi.Item, a):
-        k = 0
-        while k < a.shape[0]:
-            a[k] = k
-            k += 1
+            k += 1  # right
 
 
 class lock_that_nobody_gives_back:
@@ -181,13 +140,8 @@ class lock_that_nobody_gives_back:
     code = "loop-without-change"
     controls = SHORT
 
-    def wrong(nd_item: kapi.NdItem, a):
+    def kernel(nd_item: kapi.NdItem, a):
+        a[nd_item.get_local_id(0)] = 1  # right
         while a[nd_item.get_local_id(0)] == 0:  # named
-            pass
-        kapi.group_barrier(nd_item.get_group())
-
-    def right(nd_item: kapi.NdItem, a):
-        a[nd_item.get_local_id(0)] = 1
-        while a[nd_item.get_local_id(0)] == 0:
             pass
         kapi.group_barrier(nd_item.get_group())

@@ -19,18 +19,15 @@ class flag_of_all_groups_read_after_a_barrier:
     def arguments():
         return np.arange(8), np.zeros(2, i4), np.zeros(8, i4)
 
-    def wrong(nd_item: kapi.NdItem, a, found, out):
-        if a[nd_item.get_global_id(0)] >= 0:
-            found[0] = 1  # named
+    def kernel(nd_item: kapi.NdItem, a, found, out):
+        if a[nd_item.get_global_id(0)] >= 0:  # wrong
+            found[0] = 1  # named, wrong
+        g = nd_item.get_group().get_group_id(0)  # right
+        if nd_item.get_local_id(0) == 0:  # right
+            found[g] = 1  # right
         kapi.group_barrier(nd_item.get_group())
-        out[nd_item.get_global_id(0)] = found[0]  # named
-
-    def right(nd_item: kapi.NdItem, a, found, out):
-        g = nd_item.get_group().get_group_id(0)
-        if nd_item.get_local_id(0) == 0:
-            found[g] = 1
-        kapi.group_barrier(nd_item.get_group())
-        out[nd_item.get_global_id(0)] = found[g]
+        out[nd_item.get_global_id(0)] = found[0]  # named, wrong
+        out[nd_item.get_global_id(0)] = found[g]  # right
 
 
 class flag_of_three_groups_read_by_the_last:
@@ -67,22 +64,15 @@ class status_that_was_another_before:
     def arguments():
         return (np.zeros(1, i4),)
 
-    def wrong(nd_item: kapi.NdItem, status):
+    def kernel(nd_item: kapi.NdItem, status):
         if nd_item.get_global_id(0) == 0:
             status[0] = 1  # named
         kapi.group_barrier(nd_item.get_group())
         if nd_item.get_global_id(0) == 0:
             status[0] = 2
-        kapi.group_barrier(nd_item.get_group())
-        if nd_item.get_global_id(0) == 4:
-            status[0] = 2  # named
-
-    def right(nd_item: kapi.NdItem, status):
-        if nd_item.get_global_id(0) == 0:
-            status[0] = 1
-        kapi.group_barrier(nd_item.get_group())
-        if nd_item.get_global_id(0) == 0:
-            status[0] = 2
+        kapi.group_barrier(nd_item.get_group())  # wrong
+        if nd_item.get_global_id(0) == 4:  # wrong
+            status[0] = 2  # named, wrong
 
 
 class cleared_and_set_in_one_phase:
@@ -92,21 +82,13 @@ class cleared_and_set_in_one_phase:
     def arguments():
         return (kapi.LocalAccessor(1, i4), np.zeros(4, i4))
 
-    def wrong(nd_item: kapi.NdItem, any_of, out):
+    def kernel(nd_item: kapi.NdItem, any_of, out):
         if nd_item.get_local_id(0) == 0:
             any_of[0] = 0  # named
-            any_of[0] = 1
+            any_of[0] = 1  # wrong
+        kapi.group_barrier(nd_item.get_group())  # right
         if nd_item.get_local_id(0) == 2:
             any_of[0] = 1  # named
-        kapi.group_barrier(nd_item.get_group())
-        out[nd_item.get_local_id(0)] = any_of[0]
-
-    def right(nd_item: kapi.NdItem, any_of, out):
-        if nd_item.get_local_id(0) == 0:
-            any_of[0] = 0
-        kapi.group_barrier(nd_item.get_group())
-        if nd_item.get_local_id(0) == 2:
-            any_of[0] = 1
         kapi.group_barrier(nd_item.get_group())
         out[nd_item.get_local_id(0)] = any_of[0]
 
@@ -140,15 +122,13 @@ class set_atomically_before_all_set_it:
     def arguments():
         return (np.zeros(1, i4),)
 
-    def wrong(nd_item: kapi.NdItem, done):
-        if nd_item.get_local_id(0) == 0:
-            kapi.AtomicRef(done, 0).fetch_max(1)  # named
-            done[0] = 1
-        else:
-            done[0] = 1  # named
-
-    def right(nd_item: kapi.NdItem, done):
-        kapi.AtomicRef(done, 0).fetch_max(1)
+    def kernel(nd_item: kapi.NdItem, done):
+        if nd_item.get_local_id(0) == 0:  # wrong
+            kapi.AtomicRef(done, 0).fetch_max(1)  # named, wrong
+            done[0] = 1  # wrong
+        else:  # wrong
+            done[0] = 1  # named, wrong
+        kapi.AtomicRef(done, 0).fetch_max(1)  # right
 
 
 class message_of_two_from_three_writers:
@@ -158,23 +138,18 @@ class message_of_two_from_three_writers:
     def arguments():
         return np.zeros(1, i4), np.zeros(1, i4), np.zeros(1, i4)
 
-    def wrong(nd_item: kapi.NdItem, ready, arrived, out):
+    def kernel(nd_item: kapi.NdItem, ready, arrived, out):
         k = nd_item.get_local_id(0)
+        if k == 0:  # right
+            ready[0] = 1  # right
         if k < 3:
-            ready[0] = 1  # named
-            if k != 1:
-                kapi.AtomicRef(arrived, 0, MO.ACQ_REL).fetch_add(1)
-        elif kapi.AtomicRef(arrived, 0, MO.ACQUIRE).load() == 2:
+            ready[0] = 1  # named, wrong
+            if k != 1:  # wrong
+                kapi.AtomicRef(arrived, 0, MO.ACQ_REL).fetch_add(1)  # wrong
+        elif kapi.AtomicRef(arrived, 0, MO.ACQUIRE).load() == 2:  # wrong
+            kapi.AtomicRef(arrived, 0, MO.ACQ_REL).fetch_add(1)  # right
+        elif kapi.AtomicRef(arrived, 0, MO.ACQUIRE).load() == 3:  # right
             out[0] = ready[0]  # named
-
-    def right(nd_item: kapi.NdItem, ready, arrived, out):
-        k = nd_item.get_local_id(0)
-        if k == 0:
-            ready[0] = 1
-        if k < 3:
-            kapi.AtomicRef(arrived, 0, MO.ACQ_REL).fetch_add(1)
-        elif kapi.AtomicRef(arrived, 0, MO.ACQUIRE).load() == 3:
-            out[0] = ready[0]
 
 
 class stored_anew_after_the_message:
@@ -184,23 +159,15 @@ class stored_anew_after_the_message:
     def arguments():
         return np.zeros(1, i4), np.zeros(1, i4), np.zeros(4, i4)
 
-    def wrong(nd_item: kapi.NdItem, best, ready, out):
+    def kernel(nd_item: kapi.NdItem, best, ready, out):
         k = nd_item.get_local_id(0)
         if k == 0:
             kapi.AtomicRef(best, 0).store(9)
             kapi.AtomicRef(ready, 0, MO.RELEASE).store(1)
-            out[k] = kapi.AtomicRef(best, 0).fetch_max(3)  # named
+            out[k] = kapi.AtomicRef(best, 0).fetch_max(3)  # named, wrong
+            out[k] = kapi.AtomicRef(best, 0).load()  # right
         elif kapi.AtomicRef(ready, 0, MO.ACQUIRE).load() == 1:
             out[k] = best[0]  # named
-
-    def right(nd_item: kapi.NdItem, best, ready, out):
-        k = nd_item.get_local_id(0)
-        if k == 0:
-            kapi.AtomicRef(best, 0).store(9)
-            kapi.AtomicRef(ready, 0, MO.RELEASE).store(1)
-            out[k] = kapi.AtomicRef(best, 0).load()
-        elif kapi.AtomicRef(ready, 0, MO.ACQUIRE).load() == 1:
-            out[k] = best[0]
 
 
 class sum_looked_at_by_all_and_read_by_the_last:
@@ -210,21 +177,14 @@ class sum_looked_at_by_all_and_read_by_the_last:
     def arguments():
         return np.zeros(1, i4), np.zeros(1, i4), np.zeros(8, i4)
 
-    def wrong(nd_item: kapi.NdItem, total, came, out):
+    def kernel(nd_item: kapi.NdItem, total, came, out):
         i = nd_item.get_global_id(0)
         kapi.AtomicRef(total, 0).fetch_add(i)
         if kapi.AtomicRef(came, 0, MO.ACQ_REL).fetch_add(1) < 7:
-            out[i] = kapi.AtomicRef(total, 0).fetch_add(0)  # named
+            out[i] = kapi.AtomicRef(total, 0).fetch_add(0)  # named, wrong
+            out[i] = kapi.AtomicRef(total, 0).load()  # right
         else:
             out[i] = total[0]  # named
-
-    def right(nd_item: kapi.NdItem, total, came, out):
-        i = nd_item.get_global_id(0)
-        kapi.AtomicRef(total, 0).fetch_add(i)
-        if kapi.AtomicRef(came, 0, MO.ACQ_REL).fetch_add(1) < 7:
-            out[i] = kapi.AtomicRef(total, 0).load()
-        else:
-            out[i] = total[0]
 
 
 class narrow_after_the_message:
@@ -234,18 +194,12 @@ class narrow_after_the_message:
     def arguments():
         return np.zeros(1, i4), np.zeros(1, i4)
 
-    def wrong(nd_item: kapi.NdItem, n, ready):
+    def kernel(nd_item: kapi.NdItem, n, ready):
         if nd_item.get_global_id(0) == 0:
-            kapi.AtomicRef(n, 0).store(5)
+            kapi.AtomicRef(n, 0).store(5)  # wrong
+            kapi.AtomicRef(n, 0, MO.RELAXED, MS.WORK_GROUP).store(5)  # right
             kapi.AtomicRef(ready, 0, MO.RELEASE).store(1)
-            kapi.AtomicRef(n, 0, MO.RELAXED, MS.WORK_GROUP).fetch_add(1)  # named
+            kapi.AtomicRef(n, 0, MO.RELAXED, MS.WORK_GROUP).fetch_add(1)  # named, wrong
+            kapi.AtomicRef(n, 0).fetch_add(1)  # right
         elif kapi.AtomicRef(ready, 0, MO.ACQUIRE).load() == 1:
             kapi.AtomicRef(n, 0).fetch_add(1)  # named
-
-    def right(nd_item: kapi.NdItem, n, ready):
-        if nd_item.get_global_id(0) == 0:
-            kapi.AtomicRef(n, 0, MO.RELAXED, MS.WORK_GROUP).store(5)
-            kapi.AtomicRef(ready, 0, MO.RELEASE).store(1)
-            kapi.AtomicRef(n, 0).fetch_add(1)
-        elif kapi.AtomicRef(ready, 0, MO.ACQUIRE).load() == 1:
-            kapi.AtomicRef(n, 0).fetch_add(1)

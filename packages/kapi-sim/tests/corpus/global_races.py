@@ -22,27 +22,22 @@ class shift_in_place:
     error, space, arguments = kapi.DataRaceError, ITEMS, one
     code = "data-race"
 
-    def wrong(item: kapi.Item, a):
+    def kernel(item: kapi.Item, a):
         i = item.get_id(0)
-        if i > 0:
-            a[i] = a[i - 1]  # named
-
-    def right(item: kapi.Item, a):
-        i = item.get_id(0)
-        a[i] = a[i] + 1
+        if i > 0:  # wrong
+            a[i] = a[i - 1]  # named, wrong
+        a[i] = a[i] + 1  # right
 
 
 class sum_in_one_element:
     error, space, arguments = kapi.DataRaceError, ITEMS, two
     code = "data-race"
 
-    def wrong(item: kapi.Item, a, out):
-        out[0] += a[item.get_id(0)]  # named
-
-    def right(item: kapi.Item, a, out):
-        if item.get_id(0) == 0:
-            for k in range(a.shape[0]):
-                out[0] += a[k]
+    def kernel(item: kapi.Item, a, out):
+        out[0] += a[item.get_id(0)]  # named, wrong
+        if item.get_id(0) == 0:  # right
+            for k in range(a.shape[0]):  # right
+                out[0] += a[k]  # right
 
 
 class histogram_without_atomics:
@@ -52,14 +47,12 @@ class histogram_without_atomics:
     def arguments():
         return np.array([0, 1, 0, 1, 2, 2, 3, 3]), np.zeros(4, np.int32)
 
-    def wrong(item: kapi.Item, values, counts):
-        counts[values[item.get_id(0)]] += 1  # named
-
-    def right(item: kapi.Item, values, counts):
-        b = item.get_id(0)
-        if b < counts.shape[0]:
-            for k in range(values.shape[0]):
-                counts[b] += values[k] == b
+    def kernel(item: kapi.Item, values, counts):
+        counts[values[item.get_id(0)]] += 1  # named, wrong
+        b = item.get_id(0)  # right
+        if b < counts.shape[0]:  # right
+            for k in range(values.shape[0]):  # right
+                counts[b] += values[k] == b  # right
 
 
 class transpose_in_place:
@@ -69,17 +62,14 @@ class transpose_in_place:
     def arguments():
         return (np.arange(9.0).reshape(3, 3),)
 
-    def wrong(item: kapi.Item, a):
+    def kernel(item: kapi.Item, a):
         i, j = item.get_id(0), item.get_id(1)
-        t = a[i, j]  # named
-        a[j, i] = t  # named
-
-    def right(item: kapi.Item, a):
-        i, j = item.get_id(0), item.get_id(1)
-        if i < j:
-            t = a[i, j]
-            a[i, j] = a[j, i]
-            a[j, i] = t
+        t = a[i, j]  # named, wrong
+        a[j, i] = t  # named, wrong
+        if i < j:  # right
+            t = a[i, j]  # right
+            a[i, j] = a[j, i]  # right
+            a[j, i] = t  # right
 
 
 class dimension_is_forgotten:
@@ -89,70 +79,53 @@ class dimension_is_forgotten:
     def arguments():
         return (np.zeros((3, 3)),)
 
-    def wrong(item: kapi.Item, a):
-        a[item.get_id(0), 0] = item.get_id(1)  # named
-
-    def right(item: kapi.Item, a):
-        a[item.get_id(0), item.get_id(1)] = item.get_id(1)
+    def kernel(item: kapi.Item, a):
+        a[item.get_id(0), 0] = item.get_id(1)  # named, wrong
+        a[item.get_id(0), item.get_id(1)] = item.get_id(1)  # right
 
 
 class local_id_in_place_of_global_id:
     error, space, arguments = kapi.DataRaceError, GROUPS, two
     code = "data-race"
 
-    def wrong(nd_item: kapi.NdItem, a, out):
-        out[nd_item.get_local_id(0)] = a[nd_item.get_global_id(0)]  # named
-
-    def right(nd_item: kapi.NdItem, a, out):
-        out[nd_item.get_global_id(0)] = a[nd_item.get_global_id(0)]
+    def kernel(nd_item: kapi.NdItem, a, out):
+        out[nd_item.get_local_id(0)] = a[nd_item.get_global_id(0)]  # named, wrong
+        out[nd_item.get_global_id(0)] = a[nd_item.get_global_id(0)]  # right
 
 
 class groups_share_a_result:
     error, space, arguments = kapi.DataRaceError, GROUPS, two
     code = "data-race"
 
-    def wrong(nd_item: kapi.NdItem, a, out):
+    def kernel(nd_item: kapi.NdItem, a, out):
         if nd_item.get_group().leader:
-            out[0] += a[nd_item.get_global_id(0)]  # named
-
-    def right(nd_item: kapi.NdItem, a, out):
-        if nd_item.get_group().leader:
-            out[nd_item.get_group().get_group_id(0)] += a[nd_item.get_global_id(0)]
+            out[0] += a[nd_item.get_global_id(0)]  # named, wrong
+            out[nd_item.get_group().get_group_id(0)] += a[nd_item.get_global_id(0)]  # right
 
 
 class barrier_between_groups:
     error, space, arguments = kapi.DataRaceError, GROUPS, two
     code = "data-race"
 
-    def wrong(nd_item: kapi.NdItem, a, out):
+    def kernel(nd_item: kapi.NdItem, a, out):
         i = nd_item.get_global_id(0)
+        k = nd_item.get_local_id(0)  # right
         out[i] = 1  # named
         kapi.group_barrier(nd_item.get_group())
-        a[i] = out[7 - i]  # named
-
-    def right(nd_item: kapi.NdItem, a, out):
-        i = nd_item.get_global_id(0)
-        k = nd_item.get_local_id(0)
-        out[i] = 1
-        kapi.group_barrier(nd_item.get_group())
-        a[i] = out[i - k + 3 - k]
+        a[i] = out[7 - i]  # named, wrong
+        a[i] = out[i - k + 3 - k]  # right
 
 
 class halo_of_the_neighbouring_group:
     error, space, arguments = kapi.DataRaceError, GROUPS, one
     code = "data-race"
 
-    def wrong(nd_item: kapi.NdItem, a):
+    def kernel(nd_item: kapi.NdItem, a):
         i = nd_item.get_global_id(0)
-        left = a[i - 1] if i > 0 else 0.0  # named
+        left = a[i - 1] if i > 0 else 0.0  # named, wrong
+        left = a[i - 1] if nd_item.get_local_id(0) > 0 else 0.0  # right
         kapi.group_barrier(nd_item.get_group())
         a[i] = left  # named
-
-    def right(nd_item: kapi.NdItem, a):
-        i = nd_item.get_global_id(0)
-        left = a[i - 1] if nd_item.get_local_id(0) > 0 else 0.0
-        kapi.group_barrier(nd_item.get_group())
-        a[i] = left
 
 
 class two_names_for_one_buffer:
@@ -163,12 +136,10 @@ class two_names_for_one_buffer:
         base = np.arange(16.0)
         return base[:8], base[1:9], base[8:]
 
-    def wrong(item: kapi.Item, a, b, c):
-        b[item.get_id(0)] = a[item.get_id(0)]  # named
-
-    def right(item: kapi.Item, a, b, c):
-        if item.get_id(0) > 0:
-            c[item.get_id(0)] = a[item.get_id(0)]
+    def kernel(item: kapi.Item, a, b, c):
+        b[item.get_id(0)] = a[item.get_id(0)]  # named, wrong
+        if item.get_id(0) > 0:  # right
+            c[item.get_id(0)] = a[item.get_id(0)]  # right
 
 
 class reversed_view_of_one_buffer:
@@ -179,11 +150,9 @@ class reversed_view_of_one_buffer:
         base = np.arange(8.0)
         return base, base[::-1]
 
-    def wrong(item: kapi.Item, a, b):
-        b[item.get_id(0)] = a[item.get_id(0)]  # named
-
-    def right(item: kapi.Item, a, b):
-        a[item.get_id(0)] = a[item.get_id(0)] * 2
+    def kernel(item: kapi.Item, a, b):
+        b[item.get_id(0)] = a[item.get_id(0)]  # named, wrong
+        a[item.get_id(0)] = a[item.get_id(0)] * 2  # right
 
 
 class partial_overlap_of_two_types:
@@ -194,39 +163,29 @@ class partial_overlap_of_two_types:
         base = np.zeros(4, np.int32)
         return base, base.view(np.int64)
 
-    def wrong(item: kapi.Item, narrow, wide):
+    def kernel(item: kapi.Item, narrow, wide):
         if item.get_id(0) == 0:
-            narrow[3] = 7  # named
+            narrow[3] = 7  # named, wrong
+            narrow[1] = 7  # right
         else:
             wide[1] = 8  # named
-
-    def right(item: kapi.Item, narrow, wide):
-        if item.get_id(0) == 0:
-            narrow[1] = 7
-        else:
-            wide[1] = 8
 
 
 class index_wraps_with_modulo:
     error, space, arguments = kapi.DataRaceError, ITEMS, two
     code = "data-race"
 
-    def wrong(item: kapi.Item, a, out):
+    def kernel(item: kapi.Item, a, out):
         i = item.get_id(0)
-        out[i % 4] = a[i]  # named
-
-    def right(item: kapi.Item, a, out):
-        i = item.get_id(0)
-        if i < 4:
-            out[i % 4] = a[i]
+        out[i % 4] = a[i]  # named, wrong
+        if i < 4:  # right
+            out[i % 4] = a[i]  # right
 
 
 class equal_values_are_a_note:
     error, space, arguments = kapi.BenignRaceWarning, ITEMS, one
 
-    def wrong(item: kapi.Item, a):
-        a[0] = 1  # named
-
-    def right(item: kapi.Item, a):
-        if item.get_id(0) == 0:
-            a[0] = 1
+    def kernel(item: kapi.Item, a):
+        a[0] = 1  # named, wrong
+        if item.get_id(0) == 0:  # right
+            a[0] = 1  # right

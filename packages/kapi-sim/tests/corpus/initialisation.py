@@ -17,30 +17,22 @@ class sum_without_a_start:
     error, space, arguments = kapi.UninitializedReadError, SPACE, one_tile
     code = "read-before-write"
 
-    def wrong(nd_item: kapi.NdItem, a, tile):
+    def kernel(nd_item: kapi.NdItem, a, tile):
+        tile[nd_item.get_local_id(0)] = 0  # right
         tile[nd_item.get_local_id(0)] += a[nd_item.get_global_id(0)]  # named
-
-    def right(nd_item: kapi.NdItem, a, tile):
-        tile[nd_item.get_local_id(0)] = 0
-        tile[nd_item.get_local_id(0)] += a[nd_item.get_global_id(0)]
 
 
 class half_of_the_tile_is_filled:
     error, space, arguments = kapi.UninitializedReadError, SPACE, one_tile
     code = "read-before-write"
 
-    def wrong(nd_item: kapi.NdItem, a, tile):
+    def kernel(nd_item: kapi.NdItem, a, tile):
         k = nd_item.get_local_id(0)
-        if k < 2:
-            tile[k] = a[k]
+        if k < 2:  # wrong
+            tile[k] = a[k]  # wrong
+        tile[k] = nd_item.get_global_id(0)  # right
         kapi.group_barrier(nd_item.get_group())
         a[nd_item.get_global_id(0)] = tile[k]  # named
-
-    def right(nd_item: kapi.NdItem, a, tile):
-        k = nd_item.get_local_id(0)
-        tile[k] = nd_item.get_global_id(0)
-        kapi.group_barrier(nd_item.get_group())
-        a[nd_item.get_global_id(0)] = tile[k]
 
 
 class guard_leaves_the_end_unwritten:
@@ -50,22 +42,15 @@ class guard_leaves_the_end_unwritten:
     def arguments():
         return np.arange(6.0), np.zeros(2), kapi.LocalAccessor(4, np.float64)
 
-    def wrong(nd_item: kapi.NdItem, a, out, tile):
+    def kernel(nd_item: kapi.NdItem, a, out, tile):
         i, k = nd_item.get_global_id(0), nd_item.get_local_id(0)
-        if i < a.shape[0]:
-            tile[k] = a[i]
+        if i < a.shape[0]:  # wrong
+            tile[k] = a[i]  # wrong
+        tile[k] = a[i] if i < a.shape[0] else 0.0  # right
         kapi.group_barrier(nd_item.get_group())
         if k == 0:
             for n in range(4):
                 out[nd_item.get_group().get_group_id(0)] += tile[n]  # named
-
-    def right(nd_item: kapi.NdItem, a, out, tile):
-        i, k = nd_item.get_global_id(0), nd_item.get_local_id(0)
-        tile[k] = a[i] if i < a.shape[0] else 0.0
-        kapi.group_barrier(nd_item.get_group())
-        if k == 0:
-            for n in range(4):
-                out[nd_item.get_group().get_group_id(0)] += tile[n]
 
 
 class memory_of_the_group_before:
@@ -91,12 +76,9 @@ class index_that_nobody_wrote:
     def arguments():
         return np.zeros(4), kapi.LocalAccessor(1, np.int32)
 
-    def wrong(nd_item: kapi.NdItem, a, where):
+    def kernel(nd_item: kapi.NdItem, a, where):
+        where[0] = 2  # right
         a[where[0]] = 1  # named
-
-    def right(nd_item: kapi.NdItem, a, where):
-        where[0] = 2
-        a[where[0]] = 1
 
 
 class condition_that_nobody_wrote:
@@ -106,11 +88,7 @@ class condition_that_nobody_wrote:
     def arguments():
         return np.zeros(4), kapi.LocalAccessor(1, np.bool_)
 
-    def wrong(nd_item: kapi.NdItem, a, flag):
+    def kernel(nd_item: kapi.NdItem, a, flag):
+        flag[0] = a[1] > 0  # right
         if flag[0]:  # named
-            a[0] = 1
-
-    def right(nd_item: kapi.NdItem, a, flag):
-        flag[0] = a[1] > 0
-        if flag[0]:
             a[0] = 1

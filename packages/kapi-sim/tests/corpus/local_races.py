@@ -17,23 +17,18 @@ class neighbour_is_read_without_a_barrier:
     error, space, arguments = kapi.DataRaceError, SPACE, one_tile
     code = "data-race"
 
-    def wrong(nd_item: kapi.NdItem, a, tile):
+    def kernel(nd_item: kapi.NdItem, a, tile):
         k = nd_item.get_local_id(0)
         tile[k] = a[nd_item.get_global_id(0)]  # named
+        kapi.group_barrier(nd_item.get_group())  # right
         a[nd_item.get_global_id(0)] = tile[3 - k]  # named
-
-    def right(nd_item: kapi.NdItem, a, tile):
-        k = nd_item.get_local_id(0)
-        tile[k] = a[nd_item.get_global_id(0)]
-        kapi.group_barrier(nd_item.get_group())
-        a[nd_item.get_global_id(0)] = tile[3 - k]
 
 
 class tree_sum_without_a_barrier_in_the_loop:
     error, space, arguments = kapi.DataRaceError, SPACE, one_tile
     code = "data-race"
 
-    def wrong(nd_item: kapi.NdItem, a, tile):
+    def kernel(nd_item: kapi.NdItem, a, tile):
         k = nd_item.get_local_id(0)
         tile[k] = a[nd_item.get_global_id(0)]
         kapi.group_barrier(nd_item.get_group())
@@ -41,17 +36,7 @@ class tree_sum_without_a_barrier_in_the_loop:
         while s > 0:
             if k < s:
                 tile[k] += tile[k + s]  # named
-            s //= 2
-
-    def right(nd_item: kapi.NdItem, a, tile):
-        k = nd_item.get_local_id(0)
-        tile[k] = a[nd_item.get_global_id(0)]
-        kapi.group_barrier(nd_item.get_group())
-        s = 2
-        while s > 0:
-            if k < s:
-                tile[k] += tile[k + s]
-            kapi.group_barrier(nd_item.get_group())
+            kapi.group_barrier(nd_item.get_group())  # right
             s //= 2
 
 
@@ -59,25 +44,17 @@ class scan_that_reads_and_writes_in_one_phase:
     error, space, arguments = kapi.DataRaceError, SPACE, one_tile
     code = "data-race"
 
-    def wrong(nd_item: kapi.NdItem, a, tile):
+    def kernel(nd_item: kapi.NdItem, a, tile):
         k = nd_item.get_local_id(0)
         tile[k] = a[nd_item.get_global_id(0)]
         s = 1
         while s < 4:
             kapi.group_barrier(nd_item.get_group())
-            if k >= s:
-                tile[k] += tile[k - s]  # named
-            s *= 2
-
-    def right(nd_item: kapi.NdItem, a, tile):
-        k = nd_item.get_local_id(0)
-        tile[k] = a[nd_item.get_global_id(0)]
-        s = 1
-        while s < 4:
-            kapi.group_barrier(nd_item.get_group())
-            t = tile[k - s] if k >= s else 0.0
-            kapi.group_barrier(nd_item.get_group())
-            tile[k] += t
+            if k >= s:  # wrong
+                tile[k] += tile[k - s]  # named, wrong
+            t = tile[k - s] if k >= s else 0.0  # right
+            kapi.group_barrier(nd_item.get_group())  # right
+            tile[k] += t  # right
             s *= 2
 
 
@@ -85,27 +62,20 @@ class result_is_read_before_the_leader_wrote_it:
     error, space, arguments = kapi.DataRaceError, SPACE, one_tile
     code = "data-race"
 
-    def wrong(nd_item: kapi.NdItem, a, tile):
+    def kernel(nd_item: kapi.NdItem, a, tile):
         if nd_item.get_group().leader:
             tile[0] = 5.0  # named
+        kapi.group_barrier(nd_item.get_group())  # right
         a[nd_item.get_global_id(0)] = tile[0]  # named
-
-    def right(nd_item: kapi.NdItem, a, tile):
-        if nd_item.get_group().leader:
-            tile[0] = 5.0
-        kapi.group_barrier(nd_item.get_group())
-        a[nd_item.get_global_id(0)] = tile[0]
 
 
 class all_write_one_cell:
     error, space, arguments = kapi.DataRaceError, SPACE, one_tile
     code = "data-race"
 
-    def wrong(nd_item: kapi.NdItem, a, tile):
-        tile[0] = nd_item.get_local_id(0)  # named
-
-    def right(nd_item: kapi.NdItem, a, tile):
-        tile[nd_item.get_local_id(0)] = nd_item.get_local_id(0)
+    def kernel(nd_item: kapi.NdItem, a, tile):
+        tile[0] = nd_item.get_local_id(0)  # named, wrong
+        tile[nd_item.get_local_id(0)] = nd_item.get_local_id(0)  # right
 
 
 class counter_without_an_atomic:
@@ -129,39 +99,26 @@ class tile_is_refilled_while_others_read_it:
     error, space, arguments = kapi.DataRaceError, SPACE, one_tile
     code = "data-race"
 
-    def wrong(nd_item: kapi.NdItem, a, tile):
+    def kernel(nd_item: kapi.NdItem, a, tile):
         k = nd_item.get_local_id(0)
         s = 0.0
         for t in range(2):
             tile[k] = a[t * 4 + k]  # named
             kapi.group_barrier(nd_item.get_group())
             s += tile[(k + 1) % 4]  # named
-
-    def right(nd_item: kapi.NdItem, a, tile):
-        k = nd_item.get_local_id(0)
-        s = 0.0
-        for t in range(2):
-            tile[k] = a[t * 4 + k]
-            kapi.group_barrier(nd_item.get_group())
-            s += tile[(k + 1) % 4]
-            kapi.group_barrier(nd_item.get_group())
+            kapi.group_barrier(nd_item.get_group())  # right
 
 
 class barrier_with_a_scope_that_orders_nothing:
     error, space, arguments = kapi.DataRaceError, SPACE, one_tile
     code = "data-race"
 
-    def wrong(nd_item: kapi.NdItem, a, tile):
+    def kernel(nd_item: kapi.NdItem, a, tile):
         k = nd_item.get_local_id(0)
         tile[k] = 1  # named
-        kapi.group_barrier(nd_item.get_group(), kapi.MemoryScope.WORK_ITEM)
+        kapi.group_barrier(nd_item.get_group(), kapi.MemoryScope.WORK_ITEM)  # wrong
+        kapi.group_barrier(nd_item.get_group(), kapi.MemoryScope.DEVICE)  # right
         a[nd_item.get_global_id(0)] = tile[3 - k]  # named
-
-    def right(nd_item: kapi.NdItem, a, tile):
-        k = nd_item.get_local_id(0)
-        tile[k] = 1
-        kapi.group_barrier(nd_item.get_group(), kapi.MemoryScope.DEVICE)
-        a[nd_item.get_global_id(0)] = tile[3 - k]
 
 
 def put(tile, k, value):
@@ -172,16 +129,11 @@ class write_in_a_function:
     error, space, arguments, calls = kapi.DataRaceError, SPACE, one_tile, (put,)
     code = "data-race"
 
-    def wrong(nd_item: kapi.NdItem, a, tile):
+    def kernel(nd_item: kapi.NdItem, a, tile):
         k = nd_item.get_local_id(0)
         put(tile, k, 1.0)
+        kapi.group_barrier(nd_item.get_group())  # right
         a[nd_item.get_global_id(0)] = tile[3 - k]  # named
-
-    def right(nd_item: kapi.NdItem, a, tile):
-        k = nd_item.get_local_id(0)
-        put(tile, k, 1.0)
-        kapi.group_barrier(nd_item.get_group())
-        a[nd_item.get_global_id(0)] = tile[3 - k]
 
 
 class overlapping_rows:
@@ -191,13 +143,10 @@ class overlapping_rows:
     def arguments():
         return np.zeros(8), kapi.LocalAccessor((4, 2), np.float64)
 
-    def wrong(nd_item: kapi.NdItem, a, tile):
+    def kernel(nd_item: kapi.NdItem, a, tile):
         k = nd_item.get_local_id(0)
-        tile[k % 2, 0] = k  # named
-
-    def right(nd_item: kapi.NdItem, a, tile):
-        k = nd_item.get_local_id(0)
-        tile[k % 2, k // 2] = k
+        tile[k % 2, 0] = k  # named, wrong
+        tile[k % 2, k // 2] = k  # right
 
 
 class halo_is_written_by_two:
@@ -207,16 +156,12 @@ class halo_is_written_by_two:
     def arguments():
         return np.arange(8.0), kapi.LocalAccessor(5, np.float64)
 
-    def wrong(nd_item: kapi.NdItem, a, tile):
+    def kernel(nd_item: kapi.NdItem, a, tile):
         k = nd_item.get_local_id(0)
         tile[k] = a[k]  # named
-        tile[k + 1] = a[k + 1] / 2  # named
-
-    def right(nd_item: kapi.NdItem, a, tile):
-        k = nd_item.get_local_id(0)
-        tile[k] = a[k]
-        if k == 3:
-            tile[k + 1] = a[k + 1]
+        tile[k + 1] = a[k + 1] / 2  # named, wrong
+        if k == 3:  # right
+            tile[k + 1] = a[k + 1]  # right
 
 
 class flag_guards_nothing:
@@ -241,17 +186,10 @@ class swap_in_place:
     error, space, arguments = kapi.DataRaceError, kapi.NdRange(4, 4), one_tile
     code = "data-race"
 
-    def wrong(nd_item: kapi.NdItem, a, tile):
+    def kernel(nd_item: kapi.NdItem, a, tile):
         k = nd_item.get_local_id(0)
         tile[k] = a[k]
         kapi.group_barrier(nd_item.get_group())
         t = tile[3 - k]  # named
+        kapi.group_barrier(nd_item.get_group())  # right
         tile[k] = t  # named
-
-    def right(nd_item: kapi.NdItem, a, tile):
-        k = nd_item.get_local_id(0)
-        tile[k] = a[k]
-        kapi.group_barrier(nd_item.get_group())
-        t = tile[3 - k]
-        kapi.group_barrier(nd_item.get_group())
-        tile[k] = t

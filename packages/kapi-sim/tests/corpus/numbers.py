@@ -17,69 +17,57 @@ class integer_divided_by_zero:
     error, space, arguments = kapi.DivisionByZeroError, ONE, integers
     code = "division-by-zero"
 
-    def wrong(item: kapi.Item, a, out):
-        out[0] = a[0] // a[1]  # named
-
-    def right(item: kapi.Item, a, out):
-        out[0] = a[0] // a[1] if a[1] != 0 else 0
+    def kernel(item: kapi.Item, a, out):
+        out[0] = a[0] // a[1]  # named, wrong
+        out[0] = a[0] // a[1] if a[1] != 0 else 0  # right
 
 
 class remainder_by_zero:
     error, space, arguments = kapi.DivisionByZeroError, ONE, integers
     code = "division-by-zero"
 
-    def wrong(item: kapi.Item, a, out):
-        out[0] = a[0] % a[1]  # named
-
-    def right(item: kapi.Item, a, out):
-        out[0] = a[0] % 4
+    def kernel(item: kapi.Item, a, out):
+        out[0] = a[0] % a[1]  # named, wrong
+        out[0] = a[0] % 4  # right
 
 
 class python_integer_beyond_64_bits:
     error, space, arguments = kapi.DtypeError, ONE, lambda: (np.zeros(1, np.int64), 2**40)
     code = "integer-too-wide"
 
-    def wrong(item: kapi.Item, out, k):
-        k = k * k  # named
-        out[0] = k % 7
-
-    def right(item: kapi.Item, out, k):
-        k = k % 7
-        out[0] = k * k % 7
+    def kernel(item: kapi.Item, out, k):
+        k = k * k  # named, wrong
+        out[0] = k % 7  # wrong
+        k = k % 7  # right
+        out[0] = k * k % 7  # right
 
 
 class literal_that_does_not_fit:
     error, space, arguments = kapi.DtypeError, ONE, lambda: (np.zeros(1, np.int8),)
     code = "number-unfit"
 
-    def wrong(item: kapi.Item, a):
-        a[0] = a[0] + 300  # named
-
-    def right(item: kapi.Item, a):
-        a[0] = a[0] + 30
+    def kernel(item: kapi.Item, a):
+        a[0] = a[0] + 300  # named, wrong
+        a[0] = a[0] + 30  # right
 
 
 class index_that_is_a_float:
     error, space, arguments = kapi.DtypeError, ONE, lambda: (np.zeros(4),)
     code = "index-type"
 
-    def wrong(item: kapi.Item, a):
-        a[a.shape[0] / 2] = 1  # named
-
-    def right(item: kapi.Item, a):
-        a[a.shape[0] // 2] = 1
+    def kernel(item: kapi.Item, a):
+        a[a.shape[0] / 2] = 1  # named, wrong
+        a[a.shape[0] // 2] = 1  # right
 
 
 class full_array_as_a_value:
     error, space, arguments = kapi.DtypeError, ONE, lambda: (np.zeros((2, 4)),)
     code = "whole-array"
 
-    def wrong(item: kapi.Item, a):
-        a[0] = 1  # named
-
-    def right(item: kapi.Item, a):
-        for k in range(a.shape[1]):
-            a[0, k] = 1
+    def kernel(item: kapi.Item, a):
+        a[0] = 1  # named, wrong
+        for k in range(a.shape[1]):  # right
+            a[0, k] = 1  # right
 
 
 class double_on_a_device_without:
@@ -89,23 +77,18 @@ class double_on_a_device_without:
     def arguments():
         return np.arange(4, dtype=np.int32), np.zeros(4, np.float32)
 
-    def wrong(item: kapi.Item, n, out):
-        out[0] = n[0] / 3  # named
-
-    def right(item: kapi.Item, n, out):
-        out[0] = np.float32(n[0]) / 3
+    def kernel(item: kapi.Item, n, out):
+        out[0] = n[0] / 3  # named, wrong
+        out[0] = np.float32(n[0]) / 3  # right
 
 
 class list_in_a_kernel:
     error, space, arguments = kapi.KernelCompilationError, ONE, integers
     code = "list-in-kernel"
 
-    def wrong(item: kapi.Item, a, out):
-        values = [a[0], a[1]]  # named
-        out[0] = values[0]
-
-    def right(item: kapi.Item, a, out):
-        values = (a[0], a[1])
+    def kernel(item: kapi.Item, a, out):
+        values = [a[0], a[1]]  # named, wrong
+        values = (a[0], a[1])  # right
         out[0] = values[0]
 
 
@@ -113,50 +96,40 @@ class comprehension_and_dict_in_a_kernel:
     error, space, arguments = kapi.KernelCompilationError, ONE, integers
     code = "generator"
 
-    def wrong(item: kapi.Item, a, out):
-        out[0] = sum(a[k] for k in range(2))  # named
-        table = {0: 1}  # named
-        out[1] = table[0]
-
-    def right(item: kapi.Item, a, out):
-        for k in range(2):
-            out[0] += a[k]
-        out[1] = 1
+    def kernel(item: kapi.Item, a, out):
+        out[0] = sum(a[k] for k in range(2))  # named, wrong
+        table = {0: 1}  # named, wrong
+        out[1] = table[0]  # wrong
+        for k in range(2):  # right
+            out[0] += a[k]  # right
+        out[1] = 1  # right
 
 
 class try_in_a_kernel:
     error, space, arguments = kapi.KernelCompilationError, ONE, integers
     code = "try-in-kernel"
 
-    def wrong(item: kapi.Item, a, out):
-        try:  # named
-            out[0] = a[0] // a[1]
-        except ZeroDivisionError:
-            out[0] = 0
-
-    def right(item: kapi.Item, a, out):
-        out[0] = a[0] // a[1] if a[1] else 0
+    def kernel(item: kapi.Item, a, out):
+        try:  # named, wrong
+            out[0] = a[0] // a[1]  # wrong
+        except ZeroDivisionError:  # wrong
+            out[0] = 0  # wrong
+        out[0] = a[0] // a[1] if a[1] else 0  # right
 
 
 class value_is_returned:
     error, space, arguments = kapi.KernelCompilationError, ONE, integers
     code = "return-value"
 
-    def wrong(item: kapi.Item, a, out):
-        return a[0]  # named
-
-    def right(item: kapi.Item, a, out):
-        out[0] = a[0]
+    def kernel(item: kapi.Item, a, out):
+        return a[0]  # named, wrong
+        out[0] = a[0]  # right
 
 
 class name_is_compared_as_text:
     error, space, arguments = kapi.KernelCompilationError, ONE, lambda: (np.zeros(2), 1)
     code = "text-in-kernel"
 
-    def wrong(item: kapi.Item, a, mode):
-        if mode == "fast":  # named
-            a[0] = 1
-
-    def right(item: kapi.Item, a, mode):
-        if mode == 1:
+    def kernel(item: kapi.Item, a, mode):
+        if mode == "fast":  # named, right: if mode == 1:
             a[0] = 1

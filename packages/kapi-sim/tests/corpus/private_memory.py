@@ -20,16 +20,11 @@ class sum_that_starts_from_nothing:
     error, space, arguments = kapi.UninitializedReadError, RANGE, two
     code = "read-before-write"
 
-    def wrong(item: kapi.Item, a, out):
-        sums = kapi.PrivateArray(2, a.dtype)
+    def kernel(item: kapi.Item, a, out):
+        sums = kapi.PrivateArray(2, a.dtype)  # wrong
+        sums = kapi.PrivateArray(2, a.dtype, fill_zeros=True)  # right
         for k in range(4):
             sums[k % 2] += a[k]  # named
-        out[item.get_id(0)] = sums[0] - sums[1]
-
-    def right(item: kapi.Item, a, out):
-        sums = kapi.PrivateArray(2, a.dtype, fill_zeros=True)
-        for k in range(4):
-            sums[k % 2] += a[k]
         out[item.get_id(0)] = sums[0] - sums[1]
 
 
@@ -37,77 +32,54 @@ class element_written_for_some_only:
     error, space, arguments = kapi.UninitializedReadError, RANGE, two
     code = "read-before-write"
 
-    def wrong(item: kapi.Item, a, out):
+    def kernel(item: kapi.Item, a, out):
         i = item.get_id(0)
         kept = kapi.PrivateArray((1, 2), np.float64)
         kept[0, 0] = a[i]
+        kept[0, 1] = 0.0  # right
         if a[i] < 2:
             kept[0, 1] = a[i]
         out[i] = kept[0, 0] + kept[0, 1]  # named
-
-    def right(item: kapi.Item, a, out):
-        i = item.get_id(0)
-        kept = kapi.PrivateArray((1, 2), np.float64)
-        kept[0, 0] = a[i]
-        kept[0, 1] = 0.0
-        if a[i] < 2:
-            kept[0, 1] = a[i]
-        out[i] = kept[0, 0] + kept[0, 1]
 
 
 class private_index_beyond_the_end:
     error, space, arguments = kapi.OutOfBoundsError, RANGE, two
     code = "index-out-of-bounds"
 
-    def wrong(item: kapi.Item, a, out):
+    def kernel(item: kapi.Item, a, out):
         window = kapi.PrivateArray(3, np.float64)
-        for k in range(4):
+        for k in range(4):  # right: for k in range(3):
             window[k] = a[k]  # named
-
-    def right(item: kapi.Item, a, out):
-        window = kapi.PrivateArray(3, np.float64)
-        for k in range(3):
-            window[k] = a[k]
 
 
 class private_index_below_zero:
     error, space, arguments = kapi.OutOfBoundsError, RANGE, two
     code = "negative-index"
 
-    def wrong(item: kapi.Item, a, out):
+    def kernel(item: kapi.Item, a, out):
         window = kapi.PrivateArray(3, np.float64, True)
-        out[item.get_id(0)] = window[item.get_id(0) - 1]  # named
-
-    def right(item: kapi.Item, a, out):
-        window = kapi.PrivateArray(3, np.float64, True)
-        if item.get_id(0) > 0:
-            out[item.get_id(0)] = window[item.get_id(0) - 1]
+        out[item.get_id(0)] = window[item.get_id(0) - 1]  # named, wrong
+        if item.get_id(0) > 0:  # right
+            out[item.get_id(0)] = window[item.get_id(0) - 1]  # right
 
 
 class expected_value_never_given:
     error, space, arguments = kapi.UninitializedReadError, RANGE, lambda: (np.zeros(1, np.int32),)
     code = "read-before-write"
 
-    def wrong(item: kapi.Item, a):
+    def kernel(item: kapi.Item, a):
         expected = kapi.PrivateArray(1, a.dtype)
+        expected[0] = 0  # right
         kapi.AtomicRef(a, 0).compare_exchange(expected, 1)  # named
-
-    def right(item: kapi.Item, a):
-        expected = kapi.PrivateArray(1, a.dtype)
-        expected[0] = 0
-        kapi.AtomicRef(a, 0).compare_exchange(expected, 1)
 
 
 class shape_known_at_run_time_only:
     error, space, arguments = kapi.KernelCompilationError, RANGE, two
     code = "shape-unknown"
 
-    def wrong(item: kapi.Item, a, out):
-        copy = kapi.PrivateArray(a.shape[0], a.dtype)  # named
-        copy[0] = a[0]
-
-    def right(item: kapi.Item, a, out):
-        copy = kapi.PrivateArray(4, a.dtype)
+    def kernel(item: kapi.Item, a, out):
+        copy = kapi.PrivateArray(a.shape[0], a.dtype)  # named, wrong
+        copy = kapi.PrivateArray(4, a.dtype)  # right
         copy[0] = a[0]
 
 
@@ -119,12 +91,9 @@ class wide_floats_on_a_device_without_them:
     def arguments():
         return (np.zeros(4, np.float32),)
 
-    def wrong(item: kapi.Item, a):
-        kept = kapi.PrivateArray(1, np.float64)  # named
-        kept[0] = a[0]
-
-    def right(item: kapi.Item, a):
-        kept = kapi.PrivateArray(1, np.float32)
+    def kernel(item: kapi.Item, a):
+        kept = kapi.PrivateArray(1, np.float64)  # named, wrong
+        kept = kapi.PrivateArray(1, np.float32)  # right
         kept[0] = a[0]
 
 
@@ -133,11 +102,9 @@ class empty_array_added_to:
     code = "read-before-write"
     controls = MARKED
 
-    def wrong(item: kapi.Item, a, out):
-        out[item.get_id(0)] += a[item.get_id(0)]  # named
-
-    def right(item: kapi.Item, a, out):
-        out[item.get_id(0)] = a[item.get_id(0)]
+    def kernel(item: kapi.Item, a, out):
+        out[item.get_id(0)] += a[item.get_id(0)]  # named, wrong
+        out[item.get_id(0)] = a[item.get_id(0)]  # right
 
 
 class empty_array_read_beyond_what_was_written:
@@ -145,15 +112,10 @@ class empty_array_read_beyond_what_was_written:
     code = "read-before-write"
     controls = MARKED
 
-    def wrong(nd_item: kapi.NdItem, a, out):
+    def kernel(nd_item: kapi.NdItem, a, out):
         i = nd_item.get_global_id(0)
-        if i < 3:
-            out[i] = a[i]
+        if i < 3:  # wrong
+            out[i] = a[i]  # wrong
+        out[i] = a[i]  # right
         kapi.group_barrier(nd_item.get_group())
         a[i] = out[3 - i]  # named
-
-    def right(nd_item: kapi.NdItem, a, out):
-        i = nd_item.get_global_id(0)
-        out[i] = a[i]
-        kapi.group_barrier(nd_item.get_group())
-        a[i] = out[3 - i]

@@ -56,7 +56,7 @@ class message_store_before_data:
                 pass
             out[1] = data[0]  # named
 
-    right = message_flag_relaxed_store.right
+    right = message_flag_relaxed_store.right  # right
 
 
 class message_read_before_flag:
@@ -74,7 +74,7 @@ class message_read_before_flag:
                 pass
             out[1] = x
 
-    right = message_flag_relaxed_store.right
+    right = message_flag_relaxed_store.right  # right
 
 
 class acquire_of_another_flag:
@@ -84,7 +84,7 @@ class acquire_of_another_flag:
     def arguments():
         return np.zeros(1), np.zeros(2, i4), np.zeros(4)
 
-    def wrong(nd_item: kapi.NdItem, data, flag, out):
+    def kernel(nd_item: kapi.NdItem, data, flag, out):
         if nd_item.get_local_id(0) == 0:
             kapi.AtomicRef(flag, 1, REL).store(1)
             data[0] = 42.0  # named
@@ -92,19 +92,9 @@ class acquire_of_another_flag:
         elif nd_item.get_local_id(0) == 1:
             while kapi.AtomicRef(flag, 1, ACQ).load() == 0:
                 pass
+            while kapi.AtomicRef(flag, 0, ACQ).load() == 0:  # right
+                pass  # right
             out[1] = data[0]  # named
-
-    def right(nd_item: kapi.NdItem, data, flag, out):
-        if nd_item.get_local_id(0) == 0:
-            kapi.AtomicRef(flag, 1, REL).store(1)
-            data[0] = 42.0
-            kapi.AtomicRef(flag, 0, REL).store(1)
-        elif nd_item.get_local_id(0) == 1:
-            while kapi.AtomicRef(flag, 1, ACQ).load() == 0:
-                pass
-            while kapi.AtomicRef(flag, 0, ACQ).load() == 0:
-                pass
-            out[1] = data[0]
 
 
 class fence_of_the_wrong_order:
@@ -112,27 +102,17 @@ class fence_of_the_wrong_order:
     code = "data-race"
     arguments = message_flag_relaxed_store.arguments
 
-    def wrong(nd_item: kapi.NdItem, data, flag, out):
+    def kernel(nd_item: kapi.NdItem, data, flag, out):
         if nd_item.get_local_id(0) == 0:
             data[0] = 42.0  # named
-            kapi.atomic_fence(ACQ, MS.WORK_GROUP)
+            kapi.atomic_fence(ACQ, MS.WORK_GROUP)  # wrong
+            kapi.atomic_fence(REL, MS.WORK_GROUP)  # right
             kapi.AtomicRef(flag, 0).store(1)
         elif nd_item.get_local_id(0) == 1:
             while kapi.AtomicRef(flag, 0).load() == 0:
                 pass
             kapi.atomic_fence(ACQ, MS.WORK_GROUP)
             out[1] = data[0]  # named
-
-    def right(nd_item: kapi.NdItem, data, flag, out):
-        if nd_item.get_local_id(0) == 0:
-            data[0] = 42.0
-            kapi.atomic_fence(REL, MS.WORK_GROUP)
-            kapi.AtomicRef(flag, 0).store(1)
-        elif nd_item.get_local_id(0) == 1:
-            while kapi.AtomicRef(flag, 0).load() == 0:
-                pass
-            kapi.atomic_fence(ACQ, MS.WORK_GROUP)
-            out[1] = data[0]
 
 
 class fence_scope_work_item:
@@ -151,7 +131,7 @@ class fence_scope_work_item:
             kapi.atomic_fence(ACQ, MS.WORK_GROUP)
             out[1] = data[0]  # named
 
-    right = fence_of_the_wrong_order.right
+    right = fence_of_the_wrong_order.right  # right
 
 
 class fence_scope_sub_group_too_narrow:
@@ -171,7 +151,7 @@ class fence_scope_sub_group_too_narrow:
             kapi.atomic_fence(ACQ, MS.SUB_GROUP)
             out[1] = data[0]  # named
 
-    right = fence_of_the_wrong_order.right
+    right = fence_of_the_wrong_order.right  # right
 
 
 class fence_alone_orders_nothing:
@@ -181,17 +161,12 @@ class fence_alone_orders_nothing:
     def arguments():
         return np.zeros(4), np.zeros(4)
 
-    def wrong(nd_item: kapi.NdItem, data, out):
+    def kernel(nd_item: kapi.NdItem, data, out):
         k = nd_item.get_local_id(0)
         data[k] = k  # named
-        kapi.atomic_fence(SC, MS.DEVICE)
+        kapi.atomic_fence(SC, MS.DEVICE)  # wrong
+        kapi.group_barrier(nd_item.get_group())  # right
         out[k] = data[3 - k]  # named
-
-    def right(nd_item: kapi.NdItem, data, out):
-        k = nd_item.get_local_id(0)
-        data[k] = k
-        kapi.group_barrier(nd_item.get_group())
-        out[k] = data[3 - k]
 
 
 class ticket_lock_without_acquire:
@@ -228,7 +203,7 @@ class ticket_lock_released_without_release:
         total[0] += 1.0  # named
         kapi.AtomicRef(serving, 0, RLX).fetch_add(1)
 
-    right = ticket_lock_without_acquire.right
+    right = ticket_lock_without_acquire.right  # right
 
 
 class spin_lock_by_exchange_relaxed:
@@ -238,17 +213,12 @@ class spin_lock_by_exchange_relaxed:
     def arguments():
         return np.zeros(1, i4), np.zeros(1)
 
-    def wrong(item: kapi.Item, lock, total):
-        while kapi.AtomicRef(lock, 0).exchange(1) == 1:
+    def kernel(item: kapi.Item, lock, total):
+        while kapi.AtomicRef(lock, 0).exchange(1) == 1:  # right: while kapi.AtomicRef(lock, 0, ACQ).exchange(1) == 1:
             pass
         total[0] += 1.0  # named
-        kapi.AtomicRef(lock, 0).exchange(0)
-
-    def right(item: kapi.Item, lock, total):
-        while kapi.AtomicRef(lock, 0, ACQ).exchange(1) == 1:
-            pass
-        total[0] += 1.0
-        kapi.AtomicRef(lock, 0, REL).store(0)
+        kapi.AtomicRef(lock, 0).exchange(0)  # wrong
+        kapi.AtomicRef(lock, 0, REL).store(0)  # right
 
 
 class lock_that_does_not_cover_the_read:
@@ -263,7 +233,7 @@ class lock_that_does_not_cover_the_read:
         total[0] = x  # named
         kapi.AtomicRef(lock, 0, REL).store(0)
 
-    right = spin_lock_by_exchange_relaxed.right
+    right = spin_lock_by_exchange_relaxed.right  # right
 
 
 class cas_lock_right_flag_wrong_scope:
@@ -273,11 +243,9 @@ class cas_lock_right_flag_wrong_scope:
     def arguments():
         return np.zeros(1, i4), np.zeros(1)
 
-    def wrong(nd_item: kapi.NdItem, lock, total):
-        kapi.AtomicRef(lock, 0, AR, MS.WORK_GROUP).fetch_add(1)  # named
-
-    def right(nd_item: kapi.NdItem, lock, total):
-        kapi.AtomicRef(lock, 0, AR, MS.DEVICE).fetch_add(1)
+    def kernel(nd_item: kapi.NdItem, lock, total):
+        kapi.AtomicRef(lock, 0, AR, MS.WORK_GROUP).fetch_add(1)  # named, wrong
+        kapi.AtomicRef(lock, 0, AR, MS.DEVICE).fetch_add(1)  # right
 
 
 class cas_loop_plain_first_read:
@@ -287,16 +255,11 @@ class cas_loop_plain_first_read:
     def arguments():
         return (np.zeros(1, i4), np.arange(4))
 
-    def wrong(item: kapi.Item, total, a):
+    def kernel(item: kapi.Item, total, a):
         e = kapi.PrivateArray(1, np.int32)
-        e[0] = total[0]  # named
+        e[0] = total[0]  # named, wrong
+        e[0] = kapi.AtomicRef(total, 0).load()  # right
         while not kapi.AtomicRef(total, 0).compare_exchange(e, e[0] + 1):  # named
-            pass
-
-    def right(item: kapi.Item, total, a):
-        e = kapi.PrivateArray(1, np.int32)
-        e[0] = kapi.AtomicRef(total, 0).load()
-        while not kapi.AtomicRef(total, 0).compare_exchange(e, e[0] + 1):
             pass
 
 
@@ -307,7 +270,7 @@ class atomic_then_plain_reset:
     def arguments():
         return (kapi.LocalAccessor(1, i4), np.zeros(4))
 
-    def wrong(nd_item: kapi.NdItem, n, out):
+    def kernel(nd_item: kapi.NdItem, n, out):
         k = nd_item.get_local_id(0)
         if k == 0:
             n[0] = 0
@@ -316,22 +279,9 @@ class atomic_then_plain_reset:
             kapi.AtomicRef(n, 0, address_space=LOC).fetch_add(1)
             kapi.group_barrier(nd_item.get_group())
             out[k] += n[0]  # named
+            kapi.group_barrier(nd_item.get_group())  # right
             if k == 0:
                 n[0] = 0  # named
-            kapi.group_barrier(nd_item.get_group())
-
-    def right(nd_item: kapi.NdItem, n, out):
-        k = nd_item.get_local_id(0)
-        if k == 0:
-            n[0] = 0
-        kapi.group_barrier(nd_item.get_group())
-        for _ in range(2):
-            kapi.AtomicRef(n, 0, address_space=LOC).fetch_add(1)
-            kapi.group_barrier(nd_item.get_group())
-            out[k] += n[0]
-            kapi.group_barrier(nd_item.get_group())
-            if k == 0:
-                n[0] = 0
             kapi.group_barrier(nd_item.get_group())
 
 
@@ -342,16 +292,11 @@ class local_atomic_on_uninitialised:
     def arguments():
         return (kapi.LocalAccessor(1, i4), np.zeros(4))
 
-    def wrong(nd_item: kapi.NdItem, n, out):
+    def kernel(nd_item: kapi.NdItem, n, out):
+        if nd_item.get_local_id(0) == 0:  # right
+            n[0] = 0  # right
+        kapi.group_barrier(nd_item.get_group())  # right
         kapi.AtomicRef(n, 0, address_space=LOC).fetch_add(1)  # named
-        kapi.group_barrier(nd_item.get_group())
-        out[nd_item.get_local_id(0)] = n[0]
-
-    def right(nd_item: kapi.NdItem, n, out):
-        if nd_item.get_local_id(0) == 0:
-            n[0] = 0
-        kapi.group_barrier(nd_item.get_group())
-        kapi.AtomicRef(n, 0, address_space=LOC).fetch_add(1)
         kapi.group_barrier(nd_item.get_group())
         out[nd_item.get_local_id(0)] = n[0]
 
@@ -363,11 +308,9 @@ class atomic_index_tuple_oob:
     def arguments():
         return (np.zeros((2, 4), i4),)
 
-    def wrong(item: kapi.Item, m):
-        kapi.AtomicRef(m, (1, item.get_id(0) + 1)).fetch_add(1)  # named
-
-    def right(item: kapi.Item, m):
-        kapi.AtomicRef(m, (1, item.get_id(0))).fetch_add(1)
+    def kernel(item: kapi.Item, m):
+        kapi.AtomicRef(m, (1, item.get_id(0) + 1)).fetch_add(1)  # named, wrong
+        kapi.AtomicRef(m, (1, item.get_id(0))).fetch_add(1)  # right
 
 
 class atomic_on_a_row:
@@ -377,11 +320,9 @@ class atomic_on_a_row:
     def arguments():
         return (np.zeros((2, 4), i4),)
 
-    def wrong(item: kapi.Item, m):
-        kapi.AtomicRef(m, 1).fetch_add(1)  # named
-
-    def right(item: kapi.Item, m):
-        kapi.AtomicRef(m, (1, 0)).fetch_add(1)
+    def kernel(item: kapi.Item, m):
+        kapi.AtomicRef(m, 1).fetch_add(1)  # named, wrong
+        kapi.AtomicRef(m, (1, 0)).fetch_add(1)  # right
 
 
 class atomic_and_view_of_it:
@@ -392,15 +333,11 @@ class atomic_and_view_of_it:
         a = np.zeros(8, i4)
         return a, a[4:]
 
-    def wrong(item: kapi.Item, a, tail):
+    def kernel(item: kapi.Item, a, tail):
         kapi.AtomicRef(a, 4).fetch_add(1)  # named
         if item.get_id(0) == 3:
-            tail[0] = 7  # named
-
-    def right(item: kapi.Item, a, tail):
-        kapi.AtomicRef(a, 4).fetch_add(1)
-        if item.get_id(0) == 3:
-            tail[1] = 7
+            tail[0] = 7  # named, wrong
+            tail[1] = 7  # right
 
 
 class unfenced_dekker:
@@ -410,16 +347,13 @@ class unfenced_dekker:
     def arguments():
         return (np.zeros(2, i4), np.zeros(2, i4))
 
-    def wrong(nd_item: kapi.NdItem, x, out):
+    def kernel(nd_item: kapi.NdItem, x, out):
         k = nd_item.get_local_id(0)
-        x[k] = 1  # named
-        kapi.atomic_fence(SC, MS.WORK_GROUP)
-        out[k] = x[1 - k]  # named
-
-    def right(nd_item: kapi.NdItem, x, out):
-        k = nd_item.get_local_id(0)
-        kapi.AtomicRef(x, k, SC).store(1)
-        out[k] = kapi.AtomicRef(x, 1 - k, SC).load()
+        x[k] = 1  # named, wrong
+        kapi.atomic_fence(SC, MS.WORK_GROUP)  # wrong
+        out[k] = x[1 - k]  # named, wrong
+        kapi.AtomicRef(x, k, SC).store(1)  # right
+        out[k] = kapi.AtomicRef(x, 1 - k, SC).load()  # right
 
 
 class device_barrier_between_groups:
@@ -429,17 +363,12 @@ class device_barrier_between_groups:
     def arguments():
         return (np.zeros(4), np.zeros(4))
 
-    def wrong(nd_item: kapi.NdItem, a, b):
+    def kernel(nd_item: kapi.NdItem, a, b):
         i = nd_item.get_global_id(0)
         a[i] = i  # named
         kapi.group_barrier(nd_item.get_group(), kapi.MemoryScope.DEVICE)
-        b[i] = a[3 - i]  # named
-
-    def right(nd_item: kapi.NdItem, a, b):
-        i = nd_item.get_global_id(0)
-        a[i] = i
-        kapi.group_barrier(nd_item.get_group(), kapi.MemoryScope.DEVICE)
-        b[i] = a[i ^ 1]
+        b[i] = a[3 - i]  # named, wrong
+        b[i] = a[i ^ 1]  # right
 
 
 class release_chain_broken_by_a_plain_store:
@@ -450,23 +379,14 @@ class release_chain_broken_by_a_plain_store:
     def arguments():
         return (np.zeros(1), np.zeros(1, i4), np.zeros(1))
 
-    def wrong(item: kapi.Item, data, flag, out):
+    def kernel(item: kapi.Item, data, flag, out):
         i = item.get_id(0)
         if i == 0:
             data[0] = 5.0
             kapi.AtomicRef(flag, 0, REL).store(1)  # named
         elif i == 1:
-            flag[0] = 2  # named
-        elif kapi.AtomicRef(flag, 0, ACQ).load() == 2:
-            out[0] = data[0]
-
-    def right(item: kapi.Item, data, flag, out):
-        i = item.get_id(0)
-        if i == 0:
-            data[0] = 5.0
-            kapi.AtomicRef(flag, 0, REL).store(1)
-        elif i == 1:
-            kapi.AtomicRef(flag, 0, RLX).fetch_add(1)
+            flag[0] = 2  # named, wrong
+            kapi.AtomicRef(flag, 0, RLX).fetch_add(1)  # right
         elif kapi.AtomicRef(flag, 0, ACQ).load() == 2:
             out[0] = data[0]
 
@@ -488,7 +408,7 @@ class release_sequence_headed_by_another_store:
         elif kapi.AtomicRef(flag, 0, ACQ).load() == 2:
             out[0] = data[0]  # named
 
-    right = release_chain_broken_by_a_plain_store.right
+    right = release_chain_broken_by_a_plain_store.right  # right
 
 
 class work_item_scope_atomic:
@@ -498,11 +418,9 @@ class work_item_scope_atomic:
     def arguments():
         return (np.zeros(1, i4),)
 
-    def wrong(nd_item: kapi.NdItem, bins):
-        kapi.AtomicRef(bins, 0, RLX, MS.WORK_ITEM).fetch_add(1)  # named
-
-    def right(nd_item: kapi.NdItem, bins):
-        kapi.AtomicRef(bins, 0, RLX, MS.WORK_GROUP).fetch_add(1)
+    def kernel(nd_item: kapi.NdItem, bins):
+        kapi.AtomicRef(bins, 0, RLX, MS.WORK_ITEM).fetch_add(1)  # named, wrong
+        kapi.AtomicRef(bins, 0, RLX, MS.WORK_GROUP).fetch_add(1)  # right
 
 
 class atomic_of_other_width_on_the_same_bytes:
@@ -513,14 +431,9 @@ class atomic_of_other_width_on_the_same_bytes:
         a = np.zeros(2, np.int64)
         return a, a.view(i4)
 
-    def wrong(item: kapi.Item, a, halves):
+    def kernel(item: kapi.Item, a, halves):
         if item.get_id(0) % 2:
             kapi.AtomicRef(a, 0).fetch_add(1)  # named
         else:
-            kapi.AtomicRef(halves, 1).fetch_add(1)  # named
-
-    def right(item: kapi.Item, a, halves):
-        if item.get_id(0) % 2:
-            kapi.AtomicRef(a, 0).fetch_add(1)
-        else:
-            kapi.AtomicRef(halves, 2).fetch_add(1)
+            kapi.AtomicRef(halves, 1).fetch_add(1)  # named, wrong
+            kapi.AtomicRef(halves, 2).fetch_add(1)  # right

@@ -26,7 +26,7 @@ class matmul_second_barrier_missing:
     error, space, arguments = kapi.DataRaceError, SQ, mm
     code = "data-race"
 
-    def wrong(nd_item: kapi.NdItem, a, b, c, ta, tb):
+    def kernel(nd_item: kapi.NdItem, a, b, c, ta, tb):
         y = nd_item.get_local_id(0)
         x = nd_item.get_local_id(1)
         row = nd_item.get_global_id(0)
@@ -38,21 +38,7 @@ class matmul_second_barrier_missing:
             kapi.group_barrier(nd_item.get_group())
             for k in range(4):
                 s += ta[y, k] * tb[k, x]  # named
-        c[row, col] = s
-
-    def right(nd_item: kapi.NdItem, a, b, c, ta, tb):
-        y = nd_item.get_local_id(0)
-        x = nd_item.get_local_id(1)
-        row = nd_item.get_global_id(0)
-        col = nd_item.get_global_id(1)
-        s = 0.0
-        for t in range(a.shape[1] // 4):
-            ta[y, x] = a[row, t * 4 + x]
-            tb[y, x] = b[t * 4 + y, col]
-            kapi.group_barrier(nd_item.get_group())
-            for k in range(4):
-                s += ta[y, k] * tb[k, x]
-            kapi.group_barrier(nd_item.get_group())
+            kapi.group_barrier(nd_item.get_group())  # right
         c[row, col] = s
 
 
@@ -74,7 +60,7 @@ class matmul_only_barrier_at_the_end_of_the_loop:
             kapi.group_barrier(nd_item.get_group())
         c[row, col] = s
 
-    right = matmul_second_barrier_missing.right
+    right = matmul_second_barrier_missing.right  # right
 
 
 class matmul_transposed_tile_index_out:
@@ -84,15 +70,11 @@ class matmul_transposed_tile_index_out:
     def arguments():
         return np.zeros((8, 8)), np.zeros((8, 8)), kapi.LocalAccessor((2, 4), np.float64)
 
-    def wrong(nd_item: kapi.NdItem, a, b, tile):
+    def kernel(nd_item: kapi.NdItem, a, b, tile):
         y = nd_item.get_local_id(0)
         x = nd_item.get_local_id(1)
-        tile[x, y] = a[nd_item.get_global_id(0), nd_item.get_global_id(1)]  # named
-
-    def right(nd_item: kapi.NdItem, a, b, tile):
-        y = nd_item.get_local_id(0)
-        x = nd_item.get_local_id(1)
-        tile[y, x] = a[nd_item.get_global_id(0), nd_item.get_global_id(1)]
+        tile[x, y] = a[nd_item.get_global_id(0), nd_item.get_global_id(1)]  # named, wrong
+        tile[y, x] = a[nd_item.get_global_id(0), nd_item.get_global_id(1)]  # right
 
 
 class transpose_writes_its_own_index:
@@ -102,21 +84,14 @@ class transpose_writes_its_own_index:
     def arguments():
         return np.arange(64.0).reshape(8, 8), np.zeros((8, 8)), kapi.LocalAccessor((4, 4), np.float64)
 
-    def wrong(nd_item: kapi.NdItem, a, out, tile):
+    def kernel(nd_item: kapi.NdItem, a, out, tile):
         y = nd_item.get_local_id(0)
         x = nd_item.get_local_id(1)
         g = nd_item.get_group()
         tile[y, x] = a[nd_item.get_global_id(0), nd_item.get_global_id(1)]
         kapi.group_barrier(g)
-        out[g.get_group_id(0) * 4 + y, g.get_group_id(0) * 4 + x] = tile[x, y]  # named
-
-    def right(nd_item: kapi.NdItem, a, out, tile):
-        y = nd_item.get_local_id(0)
-        x = nd_item.get_local_id(1)
-        g = nd_item.get_group()
-        tile[y, x] = a[nd_item.get_global_id(0), nd_item.get_global_id(1)]
-        kapi.group_barrier(g)
-        out[g.get_group_id(1) * 4 + y, g.get_group_id(0) * 4 + x] = tile[x, y]
+        out[g.get_group_id(0) * 4 + y, g.get_group_id(0) * 4 + x] = tile[x, y]  # named, wrong
+        out[g.get_group_id(1) * 4 + y, g.get_group_id(0) * 4 + x] = tile[x, y]  # right
 
 
 class double_buffer_flipped_too_late:
@@ -126,28 +101,16 @@ class double_buffer_flipped_too_late:
     def arguments():
         return np.arange(16.0), np.zeros(4), kapi.LocalAccessor((2, 4), np.float64)
 
-    def wrong(nd_item: kapi.NdItem, a, out, buf):
+    def kernel(nd_item: kapi.NdItem, a, out, buf):
         k = nd_item.get_local_id(0)
         cur = 0
         s = 0.0
         buf[cur, k] = a[k]
         kapi.group_barrier(nd_item.get_group())
         for t in range(1, 4):
-            buf[cur, k] = a[t * 4 + k]  # named
+            buf[cur, k] = a[t * 4 + k]  # named, wrong
+            buf[1 - cur, k] = a[t * 4 + k]  # right
             s += buf[cur, 3 - k]  # named
-            kapi.group_barrier(nd_item.get_group())
-            cur = 1 - cur
-        out[k] = s
-
-    def right(nd_item: kapi.NdItem, a, out, buf):
-        k = nd_item.get_local_id(0)
-        cur = 0
-        s = 0.0
-        buf[cur, k] = a[k]
-        kapi.group_barrier(nd_item.get_group())
-        for t in range(1, 4):
-            buf[1 - cur, k] = a[t * 4 + k]
-            s += buf[cur, 3 - k]
             kapi.group_barrier(nd_item.get_group())
             cur = 1 - cur
         out[k] = s
@@ -158,24 +121,15 @@ class double_buffer_without_the_one_barrier:
     code = "data-race"
     arguments = double_buffer_flipped_too_late.arguments
 
-    def wrong(nd_item: kapi.NdItem, a, out, buf):
+    def kernel(nd_item: kapi.NdItem, a, out, buf):
         k = nd_item.get_local_id(0)
         s = 0.0
         buf[0, k] = a[k]  # named
+        kapi.group_barrier(nd_item.get_group())  # right
         for t in range(1, 4):
             buf[t % 2, k] = a[t * 4 + k]
             s += buf[(t + 1) % 2, 3 - k]  # named
-        out[k] = s
-
-    def right(nd_item: kapi.NdItem, a, out, buf):
-        k = nd_item.get_local_id(0)
-        s = 0.0
-        buf[0, k] = a[k]
-        kapi.group_barrier(nd_item.get_group())
-        for t in range(1, 4):
-            buf[t % 2, k] = a[t * 4 + k]
-            s += buf[(t + 1) % 2, 3 - k]
-            kapi.group_barrier(nd_item.get_group())
+            kapi.group_barrier(nd_item.get_group())  # right
         out[k] = s
 
 
@@ -187,26 +141,16 @@ class triple_buffer_one_slot_short:
         return np.arange(32.0), np.zeros(4), kapi.LocalAccessor((2, 4), np.float64)
 
     # a depth-2 prefetch in a ring of 2 overwrites what is read in the same phase
-    def wrong(nd_item: kapi.NdItem, a, out, ring):
+    def kernel(nd_item: kapi.NdItem, a, out, ring):
         k = nd_item.get_local_id(0)
         ring[0, k] = a[k]
-        ring[1, k] = a[4 + k]
+        ring[1, k] = a[4 + k]  # wrong
         kapi.group_barrier(nd_item.get_group())
         s = 0.0
-        for t in range(6):
-            ring[(t + 2) % 2, k] = a[(t + 2) * 4 + k]  # named
+        for t in range(6):  # right: for t in range(7):
+            ring[(t + 2) % 2, k] = a[(t + 2) * 4 + k]  # named, wrong
+            ring[(t + 1) % 2, k] = a[(t + 1) * 4 + k]  # right
             s += ring[t % 2, (k + 1) % 4]  # named
-            kapi.group_barrier(nd_item.get_group())
-        out[k] = s
-
-    def right(nd_item: kapi.NdItem, a, out, ring):
-        k = nd_item.get_local_id(0)
-        ring[0, k] = a[k]
-        kapi.group_barrier(nd_item.get_group())
-        s = 0.0
-        for t in range(7):
-            ring[(t + 1) % 2, k] = a[(t + 1) * 4 + k]
-            s += ring[t % 2, (k + 1) % 4]
             kapi.group_barrier(nd_item.get_group())
         out[k] = s
 
@@ -219,26 +163,17 @@ class stencil_right_halo_forgotten:
     error, space, arguments = kapi.UninitializedReadError, kapi.NdRange(8, 4), st
     code = "read-before-write"
 
-    def wrong(nd_item: kapi.NdItem, a, out, tile):
+    def kernel(nd_item: kapi.NdItem, a, out, tile):
         i = nd_item.get_global_id(0)
         k = nd_item.get_local_id(0)
+        n = a.shape[0]  # right
         tile[k + 1] = a[i]
         if k == 0:
             tile[0] = a[i - 1] if i > 0 else 0.0
+        if k == nd_item.get_local_range(0) - 1:  # right
+            tile[k + 2] = a[i + 1] if i < n - 1 else 0.0  # right
         kapi.group_barrier(nd_item.get_group())
         out[i] = tile[k] + tile[k + 1] + tile[k + 2]  # named
-
-    def right(nd_item: kapi.NdItem, a, out, tile):
-        i = nd_item.get_global_id(0)
-        k = nd_item.get_local_id(0)
-        n = a.shape[0]
-        tile[k + 1] = a[i]
-        if k == 0:
-            tile[0] = a[i - 1] if i > 0 else 0.0
-        if k == nd_item.get_local_range(0) - 1:
-            tile[k + 2] = a[i + 1] if i < n - 1 else 0.0
-        kapi.group_barrier(nd_item.get_group())
-        out[i] = tile[k] + tile[k + 1] + tile[k + 2]
 
 
 class stencil_2d_corner_uninitialised:
@@ -300,7 +235,7 @@ class zeroing_of_the_halo_without_a_barrier:
         kapi.group_barrier(nd_item.get_group())
         out[y, x] = t[y, x]
 
-    right = stencil_2d_corner_uninitialised.right
+    right = stencil_2d_corner_uninitialised.right  # right
 
 
 class jacobi_in_place:
@@ -310,17 +245,12 @@ class jacobi_in_place:
     def arguments():
         return (np.random.default_rng(1).random((6, 6)), np.zeros((6, 6)))
 
-    def wrong(item: kapi.Item, u, v):
+    def kernel(item: kapi.Item, u, v):
         y = item.get_id(0)
         x = item.get_id(1)
         if 0 < y < 5 and 0 < x < 5:
-            u[y, x] = 0.25 * (u[y - 1, x] + u[y + 1, x] + u[y, x - 1] + u[y, x + 1])  # named
-
-    def right(item: kapi.Item, u, v):
-        y = item.get_id(0)
-        x = item.get_id(1)
-        if 0 < y < 5 and 0 < x < 5:
-            v[y, x] = 0.25 * (u[y - 1, x] + u[y + 1, x] + u[y, x - 1] + u[y, x + 1])
+            u[y, x] = 0.25 * (u[y - 1, x] + u[y + 1, x] + u[y, x - 1] + u[y, x + 1])  # named, wrong
+            v[y, x] = 0.25 * (u[y - 1, x] + u[y + 1, x] + u[y, x - 1] + u[y, x + 1])  # right
 
 
 class gauss_seidel_red_black_colours_mixed:
@@ -328,17 +258,11 @@ class gauss_seidel_red_black_colours_mixed:
     code = "data-race"
     arguments = jacobi_in_place.arguments
 
-    def wrong(item: kapi.Item, u, v):
+    def kernel(item: kapi.Item, u, v):
         y = item.get_id(0)
         x = item.get_id(1)
-        if 0 < y < 5 and 0 < x < 5 and x % 2 == 0:
+        if 0 < y < 5 and 0 < x < 5 and x % 2 == 0:  # right: if 0 < y < 5 and 0 < x < 5 and (x + y) % 2 == 0:
             u[y, x] = 0.25 * (u[y - 1, x] + u[y + 1, x] + u[y, x - 1] + u[y, x + 1])  # named
-
-    def right(item: kapi.Item, u, v):
-        y = item.get_id(0)
-        x = item.get_id(1)
-        if 0 < y < 5 and 0 < x < 5 and (x + y) % 2 == 0:
-            u[y, x] = 0.25 * (u[y - 1, x] + u[y + 1, x] + u[y, x - 1] + u[y, x + 1])
 
 
 def red(n=6):
@@ -352,27 +276,14 @@ class tree_reduction_of_six_items_reads_beyond:
     error, space, arguments = kapi.OutOfBoundsError, kapi.NdRange(12, 6), red()
     code = "index-out-of-bounds"
 
-    def wrong(nd_item: kapi.NdItem, a, out, s):
+    def kernel(nd_item: kapi.NdItem, a, out, s):
         k = nd_item.get_local_id(0)
         s[k] = a[nd_item.get_global_id(0)]
         kapi.group_barrier(nd_item.get_group())
         h = 4
         while h > 0:
-            if k < h:
+            if k < h:  # right: if k < h and k + h < 6:
                 s[k] += s[k + h]  # named
-            kapi.group_barrier(nd_item.get_group())
-            h //= 2
-        if k == 0:
-            out[nd_item.get_group().get_group_id(0)] = s[0]
-
-    def right(nd_item: kapi.NdItem, a, out, s):
-        k = nd_item.get_local_id(0)
-        s[k] = a[nd_item.get_global_id(0)]
-        kapi.group_barrier(nd_item.get_group())
-        h = 4
-        while h > 0:
-            if k < h and k + h < 6:
-                s[k] += s[k + h]
             kapi.group_barrier(nd_item.get_group())
             h //= 2
         if k == 0:
@@ -386,15 +297,11 @@ class sums_of_groups_added_plainly:
     def arguments():
         return np.arange(8.0), np.zeros(1)
 
-    def wrong(nd_item: kapi.NdItem, a, out):
+    def kernel(nd_item: kapi.NdItem, a, out):
         t = kapi.reduce_over_group(nd_item.get_group(), a[nd_item.get_global_id(0)], kapi.plus)
         if nd_item.get_group().leader:
-            out[0] += t  # named
-
-    def right(nd_item: kapi.NdItem, a, out):
-        t = kapi.reduce_over_group(nd_item.get_group(), a[nd_item.get_global_id(0)], kapi.plus)
-        if nd_item.get_group().leader:
-            kapi.AtomicRef(out, 0).fetch_add(t)
+            out[0] += t  # named, wrong
+            kapi.AtomicRef(out, 0).fetch_add(t)  # right
 
 
 class last_group_done_without_fence:
@@ -434,23 +341,14 @@ class last_group_flag_read_without_a_barrier:
     def arguments():
         return np.arange(8.0), np.zeros(2), np.zeros(1, np.int32), np.zeros(1), kapi.LocalAccessor(1, np.int32)
 
-    def wrong(nd_item: kapi.NdItem, a, partial, done, out, is_last):
+    def kernel(nd_item: kapi.NdItem, a, partial, done, out, is_last):
         g = nd_item.get_group()
         t = kapi.reduce_over_group(g, a[nd_item.get_global_id(0)], kapi.plus)
         if g.leader:
             partial[g.get_group_id(0)] = t
             is_last[0] = kapi.AtomicRef(done, 0, kapi.MemoryOrder.ACQ_REL).fetch_add(1) == 1  # named
+        kapi.group_barrier(g)  # right
         if is_last[0] == 1:  # named
-            kapi.AtomicRef(out, 0).fetch_add(partial[nd_item.get_local_id(0) % 2])
-
-    def right(nd_item: kapi.NdItem, a, partial, done, out, is_last):
-        g = nd_item.get_group()
-        t = kapi.reduce_over_group(g, a[nd_item.get_global_id(0)], kapi.plus)
-        if g.leader:
-            partial[g.get_group_id(0)] = t
-            is_last[0] = kapi.AtomicRef(done, 0, kapi.MemoryOrder.ACQ_REL).fetch_add(1) == 1
-        kapi.group_barrier(g)
-        if is_last[0] == 1:
             kapi.AtomicRef(out, 0).fetch_add(partial[nd_item.get_local_id(0) % 2])
 
 
@@ -461,20 +359,13 @@ class histogram_local_bins_merged_early:
     def arguments():
         return np.array([0, 1, 2, 3, 3, 2, 1, 0]), np.zeros(4, np.int32), kapi.LocalAccessor(4, np.int32)
 
-    def wrong(nd_item: kapi.NdItem, a, hist, bins):
+    def kernel(nd_item: kapi.NdItem, a, hist, bins):
         k = nd_item.get_local_id(0)
         bins[k] = 0
         kapi.group_barrier(nd_item.get_group())
         kapi.AtomicRef(bins, a[nd_item.get_global_id(0)], address_space=kapi.AddressSpace.LOCAL).fetch_add(1)  # named
+        kapi.group_barrier(nd_item.get_group())  # right
         kapi.AtomicRef(hist, k).fetch_add(bins[k])  # named
-
-    def right(nd_item: kapi.NdItem, a, hist, bins):
-        k = nd_item.get_local_id(0)
-        bins[k] = 0
-        kapi.group_barrier(nd_item.get_group())
-        kapi.AtomicRef(bins, a[nd_item.get_global_id(0)], address_space=kapi.AddressSpace.LOCAL).fetch_add(1)
-        kapi.group_barrier(nd_item.get_group())
-        kapi.AtomicRef(hist, k).fetch_add(bins[k])
 
 
 class histogram_local_bins_plain:
@@ -492,7 +383,7 @@ class histogram_local_bins_plain:
         kapi.group_barrier(nd_item.get_group())
         kapi.AtomicRef(hist, k).fetch_add(bins[k])
 
-    right = histogram_local_bins_merged_early.right
+    right = histogram_local_bins_merged_early.right  # right
 
 
 class histogram_bin_beyond:
@@ -502,13 +393,10 @@ class histogram_bin_beyond:
     def arguments():
         return np.array([0.0, 0.3, 0.9, 1.0]), np.zeros(4, np.int32)
 
-    def wrong(item: kapi.Item, x, hist):
-        b = int(x[item.get_id(0)] * 4)
+    def kernel(item: kapi.Item, x, hist):
+        b = int(x[item.get_id(0)] * 4)  # wrong
+        b = min(int(x[item.get_id(0)] * 4), 3)  # right
         kapi.AtomicRef(hist, b).fetch_add(1)  # named
-
-    def right(item: kapi.Item, x, hist):
-        b = min(int(x[item.get_id(0)] * 4), 3)
-        kapi.AtomicRef(hist, b).fetch_add(1)
 
 
 class bitonic_both_of_a_pair_swap:
@@ -584,18 +472,14 @@ class prefix_from_the_previous_group:
     def arguments():
         return np.ones(8), np.zeros(8)
 
-    def wrong(nd_item: kapi.NdItem, a, out):
+    def kernel(nd_item: kapi.NdItem, a, out):
         i = nd_item.get_global_id(0)
         g = nd_item.get_group()
-        s = kapi.inclusive_scan_over_group(g, a[i], kapi.plus)
-        if g.get_group_id(0) > 0:
-            s += out[g.get_group_id(0) * 4 - 1]  # named
-        out[i] = s  # named
-
-    def right(nd_item: kapi.NdItem, a, out):
-        i = nd_item.get_global_id(0)
-        g = nd_item.get_group()
-        out[i] = kapi.inclusive_scan_over_group(g, a[i], kapi.plus)
+        s = kapi.inclusive_scan_over_group(g, a[i], kapi.plus)  # wrong
+        if g.get_group_id(0) > 0:  # wrong
+            s += out[g.get_group_id(0) * 4 - 1]  # named, wrong
+        out[i] = s  # named, wrong
+        out[i] = kapi.inclusive_scan_over_group(g, a[i], kapi.plus)  # right
 
 
 class compaction_counter_read_back:
@@ -605,16 +489,12 @@ class compaction_counter_read_back:
     def arguments():
         return np.array([1.0, -1, 2, -2, 3, -3, 4, -4]), np.zeros(8), np.zeros(1, np.int32)
 
-    def wrong(item: kapi.Item, a, out, count):
+    def kernel(item: kapi.Item, a, out, count):
         x = a[item.get_id(0)]
         if x > 0:
-            kapi.AtomicRef(count, 0).fetch_add(1)  # named
-            out[count[0] - 1] = x  # named
-
-    def right(item: kapi.Item, a, out, count):
-        x = a[item.get_id(0)]
-        if x > 0:
-            out[kapi.AtomicRef(count, 0).fetch_add(1)] = x
+            kapi.AtomicRef(count, 0).fetch_add(1)  # named, wrong
+            out[count[0] - 1] = x  # named, wrong
+            out[kapi.AtomicRef(count, 0).fetch_add(1)] = x  # right
 
 
 class queue_capacity_exceeded:
@@ -624,14 +504,11 @@ class queue_capacity_exceeded:
     def arguments():
         return np.arange(8.0), np.zeros(3), np.zeros(1, np.int32)
 
-    def wrong(item: kapi.Item, a, out, count):
+    def kernel(item: kapi.Item, a, out, count):
         slot = kapi.AtomicRef(count, 0).fetch_add(1)
-        out[slot] = a[item.get_id(0)]  # named
-
-    def right(item: kapi.Item, a, out, count):
-        slot = kapi.AtomicRef(count, 0).fetch_add(1)
-        if slot < out.shape[0]:
-            out[slot] = a[item.get_id(0)]
+        out[slot] = a[item.get_id(0)]  # named, wrong
+        if slot < out.shape[0]:  # right
+            out[slot] = a[item.get_id(0)]  # right
 
 
 class next_tile_loaded_by_leader_only_half_sync:
@@ -642,22 +519,14 @@ class next_tile_loaded_by_leader_only_half_sync:
         return np.arange(4.0), np.zeros(4), kapi.LocalAccessor(2, np.float64)
 
     # parameter broadcast through local memory, reused in a second stage without barrier
-    def wrong(nd_item: kapi.NdItem, a, out, cfg):
+    def kernel(nd_item: kapi.NdItem, a, out, cfg):
         k = nd_item.get_local_id(0)
         s = 0.0
         for stage in range(2):
             if k == 0:
-                cfg[0] = a[stage]  # named
+                cfg[0] = a[stage]  # named, wrong
+                cfg[stage] = a[stage]  # right
             kapi.group_barrier(nd_item.get_group())
-            s += cfg[0]  # named
-        out[k] = s
-
-    def right(nd_item: kapi.NdItem, a, out, cfg):
-        k = nd_item.get_local_id(0)
-        s = 0.0
-        for stage in range(2):
-            if k == 0:
-                cfg[stage] = a[stage]
-            kapi.group_barrier(nd_item.get_group())
-            s += cfg[stage]
+            s += cfg[0]  # named, wrong
+            s += cfg[stage]  # right
         out[k] = s

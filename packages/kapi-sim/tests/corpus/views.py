@@ -19,16 +19,12 @@ class overlapping_halves:
         a = np.arange(10.0)
         return a[:6], a[4:]
 
-    def wrong(item: kapi.Item, lower, upper):
+    def kernel(item: kapi.Item, lower, upper):
         i = item.get_id(0)
-        lower[i] = i  # named
+        lower[i] = i  # named, wrong
+        if i < 4:  # right
+            lower[i] = i  # right
         upper[i] = -i  # named
-
-    def right(item: kapi.Item, lower, upper):
-        i = item.get_id(0)
-        if i < 4:
-            lower[i] = i
-        upper[i] = -i
 
 
 class array_and_its_transpose:
@@ -39,15 +35,11 @@ class array_and_its_transpose:
         a = np.arange(16.0).reshape(4, 4)
         return a, a.T
 
-    def wrong(item: kapi.Item, a, at):
+    def kernel(item: kapi.Item, a, at):
         y = item.get_id(0)
         x = item.get_id(1)
-        at[y, x] = a[y, x]  # named
-
-    def right(item: kapi.Item, a, at):
-        y = item.get_id(0)
-        x = item.get_id(1)
-        at[x, y] = a[y, x]
+        at[y, x] = a[y, x]  # named, wrong
+        at[x, y] = a[y, x]  # right
 
 
 class every_other_element:
@@ -58,13 +50,10 @@ class every_other_element:
         a = np.arange(8.0)
         return a, a[::2]
 
-    def wrong(item: kapi.Item, a, even):
+    def kernel(item: kapi.Item, a, even):
         i = item.get_id(0)
-        even[i] = a[i]  # named
-
-    def right(item: kapi.Item, a, even):
-        i = item.get_id(0)
-        even[i] = a[2 * i]
+        even[i] = a[i]  # named, wrong
+        even[i] = a[2 * i]  # right
 
 
 class broadcast_column:
@@ -74,15 +63,11 @@ class broadcast_column:
     def arguments():
         return (np.lib.stride_tricks.as_strided(np.zeros(3), (3, 4), (8, 0)), np.zeros((3, 4)))
 
-    def wrong(item: kapi.Item, b, c):
+    def kernel(item: kapi.Item, b, c):
         y = item.get_id(0)
         x = item.get_id(1)
-        b[y, x] = x  # named
-
-    def right(item: kapi.Item, b, c):
-        y = item.get_id(0)
-        x = item.get_id(1)
-        c[y, x] = b[y, x] + x
+        b[y, x] = x  # named, wrong
+        c[y, x] = b[y, x] + x  # right
 
 
 class real_part_and_complex:
@@ -93,15 +78,11 @@ class real_part_and_complex:
         z = np.zeros(3, np.complex128)
         return z, z.real
 
-    def wrong(item: kapi.Item, z, re):
+    def kernel(item: kapi.Item, z, re):
         i = item.get_id(0)
-        re[2 - i] = 1.0 + i  # named
+        re[2 - i] = 1.0 + i  # named, wrong
+        re[i] = 1.0 + i  # right
         z[i] = z[i] * 2.0  # named
-
-    def right(item: kapi.Item, z, re):
-        i = item.get_id(0)
-        re[i] = 1.0 + i
-        z[i] = z[i] * 2.0
 
 
 class bytes_of_an_int:
@@ -112,17 +93,12 @@ class bytes_of_an_int:
         a = np.zeros(2, np.int32)
         return a, a.view(np.int8)
 
-    def wrong(item: kapi.Item, a, b):
+    def kernel(item: kapi.Item, a, b):
         i = item.get_id(0)
         b[i] = i  # named
         if i == 1:
-            a[1] = 5  # named
-
-    def right(item: kapi.Item, a, b):
-        i = item.get_id(0)
-        b[i] = i
-        if i == 1:
-            b[1] = 5
+            a[1] = 5  # named, wrong
+            b[1] = 5  # right
 
 
 class alias_of_a_tuple:
@@ -133,13 +109,10 @@ class alias_of_a_tuple:
         a = np.arange(4.0)
         return ((a, a[::-1]),)
 
-    def wrong(item: kapi.Item, pair):
+    def kernel(item: kapi.Item, pair):
         i = item.get_id(0)
-        pair[0][i] = pair[1][i]  # named
-
-    def right(item: kapi.Item, pair):
-        i = item.get_id(0)
-        pair[0][i] = pair[1][3 - i]
+        pair[0][i] = pair[1][i]  # named, wrong
+        pair[0][i] = pair[1][3 - i]  # right
 
 
 Pair = namedtuple("Pair", "src dst")
@@ -152,14 +125,11 @@ class named_tuple_out_of_bounds:
     def arguments():
         return (Pair(np.arange(4.0), np.zeros(3)),)
 
-    def wrong(item: kapi.Item, io):
+    def kernel(item: kapi.Item, io):
         i = item.get_id(0)
-        io.dst[i] = io.src[i]  # named
-
-    def right(item: kapi.Item, io):
-        i = item.get_id(0)
-        if i < io.dst.shape[0]:
-            io.dst[i] = io.src[i]
+        io.dst[i] = io.src[i]  # named, wrong
+        if i < io.dst.shape[0]:  # right
+            io.dst[i] = io.src[i]  # right
 
 
 class zero_d_sum:
@@ -169,11 +139,9 @@ class zero_d_sum:
     def arguments():
         return np.arange(4.0), np.zeros(())
 
-    def wrong(item: kapi.Item, a, total):
-        total[()] += a[item.get_id(0)]  # named
-
-    def right(item: kapi.Item, a, total):
-        kapi.AtomicRef(total, ()).fetch_add(a[item.get_id(0)])
+    def kernel(item: kapi.Item, a, total):
+        total[()] += a[item.get_id(0)]  # named, wrong
+        kapi.AtomicRef(total, ()).fetch_add(a[item.get_id(0)])  # right
 
 
 class zero_d_indexed:
@@ -183,11 +151,9 @@ class zero_d_indexed:
     def arguments():
         return np.arange(4.0), np.zeros(())
 
-    def wrong(item: kapi.Item, a, total):
-        total[0] = a[0]  # named
-
-    def right(item: kapi.Item, a, total):
-        total[()] = a[0]
+    def kernel(item: kapi.Item, a, total):
+        total[0] = a[0]  # named, wrong
+        total[()] = a[0]  # right
 
 
 class empty_second_axis:
@@ -197,12 +163,10 @@ class empty_second_axis:
     def arguments():
         return np.zeros((2, 0)), np.zeros(2)
 
-    def wrong(item: kapi.Item, a, out):
-        out[item.get_id(0)] = a[item.get_id(0), 0]  # named
-
-    def right(item: kapi.Item, a, out):
-        for k in range(a.shape[1]):
-            out[item.get_id(0)] = a[item.get_id(0), k]
+    def kernel(item: kapi.Item, a, out):
+        out[item.get_id(0)] = a[item.get_id(0), 0]  # named, wrong
+        for k in range(a.shape[1]):  # right
+            out[item.get_id(0)] = a[item.get_id(0), k]  # right
 
 
 class six_axes_last_one_out:
@@ -212,11 +176,9 @@ class six_axes_last_one_out:
     def arguments():
         return (np.zeros((2, 2, 2, 2, 2, 3)),)
 
-    def wrong(item: kapi.Item, a):
-        a[item.get_id(0), item.get_id(1), item.get_id(2), 0, 1, item.get_id(0) + 2] = 1.0  # named
-
-    def right(item: kapi.Item, a):
-        a[item.get_id(0), item.get_id(1), item.get_id(2), 0, 1, item.get_id(0) + 1] = 1.0
+    def kernel(item: kapi.Item, a):
+        a[item.get_id(0), item.get_id(1), item.get_id(2), 0, 1, item.get_id(0) + 2] = 1.0  # named, wrong
+        a[item.get_id(0), item.get_id(1), item.get_id(2), 0, 1, item.get_id(0) + 1] = 1.0  # right
 
 
 class six_axes_race:
@@ -226,11 +188,9 @@ class six_axes_race:
     def arguments():
         return (np.zeros((2, 2, 2, 2, 2, 3)),)
 
-    def wrong(item: kapi.Item, a):
-        a[item.get_id(0), item.get_id(1), 0, 0, 0, 0] = item.get_id(2)  # named
-
-    def right(item: kapi.Item, a):
-        a[item.get_id(0), item.get_id(1), 0, 0, 0, item.get_id(2)] = item.get_id(2)
+    def kernel(item: kapi.Item, a):
+        a[item.get_id(0), item.get_id(1), 0, 0, 0, 0] = item.get_id(2)  # named, wrong
+        a[item.get_id(0), item.get_id(1), 0, 0, 0, item.get_id(2)] = item.get_id(2)  # right
 
 
 class negative_stride_view_oob:
@@ -240,12 +200,10 @@ class negative_stride_view_oob:
     def arguments():
         return (np.arange(8.0)[::-2], np.zeros(5))
 
-    def wrong(item: kapi.Item, rev, out):
-        out[item.get_id(0)] = rev[item.get_id(0)]  # named
-
-    def right(item: kapi.Item, rev, out):
-        if item.get_id(0) < rev.shape[0]:
-            out[item.get_id(0)] = rev[item.get_id(0)]
+    def kernel(item: kapi.Item, rev, out):
+        out[item.get_id(0)] = rev[item.get_id(0)]  # named, wrong
+        if item.get_id(0) < rev.shape[0]:  # right
+            out[item.get_id(0)] = rev[item.get_id(0)]  # right
 
 
 class row_view_in_kernel:
@@ -255,15 +213,10 @@ class row_view_in_kernel:
     def arguments():
         return (np.zeros((3, 4)),)
 
-    def wrong(item: kapi.Item, a):
+    def kernel(item: kapi.Item, a):
         row = a[item.get_id(0)]
-        for k in range(a.shape[1] + 1):
+        for k in range(a.shape[1] + 1):  # right: for k in range(row.shape[0]):
             row[k] = 1.0  # named
-
-    def right(item: kapi.Item, a):
-        row = a[item.get_id(0)]
-        for k in range(row.shape[0]):
-            row[k] = 1.0
 
 
 class slice_in_kernel_races:
@@ -273,17 +226,12 @@ class slice_in_kernel_races:
     def arguments():
         return (np.zeros(8),)
 
-    def wrong(item: kapi.Item, a):
+    def kernel(item: kapi.Item, a):
         i = item.get_id(0)
-        part = a[2 * i : 2 * i + 3]
-        for k in range(3):
+        part = a[2 * i : 2 * i + 3]  # wrong
+        part = a[2 * i : 2 * i + 2]  # right
+        for k in range(3):  # right: for k in range(2):
             part[k] = i  # named
-
-    def right(item: kapi.Item, a):
-        i = item.get_id(0)
-        part = a[2 * i : 2 * i + 2]
-        for k in range(2):
-            part[k] = i
 
 
 class slice_beyond_is_short:
@@ -293,17 +241,11 @@ class slice_beyond_is_short:
     def arguments():
         return (np.zeros(11),)
 
-    def wrong(item: kapi.Item, a):
+    def kernel(item: kapi.Item, a):
         i = item.get_id(0)
         part = a[3 * i : 3 * i + 3]
-        for k in range(3):
+        for k in range(3):  # right: for k in range(part.shape[0]):
             part[k] = 1.0  # named
-
-    def right(item: kapi.Item, a):
-        i = item.get_id(0)
-        part = a[3 * i : 3 * i + 3]
-        for k in range(part.shape[0]):
-            part[k] = 1.0
 
 
 class transposed_in_kernel:
@@ -313,11 +255,9 @@ class transposed_in_kernel:
     def arguments():
         return (np.zeros((2, 3)),)
 
-    def wrong(item: kapi.Item, m):
-        m.T[item.get_id(0), item.get_id(1)] = 1.0  # named
-
-    def right(item: kapi.Item, m):
-        m.T[item.get_id(1), item.get_id(0)] = 1.0
+    def kernel(item: kapi.Item, m):
+        m.T[item.get_id(0), item.get_id(1)] = 1.0  # named, wrong
+        m.T[item.get_id(1), item.get_id(0)] = 1.0  # right
 
 
 class mask_index:
@@ -327,12 +267,10 @@ class mask_index:
     def arguments():
         return (np.zeros(3), np.ones(3, bool))
 
-    def wrong(item: kapi.Item, m, mask):
-        m[mask[0]] = 1.0  # named
-
-    def right(item: kapi.Item, m, mask):
-        if mask[0] and item.get_id(0) == 0:
-            m[0] = 1.0
+    def kernel(item: kapi.Item, m, mask):
+        m[mask[0]] = 1.0  # named, wrong
+        if mask[0] and item.get_id(0) == 0:  # right
+            m[0] = 1.0  # right
 
 
 class index_unsigned_wraps:
@@ -342,11 +280,9 @@ class index_unsigned_wraps:
     def arguments():
         return (np.arange(3.0), np.array([1, 0, 2], np.uint32), np.zeros(3))
 
-    def wrong(item: kapi.Item, a, ind, out):
-        out[item.get_id(0)] = a[ind[item.get_id(0)] - 1]  # named
-
-    def right(item: kapi.Item, a, ind, out):
-        out[item.get_id(0)] = a[ind[item.get_id(0)]]
+    def kernel(item: kapi.Item, a, ind, out):
+        out[item.get_id(0)] = a[ind[item.get_id(0)] - 1]  # named, wrong
+        out[item.get_id(0)] = a[ind[item.get_id(0)]]  # right
 
 
 class csr_row_end:
@@ -379,13 +315,10 @@ class scatter_with_duplicates:
     def arguments():
         return (np.array([0, 1, 2, 1]), np.arange(4.0), np.zeros(3))
 
-    def wrong(item: kapi.Item, ind, a, out):
+    def kernel(item: kapi.Item, ind, a, out):
         i = item.get_id(0)
-        out[ind[i]] += a[i]  # named
-
-    def right(item: kapi.Item, ind, a, out):
-        i = item.get_id(0)
-        kapi.AtomicRef(out, ind[i]).fetch_add(a[i])
+        out[ind[i]] += a[i]  # named, wrong
+        kapi.AtomicRef(out, ind[i]).fetch_add(a[i])  # right
 
 
 class max_without_atomic:
@@ -395,14 +328,11 @@ class max_without_atomic:
     def arguments():
         return (np.arange(4.0), np.zeros(1))
 
-    def wrong(item: kapi.Item, a, best):
+    def kernel(item: kapi.Item, a, best):
         i = item.get_id(0)
-        if a[i] > best[0]:  # named
-            best[0] = a[i]  # named
-
-    def right(item: kapi.Item, a, best):
-        i = item.get_id(0)
-        kapi.AtomicRef(best, 0).fetch_max(a[i])
+        if a[i] > best[0]:  # named, wrong
+            best[0] = a[i]  # named, wrong
+        kapi.AtomicRef(best, 0).fetch_max(a[i])  # right
 
 
 class private_augmented_before_write:
@@ -412,18 +342,11 @@ class private_augmented_before_write:
     def arguments():
         return (np.zeros(4),)
 
-    def wrong(nd_item: kapi.NdItem, out):
+    def kernel(nd_item: kapi.NdItem, out):
         acc = kapi.PrivateArray(1, np.float32)
+        acc[0] = 0  # right
         for _ in range(3):
             acc[0] += 1  # named
-        kapi.group_barrier(nd_item.get_group())
-        out[nd_item.get_global_id(0)] = acc[0]
-
-    def right(nd_item: kapi.NdItem, out):
-        acc = kapi.PrivateArray(1, np.float32)
-        acc[0] = 0
-        for _ in range(3):
-            acc[0] += 1
         kapi.group_barrier(nd_item.get_group())
         out[nd_item.get_global_id(0)] = acc[0]
 
@@ -435,11 +358,9 @@ class private_in_a_function:
     def arguments():
         return (np.zeros(2),)
 
-    def wrong(item: kapi.Item, out):
-        out[item.get_id(0)] = weights_wrong(0.5)
-
-    def right(item: kapi.Item, out):
-        out[item.get_id(0)] = weights(0.5)
+    def kernel(item: kapi.Item, out):
+        out[item.get_id(0)] = weights_wrong(0.5)  # wrong
+        out[item.get_id(0)] = weights(0.5)  # right
 
 
 @kapi.device_func
@@ -465,21 +386,13 @@ class local_array_two_names:
     def arguments():
         return (np.zeros(4), kapi.LocalAccessor(8, np.float64))
 
-    def wrong(nd_item: kapi.NdItem, out, t):
+    def kernel(nd_item: kapi.NdItem, out, t):
         k = nd_item.get_local_id(0)
         lower = t[:4]
-        upper = t[3:]
+        upper = t[3:]  # wrong
+        upper = t[4:]  # right
         lower[k] = k  # named
         upper[k] = -k  # named
-        kapi.group_barrier(nd_item.get_group())
-        out[k] = t[k]
-
-    def right(nd_item: kapi.NdItem, out, t):
-        k = nd_item.get_local_id(0)
-        lower = t[:4]
-        upper = t[4:]
-        lower[k] = k
-        upper[k] = -k
         kapi.group_barrier(nd_item.get_group())
         out[k] = t[k]
 
@@ -491,11 +404,9 @@ class half_of_id_is_a_float:
     def arguments():
         return (np.zeros(4),)
 
-    def wrong(item: kapi.Item, out):
-        out[item.get_id(0) / 2] = 1.0  # named
-
-    def right(item: kapi.Item, out):
-        out[item.get_id(0)] = 1.0
+    def kernel(item: kapi.Item, out):
+        out[item.get_id(0) / 2] = 1.0  # named, wrong
+        out[item.get_id(0)] = 1.0  # right
 
 
 private_in_a_function.calls = (weights_wrong.py_func,)

@@ -20,22 +20,16 @@ class wait_for_an_earlier_group:
     def arguments():
         return (np.zeros(1, i4), np.zeros(1), np.zeros(4))
 
-    def wrong(nd_item: kapi.NdItem, flag, data, out):
+    def kernel(nd_item: kapi.NdItem, flag, data, out):
         if nd_item.get_global_id(0) == 0:
             data[0] = 1.0
             kapi.AtomicRef(flag, 0, MO.RELEASE).store(1)  # named
         if nd_item.get_group().get_group_id(0) == 1 and nd_item.get_group().leader:
-            while kapi.AtomicRef(flag, 0, MO.ACQUIRE).load() == 0:  # named
-                pass
-            out[nd_item.get_global_id(0)] = data[0]
-
-    def right(nd_item: kapi.NdItem, flag, data, out):
-        if nd_item.get_global_id(0) == 0:
-            data[0] = 1.0
-            kapi.AtomicRef(flag, 0, MO.RELEASE).store(1)
-        if nd_item.get_group().get_group_id(0) == 1 and nd_item.get_group().leader:
-            if kapi.AtomicRef(flag, 0, MO.ACQUIRE).load() == 1:
-                out[nd_item.get_global_id(0)] = data[0]
+            while kapi.AtomicRef(flag, 0, MO.ACQUIRE).load() == 0:  # named, wrong
+                pass  # wrong
+            out[nd_item.get_global_id(0)] = data[0]  # wrong
+            if kapi.AtomicRef(flag, 0, MO.ACQUIRE).load() == 1:  # right
+                out[nd_item.get_global_id(0)] = data[0]  # right
 
 
 class chained_scan_waits_for_its_predecessor:
@@ -46,27 +40,20 @@ class chained_scan_waits_for_its_predecessor:
     def arguments():
         return (np.zeros(2, i4), np.ones(8), np.zeros(2))
 
-    def wrong(nd_item: kapi.NdItem, state, a, sums):
+    def kernel(nd_item: kapi.NdItem, state, a, sums):
         g = nd_item.get_group()
         b = g.get_group_id(0)
         s = kapi.reduce_over_group(g, a[nd_item.get_global_id(0)], kapi.plus)
         if g.leader:
-            if b > 0:
-                ready = 0
-                while True:
-                    ready = kapi.AtomicRef(state, b - 1, MO.ACQUIRE).load()  # named
-                    if ready == 1:
-                        break
-                s += sums[b - 1]
+            if b > 0:  # wrong
+                ready = 0  # wrong
+                while True:  # wrong
+                    ready = kapi.AtomicRef(state, b - 1, MO.ACQUIRE).load()  # named, wrong
+                    if ready == 1:  # wrong
+                        break  # wrong
+                s += sums[b - 1]  # wrong
             sums[b] = s
-            kapi.AtomicRef(state, b, MO.RELEASE).store(1)  # named
-
-    def right(nd_item: kapi.NdItem, state, a, sums):
-        g = nd_item.get_group()
-        b = g.get_group_id(0)
-        s = kapi.reduce_over_group(g, a[nd_item.get_global_id(0)], kapi.plus)
-        if g.leader:
-            sums[b] = s
+            kapi.AtomicRef(state, b, MO.RELEASE).store(1)  # named, wrong
 
 
 class item_waits_for_an_earlier_item:
@@ -77,15 +64,13 @@ class item_waits_for_an_earlier_item:
     def arguments():
         return (np.zeros(1, i4), np.zeros(1))
 
-    def wrong(item: kapi.Item, ticket, total):
-        ref = kapi.AtomicRef(ticket, 0, MO.ACQ_REL)
-        while ref.load() != item.get_id(0):  # named
-            pass
-        total[0] += 1.0
-        ref.store(item.get_id(0) + 1)  # named
-
-    def right(item: kapi.Item, ticket, total):
-        kapi.AtomicRef(total, 0).fetch_add(1.0)
+    def kernel(item: kapi.Item, ticket, total):
+        ref = kapi.AtomicRef(ticket, 0, MO.ACQ_REL)  # wrong
+        while ref.load() != item.get_id(0):  # named, wrong
+            pass  # wrong
+        total[0] += 1.0  # wrong
+        ref.store(item.get_id(0) + 1)  # named, wrong
+        kapi.AtomicRef(total, 0).fetch_add(1.0)  # right
 
 
 def flag_and_out():
@@ -107,18 +92,11 @@ class wait_that_adds_nothing:
     error, space, arguments = kapi.DeadlockError, kapi.NdRange(4, 2), flag_and_out
     code = "waits-for-other"
 
-    def wrong(nd_item: kapi.NdItem, flag, out):
+    def kernel(nd_item: kapi.NdItem, flag, out):
         if nd_item.get_global_id(0) == 0:
             kapi.AtomicRef(flag, 0, MO.RELEASE).store(1)  # named
-        if nd_item.get_global_id(0) == 2:
+        if nd_item.get_global_id(0) == 2:  # right: if nd_item.get_global_id(0) == 1:
             while kapi.AtomicRef(flag, 0, MO.ACQ_REL).fetch_add(0) == 0:  # named
-                pass
-
-    def right(nd_item: kapi.NdItem, flag, out):
-        if nd_item.get_global_id(0) == 0:
-            kapi.AtomicRef(flag, 0, MO.RELEASE).store(1)
-        if nd_item.get_global_id(0) == 1:
-            while kapi.AtomicRef(flag, 0, MO.ACQ_REL).fetch_add(0) == 0:
                 pass
 
 
@@ -178,8 +156,9 @@ class wait_with_a_look_before:
     def arguments():
         return np.ones(6, i4), np.zeros(6, i4), np.zeros(6, i4), np.zeros(1, i4)
 
-    def wrong(nd_item: kapi.NdItem, a, state, sums, tickets):
-        number = nd_item.get_group().get_group_id(0)
+    def kernel(nd_item: kapi.NdItem, a, state, sums, tickets):
+        number = nd_item.get_group().get_group_id(0)  # wrong
+        number = kapi.AtomicRef(tickets, 0).fetch_add(1)  # right
         sums[number] = a[number]
         if number > 0:
             known = kapi.AtomicRef(state, number - 1, MO.ACQUIRE).load()  # named
@@ -187,16 +166,6 @@ class wait_with_a_look_before:
                 known = kapi.AtomicRef(state, number - 1, MO.ACQUIRE).load()
             sums[number] += sums[number - 1]
         kapi.AtomicRef(state, number, MO.RELEASE).store(1)  # named
-
-    def right(nd_item: kapi.NdItem, a, state, sums, tickets):
-        number = kapi.AtomicRef(tickets, 0).fetch_add(1)
-        sums[number] = a[number]
-        if number > 0:
-            known = kapi.AtomicRef(state, number - 1, MO.ACQUIRE).load()
-            while known == 0:
-                known = kapi.AtomicRef(state, number - 1, MO.ACQUIRE).load()
-            sums[number] += sums[number - 1]
-        kapi.AtomicRef(state, number, MO.RELEASE).store(1)
 
 
 class wait_that_a_function_decides:
@@ -222,35 +191,25 @@ class wait_in_a_function:
     code = "waits-for-other"
     calls = (wait_until_set.py_func,)
 
-    def wrong(nd_item: kapi.NdItem, flag, out):
-        if nd_item.get_global_id(0) == 0:
-            kapi.AtomicRef(flag, 0, MO.RELEASE).store(1)  # named
-        else:
-            wait_until_set(flag)
-
-    def right(nd_item: kapi.NdItem, flag, out):
-        kapi.AtomicRef(flag, 0, MO.RELEASE).store(1)
-        wait_until_set(flag)
+    def kernel(nd_item: kapi.NdItem, flag, out):
+        if nd_item.get_global_id(0) == 0:  # wrong
+            kapi.AtomicRef(flag, 0, MO.RELEASE).store(1)  # named, wrong
+        else:  # wrong
+            wait_until_set(flag)  # wrong
+        kapi.AtomicRef(flag, 0, MO.RELEASE).store(1)  # right
+        wait_until_set(flag)  # right
 
 
 class wait_in_a_for_loop:
     error, space, arguments = kapi.DeadlockError, kapi.NdRange(2, 1), flag_and_out
     code = "waits-for-other"
 
-    def wrong(nd_item: kapi.NdItem, flag, out):
+    def kernel(nd_item: kapi.NdItem, flag, out):
         if nd_item.get_global_id(0) == 0:
             kapi.AtomicRef(flag, 0, MO.RELEASE).store(1)  # named
         else:
-            for _ in range(1 << 40):
+            for _ in range(1 << 40):  # right: for _ in range(1 << 20):
                 if kapi.AtomicRef(flag, 0, MO.ACQUIRE).load() == 1:  # named
-                    break
-
-    def right(nd_item: kapi.NdItem, flag, out):
-        if nd_item.get_global_id(0) == 0:
-            kapi.AtomicRef(flag, 0, MO.RELEASE).store(1)
-        else:
-            for _ in range(1 << 20):
-                if kapi.AtomicRef(flag, 0, MO.ACQUIRE).load() == 1:
                     break
 
 
@@ -258,15 +217,13 @@ class all_groups_converge:
     error, space, arguments = kapi.DeadlockError, kapi.NdRange(6, 2), flag_and_out
     code = "loop-without-change"
 
-    def wrong(nd_item: kapi.NdItem, came, out):
-        if nd_item.get_local_id(0) == 0:
-            kapi.AtomicRef(came, 0, MO.ACQ_REL).fetch_add(1)
-            while kapi.AtomicRef(came, 0, MO.ACQUIRE).load() < 3:  # named
-                pass
-
-    def right(nd_item: kapi.NdItem, came, out):
-        if nd_item.get_local_id(0) == 0 and kapi.AtomicRef(came, 0, MO.ACQ_REL).fetch_add(1) == 2:
-            out[0] = 3
+    def kernel(nd_item: kapi.NdItem, came, out):
+        if nd_item.get_local_id(0) == 0:  # wrong
+            kapi.AtomicRef(came, 0, MO.ACQ_REL).fetch_add(1)  # wrong
+            while kapi.AtomicRef(came, 0, MO.ACQUIRE).load() < 3:  # named, wrong
+                pass  # wrong
+        if nd_item.get_local_id(0) == 0 and kapi.AtomicRef(came, 0, MO.ACQ_REL).fetch_add(1) == 2:  # right
+            out[0] = 3  # right
 
 
 class lock_by_tickets_with_order_by_id:
@@ -276,21 +233,14 @@ class lock_by_tickets_with_order_by_id:
     def arguments():
         return np.zeros(1, i4), np.zeros(1, i4), np.zeros(1)
 
-    def wrong(nd_item: kapi.NdItem, tickets, serving, total):
+    def kernel(nd_item: kapi.NdItem, tickets, serving, total):
         if nd_item.get_local_id(0) == 0:
-            mine = nd_item.get_group().get_group_id(0)
+            mine = nd_item.get_group().get_group_id(0)  # wrong
+            mine = kapi.AtomicRef(tickets, 0).fetch_add(1)  # right
             while kapi.AtomicRef(serving, 0, MO.ACQUIRE).load() != mine:  # named
                 pass
             total[0] += 1
             kapi.AtomicRef(serving, 0, MO.RELEASE).store(mine + 1)  # named
-
-    def right(nd_item: kapi.NdItem, tickets, serving, total):
-        if nd_item.get_local_id(0) == 0:
-            mine = kapi.AtomicRef(tickets, 0).fetch_add(1)
-            while kapi.AtomicRef(serving, 0, MO.ACQUIRE).load() != mine:
-                pass
-            total[0] += 1
-            kapi.AtomicRef(serving, 0, MO.RELEASE).store(mine + 1)
 
 
 class for_over_a_huge_range:
@@ -300,12 +250,7 @@ class for_over_a_huge_range:
     def arguments():
         return (np.zeros(2),)
 
-    def wrong(item: kapi.Item, out):
-        for _ in range(1 << 62):  # named
-            if out[item.get_id(0)] > 0:
-                break
-
-    def right(item: kapi.Item, out):
-        for k in range(1 << 62):
-            if k > 3:
+    def kernel(item: kapi.Item, out):
+        for _ in range(1 << 62):  # named, right: for k in range(1 << 62):
+            if out[item.get_id(0)] > 0:  # right: if k > 3:
                 break
