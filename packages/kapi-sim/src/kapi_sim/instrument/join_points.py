@@ -49,37 +49,41 @@ class JoinPoints(ast.NodeTransformer):
         for target, value in itertools.chain.from_iterable(map(_assignments, nodes)):
             values[target].append(value)
         self._integers = set(values)  # variables that are Python integers on all paths
-        while others := {name for name in self._integers if not all(map(self._is_integer, values[name]))}:
+        while others := {name for name in self._integers if {*map(self._kind, values[name])} != {"integer"}}:
             self._integers -= others
-        self._joined = {name for name, each in values.items() if any(map(_is_none, each))}
+        self._joined: set[str] = set()
         """Variables that may have several types where they are read."""
         self._weak: set[str] = set()
-        """Variables that may be Python's number on one path alone, as far as the source shows."""
+        """Those of them that may be Python's number on one path alone, as far as the source shows."""
         for name in set(values) - self._integers:
             each = values[name]
             literals = {type(value.value) for value in each if isinstance(value, ast.Constant)}
             updates = [value for value in each if not isinstance(value, ast.Constant)]
-            if len(updates) > 1 or len(literals) > 1:
-                self._joined.add(name)
             # An accumulator starts as literals of one type, and all else that it is assigned is computed from it.
             is_accumulator = len(literals) == 1 and all(value and _mentions(value, name) for value in updates)
-            if len(each) > 1 and not is_accumulator and not all(map(_is_strong, each)):
+            if len(each) > 1 and not is_accumulator and {*map(self._kind, each)} != {"strong"}:
                 self._weak.add(name)
-        self._joined |= self._weak
+            if name in self._weak or len(updates) > 1 or any(map(_is_none, each)):
+                self._joined.add(name)
 
-    def _is_integer(self, node: ast.expr | None) -> bool:
-        """Whether the source shows that a value is a Python integer."""
+    def _kind(self, node: ast.expr | None) -> str:
+        """What the source shows of a value: an "integer" of Python, a "strong" number of NumPy, or nothing."""
         match node:
             case ast.Constant():
-                return isinstance(node.value, int)
+                return "integer" if isinstance(node.value, int) else ""
             case ast.Name():
-                return node.id in self._integers
+                return "integer" if node.id in self._integers else ""
             case ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name)):  # queries of items have integers
-                return name.startswith("get_") or name in ("int", "len")
+                return "integer" if name.startswith("get_") or name in ("int", "len") else ""
             case ast.Subscript(value=ast.Attribute(attr="shape")):
-                return True
-        operands = [] if isinstance(getattr(node, "op", None), (ast.Div, ast.Pow)) else _operands(node)
-        return bool(operands) and all(map(self._is_integer, operands))
+                return "integer"
+            case ast.Compare() | ast.Subscript(value=ast.Name()):
+                return "strong"
+        kinds = {self._kind(each) for each in _operands(node)}
+        if len(kinds) > 1:
+            return "strong" if "strong" in kinds and not isinstance(node, _CHOICES) else ""
+        is_float = isinstance(getattr(node, "op", None), (ast.Div, ast.Pow)) and kinds == {"integer"}
+        return "".join(kinds) if not is_float else ""
 
     def instrument(self, tree: ast.FunctionDef, is_kernel: bool) -> bool:
         """Check the values at each join point of the rewritten function; whether it has any.
@@ -116,7 +120,7 @@ class JoinPoints(ast.NodeTransformer):
         return self._check(node, f"variable `{node.id}`", is_weak=node.id in self._weak)
 
     def _visit_choice(self, node: ast.expr) -> ast.expr:
-        is_weak = not _is_strong(node)
+        is_weak = self._kind(node) != "strong"
         self.generic_visit(node)
         return self._check(node, _describe_choice(node), is_weak=is_weak) if id(node) in self._choices else node
 
@@ -147,14 +151,6 @@ class JoinPoints(ast.NodeTransformer):
         self.generic_visit(node)
         if array and (name := self._weak_part.get(node.value)):
             node.value = self._check(node.value, name, _name(array))
-        return node
-
-    def visit_AugAssign(self, node: ast.AugAssign) -> ast.stmt:
-        target = node.target
-        if isinstance(target, ast.Name) and target.id in self._weak:
-            value = ast.BinOp(_at(target, _name(target.id)), node.op, node.value)
-            return self.visit_Assign(_at(node, ast.Assign([target], value)))
-        self.generic_visit(node)
         return node
 
     def visit_Return(self, node: ast.Return) -> ast.Return:
@@ -234,15 +230,6 @@ def _operands(node: ast.AST | None) -> list[ast.expr]:
         case ast.Subscript(value=ast.Tuple(elts=members), ctx=ast.Load()):
             return [] if isinstance(node.slice, (ast.Constant, ast.Slice)) else members
     return []
-
-
-def _is_strong(node: ast.expr | None) -> bool:
-    """Whether the source shows that a value is no Python number."""
-    match node:
-        case ast.Compare() | ast.Subscript(value=ast.Name()):
-            return True
-    parts = [_is_strong(each) for each in _operands(node)]
-    return bool(parts) and (all(parts) if isinstance(node, _CHOICES) else any(parts))
 
 
 def _mentions(node: ast.expr, name: str) -> bool:

@@ -83,7 +83,6 @@ class KernelTypingContext(TypingContext):
             super().__init__()
             self._load_builtins()
         self._device_functions: dict[tuple[FunctionType, tuple[types.Type, ...]], types.Type] = {}
-        self.typed_functions: dict[tuple[FunctionType, tuple[types.Type, ...]], Any] = {}
         self._running: list[FunctionType] = []
         self._has_numba_integers = False
         self._compile_device_function: DeviceFunctionCompiler | None = None
@@ -103,7 +102,6 @@ class KernelTypingContext(TypingContext):
         """Compile one kernel, `root`: device functions called in it are compiled by `device_function_compiler`."""
         self._has_numba_integers = root is not None and declares_numba_integers(root)
         self._device_functions = {}
-        self.typed_functions = {}
         self._compile_device_function = device_function_compiler
         try:
             with target_override(TARGET_NAME):
@@ -111,7 +109,6 @@ class KernelTypingContext(TypingContext):
         finally:
             self._has_numba_integers = False
             self._device_functions = {}
-            self.typed_functions = {}
             self._compile_device_function = None
 
     @property

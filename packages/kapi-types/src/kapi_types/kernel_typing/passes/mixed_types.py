@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from kapi_types._numba_compat import FunctionPass, as_dtype, ir, register_pass, types
-from kapi_types.kernel_typing.calls.device_functions import DeviceFunctionType, is_of_library
-from kapi_types.kernel_typing.passes.known_values import definitions_of, folded, known_value, made_of
+from kapi_types.kernel_typing.calls.device_functions import DeviceFunctionType
+from kapi_types.kernel_typing.passes.known_values import definitions_of, known_value, made_of
 from kapi_types.kernel_typing.problems.problems import KernelTypeProblem, spell_type
 from kapi_types.kernel_typing.rules.operators import COMPARISONS
 from kapi_types.kernel_typing.rules.promotion import is_scalar
@@ -45,16 +45,14 @@ class FindMixedTypes(FunctionPass):
     def run_pass(self, state: Any) -> bool:
         found: dict[str, tuple[str, str, int]] = {}  # the first note of each name
         if not state.typingctx.has_numba_integers:  # there, authors rely on Numba's integers, not on Python's
-            reaching = ReachingTypes(state)
-            state.typingctx.typed_functions[state.func_id.func, tuple(state.args)] = reaching
-            for name, loc, text in reaching.notes():
+            for name, loc, text in ReachingTypes(state).notes():
                 found.setdefault(name, (text, loc.filename, loc.line))
         state["kapi_mixed_types"] = list(found.values())
         return False
 
 
 class ReachingTypes:
-    """The types that each variable of a function has in Python, on all control-flow paths.
+    """The types that each number of a function has in Python, on all control-flow paths.
 
     Parameters
     ----------
@@ -63,73 +61,45 @@ class ReachingTypes:
     """
 
     def __init__(self, state: Any) -> None:
-        self._blocks = list(state.func_ir.blocks.values())
+        self._blocks = [block for _, block in sorted(state.func_ir.blocks.items())]
         self._typemap: dict[str, types.Type] = state.typemap
         self._calltypes: Any = state.calltypes
         self._context = state.typingctx
         self._definitions = definitions_of(state.func_ir)
-        self._types: dict[str, _Types] = {}
+        self._types: dict[str, _Types] = {}  # of numbers whose types are not yet known, a device's
         self._joins: dict[str, tuple[str, int]] = {}
         """Of a variable in which types join, or that is computed from one: its name in messages, and the block."""
         self._assigned = [(each, id(block)) for block in self._blocks for each in block.find_insts(ir.Assign)]
         scalars = [each for each in self._assigned if is_scalar(self._typemap[each[0].target.name])]
-        if any(self._joins_several(each) for each, _ in scalars):  # few functions do
-            self._types = {each.target.name: frozenset() for each, _ in scalars}
-        before: dict[str, _Types] = {}
-        while before != self._types:
-            before = dict(self._types)
-            for statement, block in scalars:
-                self._types[statement.target.name] |= self._transfer(statement.target.name, statement.value, block)
-        ends = [each.terminator for each in self._blocks if isinstance(each.terminator, ir.Return)]
-        self.result = frozenset[types.Type]().union(*(self._of(each.value.name) for each in ends))
-        """The types that the function returns in Python, one if the device's is another one or no number."""
-        if find_mixed_types(self.result) or not all(map(is_scalar, self.result)):
-            self.result = frozenset((state.return_type,))
+        if any(_op(each.value) == "phi" and self._joins_several(each) for each, _ in scalars):  # few functions do
+            for statement, block in scalars * 2:  # once more with what the ends of loops give
+                self._types[statement.target.name] = self._types_of(statement.target.name, statement.value, block)
 
     def _joins_several(self, statement: Any) -> bool:
-        """Whether an assignment joins values of several types."""
-        if _op(statement.value) == "call":
-            called = self._called(statement.value)
-            return called is not None and len(called.result) > 1
-        names = _operands(statement.value) if _op(statement.value) in ("phi", "cast") else []
-        return len({self._typemap[each] for each in (statement.target.name, *names)}) > 1
-
-    def _called(self, value: Any) -> ReachingTypes | None:
-        """The types of the author's function that an expression calls."""
-        function, signature = self._typemap.get(value.func.name), self._calltypes.get(value)
-        if not isinstance(function, DeviceFunctionType) or is_of_library(function.function) or signature is None:
-            return None
-        found: ReachingTypes | None = self._context.typed_functions.get((function.function, signature.args))
-        return found
+        return len({self._typemap[each] for each in (statement.target.name, *_operands(statement.value))}) > 1
 
     def _of(self, name: str) -> _Types:
         """The types that a variable has in Python; if two are strong, the one that a device has."""
-        found = self._types.get(name)
-        return frozenset((self._typemap[name],)) if found is None or find_mixed_types(found) else found
+        return self._types.get(name) or frozenset((self._typemap[name],))
 
     def _is_several(self, name: str) -> bool:
         """Whether the type of a variable in Python depends on the path."""
         return len(self._of(name)) > 1
 
-    def _transfer(self, target: str, value: Any, block: int) -> _Types:
-        """The types that an assignment gives its target, none before its operands have some."""
-        operands, own = _operands(value), frozenset((self._typemap[target],))
+    def _types_of(self, target: str, value: Any, block: int) -> _Types:
+        """The types that an assignment gives its target; none if a device's is the only one."""
+        operands = _operands(value)
         several = [each for each in operands if self._is_several(each)]
         if _op(value) == "phi":
             self._joins[target] = _describe(target), block
-            if self._is_accumulator(target, operands):
-                return own
-        elif _op(value) == "call" and (called := self._called(value)):
-            self._joins[target] = _RESULT, id(called)
-            return called.result
         elif several:
             self._joins.setdefault(target, self._joins[several[0]])
-        if isinstance(value, ir.Var) or _op(value) in ("phi", "cast"):
-            return frozenset[types.Type]().union(*map(self._of, operands))
-        if not all(map(self._of, operands)):
-            return frozenset()
-        results = self._results_of(value) if several else own
-        return own if not results or find_mixed_types(results) else results
+        found = frozenset[types.Type]()
+        if isinstance(value, ir.Var) or (_op(value) == "phi" and not self._is_accumulator(target, operands)):
+            found = found.union(*map(self._of, operands))
+        elif several and _op(value) in _OPERATIONS:
+            found = self._results_of(value)
+        return frozenset() if find_mixed_types(found) else found
 
     def _results_of(self, value: Any) -> _Types:
         """The types that an operation has in Python, for each combination of its operands' types."""
@@ -210,10 +180,8 @@ class ReachingTypes:
     def _note_rounding(self, operand: str, wide: types.Type, loc: Any) -> Iterator[_Note]:
         """Note a Python number that a device rounds to the type of another path, and then uses as a wider one."""
         narrow = self._typemap[operand]
-        if not self._is_several(operand) or not 0 < _digits(narrow) < _digits(wide):
-            return
-        numbers = self._numbers_of(operand)
-        if numbers is None or any(_is_rounded(each, narrow) for each in numbers):
+        is_widened = self._is_several(operand) and 0 < _digits(narrow) < _digits(wide)
+        if is_widened and not self._holds(narrow, operand):
             name, kind = self._joins[operand][0], spell_type(narrow)
             text = (
                 f"{name} is a Python number on one path and {kind} on another, and is used as {spell_type(wide)}: on a "
@@ -221,23 +189,16 @@ class ReachingTypes:
             )
             yield name, loc, text
 
-    def _numbers_of(self, name: str, depth: int = _MAX_DEPTH) -> set[Any] | None:
-        """The Python numbers that join at a variable, if a rounded one is noted; None if one is known at run time."""
+    def _holds(self, narrow: types.Type, name: str, depth: int = _MAX_DEPTH) -> bool:
+        """Whether a type holds the Python numbers that a variable is, or is computed from, as far as they are known."""
         value, number = made_of(self._definitions, name), known_value(self._definitions, name)
-        op, operands = _op(value), _operands(value)
-        if op == "phi" or (op in _OPERATIONS[:-1] and not self._is_several(name)):
-            weak = [each for each in operands if op != "phi" or any(map(is_weak, self._of(each)))]
-            found = [self._numbers_of(each, depth - 1) if depth else None for each in weak]
-            known = [each for each in found if each is not None]
-            if len(known) < len(found):
-                return None
-            combinations = itertools.product(*known)
-            return set().union(*known) if op == "phi" else {folded(value.fn, *each) for each in combinations} - {None}
         if isinstance(number, (int, float, complex)):
-            return {number}
-        is_method = op == "call" and _op(self._definitions.get(value.func.name)) == "getattr"
+            return not _is_rounded(number, narrow)
+        is_method = _op(value) == "call" and _op(self._definitions.get(value.func.name)) == "getattr"
         is_query = is_method and known_value(self._definitions, value.func) is None  # of an item, not of a module
-        return None if not self._is_several(name) and (is_query or isinstance(value, ir.Arg)) else set()
+        weak = [each for each in _operands(value) if any(map(is_weak, self._of(each)))]
+        is_known = depth > 0 and not is_query and not isinstance(value, ir.Arg)
+        return is_known and all(self._holds(narrow, each, depth - 1) for each in weak)
 
 
 def _op(value: Any) -> str:
