@@ -56,16 +56,20 @@ def test_names_have_no_retired_word(root, tmp_path):
 
 
 def test_docstrings_list_parameters_that_are_there(root):
+    """In numpydoc's section, or, of a function that is not public, as a list of names."""
     section = re.compile(r"Parameters\n-+\n(.*?)(?=\n\n[A-Z][a-z]+\n-+\n|\Z)", re.DOTALL)
     wrong, number = [], 0
     for path in root.glob("packages/*/src/**/*.py"):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            match = section.search(ast.get_docstring(node) or "") if isinstance(node, DOCUMENTED) else None
-            inits = [each for each in node.body if getattr(each, "name", "") == "__init__"] if match else []
-            for function in [node] if match and isinstance(node, ast.FunctionDef) else inits:
+            text = ast.get_docstring(node) or "" if isinstance(node, DOCUMENTED) else ""
+            match = section.search(text)
+            listed = re.findall(r"^(\S.*?) : ", match[1], re.MULTILINE) if match else []
+            if isinstance(node, ast.FunctionDef):
+                listed += re.findall(r"^- ((?:`[*\w]+`(?:, )?)+): ", text, re.MULTILINE)
+            inits = [each for each in node.body if getattr(each, "name", "") == "__init__"] if listed else []
+            for function in [node] if listed and isinstance(node, ast.FunctionDef) else inits:
                 taken = {each.arg for each in ast.walk(function.args) if isinstance(each, ast.arg)}
-                names = re.findall(r"^(\S.*?) : ", match[1], re.MULTILINE)
-                found = [each.strip(" *") for words in names for each in words.split(",")]
+                found = [each.strip(" *`") for words in listed for each in words.split(",")]
                 wrong += [f"{path.relative_to(root)}:{node.lineno}: {each}" for each in found if each not in taken]
                 number += len(found)
     assert number > 1000

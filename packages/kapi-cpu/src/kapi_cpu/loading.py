@@ -46,17 +46,11 @@ def _linker() -> Any:
 class LoadedKernel:
     """A kernel in the memory of this process.
 
-    Attributes
-    ----------
-    module : CpuModule
-        What was loaded.
-    address : int
-        That of the entry point.
-    lanes, context_bytes : int
-        The module's.
-    call : callable
-        The entry point, which takes the addresses of the packed arguments and of a launch's record, and lets other
-        Python threads run.
+    - `module`: what was loaded.
+    - `address`: that of the entry point.
+    - `lanes`, `context_bytes`: the module's.
+    - `call`: the entry point, which takes the addresses of the packed arguments and of a launch's record, and lets
+      other Python threads run.
     """
 
     def __init__(self, module: CpuModule) -> None:
@@ -72,10 +66,7 @@ class LoadedKernel:
 def load(module: CpuModule) -> LoadedKernel:
     """Load a module.
 
-    Raises
-    ------
-    DriverError
-        If it was compiled for another processor, which has what this one lacks.
+    Raises `DriverError` if it was compiled for another processor, which has what this one lacks.
     """
     here = host_target()
     if got := unmet_needs(module.target, here):

@@ -31,16 +31,10 @@ _NAME = "__kapi_file__"
 class CommandLine(Generic[T]):
     """The command line of a target's package.
 
-    Attributes
-    ----------
-    compiler : TargetCompiler
-        The package's own.
-    suffix : str
-        The ending of its files.
-    add_options : callable
-        Adds the options that choose a target to a parser.
-    make_target : callable
-        Makes a target of the options that were given; raises ValueError where they make none.
+    - `compiler`: the package's own.
+    - `suffix`: the ending of its files.
+    - `add_options`: adds the options that choose a target to a parser.
+    - `make_target`: makes a target of the options that were given; raises ValueError where they make none.
     """
 
     compiler: TargetCompiler[T, Any]
@@ -57,12 +51,8 @@ class CommandLine(Generic[T]):
 def run(command_line: CommandLine[Any], arguments: Sequence[str] | None = None) -> int:
     """Compile as the command line says, and return the exit status: 1 if the kernel cannot be compiled.
 
-    Parameters
-    ----------
-    command_line : CommandLine
-        That of the package.
-    arguments : sequence of str, optional
-        As after ``python -m kapi_spirv``; those of the program if left out.
+    - `command_line`: that of the package.
+    - `arguments`: as after ``python -m kapi_spirv``; those of the program if left out.
     """
     parser = _parser(command_line)
     given = parser.parse_args(arguments)

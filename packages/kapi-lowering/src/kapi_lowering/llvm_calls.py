@@ -29,20 +29,10 @@ def call_declared(
 ) -> ir.Value:
     """Call a function that this module only declares.
 
-    Parameters
-    ----------
-    builder : llvmlite.ir.IRBuilder
-        Where to call it.
-    symbol : str
-        Its name.
-    result : llvmlite.ir.Type
-        What it returns.
-    args : sequence of llvmlite.ir.Value
-        What it is given; their types are its parameters'.
-    attributes : sequence of str
-        LLVM's attributes of the function.
-    convention : str
-        LLVM's name of its calling convention; empty for the default.
+    - `symbol`: its name.
+    - `args`: what it is given; their types are its parameters'.
+    - `attributes`: LLVM's attributes of the function.
+    - `convention`: LLVM's name of its calling convention; empty for the default.
     """
     module = builder.module
     function = module.globals.get(symbol)
@@ -57,16 +47,9 @@ def call_declared(
 def constant_text(builder: ir.IRBuilder, content: str, name: str = "kapi.text", space: int = 0) -> ir.Value:
     """A pointer to a constant text of the module, which ends with a zero.
 
-    Parameters
-    ----------
-    builder : llvmlite.ir.IRBuilder
-        Where the pointer is needed.
-    content : str
-        The text.
-    name : str
-        What the variable's name begins with.
-    space : int
-        The address space of constants.
+    - `builder`: where the pointer is needed.
+    - `name`: what the variable's name begins with.
+    - `space`: the address space of constants.
     """
     encoded = bytearray(content.encode() + b"\0")
     module, type_ = builder.module, ir.ArrayType(ir.IntType(8), len(encoded))

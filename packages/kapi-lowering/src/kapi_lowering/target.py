@@ -64,16 +64,10 @@ CombineMode = Literal["reduce", "inclusive_scan", "exclusive_scan"]
 class LocalMemory:
     """Local memory that a kernel takes as an argument.
 
-    Attributes
-    ----------
-    element : llvmlite.ir.Type
-        What it holds.
-    itemsize : int
-        Bytes of an element.
-    count : int, optional
-        The number of elements, where the types of the arguments tell; None where only the launch knows.
-    counted : callable
-        Writes code that gives the number of elements, in 64 bits.
+    - `element`: what it holds.
+    - `itemsize`: bytes of an element.
+    - `count`: the number of elements, where the types of the arguments tell; None where only the launch knows.
+    - `counted`: writes code that gives the number of elements, in 64 bits.
     """
 
     element: ir.Type

@@ -16,10 +16,7 @@ __all__ = ["main"]
 def main(arguments: Sequence[str] | None = None) -> int:
     """Compile a kernel of a file to PTX, and return the exit status: 1 if it cannot be compiled.
 
-    Parameters
-    ----------
-    arguments : sequence of str, optional
-        As after ``python -m kapi_ptx``; those of the program if left out.
+    - `arguments`: as after ``python -m kapi_ptx``; those of the program if left out.
     """
     return run(CommandLine(COMPILER, ".ptx", _add_options, _target), arguments)
 

@@ -39,10 +39,7 @@ class ModuleHeader(NamedTuple):
 def read_header(code: bytes) -> ModuleHeader:
     """Read a SPIR-V binary up to its memory model.
 
-    Raises
-    ------
-    ValueError
-        If `code` is not SPIR-V of this machine's byte order.
+    Raises `ValueError` if `code` is not SPIR-V of this machine's byte order.
     """
     words = words_of(code)
     version = words[1]
@@ -62,15 +59,9 @@ def has_loops(code: bytes) -> bool:
 
     A number that a switch compares with may be taken for such a block, too.
 
-    Parameters
-    ----------
-    code : bytes
-        The binary, of this machine's byte order.
+    - `code`: the binary, of this machine's byte order.
 
-    Raises
-    ------
-    ValueError
-        If `code` is not SPIR-V.
+    Raises `ValueError` if `code` is not SPIR-V.
 
     Examples
     --------

@@ -31,17 +31,10 @@ _OP_FIRST_TYPE, _OP_LAST_TYPE = 19, 39
 def allow(code: bytes, flags: Collection[str]) -> bytes:
     """Return the module with each float operation of it decorated.
 
-    Parameters
-    ----------
-    code : bytes
-        SPIR-V.
-    flags : collection of str
-        Fast-math flags; those but "contract" and "reassoc" change nothing.
+    - `code`: SPIR-V.
+    - `flags`: fast-math flags; those but "contract" and "reassoc" change nothing.
 
-    Returns
-    -------
-    bytes
-        `code` itself where there is nothing to permit.
+    Returns `code` itself where there is nothing to permit.
     """
     mode = sum(bit for flag, bit in _MODES.items() if flag in flags)
     words = words_of(code)

@@ -23,10 +23,7 @@ def has_duplicate_ids(code: bytes) -> bool:
     function they were in (https://github.com/llvm/llvm-project/issues/160613). Where an address comes again, blocks
     get ids that other objects have, too. Such a module may seem valid and branch to the wrong block.
 
-    Raises
-    ------
-    ValueError
-        If `code` is not SPIR-V.
+    Raises `ValueError` if `code` is not SPIR-V.
     """
     words = words_of(code)
     seen = set()

@@ -174,10 +174,7 @@ def array_type(fields: ArrayFields) -> ArrayType:
 def array_of_numbers(fields: ArrayFields) -> ArrayType:
     """The same for an array in a function that Numba compiles for the host, where device arrays have no records.
 
-    Raises
-    ------
-    TypeError
-        If the elements are no numbers.
+    Raises `TypeError` if the elements are no numbers.
     """
     if fields.dtype.names is not None:
         raise TypeError(

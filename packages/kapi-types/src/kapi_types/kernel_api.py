@@ -40,10 +40,7 @@ class EnumMemberType(_OfEnumeration):
 
     Members of an `IntEnum` are weak ints instead.
 
-    Parameters
-    ----------
-    enumeration : type
-        The `enum.Enum` class.
+    - `enumeration`: the `enum.Enum` class.
     """
 
     def __init__(self, enumeration: type[Enum]) -> None:
@@ -54,12 +51,8 @@ class EnumMemberType(_OfEnumeration):
 class VecType(types.UniTuple):
     """`Vec`: a tuple of numbers of one type, whose operators work element by element.
 
-    Parameters
-    ----------
-    dtype : numba.types.Type
-        Type of the elements.
-    count : int
-        How many there are.
+    - `dtype`: type of the elements.
+    - `count`: how many there are.
     """
 
 
@@ -142,10 +135,7 @@ class AtomicRefType(types.Type):
 class ConstantType(types.Type):
     """One constant of the kernel language, such as `MemoryScope.WORK_GROUP`; the type alone says which.
 
-    Parameters
-    ----------
-    value : object
-        The hashable constant.
+    - `value`: the hashable constant.
     """
 
     def __init__(self, value: Any) -> None:
@@ -161,10 +151,7 @@ class ConstantType(types.Type):
 class EnumerationType(_OfEnumeration):
     """A class of constants, such as `MemoryScope`, of which a kernel takes members by name.
 
-    Parameters
-    ----------
-    enumeration : type
-        The `enum.Enum` class.
+    - `enumeration`: the `enum.Enum` class.
     """
 
     def __init__(self, enumeration: type[Enum]) -> None:

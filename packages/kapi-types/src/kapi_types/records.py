@@ -34,17 +34,11 @@ def value_type(held: types.Type) -> types.Type:
 class RecordRefType(types.Type):
     """One element of an array of records, in its place.
 
-    Parameters
-    ----------
-    record : numba.types.Record
-        Its fields and their offsets.
-    address_space : AddressSpace
-        That of the array.
-    mutable : bool
-        Whether its fields may be written.
-    aligned : bool
-        Whether it is at a multiple of the alignment that records of this type have; else its fields are accessed byte
-        by byte.
+    - `record`: its fields and their offsets.
+    - `address_space`: that of the array.
+    - `mutable`: whether its fields may be written.
+    - `aligned`: whether it is at a multiple of the alignment that records of this type have; else its fields are
+      accessed byte by byte.
     """
 
     def __init__(self, record: types.Record, address_space: AddressSpace, mutable: bool, aligned: bool) -> None:

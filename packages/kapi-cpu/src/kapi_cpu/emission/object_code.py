@@ -18,16 +18,10 @@ _MOST_LANES, _MOST_CONTEXT = 64, 1 << 24
 class ObjectCode:
     """The contents of a module's bytes.
 
-    Parameters
-    ----------
-    lanes : int
-        Work-items that are computed at once.
-    context_bytes : int
-        Bytes that each vector of work-items keeps at barriers; 0 for a kernel without barriers.
-    image : bytes
-        The object file.
-    decisions : bytes
-        Those of the vectoriser, as `kapi_cpu.emission.explanation` writes them.
+    - `lanes`: work-items that are computed at once.
+    - `context_bytes`: bytes that each vector of work-items keeps at barriers; 0 for a kernel without barriers.
+    - `image`: the object file.
+    - `decisions`: those of the vectoriser, as `kapi_cpu.emission.explanation` writes them.
     """
 
     __slots__ = ("context_bytes", "decisions", "image", "lanes")
@@ -43,10 +37,7 @@ class ObjectCode:
     def of(cls, code: bytes) -> ObjectCode:
         """Read the bytes of a module.
 
-        Raises
-        ------
-        ValueError
-            If they are none.
+        Raises `ValueError` if they are none.
         """
         if len(code) < _HEADER.size:
             raise ValueError("code must be that of a CPU module, got too few bytes")

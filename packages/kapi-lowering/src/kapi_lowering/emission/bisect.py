@@ -23,17 +23,10 @@ __all__ = ["first_wrong", "main"]
 def first_wrong(count: int, is_right: Callable[[int], bool]) -> int | None:
     """The number of the first of `count` passes that makes a result wrong.
 
-    Parameters
-    ----------
-    count : int
-        How many passes there are.
-    is_right : callable
-        Whether the result is right with the first so many.
+    - `count`: how many passes there are.
+    - `is_right`: whether the result is right with the first so many.
 
-    Returns
-    -------
-    int or None
-        From 1 on; 0 if the result is wrong without any; None if it is right with all.
+    The result is from 1 on; 0 if the result is wrong without any; None if it is right with all.
     """
     if is_right(count):
         return None

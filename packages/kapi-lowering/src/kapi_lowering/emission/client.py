@@ -56,12 +56,8 @@ _WITHOUT_MEMORY = ("out of memory", "bad_alloc", "MemoryError")
 class EmissionError(Exception):
     """LLVM cannot make code of this.
 
-    Parameters
-    ----------
-    problems : sequence of str
-        Each construct that prevents it.
-    llvm_ir : str
-        The IR it was found in.
+    - `problems`: each construct that prevents it.
+    - `llvm_ir`: the IR it was found in.
     """
 
     def __init__(self, problems: Sequence[str], llvm_ir: str) -> None:
@@ -85,28 +81,13 @@ class Emitted:
 def emit(modules: Sequence[str], entry_point: str, target: Target, *, passes: Passes = "all") -> Emitted:
     """Link LLVM IR, optimise it and emit code.
 
-    Parameters
-    ----------
-    modules : sequence of str
-        LLVM IR text.
-    entry_point : str
-        The one function that stays visible.
-    target : Target
-        What for.
-    passes : {"all", "needed", "none"}
-        LLVM's optimisation; only what makes functions and structures disappear, which the back end may end the process
-        on; or nothing.
+    - `modules`: LLVM IR text.
+    - `entry_point`: the one function that stays visible.
+    - `passes`: LLVM's optimisation; only what makes functions and structures disappear, which the back end may end the
+      process on; or nothing.
 
-    Returns
-    -------
-    Emitted
-
-    Raises
-    ------
-    EmissionError
-        If the IR holds what the back end cannot lower, whether found before or by the helper's death.
-    HelperEndedError
-        If the helper was ended from outside, and so was the one after it.
+    Raises `EmissionError` if the IR holds what the back end cannot lower, whether found before or by the helper's
+    death; `HelperEndedError` if the helper was ended from outside, and so was the one after it.
     """
     sources = [module.encode() for module in modules]
     request = _request(sources, entry_point, target) | {"passes": passes}
@@ -134,12 +115,7 @@ def prepare(target: Target) -> None:
 def disassemble(llvm_ir: str, entry_point: str, target: Target) -> str:
     """The code of optimised LLVM IR as text, in LLVM's spelling.
 
-    Raises
-    ------
-    EmissionError
-        If the back end cannot lower it.
-    HelperEndedError
-        As `emit`.
+    Raises `EmissionError` if the back end cannot lower it; `HelperEndedError`: as `emit`.
     """
     source = llvm_ir.encode()
     request = _request([source], entry_point, target) | {"passes": "none", "assembly": True}

@@ -32,16 +32,10 @@ class UnsupportedError(Exception):
 class Pass:
     """A change of a module.
 
-    Attributes
-    ----------
-    name : str
-        The name, in the words of the literature.
-    description : str
-        One line.
-    run : callable
-        Changes a module, given as the first argument.
-    options : dict
-        Further arguments.
+    - `name`: the name, in the words of the literature.
+    - `description`: one line.
+    - `run`: changes a module, given as the first argument.
+    - `options`: further arguments.
     """
 
     name: str
@@ -88,10 +82,7 @@ def run_pass(each: Pass, text: str, **options: Any) -> str:
 class Pipeline:
     """Stages of passes, in their order.
 
-    Attributes
-    ----------
-    stages : dict of str to sequence of Pass
-        The passes of each stage.
+    - `stages`: the passes of each stage.
     """
 
     stages: Mapping[str, Sequence[Pass]]
@@ -112,21 +103,12 @@ class Pipeline:
     def run(self, module: Module, *, limit: int | None = None, dump: str = "", title: str = "module") -> None:
         """Run the passes.
 
-        Parameters
-        ----------
-        module : Module
-            What to change.
-        limit : int, optional
-            How many of the passes that may be left out are run.
-        dump : str
-            A folder in which the IR after each pass is written, and a list of the passes; empty for none.
-        title : str
-            The name of the module's own folder in there.
+        - `module`: what to change.
+        - `limit`: how many of the passes that may be left out are run.
+        - `dump`: a folder in which the IR after each pass is written, and a list of the passes; empty for none.
+        - `title`: the name of the module's own folder in there.
 
-        Raises
-        ------
-        UnsupportedError
-            If the back end cannot lower what is there.
+        Raises `UnsupportedError` if the back end cannot lower what is there.
         """
         written = _Dump(Path(dump), title, self) if dump else None
         if written:

@@ -222,10 +222,7 @@ def settings(value: Any, what: str, class_: type[Any]) -> dict[str, Any]:
 def spelled_argument(value: Any) -> list[str]:
     """Return an argument of an exception as its kind and its text: JSON has no infinite numbers.
 
-    Raises
-    ------
-    ModuleFileError
-        If it is no text, number or None.
+    Raises `ModuleFileError` if it is no text, number or None.
     """
     if value is None:
         return ["None", ""]

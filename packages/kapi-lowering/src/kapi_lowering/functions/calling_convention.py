@@ -57,15 +57,10 @@ class KernelCallConv(MinimalCallConv):
     ) -> tuple[Any, ir.Value]:
         """Call a lowered function.
 
-        Parameters
-        ----------
-        builder, callee, resty, argtys, args
-            As Numba's own.
-        details : llvmlite.ir.Value, optional
-            The hidden argument where the caller has none itself.
-        noalias : sequence of bool
-            For each pointer to global memory among the arguments, whether nothing writes to that memory meanwhile; left
-            out, it is not known.
+        - `builder`, `callee`, `resty`, `argtys`, `args`: as Numba's own.
+        - `details`: the hidden argument where the caller has none itself.
+        - `noalias`: for each pointer to global memory among the arguments, whether nothing writes to that memory
+          meanwhile; left out, it is not known.
         """
         result_type = callee.args[0].type.pointee
         result = cgutils.alloca_once(builder, result_type)
@@ -95,12 +90,7 @@ class KernelCallConv(MinimalCallConv):
     def return_operand_failure(self, builder: ir.IRBuilder, error: str, code: str, text: str) -> None:
         """End the work-item for operands that an operation has no result for.
 
-        Parameters
-        ----------
-        builder : llvmlite.ir.IRBuilder
-            Where to end it.
-        error, code, text : str
-            The class of the error, the cause as `kapi_sim.codes` has it, and what is said.
+        - `error`, `code`, `text`: the class of the error, the cause as `kapi_sim.codes` has it, and what is said.
         """
         self._fail(builder, error, (code, text))
 
@@ -116,14 +106,8 @@ class KernelCallConv(MinimalCallConv):
     ) -> None:
         """End the work-item for naming a member that its group does not have.
 
-        Parameters
-        ----------
-        builder : llvmlite.ir.IRBuilder
-            Where to end it.
-        call : tuple of str
-            The group algorithm, its parameter, and the kind of its group.
-        member, size : llvmlite.ir.Value
-            The member that was asked for, and the number of members, in 64 bits.
+        - `call`: the group algorithm, its parameter, and the kind of its group.
+        - `member`, `size`: the member that was asked for, and the number of members, in 64 bits.
         """
         details = builder.function.args[1]
         for position, value in enumerate((member, I64(0), size)):

@@ -30,20 +30,12 @@ class KernelTargetContext(BaseContext):
 
     Only kapi's own lowering is installed: Numba's is for other types and for a processor with Python in reach.
 
-    Attributes
-    ----------
-    kernel_target : Target
-        What is compiled for at the moment, which writes what targets do not have in common.
-    options : KernelOptions
-        How it is compiled.
-    failures : FailureTable
-        The failures of the kernel's work-items.
-    location : SourceLocation
-        The source location of the statement that is lowered.
-    subject : str
-        The variable that it indexes or passes first, if its author has named one.
-    axes_from_end : frozenset of int
-        The axes along which the statement that is lowered has a constant negative index.
+    - `kernel_target`: what is compiled for at the moment, which writes what targets do not have in common.
+    - `options`: how it is compiled.
+    - `failures`: the failures of the kernel's work-items.
+    - `location`: the source location of the statement that is lowered.
+    - `subject`: the variable that it indexes or passes first, if its author has named one.
+    - `axes_from_end`: the axes along which the statement that is lowered has a constant negative index.
     """
 
     strict_alignment = True
@@ -166,12 +158,8 @@ _FLOATS = (ir.HalfType, ir.FloatType, ir.DoubleType)
 def allow_fast_math(module: ir.Module, flags: Sequence[str]) -> None:
     """Give the flags to each float operation of a module, and to each call that returns a float.
 
-    Parameters
-    ----------
-    module : llvmlite.ir.Module
-        Changed in place.
-    flags : sequence of str
-        Names from `kapi_sim.language.FAST_MATH_FLAGS`; none changes nothing.
+    - `module`: changed in place.
+    - `flags`: names from `kapi_sim.language.FAST_MATH_FLAGS`; none changes nothing.
     """
     if not flags:
         return

@@ -12,16 +12,10 @@ __all__ = ["FunctionLines", "function_lines"]
 class FunctionLines:
     """Gives the metadata of lines in one function.
 
-    Parameters
-    ----------
-    function : llvmlite.ir.Function
-        What the lines are of; it gets a subprogram.
-    name : str
-        What its author called it.
-    filename : str
-        The file that it is written in.
-    line : int
-        Where it begins.
+    - `function`: what the lines are of; it gets a subprogram.
+    - `name`: what its author called it.
+    - `filename`: the file that it is written in.
+    - `line`: where it begins.
     """
 
     __slots__ = ("_module", "_subprogram")

@@ -46,26 +46,14 @@ T = TypeVar("T")
 class LoweredFunction:
     """One function in LLVM IR, with all that it calls.
 
-    Attributes
-    ----------
-    context : KernelTargetContext
-        What lowered it.
-    library : KernelLibrary
-        Its LLVM modules.
-    fndesc : numba function descriptor
-        Its name and types in them.
-    return_type : numba.types.Type
-        What it returns.
-    typed_ir : str
-        Numba's IR of the function itself, with the type of each variable.
-    lacking : dict
-        For "float64" and "float16", where the target lacks them, the source locations that may have brought them in.
-    writes : frozenset of tuple of int
-        The arguments, or members of tuples, that it may write to.
-    notes : tuple of str
-        What was warned of, once all is lowered.
-    uses_sub_groups : bool
-        Whether it, or what it calls, asks for its sub-group.
+    - `library`: its LLVM modules.
+    - `fndesc`: its name and types in them.
+    - `typed_ir`: numba's IR of the function itself, with the type of each variable.
+    - `lacking`: for "float64" and "float16", where the target lacks them, the source locations that may have brought
+      them in.
+    - `writes`: the arguments, or members of tuples, that it may write to.
+    - `notes`: what was warned of, once all is lowered.
+    - `uses_sub_groups`: whether it, or what it calls, asks for its sub-group.
     """
 
     def __init__(
@@ -106,25 +94,14 @@ def lower_function(
 ) -> tuple[LoweredFunction, T]:
     """Lower a function for argument types; the caller holds Numba's compiler lock.
 
-    Parameters
-    ----------
-    function : function
-        The Python function.
-    args : tuple of numba.types.Type
-        A type for each parameter.
-    returns : numba.types.Type, optional
-        What it must return; left out, what it does.
-    target, options : Target, KernelOptions
-        What is compiled for, and how.
-    finish : callable
-        Adds the module's entry point; its result is handed on.
+    - `function`: the Python function.
+    - `args`: a type for each parameter.
+    - `returns`: what it must return; left out, what it does.
+    - `target`, `options`: what is compiled for, and how.
+    - `finish`: adds the module's entry point; its result is handed on.
 
-    Raises
-    ------
-    KernelCompilationError
-        With every problem of the function, and of what it calls.
-    LimitError
-        If its private arrays, and those of what it calls, are too large in all.
+    Raises `KernelCompilationError`: with every problem of the function, and of what it calls; `LimitError` if its
+    private arrays, and those of what it calls, are too large in all.
     """
     typing_context, context = _contexts(target.data_layout)
 

@@ -45,12 +45,8 @@ _ELEMENTS = "bools, integers of 8 to 64 bits, floats of 16 to 64 bits, complex64
 def describe_parameters(names: Sequence[str], args: Sequence[types.Type]) -> tuple[Parameter, ...]:
     """The parameters of a kernel after its first, by name and type; a tuple is its members, `name[0]` and so on.
 
-    Raises
-    ------
-    TypeError
-        If a type is none that a kernel parameter can have.
-    LimitError
-        If an array has more axes than the language has.
+    Raises `TypeError` if a type is none that a kernel parameter can have; `LimitError` if an array has more axes than
+    the language has.
     """
     leaves = [leaf for name, type_ in zip(names, args, strict=True) for leaf in _leaves(name, type_)]
     return tuple(_describe(name, type_) for name, type_ in leaves)
@@ -61,14 +57,9 @@ def with_writes(
 ) -> tuple[Parameter, ...]:
     """The parameters of a kernel, each array with whether the kernel may write to it.
 
-    Parameters
-    ----------
-    parameters : sequence of Parameter
-        Those after the first.
-    names : sequence of str
-        All parameters of the Python function.
-    writes : collection of tuple of int
-        What is written to, by position: an argument, or a member of one that is a tuple.
+    - `parameters`: those after the first.
+    - `names`: all parameters of the Python function.
+    - `writes`: what is written to, by position: an argument, or a member of one that is a tuple.
     """
     written = tuple(names[first] + "".join(f"[{each}]" for each in members) for first, *members in writes)
     within = tuple(f"{name}[" for name in written)
@@ -151,22 +142,11 @@ def build_entry_point(
 ) -> None:
     """Add to `library` the entry point `name`, which calls the lowered kernel for each work-item of the range.
 
-    Parameters
-    ----------
-    context : KernelTargetContext
-        The target.
-    library : KernelLibrary
-        Holds the kernel, and gets the module of the entry point.
-    name : str
-        Name of the entry point.
-    kernel : numba function descriptor
-        The lowered kernel.
-    args : sequence of numba.types.Type
-        Types of all its parameters, the index space's first.
-    parameters, layout : sequence of Parameter, PackedLayout
-        What the packed argument holds, and which arrays the kernel writes to.
-    location : tuple of str and int
-        The file and the line in which the kernel begins.
+    - `library`: holds the kernel, and gets the module of the entry point.
+    - `kernel`: the lowered kernel.
+    - `args`: types of all its parameters, the index space's first.
+    - `parameters`, `layout`: what the packed argument holds, and which arrays the kernel writes to.
+    - `location`: the file and the line in which the kernel begins.
     """
     module = context.create_module(f"{name}.entry")
     struct = ir.LiteralStructType(_members(context, parameters, layout))

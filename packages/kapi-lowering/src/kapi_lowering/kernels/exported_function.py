@@ -26,20 +26,10 @@ def build_exported_function(
 ) -> None:
     """Add to `library` a function `name` that calls the lowered one: plain arguments in, its value out.
 
-    Parameters
-    ----------
-    context : KernelTargetContext
-        The target.
-    library : KernelLibrary
-        Holds the lowered function, and gets the module of the exported one.
-    name : str
-        What other modules know it by.
-    lowered : numba function descriptor
-        The lowered function.
-    names : sequence of str
-        Its parameters.
-    location : tuple of str and int
-        The file and the line in which it begins.
+    - `library`: holds the lowered function, and gets the module of the exported one.
+    - `name`: what other modules know it by.
+    - `names`: its parameters.
+    - `location`: the file and the line in which it begins.
     """
     module = context.create_module(f"{name}.export")
     packer = context.get_arg_packer(lowered.argtypes)

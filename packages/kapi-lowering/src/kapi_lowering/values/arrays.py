@@ -37,16 +37,8 @@ def element_pointer(
 ) -> ir.Value:
     """The address of one element, which exists where indices are checked.
 
-    Parameters
-    ----------
-    context : KernelTargetContext
-        The target.
-    builder : llvmlite.ir.IRBuilder
-        Where to compute it.
-    array_type, array : ArrayType, llvmlite.ir.Value
-        The array.
-    index_type, index : numba.types.Type, llvmlite.ir.Value
-        An integer, or a tuple of one for each axis.
+    - `builder`: where to compute it.
+    - `index_type`, `index`: an integer, or a tuple of one for each axis.
     """
     struct = context.make_helper(builder, array_type, array)
     indices = _indices(context, builder, index_type, index)
@@ -71,16 +63,10 @@ def checked_indices(
 ) -> list[Any]:
     """Count the indices of the leading axes from the start, and end the work-item if one lies outside.
 
-    Parameters
-    ----------
-    context : KernelTargetContext
-        The target, which knows what counts from the end, and whether indices are checked.
-    builder : llvmlite.ir.IRBuilder
-        Where to compute them.
-    indices : list of llvmlite.ir.Value or None
-        The indices; None for a slice, which is handed back as it is.
-    shape : list of llvmlite.ir.Value
-        The extent of each axis.
+    - `context`: the target, which knows what counts from the end, and whether indices are checked.
+    - `builder`: where to compute them.
+    - `indices`: the indices; None for a slice, which is handed back as it is.
+    - `shape`: the extent of each axis.
     """
     counted = []
     for axis, index in enumerate(indices):

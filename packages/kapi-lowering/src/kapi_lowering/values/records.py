@@ -52,16 +52,10 @@ def _size(held: types.Type) -> int:
 def load(context: Any, builder: ir.IRBuilder, held: types.Type, pointer: ir.Value, known: int) -> ir.Value:
     """The value of what memory holds.
 
-    Parameters
-    ----------
-    context, builder
-        The target, and where to read.
-    held : numba.types.Type
-        A number's type, a `Record` or a `NestedArray`.
-    pointer : llvmlite.ir.Value
-        Its address.
-    known : int
-        A power of two that the address is a multiple of.
+    - `context`, `builder`: the target, and where to read.
+    - `held`: a number's type, a `Record` or a `NestedArray`.
+    - `pointer`: its address.
+    - `known`: a power of two that the address is a multiple of.
     """
     if not isinstance(held, (types.Record, types.NestedArray)):
         target = byte_offset(builder, pointer, 0, context.get_data_type(held))

@@ -41,24 +41,12 @@ class NoFingerprintError(Exception):
 def fingerprint(function: types.FunctionType, *more: str, has_source_locations: bool = False) -> str:
     """Return a digest of `function`, all that it uses, and more texts.
 
-    Parameters
-    ----------
-    function : function
-        A plain Python function.
-    *more : str
-        What else is to be told apart.
-    has_source_locations : bool
-        Whether the file and the lines of the functions count, too: where messages name them.
+    - `function`: a plain Python function.
+    - `*more`: what else is to be told apart.
+    - `has_source_locations`: whether the file and the lines of the functions count, too: where messages name them.
 
-    Returns
-    -------
-    str
-        64 hexadecimal digits, the same in every process for the same things.
-
-    Raises
-    ------
-    NoFingerprintError
-        If it uses something that cannot be described.
+    Returns 64 hexadecimal digits, the same in every process for the same things. Raises `NoFingerprintError` if it uses
+    something that cannot be described.
 
     Examples
     --------

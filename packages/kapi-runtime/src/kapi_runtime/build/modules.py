@@ -74,25 +74,11 @@ class Modules:
     ) -> KernelModule:
         """Return the module for arguments of these types.
 
-        Parameters
-        ----------
-        platform : Platform
-            Whose compiler it is.
-        space : Range or NdRange
-            What the kernel is launched over; its kind and rank count.
-        arguments : TypedArguments
-            What it is given.
-        target : Target
-            What to compile for.
-        refused : KernelModule, optional
-            What a driver refused. If it came from the disk, it is removed there and compiled anew, once.
+        - `space`: what the kernel is launched over; its kind and rank count.
+        - `refused`: what a driver refused. If it came from the disk, it is removed there and compiled anew, once.
 
-        Raises
-        ------
-        DtypeError
-            If an argument is of a type that kernels do not take.
-        KernelCompilationError
-            If the kernel cannot be compiled for these arguments.
+        Raises `DtypeError` if an argument is of a type that kernels do not take; `KernelCompilationError` if the kernel
+        cannot be compiled for these arguments.
         """
         key = (type(space), space.ndim, arguments.key, target)
         with self._lock:
@@ -163,12 +149,8 @@ def compile_module(
 ) -> KernelModule:
     """Compile a kernel for arguments of these types.
 
-    Raises
-    ------
-    DtypeError
-        If an argument is of a type that kernels do not take.
-    KernelCompilationError
-        If the kernel cannot be compiled.
+    Raises `DtypeError` if an argument is of a type that kernels do not take; `KernelCompilationError` if the kernel
+    cannot be compiled.
     """
 
     def compiled() -> KernelModule:

@@ -34,10 +34,7 @@ class _Outcome(Generic[T]):
 def run_uninterrupted(work: Callable[[], T]) -> T:
     """Return what `work` returns, or raise what it raises; it is never interrupted in the middle.
 
-    Raises
-    ------
-    KeyboardInterrupt
-        At once, if Ctrl-C is pressed in the main thread; the work goes on.
+    Raises `KeyboardInterrupt` at once, if Ctrl-C is pressed in the main thread; the work goes on.
     """
     if threading.current_thread() is not threading.main_thread():
         with block_forks():

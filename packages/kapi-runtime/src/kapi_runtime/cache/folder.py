@@ -49,21 +49,12 @@ class CachedFile(NamedTuple):
 class CacheFolder:
     """An open folder.
 
-    Parameters
-    ----------
-    path : Path
-        Where it is.
-    is_shared : bool
-        Whether others may have put something there, as in the system's folder for temporary files: no link is followed.
+    - `path`: where it is.
+    - `is_shared`: whether others may have put something there, as in the system's folder for temporary files: no link
+      is followed.
 
-    Raises
-    ------
-    FileNotFoundError
-        If there is none.
-    NotPrivateError
-        If it belongs to somebody else, others can write to it, or it is reached by somebody else's link.
-    OSError
-        If it cannot be opened.
+    Raises `FileNotFoundError` if there is none; `NotPrivateError` if it belongs to somebody else, others can write to
+    it, or it is reached by somebody else's link; `OSError` if it cannot be opened.
     """
 
     def __init__(self, path: Path, *, is_shared: bool = False) -> None:

@@ -34,12 +34,7 @@ __all__ = ["CpuDynamicPlan", "make_dynamic_plan"]
 class CpuDynamicPlan:
     """A launch that is ready but for its arguments and index space; `make_dynamic_plan` makes it.
 
-    Attributes
-    ----------
-    queue : CpuQueue
-        Where it is submitted.
-    yields_to_plans : bool
-        As `DynamicPlan` says.
+    - `yields_to_plans`: as `DynamicPlan` says.
     """
 
     __slots__ = ("_counts", "_forms", "_is_of_default_queue", "_kernel", "_local", "queue")

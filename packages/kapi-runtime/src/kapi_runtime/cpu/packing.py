@@ -28,12 +28,8 @@ Write = Callable[[tuple[Any, ...], Any], bool]
 class Packing:
     """The form of a launch's arguments.
 
-    Attributes
-    ----------
-    table : ArrayTable
-        Of their number, and of the arrays.
-    write : Write or None
-        For the others; None if all are arrays.
+    - `table`: of their number, and of the arrays.
+    - `write`: for the others; None if all are arrays.
     """
 
     __slots__ = ("table", "write")

@@ -45,13 +45,7 @@ class _Slot:
 
 
 class CpuPlan:
-    """A launch that is ready but for its arguments; `make_plan` makes it.
-
-    Attributes
-    ----------
-    queue : CpuQueue
-        Where it is submitted.
-    """
+    """A launch that is ready but for its arguments; `make_plan` makes it."""
 
     __slots__ = ("_bound", "_free", "_is_of_default_queue", "_launch", "_packed", "_shape", "_table", "_write", "queue")
 

@@ -25,12 +25,7 @@ __all__ = ["NativeArguments", "flush_native", "flush_python", "native_arguments"
 class NativeArguments:
     """The arguments of a launch, as compiled code takes them.
 
-    Attributes
-    ----------
-    packed : ctypes array
-        The packed arguments.
-    counts : tuple of int
-        The number of elements of each local memory.
+    - `counts`: the number of elements of each local memory.
     """
 
     packed: Any

@@ -41,14 +41,8 @@ _PACKED = ("range", "pointer", "shape", "stride", "value")  # what native code, 
 class CudaDynamicPlan:
     """A launch that is ready but for its arguments and index space; `make_dynamic_plan` makes it.
 
-    Attributes
-    ----------
-    queue : CudaQueue
-        Where it is submitted.
-    launch : callable
-        As `DynamicPlan` says.
-    yields_to_plans : bool
-        As `DynamicPlan` says.
+    - `launch`: as `DynamicPlan` says.
+    - `yields_to_plans`: as `DynamicPlan` says.
     """
 
     __slots__ = ("_kept", "launch", "queue")

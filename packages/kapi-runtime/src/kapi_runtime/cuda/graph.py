@@ -39,14 +39,8 @@ _ours = partial(own_kernel, CudaKernel, "a CUDA device")
 class CudaGraph(NativeGraph):
     """A CUDA graph; see `NativeGraph`.
 
-    Parameters
-    ----------
-    platform : CudaPlatform
-        The platform.
-    queue : CudaQueue
-        Whose work is recorded, and where it is submitted.
-    is_named : bool
-        Whether the program has named the queue.
+    - `queue`: whose work is recorded, and where it is submitted.
+    - `is_named`: whether the program has named the queue.
     """
 
     def __init__(self, platform: Platform, queue: CudaQueue, is_named: bool) -> None:

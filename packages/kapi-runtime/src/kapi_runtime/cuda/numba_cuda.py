@@ -34,10 +34,7 @@ _PORTABLE, _MAPPED = 1, 2  # the driver's flags of memory that it pins
 class CudaNumbaCuda(NumbaCudaHost):
     """CUDA's host API.
 
-    Parameters
-    ----------
-    current_queue : callable
-        Gives the queue of arrays that name none.
+    - `current_queue`: gives the queue of arrays that name none.
     """
 
     def __init__(self, current_queue: Callable[[], CudaQueue]) -> None:
@@ -86,10 +83,7 @@ class CudaNumbaCuda(NumbaCudaHost):
     def target_of_capability(self, capability: tuple[int, int] | None) -> PtxTarget:
         """Return what to compile for, by a compute capability; kapi-ptx's default for None.
 
-        Raises
-        ------
-        LimitError
-            If LLVM's PTX is made for no such device here.
+        Raises `LimitError` if LLVM's PTX is made for no such device here.
         """
         if capability is None:
             return KAPI_DEFAULT_TARGET

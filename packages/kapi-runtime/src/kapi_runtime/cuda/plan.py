@@ -47,32 +47,14 @@ _Events = tuple[PlannedLaunch, PlannedLaunch] | Literal[False]
 class CudaPlan:
     """A launch that is ready but for its arguments; `make_plan` makes it.
 
-    Parameters
-    ----------
-    kernel : CudaKernel
-        What is submitted.
-    queue : CudaQueue
-        Where it is submitted.
-    given_count : int
-        How many arguments there are.
-    buffer : ctypes array
-        The packed argument, into which `packing` writes.
-    packing : Packing
-        What packs the arguments.
-    function, grid, shared
-        What the driver is told.
-    functions : NativeFunctions or None
-        Native code, if it launches.
-    look_after : int
-        Launches after which those that are done are let go.
-
-    Attributes
-    ----------
-    kernel, queue, packing
-        As given.
-    launch, pack, send : callable
-        As `LaunchPlan` says.  `launch` is False if another thread uses the plan, or a destructor that launches: the
-        packed argument is the plan's own.
+    - `given_count`: how many arguments there are.
+    - `buffer`: the packed argument, into which `packing` writes.
+    - `packing`: what packs the arguments.
+    - `function`, `grid`, `shared`: what the driver is told.
+    - `functions`: native code, if it launches.
+    - `look_after`: launches after which those that are done are let go.
+    - `launch`, `pack`, `send`: as `LaunchPlan` says.  `launch` is False if another thread uses the plan, or a
+      destructor that launches: the packed argument is the plan's own.
     """
 
     __slots__ = ("_kept", "kernel", "launch", "pack", "packing", "queue", "send")
@@ -128,20 +110,11 @@ def fill_launch(
 ) -> tuple[Any, ...]:
     """Fill in what native launches on a queue have alike, and return what must be kept.
 
-    Parameters
-    ----------
-    words : CudaLaunch
-        The launch; `native_functions` has been asked before.
-    queue : CudaQueue
-        Where to.
-    parameters : int
-        Where the driver finds the address of the packed argument.
-    given_count : int
-        How many arguments there are.
-    pack : callable, optional
-        Packs what native code does not.
-    look_after : int
-        As of `CudaPlan`.
+    - `words`: the launch; `native_functions` has been asked before.
+    - `parameters`: where the driver finds the address of the packed argument.
+    - `given_count`: how many arguments there are.
+    - `pack`: packs what native code does not.
+    - `look_after`: as of `CudaPlan`.
     """
     functions = native_functions()
     assert functions is not None

@@ -26,12 +26,9 @@ __all__ = ["Packing", "is_current", "packing_function", "packing_of"]
 class Packing(NamedTuple):
     """Function and tables that pack the arguments of a launch.
 
-    Attributes
-    ----------
-    function : callable or None
-        Packs what the tables do not, and is False for arguments that are none of the launch; None if that is nothing.
-    cupy, torch : FilledTable or None
-        Tables by which native code reads arrays and packs their addresses.
+    - `function`: packs what the tables do not, and is False for arguments that are none of the launch; None if that is
+      nothing.
+    - `cupy`, `torch`: tables by which native code reads arrays and packs their addresses.
     """
 
     function: Callable[[tuple[Any, ...]], bool] | None
@@ -44,18 +41,9 @@ def packing_of(
 ) -> Packing | None:
     """Return what packs arguments like these, and refuses others; None if there is no such thing.
 
-    Parameters
-    ----------
-    module : PtxModule
-        What is launched.
-    queue : CudaQueue
-        Where to.
-    given : tuple
-        The arguments of a launch.
-    buffer : ctypes array
-        The packed argument of that launch, which is written.
-    is_native : bool
-        Whether native code is to read all arrays.
+    - `given`: the arguments of a launch.
+    - `buffer`: the packed argument of that launch, which is written.
+    - `is_native`: whether native code is to read all arrays.
     """
     source = PackingSource()
     words = memoryview(buffer).cast("B").cast("Q")

@@ -34,14 +34,9 @@ _ALIGNMENT = 16  # of each accessor's part of the shared memory of code that kap
 class NativeArguments:
     """Arguments of a launch as the driver takes them.
 
-    Attributes
-    ----------
-    pointers : ctypes array
-        The address of each argument.
-    values : tuple
-        The arguments themselves, kept alive.
-    accessors : tuple of LocalAccessor
-        The local memory asked for.
+    - `pointers`: the address of each argument.
+    - `values`: the arguments themselves, kept alive.
+    - `accessors`: the local memory asked for.
     """
 
     pointers: Any
@@ -93,10 +88,7 @@ def launched(
 ) -> tuple[CudaFunction, tuple[int, int, int, int, int, int]]:
     """Return the entry point and the grid of a launch: of a large range, that whose threads run several work-items.
 
-    Raises
-    ------
-    LimitError
-        If the driver finds no code of so few registers.
+    Raises `LimitError` if the driver finds no code of so few registers.
     """
     grid = grid_of(global_range, local_range)
     x, y, z, *group = grid

@@ -60,12 +60,7 @@ class Diagnosis:
 
 
 def diagnose() -> Diagnosis:
-    """Examine devices, packages and environment, and try the default device; never raises for what it finds.
-
-    Returns
-    -------
-    Diagnosis
-    """
+    """Examine devices, packages and environment, and try the default device; never raises for what it finds."""
     there = installed.platforms()
     found = [each.findings() for each in there]
     ours = [

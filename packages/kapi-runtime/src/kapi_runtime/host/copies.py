@@ -26,21 +26,12 @@ def submit_copy(platform: Platform, source: Any, target: Any, depends: Iterable[
     It comes after all that was submitted to the queues of both so far, and after the events; what is submitted to them
     later comes after it.
 
-    Parameters
-    ----------
-    platform : Platform
-        Of the arrays that are on devices.
-    source, target : array
-        C-contiguous, of one shape and one type; one of them at least on a device.
-    depends : iterable of events
-        As for `call_kernel_async`.
+    - `platform`: of the arrays that are on devices.
+    - `source`, `target`: c-contiguous, of one shape and one type; one of them at least on a device.
+    - `depends`: as for `call_kernel_async`.
 
-    Raises
-    ------
-    KernelLaunchError
-        If the two overlap, or something in `depends` is no event of the platform.
-    ExecutionPlacementError
-        If the device of one array does not reach the other.
+    Raises `KernelLaunchError` if the two overlap, or something in `depends` is no event of the platform;
+    `ExecutionPlacementError` if the device of one array does not reach the other.
     """
     platform.require_usable()
     operands = [(array, _fields(platform, array)) for array in (source, target)]
@@ -89,10 +80,7 @@ def submit_copy(platform: Platform, source: Any, target: Any, depends: Iterable[
 def view_of(platform: Platform, array: Any) -> np.ndarray[Any, Any]:
     """Return NumPy's view of an array in shared or host memory, after the work of its queue.
 
-    Raises
-    ------
-    ExecutionPlacementError
-        If it is in the device's own memory.
+    Raises `ExecutionPlacementError` if it is in the device's own memory.
     """
     platform.require_usable()
     recorder.require_no_graph("a view of an array")

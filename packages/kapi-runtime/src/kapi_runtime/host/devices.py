@@ -51,15 +51,8 @@ class DeviceList(Sequence[Any]):
     def __call__(self) -> list[Any]:
         """Return a summary of each device that kernels can run on, in the order of the list.
 
-        Returns
-        -------
-        list of DeviceSummary
-            Empty where there is none.
-
-        Raises
-        ------
-        DeviceNotFoundError
-            If no platform is installed; the message says what installs one.
+        The result is empty where there is none. Raises `DeviceNotFoundError` if no platform is installed; the message
+        says what installs one.
         """
         if not installed.platforms():
             raise installed.nothing_installed()
@@ -72,10 +65,7 @@ class DeviceList(Sequence[Any]):
         It is where `kapi_runtime`'s own functions make queues and memory when they are not told; each thread and
         asyncio task has its own.  Kernels run where their arrays are, whatever is current.
 
-        Raises
-        ------
-        DeviceNotFoundError
-            If none is current, and there is none at all.
+        Raises `DeviceNotFoundError` if none is current, and there is none at all.
         """
         return current_device()
 
@@ -127,10 +117,7 @@ def default_device() -> Any:
 def current_device() -> Any:
     """Return the current device: that of the innermost ``with device:`` or `select_device`, or the default one.
 
-    Raises
-    ------
-    DeviceNotFoundError
-        If none is current, and there is none at all.
+    Raises `DeviceNotFoundError` if none is current, and there is none at all.
     """
     device = current.current()
     return default_device() if device is None else device
@@ -168,16 +155,10 @@ def select_device(device: Any) -> Any:
 def find_device(device: Any) -> Any:
     """Return the device that an index, a filter string, a name or a device stands for.
 
-    Parameters
-    ----------
-    device : int or str or Device or None
-        Index into `devices`; a device's name as its platform knows it; a device, native ones included; None for the
-        current one.
+    - `device`: index into `devices`; a device's name as its platform knows it; a device, native ones included; None for
+      the current one.
 
-    Raises
-    ------
-    DeviceNotFoundError
-        If there is no such device.
+    Raises `DeviceNotFoundError` if there is no such device.
     """
     if device is None:
         return current_device()

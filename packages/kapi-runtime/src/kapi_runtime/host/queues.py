@@ -98,17 +98,10 @@ def known_queue(source: Any) -> tuple[Platform, Any] | None:
 def require_queue(source: Any, what: str = "queue") -> tuple[Platform, Any]:
     """Return the platform and the `Queue` of a queue of any library.
 
-    Parameters
-    ----------
-    source : object
-        What is to be one.
-    what : str
-        What it is, for the message.
+    - `source`: what is to be one.
+    - `what`: what it is, for the message.
 
-    Raises
-    ------
-    KernelLaunchError
-        If it is none.
+    Raises `KernelLaunchError` if it is none.
     """
     found = known_queue(source)
     if found is None:

@@ -37,12 +37,8 @@ _R = TypeVar("_R", bound="DeviceReport")
 class DeviceReport:
     """Report of a ``with simulation()`` block on a device: what ran, and that nothing was checked.
 
-    Attributes
-    ----------
-    launches : list of str
-        Kernel and index space of each launch, in order.
-    notes : list of str
-        Always empty: a note comes from a check.
+    - `launches`: kernel and index space of each launch, in order.
+    - `notes`: always empty: a note comes from a check.
     """
 
     launches: list[str] = field(default_factory=list)
@@ -87,10 +83,7 @@ class DeviceTrace(DeviceReport):
     def save(self, path: str | Path) -> None:
         """Write a page (``.html``), a figure (``.svg``) or the text (``.txt``), by the ending of `path`.
 
-        Raises
-        ------
-        KernelLaunchError
-            If the ending is another one.
+        Raises `KernelLaunchError` if the ending is another one.
         """
         made = {".html": self.html(), ".svg": self.svg(), ".txt": self.text() + "\n"}.get(Path(path).suffix.lower())
         if made is None:

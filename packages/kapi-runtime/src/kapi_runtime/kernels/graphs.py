@@ -31,12 +31,8 @@ _NUMBERS = (int, float, complex, np.number, np.bool_)
 class RecordedEvent(HostEvent):
     """The event of recorded work, for later work of the same recording; the work runs at each replay.
 
-    Parameters
-    ----------
-    graph : Graph
-        What records the work.
-    is_waited : bool
-        Whether a wait for it is no mistake: `call_kernel` waits by itself.
+    - `graph`: what records the work.
+    - `is_waited`: whether a wait for it is no mistake: `call_kernel` waits by itself.
     """
 
     __slots__ = ("_is_waited", "graph")

@@ -434,10 +434,7 @@ def _form_of(space: Range | NdRange) -> int | Range:
 class PlanTable(dict["Range | NdRange", "tuple[LaunchPlan, ...]"]):
     """The plans of one kernel by index space, the latest first; those of old index spaces are forgotten.
 
-    Attributes
-    ----------
-    dynamic : dict
-        Plans for any shapes by what `_form_of` gives, asked where no other one serves.
+    - `dynamic`: plans for any shapes by what `_form_of` gives, asked where no other one serves.
     """
 
     __slots__ = ("_lock", "_seen", "dynamic")
@@ -453,17 +450,11 @@ class PlanTable(dict["Range | NdRange", "tuple[LaunchPlan, ...]"]):
     ) -> None:
         """Put a plan for launches like this one before the others of its index space.
 
-        Parameters
-        ----------
-        space : Range or NdRange
-            The index space.
-        prepared : Prepared
-            The launch.
-        tried : tuple of LaunchPlan
-            The plans of the index space, which the launch is none of.  If they are others by now, another thread has
-            made one, and the next launch tells whether that one serves.
-        given : tuple
-            The arguments.
+        - `space`: the index space.
+        - `prepared`: the launch.
+        - `tried`: the plans of the index space, which the launch is none of.  If they are others by now, another thread
+          has made one, and the next launch tells whether that one serves.
+        - `given`: the arguments.
         """
         if not self.has_room(space, tried, given):
             return

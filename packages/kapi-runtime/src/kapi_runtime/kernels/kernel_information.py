@@ -38,16 +38,9 @@ def suggested_local_range(
 ) -> Range:
     """Return a work-group that divides a global range and keeps the device busy.
 
-    Parameters
-    ----------
-    global_range : Range or int or tuple of int
-        The range to be divided.
-    device : DeviceLimits
-        Of the device.
-    information : sequence of KernelInformation
-        Of the kernel's modules, as far as they are built; its limits are kept.
-    most : int, optional
-        Largest work-group that the kernel's author allows, in work-items.
+    - `global_range`: the range to be divided.
+    - `information`: of the kernel's modules, as far as they are built; its limits are kept.
+    - `most`: largest work-group that the kernel's author allows, in work-items.
     """
     full = as_range(global_range, "global_range")
     limits = [each.max_work_group_size for each in information]

@@ -186,17 +186,9 @@ def stand_in(name: str, parameters: Sequence[str]) -> Callable[..., None]:
 
     The parameters may come from a file: nothing of them is evaluated, they are put into a code object as they are.
 
-    Parameters
-    ----------
-    name : str
-        The kernel's name.
-    parameters : sequence of str
-        Identifiers, each another one.
+    - `parameters`: identifiers, each another one.
 
-    Raises
-    ------
-    KernelCompilationError
-        If one is no identifier, is a keyword, or comes twice.
+    Raises `KernelCompilationError` if one is no identifier, is a keyword, or comes twice.
 
     Examples
     --------

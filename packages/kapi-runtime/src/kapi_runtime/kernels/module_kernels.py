@@ -25,13 +25,7 @@ __all__ = ["ModuleKernel"]
 
 
 class ModuleKernel(DeviceLaunchable):
-    """A kernel that kapi compiled, maybe in another process; `load_spirv` makes it of a `SpirvModule`.
-
-    Attributes
-    ----------
-    module : KernelModule
-        The compiled kernel.
-    """
+    """A kernel that kapi compiled, maybe in another process; `load_spirv` makes it of a `SpirvModule`."""
 
     def __init__(self, module: KernelModule) -> None:
         # A tuple's members are parameters of their own, `name[0]` and so on.

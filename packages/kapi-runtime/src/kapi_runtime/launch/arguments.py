@@ -29,26 +29,15 @@ __all__ = ["Arguments", "launch_queue", "placeholders", "read_arguments", "typed
 class Arguments:
     """The arguments of a launch.
 
-    Attributes
-    ----------
-    parameters : tuple of str
-        The kernel's parameters after the work-item.
-    names : tuple of str
-        The same, with ``name[0]``, ``name[1]``, ... for what a tuple holds.
-    given : tuple
-        The arguments themselves.
-    read : tuple
-        One value for each name, with the fields of each array in its place.
-    arrays : tuple of (str, ArrayFields)
-        Name and fields of each array that is on a device already, in order.
-    platform : Platform or None
-        Whose these arrays are; None if there are none.
-    key : tuple
-        What a compiled kernel depends on: equal for arguments of equal types.
-    copied : HostArrays or None
-        The NumPy arrays that were copied to the device, to be copied back.
-    host_target : HostArrayTarget or None
-        Where a launch goes whose arrays are on no device; None if nothing says so.
+    - `parameters`: the kernel's parameters after the work-item.
+    - `names`: the same, with ``name[0]``, ``name[1]``, ... for what a tuple holds.
+    - `given`: the arguments themselves.
+    - `read`: one value for each name, with the fields of each array in its place.
+    - `arrays`: name and fields of each array that is on a device already, in order.
+    - `platform`: whose these arrays are; None if there are none.
+    - `key`: what a compiled kernel depends on: equal for arguments of equal types.
+    - `copied`: the NumPy arrays that were copied to the device, to be copied back.
+    - `host_target`: where a launch goes whose arrays are on no device; None if nothing says so.
     """
 
     parameters: tuple[str, ...]
@@ -89,22 +78,13 @@ def read_arguments(
 ) -> Arguments:
     """Read the arguments of a launch.
 
-    Parameters
-    ----------
-    kernel : str
-        Name of the kernel, for messages.
-    names : sequence of str
-        Its parameters after the work-item.
-    given : sequence
-        As many arguments.
-    host_target : HostArrayTarget, optional
-        Where NumPy arrays are moved to; by default they stay where they are, and the CPU runs the launch.
+    - `kernel`: name of the kernel, for messages.
+    - `names`: its parameters after the work-item.
+    - `given`: as many arguments.
+    - `host_target`: where NumPy arrays are moved to; by default they stay where they are, and the CPU runs the launch.
 
-    Raises
-    ------
-    ExecutionPlacementError
-        If one is a NumPy array, like arrays of devices that are elsewhere; or two of them are of two platforms, or of
-        one that is not installed.
+    Raises `ExecutionPlacementError` if one is a NumPy array, like arrays of devices that are elsewhere; or two of them
+    are of two platforms, or of one that is not installed.
     """
     read: list[Any] = []
     key: list[Any] = []
@@ -182,10 +162,8 @@ def _placeholder(parameter: ParameterType) -> Any:
 def launch_queue(kernel: str, arguments: Arguments) -> tuple[Platform, Any]:
     """Return the platform and the queue of a launch: those of its arrays, or of the `device_context` without any.
 
-    Raises
-    ------
-    ExecutionPlacementError
-        If there is neither an array nor a `device_context`, or two arrays do not share one queue.
+    Raises `ExecutionPlacementError` if there is neither an array nor a `device_context`, or two arrays do not share one
+    queue.
     """
     if arguments.platform is not None:
         return arguments.platform, arguments.platform.queue_of(kernel, arguments.arrays)

@@ -92,10 +92,7 @@ def on_device_context(listener: Callable[[bool], None]) -> None:
     A package that is to hear of it names a function that calls this one as an entry point of the group
     ``kapi_device_context``; it is loaded when the first context begins.
 
-    Parameters
-    ----------
-    listener : callable
-        Told by a bool; adding it twice is adding it once.
+    - `listener`: told by a bool; adding it twice is adding it once.
     """
     if listener not in _listeners:
         _listeners.append(listener)
@@ -117,17 +114,11 @@ def _notify(begins: bool) -> None:
 class HostArrays:
     """The NumPy arrays of one launch, and their copies.
 
-    Attributes
-    ----------
-    kernel : str
-        Name of the kernel, for messages.
-    host_target : HostArrayTarget
-        Where they are moved to.
-    copies : dict
-        By where the array is and how it is laid out: its name, the array, its copy on the device, and what was copied
-        if the array can be written.
-    overlapping : set of str
-        The names of copied arrays of which an element has several indices.
+    - `kernel`: name of the kernel, for messages.
+    - `host_target`: where they are moved to.
+    - `copies`: by where the array is and how it is laid out: its name, the array, its copy on the device, and what was
+      copied if the array can be written.
+    - `overlapping`: the names of copied arrays of which an element has several indices.
     """
 
     kernel: str
@@ -140,12 +131,8 @@ class HostArrays:
     def fields(self, name: str, array: np.ndarray[Any, Any]) -> ArrayFields:
         """Return where the device finds the elements of an array, which is copied there if need be.
 
-        Raises
-        ------
-        ExecutionPlacementError
-            If it shares memory with another array that is copied, and one of them can be written.
-        DtypeError
-            If kernels use it in place, and cannot use it as it is.
+        Raises `ExecutionPlacementError` if it shares memory with another array that is copied, and one of them can be
+        written; `DtypeError` if kernels use it in place, and cannot use it as it is.
         """
         queue = self.host_target.queue
         if self.host_target.platform.is_host:

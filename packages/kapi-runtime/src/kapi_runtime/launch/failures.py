@@ -37,23 +37,10 @@ __all__ = ["FailureWatch"]
 class FailureWatch:
     """The record of one launch.
 
-    Parameters
-    ----------
-    module : KernelModule
-        The kernel, whose table of failures is not empty.
-    space : Range or NdRange
-        What it is launched over.
-    platform : Platform
-        Where.
-    queue : object
-        The platform's queue that it goes to.
-
-    Attributes
-    ----------
-    address : int
-        Where the kernel writes.
-    module : KernelModule
-        As given.
+    - `module`: the kernel, whose table of failures is not empty.
+    - `space`: what it is launched over.
+    - `queue`: the platform's queue that it goes to.
+    - `address`: where the kernel writes.
     """
 
     __slots__ = ("_is_read", "_memory", "_platform", "_queue", "_space", "address", "module")
@@ -80,22 +67,11 @@ class FailureWatch:
     def check(self) -> None:
         """Raise the failure of a work-item, if one failed; the kernel has run.
 
-        Raises
-        ------
-        KernelAssertionError
-            If an `assert` failed.
-        OutOfBoundsError
-            If an index was outside its axis.
-        CollectiveMismatchError
-            If a group algorithm was asked for a work-item that the group does not have.
-        DivisionByZeroError
-            If an integer was divided by zero.
-        OperandError
-            If an integer was raised to a negative power.
-        Exception
-            What a `raise` names.
-        DriverError
-            If the record is not one that the kernel's compiler writes.
+        Raises `KernelAssertionError` if an `assert` failed; `OutOfBoundsError` if an index was outside its axis;
+        `CollectiveMismatchError` if a group algorithm was asked for a work-item that the group does not have;
+        `DivisionByZeroError` if an integer was divided by zero; `OperandError` if an integer was raised to a negative
+        power; `Exception`: what a `raise` names; `DriverError` if the record is not one that the kernel's compiler
+        writes.
         """
         self._is_read = True
         record = FailureRecord.read(self._memory.read(FAILURE_RECORD_SIZE))

@@ -24,25 +24,13 @@ def submitted_range(
 ) -> tuple[list[int], list[int] | None]:
     """Return the global range to submit and the local one, None where the driver is to choose.
 
-    Parameters
-    ----------
-    platform : Platform
-        Where.
-    space : Range or NdRange
-        What the launch asks for, of at least one work-item.
-    kernel : BuiltKernel
-        The kernel and its limits.
-    accessors : tuple of LocalAccessor
-        Local memory that each work-group gets.
-    module : KernelModule, optional
-        What it was compiled to; without one, no work-item more may run than were asked for.
+    - `space`: what the launch asks for, of at least one work-item.
+    - `kernel`: the kernel and its limits.
+    - `accessors`: local memory that each work-group gets.
+    - `module`: what it was compiled to; without one, no work-item more may run than were asked for.
 
-    Raises
-    ------
-    KernelLaunchError
-        If local memory is asked for without work-groups.
-    LimitError
-        If the launch exceeds a limit of the device or of the platform.
+    Raises `KernelLaunchError` if local memory is asked for without work-groups; `LimitError` if the launch exceeds a
+    limit of the device or of the platform.
     """
     full = space if isinstance(space, Range) else space.global_range
     if full.size > kernel.max_work_items:

@@ -26,22 +26,10 @@ def check_no_overlap(module: KernelModule, arguments: Arguments) -> bool:
 
     The one walk over the pairs of a launch.
 
-    Parameters
-    ----------
-    module : KernelModule
-        The compiled kernel, which says what it writes.
-    arguments : Arguments
-        What it is given.
+    - `module`: the compiled kernel, which says what it writes.
 
-    Returns
-    -------
-    bool
-        Whether what the kernel only reads shares no byte with what it writes; the spans decide.
-
-    Raises
-    ------
-    KernelLaunchError
-        With both arguments, their addresses, and what to do.
+    Returns whether what the kernel only reads shares no byte with what it writes; the spans decide. Raises
+    `KernelLaunchError`: with both arguments, their addresses, and what to do.
     """
     arrays = [
         (name, value, parameter.is_written, value.span)

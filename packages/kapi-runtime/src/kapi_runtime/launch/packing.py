@@ -18,19 +18,9 @@ __all__ = ["packed_arguments", "with_address"]
 def packed_arguments(module: KernelModule, extents: Sequence[int], arguments: Arguments) -> bytes:
     """Return the packed argument that is submitted with a kernel; where it has a record, its address is 0.
 
-    Parameters
-    ----------
-    module : KernelModule
-        The compiled kernel.
-    extents : sequence of int
-        What it says of the index space.
-    arguments : Arguments
-        What it was given.
+    - `extents`: what it says of the index space.
 
-    Raises
-    ------
-    DtypeError
-        If a number does not fit its type in the kernel.
+    Raises `DtypeError` if a number does not fit its type in the kernel.
     """
     try:
         return module.packed(extents, arguments.read)

@@ -37,14 +37,8 @@ CompileFor = Callable[["Platform", "Target", "KernelModule | None"], "KernelModu
 class BuiltLaunch:
     """A kernel that is built for the queue of a launch, and what it is submitted with.
 
-    Attributes
-    ----------
-    kernel : BuiltKernel
-        What is submitted.
-    arguments : sequence of bytes, LocalAccessor or ArrayFields
-        With what.
-    module : KernelModule or None
-        What it was compiled to; None for code that kapi did not compile.
+    - `arguments`: with what.
+    - `module`: what it was compiled to; None for code that kapi did not compile.
     """
 
     kernel: BuiltKernel
@@ -56,20 +50,12 @@ class BuiltLaunch:
 class Prepared:
     """A launch that was validated, and needs only to be submitted; `prepare` makes it.
 
-    Attributes
-    ----------
-    space : Range or NdRange
-        What it was asked for.
-    arguments : Arguments
-        What it was given.
-    platform : Platform
-        Whose the arguments are.
-    queue : object
-        Where they are.
-    made : BuiltLaunch
-        What is submitted.
-    global_range, local_range : list of int or None
-        What is submitted; no global range where there are no work-items, no local one where the driver chooses.
+    - `space`: what it was asked for.
+    - `platform`: whose the arguments are.
+    - `queue`: where they are.
+    - `made`: what is submitted.
+    - `global_range`, `local_range`: what is submitted; no global range where there are no work-items, no local one
+      where the driver chooses.
     """
 
     space: Range | NdRange
@@ -83,15 +69,8 @@ class Prepared:
     def submit(self, dependent_events: Sequence[Any]) -> tuple[HostEvent, Any]:
         """Submit it after these events and all earlier work on the queue.
 
-        Returns
-        -------
-        host_event, device_event
-            As `call_kernel_async` returns them.
-
-        Raises
-        ------
-        KernelLaunchError
-            If the driver refuses it, or something in `dependent_events` is no event.
+        Returns the events as `call_kernel_async` does. Raises `KernelLaunchError` if the driver refuses it, or
+        something in `dependent_events` is no event.
         """
         platform, queue, made = self.platform, self.queue, self.made
         before = platform.native_events(dependent_events)
@@ -125,12 +104,8 @@ class Prepared:
     def time(self) -> float:
         """Submit it, wait, and return for how long it ran on the device, in nanoseconds.
 
-        Raises
-        ------
-        KernelLaunchError
-            If the driver refuses it, or its arguments are copied for each launch.
-        Exception
-            What a work-item raised.
+        Raises `KernelLaunchError` if the driver refuses it, or its arguments are copied for each launch; `Exception`:
+        what a work-item raised.
         """
         platform, made, queue = self.platform, self.made, self.queue
         if self.global_range is None:
@@ -218,29 +193,12 @@ def prepare(
 ) -> Prepared:
     """Find the queue, build the kernel if it is not yet, and validate a launch.
 
-    Parameters
-    ----------
-    name : str
-        The kernel's name, for messages.
-    space : Range or NdRange
-        Its index space.
-    arguments : Arguments
-        What it is given.
-    make : callable
-        Gives, for a platform and a queue, what is submitted there.
+    - `name`: the kernel's name, for messages.
+    - `make`: gives, for a platform and a queue, what is submitted there.
 
-    Raises
-    ------
-    ExecutionPlacementError
-        If the arguments do not share one queue.
-    KernelLaunchError
-        If index space, kernel and arguments do not fit each other, or arguments overlap.
-    LimitError
-        If the launch exceeds a limit of the device.
-    DriverError
-        If the driver refuses the kernel.
-    ForkError
-        In a process that was forked after a device was used.
+    Raises `ExecutionPlacementError` if the arguments do not share one queue; `KernelLaunchError` if index space, kernel
+    and arguments do not fit each other, or arguments overlap; `LimitError` if the launch exceeds a limit of the device;
+    `DriverError` if the driver refuses the kernel; `ForkError` in a process that was forked after a device was used.
     """
     launches.refresh()
     platform, queue = launch_queue(name, arguments)
@@ -259,15 +217,8 @@ def compiled(
 ) -> Callable[[Platform, Any], BuiltLaunch]:
     """Return what makes a launch of a kernel that kapi compiles, for `prepare`.
 
-    Parameters
-    ----------
-    space : Range or NdRange
-        Its index space.
-    arguments : Arguments
-        What it is given.
-    compile_for : callable
-        Gives the module for arguments of these types and a target, and for a module that a driver refused the one that
-        was compiled anew, or the same.
+    - `compile_for`: gives the module for arguments of these types and a target, and for a module that a driver refused
+      the one that was compiled anew, or the same.
     """
 
     def built(platform: Platform, queue: Any, target: Target) -> tuple[KernelModule, BuiltKernel]:
@@ -307,12 +258,8 @@ def is_small(space: Range | NdRange, arguments: Arguments) -> bool:
 def require_assumptions(module: KernelModule, small: bool, are_inputs_disjoint: bool) -> None:
     """Raise if a launch does not keep what a module takes for granted, which its target says.
 
-    Raises
-    ------
-    LimitError
-        If an extent is too large.
-    KernelLaunchError
-        If an array that is read shares memory with one that is written.
+    Raises `LimitError` if an extent is too large; `KernelLaunchError` if an array that is read shares memory with one
+    that is written.
     """
     if module.target.is_small and not small:
         raise LimitError(

@@ -34,14 +34,10 @@ _here = threading.local()
 def call_after(queue: Any, event: Any, function: Callable[[], object]) -> None:
     """Call `function` in a thread of the queue's when `event` is complete, after the queue's earlier calls.
 
-    Parameters
-    ----------
-    queue : Queue
-        Whose calls are made one after the other.
-    event : object
-        What is waited for, by its `wait`.
-    function : callable
-        Without arguments.  What it raises goes to `threading.excepthook`, and the next call is made all the same.
+    - `queue`: whose calls are made one after the other.
+    - `event`: what is waited for, by its `wait`.
+    - `function`: without arguments.  What it raises goes to `threading.excepthook`, and the next call is made all the
+      same.
     """
     call = _Call(event, function)
     with _lock:

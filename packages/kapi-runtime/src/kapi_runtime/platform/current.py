@@ -89,16 +89,9 @@ def clear() -> None:
 class HostArrayTarget:
     """The queue to which NumPy arrays are moved for each launch inside of a `device_context`.
 
-    Attributes
-    ----------
-    platform : Platform
-        The platform of the queue.
-    queue : object
-        The queue.
-    warn : bool
-        Whether a copy is warned of.
-    in_place : bool
-        Whether arrays stay where they are if the device reads the host's memory.
+    - `platform`: the platform of the queue.
+    - `warn`: whether a copy is warned of.
+    - `in_place`: whether arrays stay where they are if the device reads the host's memory.
     """
 
     platform: Platform

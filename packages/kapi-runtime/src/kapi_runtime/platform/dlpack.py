@@ -106,18 +106,10 @@ for _function in (_delete, _destroy):
 class DlpackArray:
     """The description of an array in a capsule.
 
-    Attributes
-    ----------
-    pointer : int
-        Address of element (0, ..., 0), in bytes.
-    shape : tuple of int
-    strides : tuple of int or None
-        In elements; None for C order.
-    dtype : numpy.dtype
-    device : int
-        Number of the device in its kind's list.
-    owner : object
-        Keeps the memory: it is given back when this goes.
+    - `pointer`: address of element (0, ..., 0), in bytes.
+    - `strides`: in elements; None for C order.
+    - `device`: number of the device in its kind's list.
+    - `owner`: keeps the memory: it is given back when this goes.
     """
 
     pointer: int
@@ -145,20 +137,12 @@ def capsule_of(
 ) -> Any:
     """Return a capsule for an array.
 
-    Parameters
-    ----------
-    pointer : int
-        Address of element (0, ..., 0), in bytes.
-    shape, strides : tuple of int
-        Strides in elements.
-    dtype : numpy.dtype
-        Type of one element.
-    kind : int
-        The kind of device, such as `ONEAPI`.
-    device : int
-        Number of the device in its kind's list.
-    owner : object
-        What is kept until the consumer is done.
+    - `pointer`: address of element (0, ..., 0), in bytes.
+    - `shape`, `strides`: strides in elements.
+    - `dtype`: type of one element.
+    - `kind`: the kind of device, such as `ONEAPI`.
+    - `device`: number of the device in its kind's list.
+    - `owner`: what is kept until the consumer is done.
     """
     rank = len(shape)
     lengths, steps = (ctypes.c_int64 * rank)(*shape), (ctypes.c_int64 * rank)(*strides)
@@ -182,18 +166,11 @@ def capsule_of(
 def read_capsule(value: Any, stream: int | None = None) -> DlpackArray:
     """Take over the capsule of an array.
 
-    Parameters
-    ----------
-    value : object
-        It has ``__dlpack__``.
-    stream : int, optional
-        The stream on which the memory will be used, on kinds of devices that have streams: its owner lets that one
-        wait for what fills the memory.
+    - `value`: it has ``__dlpack__``.
+    - `stream`: the stream on which the memory will be used, on kinds of devices that have streams: its owner lets that
+      one wait for what fills the memory.
 
-    Raises
-    ------
-    DtypeError
-        If its elements are of a type that NumPy does not have.
+    Raises `DtypeError` if its elements are of a type that NumPy does not have.
     """
     capsule = value.__dlpack__() if stream is None else value.__dlpack__(stream=stream)
     at = id(capsule)  # the object's address, which CPython's functions take
@@ -229,10 +206,7 @@ def read_capsule(value: Any, stream: int | None = None) -> DlpackArray:
 def host_values(values: Any) -> Any:
     """Return what NumPy makes an array of: values as they are, or NumPy's array of one that is offered by DLPack.
 
-    Raises
-    ------
-    DtypeError
-        If what its ``__dlpack__`` gives is no capsule, or one that was used before.
+    Raises `DtypeError` if what its ``__dlpack__`` gives is no capsule, or one that was used before.
     """
     if hasattr(values, "__dlpack__") and not isinstance(values, (np.ndarray, np.generic)):
         try:

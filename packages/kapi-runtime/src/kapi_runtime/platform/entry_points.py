@@ -33,32 +33,17 @@ class PlatformEntry:
     A sub-package of kapi_runtime has it as ``ENTRY`` in its module ``entry``; another distribution names it as an entry
     point of the group ``kapi.platforms``. The module that holds it imports no library of the platform's.
 
-    Attributes
-    ----------
-    name : str
-        `Platform.name`.
-    title : str
-        What messages call it.
-    platform : str
-        Its class, as ``"module:Class"``.
-    install : str
-        The command that brings what it needs.
-    needs : tuple of str
-        Modules that must be there for it to be installed.
-    is_array : callable
-        Whether a value is one of its arrays; imports nothing.
-    rank : int
-        Its rank among the platforms: the lowest one's default device runs what has no array.
-    extras : dict of str to str
-        Words in names of its devices, and the extra that brings what such a device needs.
-    libraries : frozenset of str
-        Modules whose devices and queues are its own.
-    queue_protocol : str
-        Attribute of other libraries' queues of its kind.
-    at_import : str
-        Module whose `activate` is called when kapi_runtime is imported and it is installed; "" for none.
-    is_host : bool
-        Whether its arrays are those of the host's memory, which are on no device until they are launched with.
+    - `title`: what messages call it.
+    - `platform`: its class, as ``"module:Class"``.
+    - `install`: the command that brings what it needs.
+    - `needs`: modules that must be there for it to be installed.
+    - `is_array`: whether a value is one of its arrays; imports nothing.
+    - `rank`: its rank among the platforms: the lowest one's default device runs what has no array.
+    - `extras`: words in names of its devices, and the extra that brings what such a device needs.
+    - `libraries`: modules whose devices and queues are its own.
+    - `queue_protocol`: attribute of other libraries' queues of its kind.
+    - `at_import`: module whose `activate` is called when kapi_runtime is imported and it is installed; "" for none.
+    - `is_host`: whether its arrays are those of the host's memory, which are on no device until they are launched with.
     """
 
     name: str

@@ -359,12 +359,8 @@ class HostEvent:
 class LaunchEvent(HostEvent):
     """The host's side of a launch on a platform whose own events are waited for by their `wait`.
 
-    Parameters
-    ----------
-    device_event : object
-        The kernel's own event, with `wait` and `execution_status`.
-    release : callable
-        Lets go of the arguments of launches that are done.
+    - `device_event`: the kernel's own event, with `wait` and `execution_status`.
+    - `release`: lets go of the arguments of launches that are done.
     """
 
     __slots__ = ("_release", "device_event")
@@ -387,10 +383,7 @@ class LaunchEvent(HostEvent):
 def events_of(class_: type[_Event], device: str, events: Sequence[Any]) -> list[_Event]:
     """Return the native event, of a platform's class, of each event that a launch on a device is to wait for.
 
-    Raises
-    ------
-    KernelLaunchError
-        If one is something else, such as an event of another platform.
+    Raises `KernelLaunchError` if one is something else, such as an event of another platform.
     """
     found: list[_Event] = []
     for event in events:

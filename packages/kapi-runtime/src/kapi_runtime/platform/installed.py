@@ -82,17 +82,10 @@ def is_installed(name: str) -> bool:
 def named(name: str, for_what: str) -> Platform:
     """Return a platform by its name.
 
-    Parameters
-    ----------
-    name : str
-        `Platform.name`.
-    for_what : str
-        What it is needed for, for the message.
+    - `name`: `Platform.name`.
+    - `for_what`: what it is needed for, for the message.
 
-    Raises
-    ------
-    DriverError
-        If it is not installed.
+    Raises `DriverError` if it is not installed.
     """
     known = next(each for each in known_platforms() if each.name == name)
     if not _is_there(known):
@@ -108,17 +101,10 @@ def platform_of_array(value: Any, what: str) -> Platform | None:
 
     Arrays in the host's memory are on no device: `platform_of_host_array`.
 
-    Parameters
-    ----------
-    value : object
-        Anything.
-    what : str
-        What it is, such as the name of an argument, for the message.
+    - `value`: anything.
+    - `what`: what it is, such as the name of an argument, for the message.
 
-    Raises
-    ------
-    ExecutionPlacementError
-        If it is an array of a platform that is not installed.
+    Raises `ExecutionPlacementError` if it is an array of a platform that is not installed.
     """
     if type(value) in _NO_ARRAYS:
         return None
@@ -152,10 +138,7 @@ def what_is_missing(source: Any) -> str:
 
     That is a platform which is not installed, or one without devices: it says what was looked for in vain.
 
-    Parameters
-    ----------
-    source : object
-        The name of a device, or a device or a queue of any library.
+    - `source`: the name of a device, or a device or a queue of any library.
     """
     missing = []
     words = _WORD.findall(source.lower()) if isinstance(source, str) else []

@@ -44,17 +44,9 @@ class KapiArray(NumbaCudaArray, ABC):
 
     It has the methods of numba.cuda's arrays as well: `NumbaCudaArray`.
 
-    Parameters
-    ----------
-    fields : ArrayFields
-        Where the elements are, and of what type.
-    usm_type : {"device", "shared", "host"}
-        The kind of memory.
-
-    Attributes
-    ----------
-    protocol : str
-        The attribute by which libraries read arrays of the platform.
+    - `fields`: where the elements are, and of what type.
+    - `usm_type`: the kind of memory.
+    - `protocol`: the attribute by which libraries read arrays of the platform.
     """
 
     __slots__ = ("__weakref__", "_fields", "usm_type")
@@ -97,10 +89,7 @@ class KapiArray(NumbaCudaArray, ABC):
     def _order_for(self, stream: Any) -> None:
         """Let the consumer of a capsule, who works on a stream, find the array as this one's work leaves it.
 
-        Raises
-        ------
-        BufferError
-            If the memory cannot be handed on, or the stream is none.
+        Raises `BufferError` if the memory cannot be handed on, or the stream is none.
         """
 
     @abstractmethod

@@ -17,14 +17,8 @@ __all__ = ["building", "linking", "log_device"]
 def building(kernel: str, device: Any, describe: Callable[[Any], str]) -> AbstractContextManager[None]:
     """Tell of the build by a driver that a ``with`` block does.
 
-    Parameters
-    ----------
-    kernel : str
-        The kernel's name.
-    device : object
-        What it is built for.
-    describe : callable
-        Names the device.
+    - `device`: what it is built for.
+    - `describe`: names the device.
     """
     return long_work(
         f"the driver builds kernel `{kernel}`", f"kernel `{kernel}`: built by the driver of {describe(device)}"

@@ -23,10 +23,7 @@ __all__ = ["HostReadableArray", "NumbaCudaArray", "wait_for_stream"]
 def wait_for_stream(stream: Any) -> None:
     """Wait for the work of a stream argument of numba.cuda's, whose default 0 names none.
 
-    Raises
-    ------
-    KernelLaunchError
-        If it is neither 0 nor a queue.
+    Raises `KernelLaunchError` if it is neither 0 nor a queue.
     """
     if isinstance(stream, int) and stream == 0:
         return
@@ -49,22 +46,10 @@ class NumbaCudaArray:
     def copy_to_host(self, ary: np.ndarray[Any, Any] | None = None, stream: Any = 0) -> np.ndarray[Any, Any]:
         """Copy the array to the host.
 
-        Parameters
-        ----------
-        ary : numpy.ndarray, optional
-            What is written, of the same shape and type; by default a new array.
-        stream : Queue or 0
-            Whose work comes before.
+        - `ary`: what is written, of the same shape and type; by default a new array.
+        - `stream`: whose work comes before.
 
-        Returns
-        -------
-        numpy.ndarray
-            `ary`, or the new array.
-
-        Raises
-        ------
-        DtypeError
-            If `ary` has another shape or type.
+        Returns `ary`, or the new array. Raises `DtypeError` if `ary` has another shape or type.
         """
         wait_for_stream(stream)
         platform = platform_of_array(self, "array")
@@ -80,17 +65,10 @@ class NumbaCudaArray:
     def copy_to_device(self, ary: Any, stream: Any = 0) -> None:
         """Copy an array of the host or of a device to this one.
 
-        Parameters
-        ----------
-        ary : array
-            Of the same shape and type.
-        stream : Queue or 0
-            Whose work comes before.
+        - `ary`: of the same shape and type.
+        - `stream`: whose work comes before.
 
-        Raises
-        ------
-        DtypeError
-            If `ary` has another shape or type.
+        Raises `DtypeError` if `ary` has another shape or type.
         """
         wait_for_stream(stream)
         theirs = platform_of_array(ary, "ary of copy_to_device")
@@ -111,17 +89,10 @@ class NumbaCudaArray:
     def split(self, section: int, stream: Any = 0) -> Iterator[Any]:
         """Yield views of `section` elements each, in order; the last may be shorter.
 
-        Parameters
-        ----------
-        section : int
-            Elements of a part.
-        stream : Queue or 0
-            Not needed: parts share the memory, and nothing is copied.
+        - `section`: elements of a part.
+        - `stream`: not needed: parts share the memory, and nothing is copied.
 
-        Raises
-        ------
-        DtypeError
-            If the array has more than one axis.
+        Raises `DtypeError` if the array has more than one axis.
         """
         if len(self._array.shape) != 1:
             raise DtypeError(
@@ -154,10 +125,7 @@ class HostReadableArray(np.ndarray[Any, Any]):
     The host waits for kernels before it reads or writes, as by ``synchronize()``.  Views of it are such arrays, too; a
     copy is NumPy's alone.
 
-    Attributes
-    ----------
-    kapi_memory : KapiArray or None
-        The memory that it is in; None of a copy.
+    - `kapi_memory`: the memory that it is in; None of a copy.
     """
 
     kapi_memory: Any = None

@@ -20,12 +20,8 @@ _Kernel = TypeVar("_Kernel")
 def placement_error(message: str, code: str, *, is_type_error: bool = False) -> ExecutionPlacementError:
     """Make the error; where dpnp is loaded, it is dpnp's own `ExecutionPlacementError`, too.
 
-    Parameters
-    ----------
-    message, code : str
-        Its text and code.
-    is_type_error : bool
-        Whether it is a `TypeError` as well, as dpnp's error for NumPy arrays is.
+    - `message`, `code`: its text and code.
+    - `is_type_error`: whether it is a `TypeError` as well, as dpnp's error for NumPy arrays is.
     """
     exceptions = sys.modules.get("dpnp.exceptions")
     theirs = getattr(exceptions, "ExecutionPlacementError", None)
@@ -57,10 +53,7 @@ def other_target_error(module: KernelModule, platform: str) -> ExecutionPlacemen
 def own_kernel(class_: type[_Kernel], device: str, kernel: object) -> _Kernel:
     """Return a kernel that a platform built, which is of the platform's class.
 
-    Raises
-    ------
-    KernelLaunchError
-        If it is another one.
+    Raises `KernelLaunchError` if it is another one.
     """
     if not isinstance(kernel, class_):
         raise KernelLaunchError(

@@ -63,10 +63,7 @@ def keep_profile(recorder: Recorder | None) -> None:
 def keep_graph(recorder: GraphRecorder | None) -> None:
     """Have the work of this thread or task recorded by a graph from now on, or no longer.
 
-    Raises
-    ------
-    KernelLaunchError
-        If another one records already.
+    Raises `KernelLaunchError` if another one records already.
     """
     global is_watching, _open_graphs
     if recorder is not None and graph() is not None:
@@ -82,10 +79,7 @@ def keep_graph(recorder: GraphRecorder | None) -> None:
 def require_no_graph(what: str) -> None:
     """Raise unless the host may wait here for what was submitted: what a graph records runs later.
 
-    Raises
-    ------
-    KernelLaunchError
-        If a graph is recording in this thread or task.
+    Raises `KernelLaunchError` if a graph is recording in this thread or task.
     """
     if is_watching:
         require_not_recording(what, graph())
@@ -104,29 +98,16 @@ def submit(
 ) -> Any:
     """Submit work to a queue, and record it if a record is kept.
 
-    Parameters
-    ----------
-    platform : Platform
-        Whose the queue is.
-    queue : object
-        The queue that the work belongs to.
-    depends : sequence
-        The native events that it waits for.
-    run : callable
-        Submits the work to the queue that it is given, after the events that it is given, and returns its event.
-    kind : {"launch", "copy"}
-        What it is.
-    name : str
-        The kernel's name, or from where to where is copied.
-    space : str
-        The index space, as text.
-    nbytes : int
-        Bytes of all array arguments, or bytes copied.
+    - `platform`: whose the queue is.
+    - `queue`: the queue that the work belongs to.
+    - `depends`: the native events that it waits for.
+    - `run`: submits the work to the queue that it is given, after the events that it is given, and returns its event.
+    - `kind`: what it is.
+    - `name`: the kernel's name, or from where to where is copied.
+    - `space`: the index space, as text.
+    - `nbytes`: bytes of all array arguments, or bytes copied.
 
-    Returns
-    -------
-    object
-        The native event of the work itself.
+    Returns the native event of the work itself.
     """
     recorder = active
     if recorder is None:

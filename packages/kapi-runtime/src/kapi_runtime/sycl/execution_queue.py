@@ -20,12 +20,8 @@ __all__ = ["execution_queue"]
 def execution_queue(kernel: str, owners: Sequence[tuple[str, Any]]) -> Any:
     """Return the one queue on which all arrays of a launch live; see `ArrayReader.queue_of`.
 
-    Parameters
-    ----------
-    kernel : str
-        Name of the kernel, for messages.
-    owners : sequence of (str, object)
-        Name of each array argument, and the ``syclobj`` of its USM array protocol.
+    - `kernel`: name of the kernel, for messages.
+    - `owners`: name of each array argument, and the ``syclobj`` of its USM array protocol.
     """
     if not owners:
         raise placement_error(

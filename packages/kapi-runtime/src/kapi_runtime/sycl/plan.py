@@ -41,18 +41,9 @@ _UINT64 = 7  # dpctl's number of the element type of local memory
 class SyclPlan:
     """A launch that is ready but for its arguments; `make_plan` makes it.
 
-    Attributes
-    ----------
-    queue : dpctl.SyclQueue
-        Where it is submitted.
-    kernel : DeviceKernel
-        What is submitted.
-    is_plain : bool
-        Whether native code sees all that the arguments must be; if not, `suits` must be asked.
-    address : int
-        The plan in memory.
-    pace : Pace
-        How long its launches take to wait for.
+    - `is_plain`: whether native code sees all that the arguments must be; if not, `suits` must be asked.
+    - `address`: the plan in memory.
+    - `pace`: how long its launches take to wait for.
     """
 
     __slots__ = (

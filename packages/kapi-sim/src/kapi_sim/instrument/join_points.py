@@ -67,7 +67,7 @@ class JoinPoints(ast.NodeTransformer):
                 self._joined.add(name)
 
     def _kind(self, node: ast.expr | None) -> str:
-        """What the source shows of a value: an "integer" of Python, a "strong" number of NumPy, or nothing."""
+        """The kind of a value, as far as the source shows it: an "integer" of Python, or a "strong" number of NumPy."""
         match node:
             case ast.Constant():
                 return "integer" if isinstance(node.value, int) else ""

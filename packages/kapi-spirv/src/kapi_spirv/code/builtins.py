@@ -24,20 +24,10 @@ def call_builtin(
 ) -> ir.Value:
     """Call the OpenCL C function `name`.
 
-    Parameters
-    ----------
-    builder : llvmlite.ir.IRBuilder
-        Where to call it.
-    name : str
-        As OpenCL C spells it, or the operation of SPIR-V after `__spirv_`.
-    result : llvmlite.ir.Type
-        What it returns.
-    args : sequence of llvmlite.ir.Value
-        Scalars, or pointers to them.
-    unsigned : bool
-        Whether its integer parameters are unsigned.
-    attributes : sequence of str
-        LLVM function attributes; a function with an effect must not have "readnone".
+    - `name`: as OpenCL C spells it, or the operation of SPIR-V after `__spirv_`.
+    - `args`: scalars, or pointers to them.
+    - `unsigned`: whether its integer parameters are unsigned.
+    - `attributes`: LLVM function attributes; a function with an effect must not have "readnone".
     """
     codes = "".join(_mangle(arg.type, unsigned) for arg in args)
     return call_declared(builder, f"_Z{len(name)}{name}{codes or 'v'}", result, args, attributes, "spir_func")

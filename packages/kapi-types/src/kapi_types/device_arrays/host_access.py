@@ -17,10 +17,7 @@ __all__ = ["refuse_access", "refuse_allocation", "refuse_elements"]
 def refuse_access(array: DeviceArrayType) -> NoReturn:
     """End the compilation of a host function that would touch memory which only a device is known to reach.
 
-    Raises
-    ------
-    KernelCompilationError
-        Always. It is no error of Numba's, so it reaches the user as it stands.
+    Raises `KernelCompilationError`: always. It is no error of Numba's, so it reaches the user as it stands.
     """
     library = library_named(array.library)
     if library is not None:
@@ -47,10 +44,7 @@ def refuse_access(array: DeviceArrayType) -> NoReturn:
 def refuse_elements(array: DeviceArrayType) -> NoReturn:
     """End the compilation of a host function that would touch elements of a type that Numba has for devices only.
 
-    Raises
-    ------
-    KernelCompilationError
-        Always.
+    Raises `KernelCompilationError`: always.
     """
     raise KernelCompilationError(
         f"{_location()}array that a function on the host touches must have elements that Numba knows on the host, "
@@ -63,10 +57,7 @@ def refuse_elements(array: DeviceArrayType) -> NoReturn:
 def refuse_allocation(array: type[DeviceArrayType]) -> NoReturn:
     """End the compilation of a host function that would allocate a device array.
 
-    Raises
-    ------
-    KernelCompilationError
-        Always.
+    Raises `KernelCompilationError`: always.
     """
     new, remedy = ("device", "in a kernel") if array is DeviceArrayType else ("USM", "or install kapi-numba-offload")
     raise KernelCompilationError(

@@ -30,20 +30,13 @@ __all__ = [
 class LibraryArrays:
     """The arrays of one library.
 
-    Attributes
-    ----------
-    name : str
-        The library's name, as `DeviceArrayType.library` has it.
-    fields : callable
-        Reads an array, without waiting for the work that fills it; None if it is in memory of the host.  The owner is
-        the number of the device, or None where the library does not name it.
-    view : callable
-        Makes an array of another's memory, from the owner, dtype, address, shape, and strides in elements.
-    host_copy : str
-        The call that copies an array to the host, for messages.
-    key : callable, optional
-        What decides the type of an array, where that is read faster than its fields; None for an array that has to be
-        read.
+    - `name`: the library's name, as `DeviceArrayType.library` has it.
+    - `fields`: reads an array, without waiting for the work that fills it; None if it is in memory of the host.  The
+      owner is the number of the device, or None where the library does not name it.
+    - `view`: makes an array of another's memory, from the owner, dtype, address, shape, and strides in elements.
+    - `host_copy`: the call that copies an array to the host, for messages.
+    - `key`: what decides the type of an array, where that is read faster than its fields; None for an array that has to
+      be read.
     """
 
     name: str
@@ -72,10 +65,7 @@ def library_fields(value: Any) -> ArrayFields | None:
 def strides_in_elements(strides: tuple[int, ...], dtype: np.dtype[Any]) -> tuple[int, ...]:
     """Convert strides from bytes to elements.
 
-    Raises
-    ------
-    DtypeError
-        If one of them is no multiple of the elements' size.
+    Raises `DtypeError` if one of them is no multiple of the elements' size.
     """
     size = dtype.itemsize
     if any(stride % size for stride in strides):
@@ -109,10 +99,8 @@ def _cupy_key(value: Any) -> Hashable:
 def torch_fields(value: Any) -> ArrayFields:
     """Read a tensor of PyTorch on a CUDA device.
 
-    Raises
-    ------
-    DtypeError
-        If its values are not those in memory, it requires a gradient, or NumPy does not have its elements.
+    Raises `DtypeError` if its values are not those in memory, it requires a gradient, or NumPy does not have its
+    elements.
     """
     if value.requires_grad:
         raise DtypeError(

@@ -24,12 +24,8 @@ _types_by_key: dict[Hashable, DeviceArrayType] = {}
 def typeof_library_array(value: Any) -> DeviceArrayType | None:
     """The type of a library's array in a device's memory; None for any other value.
 
-    Raises
-    ------
-    DtypeError
-        If a tensor is one that compiled code cannot read.
-    TypeError
-        If a kernel cannot hold its elements.
+    Raises `DtypeError` if a tensor is one that compiled code cannot read; `TypeError` if a kernel cannot hold its
+    elements.
     """
     cls = type(value)
     if cls not in quick_typeof:

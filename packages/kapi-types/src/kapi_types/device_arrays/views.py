@@ -23,15 +23,8 @@ def host_fields(array: Any, rank: int) -> tuple[int, ...]:
 def host_numbers(fields: ArrayFields, rank: int) -> tuple[int, ...]:
     """The numbers that compiled code reads of an array.
 
-    Returns
-    -------
-    tuple of int
-        Address of element (0, ..., 0), lengths of all axes, strides of all axes in bytes.
-
-    Raises
-    ------
-    ValueError
-        If the array has not the rank that its type had.
+    Returns address of element (0, ..., 0), lengths of all axes, strides of all axes in bytes. Raises `ValueError` if
+    the array has not the rank that its type had.
     """
     if len(fields.shape) != rank:
         raise ValueError(f"array must have rank {rank}, got {len(fields.shape)}; it was changed during the call")
@@ -41,21 +34,13 @@ def host_numbers(fields: ArrayFields, rank: int) -> tuple[int, ...]:
 def view_of(owner: Any, dtype: np.dtype[Any], address: int, *steps: int) -> Any:
     """The array of `owner`'s memory that begins at `address`: `owner` itself if it is the same.
 
-    Parameters
-    ----------
-    owner : object
-        An array of one of `LIBRARIES`, which makes the view.
-    dtype : numpy.dtype
-        Type of one element.
-    address : int
-        Where element (0, ..., 0) is.
-    *steps : int
-        Lengths of all axes, then the strides of all axes in bytes.
+    - `owner`: an array of one of `LIBRARIES`, which makes the view.
+    - `dtype`: type of one element.
+    - `address`: where element (0, ..., 0) is.
+    - `*steps`: lengths of all axes, then the strides of all axes in bytes.
 
-    Raises
-    ------
-    TypeError
-        If there is no owner, the strides are no multiple of the elements' size, or the library has no such views.
+    Raises `TypeError` if there is no owner, the strides are no multiple of the elements' size, or the library has no
+    such views.
     """
     shape, strides = elements_of(owner, dtype, steps)
     library = library_of_class(type(owner))

@@ -39,15 +39,8 @@ _is_capsule = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_char_p)
 def sycl_object_type(value: Any) -> SyclObjectType | None:
     """The type of a queue or event of any library, or None for another value.
 
-    Parameters
-    ----------
-    value : object
-        An object that hands out its reference by `_get_capsule`, as dpctl's do. The name of the capsule tells which
-        kind of object it is; its class is asked once.
-
-    Returns
-    -------
-    SyclObjectType or None
+    - `value`: an object that hands out its reference by `_get_capsule`, as dpctl's do. The name of the capsule tells
+      which kind of object it is; its class is asked once.
     """
     cls = type(value)
     try:

@@ -89,10 +89,7 @@ def array_fields(value: Any) -> ArrayFields:
     The protocol's property waits for the queue of dpnp's arrays, their attributes do not. Other libraries' arrays are
     read by the protocol.
 
-    Raises
-    ------
-    DtypeError
-        If `value` has no such attribute, or the attribute describes no array.
+    Raises `DtypeError` if `value` has no such attribute, or the attribute describes no array.
     """
     return structure_fields(value) or protocol_fields(value)
 
@@ -111,11 +108,8 @@ def structure_fields(value: Any) -> ArrayFields | None:
 def struct_key(value: Any) -> tuple[int, int, type] | None:
     """Return a key of an array's type, read from its structure: equal keys are equal types.
 
-    Returns
-    -------
-    tuple or None
-        Element type and flags as one number, rank, and the class of the memory; None if the class of `value` is not
-        one whose layout is known.
+    Returns element type and flags as one number, rank, and the class of the memory; None if the class of `value` is not
+    one whose layout is known.
     """
     cls = type(value)
     if cls in _wrappers:
@@ -136,10 +130,7 @@ def inner_array(value: Any) -> Any:
 def learn(value: Any) -> bool:
     """Check whether the class of `value` has the layout that this module describes, and use it from then on.
 
-    Returns
-    -------
-    bool
-        Whether its structure is read; False leaves everything as it was.
+    Returns whether its structure is read; False leaves everything as it was.
     """
     global _inner
     cls = type(value)

@@ -56,10 +56,8 @@ def typeof_usm_array(value: Any) -> UsmArrayType:
 def typeof_host_value(value: Any, context: Any) -> DeviceArrayType | SyclObjectType | None:
     """Return the type of a device array, a queue or an event for Numba's `typeof`, or None for anything else.
 
-    Raises
-    ------
-    numba.core.errors.NumbaValueError
-        If `value` is a global variable or a constant: compiled code may outlive it.
+    Raises `numba.core.errors.NumbaValueError` if `value` is a global variable or a constant: compiled code may outlive
+    it.
     """
     type_: DeviceArrayType | SyclObjectType | None
     if is_usm_array(value):

@@ -48,26 +48,13 @@ class UsmView:
 def view_of(owner: Any, dtype: np.dtype[Any], address: int, *steps: int) -> Any:
     """The array of `owner`'s memory that begins at `address`: `owner` itself if it is the same.
 
-    Parameters
-    ----------
-    owner : object
-        An array with the protocol.
-    dtype : numpy.dtype
-        Type of one element.
-    address : int
-        Where element (0, ..., 0) is.
-    *steps : int
-        Lengths of all axes, then the strides of all axes in bytes.
+    - `owner`: an array with the protocol.
+    - `dtype`: type of one element.
+    - `address`: where element (0, ..., 0) is.
+    - `*steps`: lengths of all axes, then the strides of all axes in bytes.
 
-    Returns
-    -------
-    object
-        A dpnp array if `owner` is one, else a `UsmView`.
-
-    Raises
-    ------
-    TypeError
-        If there is no owner, or the strides are no multiple of the elements' size.
+    Returns a dpnp array if `owner` is one, else a `UsmView`. Raises `TypeError` if there is no owner, or the strides
+    are no multiple of the elements' size.
     """
     shape, strides = elements_of(owner, dtype, steps)
     fields = array_fields(owner)
@@ -111,10 +98,8 @@ def host_fields(array: Any, rank: int) -> tuple[int, ...]:
 def queue_of(array: Any) -> Any:
     """The queue of an array: its attribute `sycl_queue` where it has one, else what the protocol names.
 
-    Raises
-    ------
-    RuntimeError
-        If compiled code asks on behalf of an array that it has lost track of, as Numba's parallel loops have.
+    Raises `RuntimeError` if compiled code asks on behalf of an array that it has lost track of, as Numba's parallel
+    loops have.
     """
     if array is None:
         raise RuntimeError("queue of an array must be asked for outside of parallel loops, got an array inside of one")

@@ -15,12 +15,7 @@ __all__ = ["action_text"]
 def action_text(action: str, name: str) -> tuple[str, list[str]]:
     """The function of an action, which takes the group's memory and the number of its work-items.
 
-    Returns
-    -------
-    str
-        Its text; empty if nothing is done.
-    list of str
-        Declarations that it needs.
+    Returns its text, empty if nothing is done, and the declarations that it needs.
     """
     kind, *details = action.split(".")
     head = f"define internal void @{name}(ptr noalias %memory, i64 %count) alwaysinline nounwind {{\n"

@@ -45,25 +45,14 @@ def barriers_of(function: Function) -> list[Instruction]:
 class Fission:
     """The values that a function keeps at its barriers, and its division into functions from barrier to barrier.
 
-    Parameters
-    ----------
-    function : Function
-        Returns nothing. Its last parameter is the context. All values that live across a barrier are in memory that its
-        entry allocates.
-    private : set of IRValue
-        Allocations that programs use by address.
-    shared : mapping of IRValue to object
-        Allocations of values that all work-items of the group have, with what identifies each of them in all variants
-        of the kernel.
-    keeps_state : bool
-        Whether work-items may wait at different barriers.
-
-    Attributes
-    ----------
-    context_bytes : int
-        Bytes of a context; 0 without barriers.
-    shared : dict of object to IRType
-        What all work-items have and need behind a barrier, and its type.
+    - `function`: returns nothing. Its last parameter is the context. All values that live across a barrier are in
+      memory that its entry allocates.
+    - `private`: allocations that programs use by address.
+    - `shared`: allocations of values that all work-items of the group have, with what identifies each of them in all
+      variants of the kernel.
+    - `keeps_state`: whether work-items may wait at different barriers.
+    - `context_bytes`: bytes of a context; 0 without barriers.
+    - `shared`: what all work-items have and need behind a barrier, and its type.
     """
 
     def __init__(
@@ -98,17 +87,11 @@ class Fission:
     def split(self, order: list[str], shared: Mapping[Hashable, IRType]) -> list[str]:
         """Add a function for the start and for each barrier, and erase the original.
 
-        Parameters
-        ----------
-        order : list of str
-            The names that barriers call, in the order of their numbers.
-        shared : mapping of object to IRType
-            What functions take behind the parameters of the original, and return behind the number of a barrier.
+        - `order`: the names that barriers call, in the order of their numbers.
+        - `shared`: what functions take behind the parameters of the original, and return behind the number of a
+          barrier.
 
-        Returns
-        -------
-        list of str
-            The names of the functions, empty for a barrier that is not there.
+        Returns the names of the functions, empty for a barrier that is not there.
         """
         names = []
         for number, mark in enumerate(["", *order]):

@@ -14,12 +14,8 @@ __all__ = ["Context", "Part", "group_loop_text"]
 class Part:
     """The code of work-items from one barrier to the next.
 
-    Attributes
-    ----------
-    full, rest : str
-        The functions for full vectors, and for one in which lanes are off; the same without such.
-    action : str
-        The function to call before it; empty for none.
+    - `full`, `rest`: the functions for full vectors, and for one in which lanes are off; the same without such.
+    - `action`: the function to call before it; empty for none.
     """
 
     full: str
@@ -31,14 +27,9 @@ class Part:
 class Context:
     """The values that are kept at barriers.
 
-    Attributes
-    ----------
-    nbytes : int
-        Bytes for each vector of work-items.
-    keeps_state : bool
-        Whether a vector notes there the barrier that it waits at: not all need wait at the same one.
-    shared : sequence of str
-        Types of the values that all work-items have, which parts take and return.
+    - `nbytes`: bytes for each vector of work-items.
+    - `keeps_state`: whether a vector notes there the barrier that it waits at: not all need wait at the same one.
+    - `shared`: types of the values that all work-items have, which parts take and return.
     """
 
     nbytes: int
@@ -57,22 +48,13 @@ def group_loop_text(
 ) -> str:
     """The text of the function `name`.
 
-    Parameters
-    ----------
-    name : str
-        The kernel's entry point. It takes the packed arguments and the launch's record.
-    parts : sequence of Part
-        The first begins a work-item; the others go on behind barriers.
-    lanes : int
-        Work-items that a part does at once.
-    context : Context
-        What is kept at barriers.
-    packed_bytes : int
-        Bytes of the packed arguments that there are at least.
-    loop_node : callable
-        Makes the metadata of a loop that is not to be unrolled.
-    is_by_columns : bool
-        Whether the rows of a vector follow each other, and not the vectors of a row.
+    - `name`: the kernel's entry point. It takes the packed arguments and the launch's record.
+    - `parts`: the first begins a work-item; the others go on behind barriers.
+    - `lanes`: work-items that a part does at once.
+    - `context`: what is kept at barriers.
+    - `packed_bytes`: bytes of the packed arguments that there are at least.
+    - `loop_node`: makes the metadata of a loop that is not to be unrolled.
+    - `is_by_columns`: whether the rows of a vector follow each other, and not the vectors of a row.
     """
     # Loads of what may be read at any time leave the loops.
     packed = f"ptr noalias readonly align 8 dereferenceable({packed_bytes}) %packed"

@@ -155,14 +155,9 @@ Number = Value | float | int
 class Abilities:
     """The instructions that functions may be written with.
 
-    Attributes
-    ----------
-    has_fma : bool
-        Whether the processor multiplies and adds with one rounding; no result depends on it.
-    has_scale : bool
-        Whether it scales by a power of two with one rounding; no result depends on it.
-    fuses : bool
-        Whether products and sums are to be rounded once: the kernel allows results that depend on the processor.
+    - `has_fma`: whether the processor multiplies and adds with one rounding; no result depends on it.
+    - `has_scale`: whether it scales by a power of two with one rounding; no result depends on it.
+    - `fuses`: whether products and sums are to be rounded once: the kernel allows results that depend on the processor.
     """
 
     has_fma: bool
@@ -173,17 +168,9 @@ class Abilities:
 class Writer:
     """A function that is written, block by block.
 
-    Parameters
-    ----------
-    type_ : str
-        The float type of the function: ``"float"`` or ``"double"``.
-    abilities : Abilities
-        Those of the processor.
-
-    Attributes
-    ----------
-    needs : dict of str to None
-        Declarations of the intrinsics that are called, and the names of the library's functions and tables.
+    - `type_`: the float type of the function: ``"float"`` or ``"double"``.
+    - `abilities`: those of the processor.
+    - `needs`: declarations of the intrinsics that are called, and the names of the library's functions and tables.
     """
 
     def __init__(self, type_: str, abilities: Abilities) -> None:

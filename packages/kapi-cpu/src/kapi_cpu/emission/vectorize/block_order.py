@@ -15,17 +15,9 @@ Level = NaturalLoop | None
 class BlockOrder:
     """Nodes of each level, those that one dominates right behind it, and each behind those that lead to it.
 
-    Parameters
-    ----------
-    shapes : Shapes
-        Of the function.
-
-    Attributes
-    ----------
-    nodes : dict of Level to list of Node
-        The nodes of each level.
-    position : dict of Block to int
-        The number of each block.
+    - `shapes`: of the function.
+    - `nodes`: the nodes of each level.
+    - `position`: the number of each block.
     """
 
     def __init__(self, shapes: Shapes) -> None:

@@ -66,10 +66,7 @@ _FUNCTIONS = {"sqrt": 5.0, "exp": 20.0, "log": 20.0, "sin": 25.0, "cos": 25.0, "
 class Costs:
     """Costs of a work-item.
 
-    Attributes
-    ----------
-    scalar, vector : float
-        As scalar code, and as one lane of a vector.
+    - `scalar`, `vector`: as scalar code, and as one lane of a vector.
     """
 
     scalar: float
@@ -84,14 +81,9 @@ class Costs:
 def costs_of(shapes: Shapes, lanes: int, processor: Processor) -> Costs:
     """Estimate what a work-item costs.
 
-    Parameters
-    ----------
-    shapes : Shapes
-        Of the kernel, for vectors.
-    lanes : int
-        Those of a vector.
-    processor : Processor
-        Which it is.
+    - `shapes`: of the kernel, for vectors.
+    - `lanes`: those of a vector.
+    - `processor`: which it is.
     """
     everywhere = {*shapes.flow.reverse_postorder}
     chosen = _chosen_values(shapes) if processor.has_fast_gathers else set[IRValue]()
@@ -211,10 +203,7 @@ def needs_lane_loop(each: Instruction) -> bool:
 def widest_bits(shapes: Shapes) -> int:
     """The bits of the widest numbers that vary, such as those of bytes that are only compared.
 
-    Parameters
-    ----------
-    shapes : Shapes
-        Of the kernel, for vectors.
+    - `shapes`: of the kernel, for vectors.
     """
     varying = [each for each in shapes.function.instructions() if not each.form.is_void and shapes[each] is VARYING]
     return max((8 * size_of(each.type) for each in varying if not isinstance(each.type, StructType)), default=32)
@@ -223,12 +212,8 @@ def widest_bits(shapes: Shapes) -> int:
 def waits_for_itself(shapes: Shapes, vector_bits: int) -> bool:
     """Whether loops compute on values that lanes carry from iteration to iteration, and two vectors fit in registers.
 
-    Parameters
-    ----------
-    shapes : Shapes
-        Of the kernel, for vectors.
-    vector_bits : int
-        Bits of a register.
+    - `shapes`: of the kernel, for vectors.
+    - `vector_bits`: bits of a register.
     """
     loops = [loop for loop in shapes.flow.loops if loop.header is not None]
     outer = {loop.parent for loop in loops}
@@ -260,12 +245,8 @@ def waits_for_itself(shapes: Shapes, vector_bits: int) -> bool:
 def waits_for_operands(shapes: Shapes, vector_bits: int) -> bool:
     """Whether most of a kernel without loops is one chain of operations, too long for a processor to look beyond it.
 
-    Parameters
-    ----------
-    shapes : Shapes
-        Of the kernel, for vectors.
-    vector_bits : int
-        Bits of a register.
+    - `shapes`: of the kernel, for vectors.
+    - `vector_bits`: bits of a register.
     """
     if shapes.flow.loops or vector_bits < _WIDEST:
         return False

@@ -22,16 +22,10 @@ _SCOPE_LINE = re.compile(r"!DILocation\(line: (\d+)")
 def decisions_of(shapes: Shapes, lanes: int, why: str, at_barriers: str) -> list[Decision]:
     """List what was decided about a kernel.
 
-    Parameters
-    ----------
-    shapes : Shapes
-        Of the kernel, for these lanes.
-    lanes : int
-        Work-items that are computed at once.
-    why : str
-        Why so many.
-    at_barriers : str
-        What is kept at barriers.
+    - `shapes`: of the kernel, for these lanes.
+    - `lanes`: work-items that are computed at once.
+    - `why`: why so many.
+    - `at_barriers`: what is kept at barriers.
     """
     found = [Decision("kernel", 0, lanes, why)]
     everywhere = {*shapes.flow.reverse_postorder}

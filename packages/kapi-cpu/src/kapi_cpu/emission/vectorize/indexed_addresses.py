@@ -26,14 +26,9 @@ _DEEPEST = 12
 class IndexedAddress:
     """An address ``base + index * step + ...``, to which all lanes add the same.
 
-    Attributes
-    ----------
-    base : IRValue
-        What all lanes share.
-    terms : tuple of (IRValue, int)
-        Integers that vary, each with its bytes.
-    moves : tuple of Instruction
-        The address computations that add what all lanes share, the last one first.
+    - `base`: what all lanes share.
+    - `terms`: integers that vary, each with its bytes.
+    - `moves`: the address computations that add what all lanes share, the last one first.
     """
 
     base: IRValue

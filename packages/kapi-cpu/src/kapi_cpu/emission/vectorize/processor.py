@@ -11,12 +11,8 @@ __all__ = ["Processor"]
 class Processor:
     """A processor, as the vectoriser sees it.
 
-    Attributes
-    ----------
-    vector_bits : int
-        Bits of a register.
-    has_fast_gathers : bool
-        Whether one instruction loads elements that are anywhere faster than as many loads.
+    - `vector_bits`: bits of a register.
+    - `has_fast_gathers`: whether one instruction loads elements that are anywhere faster than as many loads.
     """
 
     vector_bits: int

@@ -31,12 +31,7 @@ def bound_of(condition: IRValue, shapes: Shapes) -> tuple[IRValue, IRValue, str]
     Where all lanes are on, it holds for one of them if it holds for the first or the last one, and for all if for both.
     That they are equal holds for one lane of those that count by one, or for none.
 
-    Returns
-    -------
-    strided, uniform : IRValue
-        What is compared.
-    predicate : str
-        With the strided number on the left.
+    Returns the strided and the uniform number, and the predicate with the strided one on the left.
     """
     if not isinstance(condition, Instruction) or condition.opcode != "icmp":
         return None
@@ -72,16 +67,9 @@ def recomputed_values(
 ) -> set[IRValue]:
     """The scalar values that a few instructions compute from what is always there.
 
-    Parameters
-    ----------
-    blocks : iterable of Block
-        All, each behind those that dominate it.
-    shapes : Shapes
-        Of the values.
-    invariant : collection of IRValue
-        Loads that may be executed at any time.
-    given : collection of IRValue
-        What is there at the start.
+    - `blocks`: all, each behind those that dominate it.
+    - `invariant`: loads that may be executed at any time.
+    - `given`: what is there at the start.
     """
     costs: dict[IRValue, int] = {}
     for block in blocks:

@@ -35,12 +35,8 @@ __all__ = ["VARYING", "Shape", "Shapes", "Stride"]
 class Stride:
     """A difference of 64 bits that is known at run time: ``unit * factor + fixed``.
 
-    Attributes
-    ----------
-    unit : IRValue
-        A uniform value, such as the extent of an axis. It dominates all values of the shape.
-    factor, fixed : int
-        Constants; `factor` is not 0.
+    - `unit`: a uniform value, such as the extent of an axis. It dominates all values of the shape.
+    - `factor`, `fixed`: constants; `factor` is not 0.
     """
 
     unit: IRValue
@@ -68,21 +64,11 @@ VARYING: Shape = None
 class Shapes:
     """The shapes of all values of a function, and where lanes part.
 
-    Parameters
-    ----------
-    function : Function
-        With one return, in loop-simplified and loop-closed form.
-    flow : ControlFlow
-        Of the function.
-    seeds : dict of IRValue to int or None
-        The shapes of calls that ask for the work-item, and of whatever else is known.
-
-    Attributes
-    ----------
-    divergent_branches : set of Block
-        Blocks at whose ends lanes part.
-    divergent_loops : set of Block
-        Headers of loops that lanes leave in different iterations.
+    - `function`: with one return, in loop-simplified and loop-closed form.
+    - `flow`: of the function.
+    - `seeds`: the shapes of calls that ask for the work-item, and of whatever else is known.
+    - `divergent_branches`: blocks at whose ends lanes part.
+    - `divergent_loops`: headers of loops that lanes leave in different iterations.
     """
 
     def __init__(self, function: Function, flow: ControlFlow, seeds: Mapping[IRValue, Shape]) -> None:

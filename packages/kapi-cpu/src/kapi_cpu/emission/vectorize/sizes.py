@@ -19,10 +19,7 @@ __all__ = ["alignment_of", "element_steps", "private_step", "size_of"]
 def size_of(type_: IRType) -> int:
     """Bytes from one element to the next in an array of the type.
 
-    Raises
-    ------
-    ValueError
-        If it is not known.
+    Raises `ValueError` if it is not known.
     """
     if isinstance(type_, (IntType, FloatType)):
         size = (type_.bits + 7) // 8

@@ -33,24 +33,13 @@ _FEW = 8
 class Vectorizer:
     """Writes the lanes' code of a function.
 
-    Parameters
-    ----------
-    source : Function
-        Of one work-item, in loop-simplified and loop-closed form, with one return.
-    target : Function
-        Gets the blocks. It has an entry, for what is allocated, and a second block, which has been begun; both are
-        ended here.
-    shapes : Shapes
-        Of the source.
-    emitter : LaneEmitter
-        For the target; its `values` has what stands for parameters and for what asks for the work-item.
-    mask : IRValue or None
-        The lanes that are on at the beginning, of which there is one at least; None for all.
-
-    Attributes
-    ----------
-    slot_keys : dict of IRValue to tuple of str and IRValue
-        The memory of values that are used in other blocks: what it is for, and the value of the source.
+    - `source`: of one work-item, in loop-simplified and loop-closed form, with one return.
+    - `target`: gets the blocks. It has an entry, for what is allocated, and a second block, which has been begun; both
+      are ended here.
+    - `shapes`: of the source.
+    - `emitter`: for the target; its `values` has what stands for parameters and for what asks for the work-item.
+    - `mask`: the lanes that are on at the beginning, of which there is one at least; None for all.
+    - `slot_keys`: the memory of values that are used in other blocks: what it is for, and the value of the source.
     """
 
     def __init__(

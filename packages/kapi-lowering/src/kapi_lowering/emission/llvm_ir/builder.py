@@ -16,14 +16,9 @@ __all__ = ["Builder"]
 class Builder:
     """Inserts instructions in front of one, one after the other; at the end of a block if there is none.
 
-    Parameters
-    ----------
-    block : Block
-        Where to insert.
-    before : Instruction, optional
-        In front of which one.
-    prefix : str, optional
-        What the names of values begin with.
+    - `block`: where to insert.
+    - `before`: in front of which one.
+    - `prefix`: what the names of values begin with.
     """
 
     def __init__(self, block: Block, before: Instruction | None = None, *, prefix: str = "") -> None:
@@ -52,20 +47,10 @@ class Builder:
     def emit(self, text: str, *values: IRValue | int, name: str | None = None, metadata: str = "") -> Instruction:
         """Insert an instruction.
 
-        Parameters
-        ----------
-        text : str
-            The instruction with ``?`` for each of the values: ``emit("add nsw i64 ?, 1", x)``.
-        *values : IRValue or int
-            Operands in the order of the text; an integer is a constant of the operand's type.
-        name : str, optional
-            The name of the result, behind the builder's prefix. It is made one that the function does not have.
-        metadata : str, optional
-            Attachments as they are written, each after a comma.
-
-        Returns
-        -------
-        Instruction
+        - `text`: the instruction with ``?`` for each of the values: ``emit("add nsw i64 ?, 1", x)``.
+        - `*values`: operands in the order of the text; an integer is a constant of the operand's type.
+        - `name`: the name of the result, behind the builder's prefix. It is made one that the function does not have.
+        - `metadata`: attachments as they are written, each after a comma.
         """
         named = None if name is None else self.block.function.fresh(self.prefix + name)
         instruction = Instruction(named)

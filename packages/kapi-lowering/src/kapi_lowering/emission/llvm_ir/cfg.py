@@ -39,12 +39,7 @@ def postorder(starts: Iterable[Block], edges: _Edges, within: set[Block] | None 
 class ControlFlow:
     """The edges between blocks, looked at once.
 
-    Attributes
-    ----------
-    function : Function
-        Of what.
-    successors, predecessors : dict of Block to list of Block
-        The blocks that a block leads to, and those that lead to it, each once.
+    - `successors`, `predecessors`: the blocks that a block leads to, and those that lead to it, each once.
     """
 
     def __init__(self, function: Function) -> None:
@@ -184,16 +179,10 @@ def _common(above: list[int], one: int, other: int) -> int:
 class NaturalLoop:
     """A loop: a natural one, or a cycle of blocks that is entered at several blocks.
 
-    Attributes
-    ----------
-    header : Block or None
-        The block by which it is entered; None if there are several.
-    blocks : set of Block
-        All its blocks, those of inner loops among them.
-    parent : NaturalLoop or None
-        The loop around it.
-    inner : list of NaturalLoop
-        The loops in it, without those in these.
+    - `header`: the block by which it is entered; None if there are several.
+    - `blocks`: all its blocks, those of inner loops among them.
+    - `parent`: the loop around it.
+    - `inner`: the loops in it, without those in these.
     """
 
     def __init__(self, header: Block | None, blocks: set[Block], parent: NaturalLoop | None, flow: ControlFlow) -> None:

@@ -48,23 +48,13 @@ def clone_blocks(
 ) -> list[Block]:
     """Copy blocks, at the end of a function or in front of another block.
 
-    Parameters
-    ----------
-    blocks : iterable of Block
-        What to copy.
-    values : dict of IRValue to IRValue
-        What to exchange in the copies. The copies of blocks and instructions are added.
-    into : Function, optional
-        Where to put them; the function of the blocks if it is left out.
-    before : Block, optional
-        In front of which block.
-    suffix : str, optional
-        What the names of the copies have at their end.
+    - `blocks`: what to copy.
+    - `values`: what to exchange in the copies. The copies of blocks and instructions are added.
+    - `into`: where to put them; the function of the blocks if it is left out.
+    - `before`: in front of which block.
+    - `suffix`: what the names of the copies have at their end.
 
-    Returns
-    -------
-    list of Block
-        Phis in other blocks do not know them yet.
+    Phis in other blocks do not know them yet.
     """
     originals = [*blocks]
     copies = []

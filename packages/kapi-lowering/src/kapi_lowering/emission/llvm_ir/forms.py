@@ -29,27 +29,17 @@ _ALIGNMENT = re.compile(r", align (\d+)")
 class Form:
     """An instruction without its operands.
 
-    Attributes
-    ----------
-    text : str
-        As LLVM writes it, with ``%s`` for each operand.
-    opcode : str
-        The operation, ``call`` for all kinds of calls. One that is known, but whose text is not understood, has a
-        question mark in front.
-    flags : tuple of str
-        The words in front of the first type, whatever they mean: ``nsw``, ``fast``, ``tail``, ``range(i32 0, 5)``.
-    type : IRType
-        What the instruction gives.
-    operand_types : tuple of IRType
-        The type of each operand.
-    predicate : str
-        Of ``icmp`` and ``fcmp``, and the operation of ``atomicrmw``.
-    element : IRType or None
-        Of ``getelementptr``, ``alloca``, ``load`` and ``store`` what is pointed to.
-    indices : tuple of int
-        Of ``extractvalue`` and ``insertvalue``; of a call, the number of arguments alone.
-    tail : str
-        What follows the last operand: alignment, ordering, attributes of a call.
+    - `text`: as LLVM writes it, with ``%s`` for each operand.
+    - `opcode`: the operation, ``call`` for all kinds of calls. One that is known, but whose text is not understood, has
+      a question mark in front.
+    - `flags`: the words in front of the first type, whatever they mean: ``nsw``, ``fast``, ``tail``, ``range(i32 0,
+      5)``.
+    - `type`: what the instruction gives.
+    - `operand_types`: the type of each operand.
+    - `predicate`: of ``icmp`` and ``fcmp``, and the operation of ``atomicrmw``.
+    - `element`: of ``getelementptr``, ``alloca``, ``load`` and ``store`` what is pointed to.
+    - `indices`: of ``extractvalue`` and ``insertvalue``; of a call, the number of arguments alone.
+    - `tail`: what follows the last operand: alignment, ordering, attributes of a call.
     """
 
     __slots__ = (

@@ -24,12 +24,8 @@ _TERMINATORS = frozenset(
 class LocalValue(IRValue):
     """A value that a function defines, with the instructions that use it.
 
-    Attributes
-    ----------
-    name : str or None
-        Its name as LLVM writes it, without the percent sign; None if it has a number.
-    users : list of Instruction
-        Each instruction that has it as an operand, as often as it has it.
+    - `name`: its name as LLVM writes it, without the percent sign; None if it has a number.
+    - `users`: each instruction that has it as an operand, as often as it has it.
     """
 
     __slots__ = ("name", "users")
@@ -107,18 +103,11 @@ class Block(LocalValue):
 class Instruction(LocalValue):
     """An instruction: a form of the language, filled with operands in the order of the text.
 
-    Attributes
-    ----------
-    form : Form
-        All but the operands and metadata: `opcode`, `flags`, operand types, alignment and so on.
-    opcode : str
-        The form's.
-    operands : list of IRValue
-        Change them by `set_operand` and the like, which keep `users`.
-    metadata : str
-        The attachments as they are written, each after a comma.
-    block : Block or None
-        Where it stands.
+    - `form`: all but the operands and metadata: `opcode`, `flags`, operand types, alignment and so on.
+    - `opcode`: the form's.
+    - `operands`: change them by `set_operand` and the like, which keep `users`.
+    - `metadata`: the attachments as they are written, each after a comma.
+    - `block`: where it stands.
     """
 
     __slots__ = ("block", "form", "metadata", "opcode", "operands")

@@ -17,24 +17,12 @@ _PLAIN_NAME = re.compile(r"[-A-Za-z$._][-\w.$]*")
 class Function:
     """A function that is defined or declared.
 
-    Attributes
-    ----------
-    prefix : str
-        What stands in front of the name: linkage, calling convention, attributes of the result, and its type.
-    name : str
-        The name without quotes.
-    result : IRType
-        What it returns.
-    parameters : list of Argument
-        Its parameters.
-    is_variadic : bool
-        Whether it takes arguments of any type after these.
-    suffix : str
-        What follows the parameters: attributes and their groups.
-    blocks : list of Block
-        The blocks, the entry first; none of a declaration.
-    module : Module
-        Where it stands.
+    - `prefix`: what stands in front of the name: linkage, calling convention, attributes of the result, and its type.
+    - `name`: the name without quotes.
+    - `is_variadic`: whether it takes arguments of any type after these.
+    - `suffix`: what follows the parameters: attributes and their groups.
+    - `blocks`: the blocks, the entry first; none of a declaration.
+    - `module`: where it stands.
     """
 
     def __init__(
@@ -168,22 +156,14 @@ def _named(parameter: Argument, is_declaration: bool) -> str:
 class Module:
     """A module of LLVM IR.
 
-    Attributes
-    ----------
-    header : list of str
-        The lines in front: the source's name, data layout, triple, assembly, and whatever else is not known here.
-    types : dict of str to str
-        The named structures, by their names with the percent sign.
-    globals : dict of str to str
-        The text of variables and aliases behind the equals sign, by their names with the at sign.
-    functions : dict of str to Function
-        Those that are defined, and those that are only declared, by their names without quotes.
-    attributes : dict of str to str
-        The groups of attributes, such as ``#0``.
-    named_metadata : dict of str to str
-        Named nodes, such as ``!llvm.ident``.
-    metadata : dict of int to str
-        Numbered nodes.
+    - `header`: the lines in front: the source's name, data layout, triple, assembly, and whatever else is not known
+      here.
+    - `types`: the named structures, by their names with the percent sign.
+    - `globals`: the text of variables and aliases behind the equals sign, by their names with the at sign.
+    - `functions`: those that are defined, and those that are only declared, by their names without quotes.
+    - `attributes`: the groups of attributes, such as ``#0``.
+    - `named_metadata`: named nodes, such as ``!llvm.ident``.
+    - `metadata`: numbered nodes.
     """
 
     def __init__(self) -> None:

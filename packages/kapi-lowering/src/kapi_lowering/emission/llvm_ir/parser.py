@@ -27,10 +27,7 @@ _ATTACHED = re.compile(r'(?:, ![\w.]+ (?:![\w.]*(?:\((?:[^()"]|"[^"]*")*\)|\{[^}
 def parse_module(text: str) -> Module:
     """The module of a text.
 
-    Parameters
-    ----------
-    text : str
-        What LLVM prints, or what is written as LLVM prints it: one instruction a line, two spaces in front.
+    - `text`: what LLVM prints, or what is written as LLVM prints it: one instruction a line, two spaces in front.
     """
     module = Module()
     lines = text.split("\n")

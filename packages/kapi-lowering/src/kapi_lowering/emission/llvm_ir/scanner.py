@@ -38,14 +38,9 @@ _ARGUMENT_WORDS = frozenset(
 class Scanner:
     """Reads a text from its start, and notes the values in it.
 
-    Attributes
-    ----------
-    text : str
-        The text, with `MARK` for each local value.
-    at : int
-        The offset of the next letter.
-    operands : list of tuple
-        Start and end of each value, its type, and the constant that it is; None of a local value.
+    - `text`: the text, with `MARK` for each local value.
+    - `at`: the offset of the next letter.
+    - `operands`: start and end of each value, its type, and the constant that it is; None of a local value.
     """
 
     def __init__(self, text: str) -> None:

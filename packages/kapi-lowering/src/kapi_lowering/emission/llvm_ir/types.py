@@ -42,10 +42,7 @@ class TypeSyntaxError(ValueError):
 class IRType:
     """A type without parts: ``void``, ``label``, ``metadata``, ``token``, and the base of all others.
 
-    Attributes
-    ----------
-    text : str
-        As LLVM writes it.
+    - `text`: as LLVM writes it.
     """
 
     __slots__ = ("text",)
@@ -185,10 +182,7 @@ def _plain(text: str) -> IRType:
 def scan_type(text: str, at: int = 0) -> tuple[IRType, int]:
     """The type that begins at an offset of a text, and where it ends.
 
-    Raises
-    ------
-    TypeSyntaxError
-        If none is known to begin there.
+    Raises `TypeSyntaxError` if none is known to begin there.
     """
     found = _PLAIN.match(text, at)
     if found:
@@ -242,10 +236,7 @@ def _scan_list(text: str, at: int, closing: str) -> tuple[tuple[IRType, ...], in
 def parse_type(text: str) -> IRType:
     """The type of this text.
 
-    Raises
-    ------
-    TypeSyntaxError
-        If the text is no type that is known.
+    Raises `TypeSyntaxError` if the text is no type that is known.
     """
     known = _INTERNED.get(text)
     if known is not None:

@@ -13,12 +13,8 @@ __all__ = ["ConstantValue", "IRValue", "constant"]
 class IRValue:
     """A value: anything that an operand may be.
 
-    Attributes
-    ----------
-    type : IRType
-        Its type.
-    ref : str
-        How operands name it. For a value without a name, a number that is up to date after its function was printed.
+    - `ref`: how operands name it. For a value without a name, a number that is up to date after its function was
+      printed.
     """
 
     __slots__ = ("ref", "type")

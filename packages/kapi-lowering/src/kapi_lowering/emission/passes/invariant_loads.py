@@ -36,12 +36,8 @@ def hoist_invariant_loads(module: Module, are_noalias: bool) -> None:
     question whether it does. An element whose index is less than the array's size exists, whatever the branches: so the
     read goes before the loop, behind that question. Work-items that read in vectors gather once, not in each iteration.
 
-    Parameters
-    ----------
-    module : Module
-        Optimised IR with the nodes ``!kapi.arrays`` of `kapi_lowering`.
-    are_noalias : bool
-        Whether arrays that are only read share no memory with those that are written.
+    - `module`: optimised IR with the nodes ``!kapi.arrays`` of `kapi_lowering`.
+    - `are_noalias`: whether arrays that are only read share no memory with those that are written.
     """
     sizes = {offset: each for offset, each in arrays_of(module).items() if each.extents}
     for function in filter(is_kernel, module.definitions) if sizes else ():

@@ -23,14 +23,9 @@ _MOST_STEPS = 20
 class Array:
     """An array of the packed argument, as `kapi_lowering` notes it.
 
-    Attributes
-    ----------
-    size : int
-        Bytes of an element.
-    is_written : bool
-        Whether the kernel may write it.
-    extents : tuple of int
-        The offsets of its extents in the packed argument; none of an array with strides.
+    - `size`: bytes of an element.
+    - `is_written`: whether the kernel may write it.
+    - `extents`: the offsets of its extents in the packed argument; none of an array with strides.
     """
 
     size: int

@@ -16,10 +16,7 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_$]*|[_$%][A-Za-z0-9_$]+")
 def refuse_misspelled_names(module: Module) -> None:
     """Refuse names of visible functions that are none of PTX's: LLVM mends those of others alone.
 
-    Raises
-    ------
-    UnsupportedError
-        If there are any.
+    Raises `UnsupportedError` if there are any.
     """
     visible = [each for each in module.definitions if each.words[0] not in ("internal", "private")]
     problems = [

@@ -42,14 +42,9 @@ class LibraryError(Exception):
 class Library:
     """The parts of a libdevice.
 
-    Parameters
-    ----------
-    shared : str
-        What stands in front of each cut: types and attributes.
-    spans : dict
-        Each function, declaration and variable by its name, to where its text is in `packed`.
-    packed : bytes
-        The texts, each of them compressed.
+    - `shared`: what stands in front of each cut: types and attributes.
+    - `spans`: each function, declaration and variable by its name, to where its text is in `packed`.
+    - `packed`: the texts, each of them compressed.
     """
 
     def __init__(self, shared: str, spans: dict[str, tuple[int, int]], packed: bytes) -> None:
@@ -79,10 +74,7 @@ class Library:
     def functions(self, names: list[str], sm: int) -> str:
         """LLVM IR text with these functions and all that they use.
 
-        Raises
-        ------
-        LibraryError
-            If there is no function of a name.
+        Raises `LibraryError` if there is no function of a name.
         """
         missing = [name for name in names if name not in self._spans]
         if missing:
@@ -101,17 +93,10 @@ class Library:
 def library(needed: list[str], folder: str) -> Library:
     """The libdevice that `cuda.pathfinder` finds.
 
-    Parameters
-    ----------
-    needed : list of str
-        The functions that it is needed for, for the message.
-    folder : str
-        Where its cut is kept; empty for nowhere.
+    - `needed`: the functions that it is needed for, for the message.
+    - `folder`: where its cut is kept; empty for nowhere.
 
-    Raises
-    ------
-    LibraryError
-        If there is none.
+    Raises `LibraryError` if there is none.
     """
     path = libdevice_path()
     if path is None:

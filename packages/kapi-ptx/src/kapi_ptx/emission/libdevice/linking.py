@@ -20,10 +20,7 @@ __all__ = ["link_libdevice"]
 def link_libdevice(module: Module, request: dict[str, Any], target_machine: Callable[[dict[str, Any]], Any]) -> None:
     """Link what is called of libdevice, and optimise once more.
 
-    Raises
-    ------
-    UnsupportedError
-        If there is no libdevice, or none of its functions has such a name.
+    Raises `UnsupportedError` if there is no libdevice, or none of its functions has such a name.
     """
     needed = needed_functions(module)
     if not needed:

@@ -63,20 +63,11 @@ def add_coarse_entry(module: Module) -> None:
 class _Kernel:
     """A kernel in its three parts.
 
-    Attributes
-    ----------
-    function : Function
-        The kernel.
-    guard : list of Instruction
-        The instructions in front of the branch.
-    condition : IRValue
-        What is branched on.
-    goes_in : bool
-        What the condition is of work-items in the range.
-    body : list of Instruction
-        What those do.
-    block : Instruction
-        The index of the block along x, a part of the guard.
+    - `guard`: the instructions in front of the branch.
+    - `condition`: what is branched on.
+    - `goes_in`: what the condition is of work-items in the range.
+    - `body`: what those do.
+    - `block`: the index of the block along x, a part of the guard.
     """
 
     function: Function

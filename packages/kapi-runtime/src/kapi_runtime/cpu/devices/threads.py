@@ -14,10 +14,7 @@ __all__ = ["thread_count"]
 def thread_count() -> int:
     """Return the number of threads: ``NUMBA_NUM_THREADS``, or as many as the process may use processors.
 
-    Raises
-    ------
-    LimitError
-        If the variable is set, and is no positive integer.
+    Raises `LimitError` if the variable is set, and is no positive integer.
     """
     global _found
     if _found is None:

@@ -62,14 +62,8 @@ class ThreadRecord:
 class LaunchShape:
     """A kernel over one index space, with one size of local memory.
 
-    Parameters
-    ----------
-    kernel : CpuKernel
-        What is launched.
-    global_range, local_range : sequence of int
-        One to three extents, the fastest last; groups at the end may be cut off.
-    counts : sequence of int
-        The number of elements of each parameter that is local memory.
+    - `global_range`, `local_range`: one to three extents, the fastest last; groups at the end may be cut off.
+    - `counts`: the number of elements of each parameter that is local memory.
     """
 
     __slots__ = ("_free", "_pieces", "_total", "_words", "count", "kernel", "last_ns")
@@ -104,18 +98,10 @@ class LaunchShape:
     def run(self, packed: int, queue: CpuQueue, owners: Any, first: int = 0, left: int = 0) -> None:
         """Run the work-groups, and wait for them.
 
-        Parameters
-        ----------
-        packed : int
-            The address of the packed arguments.
-        queue : CpuQueue
-            The queue that they belong to.  If Ctrl-C ends the wait, they are run all the same.
-        owners : object
-            What is kept alive until then.
-        first : int
-            The first to run.
-        left : int
-            Nanoseconds that they may take, where that is known; 0 where it is not.
+        - `packed`: the address of the packed arguments.
+        - `queue`: the queue that they belong to.  If Ctrl-C ends the wait, they are run all the same.
+        - `owners`: what is kept alive until then.
+        - `left`: nanoseconds that they may take, where that is known; 0 where it is not.
         """
         record, code, count, running = self.take(), self.kernel.loaded.address, self.count, queue.running
         record.words[_END] = first
@@ -167,12 +153,8 @@ class LaunchShape:
     def resume(self, record: ThreadRecord, packed: int, queue: CpuQueue, owners: Any) -> None:
         """Have the queue's thread run the work-groups that are left, where Ctrl-C came after some of them.
 
-        Parameters
-        ----------
-        record : ThreadRecord
-            What they were run with: it names the groups that were run last.
-        packed, queue, owners
-            As for `run`.
+        - `record`: what they were run with: it names the groups that were run last.
+        - `packed`, `queue`, `owners`: as for `run`.
         """
         done = record.words[_END]
         if 0 < done < self.count:
@@ -195,20 +177,12 @@ def shape_of(
 class Execution:
     """One launch whose work-groups several threads share.
 
-    Parameters
-    ----------
-    shape : LaunchShape
-        What is launched.
-    packed : int
-        The address of the packed arguments.
-    first : int
-        The first work-group that is left.
-    chunk : int
-        Groups that a thread takes at once.
-    running, key
-        The key is taken from `running` when all groups are done.
-    owners : object
-        What is kept alive until then.
+    - `shape`: what is launched.
+    - `packed`: the address of the packed arguments.
+    - `first`: the first work-group that is left.
+    - `chunk`: groups that a thread takes at once.
+    - `running`, `key`: the key is taken from `running` when all groups are done.
+    - `owners`: what is kept alive until then.
     """
 
     __slots__ = ("_key", "_lock", "_packed", "_running", "_shape", "_shared", "_spare", "_unfinished", "owners")

@@ -328,25 +328,17 @@ out:
 class NativeFunctions:
     """The native functions.
 
-    Attributes
-    ----------
-    launch : callable
-        Takes a tuple of arguments, the address of a `LaunchCall`, and whether to run.  -1 if the tuple and its arrays
-        are not as the table says.  Else their addresses are packed, and if it is to run, `advance` has run the code for
-        a short time: it returns what that does.
-    advance : callable
-        Takes the addresses of compiled code, of packed arguments and of a thread's record; the first work-group to run,
-        the number of all, and a time in nanoseconds.  Runs them one after the other until the time is over, and returns
-        the first that is left.
-    replay : callable
-        Takes the address of a graph's rows, the step to begin with, and the number of steps.  Runs them until one takes
-        long, and returns that one.
-    share : callable
-        Takes the addresses of compiled code, of packed arguments, of a thread's record, and of four words: the first
-        work-group that nobody has taken, how many are not done yet, how many there are, and the most that are taken at
-        once; and a time in nanoseconds.  Runs groups until none is left to be taken, or the time is over.
-
-    Other Python threads run meanwhile.
+    - `launch`: takes a tuple of arguments, the address of a `LaunchCall`, and whether to run.  -1 if the tuple and its
+      arrays are not as the table says.  Else their addresses are packed, and if it is to run, `advance` has run the
+      code for a short time: it returns what that does.
+    - `advance`: takes the addresses of compiled code, of packed arguments and of a thread's record; the first
+      work-group to run, the number of all, and a time in nanoseconds.  Runs them one after the other until the time is
+      over, and returns the first that is left.
+    - `replay`: takes the address of a graph's rows, the step to begin with, and the number of steps.  Runs them until
+      one takes long, and returns that one.
+    - `share`: takes the addresses of compiled code, of packed arguments, of a thread's record, and of four words: the
+      first work-group that nobody has taken, how many are not done yet, how many there are, and the most that are taken
+      at once; and a time in nanoseconds.  Runs groups until none is left to be taken, or the time is over.
     """
 
     launch: Callable[[tuple[Any, ...], int, int], int]
@@ -399,14 +391,10 @@ _held: list[object] = []
 class ArrayTable:
     """The form that the arrays of a launch must have, for `NativeFunctions.launch`.
 
-    Parameters
-    ----------
-    size : int
-        The number of arguments.
-    arrays : sequence of (int, numpy.ndarray, int)
-        The index of each array among the arguments, an array like it, and where its address is packed, in bytes.
-    pairs : sequence of Pair
-        The pairs of which one is written, named by where their addresses are packed, in bytes.
+    - `size`: the number of arguments.
+    - `arrays`: the index of each array among the arguments, an array like it, and where its address is packed, in
+      bytes.
+    - `pairs`: the pairs of which one is written, named by where their addresses are packed, in bytes.
     """
 
     __slots__ = ("_held", "_words", "address")
@@ -430,14 +418,10 @@ class ArrayTable:
 class LaunchCall:
     """The structure that `NativeFunctions.launch` reads besides the arguments.
 
-    Parameters
-    ----------
-    packed : int
-        The address of the packed arguments.
-    table : ArrayTable
-        Of the arrays among them.
-    code, record, groups : int
-        The addresses of compiled code and of a thread's record, and the number of work-groups, if it is to run.
+    - `packed`: the address of the packed arguments.
+    - `table`: of the arrays among them.
+    - `code`, `record`, `groups`: the addresses of compiled code and of a thread's record, and the number of
+      work-groups, if it is to run.
     """
 
     __slots__ = ("_words", "address")

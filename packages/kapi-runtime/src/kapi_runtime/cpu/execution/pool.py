@@ -27,12 +27,8 @@ _threads = 0
 def offer(work: Shared, count: int) -> None:
     """Have so many threads of the pool help with work, as soon as they are free.
 
-    Parameters
-    ----------
-    work : Shared
-        If no thread can be started any more, as at the interpreter's exit, the caller does all of it.
-    count : int
-        As many as there may be threads at most.
+    - `work`: if no thread can be started any more, as at the interpreter's exit, the caller does all of it.
+    - `count`: as many as there may be threads at most.
     """
     global _threads
     if _threads < count:

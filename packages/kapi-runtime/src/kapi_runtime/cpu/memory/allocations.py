@@ -18,10 +18,7 @@ def new_ndarray(
 ) -> np.ndarray[tuple[int, ...], np.dtype[np.generic]]:
     """Return a new array of NumPy's, whose elements are what happens to be there.
 
-    Raises
-    ------
-    UsmAllocationError
-        If there is not so much memory.
+    Raises `UsmAllocationError` if there is not so much memory.
     """
     try:
         return np.empty(shape, dtype)
@@ -35,12 +32,8 @@ def new_ndarray(
 class CpuMemory:
     """A piece of the host's memory.
 
-    Parameters
-    ----------
-    nbytes : int
-        Its size; at least one byte is had.
-    zeroed : bool
-        Whether all bytes are 0 at first.
+    - `nbytes`: its size; at least one byte is had.
+    - `zeroed`: whether all bytes are 0 at first.
     """
 
     __slots__ = ("_bytes", "pointer")

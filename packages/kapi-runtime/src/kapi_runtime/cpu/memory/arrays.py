@@ -16,16 +16,10 @@ __all__ = ["fields_of", "numpy_of"]
 def numpy_of(value: Any) -> np.ndarray[Any, Any] | None:
     """Return NumPy's array of the memory of an array of the host, or None if it is none; copies nothing.
 
-    Parameters
-    ----------
-    value : object
-        An array of NumPy, or of a library that offers DLPack or ``__array_interface__``.
+    - `value`: an array of NumPy, or of a library that offers DLPack or ``__array_interface__``.
 
-    Raises
-    ------
-    DtypeError
-        If it is a tensor of PyTorch whose values are not those in memory, or of which a gradient is recorded; its
-        elements are of a type that NumPy does not have; or its interface is none that NumPy takes.
+    Raises `DtypeError` if it is a tensor of PyTorch whose values are not those in memory, or of which a gradient is
+    recorded; its elements are of a type that NumPy does not have; or its interface is none that NumPy takes.
     """
     if isinstance(value, np.ndarray):
         return value
@@ -54,17 +48,11 @@ def numpy_of(value: Any) -> np.ndarray[Any, Any] | None:
 def fields_of(value: Any, owner: Any) -> ArrayFields | None:
     """Read an array of the host in place; None if it is none.
 
-    Parameters
-    ----------
-    value : object
-        The array.
-    owner : object
-        The queue that it is launched on.
+    - `value`: the array.
+    - `owner`: the queue that it is launched on.
 
-    Raises
-    ------
-    DtypeError
-        If its elements are in another byte order than the processor's, or are not where elements of their size may be.
+    Raises `DtypeError` if its elements are in another byte order than the processor's, or are not where elements of
+    their size may be.
     """
     array = numpy_of(value)
     if array is None:

@@ -21,10 +21,7 @@ __all__ = ["asarray", "host_array_of", "new", "queue_named", "recorded"]
 def new(shape: tuple[int, ...], dtype: np.dtype[Any], fill: Any) -> np.ndarray[Any, Any]:
     """Return a new array.
 
-    Raises
-    ------
-    UsmAllocationError
-        If there is not so much memory.
+    Raises `UsmAllocationError` if there is not so much memory.
     """
     array = new_ndarray(shape, dtype)
     if fill is not None:
@@ -35,10 +32,7 @@ def new(shape: tuple[int, ...], dtype: np.dtype[Any], fill: Any) -> np.ndarray[A
 def asarray(values: Any, dtype: Any, copy: bool | None) -> np.ndarray[Any, Any]:
     """Return values of any kind as NumPy's array, in the processor's byte order; what is one already is not copied.
 
-    Raises
-    ------
-    ValueError
-        If a copy is needed, and `copy` is False.
+    Raises `ValueError` if a copy is needed, and `copy` is False.
     """
     known = numpy_of(values)
     source = values if known is None else known
@@ -59,10 +53,7 @@ def host_array_of(array: Any) -> np.ndarray[Any, Any]:
 def queue_named(queue: Any) -> CpuQueue:
     """Return the queue that a program names for an array, or the default one.
 
-    Raises
-    ------
-    ExecutionPlacementError
-        If it is none of the CPU.
+    Raises `ExecutionPlacementError` if it is none of the CPU.
     """
     if queue is None:
         return default_queue()

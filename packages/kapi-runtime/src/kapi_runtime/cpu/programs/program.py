@@ -31,14 +31,8 @@ _kernels: OrderedDict[int, CpuKernel] = OrderedDict()
 class CpuKernel:
     """A kernel in this process, and the limits that its launches keep.
 
-    Attributes
-    ----------
-    module : CpuModule
-        What it was built from.
-    loaded : LoadedKernel
-        Its code in memory.
-    shapes : dict
-        The shapes of its launches, by their extents.
+    - `loaded`: its code in memory.
+    - `shapes`: the shapes of its launches, by their extents.
     """
 
     module: CpuModule
@@ -84,10 +78,7 @@ class CpuKernel:
 def built_kernel(module: CpuModule) -> CpuKernel:
     """Return a module's kernel, linked at the first call.
 
-    Raises
-    ------
-    DriverError
-        If it was compiled for another processor, or its code cannot be linked.
+    Raises `DriverError` if it was compiled for another processor, or its code cannot be linked.
     """
     # The kernel kept in the cache keeps the module alive, so its id stays its own.
     key = id(module)

@@ -17,10 +17,7 @@ GROUP_SIZE = 1024
 def chosen_group(extents: Sequence[int]) -> list[int]:
     """Return the work-group for a range.
 
-    Parameters
-    ----------
-    extents : sequence of int
-        One to three, the fastest last.
+    - `extents`: one to three, the fastest last.
 
     Examples
     --------

@@ -29,16 +29,10 @@ _process = 0
 class CpuEvent(HostEvent):
     """The event of work on a queue, for the host and for other work.
 
-    Attributes
-    ----------
-    is_done : bool
-        Whether the work has ended.
-    is_running : bool
-        Whether it has begun.
-    submitted, started, ended : int
-        When that was, in nanoseconds of `time.perf_counter_ns`; 0 until then.
-    error : BaseException or None
-        What the work raised.
+    - `is_done`: whether the work has ended.
+    - `is_running`: whether it has begun.
+    - `submitted`, `started`, `ended`: when that was, in nanoseconds of `time.perf_counter_ns`; 0 until then.
+    - `error`: what the work raised.
     """
 
     __slots__ = ("__weakref__", "_lock", "_process", "ended", "error", "is_done", "started", "submitted")
@@ -79,10 +73,7 @@ class CpuEvent(HostEvent):
     def wait(self) -> None:
         """Wait until the work has ended.  Other threads run meanwhile, and Ctrl-C is heard.
 
-        Raises
-        ------
-        ForkError
-            In a process that was forked before the work had ended: it is the parent's.
+        Raises `ForkError` in a process that was forked before the work had ended: it is the parent's.
         """
         if not self.is_done:
             if self._process != _process:

@@ -40,17 +40,9 @@ class _Task:
 class CpuQueue(Queue):
     """A queue of the CPU.
 
-    Parameters
-    ----------
-    is_in_order : bool
-        Whether also launches that several threads wait for run one after the other.
-
-    Attributes
-    ----------
-    last : CpuEvent or None
-        The event of what was submitted last to the queue's thread; None if all of it is done.
-    running : dict
-        The launches that callers run by themselves at present; its keys alone count.
+    - `is_in_order`: whether also launches that several threads wait for run one after the other.
+    - `last`: the event of what was submitted last to the queue's thread; None if all of it is done.
+    - `running`: the launches that callers run by themselves at present; its keys alone count.
     """
 
     __slots__ = ("__weakref__", "_lock", "_tasks", "_worker", "is_in_order", "last", "number", "running")

@@ -26,10 +26,7 @@ LOWEST_CAPABILITY = (7, 5)
 class CudaDeviceSummary(DeviceSummary):
     """The properties of one CUDA device.
 
-    Attributes
-    ----------
-    compute_capability : tuple of int
-        Such as (9, 0).
+    - `compute_capability`: such as (9, 0).
     """
 
     compute_capability: tuple[int, int]
@@ -42,10 +39,7 @@ class CudaDeviceSummary(DeviceSummary):
 class CudaDevice(Device):
     """A GPU of NVIDIA's, by its index in the driver's list; `device_at` gives the one object of each.
 
-    Parameters
-    ----------
-    ordinal : int
-        Its index, as ``cupy.cuda.Device`` and ``torch.device("cuda", ordinal)`` take it.
+    - `ordinal`: its index, as ``cupy.cuda.Device`` and ``torch.device("cuda", ordinal)`` take it.
     """
 
     vendor = "NVIDIA"
@@ -83,10 +77,7 @@ class CudaDevice(Device):
     def target(self) -> PtxTarget:
         """Compilation target: the newest architecture that it has and LLVM knows, and the lowest PTX version of it.
 
-        Raises
-        ------
-        LimitError
-            If it is older than all that LLVM's PTX is made for here.
+        Raises `LimitError` if it is older than all that LLVM's PTX is made for here.
         """
         major, minor = self.compute_capability
         if not self.is_usable:
@@ -260,10 +251,7 @@ _devices: dict[int, CudaDevice] = {}
 def device_at(ordinal: int) -> CudaDevice:
     """Return the device at an index of the driver's list.
 
-    Raises
-    ------
-    DriverError
-        If there is none.
+    Raises `DriverError` if there is none.
     """
     device = _devices.get(ordinal)
     if device is None:
@@ -274,9 +262,6 @@ def device_at(ordinal: int) -> CudaDevice:
 def all_devices() -> list[CudaDevice]:
     """Return the devices that the driver lists, also those that are too old.
 
-    Raises
-    ------
-    DeviceNotFoundError
-        If there is no driver, or no `cuda.bindings`.
+    Raises `DeviceNotFoundError` if there is no driver, or no `cuda.bindings`.
     """
     return [device_at(ordinal) for ordinal in range(int(driver.call("cuDeviceGetCount")))]

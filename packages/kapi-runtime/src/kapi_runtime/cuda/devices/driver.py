@@ -55,10 +55,7 @@ _is_forked = False
 def bindings() -> Any:
     """Return the module `cuda.bindings.driver`, with the driver initialised.
 
-    Raises
-    ------
-    DeviceNotFoundError
-        If there is no `cuda.bindings`, no driver, or no device.
+    Raises `DeviceNotFoundError` if there is no `cuda.bindings`, no driver, or no device.
     """
     global _loaded
     if _loaded is None:
@@ -75,12 +72,8 @@ def is_loaded() -> bool:
 def result(name: str, *arguments: Any) -> tuple[int, Any]:
     """Call the driver, and return its code, 0 for success, and what it gave: nothing, a value, or several.
 
-    Parameters
-    ----------
-    name : str
-        The function, such as "cuCtxGetCurrent".
-    *arguments
-        What `cuda.bindings` takes.
+    - `name`: the function, such as "cuCtxGetCurrent".
+    - `*arguments`: what `cuda.bindings` takes.
     """
     module = _loaded if _loaded is not None else bindings()
     try:
@@ -96,10 +89,7 @@ def result(name: str, *arguments: Any) -> tuple[int, Any]:
 def call(name: str, *arguments: Any) -> Any:
     """Call the driver, and return what it gave.
 
-    Raises
-    ------
-    KapiError
-        What `error_of` says, if the driver refuses.
+    Raises `KapiError`: what `error_of` says, if the driver refuses.
     """
     code, value = result(name, *arguments)
     if code:
@@ -129,19 +119,10 @@ def quietly(name: str, *arguments: Any) -> None:
 def error_of(name: str, code: int, what: str = "") -> KapiError:
     """Make the error for what a call of the driver gave.
 
-    Parameters
-    ----------
-    name : str
-        The function.
-    code : int
-        What it gave, not 0.
-    what : str
-        What was to be done, for the message.
+    - `code`: what it gave, not 0.
+    - `what`: what was to be done, for the message.
 
-    Returns
-    -------
-    UsmAllocationError or DeviceNotFoundError or DriverError
-        By the code: memory, no device, anything else.
+    The class follows from the code: memory, no device, anything else.
     """
     called = name_of(code)
     got = f"{called} ({code}) from {name}{_text_of(code)}"

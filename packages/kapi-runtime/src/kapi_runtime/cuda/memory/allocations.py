@@ -37,19 +37,10 @@ _ADDRESSES = 2**63  # bytes: more than any device has, and than the driver can b
 class CudaMemory:
     """A piece of memory that a device's kernels use.
 
-    Parameters
-    ----------
-    device : CudaDevice
-        The device.
-    nbytes : int
-        Its size; at least one byte is had.
-    kind : {"device", "shared", "host"}
-        Memory of the device; managed memory, which moves to where it is used; memory of the host, pinned.
+    - `nbytes`: its size; at least one byte is had.
+    - `kind`: memory of the device; managed memory, which moves to where it is used; memory of the host, pinned.
 
-    Raises
-    ------
-    UsmAllocationError
-        If there is not so much.
+    Raises `UsmAllocationError` if there is not so much.
     """
 
     __slots__ = ("__weakref__", "device", "kind", "nbytes", "pointer")

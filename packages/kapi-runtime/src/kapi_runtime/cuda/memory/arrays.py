@@ -32,18 +32,11 @@ __all__ = ["Owner", "cuda_fields", "library_of", "ordinal_of_pointer"]
 class Owner:
     """Device and library of an array, which decide the queue of a launch.
 
-    Attributes
-    ----------
-    ordinal : int or None
-        Its device; None for an array without elements whose library does not tell.
-    library : str
-        Whose it is, for messages and for the current stream: the name of the module that its class comes from.
-    given : CudaStream or None
-        The stream that the array itself names, which is then the one that it is ready on.
-    keep : object
-        What keeps its memory besides the array itself.
-    is_explicit : bool
-        Whether the array belongs to this stream as to a queue, so that launches go there.
+    - `ordinal`: its device; None for an array without elements whose library does not tell.
+    - `library`: whose it is, for messages and for the current stream: the name of the module that its class comes from.
+    - `given`: the stream that the array itself names, which is then the one that it is ready on.
+    - `keep`: what keeps its memory besides the array itself.
+    - `is_explicit`: whether the array belongs to this stream as to a queue, so that launches go there.
     """
 
     ordinal: int | None
@@ -66,18 +59,11 @@ def library_of(value: Any) -> str:
 def cuda_fields(value: Any) -> ArrayFields | None:
     """Read an array: address, shape, strides in elements, dtype, and its `Owner`; None if it is no array of CUDA's.
 
-    Parameters
-    ----------
-    value : object
-        An array of CuPy, PyTorch, JAX or numba-cuda, or another one with ``__cuda_array_interface__`` or DLPack.
+    - `value`: an array of CuPy, PyTorch, JAX or numba-cuda, or another one with ``__cuda_array_interface__`` or DLPack.
 
-    Raises
-    ------
-    ExecutionPlacementError
-        If a tensor of PyTorch is on the host.
-    DtypeError
-        If it has a mask, elements that NumPy does not have, strides or an address that are no multiple of
-        the item size, or is a tensor of PyTorch whose values are not those in memory.
+    Raises `ExecutionPlacementError` if a tensor of PyTorch is on the host; `DtypeError` if it has a mask, elements that
+    NumPy does not have, strides or an address that are no multiple of the item size, or is a tensor of PyTorch whose
+    values are not those in memory.
     """
     if isinstance(value, HostReadableArray):
         value = value.device_array

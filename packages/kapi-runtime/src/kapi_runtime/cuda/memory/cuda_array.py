@@ -34,20 +34,10 @@ class CudaArray(KapiArray):
     share its memory.  Values are stored by ``array[...] = values`` and read by `asnumpy`, both after the work of its
     queue.  It does not compute: that is what kernels do.
 
-    Attributes
-    ----------
-    shape, strides : tuple of int
-        Elements along each axis, and bytes from one to the next.
-    dtype : numpy.dtype
-    ndim, size, itemsize, nbytes : int
-    usm_type : str
-        "device", "shared" for managed memory, or "host" for pinned memory of the host.
-    queue : CudaQueue
-        The stream that it is worked with on.
-    device : CudaDevice
-        Where it is.
-    flags
-        `c_contiguous`, `f_contiguous` and `writable`.
+    - `shape`, `strides`: elements along each axis, and bytes from one to the next.
+    - `usm_type`: "device", "shared" for managed memory, or "host" for pinned memory of the host.
+    - `queue`: the stream that it is worked with on.
+    - `flags`: `c_contiguous`, `f_contiguous` and `writable`.
     """
 
     __slots__ = ("_is_on_queue", "_memory", "queue")
@@ -115,21 +105,11 @@ def new_cuda_array(
 ) -> CudaArray:
     """Return a new array, whose elements are what happens to be there.
 
-    Parameters
-    ----------
-    shape, dtype
-        Of the array.
-    kind : {"device", "shared", "host"}
-        Where its memory is.
-    queue : CudaQueue
-        What it is worked with on.
-    is_on_queue : bool
-        Whether launches of it go to that queue, as to a queue of SYCL.
+    - `kind`: where its memory is.
+    - `queue`: what it is worked with on.
+    - `is_on_queue`: whether launches of it go to that queue, as to a queue of SYCL.
 
-    Raises
-    ------
-    UsmAllocationError
-        If there is not so much memory.
+    Raises `UsmAllocationError` if there is not so much memory.
     """
     memory = CudaMemory(queue.device, math.prod(shape) * dtype.itemsize, kind)
     owner = Owner(queue.device.ordinal, "kapi_runtime", queue.stream)
@@ -141,10 +121,7 @@ def new_cuda_array(
 def array_of_fields(value: Any) -> CudaArray:
     """Return an array of another library as one that shares its memory, on the current stream of that library.
 
-    Raises
-    ------
-    DtypeError
-        As `cuda_fields`.
+    Raises `DtypeError`: as `cuda_fields`.
     """
     if isinstance(value, CudaArray):
         return value

@@ -26,10 +26,7 @@ def new(
 ) -> CudaArray:
     """Return a new array, as `new_cuda_array` does, with the value `fill` unless that is None.
 
-    Raises
-    ------
-    LimitError
-        If managed memory is asked for, and the device has none.
+    Raises `LimitError` if managed memory is asked for, and the device has none.
     """
     if kind == "shared" and not queue.device.has_managed_memory:
         raise LimitError(
@@ -99,10 +96,7 @@ def copy_array(platform: Platform, source: Any, target: Any) -> None:
 def like(arrays: Sequence[Any], shape: Any, dtype: Any) -> CudaArray:
     """Return a new array for the result of an operation on arrays, on the queue of the first.
 
-    Raises
-    ------
-    ExecutionPlacementError
-        If there is none, or they are on different devices.
+    Raises `ExecutionPlacementError` if there is none, or they are on different devices.
     """
     found = [array_of_fields(array) for array in arrays]
     devices = {array.device for array in found}
@@ -130,10 +124,7 @@ def kind_of(array: Any) -> Kind:
 def queue_named(queue: Any) -> CudaQueue | None:
     """Return the queue that a program names for an array, or None if it names none.
 
-    Raises
-    ------
-    ExecutionPlacementError
-        If it is none of CUDA's.
+    Raises `ExecutionPlacementError` if it is none of CUDA's.
     """
     if queue is None:
         return None

@@ -31,14 +31,9 @@ class _Cubin:
 def key_of(code: bytes, device: CudaDevice, max_registers: int | None) -> str:
     """Return the key of what a device's driver makes of PTX.
 
-    Parameters
-    ----------
-    code : bytes
-        The PTX.
-    device : CudaDevice
-        What it is assembled for.
-    max_registers : int or None
-        Most registers of a work-item; None for as many as it wants.
+    - `code`: the PTX.
+    - `device`: what it is assembled for.
+    - `max_registers`: most registers of a work-item; None for as many as it wants.
     """
     facts = (*device.compute_capability, *driver.version(), max_registers)
     return hashlib.sha256(_FORM + repr(facts).encode() + b"\n" + code).hexdigest() + ".cubin"

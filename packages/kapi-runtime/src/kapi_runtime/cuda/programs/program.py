@@ -37,20 +37,12 @@ _kernels: OrderedDict[tuple[int, int], CudaKernel] = OrderedDict()
 class CudaFunction:
     """An entry point as the driver has loaded it.
 
-    Attributes
-    ----------
-    native : cuda.bindings.driver.CUfunction
-        What is launched.
-    library : object
-        The driver's module, which is unloaded with this object.
-    max_threads : int
-        Largest work-group that its registers and its code allow, in work-items.
-    registers : int
-        Registers of a work-item.
-    local_bytes : int
-        Memory of a work-item for what registers do not hold, and for private arrays, in bytes.
-    shared_bytes : int
-        Shared memory of a work-group in the module, in bytes.
+    - `native`: what is launched.
+    - `library`: the driver's module, which is unloaded with this object.
+    - `max_threads`: largest work-group that its registers and its code allow, in work-items.
+    - `registers`: registers of a work-item.
+    - `local_bytes`: memory of a work-item for what registers do not hold, and for private arrays, in bytes.
+    - `shared_bytes`: shared memory of a work-group in the module, in bytes.
     """
 
     native: Any
@@ -65,12 +57,7 @@ class CudaFunction:
 class CoarseFunction:
     """An entry point whose threads run several work-items each.
 
-    Attributes
-    ----------
-    function : CudaFunction
-        What is launched.
-    blocks : int
-        Work-groups along x whose work one block does.
+    - `blocks`: work-groups along x whose work one block does.
     """
 
     function: CudaFunction
@@ -81,18 +68,11 @@ class CoarseFunction:
 class CudaKernel:
     """A kernel, built for one device, and the limits that its launches keep.
 
-    Attributes
-    ----------
-    name : str
-        The kernel's name, for messages.
-    device : CudaDevice
-        What it was built for.
-    function : CudaFunction
-        With all registers that it wants.
-    module : PtxModule or None
-        What it was built from; None for code that kapi did not compile.
-    coarse : CoarseFunction or None
-        What large ranges are launched with, if the module has it.
+    - `name`: the kernel's name, for messages.
+    - `device`: what it was built for.
+    - `function`: with all registers that it wants.
+    - `module`: what it was built from; None for code that kapi did not compile.
+    - `coarse`: what large ranges are launched with, if the module has it.
     """
 
     name: str
@@ -143,15 +123,9 @@ class CudaKernel:
     def function_for(self, size: int) -> CudaFunction:
         """Return the entry point for work-groups of a size.
 
-        Parameters
-        ----------
-        size : int
-            Work-items.
+        - `size`: work-items.
 
-        Raises
-        ------
-        LimitError
-            If the driver finds no code of so few registers.
+        Raises `LimitError` if the driver finds no code of so few registers.
         """
         if size <= self.function.max_threads:
             return self.function
@@ -203,12 +177,8 @@ class _Library:
 def built_kernel(module: PtxModule, device: CudaDevice) -> CudaKernel:
     """Return the module's kernel for a device, built by the driver at the first call.
 
-    Raises
-    ------
-    DriverError
-        If the driver refuses the module; the message holds its build log.
-    LimitError
-        If the module was compiled for a newer device.
+    Raises `DriverError` if the driver refuses the module; the message holds its build log. Raises `LimitError` if the
+    module was compiled for a newer device.
     """
     # The kernel kept in the cache keeps the module alive, so its id stays its own.
     key = (device.ordinal, id(module))
@@ -239,10 +209,7 @@ def built_kernel(module: PtxModule, device: CudaDevice) -> CudaKernel:
 def kernel_of_code(name: str, code: bytes, entry: str, device: CudaDevice) -> CudaKernel:
     """Build PTX or a cubin that kapi did not compile; the caller keeps it.
 
-    Raises
-    ------
-    DriverError
-        If the driver refuses it, or it has no such entry point.
+    Raises `DriverError` if the driver refuses it, or it has no such entry point.
     """
     return CudaKernel(name, device, _loaded(name, code, entry, device), None)
 

@@ -50,12 +50,7 @@ def submitted_range(
 def chosen_group(kernel: CudaKernel, extents: Sequence[int]) -> list[int]:
     """Return the work-group for a range that may be rounded up.
 
-    Parameters
-    ----------
-    kernel : CudaKernel
-        What is launched.
-    extents : sequence of int
-        One to three, the fastest last.
+    - `extents`: one to three, the fastest last.
 
     Examples
     --------

@@ -26,14 +26,8 @@ _pools: dict[tuple[int, bool], list[Any]] = {}
 class CudaEvent:
     """A mark in the work of a stream.
 
-    Attributes
-    ----------
-    device : CudaDevice
-        Where.
-    native : cuda.bindings.driver.CUevent
-        The driver's event.
-    is_timed : bool
-        Whether the device took the time when the mark was passed.
+    - `native`: the driver's event.
+    - `is_timed`: whether the device took the time when the mark was passed.
     """
 
     __slots__ = ("__weakref__",)
@@ -108,14 +102,9 @@ class RecordedEvent(CudaEvent):
 def recorded_event(device: CudaDevice, stream: int, is_timed: bool = False) -> CudaEvent:
     """Set a mark after all work that was submitted to a stream so far, and return it.
 
-    Parameters
-    ----------
-    device : CudaDevice
-        The stream's.
-    stream : int
-        Its handle.
-    is_timed : bool
-        Whether the device takes the time when the mark is passed.
+    - `device`: the stream's.
+    - `stream`: its handle.
+    - `is_timed`: whether the device takes the time when the mark is passed.
     """
     event = RecordedEvent(device, is_timed)
     with device.entered():

@@ -36,19 +36,9 @@ _parent_s: list[Any] = []
 class Batch(list[Any]):
     """Owners of the arguments of consecutive launches on one queue, and the event that is set after them.
 
-    Parameters
-    ----------
-    timeline : Timeline
-        That of the queue.
-
-    Attributes
-    ----------
-    timeline : Timeline
-        As given.
-    event : CudaEvent or None
-        None until it is set; the timeline has another batch for launches by then.
-    is_passed : bool
-        Whether the event has been seen to be passed.
+    - `timeline`: that of the queue.
+    - `event`: None until it is set; the timeline has another batch for launches by then.
+    - `is_passed`: whether the event has been seen to be passed.
     """
 
     __slots__ = ("event", "is_passed", "timeline")
@@ -62,17 +52,8 @@ class Batch(list[Any]):
 class Timeline:
     """The launches by plans on one queue, in batches.
 
-    Parameters
-    ----------
-    queue : CudaQueue
-        Its stream must be lasting: an event may be set in it whenever somebody asks.
-
-    Attributes
-    ----------
-    queue : CudaQueue
-        As given.
-    batch : Batch
-        Where a launch is put once it is submitted.
+    - `queue`: its stream must be lasting: an event may be set in it whenever somebody asks.
+    - `batch`: where a launch is put once it is submitted.
     """
 
     __slots__ = ("_closed", "_lock", "batch", "queue")

@@ -20,14 +20,8 @@ def knows_events() -> bool:
 def put_timeline(launch: CudaLaunch, timeline: Timeline, look_after: int) -> tuple[Any, ...]:
     """Fill in where native code holds a launch; return what must be kept.  `knows_events` was asked before.
 
-    Parameters
-    ----------
-    launch : CudaLaunch
-        The launch.
-    timeline : Timeline
-        That of its queue.
-    look_after : int
-        Launches after which those that are done are let go.
+    - `timeline`: that of its queue.
+    - `look_after`: launches after which those that are done are let go.
     """
     slots, look = _slots(), timeline.look
     assert slots is not None

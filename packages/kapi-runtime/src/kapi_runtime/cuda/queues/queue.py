@@ -26,15 +26,8 @@ class CudaQueue(Queue):
 
     Two are equal if they are the same stream of the same device.
 
-    Parameters
-    ----------
-    device : CudaDevice
-        The device.
-    stream : CudaStream
-        The stream.
-    others : tuple of CudaStream
-        Streams of the same device that other arrays of one launch are worked with on: work on this queue comes after
-        what they hold when it is submitted, and what they are given later comes after it.
+    - `others`: streams of the same device that other arrays of one launch are worked with on: work on this queue comes
+      after what they hold when it is submitted, and what they are given later comes after it.
     """
 
     __slots__ = ("__weakref__", "device", "others", "stream")
@@ -134,15 +127,9 @@ def default_queue(device: CudaDevice) -> CudaQueue:
 def queue_of_stream(source: Any) -> CudaQueue | None:
     """Return the queue of a stream that somebody else made, or None if it is none.
 
-    Parameters
-    ----------
-    source : CudaQueue or object
-        A queue; a stream of CuPy, PyTorch or numba-cuda, or of any library that has ``__cuda_stream__``.
+    - `source`: a queue; a stream of CuPy, PyTorch or numba-cuda, or of any library that has ``__cuda_stream__``.
 
-    Raises
-    ------
-    KernelLaunchError
-        If it is a stream whose device nobody tells.
+    Raises `KernelLaunchError` if it is a stream whose device nobody tells.
     """
     if isinstance(source, CudaQueue):
         return source

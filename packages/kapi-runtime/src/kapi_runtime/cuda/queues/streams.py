@@ -18,12 +18,8 @@ LEGACY, PER_THREAD = 1, 2
 class CudaStream(NamedTuple):
     """A stream of a device.
 
-    Attributes
-    ----------
-    handle : int
-        As the driver knows it; never 0.
-    owner : object
-        What keeps it from being destroyed; None for those that always are.
+    - `handle`: as the driver knows it; never 0.
+    - `owner`: what keeps it from being destroyed; None for those that always are.
     """
 
     handle: int
@@ -47,12 +43,8 @@ _DEFAULT = CudaStream(LEGACY)
 def current_stream(library: str, ordinal: int) -> CudaStream:
     """Return the stream that a library submits its work to at present, in this thread, on a device.
 
-    Parameters
-    ----------
-    library : str
-        Name of its module, such as "cupy"; of one that is not known, the legacy default stream is given.
-    ordinal : int
-        The device.
+    - `library`: name of its module, such as "cupy"; of one that is not known, the legacy default stream is given.
+    - `ordinal`: the device.
     """
     asked = _CURRENT.get(library)
     return _DEFAULT if asked is None else asked(ordinal)

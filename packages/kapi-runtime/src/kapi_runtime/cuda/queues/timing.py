@@ -29,14 +29,9 @@ _references: dict[int, tuple[CudaEvent, int]] = {}
 class TimedWork(RecordedEvent):
     """The event of work that the device times: its end, with its beginning beside it.
 
-    Attributes
-    ----------
-    start : CudaEvent
-        Set before the work.
-    reference : tuple of (CudaEvent, int)
-        A mark before it, and when that was passed, in ns.
-    submitted : int
-        When the work was submitted, in ns.
+    - `start`: set before the work.
+    - `reference`: a mark before it, and when that was passed, in ns.
+    - `submitted`: when the work was submitted, in ns.
     """
 
     __slots__ = ("last", "reference", "start", "submitted")

@@ -19,10 +19,7 @@ __all__ = ["DpctlDevice"]
 class DpctlDevice(Device, dpctl.SyclDevice):  # type: ignore[misc]  # dpctl is Any for mypy
     """A `dpctl.SyclDevice`, with all its attributes, as a `Device`; equal to the one that it was made from.
 
-    Parameters
-    ----------
-    device : dpctl.SyclDevice or str
-        The device, or its filter string.
+    - `device`: the device, or its filter string.
     """
 
     def __init__(self, device: Any = None) -> None:

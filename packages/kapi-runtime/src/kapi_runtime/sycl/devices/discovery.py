@@ -28,10 +28,7 @@ def default_device() -> DpctlDevice | None:
 def current_device() -> DpctlDevice:
     """Return the current device if it is one of SYCL's, otherwise SYCL's default.
 
-    Raises
-    ------
-    DeviceNotFoundError
-        If there is none; the message says what was looked for, and where.
+    Raises `DeviceNotFoundError` if there is none; the message says what was looked for, and where.
     """
     device = current.current()
     if isinstance(device, DpctlDevice):

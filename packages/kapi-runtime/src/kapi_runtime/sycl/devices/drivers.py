@@ -58,23 +58,14 @@ How = Literal["wheel", "system", "user", "off", "none", "unsupported"]
 class DriverSearch:
     """Result of the search for an OpenCL CPU driver.
 
-    Attributes
-    ----------
-    how : {"wheel", "system", "user", "off", "none", "unsupported"}
-        By whom the driver is provided: the wheel, the system, the user's own variable; or why none was looked
-        for or found.
-    library : str or None
-        The driver's library, where the search knows it.
-    summary : str
-        One sentence for people.
-    searched : tuple of str
-        The locations searched, in order.
-    changed : tuple of (str, str)
-        Environment variables that were set, with their values.
-    too_late : bool
-        Whether the OpenCL loader had been started before, so that setting variables could change nothing.
-    without_usm : tuple of str
-        Driver libraries of the system that have no unified shared memory.
+    - `how`: by whom the driver is provided: the wheel, the system, the user's own variable; or why none was looked for
+      or found.
+    - `library`: the driver's library, where the search knows it.
+    - `summary`: one sentence for people.
+    - `searched`: the locations searched, in order.
+    - `changed`: environment variables that were set, with their values.
+    - `too_late`: whether the OpenCL loader had been started before, so that setting variables could change nothing.
+    - `without_usm`: driver libraries of the system that have no unified shared memory.
     """
 
     how: How
@@ -95,12 +86,7 @@ def driver_search() -> DriverSearch:
 
 
 def activate() -> DriverSearch:
-    """Search for the driver and point the OpenCL loader to it; the second call and later ones do nothing.
-
-    Returns
-    -------
-    DriverSearch
-    """
+    """Search for the driver and point the OpenCL loader to it; the second call and later ones do nothing."""
     global _search
     if _search is None:
         _search = search(os.environ)
@@ -121,10 +107,7 @@ def _has_cpu() -> bool:
 def search(environment: Mapping[str, str]) -> DriverSearch:
     """Look for an OpenCL CPU driver, changing nothing.
 
-    Returns
-    -------
-    DriverSearch
-        Its `changed` holds what the environment needs.
+    The result's `changed` holds what the environment needs.
     """
     if environment.get(SWITCH) == "0":
         return DriverSearch("off", None, f"{SWITCH}=0 turns the search for a driver off")
@@ -180,10 +163,7 @@ def search(environment: Mapping[str, str]) -> DriverSearch:
 def loaded_libraries(name: str) -> tuple[str, ...]:
     """Paths of the shared libraries in this process whose file name begins with `name`.
 
-    Returns
-    -------
-    tuple of str
-        Empty where the system does not tell.
+    The result is empty where the system does not tell.
     """
     try:
         maps = Path("/proc/self/maps").read_text(encoding="utf-8", errors="replace")

@@ -37,15 +37,8 @@ def pth_file() -> Path:
 def install() -> list[str]:
     """Make the wheel's driver visible to all programs of this environment; again if need be.
 
-    Returns
-    -------
-    list of str
-        What was done, a line for each file.
-
-    Raises
-    ------
-    DriverError
-        If there is no driver in the environment, or a file cannot be written.
+    Returns what was done, a line for each file. Raises `DriverError` if there is no driver in the environment, or a
+    file cannot be written.
     """
     environment = {
         name: value
@@ -74,15 +67,7 @@ def install() -> list[str]:
 def remove() -> list[str]:
     """Take back what `install` did.
 
-    Returns
-    -------
-    list of str
-        What was done, a line for each file.
-
-    Raises
-    ------
-    DriverError
-        If a file cannot be written.
+    Returns what was done, a line for each file. Raises `DriverError` if a file cannot be written.
     """
     done = []
     icd = _icd_file()

@@ -45,12 +45,7 @@ class OpenclError(Exception):
 class OpenclDevice:
     """A device as OpenCL knows it.
 
-    Attributes
-    ----------
-    library : ctypes.CDLL
-        The OpenCL library.
-    handle : int
-        Its ``cl_device_id``.
+    - `handle`: its ``cl_device_id``.
     """
 
     library: Any
@@ -70,10 +65,7 @@ class OpenclDevice:
 def opencl_device(device: Any) -> OpenclDevice:
     """The device in OpenCL that a `dpctl.SyclDevice` is.
 
-    Raises
-    ------
-    OpenclError
-        If it is none of OpenCL's, or not found there.
+    Raises `OpenclError` if it is none of OpenCL's, or not found there.
     """
     if device.backend.name != "opencl":
         raise OpenclError(f"OpenCL knows its own devices only, not those of {device.backend.name}")

@@ -20,10 +20,7 @@ def is_usable(device: Any) -> bool:
 def usable_devices() -> list[Any]:
     """Return each `dpctl.SyclDevice` that arrays can live on, the best first.
 
-    Raises
-    ------
-    ForkError
-        In a process that was forked after a device was used.
+    Raises `ForkError` in a process that was forked after a device was used.
     """
     require_no_fork()
     return sorted(filter(is_usable, dpctl.get_devices()), key=lambda device: -device.default_selector_score)

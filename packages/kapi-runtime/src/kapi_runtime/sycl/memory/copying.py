@@ -21,12 +21,9 @@ __all__ = ["copy_array", "copy_bytes"]
 def copy_array(target: Any, source: Any, name: str) -> None:
     """Copy one array to another after all work on the queues of both, and wait.
 
-    Parameters
-    ----------
-    target, source : USM array or numpy.ndarray
-        C-contiguous, of one shape and one type, without memory in common; one of them at least in USM.
-    name : str
-        From where to where, for the record.
+    - `target`, `source`: c-contiguous, of one shape and one type, without memory in common; one of them at least in
+      USM.
+    - `name`: from where to where, for the record.
     """
     usm = [each for each in (target, source) if not isinstance(each, np.ndarray)]
     queue = queue_of(usm[0].sycl_queue)
@@ -47,18 +44,10 @@ def copy_array(target: Any, source: Any, name: str) -> None:
 def copy_bytes(queue: Any, target: Any, source: Any, nbytes: int, name: str, depends: Sequence[Any] = ()) -> None:
     """Copy `nbytes` from one memory to another, each of USM or of the host.
 
-    Parameters
-    ----------
-    queue : dpctl.SyclQueue
-        Through which they are copied.
-    target, source : dpctl.memory object or buffer
-        The memory.
-    nbytes : int
-        How many bytes; 0 is fine.
-    name : str
-        From where to where, for the record.
-    depends : sequence of dpctl.SyclEvent
-        What must be done before.
+    - `queue`: through which they are copied.
+    - `nbytes`: how many bytes; 0 is fine.
+    - `name`: from where to where, for the record.
+    - `depends`: what must be done before.
     """
     recorder.require_no_graph("a copy that the host waits for")
     if nbytes == 0:

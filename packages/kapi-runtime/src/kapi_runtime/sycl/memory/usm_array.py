@@ -63,18 +63,10 @@ class UsmArray(KapiArray):
     memory.  Values are stored by ``array[...] = values`` and read by `asnumpy`, both after the work of its queue.  It
     does not compute: that is what kernels do, and dpnp.
 
-    Attributes
-    ----------
-    shape, strides : tuple of int
-        Elements along each axis, and bytes from one to the next.
-    dtype : numpy.dtype
-    ndim, size, itemsize, nbytes : int
-    usm_type : str
-        "device", "shared" or "host".
-    sycl_queue, sycl_device, sycl_context
-        Where it lives.
-    flags
-        `c_contiguous`, `f_contiguous` and `writable`.
+    - `shape`, `strides`: elements along each axis, and bytes from one to the next.
+    - `usm_type`: "device", "shared" or "host".
+    - `sycl_queue`, `sycl_device`, `sycl_context`: where it lives.
+    - `flags`: `c_contiguous`, `f_contiguous` and `writable`.
 
     Examples
     --------
@@ -121,13 +113,7 @@ class UsmArray(KapiArray):
         }
 
     def to_device(self, queue: Any) -> UsmArray:
-        """Return a C-contiguous copy on a queue, of the same kind of memory.
-
-        Parameters
-        ----------
-        queue : dpctl.SyclQueue
-            Where to.
-        """
+        """Return a C-contiguous copy on a queue, of the same kind of memory."""
         copied = new_usm_array(self.shape, self.dtype, self.usm_type, queue)
         copied[...] = self
         return copied
@@ -174,17 +160,7 @@ class UsmArray(KapiArray):
 def new_usm_array(shape: tuple[int, ...], dtype: np.dtype[Any], kind: UsmType, queue: Any) -> UsmArray:
     """Return a new array, whose elements are what happens to be there.
 
-    Parameters
-    ----------
-    shape : tuple of int
-    dtype : numpy.dtype
-    kind : {"device", "shared", "host"}
-    queue : dpctl.SyclQueue
-
-    Raises
-    ------
-    dpctl.memory.USMAllocationError
-        If there is not so much memory.
+    Raises `dpctl.memory.USMAllocationError` if there is not so much memory.
     """
     memory = _MEMORY[kind](max(1, math.prod(shape) * dtype.itemsize), queue=queue)
     return UsmArray(ArrayFields(memory._pointer, shape, c_strides(shape), dtype, False, queue), kind, memory)
@@ -193,10 +169,7 @@ def new_usm_array(shape: tuple[int, ...], dtype: np.dtype[Any], kind: UsmType, q
 def usm_array_of(value: Any) -> UsmArray:
     """Return an array of the memory of another library's, which speaks the protocol of USM arrays.
 
-    Raises
-    ------
-    ExecutionPlacementError
-        If it names no queue.
+    Raises `ExecutionPlacementError` if it names no queue.
     """
     fields = array_fields(value)
     queue = queue_of(fields.owner)

@@ -27,21 +27,10 @@ class _Bytes:
 def memory_at(fields: ArrayFields, owner: Any = None) -> Any:
     """Return the memory from the lowest element to the end of the highest; waits for nothing.
 
-    Parameters
-    ----------
-    fields : ArrayFields
-        Where an array that has elements is.
-    owner : object, optional
-        What keeps the memory; by default, somebody else does.
+    - `fields`: where an array that has elements is.
+    - `owner`: what keeps the memory; by default, somebody else does.
 
-    Returns
-    -------
-    dpctl.memory.MemoryUSMDevice, MemoryUSMShared or MemoryUSMHost
-
-    Raises
-    ------
-    ValueError
-        If the driver does not know the memory.
+    Raises `ValueError` if the driver does not know the memory.
     """
     low, high = fields.span
     interface = {"data": (low, False), "shape": (max(1, high - low),), "typestr": "|u1", "strides": None}
@@ -51,10 +40,7 @@ def memory_at(fields: ArrayFields, owner: Any = None) -> Any:
 def require_memory(fields: ArrayFields) -> None:
     """Raise unless what an object tells of its array begins and ends in unified shared memory of its queue's context.
 
-    Raises
-    ------
-    DtypeError
-        If the driver does not know the memory.
+    Raises `DtypeError` if the driver does not know the memory.
     """
     low, high = fields.span
     if low == high:

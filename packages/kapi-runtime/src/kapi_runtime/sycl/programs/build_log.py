@@ -19,14 +19,8 @@ _BUILD_LOG = 0x1183
 def build_log(code: bytes | str, device: Any, options: str = "") -> str:
     """Return the driver's log of building `code`, or a sentence that says why there is none.
 
-    Parameters
-    ----------
-    code : bytes or str
-        A SPIR-V module, or OpenCL C source.
-    device : dpctl.SyclDevice
-        The device that refused it.
-    options : str
-        Options of the build.
+    - `code`: a SPIR-V module, or OpenCL C source.
+    - `device`: the device that refused it.
     """
     try:
         log = _build(opencl_device(device), code, options)

@@ -25,10 +25,8 @@ _MAGIC = bytes.fromhex("03022307" if sys.byteorder == "little" else "07230203") 
 def checked_code(form: str, code: Any, entry: str) -> bytes | str:
     """Return SPIR-V (form "spirv") in this machine's byte order, or OpenCL C source (form "opencl").
 
-    Raises
-    ------
-    KernelCompilationError
-        If it is not of this form, is cut short, or a SPIR-V module has no kernel of this name.
+    Raises `KernelCompilationError` if it is not of this form, is cut short, or a SPIR-V module has no kernel of this
+    name.
     """
     if form == "opencl":
         if not isinstance(code, str):

@@ -36,10 +36,7 @@ _ABILITIES = (
 class SyclKernel:
     """A kernel, built for one device and context; attributes as in `BuiltKernel`.
 
-    Attributes
-    ----------
-    native : dpctl.program.SyclKernel
-        What is submitted.
+    - `native`: what is submitted.
     """
 
     name: str
@@ -58,14 +55,8 @@ class SyclKernel:
 class DeviceKernel(SyclKernel):
     """A kernel that kapi compiled.
 
-    Attributes
-    ----------
-    module : SpirvModule
-        What it was built from.
-    compute_units : int
-        Parallel compute units of the device.
-    has_loops : bool
-        Whether work-items may differ in how long they take.
+    - `compute_units`: parallel compute units of the device.
+    - `has_loops`: whether work-items may differ in how long they take.
     """
 
     module: SpirvModule
@@ -80,19 +71,10 @@ _kernels: OrderedDict[tuple[Any, Any, int], DeviceKernel] = OrderedDict()
 def device_kernel(module: SpirvModule, queue: Any) -> DeviceKernel:
     """Return the module's kernel for the queue's device, built by the driver at the first call.
 
-    Parameters
-    ----------
-    module : SpirvModule
-        The compiled kernel.
-    queue : dpctl.SyclQueue
-        Its context and device are built for; another queue of theirs shares the kernel.
+    - `queue`: its context and device are built for; another queue of theirs shares the kernel.
 
-    Raises
-    ------
-    DriverError
-        If the driver refuses the module; the message holds its build log.
-    LimitError
-        If the module needs what the device does not have.
+    Raises `DriverError` if the driver refuses the module; the message holds its build log. Raises `LimitError` if the
+    module needs what the device does not have.
     """
     device = queue.sycl_device
     # The kernel kept in the cache keeps the module alive, so its id stays its own.

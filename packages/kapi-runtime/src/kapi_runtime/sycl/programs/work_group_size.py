@@ -60,16 +60,10 @@ def rounded_range(
 ) -> tuple[list[int], list[int] | None]:
     """Return the range to submit for a `Range`, and the work-group where the driver would choose a bad one.
 
-    Parameters
-    ----------
-    space : sequence of int
-        What the launch asks for, of at least one work-item.
-    compute_units : int
-        Units to keep busy.
-    max_work_group_size : int
-        Largest work-group, in work-items.
-    has_loops : bool
-        Whether work-items may differ in how long they take, so that there are more groups to share out.
+    - `space`: what the launch asks for, of at least one work-item.
+    - `compute_units`: units to keep busy.
+    - `max_work_group_size`: largest work-group, in work-items.
+    - `has_loops`: whether work-items may differ in how long they take, so that there are more groups to share out.
     """
     last = space[-1]
     if last >= _MULTIPLE:

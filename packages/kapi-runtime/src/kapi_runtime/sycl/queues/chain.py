@@ -50,15 +50,8 @@ _classes: dict[type, type | None] = {}
 def chain_of(queue: Any) -> list[Any] | None:
     """Return the chain of a queue in this context.
 
-    Returns
-    -------
-    list or None
-        None where dpctl's order manager is not as expected, or not free yet: order must be kept by its own interface.
-
-    Raises
-    ------
-    ForkError
-        In a process that was forked after a device was used.
+    Returns None where dpctl's order manager is not as expected, or not free yet: order must be kept by its own
+    interface. Raises `ForkError` in a process that was forked after a device was used.
     """
     require_no_fork()
     with _lock:

@@ -24,14 +24,9 @@ class DpctlHostEvent(HostEvent, dpctl.SyclEvent):  # type: ignore[misc]  # dpctl
 
     dpctl takes it as a `dpctl.SyclEvent`, and waits for the kernel alone. `wait` lets go of the arguments, too.
 
-    Parameters
-    ----------
-    device_event : dpctl.SyclEvent
-        The kernel's own event.
-    release : callable
-        Lets go of the arguments of launches that are done.
-    pace : Pace, optional
-        How long launches like this one took to wait for.
+    - `device_event`: the kernel's own event.
+    - `release`: lets go of the arguments of launches that are done.
+    - `pace`: how long launches like this one took to wait for.
     """
 
     __slots__ = ("_pace", "_release", "device_event")

@@ -133,10 +133,7 @@ in_children(_after_fork_in_child)
 def wait(device: Any = None) -> None:
     """Wait for the launches that are held, and let go of what they use.
 
-    Parameters
-    ----------
-    device : dpctl.SyclDevice, optional
-        Only for those on this device.
+    - `device`: only for those on this device.
     """
     with _lock:
         waited = [launches for queue, launches in _pending.items() if device in (None, queue.sycl_device)]

@@ -62,10 +62,7 @@ class DpctlQueue(Queue, dpctl.SyclQueue):  # type: ignore[misc]  # dpctl is Any 
 def default_queue(device: Any = None) -> DpctlQueue:
     """Return dpctl's and dpnp's default queue of a device; the same object for the same device, in every thread.
 
-    Parameters
-    ----------
-    device : dpctl.SyclDevice, optional
-        Root or sub-device; by default the current one.
+    - `device`: root or sub-device; by default the current one.
     """
     chosen = current_device() if device is None else device
     with _lock:
@@ -103,19 +100,8 @@ def external_queue(source: Any) -> DpctlQueue | None:
 def profiling_queue(queue: Any) -> Any:
     """Return a queue of the same context and device whose work is timed by the device: `queue` itself if it does so.
 
-    Parameters
-    ----------
-    queue : dpctl.SyclQueue
-
-    Returns
-    -------
-    dpctl.SyclQueue
-        The same object for the same queue.  It is not ordered with `queue` but by events.
-
-    Raises
-    ------
-    LimitError
-        If the device takes no times.
+    Returns the same object for the same queue.  It is not ordered with `queue` but by events. Raises `LimitError` if
+    the device takes no times.
     """
     if queue.has_enable_profiling:
         return queue

@@ -68,20 +68,11 @@ class _Waiter:
 def wait_for(work: Any, pace: Pace | None = None) -> None:
     """Wait for a `dpctl.SyclEvent`, or for all work of a `dpctl.SyclQueue`; never while holding the GIL.
 
-    Parameters
-    ----------
-    work : dpctl.SyclEvent or dpctl.SyclQueue
-        What is waited for.
-    pace : Pace, optional
-        What is known of such waits, and kept up to date.
+    - `work`: what is waited for.
+    - `pace`: what is known of such waits, and kept up to date.
 
-    Raises
-    ------
-    KeyboardInterrupt
-        At once, if Ctrl-C is pressed in the main thread, or after a wait that is expected to be short; the work itself
-        goes on.
-    ForkError
-        In a process that was forked after a device was used.
+    Raises `KeyboardInterrupt` at once, if Ctrl-C is pressed in the main thread, or after a wait that is expected to be
+    short; the work itself goes on. Raises `ForkError` in a process that was forked after a device was used.
     """
     require_no_fork()
     if pace is None:

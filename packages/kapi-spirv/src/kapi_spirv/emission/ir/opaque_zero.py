@@ -36,14 +36,8 @@ def integer_of(type_: IRType) -> IntType | None:
 def opaque_zero(function: Function, type_: IntType, *, is_varying: bool = False) -> Instruction:
     """A zero of an integer type, made at the start of the function when it is first asked for.
 
-    Parameters
-    ----------
-    function : Function
-        Where it is used.
-    type_ : IntType
-        Its type.
-    is_varying : bool
-        Whether it might differ between work-items, for all that a compiler knows.
+    - `function`: where it is used.
+    - `is_varying`: whether it might differ between work-items, for all that a compiler knows.
     """
     kind = _VARYING if is_varying else _UNIFORM
     for each in function.entry.instructions:

@@ -27,10 +27,7 @@ _BROADCAST = re.compile(r"_Z20work_group_broadcast([jm])m+")
 def linearize_groups(module: Module) -> None:
     """Answer the queries of a kernel with linear groups from linear ids.
 
-    Raises
-    ------
-    RuntimeError
-        If a query stands where the extents are not at hand, which no pass of LLVM is known to do.
+    Raises `RuntimeError` if a query stands where the extents are not at hand, which no pass of LLVM is known to do.
     """
     markers = [name for name in module.functions if name.startswith(_MARKER)]
     if not markers:

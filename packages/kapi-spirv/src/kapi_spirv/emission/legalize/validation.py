@@ -25,10 +25,7 @@ def refuse_unsupported(module: Module) -> None:
     LLVM's passes leave no such use of bools behind: a product of bools is their `and`, a switch on one is a branch, and
     a variable is no memory. Bools in memory are valid, and lost on their way; invalid SPIR-V may crash a driver.
 
-    Raises
-    ------
-    UnsupportedError
-        If there is any.
+    Raises `UnsupportedError` if there is any.
     """
     problems: list[str] = []
     known: set[str] = set()

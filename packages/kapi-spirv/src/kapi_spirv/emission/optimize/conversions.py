@@ -58,12 +58,8 @@ def _widen_by_masks(function: Function) -> None:
 class _Conversion:
     """One conversion.
 
-    Parameters
-    ----------
-    call : Instruction
-        What is written out in front of itself.
-    is_signed : bool
-        Whether the integer has a sign.
+    - `call`: what is written out in front of itself.
+    - `is_signed`: whether the integer has a sign.
     """
 
     def __init__(self, call: Instruction, is_signed: bool) -> None:

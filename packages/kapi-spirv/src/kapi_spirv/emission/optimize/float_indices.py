@@ -29,12 +29,8 @@ def lower_float_indices(module: Module, is_small: bool) -> None:
     with so little around it Intel's compiler for CPUs finds vectors not worth it, where they take 0.85 of the time. It
     weighs that only in modules that call themselves OpenCL C, so a module with such an index does not.
 
-    Parameters
-    ----------
-    module : Module
-        The IR, with `llvm.fptosi.sat` and `llvm.fptoui.sat`.
-    is_small : bool
-        Whether 31 bits hold all extents.
+    - `module`: the IR, with `llvm.fptosi.sat` and `llvm.fptoui.sat`.
+    - `is_small`: whether 31 bits hold all extents.
     """
     arrays = arrays_of(module) if is_small else {}
     sizes = {pointer: array.size for pointer, array in arrays.items() if len(array.extents) == 1}

@@ -65,19 +65,13 @@ def split_grid_stride_loops(function: Function) -> None:
 class _GridStrideLoop:
     """A loop that work-items share.
 
-    Attributes
-    ----------
-    function, loop : Function, NaturalLoop
-        What it is.
-    header, guard, entry, latch, exit : Block
-        The block by which it is entered, that which decides whether it is, that which leads there, that which ends an
-        iteration, and that which follows.
-    begins : IRValue
-        Whether a work-item has an iteration at all.
-    lane, end, step : IRValue
-        Lanes are from 0 to `step`; each begins at the sum of itself and `others`, and goes to `end` by `step`.
-    others : list of IRValue
-        What is the same for all lanes.
+    - `function`, `loop`: what it is.
+    - `header`, `guard`, `entry`, `latch`, `exit`: the block by which it is entered, that which decides whether it is,
+      that which leads there, that which ends an iteration, and that which follows.
+    - `begins`: whether a work-item has an iteration at all.
+    - `lane`, `end`, `step`: lanes are from 0 to `step`; each begins at the sum of itself and `others`, and goes to
+      `end` by `step`.
+    - `others`: what is the same for all lanes.
     """
 
     function: Function

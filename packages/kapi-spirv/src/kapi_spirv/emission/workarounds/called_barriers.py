@@ -23,14 +23,7 @@ _USED = re.compile(_NAME)
 def inline_convergent_functions(sources: list[str]) -> list[str]:
     """Mark every function for inlining that reaches a barrier or another group operation, whatever `inline` asks for.
 
-    Parameters
-    ----------
-    sources : list of str
-        LLVM IR text of the modules that make a kernel, before they are linked.
-
-    Returns
-    -------
-    list of str
+    - `sources`: LLVM IR text of the modules that make a kernel, before they are linked.
     """
     if not any(" noinline" in source for source in sources):
         return sources

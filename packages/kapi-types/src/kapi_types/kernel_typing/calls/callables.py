@@ -68,12 +68,7 @@ def _type_of_default(default: Any) -> types.Type:
 class LanguageFunctionType(GenericCallableType):
     """A function of the kernel language, or a class that is called like one.
 
-    Parameters
-    ----------
-    row : Intrinsic
-        Its row of the table.
-    demand : callable, optional
-        A requirement on calls in addition to the types of their parameters.
+    - `demand`: a requirement on calls in addition to the types of their parameters.
     """
 
     def __init__(self, row: Intrinsic, demand: Demand | None = None) -> None:
@@ -92,14 +87,8 @@ class LanguageFunctionType(GenericCallableType):
 class LanguageMethodType(types.BoundFunction):
     """A method of a value of the kernel language.
 
-    Parameters
-    ----------
-    row : Intrinsic
-        Its row of the table.
-    this : numba.types.Type
-        Type of the value.
-    demand : callable, optional
-        A requirement on calls in addition to the types of their parameters.
+    - `this`: type of the value.
+    - `demand`: a requirement on calls in addition to the types of their parameters.
     """
 
     def __init__(self, row: Intrinsic, this: types.Type, demand: Demand | None = None) -> None:

@@ -35,14 +35,9 @@ __all__ = ["ACCEPTED", "CONSTANT_WORDS", "RETURNED", "Call", "operator_of", "pro
 class Call(NamedTuple):
     """One call of a function or method of the table, with a type for each of its parameters.
 
-    Attributes
-    ----------
-    row : Intrinsic
-        The function or method.
-    receiver : numba.types.Type or None
-        Type of the object of a method.
-    arguments : mapping of str to numba.types.Type
-        By parameter; an omitted one has the type of its default.
+    - `row`: the function or method.
+    - `receiver`: type of the object of a method.
+    - `arguments`: by parameter; an omitted one has the type of its default.
     """
 
     row: Intrinsic

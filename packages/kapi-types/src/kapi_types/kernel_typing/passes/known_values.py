@@ -51,14 +51,8 @@ def made_of(definitions: dict[str, Any], variable: Any) -> Any:
 def constant_of(definitions: dict[str, Any], variable: Any, depth: int = _MAX_DEPTH) -> int | None:
     """The Python int that a variable always holds, or that a constant is; None of anything else.
 
-    Parameters
-    ----------
-    definitions : dict
-        The value assigned to each variable that is assigned once.
-    variable : numba.core.ir.Var or numba.core.ir.Const
-        The variable.
-    depth : int
-        How many operations on constants are folded one after the other.
+    - `definitions`: the value assigned to each variable that is assigned once.
+    - `depth`: how many operations on constants are folded one after the other.
     """
     value = variable.value if isinstance(variable, ir.Const) else known_value(definitions, variable, depth)
     return value if type(value) is int else None

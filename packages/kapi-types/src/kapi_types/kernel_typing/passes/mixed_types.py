@@ -54,10 +54,7 @@ class FindMixedTypes(FunctionPass):
 class ReachingTypes:
     """The types that each number of a function has in Python, on all control-flow paths.
 
-    Parameters
-    ----------
-    state : numba.core.compiler.StateDict
-        A compilation after type inference, before its phi nodes are assignments.
+    - `state`: a compilation after type inference, before its phi nodes are assignments.
     """
 
     def __init__(self, state: Any) -> None:

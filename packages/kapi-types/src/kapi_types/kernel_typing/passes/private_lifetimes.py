@@ -25,10 +25,7 @@ _TEXT = (
 def private_array_problems(state: Any) -> list[KernelProblem]:
     """Each statement that makes a private array where one that it made before is still read or written later.
 
-    Parameters
-    ----------
-    state
-        That of a compiler whose types are inferred.
+    - `state`: that of a compiler whose types are inferred.
     """
     blocks = state.func_ir.blocks
     held = {name for name, type_ in state.typemap.items() if holds_private_array(type_)}

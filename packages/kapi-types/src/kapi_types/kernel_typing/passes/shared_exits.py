@@ -24,10 +24,7 @@ _FARTHEST = 1 << 2 * _BYTE  # of a jump with one prefix, in units
 def with_shared_exits(code: CodeType) -> CodeType:
     """Code with the same effect, its local functions' too, that jumps to the last copy of each end.
 
-    Returns
-    -------
-    CodeType
-        The same object where nothing is written twice.
+    Returns the same object where nothing is written twice.
     """
     constants = tuple(with_shared_exits(each) if isinstance(each, CodeType) else each for each in code.co_consts)
     if any(new is not old for new, old in zip(constants, code.co_consts, strict=True)):

@@ -13,12 +13,8 @@ __all__ = ["drop_unused"]
 def drop_unused(blocks: dict[Any, Any], may_go: Callable[[Any], bool]) -> None:
     """Remove the assignments of values that nothing reads.
 
-    Parameters
-    ----------
-    blocks : dict
-        A function's, of Numba's IR.
-    may_go : function
-        Told what is assigned, says whether it may be removed.
+    - `blocks`: a function's, of Numba's IR.
+    - `may_go`: told what is assigned, says whether it may be removed.
     """
     while _drop_once(blocks, may_go):
         pass

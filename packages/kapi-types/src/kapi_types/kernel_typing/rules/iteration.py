@@ -72,10 +72,7 @@ class EnumerateType(_OverType):
 class ZipType(_OverType):
     """`zip(*sequences)`, as long as the shortest.
 
-    Parameters
-    ----------
-    *sequences : numba.types.Type
-        What is gone over side by side.
+    - `*sequences`: what is gone over side by side.
     """
 
     word = "zip"
@@ -84,10 +81,7 @@ class ZipType(_OverType):
 class ReversedType(_OverType):
     """`reversed(sequence)`.
 
-    Parameters
-    ----------
-    sequence : numba.types.Type
-        An array or a tuple; a range reversed is a range.
+    - `sequence`: an array or a tuple; a range reversed is a range.
     """
 
     word = "reversed"

@@ -74,10 +74,7 @@ registry = RuleRegistry()
 def operator_loop(function: Any, operands: tuple[types.Type, ...]) -> Loop | None:
     """The types of `function`, a function of the module `operator`, on scalar operands.
 
-    Returns
-    -------
-    Loop or None
-        None if there is no such operation.
+    Returns None if there is no such operation.
     """
     if not all(is_scalar(operand) for operand in operands):
         return None

@@ -93,10 +93,7 @@ def as_strong(type_: types.Type) -> types.Type:
 def resolve_loop(ufunc: np.ufunc, operands: tuple[types.Type, ...]) -> Loop | None:
     """The inner loop that NumPy would choose for `ufunc` on these operands, at least one of them strong.
 
-    Returns
-    -------
-    Loop or None
-        None where NumPy has no such loop, as for a shift of floats; of two results, `Loop` has a tuple's type.
+    Returns None where NumPy has no such loop, as for a shift of floats; of two results, `Loop` has a tuple's type.
     """
     given: list[Any] = [_numpy_operand(operand) for operand in operands]
     try:
@@ -127,10 +124,7 @@ def _numpy_operand(type_: types.Type) -> Any:
 def resolve_weak(name: str, operands: tuple[types.Type, ...]) -> Loop | None:
     """The types of an operator on Python numbers only, named as in the module `operator`.
 
-    Returns
-    -------
-    Loop or None
-        None where Python has no such operation, as for a shift of floats.
+    Returns None where Python has no such operation, as for a shift of floats.
     """
     count = len(operands)
     all_bool = all(isinstance(operand, WeakBool) for operand in operands)
@@ -155,10 +149,7 @@ def resolve_weak(name: str, operands: tuple[types.Type, ...]) -> Loop | None:
 def unify_scalars(first: types.Type, second: types.Type) -> types.Type | None:
     """The one type of a variable that is assigned both: a weak start takes the strong type.
 
-    Returns
-    -------
-    numba.types.Type or None
-        None if no type holds both.
+    Returns None if no type holds both.
     """
     try:
         shared = from_operand(unify(as_operand(first), as_operand(second)))

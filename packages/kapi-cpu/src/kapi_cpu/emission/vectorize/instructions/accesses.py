@@ -29,10 +29,7 @@ _GATHERED_BYTES = (4, 8)
 class Accesses:
     """Writes loads and stores of a lane for all.
 
-    Parameters
-    ----------
-    lane : LaneEmitter
-        Whose block, mask and values they are for.
+    - `lane`: whose block, mask and values they are for.
     """
 
     def __init__(self, lane: LaneEmitter) -> None:

@@ -21,12 +21,8 @@ class LaneIndices:
     Processors guess which store a load waits for by the registers that addresses are in. For updates of a few elements
     they guess wrong if each address has a register of its own, so that one is a base and an index.
 
-    Parameters
-    ----------
-    lane : LaneEmitter
-        Whose block and values they are for.
-    address : IndexedAddress
-        All parts of which stand for something in the block.
+    - `lane`: whose block and values they are for.
+    - `address`: all parts of which stand for something in the block.
     """
 
     def __init__(self, lane: LaneEmitter, address: IndexedAddress, *, through_memory: bool = False) -> None:

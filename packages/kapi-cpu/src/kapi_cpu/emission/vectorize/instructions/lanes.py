@@ -55,32 +55,19 @@ _FAST = ("fast", "nnan", "ninf", "nsz", "arcp", "contract", "afn", "reassoc")
 class LaneEmitter:
     """Writes instructions of one lane for several, into the block that `builder` is at.
 
-    Attributes
-    ----------
-    lanes : int
-        How many; 1 for scalar code.
-    processor : Processor
-        The one that the code is for.
-    builder : Builder
-        At the end of the block that is written.
-    values : dict of IRValue to IRValue
-        What stands for each value in this block: a scalar for a uniform one, the first lane's of a strided one, and a
-        vector for a varying one.
-    mask : IRValue or None
-        The lanes that are on, None for all.
-    is_nonempty : bool
-        Whether a lane is on whenever the block is executed.
-    is_full : IRValue or None
-        Whether all lanes are on, if that is known without a test of the mask.
-    invariant : set of IRValue
-        Loads of what no kernel writes, which may be executed at any time.
-    private : set of IRValue
-        The memory that stands for private arrays.
-    consecutive : dict
-        Whether elements at addresses of these terms, of a size, are next to each other, as far as this block of the
-        source asked; how far the first lane's is from their base, and in which unit.
-    records : mapping of Instruction to RecordAccess
-        The accesses of whole records in the block of the source.
+    - `lanes`: how many; 1 for scalar code.
+    - `processor`: the one that the code is for.
+    - `builder`: at the end of the block that is written.
+    - `values`: what stands for each value in this block: a scalar for a uniform one, the first lane's of a strided one,
+      and a vector for a varying one.
+    - `mask`: the lanes that are on, None for all.
+    - `is_nonempty`: whether a lane is on whenever the block is executed.
+    - `is_full`: whether all lanes are on, if that is known without a test of the mask.
+    - `invariant`: loads of what no kernel writes, which may be executed at any time.
+    - `private`: the memory that stands for private arrays.
+    - `consecutive`: whether elements at addresses of these terms, of a size, are next to each other, as far as this
+      block of the source asked; how far the first lane's is from their base, and in which unit.
+    - `records`: the accesses of whole records in the block of the source.
     """
 
     def __init__(self, function: Function, lanes: int, shapes: Shapes, processor: Processor) -> None:

@@ -51,16 +51,10 @@ Emission = Callable[[], list[IRValue]]
 class RecordAccess:
     """Loads or stores of all elements of a record.
 
-    Attributes
-    ----------
-    members : tuple of Instruction
-        In the order of the elements.
-    first, last : Instruction
-        In the order of the block: where loads and stores are written.
-    offset : int
-        Bytes from the address of `first` to that of the first element.
-    stride : int or Stride or None
-        Bytes from one lane's record to the next one's; None if that varies.
+    - `members`: in the order of the elements.
+    - `first`, `last`: in the order of the block: where loads and stores are written.
+    - `offset`: bytes from the address of `first` to that of the first element.
+    - `stride`: bytes from one lane's record to the next one's; None if that varies.
     """
 
     members: tuple[Instruction, ...]
