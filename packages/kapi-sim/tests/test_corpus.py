@@ -1,57 +1,33 @@
 """The corpus: planted defects, each found with its lines, and their corrected twins, in which nothing is found.
 
 A class of a module in ``corpus/`` is one pair, with the index space and the arguments of both, and the class and code
-of the error.  ``kernel`` is the text of both: lines that end with ``# wrong`` or ``# right`` are in that one alone, and
-what follows ``# right:`` replaces its line.  Pairs that share little are two functions, ``wrong`` and ``right``.  The
-lines that the report must name end with ``# named``, which stands before the other marks.
+of the error.  ``kernel`` is the text of both, ``wrong`` and ``right``, as `planted.versions` describes; pairs that
+share little are two functions of these names.  The lines that the report must name end with ``# named``.
 """
 
 from __future__ import annotations
 
 import inspect
-import linecache
-import re
 import warnings
 from pathlib import Path
 
 import pytest
+from planted.versions import names_of
 
 import kapi_sim as kapi
 from kapi_sim.testing.reports import raises
 
 FOLDER = Path(__file__).parent / "corpus"
-MARKED = re.compile(r"(?P<code>(?P<indent> *).*)  # (?P<named>named, )?(?P<only>wrong|right)(: (?P<other>.*))?")
-
-
-def text_of(text, version):
-    """One version of a module, each line at its place."""
-
-    def line_of(line):
-        parts = MARKED.fullmatch(line)
-        if not parts:
-            return line
-        if parts["other"] and version == "right":
-            return parts["indent"] + parts["other"]
-        kept = parts["other"] or parts["only"] == version
-        return parts["code"] + ("  # named" if parts["named"] else "") if kept else ""
-
-    return "\n".join(map(line_of, text.splitlines())).replace("def kernel(", f"def {version}(")
+VERSIONS = ("wrong", "right")
 
 
 def load(path, version):
     """The pairs of a module, with the kernels of one version."""
-    text = text_of(path.read_text(encoding="utf-8"), version)
-    file = f"{version}/{path.name}"
-    linecache.cache[file] = (len(text), None, text.splitlines(True), file)
-    names = {"__name__": f"corpus_{path.stem}_{version}"}
-    exec(compile(text, file, "exec"), names)
-    pairs = {name: value for name, value in names.items() if hasattr(value, version)}
+    pairs = {name: value for name, value in names_of(path, version, VERSIONS).items() if hasattr(value, version)}
     return [pytest.param(pair, id=f"{path.stem}-{name}") for name, pair in pairs.items()]
 
 
-WRONG, RIGHT = (
-    [pair for path in sorted(FOLDER.glob("*.py")) for pair in load(path, version)] for version in ("wrong", "right")
-)
+WRONG, RIGHT = ([pair for path in sorted(FOLDER.glob("*.py")) for pair in load(path, version)] for version in VERSIONS)
 
 
 def run(pair, function):
