@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 
@@ -18,11 +17,13 @@ from kapi_numba_offload.analysis.syntax import indices_of, located
 from kapi_numba_offload.elements.spelling import syntax_of
 from kapi_numba_offload.elements.statements import GROWING
 from kapi_numba_offload.loops.body.functions.combined_rows import combined
+from kapi_numba_offload.loops.body.functions.matrix_functions import matrix_rows, trace
+from kapi_numba_offload.loops.body.functions.positions import selected
 from kapi_numba_offload.loops.body.functions.row_functions import number_of_sorted, rearranged, rounded
 from kapi_numba_offload.loops.body.functions.row_reductions import counted, reduced
 from kapi_numba_offload.loops.body.functions.searches import searched, spaced
 from kapi_numba_offload.loops.body.state import BodyState, NotANumberError, NotInKernelError
-from kapi_numba_offload.loops.body.syntax_parts import expression, index_of
+from kapi_numba_offload.loops.body.syntax_parts import expression, index_of, variable
 from kapi_numba_offload.loops.body.view_reading import ViewReader
 from kapi_numba_offload.loops.body.views import ArrayPart, Rows
 
@@ -35,7 +36,7 @@ class RowExpressions:
     def __init__(self, state: BodyState, on_read: Callable[[ArrayPart], None]) -> None:
         self._state, self._on_read = state, on_read
         self.views = ViewReader(state)
-        state.rows, state.scalar, state.view = self.rows, self.scalar, self.views.of
+        state.rows, state.is_row, state.scalar, state.view = self.rows, self._is_row, self.scalar, self.views.of
 
     def scalar(self, node: ast.expr) -> ast.expr:
         """An expression of rank 0, rewritten; `NotInKernelError` if it has an array that no number comes of."""
@@ -56,7 +57,7 @@ class RowExpressions:
         state = self._state
         found = reduced(state, node)
         if found is None and isinstance(node, ast.Call):
-            found = searched(state, node) or number_of_sorted(state, node)
+            found = searched(state, node) or number_of_sorted(state, node) or trace(state, node)
         if found is not None:
             return found
         if isinstance(node, ast.Subscript):
@@ -134,7 +135,7 @@ class RowExpressions:
         if (parts := rounded(state, node)) is not None:
             row = self.rows(parts[0])
             return None if row is None else row.applied("round", state.frozen(self.scalar(parts[1])))
-        made = spaced(state, node) or rearranged(state, node) if isinstance(node, ast.Call) else self._masked(node)
+        made = self._made(node) if isinstance(node, ast.Call) else self._masked(node)
         if made is not None:
             return made
         view = state.view(node)
@@ -154,17 +155,26 @@ class RowExpressions:
             state.integers_of_arrays.add(getattr(node, "lineno", 0))
         return made
 
+    def _made(self, node: ast.Call) -> Rows | None:
+        """The rows of a function that is no elementwise operation; None for other calls."""
+        return spaced(self._state, node) or rearranged(self._state, node) or matrix_rows(self._state, node)
+
     def is_selection(self, node: ast.expr) -> bool:
-        """Whether an expression is `row[row > 0]` or its like."""
-        if not isinstance(node, ast.Subscript):
-            return False
-        index = node.slice
-        if isinstance(index, ast.Name):
-            return index.id in self._state.expressions
-        return elementwise(index, self._state.names) is not None and self._is_row(index)
+        """Whether an expression is `row[row > 0]`, `row[positions]` or their like."""
+        return isinstance(node, ast.Subscript) and any(map(self._is_row, self._indices(node)))
+
+    def _indices(self, node: ast.Subscript) -> list[ast.expr]:
+        """The indices of a subscript; an index that is a tuple has one for each of its parts."""
+        if isinstance(node.slice, ast.Name) and node.slice.id in self._state.tuples:
+            return [variable(each) for each in self._state.tuples[node.slice.id]]
+        return indices_of(node)
 
     def _is_row(self, node: ast.expr) -> bool:
         """Whether a part of an array, or an elementwise operation of some, is of rank 1 or more."""
+        if isinstance(node, (ast.Slice, ast.Constant)):
+            return False
+        if self.is_selection(node):
+            return True
         operation = elementwise(node, self._state.names)
         if operation is not None:
             return any(map(self._is_row, operation[1]))
@@ -172,14 +182,10 @@ class RowExpressions:
         return view is not None and bool(view.order)
 
     def _masked(self, node: ast.expr) -> Rows | None:
-        """`row[row > 0]`: the elements for which another row is true."""
-        mask = self.rows(node.slice) if isinstance(node, ast.Subscript) and self.is_selection(node) else None
-        if mask is None or not isinstance(node, ast.Subscript):
+        """`row[row > 0]`, the elements for which another row is true, and `row[positions]`; None for anything else."""
+        if not isinstance(node, ast.Subscript) or not self.is_selection(node):
             return None
-        owner = self.rows(node.value)
-        if owner is None or not mask.is_bool or owner.mask is not None or len(mask.shape) != len(owner.shape):
-            raise NotInKernelError("an index that is an array", node)
-        return replace(owner, mask=mask, reads=owner.reads | mask.reads)
+        return selected(self._state, node, self._indices(node))
 
 
 def _is_python_integer(node: ast.expr) -> bool:

@@ -17,6 +17,13 @@ import numpy as np
 from kapi_numba_offload.analysis.syntax import located, names_in
 from kapi_numba_offload.loops.body.atomic_updates import AtomicUpdates, Extremum, added_values, as_update, extremum_of
 from kapi_numba_offload.loops.body.functions import private_arrays
+from kapi_numba_offload.loops.body.functions.matrix_functions import factors, matrix_product
+from kapi_numba_offload.loops.body.functions.positions import (
+    counted_values,
+    different_values,
+    flat_positions,
+    nonzero_positions,
+)
 from kapi_numba_offload.loops.body.functions.row_functions import private_result, run, running, sorted_rows
 from kapi_numba_offload.loops.body.loops_over_rows import LoopsOverRows
 from kapi_numba_offload.loops.body.row_expressions import RowExpressions
@@ -61,7 +68,7 @@ class RowLowering:
     def _statement(self, node: ast.stmt) -> list[ast.stmt]:
         if self._is_stored_as_it_runs(node) or self._is_sorted_in_place(node):
             return []
-        _rewrite(node, _PrivateResults(self._state).visit)
+        _rewrite(node, _PrivateResults(self._state, self._stored_product(node)).visit)
         if isinstance(node, ast.While) and self._state.before:
             raise NotInKernelError("an array in the condition of a while loop", node)
         extremum = extremum_of(node, self._names.value)
@@ -100,6 +107,15 @@ class RowLowering:
                 self._state.loops.pop()
             node.orelse = self.block(node.orelse) if node.orelse else []
         return [node]
+
+    def _stored_product(self, node: ast.stmt) -> ast.expr | None:
+        """The product of a vector and a matrix that a statement stores, an element at a time; None if it has none."""
+        if not isinstance(node, ast.AugAssign) and not (
+            isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Subscript)
+        ):
+            return None
+        given = factors(self._state, node.value)
+        return node.value if given is not None and len(given[0].shape) + len(given[1].shape) == 3 else None
 
     def _loop(self, node: ast.For) -> ast.For:
         """A loop, but for its body."""
@@ -192,6 +208,12 @@ class RowLowering:
 
     def _unpacked(self, node: ast.Assign, targets: Sequence[ast.expr], value: ast.expr) -> list[ast.stmt] | None:
         """`x, y, z = row`, each element read before one is stored; None for what is no row."""
+        parts = self._state.tuples.get(value.id) if isinstance(value, ast.Name) else None
+        if parts is not None and len(parts) == len(targets):
+            for target, part in zip(targets, parts, strict=True):
+                own = ast.copy_location(variable(part), node)
+                self._state.before += self._assign(located(ast.Assign([target], own), node), target, own)
+            return []
         rows = None if isinstance(value, (ast.Tuple, ast.List)) else self._state.rows(value)
         if rows is None or len(rows.shape) != 1 or any(isinstance(each, ast.Starred) for each in targets):
             return None
@@ -231,6 +253,11 @@ class RowLowering:
 
     def _assign_variable(self, node: ast.Assign, name: str, value: ast.expr) -> list[ast.stmt]:
         state = self._state
+        if isinstance(value, ast.Name) and value.id in state.tuples:
+            if not state.is_assigned_once(name):
+                raise NotInKernelError(f"variable {name} for several tuples of arrays", node)
+            state.tuples[name] = state.tuples[value.id]
+            return []
         if private_arrays.private_array(state, name, value):
             return []
         view = None if self._expressions.is_selection(value) else state.view(value)
@@ -383,14 +410,31 @@ def _rewrite(statement: ast.stmt, rewritten: Callable[[ast.expr], ast.expr]) -> 
 class _PrivateResults(ast.NodeTransformer):
     """Variables instead of calls that give arrays, which are made before the statement."""
 
-    def __init__(self, state: BodyState) -> None:
-        self._state = state
+    def __init__(self, state: BodyState, kept: ast.expr | None) -> None:
+        self._state, self._kept = state, kept
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
+        self.generic_visit(node)
+        part = None if node is self._kept else matrix_product(self._state, node)
+        return node if part is None else ast.copy_location(variable(self._named(part)), node)
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         self.generic_visit(node)
-        part = private_result(self._state, node)
-        if part is None:
-            return node
+        state = self._state
+        positions = nonzero_positions(state, node)
+        if positions is not None:
+            name = state.new("v")
+            state.tuples[name] = [self._named(each) for each in positions]
+            return ast.copy_location(variable(name), node)
+        makers = _MAKERS if node is self._kept else (*_MAKERS, matrix_product)
+        part = next((part for make in makers if (part := make(state, node)) is not None), None)
+        return node if part is None else ast.copy_location(variable(self._named(part)), node)
+
+    def _named(self, part: ArrayPart) -> str:
         name = self._state.new("v")
         self._state.bind(name, part)
-        return ast.copy_location(variable(name), node)
+        return name
+
+
+_MAKERS = (private_result, flat_positions, different_values, counted_values)
+"""The writers of calls that give an array."""

@@ -13,7 +13,7 @@ from kapi_numba_offload.analysis.scope import UNKNOWN, Scope
 from kapi_numba_offload.analysis.syntax import names_in, nodes_in, root_variable
 from kapi_numba_offload.loops.body.index_analysis import LowerBounds
 from kapi_numba_offload.loops.body.syntax_parts import Part, expression, nested_loops, statements, variable
-from kapi_numba_offload.loops.body.views import ArrayPart, Extent, LaunchFacts, Rows
+from kapi_numba_offload.loops.body.views import HELPERS, ArrayPart, Extent, LaunchFacts, Rows
 
 __all__ = ["BodyState", "NotANumberError", "NotInKernelError", "stored_to"]
 
@@ -45,9 +45,9 @@ class BodyState:
 
     Attributes
     ----------
-    rows, scalar, view : callable
-        An expression of rank 1 or more, or None; an expression of rank 0; the part of an array that an expression
-        names, or None. `RowExpressions` defines them.
+    rows, is_row, scalar, view : callable
+        An expression of rank 1 or more, or None; whether a part of an array, or an elementwise operation, is one; an
+        expression of rank 0; the part of an array that an expression names, or None. `RowExpressions` defines them.
     arrays : dict
         Facts of the arrays of the launch, and of the private arrays of a work-item, once they are lowered.
     views : dict of str to ArrayPart
@@ -66,8 +66,10 @@ class BodyState:
         Variables of lengths, by their names, and what tells the most that each may be, or None.
     sizes : dict of str to int
         The lengths of private arrays, such as `a.shape[0]`.
-    wide : set of str
-        Private arrays that hold no integers of fewer than 64 bits.
+    wide, integers : set of str
+        Private arrays that hold no integers of fewer than 64 bits, and those that hold integers, and no truth values.
+    tuples : dict of str to list of str
+        Variables that are tuples of views, and the variables of these.
     unnamed : set of str
         Variables that may be an array out of a tuple, of unknown rank.
     sliced : set of str
@@ -79,6 +81,7 @@ class BodyState:
     """
 
     rows: Callable[[ast.expr], Rows | None]
+    is_row: Callable[[ast.expr], bool]
     scalar: Callable[[ast.expr], ast.expr]
     view: Callable[[ast.expr], ArrayPart | None]
 
@@ -97,6 +100,8 @@ class BodyState:
         self.bounds: dict[str, Callable[[], int | None]] = {}
         self.sizes: dict[str, int] = {}
         self.wide: set[str] = set()
+        self.integers: set[str] = set()
+        self.tuples: dict[str, list[str]] = {}
         self.is_put_off = False
         self.renewed: set[str] = set()
         self.integers_of_arrays: set[int] = set()
@@ -169,6 +174,22 @@ class BodyState:
         text = ast.unparse(length)
         return self.sizes[text] if text in self.sizes else self.numbers.of(text)
 
+    def exactly(self, length: ast.expr) -> int | None:
+        """What a length is, for the numbers of the launch; None if they do not tell."""
+        match length:
+            case ast.Constant(value=int(value)):
+                return value
+            case ast.Name(id=name) if len({ast.unparse(each) for each in self.made.get(name, ())}) == 1:
+                return self.exactly(self.made[name][0])
+            case ast.Call(func=ast.Name(id=name), args=args) if name in HELPERS:
+                given = [self.exactly(each) for each in args]
+                return None if None in given else int(HELPERS[name](*given))
+            case ast.BinOp(left=left, op=ast.Sub(), right=right):
+                sides = self.exactly(left), self.exactly(right)
+                return sides[0] - sides[1] if sides[0] is not None and sides[1] is not None else None
+        text = ast.unparse(length)
+        return self.sizes[text] if text in self.sizes else self.numbers.of(text)
+
     def difference(self, upper: ast.expr, lower: ast.expr) -> int | None:
         """The difference of two integers, if it is the same in all iterations and the launch tells it; else None."""
         terms: Counter[str] = Counter()
@@ -237,6 +258,14 @@ class BodyState:
         if low is not None and low >= 0:
             return at
         return expression("kapi_wrapped_index(AT, LENGTH)", AT=at, LENGTH=length)
+
+    def holds_integers(self, rows: Rows) -> bool:
+        """Whether rows surely are made of arrays of integers, and are no truth values."""
+        if rows.is_bool or not rows.reads:
+            return False
+        arrays = {each.array: self.arrays.get(each.array) for each in rows.reads}
+        return all(name in self.integers or (facts and facts.dtype is not None and facts.dtype.kind in "iu")
+                   for name, facts in arrays.items())  # fmt: skip
 
     def called(self, node: ast.Call) -> tuple[str | None, Sequence[ast.expr]]:
         """NumPy's name of the function that is called, and its operands; a method's owner is the first one."""

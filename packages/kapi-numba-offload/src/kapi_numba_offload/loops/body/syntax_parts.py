@@ -6,7 +6,9 @@ import ast
 import copy
 from collections.abc import Sequence
 
-__all__ = ["expression", "index_of", "nested_loops", "or_zero", "plus", "statements", "times", "variable"]
+__all__ = [
+    "expression", "flat_index", "index_of", "nested_loops", "or_zero", "plus", "statements", "times", "variable",
+]  # fmt: skip
 
 Part = ast.expr | list[ast.stmt] | str | float
 """The filling of a hole of a text: an expression or statements, a variable by its name, or a number."""
@@ -46,6 +48,14 @@ def times(left: ast.expr, right: ast.expr) -> ast.expr:
     if is_number(left, 1):
         return right
     return left if is_number(right, 1) else ast.BinOp(left, ast.Mult(), copy.deepcopy(right))
+
+
+def flat_index(at: Sequence[ast.expr], lengths: Sequence[ast.expr]) -> ast.expr:
+    """The number in C order of the element at an index of axes of such lengths."""
+    made: ast.expr = ast.Constant(0)
+    for number, (index, length) in enumerate(zip(at, lengths, strict=True)):
+        made = plus(times(made, length) if number else made, index)
+    return made
 
 
 def or_zero(index: ast.expr, length: ast.expr) -> ast.expr:

@@ -36,6 +36,11 @@ class ViewReader:
                                              for axis, is_one in enumerate(state.arrays[name].ones)])  # fmt: skip
             case ast.Attribute(value, "T") if (view := self.of(value)) is not None:
                 return replace(view, order=view.order[::-1])
+            case ast.Subscript(ast.Name(name), index) if name in state.tuples:
+                number = integer_literal(index)
+                if number is None or not -len(state.tuples[name]) <= number < len(state.tuples[name]):
+                    raise NotInKernelError("an index of a tuple that is no constant", node)
+                return self.of(variable(state.tuples[name][number]))
             case ast.Subscript(value) if (view := self.of(value)) is not None:
                 return self._part(view, node)
         return None

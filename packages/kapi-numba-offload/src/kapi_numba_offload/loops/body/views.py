@@ -228,6 +228,12 @@ class Rows:
         return self.spelled(self, at)
 
     @property
+    def elsewhere(self) -> Rows:
+        """The same elements, for rows that have each at another index."""
+        reads = (each._replace(text=f"{each.text} elsewhere", free=f"{each.text} elsewhere") for each in self.reads)
+        return replace(self, reads=frozenset(reads))
+
+    @property
     def first(self) -> ast.expr:
         """Its first element."""
         return self.element([ast.Constant(0) for _ in self.shape])

@@ -7,6 +7,7 @@ import copy
 import math
 import operator
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -87,6 +88,8 @@ def like(
     state.arrays[name] = ArrayFacts(None, [False] if is_flat else [each.is_one for each in rows.shape])
     if dtype is not None or sample is not None or not rows.has_narrow_integers:
         state.wide.add(name)
+    if dtype == "int64" or (dtype is None and sample is None and state.holds_integers(rows)):
+        state.integers.add(name)
     return name
 
 
@@ -122,8 +125,11 @@ def private_array(state: BodyState, name: str, value: ast.expr) -> bool:
         raise NotInKernelError(f"a temporary array of {math.prod(lengths)} elements in each iteration", value)
     state.reassign(name, value)
     _allocated(state, lengths, dtype, value, name)
-    if _is_wide(dtype):
+    known = _scalar_type(dtype)
+    if known is not None and (not issubclass(known, np.integer) or np.dtype(known).itemsize >= 8):
         state.wide.add(name)
+    if known is not None and issubclass(known, np.integer):
+        state.integers.add(name)
     if number is not None:
         filling = state.frozen(state.scalar(number))
         fill(state, name, [Extent(ast.Constant(each)) for each in lengths], value, lambda at: filling)
@@ -186,11 +192,10 @@ def _dtype(state: BodyState, node: ast.expr) -> ast.expr:
     return expression(f"kapi_np.{'bool_' if name == 'bool' else name}")
 
 
-def _is_wide(dtype: ast.expr) -> bool:
-    """Whether a dtype is surely none of integers of fewer than 64 bits."""
+def _scalar_type(dtype: ast.expr) -> type[np.number[Any]] | None:
+    """NumPy's type of numbers that a dtype is; None if that is not known."""
     known = getattr(np, dtype.attr, None) if isinstance(dtype, ast.Attribute) else None
-    is_scalar = isinstance(known, type) and issubclass(known, np.number)
-    return is_scalar and (np.dtype(known).itemsize >= 8 or not issubclass(known, np.integer))
+    return known if isinstance(known, type) and issubclass(known, np.number) else None
 
 
 def _dtype_of(state: BodyState, number: ast.expr | None, where: ast.AST) -> str:

@@ -20,7 +20,16 @@ from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError
 from kapi_numba_offload.loops.body.syntax_parts import expression, index_of, variable
 from kapi_numba_offload.loops.body.views import ArrayPart, Extent, Rows
 
-__all__ = ["number_of_sorted", "private_result", "rearranged", "rounded", "run", "running", "sorted_rows"]
+__all__ = [
+    "number_of_sorted",
+    "private_result",
+    "rearranged",
+    "rounded",
+    "run",
+    "running",
+    "sorted_rows",
+    "sorted_values",
+]
 
 # Shell's sort, by Knuth's gaps; nans come last. The lines with ORDER sort the positions of the values, of which the
 # lower one comes first where values are equal.
@@ -80,18 +89,18 @@ def private_result(state: BodyState, node: ast.Call) -> ArrayPart | None:
 def sorted_rows(state: BodyState, rows: Rows, node: ast.AST) -> ArrayPart:
     """Rows of rank 1, sorted."""
     _require_rank_one(rows, node)
-    values, length = _sorted(state, rows, node)
+    values, length = sorted_values(state, rows, node)
     return private_arrays.full_part(state, values, [Extent(length)])
 
 
 def _argsorted(state: BodyState, rows: Rows, node: ast.AST) -> ArrayPart:
     _require_rank_one(rows, node)
     order = private_arrays.like(state, rows, node, dtype="int64")
-    _, length = _sorted(state, rows, node, order)
+    _, length = sorted_values(state, rows, node, order)
     return private_arrays.full_part(state, order, [Extent(length)])
 
 
-def _sorted(state: BodyState, rows: Rows, node: ast.AST, order: str = "") -> tuple[str, ast.expr]:
+def sorted_values(state: BodyState, rows: Rows, node: ast.AST, order: str = "") -> tuple[str, ast.expr]:
     """A flat array with the sorted elements of rows, and their number; `order` is one for their positions."""
     values, length = private_arrays.flat(state, rows, node)
     gap, most = 1, state.sizes[f"{values}.shape[0]"]
@@ -151,7 +160,7 @@ def number_of_sorted(state: BodyState, node: ast.Call) -> ast.expr | None:
         share = _share(state, operands.pop(), _SHARES[kind])
     if len(operands) != 1 or node.keywords or (share is None) != (kind == "median"):
         raise _option(node)
-    values, length = _sorted(state, rows if kind == name else without_nans(rows), node)
+    values, length = sorted_values(state, rows if kind == name else without_nans(rows), node)
     names = {each: state.new("m") for each in ("HALF", "RESULT", "PLACE", "LOW", "X", "Y")}
     text = _MEDIAN if share is None else _PERCENTILE
     state.put(text + _UNLESS_NAN, node, **names, LENGTH=length, VALUES=values, SHARE=0 if share is None else share)
@@ -220,9 +229,8 @@ def _moved(rows: Rows, text: str, shape: tuple[Extent, ...] | None = None, **hol
         return rows.element([expression(text, **{"LENGTH": length, "AT": each, **holes})
                              for length, each in zip(rows.lengths, at, strict=True)])  # fmt: skip
 
-    elsewhere = (each._replace(text=f"{each.text} elsewhere", free=f"{each.text} elsewhere") for each in rows.reads)
     made = Rows.of(shape or rows.shape, element)
-    return replace(rows, shape=made.shape, spelled=made.spelled, reads=frozenset(elsewhere))
+    return replace(rows.elsewhere, shape=made.shape, spelled=made.spelled)
 
 
 def rounded(state: BodyState, node: ast.expr) -> tuple[ast.expr, ast.expr] | None:

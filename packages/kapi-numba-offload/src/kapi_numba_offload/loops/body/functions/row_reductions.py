@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -13,10 +13,10 @@ from kapi_numba_offload.elements.spelling import syntax_of
 from kapi_numba_offload.loops.body.functions import private_arrays
 from kapi_numba_offload.loops.body.functions.combined_rows import combined
 from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError
-from kapi_numba_offload.loops.body.syntax_parts import expression, plus, statements, times, variable
+from kapi_numba_offload.loops.body.syntax_parts import expression, flat_index, statements, times, variable
 from kapi_numba_offload.loops.body.views import Extent, Rows, spelling
 
-__all__ = ["counted", "reduced", "start_of_sum", "without_nans"]
+__all__ = ["counted", "dot_of_rows", "reduced", "start_of_sum", "total", "without_nans"]
 
 
 def reduced(state: BodyState, node: ast.expr) -> ast.expr | None:
@@ -54,14 +54,19 @@ def _dot(state: BodyState, operands: list[ast.expr], node: ast.expr, *, conjugat
     reads = [state.arrays.get(each.array) for row in known for each in row.reads]
     if conjugates and not all(each and each.dtype is not None and each.dtype.kind in "biuf" for each in reads):
         known[0] = known[0].applied("conjugate")
-    rows = combined(state, "multiply", known, node)
+    return dot_of_rows(state, known, node)
+
+
+def dot_of_rows(state: BodyState, operands: Sequence[Rows], node: ast.expr) -> ast.expr:
+    """The sum of products of two rows of rank 1, in the type of the products."""
+    rows = combined(state, "multiply", operands, node)
     if not rows.has_narrow_integers or rows.mask is not None:
-        return _total(state, rows, node)
+        return total(state, rows, node)
     one = Rows((Extent(ast.Constant(1)),), rows.spelled, has_narrow_integers=True)
-    total = private_arrays.like(state, one, node, sample=rows.first)
-    so_far = expression("TOTAL[0]", TOTAL=total)
+    so_far_array = private_arrays.like(state, one, node, sample=rows.first)
+    so_far = expression("TOTAL[0]", TOTAL=so_far_array)
     state.put_loops(rows.shape, node, lambda at: statements(
-        "TOTAL[0] = X", TOTAL=total, X=syntax_of("add", [so_far, rows.element(at)], has_numpy_integers=True)
+        "TOTAL[0] = X", TOTAL=so_far_array, X=syntax_of("add", [so_far, rows.element(at)], has_numpy_integers=True)
     ))  # fmt: skip
     return so_far
 
@@ -77,23 +82,24 @@ def start_of_sum(state: BodyState, rows: Rows, name: str = "sum", *, in_floats: 
     return expression(f"kapi_np.{'int64' if signed else 'uint64'}(START)", START=_identity(name, int))
 
 
-def _total(state: BodyState, rows: Rows, node: ast.expr, name: str = "sum", *, in_floats: bool = False) -> ast.expr:
+def total(state: BodyState, rows: Rows, node: ast.expr, name: str = "sum", *, in_floats: bool = False) -> ast.expr:
+    """The sum or product of rows, in NumPy's type or in floats."""
     start = start_of_sum(state, rows, name, in_floats=in_floats)
     return _loop(state, rows, node, f"RESULT {'*' if name == 'prod' else '+'}= ELEMENT", RESULT=start)
 
 
 def _mean(state: BodyState, rows: Rows, node: ast.expr) -> ast.expr:
-    total = _total(state, rows, node, in_floats=True)
+    so_far = total(state, rows, node, in_floats=True)
     count: ast.expr = ast.Constant(1)
     for each in rows.lengths:
         count = times(each, count)
-    return expression("TOTAL / COUNT", TOTAL=total, COUNT=count if rows.mask is None else counted(state, rows, node))
+    return expression("TOTAL / COUNT", TOTAL=so_far, COUNT=count if rows.mask is None else counted(state, rows, node))
 
 
 def counted(state: BodyState, rows: Rows, node: ast.expr) -> ast.expr:
     """Number of elements that a mask selects."""
     assert rows.mask is not None
-    return _total(state, rows.mask, node)
+    return total(state, rows.mask, node)
 
 
 def _variance(state: BodyState, rows: Rows, node: ast.expr) -> ast.expr:
@@ -106,7 +112,7 @@ def _deviation(state: BodyState, rows: Rows, node: ast.expr) -> ast.expr:
 
 
 def _norm(state: BodyState, rows: Rows, node: ast.expr) -> ast.expr:
-    return expression("kapi_np.sqrt(X)", X=_total(state, _squares(rows), node, in_floats=True))
+    return expression("kapi_np.sqrt(X)", X=total(state, _squares(rows), node, in_floats=True))
 
 
 def _squares(rows: Rows) -> Rows:
@@ -115,7 +121,7 @@ def _squares(rows: Rows) -> Rows:
 
 
 def _nonzero(state: BodyState, rows: Rows, node: ast.expr) -> ast.expr:
-    return _total(state, rows.applied("not_equal", ast.Constant(0), is_bool=True), node)
+    return total(state, rows.applied("not_equal", ast.Constant(0), is_bool=True), node)
 
 
 def _range(state: BodyState, rows: Rows, node: ast.expr) -> ast.expr:
@@ -148,10 +154,7 @@ def _loop(state: BodyState, rows: Rows, node: ast.expr, text: str, **starts: ast
     own = state.new("e")
 
     def update(at: list[ast.expr]) -> list[ast.stmt]:
-        flat: ast.expr = ast.Constant(0)
-        for number, (index, length) in enumerate(zip(at, rows.lengths, strict=True)):
-            flat = plus(times(flat, length) if number else flat, index)
-        return statements(text, **names, X=own, ELEMENT=rows.element(at), AT=flat)
+        return statements(text, **names, X=own, ELEMENT=rows.element(at), AT=flat_index(at, rows.lengths))
 
     state.put_loops(rows.shape, node, update, rows.mask)
     return variable(next(iter(names.values())))
@@ -174,8 +177,8 @@ _IS_FIRST_NAN = "(X != X and BEST == BEST)"  # one that is not a number is both 
 _IS_NAN = "BEST != BEST"  # without nans: the result is nan if there is none else
 
 _MADE: dict[str, Callable[[BodyState, Rows, ast.expr], ast.expr]] = {
-    "sum": _total,
-    "prod": lambda state, rows, node: _total(state, rows, node, "prod"),
+    "sum": total,
+    "prod": lambda state, rows, node: total(state, rows, node, "prod"),
     "mean": _mean,
     "var": _variance,
     "std": _deviation,

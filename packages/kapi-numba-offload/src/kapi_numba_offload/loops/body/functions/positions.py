@@ -1,0 +1,169 @@
+"""Arrays of as many elements as a row turns out to have: positions, different values, counts; rows at positions.
+
+`numpy.nonzero` and its kind, `numpy.unique` and `numpy.bincount` have their results before the statement, in an array
+of the work-item that has room for the most that there may be. What is at positions, `row[found]`, is computed where it
+is used.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from kapi_numba_offload.analysis.syntax import indices_of
+from kapi_numba_offload.loops.body.functions import private_arrays
+from kapi_numba_offload.loops.body.functions.row_functions import sorted_values
+from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError
+from kapi_numba_offload.loops.body.syntax_parts import expression, flat_index, statements, variable
+from kapi_numba_offload.loops.body.views import ArrayPart, Extent, Rows
+
+__all__ = ["counted_values", "different_values", "flat_positions", "nonzero_positions", "selected"]
+
+_DIFFERENT = """
+COUNT = 0
+for AT in range(LENGTH):
+    X = VALUES[AT]
+    LAST = VALUES[max(COUNT - 1, 0)]
+    if COUNT == 0 or (X != LAST and (X == X or LAST == LAST)):
+        VALUES[COUNT] = X
+        COUNT += 1
+"""
+_COUNTED = """
+NUMBER = MINIMUM
+for AT in range(LENGTH):
+    NUMBER = max(NUMBER, kapi_np.int64(ELEMENT) + 1)
+    COUNTS[kapi_np.int64(ELEMENT)] += WEIGHT
+"""
+_BYTES = 256
+
+
+def nonzero_positions(state: BodyState, node: ast.Call) -> list[ArrayPart] | None:
+    """Positions that `numpy.nonzero` gives, an array for each axis; None for other calls."""
+    name, operands = state.called(node)
+    if name not in ("nonzero", "where") or len(operands) != 1 or node.keywords:
+        return None
+    rows = state.rows(operands[0])
+    return None if rows is None else _positions(state, rows, node, len(rows.shape), lambda at: at)
+
+
+def flat_positions(state: BodyState, node: ast.Call) -> ArrayPart | None:
+    """Array of positions that `numpy.flatnonzero` or `numpy.argwhere` gives; None for other calls."""
+    name = state.numpy_name(node)
+    rows = state.rows(node.args[0]) if name in ("flatnonzero", "argwhere") and len(node.args) == 1 else None
+    if rows is None or node.keywords:
+        return None
+    if name == "argwhere" and len(rows.shape) != 1:
+        raise NotInKernelError("`np.argwhere` of several axes", node)
+    (found,) = _positions(state, rows, node, 1, lambda at: [flat_index(at, rows.lengths)])
+    return replace(found, order=(0, None)) if name == "argwhere" else found
+
+
+def _positions(
+    state: BodyState, rows: Rows, node: ast.Call, axes: int, position: Callable[[list[ast.expr]], list[ast.expr]]
+) -> list[ArrayPart]:
+    """Arrays of the positions of elements that are not 0, by what `position` makes of an index."""
+    if rows.mask is not None:
+        raise NotInKernelError("positions of what a mask selects", node)
+    arrays = [private_arrays.like(state, rows, node, is_flat=True, dtype="int64") for _ in range(axes)]
+    count = _count(state, arrays[0])
+
+    def found(at: list[ast.expr]) -> list[ast.stmt]:
+        stores = [statements("ARRAY[COUNT] = AT", ARRAY=each, COUNT=count, AT=own)
+                  for each, own in zip(arrays, position(at), strict=True)]  # fmt: skip
+        text = "if ELEMENT != 0:\n    STORES\n    COUNT += 1"
+        return statements(text, ELEMENT=rows.element(at), STORES=[one for each in stores for one in each], COUNT=count)
+
+    state.put_loops(rows.shape, node, found)
+    return [ArrayPart.full(each, [Extent(variable(count))]) for each in arrays]
+
+
+def different_values(state: BodyState, node: ast.Call) -> ArrayPart | None:
+    """Array that `numpy.unique` gives; None for other calls."""
+    rows = state.rows(node.args[0]) if state.numpy_name(node) == "unique" and node.args else None
+    if rows is None:
+        return None
+    if len(node.args) > 1 or node.keywords:
+        raise NotInKernelError(f"an option of `{ast.unparse(node)}`", node)
+    values, length = sorted_values(state, rows, node)
+    count = _count(state, values)
+    names = {each: state.new("s") for each in ("AT", "X", "LAST")}
+    state.put(_DIFFERENT, node, **names, VALUES=values, LENGTH=length, COUNT=count)
+    return ArrayPart.full(values, [Extent(variable(count))])
+
+
+def counted_values(state: BodyState, node: ast.Call) -> ArrayPart | None:
+    """Array that `numpy.bincount` gives of bytes, of which there are 256; None for other calls."""
+    if state.numpy_name(node) != "bincount":
+        return None
+    given = dict(zip(("x", "weights", "minlength"), node.args, strict=False))
+    given |= {str(each.arg): each.value for each in node.keywords}
+    rows = state.rows(given["x"]) if "x" in given else None
+    weights = state.rows(given["weights"]) if "weights" in given else None
+    least = given.get("minlength", ast.Constant(0))
+    if rows is None:
+        return None
+    known = [state.arrays.get(each.array) for each in rows.reads]
+    are_bytes = known and all(each and each.dtype is not None and each.dtype.name == "uint8" for each in known)
+    if not are_bytes or not isinstance(least, ast.Constant) or not isinstance(least.value, int) or least.value < 0:
+        raise NotInKernelError(f"an array of a length that values decide, {ast.unparse(node)}", node)
+    if ("weights" in given and weights is None) or len(rows.shape) != 1 or rows.mask or (weights and weights.mask):
+        raise NotInKernelError(f"an option of `{ast.unparse(node)}`", node)
+    room = Rows.of((Extent(ast.Constant(max(least.value, _BYTES))),), lambda at: ast.Constant(0))
+    counts = private_arrays.like(state, room, node, dtype="int64" if weights is None else "float64")
+    count, at = _count(state, counts), variable(state.new("k"))
+    weight = ast.Constant(1) if weights is None else weights.element([at])
+    state.put(_COUNTED, node, COUNTS=counts, NUMBER=count, MINIMUM=least, AT=at.id, LENGTH=rows.lengths[0],
+              ELEMENT=rows.element([at]), WEIGHT=weight)  # fmt: skip
+    return ArrayPart.full(counts, [Extent(variable(count))])
+
+
+def selected(state: BodyState, node: ast.Subscript, indices: Sequence[ast.expr]) -> Rows:
+    """Elements of an array where a row is true, and at positions that are a row: `array[row > 0]`, `array[i, found]`.
+
+    The other indices are numbers and slices; as the row has the place of its axis, no slice may be between it and a
+    number.
+    """
+    others = list(indices)
+    number = next(number for number, each in enumerate(others) if state.is_row(each))
+    row = state.rows(others[number])
+    others[number] = ast.Slice()
+    advanced = [at for at, each in enumerate(indices) if not isinstance(each, ast.Slice)]
+    rest = ast.Subscript(node.value, ast.Tuple(others, ast.Load()), ast.Load())
+    owner = state.rows(node.value if len(others) == 1 else ast.copy_location(rest, node))
+    if (
+        row is None or owner is None or row.mask is not None or owner.mask is not None or any(map(state.is_row, others))
+        or any(isinstance(each, ast.Constant) and each.value in (None, ...) for each in indices)
+        or advanced[-1] - advanced[0] >= len(advanced)
+    ):  # fmt: skip
+        raise NotInKernelError("an index that is an array", node)
+    if _is_mask(state, indices[number], row) and len(row.shape) == len(owner.shape):
+        return replace(owner, mask=replace(row, is_bool=True), reads=owner.reads | row.reads)
+    if len(row.shape) != 1 or not state.holds_integers(row):
+        raise NotInKernelError("an index that is an array", node)
+    axis = sum(isinstance(each, ast.Slice) for each in others[:number])
+    length = owner.shape[axis].length
+
+    def element(at: Sequence[ast.expr]) -> ast.expr:
+        position = expression("kapi_wrapped_index(AT, LENGTH)", AT=row.element([at[axis]]), LENGTH=length)
+        return owner.element([*at[:axis], position, *at[axis + 1 :]])
+
+    shape = (*owner.shape[:axis], row.shape[0], *owner.shape[axis + 1 :])
+    reads = owner.elsewhere.reads | row.reads
+    return Rows.of(shape, element, reads=reads, has_narrow_integers=owner.has_narrow_integers)
+
+
+def _is_mask(state: BodyState, node: ast.expr, rows: Rows) -> bool:
+    is_selection = isinstance(node, ast.Subscript) and any(map(state.is_row, indices_of(node)))
+    view = None if rows.is_bool or is_selection else state.view(node)
+    facts = state.arrays.get(view.array) if view is not None else None
+    return rows.is_bool or (facts is not None and facts.dtype is not None and facts.dtype.kind == "b")
+
+
+def _count(state: BodyState, array: str) -> str:
+    """A variable for the number of elements that a flat array has."""
+    count, most = state.new("n"), state.sizes[f"{array}.shape[0]"]
+    state.assigned(count, ast.Constant(0))
+    state.bounds[count] = lambda: most
+    state.lower.take_counter(count)
+    return count
