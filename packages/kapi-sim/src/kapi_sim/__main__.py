@@ -23,10 +23,7 @@ __all__ = ["main"]
 def main(arguments: Sequence[str] | None = None) -> int:
     """Carry out one command, and return the exit status: 1 if a kernel or a program is wrong, 2 if the command is.
 
-    Parameters
-    ----------
-    arguments : sequence of str, optional
-        As after ``python -m kapi_sim``; those of the program if left out.
+    - `arguments`: as after ``python -m kapi_sim``; those of the program if left out.
     """
     parser = _parser()
     # What a traced program is given may stand anywhere.

@@ -19,14 +19,9 @@ _OFF = frozenset(("0", "off", "no", "false"))
 class Variable:
     """One environment variable.
 
-    Attributes
-    ----------
-    name : str
-        Its name in the environment.
-    reader : str
-        The distributions and programs that read it, as the documentation names them.
-    meaning : str
-        What its values do, in Markdown.
+    - `name`: its name in the environment.
+    - `reader`: the distributions and programs that read it, as the documentation names them.
+    - `meaning`: what its values do, in Markdown.
     """
 
     name: str

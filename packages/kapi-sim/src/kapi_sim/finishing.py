@@ -20,10 +20,7 @@ _locks: dict[int, threading.Lock] = {}  # by the hash of a queue, which is that 
 def finish(queue: Any) -> None:
     """Wait until nothing that was submitted to a queue is left.
 
-    Parameters
-    ----------
-    queue : dpctl.SyclQueue or object
-        Of anything else, its `wait` is called; what has none needs no waiting.
+    - `queue`: of anything else, its `wait` is called; what has none needs no waiting.
     """
     kind = _of_dpctl(queue.__class__)
     if kind is not None:

@@ -69,10 +69,7 @@ def in_children(function: Callable[[], object]) -> None:
 def block_forks() -> Iterator[None]:
     """Have forks by other threads wait until the ``with`` block is done.
 
-    Raises
-    ------
-    ForkError
-        In a process that was forked although such work had not ended in time.
+    Raises `ForkError` in a process that was forked although such work had not ended in time.
     """
     if _is_torn:
         raise ForkError(

@@ -89,23 +89,13 @@ def execute(
 ) -> None:
     """Run `kernel` over `space` as the current settings say.
 
-    Parameters
-    ----------
-    kernel : Instrumented
-        The kernel's rewritten forms.
-    space : Range or NdRange
-        The index space.
-    args : tuple
-        One for each parameter after the work-item.
-    options : KernelOptions
-        What the launch must be, and whether it checks indices whatever the settings say.
+    - `kernel`: the kernel's rewritten forms.
+    - `space`: the index space.
+    - `args`: one for each parameter after the work-item.
+    - `options`: what the launch must be, and whether it checks indices whatever the settings say.
 
-    Raises
-    ------
-    KapiError
-        If the launch cannot be made, or a check finds something.
-    Exception
-        What the kernel raises, with the work-item added as a note.
+    Raises `KapiError` if the launch cannot be made, or a check finds something; `Exception`: what the kernel raises,
+    with the work-item added as a note.
     """
     settings = current_settings()
     dialect = kernel.dialect

@@ -31,12 +31,8 @@ _threads: list[threading.Thread] = []
 class Follower:
     """Work that is followed.
 
-    Attributes
-    ----------
-    tell : callable
-        Returns how far the work is, in words, and something that differs if it went on.
-    part_done : callable
-        Returns which part of the work is done, from 0 to 1; 0 where that is not known.
+    - `tell`: returns how far the work is, in words, and something that differs if it went on.
+    - `part_done`: returns which part of the work is done, from 0 to 1; 0 where that is not known.
     """
 
     show: Callable[[], tuple[str, object]]
@@ -85,16 +81,9 @@ def follow(show: Callable[[], tuple[str, object]], part_done: Callable[[], float
 def follow_launch(kernel: str, noun: str, total: int, position: Callable[[], tuple[int, object]]) -> Follower | None:
     """Follow a launch in the simulator.
 
-    Parameters
-    ----------
-    kernel : str
-        The kernel's name.
-    noun : str
-        What is counted: ``"work-items"`` or ``"work-groups"``.
-    total : int
-        How many there are.
-    position : callable
-        Returns how many have run, and something that differs if the launch went on.
+    - `noun`: what is counted: ``"work-items"`` or ``"work-groups"``.
+    - `total`: how many there are.
+    - `position`: returns how many have run, and something that differs if the launch went on.
     """
 
     def show() -> tuple[str, object]:

@@ -12,15 +12,9 @@ __all__ = ["short_repr"]
 def short_repr(value: object) -> str:
     """Return the value as it is shown in messages.
 
-    Parameters
-    ----------
-    value : object
-        Whatever was given. If its ``__repr__`` raises, its class and address are shown.
+    - `value`: whatever was given. If its ``__repr__`` raises, its class and address are shown.
 
-    Returns
-    -------
-    str
-        At most a few hundred characters; ``...`` stands for the rest.
+    Returns at most a few hundred characters; ``...`` stands for the rest.
 
     Examples
     --------

@@ -57,13 +57,9 @@ def shorten(error: BaseException, is_reported: bool) -> None:
 
     The caller has to re-raise with a bare ``raise``, which adds no frame of its own.
 
-    Parameters
-    ----------
-    error : BaseException
-        What is on its way to the user.
-    is_reported : bool
-        Whether the message says all: the simulator found a mistake in the kernel.  The frames below the user's
-        last one stay otherwise, for the place of a mistake in the simulator is in them.
+    - `error`: what is on its way to the user.
+    - `is_reported`: whether the message says all: the simulator found a mistake in the kernel.  The frames below the
+      user's last one stay otherwise, for the place of a mistake in the simulator is in them.
     """
     if is_full():
         return
@@ -81,12 +77,8 @@ def shorten(error: BaseException, is_reported: bool) -> None:
 def users_frames(traceback: TracebackType | None, is_reported: bool) -> TracebackType | None:
     """Return a traceback without the simulator's frames.
 
-    Parameters
-    ----------
-    traceback : traceback or None
-        From the outermost frame on.
-    is_reported : bool
-        Whether frames of the simulator below the user's last one are left out too.
+    - `traceback`: from the outermost frame on.
+    - `is_reported`: whether frames of the simulator below the user's last one are left out too.
     """
     entries = list(_entries(traceback))
     last = max((i for i, entry in enumerate(entries) if _is_users(entry)), default=-1)
@@ -108,12 +100,8 @@ def rendered(error: BaseException) -> list[str]:
 def from_program(error: BaseException, program: str | os.PathLike[str]) -> str:
     """Return an error that a program ended with as Python reports it, without the frames of who ran the program.
 
-    Parameters
-    ----------
-    error : BaseException
-        What the program's file raised when it was run.
-    program : path
-        The file.  An error in its syntax has no frame of it, and is told by its place alone.
+    - `error`: what the program's file raised when it was run.
+    - `program`: the file.  An error in its syntax has no frame of it, and is told by its place alone.
     """
     entries = [] if is_full() else list(_entries(error.__traceback__))
     file = os.path.realpath(program)

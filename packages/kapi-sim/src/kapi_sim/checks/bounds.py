@@ -35,12 +35,8 @@ def fail_outside(
 def describe_index(name: str, axis: int, position: int, extent: int) -> str:
     """Say what is wrong with an index, in the simulator and on a device alike.
 
-    Parameters
-    ----------
-    name : str
-        The array, as the message calls it.
-    axis, position, extent : int
-        The axis, the index along it, and the axis' length.
+    - `name`: the array, as the message calls it.
+    - `axis`, `position`, `extent`: the axis, the index along it, and the axis' length.
 
     Examples
     --------

@@ -42,14 +42,8 @@ def path_of_frame(frame: FrameType) -> Path:
 def path_to(frame: FrameType, code: CodeType, instruction: int) -> Path | None:
     """Return by which calls a kernel comes to an instruction; `None` where there are several ways, or none is found.
 
-    Parameters
-    ----------
-    frame : frame
-        Where the kernel stands.
-    code : CodeType
-        The function.
-    instruction : int
-        Offset in bytes.
+    - `frame`: where the kernel stands.
+    - `instruction`: offset in bytes.
     """
     kernel = list(_frames(frame))[-1]
     end = (code, line_of(code, instruction))

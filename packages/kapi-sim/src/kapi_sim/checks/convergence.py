@@ -21,21 +21,13 @@ _MOST_NAMED = 4
 class Arrival(NamedTuple):
     """The convergence point at which a work-item waits.
 
-    Attributes
-    ----------
-    site : tuple
-        File, line and column of the call, and in which iteration of each loop around it it stands.
-    calls : tuple of tuple
-        File, line and instruction of the calls that lead to it, the outermost first, and the iterations of the
-        loops around each: a device function's barrier is another one at each place that calls the function.
-    scope : int
-        The fence scope of a barrier.
-    word : function or None
-        The group algorithm; `None` for a barrier.
-    is_sub_group : bool
-        Whether it waits for its sub-group only.
-    part : Part or None
-        Whom it waits for, where that is neither the group nor the sub-group.
+    - `site`: file, line and column of the call, and in which iteration of each loop around it it stands.
+    - `calls`: file, line and instruction of the calls that lead to it, the outermost first, and the iterations of the
+      loops around each: a device function's barrier is another one at each place that calls the function.
+    - `scope`: the fence scope of a barrier.
+    - `word`: the group algorithm; `None` for a barrier.
+    - `is_sub_group`: whether it waits for its sub-group only.
+    - `part`: whom it waits for, where that is neither the group nor the sub-group.
     """
 
     site: tuple[Any, ...]
@@ -70,25 +62,14 @@ def call_sites(generator: Any) -> tuple[Any, ...]:
 def check_arrivals(clock: ScheduleState, base: int, size: int, arrivals: dict[int, Arrival], left: list[int]) -> None:
     """Raise unless all work-items of a group, or of a sub-group, arrived at one convergence point.
 
-    Parameters
-    ----------
-    clock : ScheduleState
-        Names the work-items.
-    base : int
-        Number of the work-group's first work-item.
-    size : int
-        How many work-items have to arrive.
-    arrivals : dict of int to Arrival
-        By local linear id, where each work-item waits.
-    left : list of int
-        Local linear ids of those that have left the kernel.
+    - `clock`: names the work-items.
+    - `base`: number of the work-group's first work-item.
+    - `size`: how many work-items have to arrive.
+    - `arrivals`: by local linear id, where each work-item waits.
+    - `left`: local linear ids of those that have left the kernel.
 
-    Raises
-    ------
-    BarrierDivergenceError
-        If they wait at barriers.
-    CollectiveMismatchError
-        If one of them waits at a group algorithm.
+    Raises `BarrierDivergenceError` if they wait at barriers; `CollectiveMismatchError` if one of them waits at a group
+    algorithm.
     """
     if not left and len(arrivals) == size:
         first = next(iter(arrivals.values()))
@@ -149,18 +130,11 @@ def check_arrivals(clock: ScheduleState, base: int, size: int, arrivals: dict[in
 def check_uniform(clock: ScheduleState, base: int, arrival: Arrival, name: str, given: dict[int, Any]) -> None:
     """Raise unless all work-items gave a group algorithm the same argument.
 
-    Parameters
-    ----------
-    clock : ScheduleState
-        Names the work-items.
-    base : int
-        Number of the work-group's first work-item.
-    arrival : Arrival
-        The call.
-    name : str
-        Of the parameter.
-    given : dict of int to object
-        By local linear id, what each gave.
+    - `clock`: names the work-items.
+    - `base`: number of the work-group's first work-item.
+    - `arrival`: the call.
+    - `name`: of the parameter.
+    - `given`: by local linear id, what each gave.
     """
     first, value = next(iter(given.items()))
     for local, other in given.items():

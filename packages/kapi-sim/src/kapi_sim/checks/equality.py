@@ -12,10 +12,7 @@ __all__ = ["StoredIn", "is_same"]
 class StoredIn(Protocol):
     """The conversion of a value when it is stored.
 
-    Attributes
-    ----------
-    kind : type
-        Of the elements, a class of NumPy's.
+    - `kind`: of the elements, a class of NumPy's.
     """
 
     kind: type[Any]

@@ -22,14 +22,9 @@ _RELEASING = (MemoryOrder.RELEASE, MemoryOrder.ACQ_REL, MemoryOrder.SEQ_CST)
 class _Node:
     """The operations that a release publishes: those of some work-items up to a time, and what they had acquired.
 
-    Attributes
-    ----------
-    covers : dict of int to int
-        By work-item, the last of its ticks that the node stands for.
-    group, epoch : int
-        All that this group did before this epoch is stood for, too.
-    known : tuple of _Node
-        Earlier nodes.
+    - `covers`: by work-item, the last of its ticks that the node stands for.
+    - `group`, `epoch`: all that this group did before this epoch is stood for, too.
+    - `known`: earlier nodes.
     """
 
     __slots__ = ("covers", "epoch", "group", "known")
@@ -55,11 +50,9 @@ class Fence(NamedTuple):
 class HappensBefore:
     """The order that one launch's atomics, fences and sub-group barriers make.
 
-    Attributes
-    ----------
-    depends_on_order : bool
-        Whether one work-item read what another one released, as with a lock that both take.  What is ordered so may
-        be unordered the other way round: one of them has no acquire or no release, or it uses elements outside.
+    - `depends_on_order`: whether one work-item read what another one released, as with a lock that both take.  What is
+      ordered so may be unordered the other way round: one of them has no acquire or no release, or it uses elements
+      outside.
     """
 
     __slots__ = (
@@ -107,10 +100,7 @@ class HappensBefore:
     def see(self, address: int, order: int, scope: int) -> bool:
         """Take note of what the running work-item's atomic operation reads, before the operation is recorded.
 
-        Returns
-        -------
-        bool
-            Whether it acquired all that was released there.
+        Returns whether it acquired all that was released there.
         """
         uid = self._clock.uid
         published = self._locations.get(address, ())
@@ -128,16 +118,10 @@ class HappensBefore:
     def publish(self, address: int, order: int, scope: int, continues: bool, has_all: bool) -> None:
         """Take note of what the running work-item's atomic operation writes, after the operation is recorded.
 
-        Parameters
-        ----------
-        address : int
-            Of the element.
-        order, scope : int
-            Of the operation.
-        continues : bool
-            Whether it read the element as well, and so goes on with what was released there.
-        has_all : bool
-            What `see` returned.
+        - `address`: of the element.
+        - `order`, `scope`: of the operation.
+        - `continues`: whether it read the element as well, and so goes on with what was released there.
+        - `has_all`: what `see` returned.
         """
         uid = self._clock.uid
         if order in _RELEASING:
@@ -193,12 +177,8 @@ class HappensBefore:
     def is_known(self, uid: int, tick: int, epoch: int) -> bool:
         """Tell whether an access is ordered before what the running work-item does.
 
-        Parameters
-        ----------
-        uid : int
-            The work-item that made the access.
-        tick, epoch : int
-            When.
+        - `uid`: the work-item that made the access.
+        - `tick`, `epoch`: when.
         """
         known = self._known.get(self._clock.uid)
         if not known:

@@ -27,16 +27,10 @@ _KEYWORDS: dict[type[ast.AST], str] = {ast.If: "if", ast.While: "while", ast.For
 class Barrier(NamedTuple):
     """The source location at which a barrier is missing.
 
-    Attributes
-    ----------
-    file : str
-        Path.
-    function : int
-        First line of the function.
-    line : int
-        The line that it goes by.
-    where : str
-        ``"before"`` the line, ``"after"`` it, or ``"within"``: between its reads and its write.
+    - `file`: path.
+    - `function`: first line of the function.
+    - `line`: the line that it goes by.
+    - `where`: ``"before"`` the line, ``"after"`` it, or ``"within"``: between its reads and its write.
     """
 
     file: str
@@ -48,12 +42,8 @@ class Barrier(NamedTuple):
 class Hint(NamedTuple):
     """A hint at how to order two accesses.
 
-    Attributes
-    ----------
-    text : str
-        As a report says it.
-    barrier : Barrier or None
-        Where a barrier would.
+    - `text`: as a report says it.
+    - `barrier`: where a barrier would.
     """
 
     text: str
@@ -70,20 +60,12 @@ def race_hint(
 ) -> Hint:
     """Return what would order two accesses.
 
-    Parameters
-    ----------
-    clock : ScheduleState
-        Knows the index space, and the barriers that were passed.
-    earlier : tuple of code and int
-        Code and instruction of the earlier access.
-    frame : frame
-        Where the kernel stands, at the later access.
-    is_of_group : bool
-        Whether both are of the group that runs.
-    both_write : bool
-        Whether both write; else one reads.
-    is_local : bool
-        Whether the memory is the group's own.
+    - `clock`: knows the index space, and the barriers that were passed.
+    - `earlier`: code and instruction of the earlier access.
+    - `frame`: where the kernel stands, at the later access.
+    - `is_of_group`: whether both are of the group that runs.
+    - `both_write`: whether both write; else one reads.
+    - `is_local`: whether the memory is the group's own.
     """
     later = frame.f_code, frame.f_lasti
     first, second = (line_of(*access) for access in (earlier, later))
@@ -171,14 +153,9 @@ def _in_one_function(clock: ScheduleState, code: CodeType, low: int, high: int) 
 class _Around:
     """The statements around two lines of a function.
 
-    Attributes
-    ----------
-    chooser : ast.If, ast.Match or None
-        Of which the lines stand in two branches.
-    holder : ast.If or None
-        The innermost ``if`` that has both in one branch.
-    low, high : ast.stmt or None
-        The statements, of one block, in which the lines are.
+    - `chooser`: of which the lines stand in two branches.
+    - `holder`: the innermost ``if`` that has both in one branch.
+    - `low`, `high`: the statements, of one block, in which the lines are.
     """
 
     def __init__(self, tree: ast.FunctionDef | None, low: int, high: int) -> None:

@@ -26,10 +26,7 @@ class PrivateShadowMemory:
     def note_read(self, address: int, array: AccessedArray, index: Any, frame: FrameType) -> None:
         """Raise for an element that was not written.
 
-        Raises
-        ------
-        UninitializedReadError
-            If it was not.
+        Raises `UninitializedReadError` if it was not.
         """
         if address not in self._written:
             raise UninitializedReadError(
@@ -53,10 +50,7 @@ def unwritten_read(shadow: ShadowMemory) -> Exception | None:
     A cell that another work-item wrote after the read is a race, which the write reports: only at the
     end of a phase is it known which of the two it is.
 
-    Parameters
-    ----------
-    shadow : ShadowMemory
-        Accesses to a group's local memory, or to global memory; what was read too early is forgotten.
+    - `shadow`: accesses to a group's local memory, or to global memory; what was read too early is forgotten.
     """
     found: Exception | None = None
     for address, (uid, epoch, code, instruction, array, index, *_) in shadow.unwritten.items():

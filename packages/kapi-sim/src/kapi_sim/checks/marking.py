@@ -18,10 +18,7 @@ __all__ = ["Marks", "Uninitialised", "marked_arrays"]
 class Marks:
     """The bytes of some arrays in one memory, each of which may be a part of a larger one.
 
-    Parameters
-    ----------
-    arrays : iterable of tuple
-        For each, the address of each element and the bytes of one.
+    - `arrays`: for each, the address of each element and the bytes of one.
     """
 
     __slots__ = ("_parts",)
@@ -44,17 +41,9 @@ class Marks:
 class Uninitialised:
     """Memory that holds nothing until a kernel writes it.
 
-    Parameters
-    ----------
-    arrays : list of numpy.ndarray
-        Whole arrays, or views.
-    usm : list of object
-        The same in unified shared memory, of which each launch works on a copy.
-
-    Attributes
-    ----------
-    written : set of int
-        Addresses of elements that kernels have written.
+    - `arrays`: whole arrays, or views.
+    - `usm`: the same in unified shared memory, of which each launch works on a copy.
+    - `written`: addresses of elements that kernels have written.
     """
 
     __slots__ = ("_arrays", "_marks", "_spans", "_usm_marks", "_written_usm", "written")
@@ -90,12 +79,8 @@ class Uninitialised:
     def note_written(self, addresses: Set[int], copies: Iterable[HostCopy]) -> None:
         """Take note of what a launch wrote.
 
-        Parameters
-        ----------
-        addresses : set of int
-            Of NumPy arrays, and of the copies.
-        copies : iterable of HostCopy
-            The launch's copies of unified shared memory.
+        - `addresses`: of NumPy arrays, and of the copies.
+        - `copies`: the launch's copies of unified shared memory.
         """
         own: set[int] = set()
         for copy in copies:
@@ -137,10 +122,7 @@ def _addresses_of(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 def marked_arrays(arrays: Iterable[Any]) -> Uninitialised | None:
     """Return the memory of these arrays, or `None` if there are none.
 
-    Raises
-    ------
-    KernelLaunchError
-        If one is no array.
+    Raises `KernelLaunchError` if one is no array.
     """
     given = [arrays] if isinstance(arrays, np.ndarray) or is_usm_array(arrays) else list(arrays)
     usm = [array for array in given if is_usm_array(array)]

@@ -37,12 +37,8 @@ _MIXED_WIDTHS = -1
 class _Accesses:
     """The latest accesses of each work-item to one element.
 
-    Attributes
-    ----------
-    reads, writes : dict of int to Access
-        Plain ones, by work-item.
-    atomics : dict of int to tuple
-        By work-item, scope, width and whether it writes: the access, whether it writes, and its scope.
+    - `reads`, `writes`: plain ones, by work-item.
+    - `atomics`: by work-item, scope, width and whether it writes: the access, whether it writes, and its scope.
     """
 
     reads: dict[int, Access] = field(default_factory=dict)
@@ -53,18 +49,11 @@ class _Accesses:
 class _Cell:
     """The earlier accesses to one element that a later one may race.
 
-    Attributes
-    ----------
-    now : _Accesses
-        From the latest write on that came after all others.  The writes among them all store one value.
-    behind : _Accesses or None
-        Those before it, but for writes of that value.
-    latest : Access or None
-        One of the writes.
-    group, epoch : int
-        Of all accesses, or `_NO_GROUP`; of the latest one.
-    narrowest, width : int
-        Of the atomics, the narrowest scope; bytes of their elements, or `_MIXED_WIDTHS`.
+    - `now`: from the latest write on that came after all others.  The writes among them all store one value.
+    - `behind`: those before it, but for writes of that value.
+    - `latest`: one of the writes.
+    - `group`, `epoch`: of all accesses, or `_NO_GROUP`; of the latest one.
+    - `narrowest`, `width`: of the atomics, the narrowest scope; bytes of their elements, or `_MIXED_WIDTHS`.
     """
 
     __slots__ = ("behind", "epoch", "group", "latest", "narrowest", "now", "width")
@@ -101,23 +90,12 @@ class _Cell:
 class HappensBeforeShadowMemory(ShadowMemory):
     """The accesses to one memory, in a launch whose memory is not ordered by barriers alone.
 
-    Parameters
-    ----------
-    clock : ScheduleState
-        Tells which work-item runs, and in which epoch.
-    space : str
-        ``"global"`` or ``"local"``.
-    finds_races, finds_unwritten : bool
-        What is searched for.
-    ordering : HappensBefore
-        What atomics, fences and sub-groups order.
-
-    Attributes
-    ----------
-    hears : bool
-        Whether to take note of what work-items read of other groups.
-    heard : dict of int to dict
-        By group, and by code and instruction of the reads, the latest of these.
+    - `clock`: tells which work-item runs, and in which epoch.
+    - `space`: ``"global"`` or ``"local"``.
+    - `finds_races`, `finds_unwritten`: what is searched for.
+    - `ordering`: what atomics, fences and sub-groups order.
+    - `hears`: whether to take note of what work-items read of other groups.
+    - `heard`: by group, and by code and instruction of the reads, the latest of these.
     """
 
     __slots__ = ("_cells", "_ordering", "_relaxed", "observed", "observes_others")
@@ -240,29 +218,15 @@ class HappensBeforeShadowMemory(ShadowMemory):
     ) -> None:
         """Record an atomic operation of the running work-item.
 
-        Parameters
-        ----------
-        address : int
-            Of the element.
-        array : AccessedArray
-            The array.
-        index : object
-            The element.
-        frame : frame
-            Where the kernel stands.
-        reads, writes : bool
-            What the operation does.
-        changes : bool
-            Whether the element holds something else afterwards.
-        order : MemoryOrder
-            As the AtomicRef has it.
-        scope : MemoryScope
-            As the AtomicRef has it.
+        - `address`: of the element.
+        - `index`: the element.
+        - `frame`: where the kernel stands.
+        - `reads`, `writes`: what the operation does.
+        - `changes`: whether the element holds something else afterwards.
+        - `order`: as the AtomicRef has it.
+        - `scope`: as the AtomicRef has it.
 
-        Raises
-        ------
-        DataRaceError
-            If an unordered plain access was recorded, or an atomic one out of scope.
+        Raises `DataRaceError` if an unordered plain access was recorded, or an atomic one out of scope.
         """
         if reads and array.starts_unwritten and self._tracks_unwritten and address not in self.writes:
             self._note_unwritten(address, array, index, frame)

@@ -33,14 +33,9 @@ class UnprovenError(Exception):
 class Owners(NamedTuple):
     """The states of the elements in one stretch of memory.
 
-    Attributes
-    ----------
-    low, high : int
-        Address of the first byte, and of the one behind the last.
-    itemsize : int
-        Bytes of an element.
-    states : array of int
-        One for each element.
+    - `low`, `high`: address of the first byte, and of the one behind the last.
+    - `itemsize`: bytes of an element.
+    - `states`: one for each element.
     """
 
     low: int
@@ -52,13 +47,9 @@ class Owners(NamedTuple):
 def owners_of(spans: Iterable[tuple[int, int, int]], most: int) -> list[Owners] | None:
     """Return the states of the memory of some arrays; `None` if they are more than `most`.
 
-    Parameters
-    ----------
-    spans : iterable of tuple
-        Of each array the address of the first byte and of the one behind the last, and the bytes of an element.
-        Arrays that share memory have elements of one size.
-    most : int
-        How many elements there may be.
+    - `spans`: of each array the address of the first byte and of the one behind the last, and the bytes of an element.
+      Arrays that share memory have elements of one size.
+    - `most`: how many elements there may be.
     """
     stretches: list[tuple[int, int, int]] = []
     for low, high, itemsize in sorted(spans):
@@ -75,16 +66,10 @@ def owners_of(spans: Iterable[tuple[int, int, int]], most: int) -> list[Owners] 
 class OwnershipMemory(ShadowMemory):
     """The owners of the elements of one memory.
 
-    Parameters
-    ----------
-    clock : ScheduleState
-        Tells which work-item runs.
-    space : str
-        ``"global"`` or ``"local"``.
-    finds_unwritten : bool
-        Whether a read of what nobody wrote is looked for.
-    owners : list of Owners
-        Of the memory that is followed; the run ends at an access to other memory.
+    - `clock`: tells which work-item runs.
+    - `space`: ``"global"`` or ``"local"``.
+    - `finds_unwritten`: whether a read of what nobody wrote is looked for.
+    - `owners`: of the memory that is followed; the run ends at an access to other memory.
     """
 
     __slots__ = ("owners",)

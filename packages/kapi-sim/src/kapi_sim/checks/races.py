@@ -48,20 +48,13 @@ class Access(NamedTuple):
     same, or one that has stored something else. Two differing writes suffice: any later write conflicts with at least
     one of them, and who reads what two have written races one of them.
 
-    Attributes
-    ----------
-    work_item, epoch : int
-        Who accessed, and when.
-    code, instruction : code and int
-        The source location.
-    array, index : AccessedArray and object
-        The element.
-    same_group, other_group : Access or None
-        Two earlier accesses that can still race: one of the running group, and one of an earlier group.
-    release : int
-        How often the work-item had released before; 0 where no atomics order memory.
-    value : object
-        The value that a write stored.
+    - `work_item`, `epoch`: who accessed, and when.
+    - `code`, `instruction`: the source location.
+    - `array`, `index`: the element.
+    - `same_group`, `other_group`: two earlier accesses that can still race: one of the running group, and one of an
+      earlier group.
+    - `release`: how often the work-item had released before; 0 where no atomics order memory.
+    - `value`: the value that a write stored.
     """
 
     work_item: int
@@ -93,16 +86,10 @@ VALUE: Final = 9
 class Race(NamedTuple):
     """The parts of a race that a picture needs besides the report.
 
-    Attributes
-    ----------
-    earlier : Access
-        The access that was recorded.
-    did : str
-        ``"read"``, ``"wrote"`` or what an atomic operation did.
-    array, index : AccessedArray and int or tuple
-        The element, as the later access names it.
-    barrier : Barrier or None
-        Where a barrier is missing.
+    - `earlier`: the access that was recorded.
+    - `did`: ``"read"``, ``"wrote"`` or what an atomic operation did.
+    - `array`, `index`: the element, as the later access names it.
+    - `barrier`: where a barrier is missing.
     """
 
     earlier: Access
@@ -115,29 +102,15 @@ class Race(NamedTuple):
 class ShadowMemory:
     """The accesses to one memory: global memory for a launch, local memory for a group.
 
-    Parameters
-    ----------
-    clock : ScheduleState
-        Tells which work-item runs, and in which epoch.
-    space : str
-        ``"global"`` or ``"local"``.
-    finds_races, finds_unwritten : bool
-        What is searched for.
-
-    Attributes
-    ----------
-    disputed : dict of int to DataRaceError
-        By address, the races of writes whose authors call them harmless: so they are while nobody reads the element.
-    changes : int
-        How often memory was changed, as far as that is known: a write of what is there already is no change.
-    finds_races : bool
-        As given.
-    initialised : set of int
-        Addresses that were written before, whatever array they are of.
-    is_silent : bool
-        Whether benign races are not warned of, for they were before.
-    marked : container of int, or None
-        Of arrays that start unwritten, the addresses that do; `None` for all.
+    - `clock`: tells which work-item runs, and in which epoch.
+    - `space`: ``"global"`` or ``"local"``.
+    - `finds_races`, `finds_unwritten`: what is searched for.
+    - `disputed`: by address, the races of writes whose authors call them harmless: so they are while nobody reads the
+      element.
+    - `changes`: how often memory was changed, as far as that is known: a write of what is there already is no change.
+    - `initialised`: addresses that were written before, whatever array they are of.
+    - `is_silent`: whether benign races are not warned of, for they were before.
+    - `marked`: of arrays that start unwritten, the addresses that do; `None` for all.
     """
 
     __slots__ = (
@@ -228,10 +201,7 @@ class ShadowMemory:
     def note_read(self, address: int, array: AccessedArray, index: Any, frame: FrameType) -> None:
         """Record a read by the running work-item.
 
-        Raises
-        ------
-        DataRaceError
-            If an unordered write was recorded.
+        Raises `DataRaceError` if an unordered write was recorded.
         """
         clock = self.clock
         uid = clock.uid
@@ -278,10 +248,7 @@ class ShadowMemory:
     ) -> AccessRecord | None:
         """Record a write of `value` by the running work-item, and return an unordered one of the same value.
 
-        Raises
-        ------
-        DataRaceError
-            If an unordered read was recorded, or an unordered write of another value.
+        Raises `DataRaceError` if an unordered read was recorded, or an unordered write of another value.
         """
         clock = self.clock
         uid = clock.uid

@@ -21,10 +21,7 @@ ALL_CHECKS: dict[str, str] = {
 def parse_checks(checks: str | Iterable[str]) -> frozenset[str]:
     """Return the checks that ``"all"``, ``"none"``, one name or several names stand for.
 
-    Raises
-    ------
-    KernelLaunchError
-        If a name is not one of `ALL_CHECKS`.
+    Raises `KernelLaunchError` if a name is not one of `ALL_CHECKS`.
 
     Examples
     --------

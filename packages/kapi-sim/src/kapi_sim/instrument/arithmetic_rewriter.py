@@ -46,21 +46,11 @@ _DIVISIONS: dict[type[ast.operator], Callable[..., Any]] = {ast.FloorDiv: floor_
 class ArithmeticRewriter(ast.NodeTransformer):
     """Puts calls of `kapi_sim.numbers.arithmetic` where Python's own operators would not do.
 
-    Parameters
-    ----------
-    is_checked : bool
-        Whether every weak integer result is looked at, or those of ``* ** <<`` only.
-    fits_literals : bool
-        Whether a literal must fit the type of the other operand.
-    has_complex : bool
-        Whether a number may be complex.
-
-    Attributes
-    ----------
-    cells : dict of str to cell
-        What the rewritten source closes over in addition.
-    has_changed : bool
-        Whether the tree differs from the source.
+    - `is_checked`: whether every weak integer result is looked at, or those of ``* ** <<`` only.
+    - `fits_literals`: whether a literal must fit the type of the other operand.
+    - `has_complex`: whether a number may be complex.
+    - `cells`: what the rewritten source closes over in addition.
+    - `has_changed`: whether the tree differs from the source.
     """
 
     def __init__(self, is_checked: bool, fits_literals: bool = True, has_complex: bool = False) -> None:

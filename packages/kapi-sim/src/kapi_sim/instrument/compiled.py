@@ -41,12 +41,8 @@ _SEEN = frozenset({"_kapi_changes", "_kapi_line", "_kapi_print", "breakpoint", "
 class FunctionState:
     """The parts of a function that reloading replaces in place, and their former values.
 
-    Parameters
-    ----------
-    function : function
-        One of the user's.
-    owner : object
-        What leads to it by its `py_func`, or the function itself.
+    - `function`: one of the user's.
+    - `owner`: what leads to it by its `py_func`, or the function itself.
     """
 
     __slots__ = ("_code", "_defaults", "_function", "_keywords", "_owner")
@@ -71,34 +67,21 @@ class FunctionState:
 class Compiled:
     """A function as the simulator runs it.
 
-    Attributes
-    ----------
-    function : function
-        To be called with the work-item and the arguments.
-    has_convergent_call : bool
-        Whether a barrier or a group algorithm may be reached.
-    is_generator : bool
-        Whether `function` is a generator function, which yields at convergence points and in loops that spin.
-    on_threads : bool
-        Whether each work-item needs a thread of its own, for a source is missing.
-    makes_floats : bool
-        Whether a float may come of integers.
-    numbers_iterations : bool
-        Whether it yields where, and with whom, it converges; else only that it does.
-    orders_memory : bool
-        Whether atomics, fences or sub-groups may order memory besides the barriers of work-groups.
-    waits : bool
-        Whether a loop may end by what an atomic operation reads.
-    dependencies : list
-        Function, path and object of each name that decided the rewriting.
-    made : list of function
-        All functions that were made in place of the user's.
-    without_source : list of code
-        Functions that run as they are.
-    originals : list of FunctionState or Snapshot
-        The user's functions and arrays as they were: where one is changed in place, the kernel is rewritten anew.
-    words : list of DialectIntrinsic
-        Intrinsics of a dialect that are called.
+    - `function`: to be called with the work-item and the arguments.
+    - `has_convergent_call`: whether a barrier or a group algorithm may be reached.
+    - `is_generator`: whether `function` is a generator function, which yields at convergence points and in loops that
+      spin.
+    - `on_threads`: whether each work-item needs a thread of its own, for a source is missing.
+    - `makes_floats`: whether a float may come of integers.
+    - `numbers_iterations`: whether it yields where, and with whom, it converges; else only that it does.
+    - `orders_memory`: whether atomics, fences or sub-groups may order memory besides the barriers of work-groups.
+    - `waits`: whether a loop may end by what an atomic operation reads.
+    - `dependencies`: function, path and object of each name that decided the rewriting.
+    - `made`: all functions that were made in place of the user's.
+    - `without_source`: functions that run as they are.
+    - `originals`: the user's functions and arrays as they were: where one is changed in place, the kernel is rewritten
+      anew.
+    - `words`: intrinsics of a dialect that are called.
     """
 
     function: Callable[..., Any]
@@ -138,10 +121,7 @@ class Compiled:
     def for_launch(self, hooks: Mapping[str, object]) -> Callable[..., Any]:
         """Return `function` with what is the launch's own.
 
-        Parameters
-        ----------
-        hooks : mapping of str to object
-            A value for each name of `HOOKS`.
+        - `hooks`: a value for each name of `HOOKS`.
         """
         if not any(name in HOOKS for function in self.made for name in function.__code__.co_freevars):
             return self.function

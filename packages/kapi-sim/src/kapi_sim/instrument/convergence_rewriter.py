@@ -72,21 +72,11 @@ class Callees(Protocol):
 class ConvergenceRewriter(ArithmeticRewriter):
     """Rewrites the convergence points, loops and local functions of one function.
 
-    Parameters
-    ----------
-    function : function
-        Whose closure and globals the names are looked up in.
-    callees : Callees
-        Knows the device functions.
-    is_checked : bool
-        Whether every weak integer result is looked at, or those of ``* ** <<`` only.
-    is_kernel : bool
-        Whether it is the kernel, else a device function.
-
-    Attributes
-    ----------
-    problems : list of KernelProblem
-        What cannot be rewritten.
+    - `function`: whose closure and globals the names are looked up in.
+    - `callees`: knows the device functions.
+    - `is_checked`: whether every weak integer result is looked at, or those of ``* ** <<`` only.
+    - `is_kernel`: whether it is the kernel, else a device function.
+    - `problems`: what cannot be rewritten.
     """
 
     def __init__(self, function: Callable[..., Any], callees: Callees, is_checked: bool, is_kernel: bool) -> None:

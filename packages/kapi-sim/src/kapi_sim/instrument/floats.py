@@ -24,12 +24,8 @@ _COMPLEX_NAMES = ("csingle", "cdouble")
 def may_make_floats(tree: ast.FunctionDef, function: Callable[..., Any]) -> bool:
     """Tell whether `function` itself might make a float out of integers; if in doubt, it might.
 
-    Parameters
-    ----------
-    tree : ast.FunctionDef
-        Its source.
-    function : function
-        Whose globals and closure the names are looked up in.
+    - `tree`: its source.
+    - `function`: whose globals and closure the names are looked up in.
     """
     local = bound_names(tree)
     for node in ast.walk(tree):
@@ -46,12 +42,8 @@ def may_make_floats(tree: ast.FunctionDef, function: Callable[..., Any]) -> bool
 def may_make_complex(tree: ast.FunctionDef, function: Callable[..., Any]) -> bool:
     """Tell whether `function` might make a complex number of what is none; if in doubt, it might.
 
-    Parameters
-    ----------
-    tree : ast.FunctionDef
-        Its source.
-    function : function
-        Whose globals and closure the names are looked up in.
+    - `tree`: its source.
+    - `function`: whose globals and closure the names are looked up in.
     """
     local = bound_names(tree)
     for node in ast.walk(tree):

@@ -32,21 +32,11 @@ def with_indices_from_end(
 ) -> tuple[dict[str, Any], list[Dependency]]:
     """Mark the negative indices that the source itself says; a computed one that becomes negative is a mistake.
 
-    Parameters
-    ----------
-    tree : ast.FunctionDef
-        The source of a function, changed in place.
-    function : function
-        Whose globals and closure the names are looked up in.
-    dialect : Dialect
-        In which it is written.
+    - `tree`: the source of a function, changed in place.
+    - `function`: whose globals and closure the names are looked up in.
+    - `dialect`: in which it is written.
 
-    Returns
-    -------
-    dict of str to object
-        Meanings of the new names in the source.
-    list of Dependency
-        The global variables that decided.
+    Returns meanings of the new names in the source, and the global variables that decided.
     """
     marking = _Marking(tree, function, dialect)
     for statement in tree.body:

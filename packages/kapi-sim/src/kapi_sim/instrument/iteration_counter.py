@@ -25,14 +25,9 @@ def has_loop(code: CodeType) -> bool:
 class IterationCounter:
     """A trace function that counts how often the lines of loops come again.
 
-    Parameters
-    ----------
-    codes : iterable of code
-        The functions to watch.
-    limit : int
-        Iterations of a `while` loop after which it is given up.
-    give_up : callable
-        Called with the loop then; what it raises ends the work-item.
+    - `codes`: the functions to watch.
+    - `limit`: iterations of a `while` loop after which it is given up.
+    - `give_up`: called with the loop then; what it raises ends the work-item.
     """
 
     def __init__(self, codes: Iterable[CodeType], limit: int, give_up: Callable[[Loop], None]) -> None:

@@ -33,10 +33,7 @@ _indices = itertools.count()  # of all functions: one kernel may run several
 class JoinPoints(ast.NodeTransformer):
     """The join points of a function.
 
-    Parameters
-    ----------
-    tree : ast.FunctionDef
-        The function, as its author wrote it.
+    - `tree`: the function, as its author wrote it.
     """
 
     def __init__(self, tree: ast.FunctionDef) -> None:

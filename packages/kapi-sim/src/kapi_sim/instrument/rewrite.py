@@ -70,21 +70,13 @@ class Instrumented:
     def compiled(self, is_checked: bool, hands_over: bool, marks_lines: bool, is_given_complex: bool) -> Compiled:
         """Return the form for these needs.
 
-        Parameters
-        ----------
-        is_checked : bool
-            Whether arithmetic is checked.
-        hands_over : bool
-            Whether a loop that runs for long hands over to other work-items.
-        marks_lines : bool
-            Whether each line is told to a trace.
-        is_given_complex : bool
-            Whether complex numbers are among the arguments.
+        - `is_checked`: whether arithmetic is checked.
+        - `hands_over`: whether a loop that runs for long hands over to other work-items.
+        - `marks_lines`: whether each line is told to a trace.
+        - `is_given_complex`: whether complex numbers are among the arguments.
 
-        Raises
-        ------
-        KernelCompilationError
-            If the kernel has what no kernel may have, or its source is needed and cannot be had.
+        Raises `KernelCompilationError` if the kernel has what no kernel may have, or its source is needed and cannot be
+        had.
         """
         key = (is_checked, hands_over, marks_lines, is_given_complex)
         known = self._compiled.get(key)

@@ -18,18 +18,11 @@ _ADDED = "_kapi_is_added"
 def counted_loop(node: ast.While, file: str, number: int, hands_over: bool, waiting: SpinLoops) -> list[ast.stmt]:
     """Return a loop that counts its iterations, and gives up or hands over when they are too many.
 
-    Parameters
-    ----------
-    node : ast.While
-        The loop, changed in place.
-    file : str
-        Where its source stands.
-    number : int
-        Tells its counter from others of the function.
-    hands_over : bool
-        Whether it yields to other work-items; else it ends with an error.
-    waiting : SpinLoops
-        What its course depends on.
+    - `node`: the loop, changed in place.
+    - `file`: where its source stands.
+    - `number`: tells its counter from others of the function.
+    - `hands_over`: whether it yields to other work-items; else it ends with an error.
+    - `waiting`: what its course depends on.
     """
     first, last = node.lineno, node.end_lineno or node.lineno
     location = f"({file!r}, {first}, {last})"
@@ -59,12 +52,8 @@ def counted_loop(node: ast.While, file: str, number: int, hands_over: bool, wait
 def numbered_loop(node: ast.For | ast.While, variable: str) -> list[ast.stmt]:
     """Return a loop that numbers its iterations: a barrier is another one in each.
 
-    Parameters
-    ----------
-    node : ast.For or ast.While
-        The loop, changed in place.
-    variable : str
-        Holds the number of the iteration, from 1.
+    - `node`: the loop, changed in place.
+    - `variable`: holds the number of the iteration, from 1.
     """
     # A work-item that has left the loop is in no iteration of it, and so in its `else`.
     reset = f"{variable} = 0"

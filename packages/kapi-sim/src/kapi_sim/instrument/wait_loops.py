@@ -37,14 +37,9 @@ class Callee(Enum):
 class SpinLoops:
     """The variables and memory that a loop's condition depends on.
 
-    Attributes
-    ----------
-    reads_shared : bool
-        Whether an exit depends on what an atomic operation, or a function, has read.
-    idles : bool
-        Whether an iteration that changes no shared memory, and sees none changed, is like the one before.
-    names : tuple of str, or None
-        The variables that exits and changes of memory depend on; `None` if that is not known.
+    - `reads_shared`: whether an exit depends on what an atomic operation, or a function, has read.
+    - `idles`: whether an iteration that changes no shared memory, and sees none changed, is like the one before.
+    - `names`: the variables that exits and changes of memory depend on; `None` if that is not known.
     """
 
     reads_shared: bool
@@ -175,16 +170,10 @@ def waiting_of(
 ) -> SpinLoops:
     """Look through a loop.
 
-    Parameters
-    ----------
-    loop : ast.While or ast.For
-        As written.
-    kind : callable
-        Tells what a call does.
-    from_memory : iterable of str
-        Variables of the function that have a value from an atomic operation or a function.
-    private : frozenset of str, or None
-        Variables that may be private arrays, which functions can change; `None` if that is not known.
+    - `loop`: as written.
+    - `kind`: tells what a call does.
+    - `from_memory`: variables of the function that have a value from an atomic operation or a function.
+    - `private`: variables that may be private arrays, which functions can change; `None` if that is not known.
     """
     course = _Course(kind)
     if isinstance(loop, ast.While):
@@ -216,14 +205,9 @@ def private_names(
 ) -> frozenset[str]:
     """Return the variables of a kernel that may be private arrays, or have something of one.
 
-    Parameters
-    ----------
-    tree : ast.FunctionDef
-        The kernel, as written.
-    kind : callable
-        Tells what a call does.
-    is_private : callable
-        Tells whether a call makes a private array.
+    - `tree`: the kernel, as written.
+    - `kind`: tells what a call does.
+    - `is_private`: tells whether a call makes a private array.
     """
     return _variables_from(tree, kind, is_private)
 

@@ -43,10 +43,7 @@ ALGORITHM = -2
 class Participants:
     """The participants of an intrinsic that takes no group.
 
-    Attributes
-    ----------
-    name : str
-        What messages call it.
+    - `name`: what messages call it.
     """
 
     name: str
@@ -66,10 +63,7 @@ ACTIVE = Participants("active")
 class Lanes(Participants):
     """Some work-items of a sub-group.
 
-    Attributes
-    ----------
-    mask : int
-        A bit for each, by its id in the sub-group.
+    - `mask`: a bit for each, by its id in the sub-group.
     """
 
     mask: int
@@ -78,12 +72,8 @@ class Lanes(Participants):
 class DialectIntrinsic:
     """A word of a dialect: it is called like a function, and the rewriter knows what a call may do.
 
-    Attributes
-    ----------
-    orders_memory : bool
-        Whether memory may be ordered by it, besides the barriers of work-groups.
-    is_atomic : bool
-        Whether it reads or changes an element that others may change at the same time.
+    - `orders_memory`: whether memory may be ordered by it, besides the barriers of work-groups.
+    - `is_atomic`: whether it reads or changes an element that others may change at the same time.
     """
 
     orders_memory: ClassVar[bool] = False
@@ -99,14 +89,10 @@ class DialectIntrinsic:
 class Contributions(NamedTuple):
     """The arguments of the work-items that converge at an intrinsic.
 
-    Attributes
-    ----------
-    members : sequence of int
-        Ids of the work-items in the group, or in the sub-group.
-    values, arguments : sequence
-        What each gave.
-    undefined : callable
-        Takes a position in `members` and what was asked for, and returns what one gets if there is none such.
+    - `members`: ids of the work-items in the group, or in the sub-group.
+    - `values`, `arguments`: what each gave.
+    - `undefined`: takes a position in `members` and what was asked for, and returns what one gets if there is none
+      such.
     """
 
     members: Sequence[int]
@@ -118,10 +104,7 @@ class Contributions(NamedTuple):
 class Converging(DialectIntrinsic, ABC):
     """A word of a dialect at which work-items converge.
 
-    Attributes
-    ----------
-    is_barrier : bool
-        Whether it orders the memory of a work-group.
+    - `is_barrier`: whether it orders the memory of a work-group.
     """
 
     is_barrier: ClassVar[bool] = False

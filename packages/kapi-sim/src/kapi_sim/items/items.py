@@ -70,16 +70,10 @@ class SimItem(Item):
 class Cluster:
     """The group that is running, shared by its work-items.
 
-    Attributes
-    ----------
-    id : tuple of int
-        Its index; the scheduler stores the next group's here, by `move`.
-    start : tuple of int
-        Global id of its first work-item.
-    size : int
-        Work-items of a group.
-    sub_group_size : int
-        Most work-items of a sub-group.
+    - `id`: its index; the scheduler stores the next group's here, by `move`.
+    - `start`: global id of its first work-item.
+    - `size`: work-items of a group.
+    - `sub_group_size`: most work-items of a sub-group.
     """
 
     __slots__ = ("global_range", "group_range", "id", "local_range", "size", "start", "sub_group_size")

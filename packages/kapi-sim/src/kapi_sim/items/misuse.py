@@ -68,12 +68,8 @@ _CHANGED = "'tuple' object does not support item "
 def other_work_item(owner: str, name: str) -> str:
     """Say what has the attribute that a work-item or group lacks, or what kapi has in its place; nothing if none has.
 
-    Parameters
-    ----------
-    owner : str
-        ``"Item"``, ``"NdItem"`` or another class of the kernel language.
-    name : str
-        The attribute.
+    - `owner`: ``"Item"``, ``"NdItem"`` or another class of the kernel language.
+    - `name`: the attribute.
     """
     if owner == "Item" and any(row.name == name for row in rows(owner="NdItem")):
         return ": an NdItem has it, in a kernel that is launched over an NdRange"
@@ -94,12 +90,7 @@ def other_work_item(owner: str, name: str) -> str:
 def atomic_operator(operand: str, sign: str) -> str:
     """Say which method of an AtomicRef an operator stands for in other languages; nothing for other operands.
 
-    Parameters
-    ----------
-    operand : str
-        What the operator's first operand is.
-    sign : str
-        The operator.
+    - `operand`: what the operator's first operand is.
     """
     meant = _OF_OPERATORS.get(sign.removesuffix("=")) if operand == "AtomicRef" else None
     return f": write {meant}(...)" if meant else ""
@@ -108,10 +99,7 @@ def atomic_operator(operand: str, sign: str) -> str:
 def index_hint(kind: str) -> str:
     """Say what to write in place of an index that is no integer; nothing for kinds that have no integer.
 
-    Parameters
-    ----------
-    kind : str
-        What the index is, as messages name it: ``"Item"``, ``"Python float"``.
+    - `kind`: what the index is, as messages name it: ``"Item"``, ``"Python float"``.
     """
     if kind in _IDS:
         return f"write {_IDS[kind]}"

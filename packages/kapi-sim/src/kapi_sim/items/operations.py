@@ -46,10 +46,7 @@ _SIGNS: dict[type[ast.AST], str] = {
 def error_of_operation(error: Exception) -> KapiError | None:
     """Return what kapi says of an exception that an operator or function raised.
 
-    Returns
-    -------
-    KapiError or None
-        None for errors of kapi's, for what the kernel raises itself, and for what no operation raises.
+    Returns None for errors of kapi's, for what the kernel raises itself, and for what no operation raises.
     """
     traceback = None if isinstance(error, KapiError) else _of_computation(error.__traceback__)
     if traceback is None:

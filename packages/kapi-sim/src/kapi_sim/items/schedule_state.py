@@ -20,24 +20,14 @@ __all__ = ["ScheduleState", "unravel"]
 class ScheduleState:
     """The position of a launch in its schedule.
 
-    Attributes
-    ----------
-    uid : int
-        Number of the work-item that runs.
-    epoch : int
-        The current epoch.
-    group_start : int
-        The first epoch of the group that runs.
-    sub_group_size : int
-        Most work-items of a sub-group.
-    weak_barrier : SourceLocation or None
-        The latest barrier of this epoch whose fence scope is too narrow to order memory.
-    algorithm : SourceLocation or None
-        The latest group algorithm of this epoch, which orders no memory.
-    last_barrier : SourceLocation or None
-        The barrier of the group with which this epoch began.
-    words : list of DialectIntrinsic
-        The intrinsics of a dialect that the kernel may come to.
+    - `uid`: number of the work-item that runs.
+    - `epoch`: the current epoch.
+    - `group_start`: the first epoch of the group that runs.
+    - `sub_group_size`: most work-items of a sub-group.
+    - `weak_barrier`: the latest barrier of this epoch whose fence scope is too narrow to order memory.
+    - `algorithm`: the latest group algorithm of this epoch, which orders no memory.
+    - `last_barrier`: the barrier of the group with which this epoch began.
+    - `words`: the intrinsics of a dialect that the kernel may come to.
     """
 
     __slots__ = (

@@ -21,16 +21,10 @@ __all__ = ["Undefined", "passing"]
 class Undefined:
     """A value that depends on one which is not defined.
 
-    Parameters
-    ----------
-    origin : object
-        Where it was had, and why it is not defined: a string, or what gives one when an error is raised.
-    hint : str
-        The remedy.
-    error : type
-        Class of the error for what depends on it.
-    code : str
-        The error's.
+    - `origin`: where it was had, and why it is not defined: a string, or what gives one when an error is raised.
+    - `hint`: the remedy.
+    - `error`: class of the error for what depends on it.
+    - `code`: the error's.
     """
 
     __slots__ = ("_code", "_error", "_hint", "origin")

@@ -35,10 +35,7 @@ def element_addresses(value: Any) -> list[int]:
 def copy_in(value: Any, name: str) -> np.ndarray[Any, Any]:
     """Return a copy of the array on the host.
 
-    Raises
-    ------
-    DtypeError
-        If the array cannot copy itself to the host.
+    Raises `DtypeError` if the array cannot copy itself to the host.
     """
     copier = getattr(value, "asnumpy", None)
     if not callable(copier):
@@ -54,14 +51,8 @@ def copy_in(value: Any, name: str) -> np.ndarray[Any, Any]:
 class HostCopy:
     """An array in unified shared memory, and its copy that the kernel works on.
 
-    Attributes
-    ----------
-    name : str
-        The kernel's name for it.
-    array : object
-        The array.
-    host, before : numpy.ndarray
-        The copy, and what it held at first.
+    - `name`: the kernel's name for it.
+    - `host`, `before`: the copy, and what it held at first.
     """
 
     name: str
@@ -77,11 +68,8 @@ class HostCopy:
 def copy_out_changed(copies: list[HostCopy]) -> None:
     """Write the copies that a kernel changed back to their arrays.
 
-    Raises
-    ------
-    DtypeError
-        If a changed array shares memory with another argument: each was a copy of its own, so the
-        kernel did not see what it would see on a device.
+    Raises `DtypeError` if a changed array shares memory with another argument: each was a copy of its own, so the
+    kernel did not see what it would see on a device.
     """
     changed = [copy for copy in copies if copy.has_changed()]
     for copy in changed:

@@ -43,46 +43,25 @@ _KINDS = "an array, a number, a bool, a LocalAccessor or a tuple of these"
 class Bound:
     """The arguments of one run, as the kernel gets them.
 
-    Attributes
-    ----------
-    clock : ScheduleState
-        The launch's position in its schedule.
-    values : list
-        One for each parameter after the work-item.
-    arrays : dict of str to numpy.ndarray
-        The arrays in global memory, by name; views of one are named once each.
-    local_arrays : list of numpy.ndarray
-        Local memory, to be poisoned for each group.
-    shadow, local_shadow : ShadowMemory or None
-        Where accesses are recorded.
-    usm : dict of int to HostCopy
-        Arrays in unified shared memory, by the `id` of the argument.
-    recorder : TraceRecorder or None
-        Where events are noted, in a launch that is traced.
-    has_floats : bool
-        Whether any argument is or holds a float.
-    ordering : HappensBefore or None
-        What atomics, fences and sub-groups order, in a launch that has them.
-    spin_limit : int
-        Iterations of a loop after which it is given up.
-    is_rerun : bool
-        Whether what runs has run before in another order.
-    stuck : list of tuple
-        File, first and last line of the loops that were found not to end.
-    checks_limits, has_bounds, finds_unwritten : bool
-        Checks that are made of what the kernel itself makes.
-    is_viewed : bool
-        Whether any access is looked at.
-    has_fp64, has_atomic64 : bool
-        Abilities of the pretended device.
-    profile : Profile or None
-        The pretended device, if launches are held to it.
-    unwritable : dict of str to str
-        What is said of the arrays that a kernel may only read, by name.
-    dialect : Dialect
-        In which the kernel is written.
-    local_bytes : int
-        Bytes of local memory that the arguments ask for, for each work-group.
+    - `clock`: the launch's position in its schedule.
+    - `values`: one for each parameter after the work-item.
+    - `arrays`: the arrays in global memory, by name; views of one are named once each.
+    - `local_arrays`: local memory, to be poisoned for each group.
+    - `shadow`, `local_shadow`: where accesses are recorded.
+    - `usm`: arrays in unified shared memory, by the `id` of the argument.
+    - `recorder`: where events are noted, in a launch that is traced.
+    - `has_floats`: whether any argument is or holds a float.
+    - `ordering`: what atomics, fences and sub-groups order, in a launch that has them.
+    - `spin_limit`: iterations of a loop after which it is given up.
+    - `is_rerun`: whether what runs has run before in another order.
+    - `stuck`: file, first and last line of the loops that were found not to end.
+    - `checks_limits`, `has_bounds`, `finds_unwritten`: checks that are made of what the kernel itself makes.
+    - `is_viewed`: whether any access is looked at.
+    - `has_fp64`, `has_atomic64`: abilities of the pretended device.
+    - `profile`: the pretended device, if launches are held to it.
+    - `unwritable`: what is said of the arrays that a kernel may only read, by name.
+    - `dialect`: in which the kernel is written.
+    - `local_bytes`: bytes of local memory that the arguments ask for, for each work-group.
     """
 
     clock: ScheduleState
@@ -184,34 +163,19 @@ def bind(
 ) -> Bound:
     """Check the arguments and wrap what the checks have to see.
 
-    Parameters
-    ----------
-    names : list of str
-        Of the kernel's parameters after the work-item.
-    args : tuple
-        One for each.
-    space : Range or NdRange
-        The index space.
-    clock : ScheduleState
-        The launch's position.
-    settings : Settings
-        What is checked.
-    recorder : TraceRecorder, optional
-        Where events are noted, in a launch that is traced.
-    orders_memory : bool
-        Whether the kernel has atomics, fences or sub-groups, which order memory besides barriers.
-    dialect : Dialect
-        In which the kernel is written.
-    most_owned : int
-        Instead of recording accesses, prove that each element is of one work-item, if there are at most so many.
+    - `names`: of the kernel's parameters after the work-item.
+    - `args`: one for each.
+    - `space`: the index space.
+    - `clock`: the launch's position.
+    - `settings`: what is checked.
+    - `recorder`: where events are noted, in a launch that is traced.
+    - `orders_memory`: whether the kernel has atomics, fences or sub-groups, which order memory besides barriers.
+    - `dialect`: in which the kernel is written.
+    - `most_owned`: instead of recording accesses, prove that each element is of one work-item, if there are at most so
+      many.
 
-    Raises
-    ------
-    DtypeError
-        If an argument is not of a type that kernels take.
-    LimitError
-        If local memory is asked for without work-groups or beyond the profile, or an array has too
-        many axes.
+    Raises `DtypeError` if an argument is not of a type that kernels take; `LimitError` if local memory is asked for
+    without work-groups or beyond the profile, or an array has too many axes.
     """
     binder = _Binder(space, clock, settings, orders_memory, dialect)
     binder.bound.recorder = recorder

@@ -274,12 +274,8 @@ class WatchedAtomicRef:
 class References:
     """Makes the references of one launch: what a kernel's name `AtomicRef` becomes.
 
-    Parameters
-    ----------
-    ordering : HappensBefore or None
-        What atomics order, where that is recorded.
-    has_atomic64 : bool
-        Whether the pretended device has atomics of 64 bits.
+    - `ordering`: what atomics order, where that is recorded.
+    - `has_atomic64`: whether the pretended device has atomics of 64 bits.
     """
 
     __slots__ = ("_has_atomic64", "_ordering")

@@ -39,10 +39,7 @@ class Snapshot:
 class BoundConstants:
     """Gives a kernel its constant arrays in one launch.
 
-    Parameters
-    ----------
-    bound : Bound
-        The launch: its clock, and what is looked for.
+    - `bound`: the launch: its clock, and what is looked for.
     """
 
     __slots__ = ("_bound", "_known")

@@ -28,20 +28,13 @@ __all__ = ["KAPI", "Dialect"]
 class Dialect:
     """The dialect that kernels are written in; this one is kapi's own, and others are subclasses.
 
-    Attributes
-    ----------
-    has_item : bool
-        Whether a kernel's first parameter is the work-item.
-    is_strict : bool
-        Whether what kapi's compiler refuses is refused, and integers and literals are held to their types.
-    has_recursion : bool
-        Whether a function may call itself.
-    is_always_viewed : bool
-        Whether accesses go through views even if nothing is checked.
-    marks_returns : bool
-        Whether a work-item that left by a `return` ahead of a barrier is none that the barrier waits for.
-    converging_methods : frozenset of str
-        Methods, of objects that only a run knows, at which work-items may converge.
+    - `has_item`: whether a kernel's first parameter is the work-item.
+    - `is_strict`: whether what kapi's compiler refuses is refused, and integers and literals are held to their types.
+    - `has_recursion`: whether a function may call itself.
+    - `is_always_viewed`: whether accesses go through views even if nothing is checked.
+    - `marks_returns`: whether a work-item that left by a `return` ahead of a barrier is none that the barrier waits
+      for.
+    - `converging_methods`: methods, of objects that only a run knows, at which work-items may converge.
     """
 
     has_item = True

@@ -18,10 +18,7 @@ _getframe = sys._getframe
 class OwnedView(View):
     """A `View` that looks up the owner of an element where the element is.
 
-    Attributes
-    ----------
-    as_python : frozenset of type
-        Types of elements that the kernel gets as Python's numbers.
+    - `as_python`: types of elements that the kernel gets as Python's numbers.
     """
 
     __slots__ = ("_first", "_is_followed", "_owned_stride", "_owned_width_stride", "_reach", "_states", "_take")

@@ -25,10 +25,7 @@ _getframe = sys._getframe
 class PrivateArrays:
     """Makes the private arrays of one launch: what a kernel's name `PrivateArray` becomes.
 
-    Parameters
-    ----------
-    bound : Bound
-        The launch: its clock, what is looked for, the pretended device, the recorder if it is traced.
+    - `bound`: the launch: its clock, what is looked for, the pretended device, the recorder if it is traced.
     """
 
     __slots__ = ("_bound", "_sizes")

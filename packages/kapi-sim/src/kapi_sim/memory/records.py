@@ -121,10 +121,7 @@ class Record(_Fields):
 class RecordValue(_Fields):
     """A record outside of arrays: an argument, a copy, or a result of `numpy.void`.
 
-    Parameters
-    ----------
-    held : numpy.void
-        Its fields; nothing else may change them.
+    - `held`: its fields; nothing else may change them.
     """
 
     __slots__ = ("_held",)
@@ -183,10 +180,7 @@ def _read_field(target: np.ndarray[Any, Any], view: Any, index: tuple[int, ...],
 def store(view: Any, index: tuple[int, ...], value: Any, frame: FrameType) -> None:
     """Store a record, or a tuple of its fields, in an element of an array.
 
-    Raises
-    ------
-    DtypeError
-        If it is neither, of another dtype, or the tuple has not as many members as there are fields.
+    Raises `DtypeError` if it is neither, of another dtype, or the tuple has not as many members as there are fields.
     """
     names: tuple[str, ...] = view.dtype.names
     if isinstance(value, _Fields):
@@ -238,10 +232,7 @@ def make_record(view_of: Callable[[np.ndarray[Any, Any], str], Any], value: Any,
 def assignable(value: Any) -> Any:
     """Return the record whose field a kernel assigns.
 
-    Raises
-    ------
-    KernelCompilationError
-        If it has no fields.
+    Raises `KernelCompilationError` if it has no fields.
     """
     if isinstance(value, tuple):
         raise KernelCompilationError(

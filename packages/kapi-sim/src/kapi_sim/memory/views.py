@@ -61,27 +61,16 @@ class SaturatingArray(np.ndarray[Any, np.dtype[Any]]):
 class View:
     """An array in a kernel, with each access looked at.
 
-    Parameters
-    ----------
-    array : numpy.ndarray
-        Any rank, shape, strides and dtype; accesses read and write it.
-    name : str
-        The kernel's name for it.
-    clock : ScheduleState
-        Names the running work-item in messages.
-    shadow : ShadowMemory, PrivateShadowMemory or None
-        Where accesses are recorded; `None` records nothing.
-    has_bounds : bool
-        Whether an index outside its axis is an error; else it is what NumPy makes of it.
-    granule : int
-        Bytes that one recorded address stands for; the itemsize where elements of different arrays
-        either coincide or are disjoint, else 1.
-    has_fp64 : bool
-        Whether the pretended device computes in float64; if not, a stored float64 is an error.
-    space : str
-        Where it lies: ``"global"``, ``"local"`` or ``"private"``.
-    starts_unwritten : bool
-        Whether a read is an error unless a work-item wrote the element.
+    - `array`: any rank, shape, strides and dtype; accesses read and write it.
+    - `name`: the kernel's name for it.
+    - `clock`: names the running work-item in messages.
+    - `shadow`: where accesses are recorded; `None` records nothing.
+    - `has_bounds`: whether an index outside its axis is an error; else it is what NumPy makes of it.
+    - `granule`: bytes that one recorded address stands for; the itemsize where elements of different arrays either
+      coincide or are disjoint, else 1.
+    - `has_fp64`: whether the pretended device computes in float64; if not, a stored float64 is an error.
+    - `space`: where it lies: ``"global"``, ``"local"`` or ``"private"``.
+    - `starts_unwritten`: whether a read is an error unless a work-item wrote the element.
     """
 
     __slots__ = (
@@ -204,12 +193,7 @@ class View:
     def element(self, index: Any, frame: FrameType) -> tuple[int, Any]:
         """Return address and index of one element that an atomic operation is to use.
 
-        Raises
-        ------
-        OutOfBoundsError
-            If the index lies outside.
-        DtypeError
-            If it names no element.
+        Raises `OutOfBoundsError` if the index lies outside; `DtypeError` if it names no element.
         """
         found = self._locate(index, frame)
         if found is None:

@@ -68,14 +68,9 @@ _MOST_NAMED = 3
 class SpinningError(DeadlockError):
     """A loop went beyond the limit; completed to a `DeadlockError` where the launch is known.
 
-    Parameters
-    ----------
-    loop : Loop
-        Where its loop is.
-    factor : int
-        How many times the limit of a `while` loop it turned.
-    has_come_round : bool
-        Whether it was seen to run without any change.
+    - `loop`: where its loop is.
+    - `factor`: how many times the limit of a `while` loop it turned.
+    - `has_come_round`: whether it was seen to run without any change.
     """
 
     def __init__(self, loop: Loop, factor: int = 1, has_come_round: bool = False) -> None:
@@ -102,16 +97,10 @@ def spin(loop: Loop, is_long: bool) -> NoReturn:
 def counted(bound: Bound, iterations: range, loop: Loop, idles: bool) -> Iterable[int]:
     """Return `iterations`, counted if they are more than any kernel is meant to run.
 
-    Parameters
-    ----------
-    bound : Bound
-        The launch.
-    iterations : range
-        The loop's.
-    loop : Loop
-        Where it is.
-    idles : bool
-        Whether iterations without any change are all alike.
+    - `bound`: the launch.
+    - `iterations`: the loop's.
+    - `loop`: where it is.
+    - `idles`: whether iterations without any change are all alike.
     """
     most = bound.spin_limit * RANGE_ITERATIONS
     is_endless = bool(iterations[most:])
@@ -147,12 +136,8 @@ def _given_up(iterations: range, loop: Loop) -> Iterator[int]:
 def waiting_for_another_group(bound: Bound, observed: list[CrossGroupReads]) -> DeadlockError:
     """Return the error for a loop that ended because another work-group had run, and does not end without.
 
-    Parameters
-    ----------
-    bound : Bound
-        The launch, which was stuck when the work-group ran first.
-    observed : list of CrossGroupReads
-        What its atomic operations read of other groups when they ran before.
+    - `bound`: the launch, which was stuck when the work-group ran first.
+    - `observed`: what its atomic operations read of other groups when they ran before.
     """
     clock = bound.clock
     loops = bound.stuck
@@ -188,18 +173,11 @@ def deadlock(
 ) -> DeadlockError:
     """Return the error for work-items that are in loops which nothing ends.
 
-    Parameters
-    ----------
-    bound : Bound
-        The launch's arguments, clock and recorded accesses.
-    spinning : dict of int to Loop
-        By number of the work-item, where its loop is.
-    others : list of str
-        What the other work-items of the group do, a line each.
-    has_come_round : bool
-        Whether the loops were seen to come round to where they were; else they had their iterations.
-    factor : int
-        How many times the limit of a `while` loop those iterations were.
+    - `bound`: the launch's arguments, clock and recorded accesses.
+    - `spinning`: by number of the work-item, where its loop is.
+    - `others`: what the other work-items of the group do, a line each.
+    - `has_come_round`: whether the loops were seen to come round to where they were; else they had their iterations.
+    - `factor`: how many times the limit of a `while` loop those iterations were.
     """
     clock = bound.clock
     lines = []

@@ -85,11 +85,8 @@ def _is_integral(left: Any, right: Any) -> bool:
 def power(left: Any, right: Any) -> Any:
     """Return ``left ** right``, unless Python gives it another type than a device does.
 
-    Raises
-    ------
-    ValueError
-        For an integer to the power of a negative one, known at run time, which is a float in Python; and for a
-        negative float of Python's to the power of a fraction, which is complex there.
+    Raises `ValueError` for an integer to the power of a negative one, known at run time, which is a float in Python;
+    and for a negative float of Python's to the power of a fraction, which is complex there.
     """
     if isinstance(right, _INTEGERS) and right < 0 and isinstance(left, _INTEGERS) and _is_integral(left, right):
         raise ValueError(

@@ -45,17 +45,9 @@ def is_guarded(name: str, is_of_parameter: bool) -> bool:
 def attribute(value: Any, name: str) -> Any:
     """Return ``value.name`` where `is_guarded` is true of the name.
 
-    Parameters
-    ----------
-    value : object
-        What has the attribute: a number, a tuple, or what else is in a kernel.
-    name : str
-        The attribute.
+    - `value`: what has the attribute: a number, a tuple, or what else is in a kernel.
 
-    Raises
-    ------
-    KernelCompilationError
-        If kernels have no such attribute of a value of this kind.
+    Raises `KernelCompilationError` if kernels have no such attribute of a value of this kind.
     """
     if isinstance(value, np.generic) and name == "astype":
         return _AstypeMethod(value)
@@ -108,17 +100,10 @@ class _AstypeMethod:
 def check_unpackable(value: Any, members: tuple[Any, ...]) -> Any:
     """Return what several names are assigned, which is a tuple.
 
-    Parameters
-    ----------
-    value : object
-        What is taken apart.
-    members : tuple
-        A tuple for each member that is taken apart itself, None for the others.
+    - `value`: what is taken apart.
+    - `members`: a tuple for each member that is taken apart itself, None for the others.
 
-    Raises
-    ------
-    KernelCompilationError
-        If it is an array, a number or a range, or one of the members to be taken apart is.
+    Raises `KernelCompilationError` if it is an array, a number or a range, or one of the members to be taken apart is.
     """
     if isinstance(value, (range, np.generic, int, float, complex)) or hasattr(value, "dtype"):
         said = f"{value.dtype} array of rank {value.ndim}" if hasattr(value, "ndim") else kind_of_number(value)
@@ -145,10 +130,7 @@ def called(function: Any) -> Any:
 def sliced(value: Any) -> Any:
     """Return what is sliced, which is no range.
 
-    Raises
-    ------
-    KernelCompilationError
-        If it is one.
+    Raises `KernelCompilationError` if it is one.
     """
     if isinstance(value, range):
         raise KernelCompilationError(
@@ -160,10 +142,7 @@ def sliced(value: Any) -> Any:
 def reject_tuple_product(value: Any) -> Any:
     """Return the result of a multiplication, which is no tuple but a vector.
 
-    Raises
-    ------
-    KernelCompilationError
-        If it is one.
+    Raises `KernelCompilationError` if it is one.
     """
     if value.__class__ is tuple:
         raise KernelCompilationError(
@@ -175,10 +154,7 @@ def reject_tuple_product(value: Any) -> Any:
 def index_0d(value: Any) -> Any:
     """Return ``value[()]``, of an array.
 
-    Raises
-    ------
-    KernelCompilationError
-        If it is a number, as each element is.
+    Raises `KernelCompilationError` if it is a number, as each element is.
     """
     if isinstance(value, np.generic):
         raise KernelCompilationError(f"{value.dtype} cannot be indexed, got an index of ()", code="indexed-value")
@@ -188,10 +164,7 @@ def index_0d(value: Any) -> Any:
 def contains(value: Any, container: Any) -> bool:
     """Return ``value in container``; of a range by what it counts, since Python looks through it for NumPy's numbers.
 
-    Raises
-    ------
-    KernelCompilationError
-        If a number that is no integer is looked for in a range.
+    Raises `KernelCompilationError` if a number that is no integer is looked for in a range.
     """
     if container.__class__ is not range:
         return value in container

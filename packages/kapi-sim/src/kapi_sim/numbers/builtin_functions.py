@@ -153,10 +153,7 @@ def _same(value: Any) -> Any:
 def shared_type(kinds: tuple[type, ...]) -> Callable[[Any], Any]:
     """Return what converts each number to the one type that holds numbers of all these types.
 
-    Parameters
-    ----------
-    kinds : tuple of type
-        Python's and NumPy's number types, none of them complex.
+    - `kinds`: python's and NumPy's number types, none of them complex.
     """
     strong = [kind for kind in kinds if issubclass(kind, np.generic)]
     if not strong:

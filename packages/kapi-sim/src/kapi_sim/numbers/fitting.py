@@ -42,10 +42,7 @@ Position = tuple[int, int]
 def check_literals_fit(value: Any, lowest: int, highest: int) -> Any:
     """Return `value`, which shares a place with literals, unless it is an integer of a type that holds not all of them.
 
-    Raises
-    ------
-    DtypeError
-        If a literal does not fit the type of `value`.
+    Raises `DtypeError` if a literal does not fit the type of `value`.
     """
     if isinstance(value, np.integer):
         limits = np.iinfo(value.dtype)
@@ -63,10 +60,7 @@ def check_literals_fit(value: Any, lowest: int, highest: int) -> Any:
 def check_wide_literals_fit(value: Any) -> Any:
     """Return `value`, whose operand is a literal of 2**63 or more, unless it is a weak integer: that has a sign.
 
-    Raises
-    ------
-    DtypeError
-        If it is.
+    Raises `DtypeError` if it is.
     """
     if isinstance(value, (int, np.bool_)):
         raise DtypeError(
@@ -85,17 +79,10 @@ def counted(value: Any) -> Any:
 def position(index: Any, indexed: Any = ()) -> Any:
     """Return the index of a member of a tuple, unless it is a truth value.
 
-    Parameters
-    ----------
-    index : object
-        What stands in the brackets.
-    indexed : object
-        What stands in front of them; indexes of arrays are looked at by the arrays.
+    - `index`: what stands in the brackets.
+    - `indexed`: what stands in front of them; indexes of arrays are looked at by the arrays.
 
-    Raises
-    ------
-    KernelCompilationError
-        If a tuple has a truth value for an index.
+    Raises `KernelCompilationError` if a tuple has a truth value for an index.
     """
     if isinstance(indexed, tuple) and isinstance(index, (bool, np.bool_)):
         raise KernelCompilationError(
@@ -255,10 +242,7 @@ def _call(value: ast.expr, lowest: int, highest: int) -> ast.expr:
 def values_with_literals(tree: ast.FunctionDef) -> bool:
     """Check by `check_literals_fit` what is assigned to a name that another branch gives a literal.
 
-    Returns
-    -------
-    bool
-        Whether there was any.
+    Returns whether there was any.
     """
     assigned: dict[str, list[tuple[int, ast.Assign]]] = {}
     for number, block in enumerate(_blocks(tree)):

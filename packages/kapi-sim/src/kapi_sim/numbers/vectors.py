@@ -41,12 +41,8 @@ def _in_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
 def of_elements(function: Callable[..., Any], *operands: Any) -> Vec:
     """Return the vector of what `function` gives for each element; an operand that is a number goes with all of them.
 
-    Raises
-    ------
-    KernelCompilationError
-        If two vectors have different lengths.
-    TypeError
-        If an operand is neither a vector nor a number, or the function has several results.
+    Raises `KernelCompilationError` if two vectors have different lengths; `TypeError` if an operand is neither a vector
+    nor a number, or the function has several results.
     """
     size = 0
     for each in operands:

@@ -32,21 +32,12 @@ INTERRUPTED = 130
 def check_program(file: Path, arguments: Sequence[str], numba: str = "warn", **controls: Any) -> int:
     """Run a program under checks, and print a summary on standard error.
 
-    Parameters
-    ----------
-    file : Path
-        The program; its imports of ``numba.cuda`` get `kapi_sim.numba_cuda`.
-    arguments : sequence of str
-        Its arguments.
-    numba : "warn", "error" or "off"
-        How a kernel counts that the front end of an installed Numba refuses, or that it is not asked.
-    **controls
-        Of `kapi_sim.simulation`.
+    - `file`: the program; its imports of ``numba.cuda`` get `kapi_sim.numba_cuda`.
+    - `numba`: how a kernel counts that the front end of an installed Numba refuses, or that it is not asked.
+    - `**controls`: of `kapi_sim.simulation`.
 
-    Returns
-    -------
-    int
-        `CLEAN`, `FAULTY`, `INTERRUPTED`, or `NOT_RUN`: the program failed for another reason, or launched no kernel.
+    Returns `CLEAN`, `FAULTY`, `INTERRUPTED`, or `NOT_RUN`: the program failed for another reason, or launched no
+    kernel.
     """
     require_program(file)
     error: Exception | None = None
@@ -83,10 +74,7 @@ def check_program(file: Path, arguments: Sequence[str], numba: str = "warn", **c
 def summary(report: Report) -> list[str]:
     """Return what a report amounts to, as lines: counts, then each fault with its place.
 
-    Parameters
-    ----------
-    report : Report
-        Of a simulation that has ended.
+    - `report`: of a simulation that has ended.
     """
     launched = [launch.kernel for launch in report.launches] + [each.kernel for each in report.faults if each.kernel]
     checked = sum(bool(launch.checks) for launch in report.launches)

@@ -38,10 +38,7 @@ class _NotTranslated(Exception):
 class FrontEnd:
     """The installed Numba's compiler for CUDA, without what comes after its intermediate code.
 
-    Attributes
-    ----------
-    findings : list of str
-        One line for each kernel that it refuses.
+    - `findings`: one line for each kernel that it refuses.
     """
 
     def __init__(self) -> None:

@@ -66,12 +66,8 @@ class RawKernel(Dispatcher):
 def rawkernel(*, mode: str = "cuda", device: bool = False) -> Callable[[Callable[..., Any]], RawKernel]:
     """Return a decorator that makes kernels, or functions that kernels call.
 
-    Parameters
-    ----------
-    mode : str
-        Not looked at: numbers follow numba.cuda's rules.
-    device : bool
-        Whether kernels call the function.
+    - `mode`: not looked at: numbers follow numba.cuda's rules.
+    - `device`: whether kernels call the function.
     """
     return lambda function: RawKernel(function, (), {"device": device})
 
@@ -82,14 +78,9 @@ class SharedMemory(DialectIntrinsic):
     def __call__(self, dtype: Any, size: int | None, alignment: int | None = None) -> Any:
         """Return the array that all threads of the block have at this place of the code.
 
-        Parameters
-        ----------
-        dtype : dtype
-            Type of the elements.
-        size : int or None
-            How many; `None` for what the launch asked for.
-        alignment : int, optional
-            Bytes.
+        - `dtype`: type of the elements.
+        - `size`: how many; `None` for what the launch asked for.
+        - `alignment`: bytes.
         """
         return shared.array(size or 0, dtype, alignment)
 

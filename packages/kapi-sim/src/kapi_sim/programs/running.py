@@ -22,19 +22,7 @@ def require_program(file: Path) -> None:
 def run_program(file: Path, arguments: Sequence[str]) -> tuple[int, Exception | None]:
     """Run a program, and print the error that it ends with as Python does.
 
-    Parameters
-    ----------
-    file : Path
-        The program.
-    arguments : sequence of str
-        Its arguments.
-
-    Returns
-    -------
-    int
-        The exit status.
-    Exception or None
-        What the program ended with.
+    Returns the exit status, and what the program ended with.
     """
     before = sys.argv, sys.path[:]
     sys.argv = [str(file), *arguments]

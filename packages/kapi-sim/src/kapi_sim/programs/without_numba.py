@@ -19,10 +19,7 @@ __all__ = ["MODULES"]
 class HostFunction:
     """A function by ``numba.njit``, which runs as Python on the host, and as a device function in kernels.
 
-    Parameters
-    ----------
-    py_func : function
-        As written.
+    - `py_func`: as written.
     """
 
     # By this name the dialect knows a function of Numba's.

@@ -39,12 +39,7 @@ class AdversarialRerun:
     def rerun(self) -> None:
         """Run again, if the run that has just ended gives cause; leave the arrays as that run did.
 
-        Raises
-        ------
-        KapiError
-            What a check finds then.
-        Exception
-            What the kernel raises then.
+        Raises `KapiError`: what a check finds then; `Exception`: what the kernel raises then.
         """
         bound, shadow = self._bound, self._bound.shadow
         if self._before is None or not isinstance(shadow, HappensBeforeShadowMemory) or bound.ordering is None:

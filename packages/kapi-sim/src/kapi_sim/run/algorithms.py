@@ -32,14 +32,9 @@ _WEAK_KINDS: dict[type, tuple[str, str]] = {bool: ("b", "bool"), int: ("i", "int
 class BeyondGroup(CollectiveMismatchError):
     """A work-item was named that the group does not have; completed where the call is known.
 
-    Parameters
-    ----------
-    requirement : str
-        What the argument must be, and what it was.
-    member : int or None
-        Who named it; `None` if all did.
-    code : str
-        The cause.
+    - `requirement`: what the argument must be, and what it was.
+    - `member`: who named it; `None` if all did.
+    - `code`: the cause.
     """
 
     def __init__(self, requirement: str, member: int | None, *, code: str) -> None:
@@ -56,27 +51,14 @@ def outcome(
 ) -> list[Any]:
     """Return each member's result.
 
-    Parameters
-    ----------
-    word : function
-        The group algorithm.
-    values : sequence
-        Each member's own.
-    argument : object
-        The operator, or the id, delta or mask; of `select_from_group` a list of each member's.
-    is_checked : bool
-        Whether weak integers are held to 64 bits, or wrap.
-    undefined : function
-        Takes a member and what it asked for, and returns what it gets if there is none such.
+    - `word`: the group algorithm.
+    - `values`: each member's own.
+    - `argument`: the operator, or the id, delta or mask; of `select_from_group` a list of each member's.
+    - `is_checked`: whether weak integers are held to 64 bits, or wrap.
+    - `undefined`: takes a member and what it asked for, and returns what it gets if there is none such.
 
-    Raises
-    ------
-    BeyondGroup
-        If a work-item is named that is not in the group.
-    DtypeError
-        If the values are no scalars, or none that the operator takes.
-    KernelCompilationError
-        If the operator is none.
+    Raises `BeyondGroup` if a work-item is named that is not in the group; `DtypeError` if the values are no scalars, or
+    none that the operator takes; `KernelCompilationError` if the operator is none.
     """
     if word in _TESTS:
         for value in values:

@@ -49,18 +49,10 @@ _OF_SUB_GROUPS = (("delta",), ("mask",), ("remote_local_id",))
 class GroupRun:
     """One work-group's run.
 
-    Parameters
-    ----------
-    bound : Bound
-        The launch's arguments and clock.
-    cluster : Cluster
-        The group.
-    base : int
-        Number of its first work-item.
-    generators : list
-        Its work-items' runs, by local linear id.
-    checks_convergence : bool
-        Whether a convergence point that a part of a group reaches is an error.
+    - `bound`: the launch's arguments and clock.
+    - `base`: number of its first work-item.
+    - `generators`: its work-items' runs, by local linear id.
+    - `checks_convergence`: whether a convergence point that a part of a group reaches is an error.
     """
 
     __slots__ = (

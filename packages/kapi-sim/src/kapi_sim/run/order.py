@@ -12,14 +12,9 @@ __all__ = ["Order", "Shuffler", "sample_of"]
 class Order:
     """The order in which work-items run.
 
-    Attributes
-    ----------
-    seed : int or None
-        Permutes groups, and work-items between barriers; `None` is program order.
-    is_reversed : bool
-        Whether the last ones come first.
-    only : int or None
-        The number of the one group that runs, or of the one work-item of a `Range`; `None` for all.
+    - `seed`: permutes groups, and work-items between barriers; `None` is program order.
+    - `is_reversed`: whether the last ones come first.
+    - `only`: the number of the one group that runs, or of the one work-item of a `Range`; `None` for all.
     """
 
     seed: int | None = None
@@ -41,12 +36,8 @@ class Order:
 def sample_of(total: int, groups: float | None) -> frozenset[int] | None:
     """Return the numbers of the groups that run, evenly spaced, with the first and the last; `None` for all.
 
-    Parameters
-    ----------
-    total : int
-        How many groups a launch has.
-    groups : int, float or None
-        How many may run, or below 1 the part of them.
+    - `total`: how many groups a launch has.
+    - `groups`: how many may run, or below 1 the part of them.
 
     Examples
     --------

@@ -40,35 +40,20 @@ _SELDOM = 100_000
 class Schedule:
     """One run of a kernel over an index space.
 
-    Attributes
-    ----------
-    function : function
-        The rewritten kernel.
-    has_convergent_call : bool
-        Whether it may reach a barrier or a group algorithm.
-    is_generator : bool
-        Whether it is a generator function.
-    on_threads : bool
-        Whether each work-item needs a thread, for want of a source.
-    numbers_iterations : bool
-        Whether it yields where, and with whom, it converges; else only that it does.
-    values : list
-        What the kernel is called with after the work-item.
-    bound : Bound
-        The arguments, with the clock, which is kept at the running work-item; with no checks only
-        when an error ends the run.
-    is_checked : bool
-        Whether any check needs the clock.
-    checks_convergence : bool
-        Whether a barrier that a part of a group reaches is an error.
-    order : Order
-        In which work-items run.
-    sample : frozenset of int or None
-        The numbers of the work-groups that run, of a Range launch of the work-items; `None` for all.
-    groups_run : int
-        How many work-groups have run.
-    item : SimItem or None
-        The work-item of a Range launch.
+    - `function`: the rewritten kernel.
+    - `has_convergent_call`: whether it may reach a barrier or a group algorithm.
+    - `is_generator`: whether it is a generator function.
+    - `on_threads`: whether each work-item needs a thread, for want of a source.
+    - `numbers_iterations`: whether it yields where, and with whom, it converges; else only that it does.
+    - `values`: what the kernel is called with after the work-item.
+    - `bound`: the arguments, with the clock, which is kept at the running work-item; with no checks only when an error
+      ends the run.
+    - `is_checked`: whether any check needs the clock.
+    - `checks_convergence`: whether a barrier that a part of a group reaches is an error.
+    - `order`: in which work-items run.
+    - `sample`: the numbers of the work-groups that run, of a Range launch of the work-items; `None` for all.
+    - `groups_run`: how many work-groups have run.
+    - `item`: the work-item of a Range launch.
     """
 
     function: Callable[..., Any]

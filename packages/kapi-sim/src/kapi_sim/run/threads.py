@@ -29,14 +29,8 @@ class _Abandoned(BaseException):
 class ThreadedItem:
     """One work-item's run, with the surface of a generator.
 
-    Parameters
-    ----------
-    iteration_limit : int
-        After how many iterations of a loop it lets others run.
-    function : function
-        The kernel.
-    *arguments
-        What it is called with.
+    - `iteration_limit`: after how many iterations of a loop it lets others run.
+    - `*arguments`: what it is called with.
     """
 
     __slots__ = (

@@ -23,26 +23,15 @@ __all__ = ["Settings", "current_settings", "device_context", "settings_of", "sim
 class Settings:
     """The settings that govern a launch.
 
-    Attributes
-    ----------
-    checks : frozenset of str
-        Names from `kapi_sim.checks.ALL_CHECKS`.
-    seed : int or None
-        Permutes groups, and work-items between barriers; `None` is program order.
-    schedules : int
-        How many orders are run and compared.
-    profile : Profile or None
-        The pretended device; `None` has no limits but the language's.
-    report : Report or None
-        Where launches are noted.
-    spin_limit : int
-        Iterations of a loop after which it is given up.
-    uninitialised : Uninitialised or None
-        Arrays in which a read before any write is an error.
-    wraparound : bool
-        Whether computed negative indices of numba.cuda's kernels count from the end.
-    groups : int, float or None
-        How many work-groups of each launch run, or the part of them that does; `None` for all.
+    - `checks`: names from `kapi_sim.checks.ALL_CHECKS`.
+    - `seed`: permutes groups, and work-items between barriers; `None` is program order.
+    - `schedules`: how many orders are run and compared.
+    - `profile`: the pretended device; `None` has no limits but the language's.
+    - `report`: where launches are noted.
+    - `spin_limit`: iterations of a loop after which it is given up.
+    - `uninitialised`: arrays in which a read before any write is an error.
+    - `wraparound`: whether computed negative indices of numba.cuda's kernels count from the end.
+    - `groups`: how many work-groups of each launch run, or the part of them that does; `None` for all.
     """
 
     checks: frozenset[str]

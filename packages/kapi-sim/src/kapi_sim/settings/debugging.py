@@ -67,10 +67,7 @@ def debug(item: int | tuple[int, ...]) -> Iterator[None]:
 def global_id(item: int | tuple[int, ...]) -> tuple[int, ...]:
     """Return a work-item's global id as a tuple.
 
-    Raises
-    ------
-    KernelLaunchError
-        If `item` is no id.
+    Raises `KernelLaunchError` if `item` is no id.
     """
     given = item if isinstance(item, tuple) else (item,)
     if not 1 <= len(given) <= 3 or any(isinstance(i, bool) or not isinstance(i, int) or i < 0 for i in given):

@@ -25,30 +25,17 @@ UNPROFILED = "what one device lacks, such as float64"
 class LaunchRecord:
     """One launch.
 
-    Attributes
-    ----------
-    kernel : str
-        The kernel's name.
-    index_space : str
-        As it is written.
-    work_items : int
-        How many ran, in each order.
-    checks : frozenset of str
-        The checks made.
-    seeds : tuple of int or None
-        One for each order that was run; `None` is program order.
-    elements_tracked : int
-        Distinct elements of global memory that the kernel touched; 0 where accesses were not recorded.
-    sub_group_size : int
-        Most work-items of a sub-group.
-    has_marked : bool
-        Whether arrays were named as uninitialised.
-    has_profile : bool
-        Whether the launch was checked against a device's limits and abilities.
-    noun : str
-        What the dialect calls work-items.
-    left_out : str or None
-        How many work-groups did not run, where `simulation` was asked for some of them.
+    - `index_space`: as it is written.
+    - `work_items`: how many ran, in each order.
+    - `checks`: the checks made.
+    - `seeds`: one for each order that was run; `None` is program order.
+    - `elements_tracked`: distinct elements of global memory that the kernel touched; 0 where accesses were not
+      recorded.
+    - `sub_group_size`: most work-items of a sub-group.
+    - `has_marked`: whether arrays were named as uninitialised.
+    - `has_profile`: whether the launch was checked against a device's limits and abilities.
+    - `noun`: what the dialect calls work-items.
+    - `left_out`: how many work-groups did not run, where `simulation` was asked for some of them.
     """
 
     kernel: str
@@ -68,12 +55,8 @@ class LaunchRecord:
 class Fault:
     """A launch that an error ended.
 
-    Attributes
-    ----------
-    kernel : str
-        The kernel's name; empty if there was no launch yet.
-    error : Exception
-        As the program got it.
+    - `kernel`: the kernel's name; empty if there was no launch yet.
+    - `error`: as the program got it.
     """
 
     kernel: str
@@ -84,14 +67,9 @@ class Fault:
 class Report:
     """The launches inside a ``with simulation()`` block, filled as they run.
 
-    Attributes
-    ----------
-    launches : list of LaunchRecord
-        In the order in which they ended.
-    notes : list of str
-        What was found and is no error: benign races, outputs that depend on the order.
-    faults : list of Fault
-        Launches that an error ended, also where the program caught it.
+    - `launches`: in the order in which they ended.
+    - `notes`: what was found and is no error: benign races, outputs that depend on the order.
+    - `faults`: launches that an error ended, also where the program caught it.
     """
 
     launches: list[LaunchRecord] = field(default_factory=list)

@@ -82,10 +82,7 @@ def sum_rows(item: NdItem, rows, out, count: int) -> None:
 class Histograms:
     """`histogram` in a world.
 
-    Parameters
-    ----------
-    world : World
-        Where kernels run.
+    - `world`: where kernels run.
     """
 
     def __init__(self, world: World) -> None:

@@ -94,20 +94,12 @@ def merge_sort(
 ) -> None:
     """Sort an array in place by a comparison, and move the elements of another with them; stable.
 
-    Parameters
-    ----------
-    world : World
-        Where kernels run.
-    keys : array of shape (n,)
-        At least two elements.
-    values : array of shape (n,) or None
-        What goes with the keys.
-    dtype : numpy.dtype
-        Of the keys.
-    less : function
-        Whether the first of two elements comes before the second.
-    flip : bool
-        Reverse the order.
+    - `world`: where kernels run.
+    - `keys`: at least two elements.
+    - `values`: what goes with the keys.
+    - `dtype`: of the keys.
+    - `less`: whether the first of two elements comes before the second.
+    - `flip`: reverse the order.
     """
     elements = keys.shape[0]
     shape = world.shape(keys, "merge", dtype.itemsize)

@@ -308,20 +308,12 @@ def onesweep(
 ) -> None:
     """Sort an array of numbers by their bits; after an odd number of digits, the result is in the other arrays.
 
-    Parameters
-    ----------
-    world : World
-        Where kernels run; groups may wait there for groups that have started.
-    shape : Shape
-        Of the launches.
-    bits, other : array of shape (n,)
-        The elements as unsigned integers, and as much memory.
-    values, values_other : array of shape (n,) or None
-        What goes with them, and as much memory.
-    dtype : numpy.dtype
-        Of the numbers.
-    is_descending : bool
-        The largest first.
+    - `world`: where kernels run; groups may wait there for groups that have started.
+    - `shape`: of the launches.
+    - `bits`, `other`: the elements as unsigned integers, and as much memory.
+    - `values`, `values_other`: what goes with them, and as much memory.
+    - `dtype`: of the numbers.
+    - `is_descending`: the largest first.
     """
     elements = bits.shape[0]
     unsigned = np.dtype(f"uint{8 * dtype.itemsize}")

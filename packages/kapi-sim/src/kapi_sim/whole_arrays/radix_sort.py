@@ -205,18 +205,11 @@ def copy_pieces(item: NdItem, a, out) -> None:
 def radix_sort(world: World, keys: Any, values: Any, dtype: np.dtype[Any], is_descending: bool) -> None:
     """Sort an array of numbers in place, and move the elements of another with them; stable.
 
-    Parameters
-    ----------
-    world : World
-        Where kernels run.
-    keys : array of shape (n,)
-        At least two elements.
-    values : array of shape (n,) or None
-        What goes with the keys.
-    dtype : numpy.dtype
-        Of the keys.
-    is_descending : bool
-        The largest first.
+    - `world`: where kernels run.
+    - `keys`: at least two elements.
+    - `values`: what goes with the keys.
+    - `dtype`: of the keys.
+    - `is_descending`: the largest first.
     """
     elements = keys.shape[0]
     unsigned = np.dtype(f"uint{8 * dtype.itemsize}")

@@ -96,10 +96,7 @@ def reduce_pieces(
 class Reductions:
     """`reduce` and `transform_reduce` in a world.
 
-    Parameters
-    ----------
-    world : World
-        Where kernels run.
+    - `world`: where kernels run.
     """
 
     def __init__(self, world: World) -> None:

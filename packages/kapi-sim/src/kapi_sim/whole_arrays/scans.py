@@ -152,10 +152,7 @@ def scan_alone(item: NdItem, a, seeds, out, totals, length: int, is_exclusive: b
 class Scans:
     """`inclusive_scan` and `exclusive_scan` in a world.
 
-    Parameters
-    ----------
-    world : World
-        Where kernels run.
+    - `world`: where kernels run.
     """
 
     def __init__(self, world: World) -> None:

@@ -71,10 +71,7 @@ def combine_long_segments(
 class Segments:
     """`reduce_by_segment` in a world.
 
-    Parameters
-    ----------
-    world : World
-        Where kernels run.
+    - `world`: where kernels run.
     """
 
     def __init__(self, world: World) -> None:

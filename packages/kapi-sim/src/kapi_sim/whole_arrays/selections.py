@@ -96,18 +96,11 @@ def write_kept_alone(item: NdItem, a, offsets, out, count, length: int, predicat
 def select_into(world: World, a: Any, out: Any, predicate: Any, equal: Any, indices: Any) -> int:
     """Write selected elements of an array, or their indices, to the start of another; return how many.
 
-    Parameters
-    ----------
-    world : World
-        Where kernels run.
-    a : array of shape (n,)
-        At least one element.
-    out : array
-        Long enough; none of its memory is that of `a`.
-    predicate, equal : function or None
-        One of them.
-    indices : function or None
-        None for elements; `same` for their indices.
+    - `world`: where kernels run.
+    - `a`: at least one element.
+    - `out`: long enough; none of its memory is that of `a`.
+    - `predicate`, `equal`: one of them.
+    - `indices`: None for elements; `same` for their indices.
     """
     require_not_recording("an algorithm whose count the host reads", world.graph())
     dtype = world.dtype_of(a)
@@ -130,10 +123,7 @@ def select_into(world: World, a: Any, out: Any, predicate: Any, equal: Any, indi
 class Selections:
     """`copy_if` and `unique` in a world.
 
-    Parameters
-    ----------
-    world : World
-        Where kernels run.
+    - `world`: where kernels run.
     """
 
     def __init__(self, world: World) -> None:

@@ -20,10 +20,7 @@ __all__ = ["Sorts"]
 class Sorts:
     """`sort`, `stable_sort` and `sort_by_key` in a world.
 
-    Parameters
-    ----------
-    world : World
-        Where kernels run.
+    - `world`: where kernels run.
     """
 
     def __init__(self, world: World) -> None:

@@ -57,20 +57,13 @@ class _Totals:
     A fence of the device takes longer than all else that a group does, so that numbers need none: an atomic operation
     writes a total and that it is there at once.
 
-    Attributes
-    ----------
-    words : numpy.dtype
-        Of the memory.
-    is_view : bool
-        Whether the memory is also used as numbers of `numbers`, of the same size.
-    numbers : numpy.dtype or None
-        Of the totals, where they are in memory of their own, or such a view.
-    each : int
-        Words of a total.
-    fill : int
-        The word of a total that is not there yet.
-    announce, wait_for : function
-        Write a total, and wait for one: device functions of words, numbers, index, and total or converter.
+    - `words`: of the memory.
+    - `is_view`: whether the memory is also used as numbers of `numbers`, of the same size.
+    - `numbers`: of the totals, where they are in memory of their own, or such a view.
+    - `each`: words of a total.
+    - `fill`: the word of a total that is not there yet.
+    - `announce`, `wait_for`: write a total, and wait for one: device functions of words, numbers, index, and total or
+      converter.
     """
 
     words: np.dtype[Any]
@@ -308,10 +301,7 @@ def scan_tiles_into(
 
     `load` is the device function that gives the element of `a` at an index.
 
-    Returns
-    -------
-    (Kernel, NdRange)
-        What ran last.
+    Returns what ran last.
     """
     tiles = -(-out.shape[0] // shape.tile)
     bits = min(_BITS, shape.local.bit_length() - 1)

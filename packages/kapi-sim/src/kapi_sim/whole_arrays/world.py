@@ -45,17 +45,11 @@ _COMBINED_BY_GROUPS = frozenset("iuf")
 class Shape:
     """Work-groups that suit a device.
 
-    Attributes
-    ----------
-    local : int
-        Work-items of a group; 1 where each work-item goes over a long piece alone, as a core of a CPU does best.
-    run : int
-        Neighbouring elements that a work-item takes at a time.
-    groups : int
-        Groups that keep the device busy.
-    sub_group : int
-        The least work-items of a sub-group, at most 32, where groups may wait for groups that have started before
-        them; otherwise 0.
+    - `local`: work-items of a group; 1 where each work-item goes over a long piece alone, as a core of a CPU does best.
+    - `run`: neighbouring elements that a work-item takes at a time.
+    - `groups`: groups that keep the device busy.
+    - `sub_group`: the least work-items of a sub-group, at most 32, where groups may wait for groups that have started
+      before them; otherwise 0.
     """
 
     local: int
@@ -73,14 +67,9 @@ class Shape:
 class Pieces:
     """An array cut into pieces of equal length, one for each work-group; the last may be shorter.
 
-    Attributes
-    ----------
-    count : int
-        Pieces, at least 1.
-    length : int
-        Elements of each, a multiple of the tile.
-    space : NdRange
-        A work-group for each.
+    - `count`: pieces, at least 1.
+    - `length`: elements of each, a multiple of the tile.
+    - `space`: a work-group for each.
     """
 
     count: int
@@ -135,39 +124,24 @@ class World(ABC):
     def has_done(self, work: Callable[[], None], *arrays: Any) -> bool:
         """Do work of NumPy's, in its order among the launches, if these arrays are all in place and nothing records.
 
-        Returns
-        -------
-        bool
-            Whether it was done; if not, kernels do it.
+        Returns whether it was done; if not, kernels do it.
         """
 
     @abstractmethod
     def shape(self, array: Any, purpose: str, itemsize: int) -> Shape:
         """Return the shape of launches over an array.
 
-        Parameters
-        ----------
-        array : object
-            The array.
-        purpose : {"reduce", "scan", "sort", "merge"}
-            The kind of algorithm.
-        itemsize : int
-            Bytes of an element.
+        - `purpose`: the kind of algorithm.
+        - `itemsize`: bytes of an element.
         """
 
     def run(self, function: Callable[..., None], space: NdRange, args: tuple[Any, ...], **constants: Any) -> Launchable:
         """Launch the kernel of a plain function whose named parameters are constants: functions, `None`, types.
 
-        Parameters
-        ----------
-        function : function
-            Its source is the kernel's.
-        space : NdRange
-            The work-groups.
-        args : tuple
-            The other arguments.
-        **constants
-            Each combination of them is a kernel of its own.
+        - `function`: its source is the kernel's.
+        - `space`: the work-groups.
+        - `args`: the other arguments.
+        - `**constants`: each combination of them is a kernel of its own.
         """
         key = function, *constants.items()
         kernel = self._kernels.get(key)
@@ -191,10 +165,7 @@ class World(ABC):
 def one_dimensional(world: World, name: str, array: Any) -> np.dtype[Any]:
     """Return the dtype of an array, which must have one dimension.
 
-    Raises
-    ------
-    DtypeError
-        If it is no array, or has another rank.
+    Raises `DtypeError` if it is no array, or has another rank.
     """
     dtype = world.dtype_of(array)
     if dtype is None:
@@ -253,10 +224,7 @@ def converter(dtype: np.dtype[Any], wanted: np.dtype[Any] | None = None) -> Any:
 def operator_on(op: Any, dtype: np.dtype[Any]) -> Any:
     """Return an operator for elements of a dtype: that of records takes and returns values, whatever `op` returns.
 
-    Raises
-    ------
-    DtypeError
-        If it is an operator of numbers, and the elements are records.
+    Raises `DtypeError` if it is an operator of numbers, and the elements are records.
     """
     if dtype.kind != "V":
         return op
@@ -297,10 +265,7 @@ def _on_records(op: Any, dtype: np.dtype[Any]) -> Any:
 def as_element(value: Any, dtype: np.dtype[Any]) -> Any:
     """Return a number as an element of a dtype; a record, a vector or a tuple of its fields, as a record.
 
-    Raises
-    ------
-    DtypeError
-        If it is more than a number, and the elements are numbers.
+    Raises `DtypeError` if it is more than a number, and the elements are numbers.
     """
     if dtype.kind == "V":
         is_record = isinstance(value, (tuple, np.void, np.ndarray)) or not isinstance(value, Iterable)
