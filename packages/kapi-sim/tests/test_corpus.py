@@ -1,8 +1,8 @@
 """The corpus: planted defects, each found with its lines, and their corrected twins, in which nothing is found.
 
-A class of a module in ``corpus/`` is one pair, with the index space and the arguments of both, and the class and code
-of the error.  ``kernel`` is the text of both, ``wrong`` and ``right``, as `planted.versions` describes; pairs that
-share little are two functions of these names.  The lines that the report must name end with ``# named``.
+A pair of a module in ``corpus/`` is one function, with the class and code of the error, and the index space and the
+arguments of both versions, ``wrong`` and ``right``: `planted.versions` says how its lines tell them apart.  The lines
+that the report must name end with ``# named``.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import warnings
 from pathlib import Path
 
 import pytest
+from planted.pair import Pair
 from planted.versions import names_of
 
 import kapi_sim as kapi
@@ -22,29 +23,31 @@ VERSIONS = ("wrong", "right")
 
 
 def load(path, version):
-    """The pairs of a module, with the kernels of one version."""
-    pairs = {name: value for name, value in names_of(path, version, VERSIONS).items() if hasattr(value, version)}
+    """The pairs of a module, with the kernels of one version, which bear its name."""
+    pairs = {name: value for name, value in names_of(path, version, VERSIONS).items() if isinstance(value, Pair)}
+    for pair in pairs.values():
+        pair.kernel.__name__ = version
     return [pytest.param(pair, id=f"{path.stem}-{name}") for name, pair in pairs.items()]
 
 
 WRONG, RIGHT = ([pair for path in sorted(FOLDER.glob("*.py")) for pair in load(path, version)] for version in VERSIONS)
 
 
-def run(pair, function):
-    with kapi.simulation(**getattr(pair, "controls", {})):
-        kapi.call_kernel(kapi.kernel(function), pair.space, *pair.arguments())
+def run(pair):
+    with kapi.simulation(**pair.controls):
+        kapi.call_kernel(kapi.kernel(pair.kernel), pair.space, *pair.arguments())
 
 
 def expected(pair):
     """Kapi's errors have codes; the few that are Python's own, and warnings, are told by their class."""
-    return raises(pair.error, pair.code) if hasattr(pair, "code") else pytest.raises(pair.error)
+    return raises(pair.error, pair.code) if pair.code else pytest.raises(pair.error)
 
 
 def named_lines(pair):
     """File and line of each line that the report must name."""
-    file = Path(inspect.getsourcefile(pair.wrong)).name
+    file = Path(inspect.getsourcefile(pair.kernel)).name
     found = []
-    for function in (pair.wrong, *getattr(pair, "calls", ())):
+    for function in (pair.kernel, *pair.calls):
         source, first = inspect.getsourcelines(function)
         found += [f"{file}:{first + i}" for i, line in enumerate(source) if line.rstrip().endswith("# named")]
     return found
@@ -69,7 +72,7 @@ def test_defect_is_detected(pair):
     with warnings.catch_warnings():
         warnings.simplefilter(action, kapi.BenignRaceWarning)
         with expected(pair) as caught:
-            run(pair, pair.wrong)
+            run(pair)
     message = message_of(caught.value)
     missing = [line for line in lines if line not in message]
     assert not missing, f"{missing} must be named in:\n{message}"
@@ -79,4 +82,4 @@ def test_defect_is_detected(pair):
 def test_twin_is_not_flagged(pair):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        run(pair, pair.right)
+        run(pair)
