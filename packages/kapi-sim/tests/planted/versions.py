@@ -39,7 +39,7 @@ def text_of(text: str, version: str, versions: Sequence[str]) -> str:
 
 
 def names_of(path: Path, version: str, versions: Sequence[str]) -> dict[str, Any]:
-    """What a module defines in one version, in which ``kernel`` has the version's name."""
+    """Names that a module defines in one version, in which ``kernel`` has the version's name."""
     text = text_of(path.read_text(encoding="utf-8"), version, versions).replace("def kernel(", f"def {version}(")
     file = f"{version}/{path.name}"
     linecache.cache[file] = (len(text), None, text.splitlines(True), file)
