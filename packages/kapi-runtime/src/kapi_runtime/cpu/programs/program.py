@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 from kapi_cpu import CpuModule
 from kapi_cpu.target import unmet_needs
-from kapi_runtime.cpu.devices.device import LOCAL_MEMORY, MAX_WORK_GROUP_SIZE, CpuDevice, cpu_device
+from kapi_runtime.cpu.devices.device import LOCAL_MEMORY, MAX_WORK_GROUP_SIZE, cpu_device
+from kapi_runtime.platform.built_kernels import BuiltKernels
 from kapi_runtime.platform.handles import describe_device
 from kapi_runtime.platform.log import linking
-from kapi_runtime.platform.reset import on_reset
 from kapi_sim.errors import DriverError, KapiError
 from kapi_sim.forks import block_forks, reinit_after_fork
 
 if TYPE_CHECKING:
     from kapi_cpu.loading import LoadedKernel
 
-__all__ = ["CpuKernel", "built_kernel", "forget"]
+__all__ = ["CpuKernel", "built_kernel"]
 
-_CAPACITY = 512
-
-_lock = reinit_after_fork(threading.RLock())
-_kernels: OrderedDict[int, CpuKernel] = OrderedDict()
+_lock = reinit_after_fork(threading.RLock())  # of the one linker
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,37 +72,32 @@ class CpuKernel:
         return LOCAL_MEMORY
 
 
+_kernels: BuiltKernels[CpuKernel] = BuiltKernels()
+
+
 def built_kernel(module: CpuModule) -> CpuKernel:
     """Return a module's kernel, linked at the first call.
 
     Raises `DriverError` if it was compiled for another processor, or its code cannot be linked.
     """
-    # The kernel kept in the cache keeps the module alive, so its id stays its own.
-    key = id(module)
-    with _lock:
-        kernel = _kernels.get(key)
-        if kernel is not None:
-            _kernels.move_to_end(key)
-            return kernel
+    return _kernels.built((cpu_device(), id(module)), partial(_link, module))
+
+
+def _link(module: CpuModule) -> CpuKernel:
     from kapi_cpu.loading import load  # which brings LLVM
 
     _require_processor(module)
     device = cpu_device()
     with linking(module.name, device, describe_device), block_forks(), _lock:
-        kernel = _kernels.get(key)
-        if kernel is None:
-            try:
-                kernel = _kernels[key] = CpuKernel(module, load(module))
-            except KapiError:
-                raise
-            except Exception as error:
-                raise DriverError(
-                    f"code of kernel `{module.name}` must be linked for {describe_device(device)}, got {error}",
-                    code="build-refused",
-                ) from error
-        while len(_kernels) > _CAPACITY:
-            _kernels.popitem(last=False)
-    return kernel
+        try:
+            return CpuKernel(module, load(module))
+        except KapiError:
+            raise
+        except Exception as error:
+            raise DriverError(
+                f"code of kernel `{module.name}` must be linked for {describe_device(device)}, got {error}",
+                code="build-refused",
+            ) from error
 
 
 def _require_processor(module: CpuModule) -> None:
@@ -116,11 +108,3 @@ def _require_processor(module: CpuModule) -> None:
             "compile it here",
             code="build-refused",
         )
-
-
-@on_reset
-def forget(device: Any) -> None:
-    """Drop what is built; nothing for a device of another platform."""
-    if isinstance(device, CpuDevice):
-        with _lock:
-            _kernels.clear()

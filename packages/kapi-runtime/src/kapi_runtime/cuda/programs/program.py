@@ -4,33 +4,29 @@ from __future__ import annotations
 
 import ctypes
 import threading
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from kapi_ptx import PtxModule
 from kapi_runtime.cuda.devices import driver
 from kapi_runtime.cuda.devices.device import CudaDevice
 from kapi_runtime.cuda.programs import cubins
+from kapi_runtime.platform.built_kernels import BuiltKernels
 from kapi_runtime.platform.handles import describe_device
 from kapi_runtime.platform.log import building
-from kapi_runtime.platform.reset import on_reset
 from kapi_sim.errors import DriverError, LimitError
 from kapi_sim.forks import reinit_after_fork
 from kapi_sim.short_repr import short_repr
 
-__all__ = ["CoarseFunction", "CudaKernel", "CudaFunction", "built_kernel", "forget", "kernel_of_code"]
+__all__ = ["CoarseFunction", "CudaKernel", "CudaFunction", "built_kernel", "kernel_of_code"]
 
-_CAPACITY = 512
 _LOG_BYTES = 16 * 1024
 
 _STATIC_SHARED = 48 * 1024  # more shared memory than this must be asked for by an attribute of the function
 _LINE = b"\t.loc\t"
 _REGISTER_STEP = 8  # registers are given to a work-item by so many
-
-_lock = reinit_after_fork(threading.Lock())
-_kernels: OrderedDict[tuple[int, int], CudaKernel] = OrderedDict()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -157,6 +153,9 @@ class CudaKernel:
         return _loaded(self.name, self.module.code, self.module.entry_point, self.device, most)
 
 
+_kernels: BuiltKernels[CudaKernel] = BuiltKernels()
+
+
 class _Library:
     """A module of the driver's, unloaded when nobody holds it."""
 
@@ -180,13 +179,10 @@ def built_kernel(module: PtxModule, device: CudaDevice) -> CudaKernel:
     Raises `DriverError` if the driver refuses the module; the message holds its build log. Raises `LimitError` if the
     module was compiled for a newer device.
     """
-    # The kernel kept in the cache keeps the module alive, so its id stays its own.
-    key = (device.ordinal, id(module))
-    with _lock:
-        kernel = _kernels.get(key)
-        if kernel is not None:
-            _kernels.move_to_end(key)
-            return kernel
+    return _kernels.built((device, id(module)), partial(_build, module, device))
+
+
+def _build(module: PtxModule, device: CudaDevice) -> CudaKernel:
     major, minor = device.compute_capability
     if module.target.sm > 10 * major + minor:
         raise LimitError(
@@ -198,12 +194,7 @@ def built_kernel(module: PtxModule, device: CudaDevice) -> CudaKernel:
         function = _loaded(module.name, module.code, module.entry_point, device)
     coarse = module.coarse_entry_point
     several = coarse and CoarseFunction(_function(module.name, coarse[0], function.library, device), coarse[1])
-    kernel = CudaKernel(module.name, device, function, module, several)
-    with _lock:
-        kernel = _kernels.setdefault(key, kernel)
-        while len(_kernels) > _CAPACITY:
-            _kernels.popitem(last=False)
-    return kernel
+    return CudaKernel(module.name, device, function, module, several)
 
 
 def kernel_of_code(name: str, code: bytes, entry: str, device: CudaDevice) -> CudaKernel:
@@ -212,16 +203,6 @@ def kernel_of_code(name: str, code: bytes, entry: str, device: CudaDevice) -> Cu
     Raises `DriverError` if the driver refuses it, or it has no such entry point.
     """
     return CudaKernel(name, device, _loaded(name, code, entry, device), None)
-
-
-@on_reset
-def forget(device: Any) -> None:
-    """Drop what is built for a device; nothing for one of another platform."""
-    if not isinstance(device, CudaDevice):
-        return
-    with _lock:
-        for key in [key for key in _kernels if key[0] == device.ordinal]:
-            del _kernels[key]
 
 
 def _loaded(name: str, code: bytes, entry: str, device: CudaDevice, max_registers: int | None = None) -> CudaFunction:

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from dataclasses import dataclass
 from typing import Any
 
 from dpctl.program import SyclProgramCompilationError, create_program_from_spirv
 
+from kapi_runtime.platform.built_kernels import BuiltKernels
 from kapi_runtime.platform.log import building
-from kapi_runtime.platform.reset import on_reset
 from kapi_runtime.sycl.devices.device_summary import describe_device
 from kapi_runtime.sycl.programs.build_log import build_log
 from kapi_runtime.sycl.programs.work_group_size import MAX_WORK_ITEMS
 from kapi_sim.errors import DriverError, LimitError
-from kapi_sim.forks import reinit_after_fork
 from kapi_sim.short_repr import short_repr
 from kapi_spirv import SpirvModule
 
 __all__ = ["DeviceKernel", "SyclKernel", "device_kernel"]
-
-_CAPACITY = 512
 
 # What a module may need that not every device has: SPIR-V capability, dpctl's aspect, and its name for
 # people.
@@ -64,8 +59,7 @@ class DeviceKernel(SyclKernel):
     has_loops: bool
 
 
-_lock = reinit_after_fork(threading.Lock())
-_kernels: OrderedDict[tuple[Any, Any, int], DeviceKernel] = OrderedDict()
+_kernels: BuiltKernels[DeviceKernel] = BuiltKernels()
 
 
 def device_kernel(module: SpirvModule, queue: Any) -> DeviceKernel:
@@ -77,27 +71,12 @@ def device_kernel(module: SpirvModule, queue: Any) -> DeviceKernel:
     module needs what the device does not have.
     """
     device = queue.sycl_device
-    # The kernel kept in the cache keeps the module alive, so its id stays its own.
-    key = (queue.sycl_context, device, id(module))
-    with _lock:
-        kernel = _kernels.get(key)
-        if kernel is not None:
-            _kernels.move_to_end(key)
-            return kernel
-    with building(module.name, device, describe_device):
-        kernel = _build(module, queue, device)
-    with _lock:
-        kernel = _kernels.setdefault(key, kernel)
-        while len(_kernels) > _CAPACITY:
-            _kernels.popitem(last=False)
-    return kernel
 
+    def build() -> DeviceKernel:
+        with building(module.name, device, describe_device):
+            return _build(module, queue, device)
 
-@on_reset
-def _forget(device: Any) -> None:
-    with _lock:
-        for key in [key for key in _kernels if key[1] == device]:
-            del _kernels[key]
+    return _kernels.built((device, queue.sycl_context, id(module)), build)
 
 
 def _build(module: SpirvModule, queue: Any, device: Any) -> DeviceKernel:

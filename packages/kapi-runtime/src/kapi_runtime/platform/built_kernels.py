@@ -1,0 +1,48 @@
+"""Kernels that a platform has built of modules: each once for a device, the one that was used longest ago dropped."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from kapi_runtime.platform.reset import on_reset
+from kapi_sim.forks import reinit_after_fork
+
+__all__ = ["BuiltKernels"]
+
+CAPACITY = 512
+
+_Kernel = TypeVar("_Kernel")
+
+
+class BuiltKernels(OrderedDict[tuple[Any, ...], _Kernel]):
+    """Kernels by their device, what else they are built for, and their module's id; a reset drops those of a device.
+
+    A kernel must keep its module alive, so that the id stays its own.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._lock = reinit_after_fork(threading.Lock())
+        on_reset(self._forget)
+
+    def built(self, key: tuple[Any, ...], build: Callable[[], _Kernel]) -> _Kernel:
+        """Return the kernel of a key, which `build` makes at the first call."""
+        with self._lock:
+            kernel = self.get(key)
+            if kernel is not None:
+                self.move_to_end(key)
+                return kernel
+        kernel = build()
+        with self._lock:
+            kernel = self.setdefault(key, kernel)
+            while len(self) > CAPACITY:
+                self.popitem(last=False)
+        return kernel
+
+    def _forget(self, device: Any) -> None:
+        with self._lock:
+            for key in [key for key in self if key[0] == device]:
+                del self[key]
