@@ -1,7 +1,8 @@
-"""Reductions, scans and votes over groups: the target's own operations, which are several times faster than a tree.
+"""Barriers and fences, which the target writes; reductions, scans and votes over groups.
 
-Narrow integers are combined in 32 bits and float16 in float32, for drivers crash on some of them. What the target does
-not have becomes a loop of broadcasts.
+These are the target's own operations, which are several times faster than a tree. Narrow integers are combined in 32
+bits and float16 in float32, for drivers crash on some of them. What the target does not have becomes a loop of
+broadcasts.
 """
 
 from __future__ import annotations
@@ -15,9 +16,11 @@ from kapi_lowering.calls.exchange import LOWERED as EXCHANGED
 from kapi_lowering.calls.exchange import broadcast, kind_of
 from kapi_lowering.llvm_calls import I32, I64
 from kapi_lowering.target import Combination, CombineMode, Target
+from kapi_sim import MemoryOrder, MemoryScope
 from kapi_sim.language.intrinsics.operators import Operator, identity
 from kapi_sim.language.table.intrinsics import rows
 from kapi_types import SubGroupType
+from kapi_types.kernel_api import ConstantType
 from kapi_types.kernel_typing.calls.intrinsic_types import operator_of
 from kapi_types.kernel_typing.rules.promotion import as_strong
 
@@ -25,7 +28,7 @@ __all__ = ["LOWERED", "registry"]
 
 registry = LoweringRegistry("kapi groups")
 
-LOWERED = {row.key for row in rows(family="group")} - EXCHANGED
+LOWERED = {"group_barrier", "atomic_fence", *(row.key for row in rows(family="group"))} - EXCHANGED
 
 _COMBINATIONS: dict[str, tuple[Combination, ...]] = {
     "plus": ("add", "add", "fadd"),
@@ -165,3 +168,20 @@ def _all_of_group(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> i
 @registry.lower("none_of_group", types.Any, types.Any)
 def _none_of_group(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Value:
     return builder.not_(context.kernel_target.vote(builder, kind_of(sig.args[0]), "any", args[1]))
+
+
+@registry.lower("group_barrier", types.Any, ConstantType)
+def _group_barrier(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Value:
+    scope = sig.args[1].value
+    # A fence for the work-item alone has nothing to order for others: what remains is that all wait.
+    order = MemoryOrder.RELAXED if scope is MemoryScope.WORK_ITEM else MemoryOrder.ACQ_REL
+    context.kernel_target.barrier(builder, kind_of(sig.args[0]), order, scope)
+    return context.get_dummy_value()
+
+
+@registry.lower("atomic_fence", ConstantType, ConstantType)
+def _atomic_fence(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Value:
+    order, scope = sig.args[0].value, sig.args[1].value
+    if order is not MemoryOrder.RELAXED:
+        context.kernel_target.fence(builder, order, scope)
+    return context.get_dummy_value()

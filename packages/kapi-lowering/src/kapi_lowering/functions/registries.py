@@ -5,7 +5,6 @@ from __future__ import annotations
 from kapi_lowering.calls import (
     atomics,
     bits,
-    convergence,
     exchange,
     groups,
     index_space,
@@ -31,7 +30,6 @@ REGISTRIES = tuple(
         constants,
         conversion,
         enumerations,
-        convergence,
         exchange,
         groups,
         index_space,
