@@ -20,12 +20,7 @@ __all__ = ["Form", "form_like", "form_of"]
 class Form:
     """Shape, dtype and layout of a new array.
 
-    Attributes
-    ----------
-    shape : tuple of int
-    dtype : numpy.dtype
-    strides : tuple of int
-        In elements.
+    - `strides`: in elements.
     """
 
     shape: tuple[int, ...]
@@ -54,23 +49,12 @@ class Form:
 def form_of(shape: Any, dtype: Any, strides: Any, order: Any) -> Form:
     """Return the form that arguments of numba.cuda's functions name.
 
-    Parameters
-    ----------
-    shape : int or tuple of int
-        Its shape.
-    dtype : dtype
-        Type of its elements.
-    strides : int or tuple of int or None
-        Bytes from element to element along each axis; None for an array without gaps.
-    order : {"C", "F"}
-        The order of elements where no strides are given.
+    - `dtype`: type of its elements.
+    - `strides`: bytes from element to element along each axis; None for an array without gaps.
+    - `order`: the order of elements where no strides are given.
 
-    Raises
-    ------
-    LimitError
-        If `shape` or `strides` are none.
-    DtypeError
-        If `order` is none, or strides are no multiple of the item size.
+    Raises `LimitError` if `shape` or `strides` are none; `DtypeError` if `order` is none, or strides are no multiple of
+    the item size.
     """
     extents, made = extents_of(shape), np.dtype(dtype)
     if strides is None:
@@ -90,10 +74,7 @@ def form_of(shape: Any, dtype: Any, strides: Any, order: Any) -> Form:
 def form_like(array: Any) -> Form:
     """Return the form of an array without gaps whose axes lie in memory in the order of an array's.
 
-    Parameters
-    ----------
-    array : array
-        Of the host or of a device.
+    - `array`: of the host or of a device.
     """
     platform = platform_of_array(array, "ary")
     fields = None if platform is None else platform.fields(array)

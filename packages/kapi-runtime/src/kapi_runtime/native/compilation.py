@@ -51,17 +51,11 @@ _LINE = 110  # characters of base64
 def machine_code(module: str) -> str:
     """Return the text of the file that holds the machine code of a module's entry points.
 
-    Parameters
-    ----------
-    module : str
-        A module that has `ENTRY_POINTS`, functions that `language.native` made, and `SOURCES`, the names of all
-        modules that they are made of.
+    - `module`: a module that has `ENTRY_POINTS`, functions that `language.native` made, and `SOURCES`, the names of all
+      modules that they are made of.
 
-    Raises
-    ------
-    ValueError
-        If a function raises something, or needs more than its own code and C functions; or if Numba has other
-        settings.
+    Raises `ValueError` if a function raises something, or needs more than its own code and C functions; or if Numba has
+    other settings.
     """
     import llvmlite.binding as llvm
 

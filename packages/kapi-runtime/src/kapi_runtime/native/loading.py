@@ -77,21 +77,12 @@ def load(
 ) -> list[Callable[..., Any]]:
     """Return native functions of a module as builtins.
 
-    Parameters
-    ----------
-    module : str
-        The module that they are written in; it is not imported.
-    names : sequence of str
-        Their names.
-    address_of_function : callable
-        The address of a C function by its name.
-    shared : int
-        What `language.shared` gives them.
+    - `module`: the module that they are written in; it is not imported.
+    - `names`: their names.
+    - `address_of_function`: the address of a C function by its name.
+    - `shared`: what `language.shared` gives them.
 
-    Raises
-    ------
-    UnlikeError
-        If there is no code for this machine, or the interpreter is not what it expects.
+    Raises `UnlikeError` if there is no code for this machine, or the interpreter is not what it expects.
     """
     require_known_interpreter()
     file = json.loads(file_of(module))

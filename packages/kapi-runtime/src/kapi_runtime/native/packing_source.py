@@ -21,16 +21,10 @@ class Pair(NamedTuple):
     A launch like the plan's has them apart, or as one view where they may be one, or as the plan's own launch has them:
     that was looked at element by element, and what is between its elements, as columns of one matrix are, counts.
 
-    Attributes
-    ----------
-    first, second : int
-        What names them.
-    reach, other_reach : (int, int)
-        From where to where each reaches beyond its own address, in bytes.
-    may_be_one : bool
-        Whether they may be one view.
-    distance : int
-        From the first one's address to the second one's in the launch that the plan is made of, in bytes.
+    - `first`, `second`: what names them.
+    - `reach`, `other_reach`: from where to where each reaches beyond its own address, in bytes.
+    - `may_be_one`: whether they may be one view.
+    - `distance`: from the first one's address to the second one's in the launch that the plan is made of, in bytes.
     """
 
     first: int
@@ -47,12 +41,9 @@ _NUMBERS = (bool, int, float, complex)
 class PackingSource:
     """The text of a function, and the values that it names.
 
-    Attributes
-    ----------
-    tests, stores : list of str
-        Expressions that hold for arguments like those of the launch, and statements that pack them into `buffer`.
-    names : dict
-        What the text names.
+    - `tests`, `stores`: expressions that hold for arguments like those of the launch, and statements that pack them
+      into `buffer`.
+    - `names`: what the text names.
     """
 
     def __init__(self) -> None:
@@ -151,12 +142,8 @@ def written_pairs(arrays: Sequence[tuple[int, ArrayFields, bool]], reads_apart: 
 
     With `reads_apart`, the module takes for granted that what is only read is no view of what is written.
 
-    Parameters
-    ----------
-    arrays : sequence of (int, ArrayFields, bool)
-        What pairs name it by, where it is, and whether it is written.
-    reads_apart : bool
-        As of the module's target.
+    - `arrays`: what pairs name it by, where it is, and whether it is written.
+    - `reads_apart`: as of the module's target.
     """
     for position, (name, one, writes_one) in enumerate(arrays):
         for other_name, other, writes_other in arrays[position + 1 :]:

@@ -19,12 +19,8 @@ LOWEST = 1 << 16  # no address of memory is lower
 class FilledTable(NamedTuple):
     """A table for native code.
 
-    Attributes
-    ----------
-    address : int
-        Where it is.
-    kept : tuple
-        What its addresses are of.
+    - `address`: where it is.
+    - `kept`: what its addresses are of.
     """
 
     address: int
@@ -34,17 +30,11 @@ class FilledTable(NamedTuple):
 def filled(table: ArrayTable, rows: Sequence[dict[str, Any]], pairs: Iterable[Pair], *kept: Any) -> FilledTable:
     """Fill in the rows and pairs of a table.
 
-    Parameters
-    ----------
-    table : ArrayTable
-        The table, without rows and pairs.
-    rows : sequence of dict
-        The fields of each array's row; `shape` and `strides` are tuples.
-    pairs : iterable of Pair
-        Pairs of arrays, one of them written, named by where their addresses are packed; those of other tables may be
-        among them that are read before.
-    *kept
-        What the table's addresses are of.
+    - `table`: the table, without rows and pairs.
+    - `rows`: the fields of each array's row; `shape` and `strides` are tuples.
+    - `pairs`: pairs of arrays, one of them written, named by where their addresses are packed; those of other tables
+      may be among them that are read before.
+    - `*kept`: what the table's addresses are of.
     """
     held_rows, held_pairs = (ArrayRow * max(1, len(rows)))(), [ArrayPair(*_flat(pair)) for pair in pairs]
     vectors = []
@@ -72,16 +62,10 @@ def word_at(address: int) -> int:
 def offset_of(probes: Sequence[Any], end: int, is_there: Callable[[Any, int], bool], start: int = HEAD) -> int | None:
     """Return the only offset before an end at which all probes have something; None if there is none, or are several.
 
-    Parameters
-    ----------
-    probes : sequence
-        Objects of one class, or whatever `is_there` takes.
-    end : int
-        The size of what is looked at, in bytes.
-    is_there : callable
-        Whether a probe has it at an offset.
-    start : int
-        Where to begin.
+    - `probes`: objects of one class, or whatever `is_there` takes.
+    - `end`: the size of what is looked at, in bytes.
+    - `is_there`: whether a probe has it at an offset.
+    - `start`: where to begin.
     """
     found = [at for at in range(start, end - WORD + 1, WORD) if all(is_there(probe, at) for probe in probes)]
     return found[0] if len(found) == 1 else None

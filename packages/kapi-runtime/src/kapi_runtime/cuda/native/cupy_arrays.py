@@ -28,18 +28,11 @@ def cupy_table(
 ) -> FilledTable | None:
     """Return the table of arrays like these; None if native code cannot read CuPy's arrays.
 
-    Parameters
-    ----------
-    values : sequence of (int, cupy.ndarray)
-        Arrays of a launch, and which argument each is.
-    addresses : sequence of int
-        Where the address of each is packed.
-    pairs : iterable of Pair
-        What must be apart, or one view.
-    ordinal : int
-        The device.
-    stream : int
-        The stream that must be CuPy's current one, where `current_stream_function` tells it.
+    - `values`: arrays of a launch, and which argument each is.
+    - `addresses`: where the address of each is packed.
+    - `pairs`: what must be apart, or one view.
+    - `ordinal`: the device.
+    - `stream`: the stream that must be CuPy's current one, where `current_stream_function` tells it.
     """
     table = unfilled_table([value for _, value in values], ordinal, stream)
     if table is None:
@@ -83,13 +76,7 @@ def current_stream_function() -> int:
 
 @cache
 def learned_layout(array_type: type) -> dict[str, int] | None:
-    """Return the offsets of what a class of CuPy's arrays keeps, by the names of `CupyTable`; None if they are unknown.
-
-    Parameters
-    ----------
-    array_type : type
-        The class of an array.
-    """
+    """Return the offsets of what a class of CuPy's arrays keeps, by the names of `CupyTable`; None if unknown."""
     cupy = sys.modules.get("cupy")
     if cupy is None or array_type is not cupy.ndarray or not hasattr(array_type, "__pyx_vtable__"):
         return None

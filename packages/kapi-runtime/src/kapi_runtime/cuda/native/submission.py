@@ -18,12 +18,9 @@ _MODULE, _DYNAMIC = "kapi_runtime.cuda.native.launching", "kapi_runtime.cuda.nat
 class NativeFunctions(NamedTuple):
     """Native code as Python calls it.
 
-    Attributes
-    ----------
-    launch, pack, send, resend : callable
-        As `launching` says; the first argument is the address of a `CudaLaunch`.
-    launch_dynamic, pack_dynamic : callable
-        As `dynamic_launching` says; the first argument is the address of a `DynamicLaunch`.
+    - `launch`, `pack`, `send`, `resend`: as `launching` says; the first argument is the address of a `CudaLaunch`.
+    - `launch_dynamic`, `pack_dynamic`: as `dynamic_launching` says; the first argument is the address of a
+      `DynamicLaunch`.
     """
 
     launch: Callable[[int, tuple[Any, ...], list[Any]], tuple[Any, Any] | Literal[False] | None]

@@ -37,12 +37,8 @@ _REQUIRES_GRAD = sys.intern("requires_grad")
 class Exchange(NamedTuple):
     """The addresses of C functions by which a library tells of its arrays.
 
-    Attributes
-    ----------
-    tensor_of_object : int
-        Fills in a `DlpackTensor` for an array, and copies nothing.
-    current_stream : int
-        Tells the current stream of a device.
+    - `tensor_of_object`: fills in a `DlpackTensor` for an array, and copies nothing.
+    - `current_stream`: tells the current stream of a device.
     """
 
     tensor_of_object: int
@@ -51,13 +47,7 @@ class Exchange(NamedTuple):
 
 @cache
 def exchange_of(tensor_type: type) -> Exchange | None:
-    """Return what a class of tensors exchanges by; None if it has no such functions.
-
-    Parameters
-    ----------
-    tensor_type : type
-        The class.
-    """
+    """Return what a class of tensors exchanges by; None if it has no such functions."""
     capsule = getattr(tensor_type, "__dlpack_c_exchange_api__", None)
     try:
         structure = capsule_address(capsule)
@@ -71,13 +61,7 @@ def exchange_of(tensor_type: type) -> Exchange | None:
 
 @cache
 def learned_layout(tensor_type: type) -> dict[str, int] | None:
-    """Return the offsets of what DLPack does not tell, by the names of `TorchTable`; None if they are unknown.
-
-    Parameters
-    ----------
-    tensor_type : type
-        The class of a tensor.
-    """
+    """Return the offsets of what DLPack does not tell, by the names of `TorchTable`; None if they are unknown."""
     try:
         return _learned(sys.modules["torch"])
     except Exception:  # whatever a version has changed, attributes serve
@@ -89,18 +73,11 @@ def torch_table(
 ) -> FilledTable | None:
     """Return the table of tensors like these; None if native code cannot read them.
 
-    Parameters
-    ----------
-    values : sequence of (int, torch.Tensor)
-        Tensors of a launch, and which argument each is.
-    addresses : sequence of int
-        Where the address of each is packed.
-    pairs : iterable of Pair
-        What must be apart, or one view.
-    ordinal : int
-        The device.
-    stream : int
-        The stream that must be PyTorch's current one.
+    - `values`: tensors of a launch, and which argument each is.
+    - `addresses`: where the address of each is packed.
+    - `pairs`: what must be apart, or one view.
+    - `ordinal`: the device.
+    - `stream`: the stream that must be PyTorch's current one.
     """
     tensor_type = type(values[0][1])
     exchange = exchange_of(tensor_type)  # type: ignore[arg-type]  # classes are hashable

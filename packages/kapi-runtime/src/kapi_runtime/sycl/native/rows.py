@@ -52,12 +52,8 @@ def _add_rows(
 def pair_rows(module: SpirvModule, rows: Sequence[Row]) -> list[Pair]:
     """Return each pair of arrays of which the kernel writes one.
 
-    Parameters
-    ----------
-    module : SpirvModule
-        The compiled kernel.
-    rows : sequence of Row
-        Those of its arguments, as `plan_rows` gives them, where they stay.
+    - `module`: the compiled kernel.
+    - `rows`: those of its arguments, as `plan_rows` gives them, where they stay.
     """
     leaves = [row for row in rows if row.kind != structures.TUPLE]
     arrays = [

@@ -36,20 +36,14 @@ _PUBLISHERS = (_memory, _sycl_event)
 class Submission:
     """The functions.
 
-    Attributes
-    ----------
-    hand_over : callable
-        ``hand_over(chain)``: tells dpctl of the last launch of a chain (see `chain`), if it does not know of it.
-    launch : callable
-        ``launch(plan, arguments, owners, chain, more_events)``: packs and submits; gives the host event and the
-        device event, None if the arguments are not the plan's, or False if there is too much to wait for or the driver
-        refuses.  The chain holds `owners` until they are let go.
-    pack : callable
-        ``pack(plan, arguments)``: packs, and says whether the arguments are the plan's.
-    send : callable
-        ``send(plan, owners, chain, more_events)``: submits what was packed, and answers as `launch`.
-    world : int
-        Address of what they share.
+    - `hand_over`: ``hand_over(chain)``: tells dpctl of the last launch of a chain (see `chain`), if it does not know of
+      it.
+    - `launch`: ``launch(plan, arguments, owners, chain, more_events)``: packs and submits; gives the host event and the
+      device event, None if the arguments are not the plan's, or False if there is too much to wait for or the driver
+      refuses.  The chain holds `owners` until they are let go.
+    - `pack`: ``pack(plan, arguments)``: packs, and says whether the arguments are the plan's.
+    - `send`: ``send(plan, owners, chain, more_events)``: submits what was packed, and answers as `launch`.
+    - `world`: address of what they share.
     """
 
     hand_over: Callable[[list[Any]], None]
