@@ -307,6 +307,8 @@ COMPUTED = {
     "b[i] = (7, a[0])[i % 2] / 3": True,
     "for x in (7, a[0]): b[i] = x / 3": True,
     "s /= 3; b[i] = s": True,
+    "s /= 3; b[i] += s": True,
+    "s /= 3; b[i] = s + b[i]": True,
     "s = s if i > 3 else 0.1; b[i] = s": True,
     "s = s if i > 3 else 0.1; a[i] = s": False,
     "s = s if i > 3 else 0.5; b[i] = s": False,

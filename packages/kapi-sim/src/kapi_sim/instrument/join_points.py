@@ -150,6 +150,14 @@ class JoinPoints(ast.NodeTransformer):
             node.value = self._check(node.value, name, _name(array))
         return node
 
+    def visit_AugAssign(self, node: ast.AugAssign) -> ast.stmt:
+        target = node.target
+        if isinstance(target, ast.Name) and target.id in self._weak:
+            value = ast.BinOp(_at(target, _name(target.id)), node.op, node.value)
+            return self.visit_Assign(_at(node, ast.Assign([target], value)))
+        self.generic_visit(node)
+        return node
+
     def visit_Return(self, node: ast.Return) -> ast.Return:
         self.generic_visit(node)
         if node in self._returns and node.value is not None:
