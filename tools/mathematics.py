@@ -92,11 +92,12 @@ FITS = {
     ),
     "cbrt": Fit(lambda t: mp.cbrt(1 + t), -0.2929, 0.4143, {"double": 8, "float": 5}),
     "erf": Fit(
-        _series(lambda z: mp.erf(mp.sqrt(z)) / mp.sqrt(z) - 1, 2 / mp.sqrt(mp.pi) - 1), 0, 1, {"double": 13, "float": 6}
+        _series(lambda z: mp.erf(mp.sqrt(z)) / mp.sqrt(z) - 1, 2 / mp.sqrt(mp.pi) - 1), 0, 1, {"double": 12, "float": 6}
     ),
     "erfc": Fit(lambda q: _scaled_tail(4 * (1 + q) / (1 - q)), -1, 0.751, {"double": 23, "float": 11}),
-    "log of erfc": Fit(
-        lambda y: mp.log(mp.erfc(1 + y)), 0, 5, {"double": 18, "float": 7}, weight=lambda y: mp.erfc(1 + y)
+    "root of erfc": Fit(
+        lambda y: mp.root(mp.erfc(1 + y), 8), 0, 5, {"double": 18, "float": 7},
+        weight=lambda y: 8 * mp.erfc(1 + y) ** (mp.mpf(7) / 8),
     ),
     "stirling": Fit(_series(lambda z: _stirling(1 / mp.sqrt(z)), mp.mpf(1) / 12), 0, 1 / 64, {"double": 8}),
     "lgamma 1": Fit(_series(lambda t: mp.loggamma(1 + t) / t, -mp.euler), -0.251, 0.251, {"double": 19}),

@@ -1,4 +1,4 @@
-"""Functions of mathematics on the processor: within the bounds of the table, and the same on every processor."""
+"""Functions of mathematics on the processor: within the bounds of the table, with fused operations and without."""
 
 import math
 import os
@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from cpu_backend import Cpu
+from cpu_backend import AVX2, AVX512, Cpu
 from cpu_backend.mathematics import (
     BINARY,
     BOUNDS,
@@ -23,8 +23,12 @@ import kapi_sim
 from kapi_cpu import host_target
 
 SEED = int(os.environ.get("KAPI_TEST_SEED", "0"))
-SSE = {"cpu": "generic", "features": "+sse4.2,+ssse3,+popcnt,+cx16"}
 BLOCK = 1 << 17
+TARGETS = {
+    "fused": host_target(),
+    "not fused": replace(host_target(), cpu="generic", features="+sse4.2,+ssse3,+popcnt,+cx16"),
+}
+"""This processor, and what it is without a fused multiplication; some have none."""
 
 
 def worst(name, given, got):
@@ -33,19 +37,21 @@ def worst(name, given, got):
     return errors[at], f"{name}({', '.join(str(each[at]) for each in given)}) = {got[at]}: {errors[at]:.2f} ulp"
 
 
+@pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 @pytest.mark.parametrize("name", UNARY)
-def test_function_of_every_binade_is_within_its_bound(name, dtype):
+def test_function_of_every_binade_is_within_its_bound(name, dtype, target):
     x = np.concatenate([edges(dtype), points(dtype, SEED)])
-    error, text = worst(name, [x], vectorized(name, dtype)(x))
+    error, text = worst(name, [x], vectorized(name, dtype, TARGETS[target])(x))
     assert error <= BOUNDS[name], text
 
 
+@pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 @pytest.mark.parametrize("name", BINARY)
-def test_function_of_two_is_within_its_bound(name, dtype):
+def test_function_of_two_is_within_its_bound(name, dtype, target):
     x, y = pairs(dtype)
-    error, text = worst(name, [x, y], vectorized(name, dtype)(x, y))
+    error, text = worst(name, [x, y], vectorized(name, dtype, TARGETS[target])(x, y))
     assert error <= BOUNDS[name], text
 
 
@@ -63,12 +69,21 @@ def pairs(dtype):
 @pytest.mark.nightly(one_in=2)
 @pytest.mark.parametrize("name", EXACT)
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
-def test_results_are_the_same_for_processors_without_a_fused_multiplication(dtype, name):
+def test_results_depend_on_fused_multiplications_alone(dtype, name):
     given = pairs(dtype)[: 2 if name in BINARY else 1]
-    found = [vectorized(name, dtype, replace(host_target(), **each))(*given) for each in ({}, {"lanes": 1}, SSE)]
-    for other in found[1:]:
-        np.testing.assert_array_equal(other, found[0])
-        np.testing.assert_array_equal(np.signbit(other) & ~np.isnan(other), np.signbit(found[0]) & ~np.isnan(found[0]))
+    others = {
+        "fused": [{}, {"lanes": 1}, *({"cpu": "generic", "features": each} for each in (AVX2, AVX512))],
+        "not fused": [{}, {"lanes": 1}, {"features": AVX2.replace(",+fma", "")}],
+    }
+    has = {*host_target().features.split(",")}
+    for target, changes in others.items():
+        made = [replace(TARGETS[target], **each) for each in changes]
+        runs = [each for each in made if each.features == host_target().features or {*each.features.split(",")} <= has]
+        found = [vectorized(name, dtype, each)(*given) for each in runs]
+        for other in found[1:]:
+            np.testing.assert_array_equal(other, found[0])
+            signs = [np.signbit(each) & ~np.isnan(each) for each in (other, found[0])]
+            np.testing.assert_array_equal(*signs)
 
 
 @pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
@@ -116,16 +131,18 @@ def test_numbers_are_scaled_and_decomposed_exactly(dtype):
     np.testing.assert_array_equal(exponents, np.frexp(x)[1])
 
 
+@pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("name", UNARY)
-def test_one_in_4099_float32_is_within_its_bound(name):
+def test_one_in_4099_float32_is_within_its_bound(name, target):
     x = np.arange(SEED % 4099, 1 << 32, 4099).astype(np.uint32).view(np.float32)
-    assert single_errors(name, [x], vectorized(name, "f4")(x)).max() <= BOUNDS[name]
+    assert single_errors(name, [x], vectorized(name, "f4", TARGETS[target])(x)).max() <= BOUNDS[name]
 
 
 @pytest.mark.nightly
+@pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("name", UNARY)
-def test_function_of_every_float32_is_within_its_bound(name):
-    function = vectorized(name, "f4")
+def test_function_of_every_float32_is_within_its_bound(name, target):
+    function = vectorized(name, "f4", TARGETS[target])
     for start in range(0, 1 << 32, BLOCK):
         x = np.arange(start, start + BLOCK, dtype=np.uint32).view(np.float32)
         assert single_errors(name, [x], function(x)).max() <= BOUNDS[name], f"from the bits {start:#x}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .writer import Value, Writer
 
-__all__ = ["exp", "exp2", "exp10", "exponential", "expm1", "moderate_exponential", "nearest_integer", "scaled"]
+__all__ = ["exp", "exp2", "exp10", "exponential", "expm1", "nearest_integer", "scaled"]
 
 
 def nearest_integer(w: Writer, x: Value) -> Value:
@@ -29,10 +29,10 @@ def _clamped(w: Writer, x: Value, low: float, high: float) -> Value:
 def _reduced(w: Writer, x: Value) -> tuple[Value, Value, Value]:
     """Cody and Waite's k, r and c with x = k * log(2) + r + c, where |r| is at most log(2) / 2."""
     k = nearest_integer(w, x * w.constant("1/log(2)"))
-    high = x - k * w.constant("log(2) high")
-    low = k * w.constant("log(2) low")
-    r = high - low
-    return k, r, (high - r) - low
+    high = w.product_and_sum(k, -w.constant("log(2) high"), x)
+    low = -w.constant("log(2) low")
+    r = w.product_and_sum(k, low, high)
+    return k, r, w.product_and_sum(k, low, high - r)
 
 
 def exponential(w: Writer, x: Value, low: Value | None = None, factor: Value | None = None) -> Value:
@@ -40,32 +40,22 @@ def exponential(w: Writer, x: Value, low: Value | None = None, factor: Value | N
     k, r, c = _reduced(w, _clamped(w, x, w.pick(-760.0, -115.0), w.pick(720.0, 95.0)))
     if low is not None:
         r, c = w.fast_two_sum(r, c + low)
-    y = (r + (r * r * w.polynomial("exp", r) + c)) + 1.0
+    y = (r + w.product_and_sum(r * r, w.polynomial("exp", r), c)) + 1.0
     return scaled(w, y if factor is None else y * factor, k)
-
-
-def _without_rest(w: Writer, x: Value) -> tuple[Value, Value]:
-    """exp(x) as a number times two to a power, to two units in the last place."""
-    k = nearest_integer(w, x * w.constant("1/log(2)"))
-    r = (x - k * w.constant("log(2) high")) - k * w.constant("log(2) low")
-    return w.product_and_sum(r * r, w.polynomial("exp", r), r) + 1.0, k
-
-
-def moderate_exponential(w: Writer, x: Value) -> Value:
-    """exp(x) to two units in the last place, of an x whose result is a normal number."""
-    y, k = _without_rest(w, x)
-    return y * w.power_of_two(k)
 
 
 def exp(w: Writer, x: Value) -> Value:
     """Natural exponential."""
-    return scaled(w, *_without_rest(w, _clamped(w, x, w.pick(-760.0, -115.0), w.pick(720.0, 95.0))))
+    x = _clamped(w, x, w.pick(-760.0, -115.0), w.pick(720.0, 95.0))
+    k = nearest_integer(w, x * w.constant("1/log(2)"))
+    r = w.product_and_sum(k, -w.constant("log(2) low"), w.product_and_sum(k, -w.constant("log(2) high"), x))
+    return scaled(w, w.product_and_sum(r * r, w.polynomial("exp", r), r) + 1.0, k)
 
 
 def expm1(w: Writer, x: Value) -> Value:
     """exp(x) - 1."""
     k, r, c = _reduced(w, _clamped(w, x, w.pick(-40.0, -20.0), w.pick(720.0, 95.0)))
-    e = r + (r * r * w.polynomial("exp", r) + c)
+    e = r + w.product_and_sum(r * r, w.polynomial("exp", r), c)
     y = e + (1.0 - w.power_of_two(w.select(k > w.pick(60.0, 30.0), -w.pick(60.0, 30.0), -k)))
     return scaled(w, y, k).with_sign_of(x)
 
@@ -75,13 +65,13 @@ def exp2(w: Writer, x: Value) -> Value:
     x = _clamped(w, x, w.pick(-1080.0, -155.0), w.pick(1030.0, 130.0))
     k = nearest_integer(w, x)
     r = x - k
-    return scaled(w, (r * w.constant("log(2)") + r * r * w.polynomial("exp2", r)) + 1.0, k)
+    return scaled(w, w.product_and_sum(r, w.constant("log(2)"), r * r * w.polynomial("exp2", r)) + 1.0, k)
 
 
 def exp10(w: Writer, x: Value) -> Value:
     """10 to the power x."""
     x = _clamped(w, x, w.pick(-330.0, -50.0), w.pick(310.0, 40.0))
     k = nearest_integer(w, x * w.constant("log2(10)"))
-    t = (x - k * w.constant("log10(2) high")) - k * w.constant("log10(2) low")
+    t = w.product_and_sum(k, -w.constant("log10(2) low"), w.product_and_sum(k, -w.constant("log10(2) high"), x))
     r = t * w.constant("log(10)")
-    return scaled(w, (r + r * r * w.polynomial("exp", r)) + 1.0, k)
+    return scaled(w, w.product_and_sum(r * r, w.polynomial("exp", r), r) + 1.0, k)

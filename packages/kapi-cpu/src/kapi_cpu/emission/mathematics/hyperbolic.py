@@ -13,7 +13,7 @@ def sinh(w: Writer, x: Value) -> Value:
     """Hyperbolic sine."""
     a, z = abs(x), x * x
     half = exponential(w, a, factor=w.value(0.5))
-    y = w.select(a < 1.0, a + a * z * w.polynomial("sinh", z), half - 0.25 / half)
+    y = w.select(a < 1.0, w.product_and_sum(a * z, w.polynomial("sinh", z), a), half - 0.25 / half)
     return y.with_sign_of(x)
 
 

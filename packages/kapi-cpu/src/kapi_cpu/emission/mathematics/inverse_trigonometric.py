@@ -12,10 +12,9 @@ def _arc(w: Writer, a: Value, b: Value) -> Value:
     is_low, is_middle = a <= b * 0.41421356, a < b * 2.4142135
     t = w.select(is_low, a, w.select(is_middle, a - b, -b)) / w.select(is_low, b, w.select(is_middle, a + b, a))
     z = t * t
-    y = t * z * w.polynomial("atan", z)
     high = w.select(is_low, 0.0, w.select(is_middle, w.constant("pi/4"), w.constant("pi/2")))
     low = w.select(is_low, 0.0, w.select(is_middle, w.constant("pi/4 low"), w.constant("pi/2 low")))
-    return high + (t + (y + low))
+    return high + (t + w.product_and_sum(t * z, w.polynomial("atan", z), low))
 
 
 def atan(w: Writer, x: Value) -> Value:

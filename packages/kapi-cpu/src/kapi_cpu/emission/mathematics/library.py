@@ -47,8 +47,6 @@ FUNCTIONS: dict[str, tuple[Callable[..., Value], tuple[str, ...]]] = {
 
 _PREFIX = "kapi_math."
 _INTRINSIC = re.compile(r"llvm\.(\w+)\.f(32|64)(?:\.i32)?")
-_FUSED = re.compile(r"= (?:f\w+|tail call|call) (?:\w+ )*?(?:contract|fast) ")
-"""An operation of a kernel that allows fused products and sums."""
 
 _TYPES = {"32": "float", "64": "double"}
 
@@ -112,8 +110,7 @@ def link_mathematics(module: Any, machine: Any, has_fma: bool, has_scale: bool) 
             called[each.name] = name  # with a number behind it if an intrinsic and C's function are called
     if not called:
         return
-    abilities = Abilities(has_fma, has_scale, has_fma and _FUSED.search(str(module)) is not None)
-    module.link_in(llvm.parse_assembly("\n".join(_texts(called, abilities))))
+    module.link_in(llvm.parse_assembly("\n".join(_texts(called, Abilities(has_fma, has_scale)))))
     for each in module.functions:
         if not each.is_declaration and each.name.startswith(_PREFIX):
             each.linkage = llvm.Linkage.internal

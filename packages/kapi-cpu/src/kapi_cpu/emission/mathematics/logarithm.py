@@ -34,7 +34,7 @@ def _series(w: Writer, f: Value) -> tuple[Value, Value]:
     s = f / (f + 2.0)
     z = s * s
     half = f * f * 0.5
-    return half, s * (half + z * w.polynomial("log", z))
+    return half, s * w.product_and_sum(z, w.polynomial("log", z), half)
 
 
 def _specials(w: Writer, x: Value, y: Value) -> Value:
@@ -47,7 +47,8 @@ def log(w: Writer, x: Value) -> Value:
     m, k = mantissa_and_exponent(w, x)
     f = m - 1.0
     half, r = _series(w, f)
-    y = k * w.constant("log(2) high") - ((half - (r + k * w.constant("log(2) low"))) - f)
+    rest = f - (half - w.product_and_sum(k, w.constant("log(2) low"), r))
+    y = w.product_and_sum(k, w.constant("log(2) high"), rest)
     return _specials(w, x, y)
 
 
@@ -63,7 +64,8 @@ def log1p_of(w: Writer, x: Value, doubled: Value | None = None) -> Value:
     if doubled is not None:
         k = w.select(doubled, k + 1.0, k)
     half, r = _series(w, f)
-    return k * w.constant("log(2) high") - ((half - (r + (k * w.constant("log(2) low") + c))) - f)
+    rest = f - (half - (r + w.product_and_sum(k, w.constant("log(2) low"), c)))
+    return w.product_and_sum(k, w.constant("log(2) high"), rest)
 
 
 def log1p(w: Writer, x: Value) -> Value:

@@ -9,7 +9,7 @@ M. M. Shepherd, J. G. Laframboise, "Chebyshev approximation of (1 + 2x) exp(x**2
 
 from __future__ import annotations
 
-from .exponential import exponential, moderate_exponential
+from .exponential import exponential
 from .logarithm import log
 from .powers_and_roots import binary_logarithm, power_of_sum
 from .writer import Value, Writer
@@ -123,10 +123,13 @@ def _tail(w: Writer, a: Value) -> Value:
 def erf(w: Writer, x: Value) -> Value:
     """Error function."""
     a = abs(x)
-    near = a + a * w.polynomial("erf", a * a)
-    # From 6 on, erfc is less than half of what the last place of 1 is worth; it needs few exact bits below.
-    y = w.select(a > 6.0, 6.0, a) - 1.0
-    far = 1.0 - moderate_exponential(w, w.polynomial("log of erfc", y))
+    near = w.product_and_sum(a, w.polynomial("erf", a * a), a)
+    # From 6 on, erfc is less than half of what the last place of 1 is worth; it needs few exact bits below. Its eighth
+    # root has as short a polynomial as its logarithm, and the power takes three products.
+    root = w.polynomial("root of erfc", w.select(a > 6.0, 6.0, a) - 1.0)
+    square = root * root
+    fourth = square * square
+    far = w.product_and_sum(-fourth, fourth, w.value(1.0))
     return w.select(a < 1.0, near, far).with_sign_of(x)
 
 

@@ -32,15 +32,15 @@ class _Angle:
 
 def _reduced(w: Writer, x: Value) -> _Angle:
     wide = x.to("double")
-    shifted = wide * w.constant("2/pi", "double") + w.shift("double")
+    shifted = w.product_and_sum(wide, w.constant("2/pi", "double"), w.shift("double"))
     k, quadrant = shifted - w.shift("double"), shifted.bits()
-    first = wide - k * w.constant("pi/2 1", "double")
+    first = w.product_and_sum(k, -w.constant("pi/2 1", "double"), wide)
     if w.is_double:
         high, error = w.two_sum(first, -(k * w.constant("pi/2 2", "double")))
         high, more = w.two_sum(high, -(k * w.constant("pi/2 3", "double")))
-        high, low = w.fast_two_sum(high, (error + more) - k * w.constant("pi/2 4", "double"))
+        high, low = w.fast_two_sum(high, w.product_and_sum(k, -w.constant("pi/2 4", "double"), error + more))
     else:
-        high = low = first - k * w.constant("pi/2 rest", "double")
+        high = low = w.product_and_sum(k, -w.constant("pi/2 rest", "double"), first)
     is_large = abs(wide) > _LARGEST
     high, low, quadrant = w.rarely(is_large, LARGE_REDUCTION, wide, _REDUCED, (high, low, quadrant))
     if w.is_double:
@@ -51,21 +51,20 @@ def _reduced(w: Writer, x: Value) -> _Angle:
 def _sine(w: Writer, angle: _Angle) -> Value:
     r = angle.rest
     z = r * r
-    tail = z * r * w.polynomial("sin", z)
-    if angle.low is not None:
-        tail = tail + angle.low * (1.0 - z * 0.5)
-    return r + tail
+    polynomial = w.polynomial("sin", z)
+    if angle.low is None:
+        return w.product_and_sum(z * r, polynomial, r)
+    return r + w.product_and_sum(angle.low, w.product_and_sum(z, -0.5, w.value(1.0)), z * r * polynomial)
 
 
 def _cosine(w: Writer, angle: _Angle) -> Value:
     r = angle.rest
     z = r * r
-    half = z * 0.5
-    near = 1.0 - half
+    near = w.product_and_sum(z, -0.5, w.value(1.0))
     tail = z * z * w.polynomial("cos", z)
     if angle.low is not None:
-        tail = tail - r * angle.low
-    return near + (((1.0 - near) - half) + tail)
+        tail = w.product_and_sum(-r, angle.low, tail)
+    return near + (w.product_and_sum(z, -0.5, 1.0 - near) + tail)
 
 
 def _wave(w: Writer, angle: _Angle, quadrant: Value) -> Value:

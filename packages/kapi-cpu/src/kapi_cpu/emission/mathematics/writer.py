@@ -155,14 +155,12 @@ Number = Value | float | int
 class Abilities:
     """The instructions that functions may be written with.
 
-    - `has_fma`: whether the processor multiplies and adds with one rounding; no result depends on it.
+    - `has_fma`: whether the processor multiplies and adds with one rounding.
     - `has_scale`: whether it scales by a power of two with one rounding; no result depends on it.
-    - `fuses`: whether products and sums are to be rounded once: the kernel allows results that depend on the processor.
     """
 
     has_fma: bool
     has_scale: bool = False
-    fuses: bool = False
 
 
 class Writer:
@@ -295,8 +293,8 @@ class Writer:
         return self.value(terms[0], x.type)
 
     def product_and_sum(self, a: Value, b: Number, c: Number) -> Value:
-        """A * b + c, rounded once if the kernel allows it."""
-        return a.intrinsic("fma", b, c) if self.abilities.fuses else a * b + c
+        """A * b + c, rounded once where the processor can."""
+        return a.intrinsic("fma", b, c) if self.abilities.has_fma else a * b + c
 
     def constant(self, name: str, kind: str = "") -> float:
         """A constant of the table, for the function's type."""
