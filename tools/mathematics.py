@@ -96,8 +96,8 @@ FITS = {
     ),
     "erfc": Fit(lambda q: _scaled_tail(4 * (1 + q) / (1 - q)), -1, 0.751, {"double": 23, "float": 11}),
     "root of erfc": Fit(
-        lambda y: mp.root(mp.erfc(1 + y), 8), 0, 5, {"double": 18, "float": 7},
-        weight=lambda y: 8 * mp.erfc(1 + y) ** (mp.mpf(7) / 8),
+        lambda y: (mp.root(mp.erfc(1 + y), 8) - mp.root(mp.erfc(1), 8)) / y, 0, 5, {"double": 17, "float": 6},
+        weight=lambda y: 8 * mp.erfc(1 + y) ** (mp.mpf(7) / 8) * y,
     ),
     "stirling": Fit(_series(lambda z: _stirling(1 / mp.sqrt(z)), mp.mpf(1) / 12), 0, 1 / 64, {"double": 8}),
     "lgamma 1": Fit(_series(lambda t: mp.loggamma(1 + t) / t, -mp.euler), -0.251, 0.251, {"double": 19}),
@@ -136,7 +136,7 @@ def constants() -> dict[tuple[str, str], float]:
     found: dict[tuple[str, str], float] = {}
     values = {
         "log(2)": mp.ln2, "1/log(2)": 1 / mp.ln2, "log(10)": mp.ln(10), "log2(10)": mp.ln(10) / mp.ln2,
-        "2/pi": 2 / mp.pi, "sqrt(1/2)": mp.sqrt(0.5),
+        "2/pi": 2 / mp.pi, "sqrt(1/2)": mp.sqrt(0.5), "root of erfc(1)": mp.root(mp.erfc(1), 8),
     }  # fmt: skip
     for name, value in values.items():
         found |= {(name, type_): rounded(value, type_) for type_ in BITS}

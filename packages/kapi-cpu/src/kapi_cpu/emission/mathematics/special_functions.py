@@ -126,7 +126,8 @@ def erf(w: Writer, x: Value) -> Value:
     near = w.product_and_sum(a, w.polynomial("erf", a * a), a)
     # From 6 on, erfc is less than half of what the last place of 1 is worth; it needs few exact bits below. Its eighth
     # root has as short a polynomial as its logarithm, and the power takes three products.
-    root = w.polynomial("root of erfc", w.select(a > 6.0, 6.0, a) - 1.0)
+    y = w.select(a > 6.0, 6.0, a) - 1.0
+    root = w.product_and_sum(y, w.polynomial("root of erfc", y), w.value(w.constant("root of erfc(1)")))
     square = root * root
     fourth = square * square
     far = w.product_and_sum(-fourth, fourth, w.value(1.0))
