@@ -59,15 +59,40 @@ def from_the_end(a, at, x):
         a[-1 - at[i]] *= x[i]
 
 
+def largest_by_numpy(a, at, x):
+    for i in range(at.size):
+        a[at[i]] = np.maximum(x[i], a[at[i]])
+
+
+def smallest_by_choice(a, at, x):
+    for i in range(at.size):
+        a[at[i]] = a[at[i]] if a[at[i]] < x[i] else x[i]
+
+
+def largest_by_choice(a, at, x):
+    for i in range(at.size):
+        a[at[i]] = x[i] if x[i] > a[at[i]] else a[at[i]]
+
+
+def no_less(a, at, x):
+    for i in range(at.size):
+        if a[at[i]] <= x[i]:
+            a[at[i]] = x[i]
+
+
 INTEGERS, FLOATS = RANDOM.integers(-100, 100, COUNT), RANDOM.random(COUNT) - 0.5
 WITH_NANS = np.where(RANDOM.random(COUNT) < 0.1, np.nan, FLOATS)
 KERNELS = [
     (multiplied, INTEGERS), (largest, INTEGERS), (smallest, INTEGERS), (of_all_bits, INTEGERS), (largest, WITH_NANS),
     (smallest, WITH_NANS), (smallest, FLOATS), (from_the_end, INTEGERS),
+    (largest_by_numpy, INTEGERS),
+    (smallest_by_choice, INTEGERS), (largest_by_choice, WITH_NANS), (no_less, INTEGERS),
 ]  # fmt: skip
 OTHERS = [
     (multiplied, FLOATS), (added_and_multiplied, INTEGERS), (largest_and_smallest, INTEGERS), (of_others, INTEGERS),
     (multiplied, INTEGERS.astype(np.int8)), (largest, INTEGERS.astype(np.uint8)), (multiplied, INTEGERS + 1j),
+    (largest_by_numpy, WITH_NANS), (smallest_by_choice, WITH_NANS),
+    (no_less, WITH_NANS),
 ]  # fmt: skip
 
 

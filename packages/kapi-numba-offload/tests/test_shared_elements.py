@@ -134,7 +134,7 @@ def test_sums_and_extrema_are_atomic(function, dtype):
 
 @pytest.mark.parametrize(
     ("function", "dtype"),
-    [(one, np.int16), (one, np.complex128), (fraction, np.int64)],
+    [(one, np.float16), (one, np.complex128), (fraction, np.int64)],
 )  # fmt: skip
 @pytest.mark.parametrize("parallel", [False, True])
 @pytest.mark.filterwarnings("ignore:overflow")
@@ -237,3 +237,68 @@ def test_reductions_on_the_host_lose_no_iteration(function, parallel):
     a = (np.arange(3000.0) * 7919 % 101).reshape(1000, 3)
     found = njit(parallel=parallel)(function)(dpnp.asarray(a))
     np.testing.assert_allclose(found.asnumpy() if isinstance(found, dpnp.ndarray) else found, function(a))
+
+
+def divided(a, at, x):
+    for i in prange(at.size):
+        a[at[i]] /= x[i]
+
+
+def divided_twice(a, at, x):
+    for i in prange(at.size):
+        a[at[i]] = a[at[i]] / x[i]
+        a[at[i]] *= 1 / x[i]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("function", [divided, divided_twice])
+def test_quotients_are_atomic(function, dtype, as_in_python, launches):
+    rng = np.random.default_rng(1)
+    at, x = rng.integers(0, 5, 3000), (1 + rng.random(3000) / 100).astype(dtype)
+    as_in_python(function, [np.full(5, 3, dtype), at, x], rtol=1e-3 if dtype == "float32" else 1e-10)
+    assert len(launches) >= 1
+
+
+def narrow_updates(a, at, x):
+    for i in prange(at.size):
+        a[0, at[i]] += x[i]
+        a[1, at[i]] *= 2 * x[i] + 1
+        a[2, at[i]] ^= x[i]
+        a[3, at[i]] = np.minimum(x[i], a[3, at[i]])
+        a[4, at[i]] = a[4, at[i]] - x[i]
+        a[5, at[i]] = (3 - x[i]) * a[5, at[i]]
+
+
+@pytest.mark.filterwarnings("ignore:overflow")
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint16", "uint32", "int64"])
+def test_integers_of_every_width_have_atomic_updates(dtype, as_in_python, launches):
+    """Different ones of elements that surely differ; those of few bits wrap, and change no neighbour."""
+    rng = np.random.default_rng(2)
+    at, x = rng.integers(0, 7, 3000), rng.integers(0, 100, 3000).astype(dtype)
+    as_in_python(narrow_updates, [np.ones((6, 7), dtype), at, x])
+    assert len(launches) >= 1
+
+
+def sums_and_bits(a, at, x):
+    for i in prange(at.size):
+        a[at[i]] += x[i]
+        a[at[i]] |= 4
+
+
+def both_extrema(a, at, x):
+    for i in prange(at.size):
+        a[at[i]] = max(a[at[i]], x[i])
+        a[at[i]] = min(a[at[i]], 20)
+
+
+def extrema_of_nans(a, at, x):
+    for i in prange(at.size):
+        a[at[i]] = max(x[i] / 1.0 if x[i] else np.nan, a[at[i]])
+
+
+@pytest.mark.parametrize("function", [sums_and_bits, both_extrema, extrema_of_nans])
+@pytest.mark.filterwarnings("ignore::kapi_numba_offload.OffloadFallbackWarning")
+def test_updates_whose_order_shows_are_in_order(function, as_in_python):
+    rng = np.random.default_rng(3)
+    at, x = rng.integers(0, 7, 3000), rng.integers(0, 100, 3000)
+    as_in_python(function, [np.ones(7, "float64" if function is extrema_of_nans else "int64"), at, x])

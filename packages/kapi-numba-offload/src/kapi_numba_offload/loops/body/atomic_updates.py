@@ -13,7 +13,7 @@ import numpy as np
 from kapi_numba_offload.analysis.syntax import indices_of, located, nodes_in
 from kapi_numba_offload.loops.body.index_analysis import IndexFacts
 from kapi_numba_offload.loops.body.state import NotInKernelError
-from kapi_numba_offload.loops.body.syntax_parts import variable
+from kapi_numba_offload.loops.body.syntax_parts import expression, statements, variable
 from kapi_numba_offload.loops.body.views import ArrayFacts, ArrayPart, FixedAxis
 
 __all__ = ["Extremum", "AtomicUpdates", "added_values", "as_update", "extremum_of"]
@@ -22,9 +22,15 @@ _METHODS: dict[type[ast.operator], str] = {
     ast.Add: "fetch_add", ast.Sub: "fetch_sub", ast.BitAnd: "fetch_and", ast.BitOr: "fetch_or", ast.BitXor: "fetch_xor",
     ast.Mult: "fetch_mul",
 }  # fmt: skip
-"""The methods of `AtomicRef` by the operators of updates."""
-_OF_FLOATS = (ast.Add, ast.Sub, ast.Mult)
-_DTYPES = ("int32", "uint32", "int64", "uint64", "float32", "float64")
+"""The methods of `AtomicRef` by the operators of updates; quotients are stored until nobody else was faster."""
+_COMMUTATIVE = (ast.Add, ast.Mult, ast.BitAnd, ast.BitOr, ast.BitXor)
+_OF_FLOATS = (ast.Add, ast.Sub, ast.Mult, ast.Div)
+_IN_ANY_ORDER: dict[type[ast.operator], str] = {
+    ast.Add: "sum", ast.Sub: "sum", ast.Mult: "product", ast.Div: "product", ast.BitAnd: "and", ast.BitOr: "or",
+    ast.BitXor: "xor",
+}  # fmt: skip
+"""The kind of updates by an operator: those of one kind give the same numbers in any order, but for rounding."""
+_DTYPES = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float32", "float64")
 
 
 class _Update(NamedTuple):
@@ -38,20 +44,28 @@ class _Update(NamedTuple):
         The array.
     indices : mapping of int to ast.expr
         The axes of the array that have one index.
-    has_atomic, is_atomic : bool
-        Whether there is an atomic operation for the operator, and whether it does the same with these values.
+    kind : str
+        What it is: those of one kind give the same numbers in any order, but for rounding. Empty if there is no atomic
+        operation for it.
+    is_atomic : bool
+        Whether an atomic operation does the same with these values.
+    dtype : str
+        The array's dtype.
     """
 
     statement: ast.AugAssign | ast.Assign | ast.If
     array: str
     indices: Mapping[int, ast.expr]
-    has_atomic: bool
+    kind: str
     is_atomic: bool
+    dtype: str
 
-    @property
-    def is_product(self) -> bool:
-        """Whether it multiplies the element."""
-        return isinstance(self.statement, ast.AugAssign) and isinstance(self.statement.op, ast.Mult)
+    def may_alias(self, other: _Update) -> bool:
+        """Whether both may be of one element of one array."""
+        pairs = [(each, other.indices.get(axis)) for axis, each in self.indices.items()]
+        numbers = [(one.value, two.value) for one, two in pairs
+                   if isinstance(one, ast.Constant) and isinstance(two, ast.Constant)]  # fmt: skip
+        return self.array == other.array and all(one == two for one, two in numbers)
 
 
 class AtomicUpdates:
@@ -79,18 +93,21 @@ class AtomicUpdates:
         """Note a statement that updates an element of `view` with values, as their author wrote them."""
         operation = type(statement.op) if isinstance(statement, ast.AugAssign) else ast.Add
         suits_floats, has_integers = operation in _OF_FLOATS, all(map(self._facts.is_integer, values))
-        self._add(statement, view, operation in _METHODS,
-                  lambda dtype: has_integers if dtype.kind in "iu" else suits_floats)  # fmt: skip
+        self._add(statement, view, _IN_ANY_ORDER.get(operation, ""), lambda dtype: (
+            has_integers and operation is not ast.Div if dtype.kind in "iu" else suits_floats))  # fmt: skip
 
     def add_extremum(self, statement: ast.If, view: ArrayPart, extremum: Extremum) -> None:
         """Note a statement that keeps the larger or the smaller one of an element of `view` and a value."""
-        self._add(statement, view, True, lambda dtype: dtype.kind == "f" or self._is_held(extremum.value, dtype))
+        self._add(statement, view, extremum.kind, lambda dtype: (
+            not extremum.is_of_integers if dtype.kind == "f" else self._is_held(extremum.value, dtype)))  # fmt: skip
 
-    def _add(self, statement: Any, view: ArrayPart, has_atomic: bool, suits: Callable[[np.dtype[Any]], bool]) -> None:
+    def _add(self, statement: Any, view: ArrayPart, kind: str, suits: Callable[[np.dtype[Any]], bool]) -> None:
         facts = self._arrays.get(view.array)
         if facts is not None and facts.dtype is not None:
-            is_atomic = has_atomic and facts.dtype.name in _DTYPES and suits(facts.dtype)
-            self._updates[id(statement)] = _Update(statement, view.array, _fixed(view), has_atomic, is_atomic)
+            is_atomic = bool(kind) and facts.dtype.name in _DTYPES and suits(facts.dtype)
+            self._updates[id(statement)] = _Update(
+                statement, view.array, _fixed(view), kind, is_atomic, facts.dtype.name
+            )
 
     def _is_held(self, value: ast.expr, dtype: np.dtype[Any]) -> bool:
         """Whether an integer type surely holds a value: what wraps around is no extremum."""
@@ -155,18 +172,18 @@ class AtomicUpdates:
             If no atomic can do such an update.
         """
         for each in self._updates.values():
-            if not each.has_atomic and self._may_collide(each.indices):
+            if not each.kind and self._may_collide(each.indices):
                 raise NotInKernelError(_LOST.format(each.array), each.statement)
         reads = {self._element(each) for each in self._reads}
         for statement, view in self._stores:
             # It may be read first, in a statement of its own.
             if self._element(view) in reads and self._may_collide(_fixed(view)):
                 raise NotInKernelError(_LOST.format(view.array), statement)
-        updates = {key: each for key, each in self._updates.items() if each.has_atomic}
+        updates = {key: each for key, each in self._updates.items() if each.kind}
         shared = {name for name in {each.array for each in updates.values()} if not self._is_disjoint(name)}
         updates = {key: each for key, each in updates.items() if each.array in shared}
         for one, other in itertools.combinations(updates.values(), 2):
-            if one.array == other.array and one.is_product != other.is_product:  # whose order integers show, too
+            if one.kind != other.kind and one.may_alias(other):  # their order shows
                 raise NotInKernelError(_LOST.format(one.array), other.statement)
         return _Atomics(updates).block(statements)
 
@@ -183,9 +200,7 @@ class AtomicUpdates:
     def _is_disjoint(self, name: str) -> bool:
         """Whether for each loop variable all updates of the array have one index in common that is injective in it."""
         updates = [
-            self._source_indices(each.indices)
-            for each in self._updates.values()
-            if each.array == name and each.has_atomic
+            self._source_indices(each.indices) for each in self._updates.values() if each.array == name and each.kind
         ]
         common = [
             index
@@ -222,6 +237,7 @@ class _Atomics(ast.NodeTransformer):
 
     def __init__(self, updates: Mapping[int, _Update]) -> None:
         self._updates = updates
+        self._count = 0
 
     def block(self, statements: Sequence[ast.stmt]) -> list[ast.stmt]:
         made = self.visit(ast.Module(list(statements), []))
@@ -232,14 +248,17 @@ class _Atomics(ast.NodeTransformer):
         update = self._updates.get(id(node))
         if update is None:
             return self.generic_visit(node) if isinstance(node, (ast.stmt, ast.Module)) else node
-        made = self._atomic(update.statement) if update.is_atomic else []
+        made = self._atomic(update) if update.is_atomic else []
         if not made:
             raise NotInKernelError(_LOST.format(update.array), node)
         return [located(each, node) for each in made]
 
-    @staticmethod
-    def _atomic(node: ast.AugAssign | ast.Assign | ast.If) -> list[ast.stmt]:
+    def _atomic(self, update: _Update) -> list[ast.stmt]:
+        node = update.statement
         match node:
+            case ast.AugAssign(target, ast.Div(), value):
+                self._count += 1
+                return _divided(target, update.dtype, value, self._count)
             case ast.AugAssign(target, operation, value):
                 return _called(target, _METHODS[type(operation)], value)
             case ast.Assign([target], value):
@@ -269,12 +288,34 @@ def _called(target: ast.expr, method: str, value: ast.expr | None) -> list[ast.s
     return [ast.Expr(call)]
 
 
+_DIVIDED = """
+SEEN = kapi_PrivateArray(1, DTYPE)
+X = VALUE
+SEEN[0] = REFERENCE.load()
+while not REFERENCE.compare_exchange(SEEN, DTYPE(SEEN[0] / X)):
+    pass
+"""
+
+
+def _divided(target: ast.expr, dtype: str, value: ast.expr, number: int) -> list[ast.stmt]:
+    """Statements that divide an element, until no other work-item has changed it meanwhile."""
+    assert isinstance(target, ast.Subscript)
+    reference = ast.Call(variable("kapi_AtomicRef"), [target.value, target.slice], [])
+    names = {each: f"kapi_{each.lower()}_of_update{number}" for each in ("SEEN", "X")}
+    return statements(_DIVIDED, **names, DTYPE=expression(f"kapi_np.{dtype}"), VALUE=value, REFERENCE=reference)
+
+
 def as_update(node: ast.Assign) -> ast.AugAssign | None:
-    """`a[i] += x` for `a[i] = a[i] + x`; None for anything else."""
+    """`a[i] += x` for `a[i] = a[i] + x`, and `a[i] *= x` for `a[i] = x * a[i]`; None for anything else."""
     match node:
-        case ast.Assign([ast.Subscript() as target, *_], ast.BinOp(left, operation, right)):
-            if type(operation) in _METHODS and ast.unparse(left) == ast.unparse(target):
+        case ast.Assign([ast.Subscript() as target], ast.BinOp(left, operation, right)):
+            if type(operation) not in _IN_ANY_ORDER:
+                return None
+            spelled = ast.unparse(target)
+            if ast.unparse(left) == spelled:
                 return ast.copy_location(ast.AugAssign(target, operation, right), node)
+            if ast.unparse(right) == spelled and type(operation) in _COMMUTATIVE:
+                return ast.copy_location(ast.AugAssign(target, operation, left), node)
     return None
 
 
@@ -298,7 +339,13 @@ def _added(value: ast.expr, spelled: str) -> Iterator[tuple[ast.operator, ast.ex
             yield value.op, value.right
 
 
-_FUNCTIONS: Mapping[Any, type[ast.cmpop]] = {max: ast.Gt, min: ast.Lt}
+_FUNCTIONS: Mapping[Any, type[ast.cmpop]] = {
+    max: ast.Gt, min: ast.Lt, np.maximum: ast.Gt, np.minimum: ast.Lt, np.fmax: ast.Gt, np.fmin: ast.Lt,
+}  # fmt: skip
+_ORDERS: Mapping[type[ast.cmpop], tuple[type[ast.cmpop], bool]] = {
+    ast.Gt: (ast.Gt, True), ast.Lt: (ast.Lt, True), ast.GtE: (ast.Gt, False), ast.LtE: (ast.Lt, False),
+}  # fmt: skip
+"""The strict comparison of each one, and whether it is that."""
 _SWAPPED: Mapping[type[ast.cmpop], type[ast.cmpop]] = {ast.Gt: ast.Lt, ast.Lt: ast.Gt}
 
 
@@ -313,11 +360,19 @@ class Extremum(NamedTuple):
         What it becomes if the comparison says so.
     comparison : type of ast.cmpop
         `ast.Gt` if the value is stored where it is larger than the element, `ast.Lt` where it is smaller.
+    is_of_integers : bool
+        Whether it is one of integers alone, as signs of zeros and what is no number would show another order.
     """
 
     target: ast.Subscript
     value: ast.expr
     comparison: type[ast.cmpop]
+    is_of_integers: bool = False
+
+    @property
+    def kind(self) -> str:
+        """A name for extrema that may be kept in any order."""
+        return f"{self.comparison.__name__}{' of integers' * self.is_of_integers}"
 
 
 def extremum_of(node: ast.stmt, value_of: Callable[[ast.expr], Any]) -> Extremum | None:
@@ -334,23 +389,52 @@ def extremum_of(node: ast.stmt, value_of: Callable[[ast.expr], Any]) -> Extremum
         The value of a name outside of the function.
     """
     match node:
-        case ast.Assign([ast.Subscript() as target], ast.Call(called, [first, value], [])):
-            function = value_of(called)
-            comparison = next((each for known, each in _FUNCTIONS.items() if function is known), None)
-            if comparison is None or ast.unparse(first) != ast.unparse(target):
-                return None
+        case ast.Assign([ast.Subscript() as target], value):
+            found = _chosen(ast.unparse(target), value, value_of)
         # `if x > a[k]: a[k] = x`, and the same with its sides swapped
-        case ast.If(ast.Compare(left, [operation], [right]), [ast.Assign([ast.Subscript() as target], value)], []):
-            comparison = type(operation)
-            if comparison not in _SWAPPED:
-                return None
-            if ast.unparse(left) == ast.unparse(target):
-                left, right, comparison = right, left, _SWAPPED[comparison]
-            if (ast.unparse(left), ast.unparse(right)) != (ast.unparse(value), ast.unparse(target)):
-                return None
+        case ast.If(test, [ast.Assign([ast.Subscript() as target], value)], []):
+            found = _kept(ast.unparse(target), test, value)
         case _:
             return None
+    if found is None:
+        return None
     # Other iterations may change what the value reads of the array itself.
     owner = ast.unparse(target.value)
-    reads = any(ast.unparse(each) == owner for each in ast.walk(value) if isinstance(each, ast.expr))
-    return None if reads else Extremum(target, value, comparison)
+    reads = any(ast.unparse(each) == owner for each in ast.walk(found[0]) if isinstance(each, ast.expr))
+    return None if reads else Extremum(target, *found)
+
+
+_Found = tuple[ast.expr, type[ast.cmpop], bool]
+"""A value, how it compares with the element if it takes its place, and whether this is so for integers alone."""
+
+
+def _chosen(element: str, value: ast.expr, value_of: Callable[[ast.expr], Any]) -> _Found | None:
+    """The extremum that a value is of an element, spelled so, and of something else."""
+    match value:
+        case ast.Call(called, [first, second], []):
+            function = value_of(called)
+            comparison = next((each for known, each in _FUNCTIONS.items() if function is known), None)
+            is_first = ast.unparse(first) == element
+            if comparison is None or (not is_first and ast.unparse(second) != element):
+                return None
+            return second if is_first else first, comparison, not is_first or function not in (max, min)
+        case ast.IfExp(test, chosen, other) if ast.unparse(other) == element:
+            return _kept(element, test, chosen)
+        case ast.IfExp(test, chosen, other) if ast.unparse(chosen) == element:
+            found = _kept(element, test, other)
+            return None if found is None else (other, _SWAPPED[found[1]], True)
+    return None
+
+
+def _kept(element: str, test: ast.expr, value: ast.expr) -> _Found | None:
+    """The extremum of `value if test else element`; None if the test compares something else."""
+    match test:
+        case ast.Compare(left, [operation], [right]) if type(operation) in _ORDERS:
+            comparison, is_strict = _ORDERS[type(operation)]
+        case _:
+            return None
+    if ast.unparse(left) == element:
+        left, right, comparison = right, left, _SWAPPED[comparison]
+    if (ast.unparse(left), ast.unparse(right)) != (ast.unparse(value), element):
+        return None
+    return value, comparison, not is_strict

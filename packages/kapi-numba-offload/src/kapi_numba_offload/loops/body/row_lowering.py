@@ -228,7 +228,12 @@ class RowLowering:
     def _extremum(self, found: Extremum, node: ast.stmt) -> list[ast.stmt] | None:
         """`if x > a[k]: a[k] = x`, atomically where several iterations may have the element; None if it is a row."""
         view = self._state.view(found.target)
-        if view is None or view.order:
+        facts = self._state.arrays.get(view.array) if view is not None else None
+        if (
+            view is None
+            or view.order
+            or (found.is_of_integers and (facts is None or facts.dtype is None or facts.dtype.kind not in "iu"))
+        ):
             return None
         value = self._state.scalar(copy.deepcopy(found.value))
         element = self._views.element(view, [])

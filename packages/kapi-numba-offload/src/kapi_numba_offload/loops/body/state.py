@@ -175,7 +175,7 @@ class BodyState:
         return self.sizes[text] if text in self.sizes else self.numbers.of(text)
 
     def exactly(self, length: ast.expr) -> int | None:
-        """What a length is, for the numbers of the launch; None if they do not tell."""
+        """Value of a length, for the numbers of the launch; None if they do not tell it."""
         match length:
             case ast.Constant(value=int(value)):
                 return value

@@ -244,7 +244,7 @@ def _accesses(facts: FunctionInfo, body: Sequence[ast.stmt]) -> Iterator[tuple[s
     for statement in [node for one in body for node in ast.walk(one) if isinstance(node, ast.stmt)]:
         extremum = extremum_of(statement, facts.names.value)
         if extremum is not None:
-            kind, element = extremum.comparison.__name__, ast.unparse(extremum.target)
+            kind, element = extremum.kind, ast.unparse(extremum.target)
             kept |= {id(node): kind for node in ast.walk(statement) if isinstance(node, ast.Subscript)
                      and ast.unparse(node) == element}  # fmt: skip
     parents = {id(child): each for one in body for each in ast.walk(one) for child in ast.iter_child_nodes(each)}
