@@ -36,10 +36,10 @@ def has_long_rows(array: Any) -> bool:
     return bool(array.ndim) and array.shape[-1] >= _MIN_LENGTH
 
 
-def traversed_rows(body: Sequence[ast.stmt], variable: str) -> frozenset[str]:
+def traversed_rows(body: Sequence[ast.stmt], variable: str, *, has_vectors: bool = True) -> frozenset[str]:
     """The arrays whose rows the inner loops of a body traverse, if these are better vectors than iterations are.
 
-    It is empty where most subscripts move by one with the iteration, or where inner loops call functions.
+    It is empty where most subscripts move by one with the iteration.
 
     Parameters
     ----------
@@ -47,12 +47,14 @@ def traversed_rows(body: Sequence[ast.stmt], variable: str) -> frozenset[str]:
         What an iteration does, with elements only.
     variable : str
         The loop variable, of the innermost loop if there are several.
+    has_vectors : bool
+        Whether a compiler makes the vectors, which it does not of inner loops that call functions.
     """
     reader = _UnitStrides(variable, _varying(body, variable))
     for statement in body:
         reader.visit(statement)
     rows = sum(reader.rows.values())
-    return frozenset(reader.rows) if rows > reader.columns and not reader.calls else frozenset()
+    return frozenset(reader.rows) if rows > reader.columns and not (has_vectors and reader.calls) else frozenset()
 
 
 class _UnitStrides(ast.NodeVisitor):

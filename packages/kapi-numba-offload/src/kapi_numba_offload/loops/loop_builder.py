@@ -7,19 +7,20 @@ import re
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 import kapi_runtime
 from kapi_numba_offload._numba_compat import as_dtype
 from kapi_numba_offload.elements.statements import warn_of_integers
-from kapi_numba_offload.libraries.arrays import is_device_array, library, like
+from kapi_numba_offload.libraries.arrays import allocate, is_device_array, library, like, queue_of
 from kapi_numba_offload.loops.body.pipeline import LoweredBody
 from kapi_numba_offload.loops.body.state import NotInKernelError
 from kapi_numba_offload.loops.body.views import ArrayFacts, LaunchFacts, LaunchNumbers
 from kapi_numba_offload.loops.captured_values import lower_bound, specialization_key
 from kapi_numba_offload.loops.coarsening import has_long_rows, traversed_rows
+from kapi_numba_offload.loops.cooperation.schedule import Cooperation, cooperation
 from kapi_numba_offload.loops.loop_kernel import LoopFunctions
 from kapi_numba_offload.loops.loop_syntax import LoopSyntax
 from kapi_numba_offload.loops.privatization import PrivatizedBody, privatize_in_groups, privatize_reductions
@@ -54,6 +55,8 @@ class BuiltLoop(NamedTuple):
         The body with private rows of arrays, if it has some.
     private_at : sequence of int
         The positions of these arrays.
+    cooperation : Cooperation or None
+        The iterations as work-groups do them, if the kernel has these.
     """
 
     kernel: kapi_runtime.Kernel
@@ -63,6 +66,7 @@ class BuiltLoop(NamedTuple):
     is_coarsened: bool
     private: PrivatizedBody | None
     private_at: Sequence[int]
+    cooperation: Cooperation | None = None
 
 
 @dataclass(eq=False)
@@ -92,6 +96,8 @@ class LoopBuilder:
     has_asserts: bool
     numba_types: bool
     _made: dict[tuple[Any, ...], BuiltLoop | Refusal] = field(default_factory=dict, init=False)
+    _cooperations: dict[tuple[Any, ...], Cooperation | Literal["alone"]] = field(default_factory=dict, init=False)
+    _together: dict[tuple[Any, ...], BuiltLoop | Literal["alone"]] = field(default_factory=dict, init=False)
     _asked: tuple[str, ...] = field(default=(), init=False)
     _lock: Any = field(default_factory=lambda: reinit_after_fork(threading.Lock()), init=False)
 
@@ -102,6 +108,7 @@ class LoopBuilder:
         initial: Sequence[Any],
         coarsens: bool,
         small: tuple[int, ...] = (),
+        cooperates: Callable[[Cooperation], int] | None = None,
     ) -> BuiltLoop | Refusal:
         """The kernel for such values, built when it is needed first; or why there is none.
 
@@ -113,8 +120,27 @@ class LoopBuilder:
             Whether work-items may run many iterations.
         small : tuple of int
             Positions of arrays that are small enough to be privatized.
+        cooperates : callable, optional
+            Tells how many work-items are to do an iteration together, where they can: 0 if each does its own.
         """
-        made = self._made.get(self._key(bounds, captured, initial, coarsens, small))
+        key = self._key(bounds, captured, initial, coarsens, small)
+        if cooperates is not None:
+            plan = self._cooperations.get(key)
+            if plan is None:
+                with self._lock:
+                    plan = self._cooperation(bounds, captured)
+                    # By a key with the numbers that were asked for.
+                    key = self._key(bounds, captured, initial, coarsens, small)
+                    self._cooperations[key] = plan
+            if isinstance(plan, Cooperation) and cooperates(plan):
+                together = self._together.get(key)
+                if together is None:
+                    with self._lock:
+                        together = self._made_together(plan, captured, initial)
+                        self._together[key] = together
+                if isinstance(together, BuiltLoop):
+                    return together
+        made = self._made.get(key)
         if made is None:
             with self._lock:
                 made = self._made.get(self._key(bounds, captured, initial, coarsens, small))
@@ -125,6 +151,29 @@ class LoopBuilder:
                     # By a key with the numbers that were asked for.
                     self._made[self._key(bounds, captured, initial, coarsens, small)] = made
         return made
+
+    def _cooperation(self, bounds: Sequence[int], captured: Sequence[Any]) -> Cooperation | Literal["alone"]:
+        """The loop as work-groups do it together, if they can."""
+        try:
+            lowered = self.lowered(bounds, captured)
+        except NotInKernelError:
+            return "alone"  # which has a report of its own
+        values = dict(zip(self.syntax.captured, captured, strict=True))
+        variables = [axis.variable for axis in self.syntax.axes]
+        found = cooperation(
+            lowered, self.functions.value_of(lowered.outside), values, variables, self.syntax.reductions
+        )
+        return "alone" if found is None else found
+
+    def _made_together(
+        self, plan: Cooperation, captured: Sequence[Any], initial: Sequence[Any]
+    ) -> BuiltLoop | Literal["alone"]:
+        try:
+            found = self._cooperative_kernel(plan, captured, initial)
+        except (ProblemsFound, KernelCompilationError, DtypeError):
+            return "alone"  # work-items may do what groups cannot, as to add complex numbers
+        self._warn(plan.source)
+        return BuiltLoop(*found, [], False, None, [], plan)
 
     def _key(
         self,
@@ -184,9 +233,12 @@ class LoopBuilder:
             return self._refusal(describe_problems(error.problems), self.location.line)
         except (KernelCompilationError, DtypeError) as error:
             return self._refusal(str(error), self.location.line)
+        self._warn(lowered)
+        return made
+
+    def _warn(self, lowered: LoweredBody) -> None:
         for line in sorted(lowered.integers_of_arrays):
             warn_of_integers(self.location, "fewer bits", line)
-        return made
 
     def _refusal(self, detail: str, line: int, cause: str = "") -> Refusal:
         # The variables of a helper that was written out, and the kernel, have other names than their author's.
@@ -225,6 +277,33 @@ class LoopBuilder:
             debug=self.has_asserts, boundscheck=self.options.boundscheck, fastmath=self.options.fastmath
         )(function)
 
+    def _cooperative_kernel(
+        self, plan: Cooperation, captured: Sequence[Any], initial: Sequence[Any]
+    ) -> _KernelAndTypes:
+        dtypes, weak = self._types(plan.source.statements, captured, initial)
+        starts = identities(self.syntax, dtypes)
+        kernel = self._kernel(self.functions.cooperative(plan.body.statements, starts))
+        # A launch without work-items compiles, so that what it cannot be is known before it is used.
+        queue = queue_of(next(filter(is_device_array, captured)))
+        partial = [allocate((1,), dtype, "device", queue) for dtype in dtypes]
+        axes = len(self.syntax.axes)
+        rest = [*[0, 1] * axes, *[1] * (axes - 1), 0]
+        space = kapi_runtime.NdRange([0], [1])
+        kapi_runtime.call_kernel_async(kernel, space, (), *partial, *starts.values(), *captured, *rest)
+        return kernel, dtypes, weak
+
+    def _types(
+        self, body: Sequence[Any], captured: Sequence[Any], initial: Sequence[Any]
+    ) -> tuple[list[np.dtype[Any]], list[bool]]:
+        """The dtypes of the reductions, and which of them are Python's own numbers."""
+        if not self.syntax.reductions:
+            return [], []
+        axes = len(self.syntax.axes)
+        numbers = [0, 1] * axes + [1] * (axes - 1) + [1]
+        signature = [typeof_argument(_as_fields(each)) for each in (*initial, *captured, *numbers)]
+        types = return_type(self.functions.typing(body), signature)
+        return [np.dtype(as_dtype(as_strong(each))) for each in types], [is_weak(each) for each in types]
+
     def _kernel_and_types(
         self,
         body: Sequence[Any],
@@ -236,13 +315,10 @@ class LoopBuilder:
     ) -> _KernelAndTypes:
         functions, axes = self.functions, len(self.syntax.axes)
         if self.syntax.reductions:
-            numbers = [0, 1] * axes + [1] * (axes - 1) + [1]
-            signature = [typeof_argument(_as_fields(each)) for each in (*initial, *captured, *numbers)]
-            types = return_type(functions.typing(body), signature)
-            dtypes = [np.dtype(as_dtype(as_strong(each))) for each in types]
+            dtypes, weak = self._types(body, captured, initial)
             starts = identities(self.syntax, dtypes)
             made = functions.coarsened(body, starts, private) if is_coarsened else functions.reduction(body, starts)
-            return self._kernel(made), dtypes, [is_weak(each) for each in types]
+            return self._kernel(made), dtypes, weak
         if private and not is_coarsened:
             return self._kernel(functions.by_groups(private)), [], []
         kernel = self._kernel(functions.coarsened(body, {}, private) if is_coarsened else functions.kernel(body))

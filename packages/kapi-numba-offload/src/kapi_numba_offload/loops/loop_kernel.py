@@ -17,6 +17,7 @@ from kapi_numba_offload.elements.work_distribution import POSITION_LINES
 from kapi_numba_offload.loops.body.passes.draw_random import DRAWN
 from kapi_numba_offload.loops.body.pipeline import LoweredBody, lower_body
 from kapi_numba_offload.loops.body.views import HELPERS, LaunchFacts
+from kapi_numba_offload.loops.cooperation.group_body import GROUP_LINES, OF_GROUPS
 from kapi_numba_offload.loops.loop_syntax import LoopSyntax, variables_of
 from kapi_numba_offload.loops.privatization import BLOCK, PrivatizedBody
 from kapi_sim.language.source import remember_tree
@@ -41,7 +42,7 @@ class LoopFunctions:
             "kapi_MemoryOrder": kapi_runtime.MemoryOrder,
             "kapi_MemoryScope": kapi_runtime.MemoryScope,
             "kapi_PrivateArray": kapi_runtime.PrivateArray,
-            "kapi_group_barrier": kapi_runtime.group_barrier,
+            **{f"kapi_{name}": getattr(kapi_runtime, name) for name in OF_GROUPS},
         }
 
     def lowered_body(self, known: LaunchFacts, *, has_numba_floats: bool) -> LoweredBody:
@@ -76,7 +77,7 @@ class LoopFunctions:
         guard = loop.body[-1]
         assert isinstance(guard, ast.If)
         guard.body = [*_parsed(self._positions(len(axes))), *body]
-        return self._made(self._shared_out(initial, "kapi_steps"), statements)
+        return self._made([*self._shared_out(initial), "kapi_steps"], statements)
 
     def coarsened(
         self, body: Sequence[ast.stmt], initial: Mapping[str, np.generic], private: PrivatizedBody | None = None
@@ -115,7 +116,7 @@ class LoopFunctions:
         loop.body += private.first if private else body
         if private and private.second:
             _strip_mine(loop, private.second)
-        return self._made(self._shared_out(initial, "kapi_share", private), statements)
+        return self._made([*self._shared_out(initial, private), "kapi_share"], statements)
 
     def by_groups(self, private: PrivatizedBody) -> FunctionType:
         """Many iterations in each work-item of a group that has copies of arrays in its local memory.
@@ -137,6 +138,34 @@ class LoopFunctions:
         given = [*self._syntax.captured, *self._bounds(), *self._extents(), "kapi_count"]
         return self._made(["item", *identities, *given, *(each.local for each in private.arrays)], statements)
 
+    def cooperative(self, body: Sequence[ast.stmt], initial: Mapping[str, np.generic]) -> FunctionType:
+        """Iterations that a work-group does together; parameters of `reduction`, but the last.
+
+        Parameters
+        ----------
+        body : sequence of ast.stmt
+            The body for a work-group.
+        initial : mapping of str to NumPy scalar
+            What each reduction starts with.
+        """
+        lines = [
+            *(f"{name} = kapi_initial_{name}" for name in initial),
+            *GROUP_LINES,
+            "for kapi_at in range(kapi_group.get_group_id(0), kapi_count, kapi_group.get_group_range(0)):",
+            *(f"    {line}" for line in self._positions(len(self._syntax.axes))),
+        ]
+        if initial:
+            lines.append("if kapi_k == 0:")
+            lines += [f"    kapi_partial_{name}[kapi_group.get_group_id(0)] = {name}" for name in initial]
+        statements = _parsed(lines)
+        loop = next(each for each in statements if isinstance(each, ast.For))
+        loop.body += body
+        return self._made(self._shared_out(initial), statements)
+
+    def value_of(self, outside: Mapping[str, Any]) -> Callable[[ast.expr], Any]:
+        """What tells the values of names of the source, and of `LoweredBody.outside`."""
+        return self._names.with_outside(outside).value
+
     def typing(self, body: Sequence[ast.stmt]) -> FunctionType:
         """A function that does all iterations and returns the reductions, to know their types."""
         axes = self._syntax.axes
@@ -150,14 +179,12 @@ class LoopFunctions:
         parameters += [*self._syntax.captured, *self._bounds(), *self._extents(), "kapi_count"]
         return self._made(parameters, statements)
 
-    def _shared_out(
-        self, initial: Mapping[str, np.generic], last: str, private: PrivatizedBody | None = None
-    ) -> list[str]:
-        """The parameters of a kernel whose work-items take shares of the iterations, with the parameter `last`."""
+    def _shared_out(self, initial: Mapping[str, np.generic], private: PrivatizedBody | None = None) -> list[str]:
+        """The parameters of a kernel whose work-items or groups take shares of the iterations."""
         partial, starts = [f"kapi_partial_{name}" for name in initial], [f"kapi_initial_{name}" for name in initial]
         given = [*self._syntax.captured, *self._bounds(), *self._extents()]
         rows = [parameter for each in (private.arrays if private else ()) for parameter in each.parameters]
-        return ["item", *partial, *starts, *rows, *given, "kapi_count", last]
+        return ["item", *partial, *starts, *rows, *given, "kapi_count"]
 
     def _positions(self, count: int) -> list[str]:
         """Lines that give the loop variables from the number of the iteration."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,7 @@ from kapi_numba_offload.loops.body.passes.draw_random import SEED, drawn_seed, d
 from kapi_numba_offload.loops.body.state import stored_to
 from kapi_numba_offload.loops.captured_values import as_number, as_tuples, only_read, strong_numbers
 from kapi_numba_offload.loops.coarsening import may_coarsen
+from kapi_numba_offload.loops.cooperation.schedule import Cooperation
 from kapi_numba_offload.loops.host.host_loop import HostLoop
 from kapi_numba_offload.loops.loop_builder import BuiltLoop, LoopBuilder
 from kapi_numba_offload.loops.loop_kernel import LoopFunctions
@@ -139,7 +141,12 @@ class ParallelLoop:
         coarsens = may_coarsen(extents, queue)
         may_copy = (coarsens or not (device_facts(queue).is_cpu or self.syntax.reductions)) and not self._checks
         small = small_arrays(captured, self._stored, extents, queue) if may_copy else ()
-        made = refusal or self._builder.prepared(bounds, captured, initial, coarsens, small)
+        cooperates = None
+        if not (small or self._checks or device_facts(queue).is_cpu):
+            cooperates = partial(
+                Cooperation.group_items, bounds=bounds, extents=extents, captured=captured, queue=queue
+            )
+        made = refusal or self._builder.prepared(bounds, captured, initial, coarsens, small, cooperates)
         if isinstance(made, BuiltLoop) and made.private and not are_distinct(made.private_at, captured):
             made = self._builder.prepared(bounds, captured, initial, coarsens)
         if isinstance(made, BuiltLoop) and made.disjoint:
@@ -152,10 +159,14 @@ class ParallelLoop:
             captured[-1] = drawn_seed()
         if is_simulating() and all(extents):
             self._simulate(bounds, extents, captured, initial)
-        steps = [each for at in range(0, len(bounds), 3) for each in (bounds[at], bounds[at + 2])]
+        steps = _steps(bounds)
         if not self.syntax.reductions:
             if all(extents) and made.private and not made.is_coarsened:
                 self._run_in_groups(made, queue, extents, steps, captured)
+            elif all(extents) and made.cooperation is not None:
+                groups = made.cooperation.space(bounds, extents, captured, queue)
+                launch(made.kernel, groups, [*captured, *steps, *extents[1:], math.prod(extents)])
+                self.latest = KernelLaunch(made.kernel, groups, queue, ())
             elif all(extents):
                 rest: list[int] = []
                 space: kapi_runtime.Range | kapi_runtime.NdRange = kapi_runtime.Range(*extents)
@@ -169,7 +180,7 @@ class ParallelLoop:
                 if rows:
                     rows.add_up(self.location)
             return ()
-        return self._reduce(made, queue, extents, steps, captured, initial)
+        return self._reduce(made, queue, bounds, extents, captured, initial)
 
     def _run_in_groups(
         self, made: BuiltLoop, queue: Any, extents: Sequence[int], steps: Sequence[int], captured: Sequence[Any]
@@ -185,8 +196,8 @@ class ParallelLoop:
         self,
         made: BuiltLoop,
         queue: Any,
+        bounds: Sequence[int],
         extents: Sequence[int],
-        steps: Sequence[int],
         captured: Sequence[Any],
         initial: Sequence[Any],
     ) -> Any:
@@ -196,35 +207,40 @@ class ParallelLoop:
         if count == 0:
             found = [np.asarray(value).astype(dtype)[()] for value, dtype in zip(initial, dtypes, strict=True)]
             return _results(found, weak)
+        steps = _steps(bounds)
         rows = self._rows(made, captured, extents, queue)
-        shares = (
-            rows.shares
-            if rows
-            else distribute_rows(extents[0], queue)
-            if made.is_coarsened
-            else distribute(count, queue)
-        )
-        space = shares.single_items if made.is_coarsened else shares.space
-        partial = [allocate((shares.items,), dtype, "device", queue) for dtype in dtypes]
+        if made.cooperation is not None:
+            space = made.cooperation.space(bounds, extents, captured, queue, has_reductions=True)
+            items, last = space.group_range[0], [count]
+        else:
+            shares = (
+                rows.shares
+                if rows
+                else distribute_rows(extents[0], queue)
+                if made.is_coarsened
+                else distribute(count, queue)
+            )
+            space, items = shares.single_items if made.is_coarsened else shares.space, shares.items
+            last = [extents[0] if made.is_coarsened else count, shares.steps]
+        partials = [allocate((items,), dtype, "device", queue) for dtype in dtypes]
         args = [
-            *partial,
+            *partials,
             *identities(self.syntax, dtypes).values(),
             *(rows.arguments if rows else ()),
             *captured,
             *steps,
             *extents[1:],
-            extents[0] if made.is_coarsened else count,
-            shares.steps,
+            *last,
         ]
         launch(kernel, space, args, checks=self._checks)
-        moved = (shares.items if device_facts(queue).has_host_memory else 1) * sum(dtype.itemsize for dtype in dtypes)
-        arrays = [((shares.items,), dtype, "device") for dtype in dtypes] + (rows.allocations if rows else [])
+        moved = (items if device_facts(queue).has_host_memory else 1) * sum(dtype.itemsize for dtype in dtypes)
+        arrays = [((items,), dtype, "device") for dtype in dtypes] + (rows.allocations if rows else [])
         if rows:
             rows.add_up(self.location)
         self.latest = KernelLaunch(kernel, space, queue, arrays, moved)
         found = [
             combine(operation, value, host_copy(self._combined(operation, each, queue)))
-            for operation, value, each in zip(operations, initial, partial, strict=True)
+            for operation, value, each in zip(operations, initial, partials, strict=True)
         ]
         return _results(found, weak)
 
@@ -266,6 +282,11 @@ class ParallelLoop:
         assert isinstance(made, BuiltLoop)
         body = self._builder.lowered(bounds, captured).statements
         simulate(self._builder.functions, self.syntax, body, bounds, extents, captured, made.dtypes)
+
+
+def _steps(bounds: Sequence[int]) -> list[int]:
+    """Start and step of each axis."""
+    return [each for at in range(0, len(bounds), 3) for each in (bounds[at], bounds[at + 2])]
 
 
 def _results(found: Sequence[Any], weak: Sequence[bool]) -> Any:
