@@ -126,9 +126,25 @@ def triangle(x, y):
         y[i, 0] = total
 
 
+def products(x, y):
+    m = x[:, : x.shape[0]]
+    for i in numba.prange(x.shape[0]):
+        v = m @ x[i, : x.shape[0]]
+        y[i, :7] = v / np.abs(v).max() + x[i] @ x.T * 0.25
+        y[i, 7] = np.sum(np.dot(x[:, 1:], x[i, 1:])) + (x[i, :7] @ m).max()
+
+
+def symmetric(x, y):
+    c = np.zeros((x.shape[1], x.shape[1]))
+    for i in numba.prange(x.shape[1]):
+        c[i:, i] = c[i, i:] = x[:, i] @ x[:, i:] / (x.shape[0] - 1.0)
+    y[:, :] = c[: y.shape[0], -y.shape[1] :]
+
+
 PROGRAMS = {
     softmax: True, normalized_in_place: True, statistics: True, by_hand: True, columns: True, of_three_axes: True,
     with_branches: True, neighbours: False, with_temporaries: False, triangle: True,
+    products: True, symmetric: True,
 }  # fmt: skip
 """The programs, and whether work-groups can do their iterations."""
 
@@ -154,7 +170,8 @@ def run(function, x):
 @pytest.mark.parametrize("length", [9, 250, 375])
 @pytest.mark.parametrize("function", PROGRAMS)
 def test_results_are_those_of_python(function, length, launches):
-    x = RANDOM.random((300 + length, 7) if function is columns else (7, 4 * length)) - 0.1
+    shape = (300 + length, 7) if function is columns else (7, 600 + length if function is symmetric else 4 * length)
+    x = RANDOM.random(shape) - 0.1
     ours, theirs = run(function, x)
     for one, other in zip(ours, theirs, strict=True):
         np.testing.assert_allclose(one.asnumpy(), other, rtol=1e-10, atol=1e-12)

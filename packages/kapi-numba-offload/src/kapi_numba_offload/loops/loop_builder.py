@@ -20,7 +20,7 @@ from kapi_numba_offload.loops.body.state import NotInKernelError
 from kapi_numba_offload.loops.body.views import ArrayFacts, LaunchFacts, LaunchNumbers
 from kapi_numba_offload.loops.captured_values import lower_bound, specialization_key
 from kapi_numba_offload.loops.coarsening import has_long_rows, traversed_rows
-from kapi_numba_offload.loops.cooperation.schedule import Cooperation, cooperation
+from kapi_numba_offload.loops.cooperation.schedule import Cooperation, Team, cooperation
 from kapi_numba_offload.loops.loop_kernel import LoopFunctions
 from kapi_numba_offload.loops.loop_syntax import LoopSyntax
 from kapi_numba_offload.loops.privatization import PrivatizedBody, privatize_in_groups, privatize_reductions
@@ -108,7 +108,7 @@ class LoopBuilder:
         initial: Sequence[Any],
         coarsens: bool,
         small: tuple[int, ...] = (),
-        cooperates: Callable[[Cooperation], int] | None = None,
+        cooperates: Callable[[Cooperation], Team] | None = None,
     ) -> BuiltLoop | Refusal:
         """The kernel for such values, built when it is needed first; or why there is none.
 
@@ -121,7 +121,7 @@ class LoopBuilder:
         small : tuple of int
             Positions of arrays that are small enough to be privatized.
         cooperates : callable, optional
-            Tells how many work-items are to do an iteration together, where they can: 0 if each does its own.
+            Tells which work-groups are to do iterations together, where they can.
         """
         key = self._key(bounds, captured, initial, coarsens, small)
         if cooperates is not None:
@@ -132,12 +132,13 @@ class LoopBuilder:
                     # By a key with the numbers that were asked for.
                     key = self._key(bounds, captured, initial, coarsens, small)
                     self._cooperations[key] = plan
-            if isinstance(plan, Cooperation) and cooperates(plan):
-                together = self._together.get(key)
+            team = cooperates(plan) if isinstance(plan, Cooperation) else None
+            if isinstance(plan, Cooperation) and team is not None and team.size:
+                together = self._together.get((key, team.is_inward))
                 if together is None:
                     with self._lock:
-                        together = self._made_together(plan, captured, initial)
-                        self._together[key] = together
+                        together = self._made_together(plan, team, captured, initial)
+                        self._together[key, team.is_inward] = together
                 if isinstance(together, BuiltLoop):
                     return together
         made = self._made.get(key)
@@ -166,10 +167,10 @@ class LoopBuilder:
         return "alone" if found is None else found
 
     def _made_together(
-        self, plan: Cooperation, captured: Sequence[Any], initial: Sequence[Any]
+        self, plan: Cooperation, team: Team, captured: Sequence[Any], initial: Sequence[Any]
     ) -> BuiltLoop | Literal["alone"]:
         try:
-            found = self._cooperative_kernel(plan, captured, initial)
+            found = self._cooperative_kernel(plan, team, captured, initial)
         except (ProblemsFound, KernelCompilationError, DtypeError):
             return "alone"  # work-items may do what groups cannot, as to add complex numbers
         self._warn(plan.source)
@@ -278,11 +279,11 @@ class LoopBuilder:
         )(function)
 
     def _cooperative_kernel(
-        self, plan: Cooperation, captured: Sequence[Any], initial: Sequence[Any]
+        self, plan: Cooperation, team: Team, captured: Sequence[Any], initial: Sequence[Any]
     ) -> _KernelAndTypes:
         dtypes, weak = self._types(plan.source.statements, captured, initial)
         starts = identities(self.syntax, dtypes)
-        kernel = self._kernel(self.functions.cooperative(plan.body.statements, starts))
+        kernel = self._kernel(self.functions.cooperative(plan.bodies[team.is_inward].statements, starts))
         # A launch without work-items compiles, so that what it cannot be is known before it is used.
         queue = queue_of(next(filter(is_device_array, captured)))
         partial = [allocate((1,), dtype, "device", queue) for dtype in dtypes]

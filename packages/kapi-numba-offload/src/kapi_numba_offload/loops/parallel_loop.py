@@ -143,9 +143,7 @@ class ParallelLoop:
         small = small_arrays(captured, self._stored, extents, queue) if may_copy else ()
         cooperates = None
         if not (small or self._checks or device_facts(queue).is_cpu):
-            cooperates = partial(
-                Cooperation.group_items, bounds=bounds, extents=extents, captured=captured, queue=queue
-            )
+            cooperates = partial(Cooperation.team, bounds=bounds, extents=extents, captured=captured, queue=queue)
         made = refusal or self._builder.prepared(bounds, captured, initial, coarsens, small, cooperates)
         if isinstance(made, BuiltLoop) and made.private and not are_distinct(made.private_at, captured):
             made = self._builder.prepared(bounds, captured, initial, coarsens)

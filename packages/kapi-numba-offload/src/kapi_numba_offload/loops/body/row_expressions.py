@@ -17,7 +17,7 @@ from kapi_numba_offload.analysis.syntax import indices_of, located
 from kapi_numba_offload.elements.spelling import syntax_of
 from kapi_numba_offload.elements.statements import GROWING
 from kapi_numba_offload.loops.body.functions.combined_rows import combined
-from kapi_numba_offload.loops.body.functions.matrix_functions import matrix_rows, trace
+from kapi_numba_offload.loops.body.functions.matrix_functions import matrix_rows, product_rows, trace
 from kapi_numba_offload.loops.body.functions.positions import selected
 from kapi_numba_offload.loops.body.functions.row_functions import number_of_sorted, rearranged, rounded
 from kapi_numba_offload.loops.body.functions.row_reductions import counted, reduced
@@ -136,6 +136,7 @@ class RowExpressions:
             row = self.rows(parts[0])
             return None if row is None else row.applied("round", state.frozen(self.scalar(parts[1])))
         made = self._made(node) if isinstance(node, ast.Call) else self._masked(node)
+        made = made or product_rows(state, node)
         if made is not None:
             return made
         view = state.view(node)

@@ -77,6 +77,8 @@ class RowLowering:
         match node:
             case ast.Assign([target], value):
                 return self._assign(node, target, value)
+            case ast.Assign(targets, value) if len(targets) > 1 and (made := self._assign_several(node)) is not None:
+                return made
             case ast.AugAssign():
                 return self._in_place(node)
             case ast.Expr(ast.Call() as call) if (assigned := self._as_stored(call)) is not None:
@@ -206,6 +208,21 @@ class RowLowering:
         node.value = self._state.scalar(value)
         return [node]
 
+    def _assign_several(self, node: ast.Assign) -> list[ast.stmt] | None:
+        """`a[i] = b[:, i] = row`, the first target first; None for numbers, which the kernel language assigns so."""
+        state = self._state
+        state.is_put_off = True
+        rows = state.rows(node.value)
+        state.is_put_off = False
+        if rows is None:
+            return None
+        name = state.new("v")
+        self._put_off(name, rows, node, is_assigned_once=True)
+        for target in node.targets:
+            value = variable(name)
+            state.before += self._assign(located(ast.Assign([target], value), node), target, value)
+        return []
+
     def _unpacked(self, node: ast.Assign, targets: Sequence[ast.expr], value: ast.expr) -> list[ast.stmt] | None:
         """`x, y, z = row`, each element read before one is stored; None for what is no row."""
         parts = self._state.tuples.get(value.id) if isinstance(value, ast.Name) else None
@@ -273,7 +290,7 @@ class RowLowering:
         rows = state.rows(value)
         state.is_put_off = False
         if rows is not None:
-            self._put_off(name, rows, node)
+            self._put_off(name, rows, node, is_assigned_once=state.is_assigned_once(name))
             return []
         if name in state.views or name in state.expressions:
             raise NotInKernelError(f"variable {name} for arrays and numbers", node)
@@ -287,12 +304,12 @@ class RowLowering:
         if name in self._state.stored_to:
             self._state.stored_to.add(view.array)
 
-    def _put_off(self, name: str, rows: Rows, node: ast.stmt) -> None:
+    def _put_off(self, name: str, rows: Rows, node: ast.stmt, *, is_assigned_once: bool) -> None:
         """Let a variable be an expression whose elements are computed where they are used."""
         state = self._state
         read = {each.array for each in rows.reads}
         varying = state.stored_to | {each for each in read if not state.is_assigned_at_most_once(each)}
-        if not state.is_assigned_once(name) or name in state.stored_to or read & varying:
+        if not is_assigned_once or name in state.stored_to or read & varying:
             text = "a temporary array of a length that only the launch knows"
             self._bind(name, self._temporary(rows, text, node), node)
             return

@@ -12,7 +12,7 @@ from kapi_numba_offload.analysis.syntax import names_in, nodes_in
 __all__ = ["Path", "Use", "first_use", "is_live"]
 
 Path = Sequence[tuple[Sequence[ast.stmt], int, bool]]
-"""The blocks that a statement is in, the innermost first: the block, the position in it, whether it is that of a loop."""
+"""The blocks that a statement is in, the innermost first: the block, the position in it, whether it is of a loop."""
 
 
 class Use(Enum):

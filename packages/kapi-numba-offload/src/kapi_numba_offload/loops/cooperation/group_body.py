@@ -55,12 +55,19 @@ class GroupBody:
     loops: list[InnerLoop]
     stored: set[str]
 
+    @property
+    def has_loops_in_others(self) -> bool:
+        """Whether a loop that is distributed has other ones in it."""
+        return any(isinstance(each, ast.For) for loop in self.loops for each in nodes_in(loop.body))
+
 
 class _AloneError(Exception):
     """A statement that a work-item does better alone."""
 
 
-def group_body(body: Sequence[ast.stmt], value_of: Callable[[ast.expr], Any], kept: Iterable[str]) -> GroupBody | None:
+def group_body(
+    body: Sequence[ast.stmt], value_of: Callable[[ast.expr], Any], kept: Iterable[str], *, is_inward: bool
+) -> GroupBody | None:
     """The body for a work-group; None where it has no inner loops to share, or other ones that cannot be.
 
     Parameters
@@ -71,9 +78,11 @@ def group_body(body: Sequence[ast.stmt], value_of: Callable[[ast.expr], Any], ke
         The value of a name outside of the function.
     kept : iterable of str
         The reductions of the parallel loop.
+    is_inward : bool
+        Whether of loops in each other the inner ones are distributed where they can be, and not the outer ones.
     """
     body = copy.deepcopy(list(body))
-    writer = _Writer(value_of, frozenset(kept), frozenset(stored_arrays(body)))
+    writer = _Writer(value_of, frozenset(kept), frozenset(stored_arrays(body)), is_inward=is_inward)
     try:
         made = writer.block(body, (), is_loop=False)
     except _AloneError:
@@ -82,10 +91,13 @@ def group_body(body: Sequence[ast.stmt], value_of: Callable[[ast.expr], Any], ke
 
 
 class _Writer:
-    def __init__(self, value_of: Callable[[ast.expr], Any], kept: Set[str], stored: Set[str]) -> None:
-        self._value_of, self._kept, self.stored = value_of, kept, stored
+    def __init__(
+        self, value_of: Callable[[ast.expr], Any], kept: Set[str], stored: Set[str], *, is_inward: bool
+    ) -> None:
+        self._value_of, self._kept, self.stored, self._is_inward = value_of, kept, stored, is_inward
         self.loops: list[InnerLoop] = []
-        self._read, self._written = set[str](), set[str]()  # since the latest barrier
+        # Since the latest barrier: arrays that are read, those stored to, and those of them by several work-items.
+        self._read, self._written, self._shared = set[str](), set[str](), set[str]()
         self._count = 0
 
     def block(self, block: Sequence[ast.stmt], path: Path, *, is_loop: bool) -> list[ast.stmt]:
@@ -102,9 +114,11 @@ class _Writer:
                 return [node]
             case ast.For():
                 found = inner_loop(node, path, self._value_of, self._kept)
+                if found is not None and self._is_inward and (inner := self._inward(node, found, path)):
+                    return inner
                 if found is not None:
                     self.loops.append(found)
-                    return [*self._ordered([node]), *self._distributed(found, path)]
+                    return [*self._ordered([node], is_shared=True), *self._distributed(found, path)]
                 before = [] if isinstance(node.iter, ast.Name) else self._uniform(node.iter)
                 return [*before, *self._repeated(node, path)]
             case ast.While():
@@ -124,6 +138,18 @@ class _Writer:
             raise _AloneError
         return [*self._ordered([node]), *statements("if kapi_k == 0:\n    BODY", BODY=[node])]
 
+    def _inward(self, node: ast.For, found: InnerLoop, path: Path) -> list[ast.stmt]:
+        """The loop as one that all work-items do, with the loops in it distributed; nothing if it has none."""
+        if not any(isinstance(each, ast.For) for each in nodes_in(found.body)):
+            return []
+        before, loops = self._pending(), list(self.loops)
+        try:
+            return self._repeated(copy.deepcopy(node), path)
+        except _AloneError:
+            self._read, self._written, self._shared = before
+            self.loops = loops
+            return []
+
     def _is_for_one(self, node: ast.stmt) -> bool:
         """Whether a statement only stores elements, or updates them."""
         nodes = list(ast.walk(node))
@@ -137,25 +163,33 @@ class _Writer:
         return not names_in(nodes, ast.Store) and bool(stored_arrays([node]))
 
     def _branches(self, node: ast.If, path: Path) -> list[ast.stmt]:
-        read, written = set(self._read), set(self._written)
+        before = self._pending()
         node.body = self.block(node.body, path, is_loop=False)
-        after = self._read, self._written
-        self._read, self._written = read, written
+        after = self._pending()
+        self._read, self._written, self._shared = before
         node.orelse = self.block(node.orelse, path, is_loop=False) if node.orelse else []
-        self._read |= after[0]
-        self._written |= after[1]
+        self._wait_for(after)
         return [node]
+
+    def _pending(self) -> tuple[set[str], set[str], set[str]]:
+        return set(self._read), set(self._written), set(self._shared)
+
+    def _wait_for(self, pending: tuple[set[str], set[str], set[str]]) -> None:
+        self._read |= pending[0]
+        self._written |= pending[1]
+        self._shared |= pending[2]
 
     def _repeated(self, node: ast.For | ast.While, path: Path) -> list[ast.stmt]:
         """A loop that all work-items do, with loops in it that they share."""
-        count, read, written = len(self.loops), self._read, self._written
+        count, before = len(self.loops), self._pending()
         if node.orelse:
             raise _AloneError
-        is_touched = bool(self._reads([node]))
-        read, written = read | self._reads([node]), written | stored_arrays([node])
-        self._read, self._written = set(), set()
-        node.body = [*(statements(_BARRIER) if is_touched else ()), *self.block(node.body, path, is_loop=True)]
-        self._read, self._written = read, written
+        read, written = self._reads([node]), stored_arrays([node])
+        self._read, self._written, self._shared = set(), set(), set()
+        # Each iteration, the first one too, comes after a barrier.
+        node.body = [*(statements(_BARRIER) if read | written else ()), *self.block(node.body, path, is_loop=True)]
+        self._wait_for(before)
+        self._wait_for((read, written, written))
         if len(self.loops) == count:
             raise _AloneError  # the others would wait for its iterations
         return [node]
@@ -186,13 +220,19 @@ class _Writer:
             each.id for each in nodes_in(nodes) if isinstance(each, ast.Name) and id(each) not in lengths
         } & self.stored
 
-    def _ordered(self, nodes: Sequence[ast.AST]) -> list[ast.stmt]:
-        """A barrier, if statements have elements that others store, or the other way round; note what they have."""
+    def _ordered(self, nodes: Sequence[ast.AST], *, is_shared: bool = False) -> list[ast.stmt]:
+        """A barrier, if statements have elements that others store, or the other way round; note what they have.
+
+        Stores of the one work-item that does what is not shared have an order.
+        """
         read, written = self._reads(nodes), stored_arrays(nodes)
         made: list[ast.stmt] = []
-        if (read & self._written) or (written & self._read):
+        is_again = bool(written & (self._written if is_shared else self._shared))
+        if (read & self._written) or (written & self._read) or is_again:
             made = statements(_BARRIER)
-            self._read, self._written = set(), set()
+            self._read, self._written, self._shared = set(), set(), set()
+        if is_shared:
+            self._shared |= written
         self._read |= read
         self._written |= written
         return made
@@ -250,8 +290,8 @@ class _Writer:
                         return statements(f"kapi_identity_{each.name} = T(X)", T=type_, X=number)
                 break
         array = self._new("identity")
-        text = f"{array} = kapi_PrivateArray(1, {each.name}.dtype, True)\n{array}[0] = X\nkapi_identity_{each.name} = {array}[0]"
-        return statements(text, X=number)
+        lines = [f"{array} = kapi_PrivateArray(1, {each.name}.dtype, True)", f"{array}[0] = X"]
+        return statements("\n".join([*lines, f"kapi_identity_{each.name} = {array}[0]"]), X=number)
 
     def _chosen(
         self, each: Any, number: str, body: ast.Module, made: list[ast.stmt], after: list[ast.stmt]
@@ -281,8 +321,9 @@ class _Writer:
         else:
             some = self._new("some")
             # Instead of a nan, the value of the first work-item that has a number.
+            number = f"kapi_k if {value} == {value} else kapi_size"
             lines += [
-                f"{some} = kapi_reduce_over_group(kapi_group, kapi_k if {value} == {value} else kapi_size, kapi_minimum)",
+                f"{some} = kapi_reduce_over_group(kapi_group, {number}, kapi_minimum)",
                 f"{total} = kapi_group_broadcast(kapi_group, {value}, {some} % kapi_size)",
                 f"{value} = {value} if {value} == {value} else {total}",
                 reduced,

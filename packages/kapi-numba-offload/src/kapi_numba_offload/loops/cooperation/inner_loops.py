@@ -331,7 +331,7 @@ _CHOICES: tuple[tuple[Any, str, str], ...] = (
 
 
 class _WrittenOut(ast.NodeTransformer):
-    """Writes `m = max(m, x)`, and NumPy's `maximum`, as a comparison: Python's keeps the first one but for larger ones."""
+    """Writes `m = max(m, x)`, and NumPy's `maximum`, as a comparison: Python's keeps the first one of equal ones."""
 
     def __init__(self, name: str, value_of: Callable[[ast.expr], Any]) -> None:
         self._name, self._value_of = name, value_of

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import CodeType
-from typing import Any
+from typing import Any, NamedTuple
 
 import kapi_runtime
 from kapi_numba_offload.elements.work_distribution import group_size
@@ -18,7 +18,7 @@ from kapi_numba_offload.loops.coarsening import traversed_rows
 from kapi_numba_offload.loops.cooperation.group_body import GroupBody, group_body
 from kapi_numba_offload.loops.cooperation.inner_loops import InnerLoop
 
-__all__ = ["Cooperation", "cooperation"]
+__all__ = ["Cooperation", "Team", "cooperation"]
 
 _SHORTEST = 32  # iterations of inner loops: with fewer, most of a group's work-items have none
 _SHORTEST_OF_COLUMNS = 256  # the same, where neighbours in memory belong to neighbouring iterations of the outer loop
@@ -27,14 +27,34 @@ _MOST_GROUPS = 2**20
 _GROUPS_PER_UNIT = 16  # with reductions, each of which has a partial result
 
 
+class Team(NamedTuple):
+    """How an iteration is done by a work-group.
+
+    Attributes
+    ----------
+    is_inward : bool
+        Whether of loops in each other the inner ones are distributed, and not the outer ones.
+    size : int
+        Work-items of the group; 0 where a work-item for each iteration is the better schedule, or the only one.
+    """
+
+    is_inward: bool
+    size: int
+
+
+_ALONE = Team(False, 0)
+
+
 @dataclass(frozen=True, slots=True)
 class Cooperation:
     """A loop whose iterations work-groups can do.
 
     Attributes
     ----------
-    source, body : LoweredBody, GroupBody
-        The body for a work-item, and for a work-group.
+    source : LoweredBody
+        The body for a work-item.
+    bodies : dict of bool to GroupBody
+        The body for a work-group; by `Team.is_inward`, if that makes a difference.
     has_rows : bool
         Whether inner loops go along rows, so that work-items of an iteration have neighbours in memory.
     names : sequence of str
@@ -44,33 +64,35 @@ class Cooperation:
     """
 
     source: LoweredBody
-    body: GroupBody
+    bodies: dict[bool, GroupBody]
     has_rows: bool
     names: Sequence[str]
     disjoint: list[tuple[int, int]]
-    _lengths: CodeType
+    _lengths: dict[bool, CodeType]
     _variables: Sequence[str]
 
-    def length(self, bounds: Sequence[int], captured: Sequence[Any]) -> int:
-        """Iterations of the longest of the inner loops, in the middle of the outer ones; 0 if the data decide."""
+    def team(self, bounds: Sequence[int], extents: Sequence[int], captured: Sequence[Any], queue: Any) -> Team:
+        """The work-groups that do such a loop's iterations."""
+        is_full = math.prod(extents) >= _ITEMS_PER_UNIT * device_facts(queue).units
+        if is_full and not self.has_rows:
+            return _ALONE
+        if any(may_share_memory(captured[one], captured[other]) for one, other in self.disjoint):
+            return _ALONE
         scope: dict[str, Any] = dict(zip(self.names, captured, strict=True))
         for number, name in enumerate(self._variables):
             start, stop, step = bounds[3 * number : 3 * number + 3]
             scope[name] = start + len(range(start, stop, step)) // 2 * step
-        exec(self._lengths, _SCOPE, scope)
-        found: int = scope["kapi_longest"]
-        return found
+        is_inward, length = False, _longest(self._lengths[False], scope)
+        if True in self.bodies:
+            inner = _longest(self._lengths[True], scope)
+            # Along rows, work-items that are neighbours have neighbours in memory.
+            if inner >= _SHORTEST and (self.has_rows or length < _SHORTEST):
+                is_inward, length = True, inner
+        return Team(is_inward, group_size(length)) if length >= self._shortest else _ALONE
 
-    def group_items(self, bounds: Sequence[int], extents: Sequence[int], captured: Sequence[Any], queue: Any) -> int:
-        """The work-items of a group; 0 where a work-item for each iteration is the better schedule, or the only one."""
-        is_full = math.prod(extents) >= _ITEMS_PER_UNIT * device_facts(queue).units
-        if is_full and not self.has_rows:
-            return 0
-        if any(may_share_memory(captured[one], captured[other]) for one, other in self.disjoint):
-            return 0
-        length = self.length(bounds, captured)
-        shortest = _SHORTEST if self.has_rows else _SHORTEST_OF_COLUMNS
-        return group_size(length) if length >= shortest else 0
+    @property
+    def _shortest(self) -> int:
+        return _SHORTEST if self.has_rows else _SHORTEST_OF_COLUMNS
 
     def space(
         self,
@@ -82,9 +104,16 @@ class Cooperation:
         has_reductions: bool = False,
     ) -> kapi_runtime.NdRange:
         """The index space of a launch; with reductions it is smaller, as each group has a partial result."""
-        size = self.group_items(bounds, extents, captured, queue)
+        size = self.team(bounds, extents, captured, queue).size
         most = _GROUPS_PER_UNIT * device_facts(queue).units if has_reductions else _MOST_GROUPS
         return kapi_runtime.NdRange(min(math.prod(extents), most) * size, size)
+
+
+def _longest(lengths: CodeType, scope: dict[str, Any]) -> int:
+    """Iterations of the longest of the loops that are distributed; 0 if the data decide."""
+    exec(lengths, _SCOPE, scope)
+    found: int = scope["kapi_longest"]
+    return found
 
 
 _SCOPE = {
@@ -116,14 +145,18 @@ def cooperation(
         The loop's reductions.
     """
     body = lowered.statements
-    made = group_body(body, value_of, kept)
+    made = group_body(body, value_of, kept, is_inward=False)
     names, arrays = list(captured), {name for name, each in captured.items() if is_device_array(each)}
     if made is None or not arrays:
         return None
     pairs = {(min(one, other), max(one, other)) for one in arrays for other in made.stored & arrays if one != other}
     disjoint = [(names.index(one), names.index(other)) for one, other in sorted(pairs)]
     has_rows = bool(traversed_rows(body, variables[-1], has_vectors=False) & arrays)
-    return Cooperation(lowered, made, has_rows, names, disjoint, _lengths(body, made.loops), variables)
+    bodies = {False: made}
+    if made.has_loops_in_others and (inward := group_body(body, value_of, kept, is_inward=True)) is not None:
+        bodies[True] = inward
+    lengths = {key: _lengths(body, each.loops) for key, each in bodies.items()}
+    return Cooperation(lowered, bodies, has_rows, names, disjoint, lengths, variables)
 
 
 def _lengths(body: Sequence[ast.stmt], loops: Sequence[InnerLoop]) -> CodeType:

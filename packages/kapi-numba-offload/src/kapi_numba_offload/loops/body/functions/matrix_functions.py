@@ -17,7 +17,9 @@ from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError
 from kapi_numba_offload.loops.body.syntax_parts import expression, index_of, statements, times
 from kapi_numba_offload.loops.body.views import ArrayPart, Extent, Rows
 
-__all__ = ["factors", "matrix_product", "matrix_rows", "trace"]
+__all__ = ["factors", "matrix_product", "matrix_rows", "product_rows", "trace"]
+
+_SHORT = 64  # elements of a vector: longer ones are computed where they are used, for work-items to share
 
 
 def factors(state: BodyState, node: ast.expr) -> tuple[Rows, Rows] | None:
@@ -41,6 +43,8 @@ def matrix_product(state: BodyState, node: ast.expr) -> ArrayPart | None:
         return None
     left, right = given
     shape = (*left.shape[:-1], *right.shape[1:])
+    if _is_long(state, shape):
+        return None
     zeros: list[ast.expr] = [ast.Constant(0)] * 2
     one = combined(state, "multiply", [_row(left, zeros), _column(right, zeros)], node)
     room = Rows(shape, one.spelled, has_narrow_integers=one.has_narrow_integers)
@@ -56,6 +60,29 @@ def matrix_product(state: BodyState, node: ast.expr) -> ArrayPart | None:
 
     state.put_loops(shape, node, store)
     return private_arrays.full_part(state, made, shape)
+
+
+def _is_long(state: BodyState, shape: Sequence[Extent]) -> bool:
+    """Whether a product is a vector whose elements are computed where they are used."""
+    return len(shape) == 1 and not 0 < (state.most(shape[0].length) or 0) <= _SHORT
+
+
+def product_rows(state: BodyState, node: ast.expr) -> Rows | None:
+    """The elements of a long product of a matrix and a vector; None for other expressions."""
+    given = factors(state, node)
+    if given is None:
+        return None
+    left, right = (each.elsewhere for each in given)
+    shape = (*left.shape[:-1], *right.shape[1:])
+    if not _is_long(state, shape) or left.mask is not None or right.mask is not None:
+        return None
+
+    def element(at: Sequence[ast.expr]) -> ast.expr:
+        index = [state.kept(at[0])]
+        return dot_of_rows(state, [_row(left, index), _column(right, index)], node)
+
+    is_narrow = left.has_narrow_integers and right.has_narrow_integers
+    return Rows.of(shape, element, reads=left.reads | right.reads, has_narrow_integers=is_narrow)
 
 
 def _row(matrix: Rows, at: Sequence[ast.expr]) -> Rows:
