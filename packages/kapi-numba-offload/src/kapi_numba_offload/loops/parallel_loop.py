@@ -207,9 +207,10 @@ class ParallelLoop:
             return _results(found, weak)
         steps = _steps(bounds)
         rows = self._rows(made, captured, extents, queue)
+        space: kapi_runtime.Range | kapi_runtime.NdRange
         if made.cooperation is not None:
-            space = made.cooperation.space(bounds, extents, captured, queue, has_reductions=True)
-            items, last = space.group_range[0], [count]
+            space = groups = made.cooperation.space(bounds, extents, captured, queue, has_reductions=True)
+            items, last = groups.group_range[0], [count]
         else:
             shares = (
                 rows.shares

@@ -281,17 +281,21 @@ class _Writer:
         for before in reversed(block[:at]):
             if each.name in names_in(ast.walk(before), ast.Store):
                 match before:
-                    case ast.Assign([ast.Name()], ast.Constant(value)) if type(value) in (int, float):
-                        number = ast.Constant(type(value)(each.identity))
+                    case ast.Assign([ast.Name()], ast.Constant(int() | float() as value)) if type(value) is not bool:
+                        number = ast.Constant(each.identity if isinstance(value, int) else float(each.identity))
                         return statements(f"kapi_identity_{each.name} = X", X=number)
                     case ast.Assign(
                         [ast.Name()], ast.Call(ast.Attribute(ast.Name("kapi_np")) as type_, [ast.Constant()])
                     ):
                         return statements(f"kapi_identity_{each.name} = T(X)", T=type_, X=number)
                 break
-        array = self._new("identity")
-        lines = [f"{array} = kapi_PrivateArray(1, {each.name}.dtype, True)", f"{array}[0] = X"]
-        return statements("\n".join([*lines, f"kapi_identity_{each.name} = {array}[0]"]), X=number)
+        if each.operator == "multiplies":
+            array = self._new("identity")
+            lines = [f"{array} = kapi_PrivateArray(1, {each.name}.dtype, True)", f"{array}[0] = 1"]
+            return statements("\n".join([*lines, f"kapi_identity_{each.name} = {array}[0]"]))
+        # Of an infinity and of a nan, the sum is the same with it several times.
+        text = "ZERO = X - X\nif ZERO != ZERO:\n    ZERO = X"
+        return statements(text.replace("ZERO", f"kapi_identity_{each.name}").replace("X", each.name))
 
     def _chosen(
         self, each: Any, number: str, body: ast.Module, made: list[ast.stmt], after: list[ast.stmt]
