@@ -90,11 +90,11 @@ def with_branches(x, y):
         if x[i, 0] > 0.5:
             y[i, 1] = x[i].sum()
             continue
-        for turn in range(3):
+        for number in range(3):
             x[i] = x[i] * 0.5 + x[i].mean()
             if x[i, 0] > 2:
                 break
-            y[i, turn] = x[i, turn]
+            y[i, number] = x[i, number]
         else_ = x[i, 1]
         while else_ < 1:
             else_ = else_ * 2 + np.abs(x[i]).sum() + 0.1
@@ -155,7 +155,7 @@ def are_together(launches):
 
 
 def run(function, x):
-    """What a program leaves in its arrays, on the device and in Python."""
+    """Arrays after a program, on the device and in Python."""
     y = np.zeros_like(x) if function is softmax else np.zeros((x.shape[0], 9))
     ours = dpnp.asarray(x.copy()), dpnp.asarray(y.copy())
     theirs = x.copy(), y.copy()
@@ -192,8 +192,8 @@ def test_sums_of_each_dtype(dtype, launches):
     assert are_together(launches) == (dtype != "complex128")
 
 
-@pytest.mark.parametrize("places", [(), (0,), (7,), (399,), (5, 300), tuple(range(400))])
-def test_nans_come_first(places, launches):
+@pytest.mark.parametrize("indices", [(), (0,), (7,), (399,), (5, 300), tuple(range(400))])
+def test_nans_come_first(indices, launches):
     @numba.njit
     def f(x, y):
         for i in numba.prange(x.shape[0]):
@@ -206,7 +206,7 @@ def test_nans_come_first(places, launches):
             y[i, 6] = most
 
     x = RANDOM.integers(0, 5, (3, 400)).astype("float64")
-    x[1, list(places)] = np.nan
+    x[1, list(indices)] = np.nan
     y = dpnp.zeros((3, 7))
     f(dpnp.asarray(x), y)
     with warnings.catch_warnings():

@@ -163,7 +163,7 @@ class LoopFunctions:
         return self._made(self._shared_out(initial), statements)
 
     def value_of(self, outside: Mapping[str, Any]) -> Callable[[ast.expr], Any]:
-        """What tells the values of names of the source, and of `LoweredBody.outside`."""
+        """Lookup of the values of names of the source, and of `LoweredBody.outside`."""
         return self._names.with_outside(outside).value
 
     def typing(self, body: Sequence[ast.stmt]) -> FunctionType:

@@ -16,15 +16,15 @@ Path = Sequence[tuple[Sequence[ast.stmt], int, bool]]
 
 
 class Use(Enum):
-    """What statements do with a variable first: on some way through them, or on each."""
+    """First use of a variable by statements: on some control-flow path, or on each."""
 
-    READ = "read on some way"
-    ASSIGNED = "assigned on each way"
+    READ = "read on some path"
+    ASSIGNED = "assigned on each path"
     NEITHER = "neither"
 
 
 def first_use(block: Sequence[ast.stmt], name: str) -> Use:
-    """What statements do first with a variable."""
+    """First use of a variable by statements."""
     for statement in block:
         found = _first_use(statement, name)
         if found is not Use.NEITHER:

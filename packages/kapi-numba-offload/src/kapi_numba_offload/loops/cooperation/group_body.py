@@ -251,8 +251,8 @@ class _Writer:
         rest = number
         for at, level in reversed(list(enumerate(loop.levels))):
             start, _, step = _bounds(level)
-            place = rest if at == 0 else f"({rest} % {lengths[at]})"
-            value = times(expression(place), ast.Constant(step))
+            position = rest if at == 0 else f"({rest} % {lengths[at]})"
+            value = times(expression(position), ast.Constant(step))
             assert isinstance(level.target, ast.Name)
             positions += statements(
                 f"{level.target.id} = VALUE" if _is_zero(start) else f"{level.target.id} = START + VALUE",

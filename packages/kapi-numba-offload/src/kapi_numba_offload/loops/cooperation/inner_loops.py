@@ -59,7 +59,7 @@ class Extremum:
 
 @dataclass(frozen=True, slots=True)
 class LatestValue:
-    """What the last iteration assigns that does so."""
+    """Value that the last iteration assigns which does so."""
 
     name: str
 
@@ -155,7 +155,7 @@ def _independent(
         return None
     if any(each in kept or is_live(each, path) for each in counters):
         return None
-    if not all(_is_apart(name, nodes, counters, {*stored}) for name in stored_arrays(body)):
+    if not all(_is_independent(name, nodes, counters, {*stored}) for name in stored_arrays(body)):
         return None
     made = InnerLoop(levels, body)
     companions: set[str] = set()
@@ -185,7 +185,7 @@ def _makes_arrays(nodes: Sequence[ast.AST]) -> bool:
 # ---------------------------------------------------------------------------------------------- elements
 
 
-def _is_apart(array: str, nodes: Sequence[ast.AST], counters: Sequence[str], varying: Set[str]) -> bool:
+def _is_independent(array: str, nodes: Sequence[ast.AST], counters: Sequence[str], varying: Set[str]) -> bool:
     """Whether each iteration has its own elements of an array that the loop stores to, or updates atomically."""
     accesses = [each for each in nodes if isinstance(each, ast.Subscript) and _is_named(each.value, array)]
     indices = [indices_of(each) for each in accesses]

@@ -28,7 +28,7 @@ _GROUPS_PER_UNIT = 16  # with reductions, each of which has a partial result
 
 
 class Team(NamedTuple):
-    """How an iteration is done by a work-group.
+    """Choice of the work-group that does an iteration.
 
     Attributes
     ----------

@@ -74,8 +74,11 @@ def product_rows(state: BodyState, node: ast.expr) -> Rows | None:
         return None
     left, right = (each.elsewhere for each in given)
     shape = (*left.shape[:-1], *right.shape[1:])
-    if not _is_long(state, shape) or left.mask is not None or right.mask is not None:
+    if not _is_long(state, shape):
         return None
+    is_nested = any(each.text.endswith("elsewhere") for row in given for each in row.reads)
+    if is_nested or left.mask is not None or right.mask is not None:  # each element of one would be a product again
+        raise NotInKernelError(f"a product of matrices, {ast.unparse(node)}", node)
 
     def element(at: Sequence[ast.expr]) -> ast.expr:
         index = [state.kept(at[0])]
