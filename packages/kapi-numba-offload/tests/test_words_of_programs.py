@@ -51,9 +51,24 @@ def unpacked_rows(a, out):
         out[i, 2] = x + y * z
 
 
+def arrays_of_a_named_size(a, out):
+    for i in prange(a.shape[0]):
+        n = 4
+        m = np.zeros((n, n + 1))
+        for k in range(n):
+            m[k, k] = a[i, k]
+        out[i, 0] = m.sum() + m.size
+
+
 @pytest.mark.parametrize(
     ("function", "given"),
-    [(of_no_nans, WITH_NANS), (searches_of_rows, ROWS), (arrays_of_numbers, ROWS), (unpacked_rows, ROWS)],
+    [
+        (of_no_nans, WITH_NANS),
+        (searches_of_rows, ROWS),
+        (arrays_of_numbers, ROWS),
+        (unpacked_rows, ROWS),
+        (arrays_of_a_named_size, ROWS),
+    ],
 )
 @pytest.mark.filterwarnings("ignore:Mean of empty slice", "ignore:All-NaN", "ignore:Degrees of freedom")
 def test_words_in_kernels(as_in_python, function, given):

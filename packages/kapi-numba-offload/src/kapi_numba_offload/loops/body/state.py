@@ -64,6 +64,8 @@ class BodyState:
         Whether the current expression is computed at its uses, where variables of its indices may have changed.
     bounds : dict of str to callable
         Variables of lengths, by their names, and what tells the most that each may be, or None.
+    constants : dict of str to int
+        Variables whose one value in the body is an integer literal.
     sizes : dict of str to int
         The lengths of private arrays, such as `a.shape[0]`.
     wide, integers : set of str
@@ -109,6 +111,13 @@ class BodyState:
         nodes = nodes_in(body)
         self._assignments = Counter(names_in(nodes, ast.Store))
         self.lower.assigned_once = {name for name in self._assignments if self.is_assigned_once(name)}
+        self.constants = {
+            each.targets[0].id: each.value.value
+            for each in nodes
+            if isinstance(each, ast.Assign) and isinstance(each.targets[0], ast.Name) and len(each.targets) == 1
+            and isinstance(each.value, ast.Constant) and type(each.value.value) is int
+            and self.is_assigned_once(each.targets[0].id)
+        }  # fmt: skip
         self.stored_to = stored_to(nodes)
         self.unnamed = _unnamed(nodes)
         self.sliced = {

@@ -213,6 +213,8 @@ def _constant(state: BodyState, node: ast.expr) -> int | tuple[int, ...] | None:
         case ast.BinOp(left, operation, right) if type(operation) in _ARITHMETIC:
             sides = _constant(state, left), _constant(state, right)
             return int(_ARITHMETIC[type(operation)](*sides)) if _are_integers(*sides) else None
+        case ast.Name(name) if name in state.constants:
+            return state.constants[name]
     known = state.numbers.of(ast.unparse(node))
     if known is not None:
         return known
