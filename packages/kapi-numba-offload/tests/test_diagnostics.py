@@ -56,7 +56,7 @@ def test_level_1_reports_kernels_devices_ranges_moves_and_reasons(compiled, caps
     assert re.search(rf"{re.escape(launch)}    work-group: (\d+ work-items|chosen by the driver)\n", text)
     assert f"#2 line {FIRST + 4}: prange loop, offloaded" in text
     assert f"kernel: mixed_line_{FIRST + 4}" in text
-    shares = distribute(100, queue_of(dpnp.ones(1)))
+    shares = distribute(100, device_facts(queue_of(dpnp.ones(1))))
     assert f"range: {shares.rows} x {shares.lanes} work-items" in text
     assert re.search(rf"data moved: ({shares.items * 8}|8) bytes\n", text)  # a GPU adds them up
     moved = "1600 bytes" if is_gpu else "none"  # `b`, to the host and back

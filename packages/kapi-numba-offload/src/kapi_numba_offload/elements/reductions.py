@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +12,7 @@ from kapi_numba_offload.analysis.numpy_functions import REDUCTIONS
 from kapi_numba_offload.elements.spelling import Operand, spelled
 from kapi_sim.language.intrinsics import operators
 
-__all__ = ["COMBINATIONS", "FUSED_REDUCTIONS", "POSITIONS", "Accumulator", "Combination", "combine"]
+__all__ = ["COMBINATIONS", "FUSED_REDUCTIONS", "POSITIONS", "Accumulator", "Combination", "as_dtype", "combine"]
 
 _BEYOND = np.iinfo(np.int64).max
 """The place of no element."""
@@ -175,9 +176,16 @@ class Accumulator:
         return f"(not {was_nan} or {is_first}) if {is_nan} else ({ordered})"
 
 
-def combine(operation: str, initial: Any, partial: np.ndarray[Any, Any]) -> Any:
-    """The value of a reduction: the initial value and what each work-item found, in their dtype."""
-    dtype, function = partial.dtype, COMBINATIONS[operation].function
+def combine(operations: Iterable[str], initial: Iterable[Any], partial: Iterable[np.ndarray[Any, Any]]) -> list[Any]:
+    """The values of reductions: each the initial value and what each work-item found, in their dtype."""
+    found = []
     with np.errstate(all="ignore"):  # integers wrap, as on the device
-        reduced = function.reduce(partial, dtype=dtype)
-        return function(np.asarray(initial).astype(dtype), reduced)[()]
+        for operation, value, each in zip(operations, initial, partial, strict=True):
+            dtype, function = each.dtype, COMBINATIONS[operation].function
+            found.append(function(as_dtype(value, dtype), function.reduce(each, dtype=dtype)))
+    return found
+
+
+def as_dtype(number: Any, dtype: np.dtype[Any]) -> Any:
+    """A number as one of NumPy's of a dtype; integers wrap."""
+    return number if number.__class__ is dtype.type else np.asarray(number).astype(dtype)[()]

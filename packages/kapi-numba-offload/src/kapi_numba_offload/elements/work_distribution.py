@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import kapi_runtime
-from kapi_numba_offload.libraries.arrays import device_facts
 from kapi_numba_offload.libraries.interface import DeviceFacts
 
 __all__ = [
@@ -74,23 +73,25 @@ POSITION_LINES = (
 """Lines of a kernel over `Shares.space` before its loop over `kapi_steps` steps."""
 
 
-def distribute(count: int, queue: Any) -> WorkDistribution:
-    """Distribute `count` iterations, at least one, on a queue's device."""
-    device = device_facts(queue)
+def distribute(count: int, device: DeviceFacts) -> WorkDistribution:
+    """Distribute `count` iterations, at least one, on a device."""
     lanes = _lanes(device)
-    rows = max(1, min(_most_items(device), count) // lanes)
+    most = _most_items(device) // lanes
+    if device.is_cpu:  # more rows than keep it busy cost as many results
+        most = min(most, max(ROWS_PER_UNIT * device.units, count // (lanes * _FEWEST_STEPS)))
+    rows = max(1, min(most, count // lanes))
     return WorkDistribution(rows, lanes, -(-count // (rows * lanes)))
 
 
-def distribute_rows(count: int, queue: Any, per_unit: int = ROWS_PER_UNIT) -> WorkDistribution:
+def distribute_rows(count: int, device: DeviceFacts, per_unit: int = ROWS_PER_UNIT) -> WorkDistribution:
     """Distribute `count` iterations, at least one, in rows of one lane: each work-item takes consecutive ones."""
-    steps = -(-count // (per_unit * device_facts(queue).units))
+    steps = -(-count // (per_unit * device.units))
     return WorkDistribution(-(-count // steps), 1, steps)
 
 
-def has_enough_rows(count: int, queue: Any) -> bool:
-    """Whether `count` iterations keep all units of a queue's device busy."""
-    return count >= ROWS_PER_UNIT // 4 * device_facts(queue).units
+def has_enough_rows(count: int, device: DeviceFacts) -> bool:
+    """Whether `count` iterations keep all units of a device busy."""
+    return count >= ROWS_PER_UNIT // 4 * device.units
 
 
 def is_by_groups(kept: int, count: int, device: DeviceFacts, is_along_last: bool) -> bool:

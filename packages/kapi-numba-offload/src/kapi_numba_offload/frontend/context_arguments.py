@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from kapi_types import DeviceArrayType, UsmArrayType
 __all__ = [
     "NUMBA_REFUSES",
     "BoundArguments",
+    "HostWarning",
     "bound_arguments",
     "host_arrays",
     "inferred",
@@ -60,7 +61,7 @@ def bound_arguments(dispatcher: Any, args: tuple[Any, ...], keywords: dict[str, 
     if not keywords and len(args) == code.co_argcount and not code.co_kwonlyargcount and not code.co_flags & _VARIADIC:
         return BoundArguments(args, args, {})
     try:
-        bound = inspect.signature(dispatcher.py_func).bind(*args, **keywords)
+        bound = _signature_of(dispatcher.py_func).bind(*args, **keywords)
     except TypeError:
         return None
     bound.apply_defaults()
@@ -70,9 +71,14 @@ def bound_arguments(dispatcher: Any, args: tuple[Any, ...], keywords: dict[str, 
     return BoundArguments(values, values, {})
 
 
+@lru_cache(maxsize=256)
+def _signature_of(function: Callable[..., Any]) -> inspect.Signature:
+    return inspect.signature(function)
+
+
 def parameters_of(dispatcher: Any) -> tuple[str, ...]:
     """The names of a function's parameters."""
-    return tuple(inspect.signature(dispatcher.py_func).parameters)
+    return tuple(_signature_of(dispatcher.py_func).parameters)
 
 
 def host_arrays(values: Iterable[Any]) -> Iterator[Any]:
@@ -130,11 +136,21 @@ def location_of(dispatcher: Any) -> StatementLocation:
     return StatementLocation(code.co_filename, code.co_firstlineno, function.__name__, f"def {function.__name__}")
 
 
+class HostWarning:
+    """A warning that a function runs on the host, which raises if that is not wanted."""
+
+    def __init__(self, dispatcher: Any, why: str) -> None:
+        self._location = location_of(dispatcher)
+        self._refusal = Refusal("host-call", self._location.line, dispatcher.py_func.__name__, why)
+        self._options = options_of(dispatcher.py_func)
+
+    def __call__(self) -> None:
+        fall_back(self._location, self._refusal, self._options.may_fall_back, "Numba runs it on the host.")
+
+
 def warn_of_host(dispatcher: Any, why: str) -> None:
-    """Warn that a function runs on the host, or raise if that is not wanted."""
-    function, location = dispatcher.py_func, location_of(dispatcher)
-    refusal = Refusal("host-call", location.line, function.__name__, why)
-    fall_back(location, refusal, options_of(function).may_fall_back, "Numba runs it on the host.")
+    """Warn once that a function runs on the host, or raise if that is not wanted."""
+    HostWarning(dispatcher, why)()
 
 
 def obstacle_among(dispatcher: Any, key: Iterable[types.Type]) -> str:

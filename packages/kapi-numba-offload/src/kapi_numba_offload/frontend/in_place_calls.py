@@ -13,6 +13,7 @@ from kapi_numba_offload._numba_compat import NumbaError, fingerprint, flags_of, 
 from kapi_numba_offload.frontend.context_arguments import (
     NUMBA_REFUSES,
     BoundArguments,
+    HostWarning,
     bound_arguments,
     host_arrays,
     inferred,
@@ -21,7 +22,6 @@ from kapi_numba_offload.frontend.context_arguments import (
     obstacle_among,
     on_device_type,
     unlike_the_devices,
-    warn_of_host,
 )
 from kapi_numba_offload.frontend.function import OffloadedFunction, holds_usm, is_inside
 from kapi_numba_offload.frontend.host_function import HostFunction, host_function
@@ -40,6 +40,7 @@ from kapi_sim.language.array_memory import overlaps_itself
 __all__ = ["SmallCalls", "call_in_place"]
 
 _ATTRIBUTE = "_kapi_calls_in_place"
+_REMEMBERED = 256
 _APART = object()
 """The result of a call whose arrays have elements that are not at multiples of their size."""
 
@@ -67,11 +68,27 @@ class _Calls:
     def __init__(self, dispatcher: Any) -> None:
         self._dispatcher = dispatcher
         self._known: dict[tuple[Any, ...], _InPlaceCall | str] = {}
+        self._warnings: dict[str, HostWarning] = {}
+        self._decided: dict[tuple[Any, ...], _InPlaceCall | None] = {}
         code = dispatcher.py_func.__code__
         is_plain = not code.co_kwonlyargcount and not code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS)
         self._count = code.co_argcount if is_plain else -1
 
     def __call__(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        key = None if keywords or len(args) != self._count else _shapes(args)
+        if key is not None:
+            try:
+                found = self._decided[key]
+            except KeyError:
+                return self._decide(args, keywords, key)
+            if found is not None:
+                return found(args)  # its arrays are aligned
+            if not (is_timed() or is_inside()):
+                return numba_call(self._dispatcher, *args)
+        return self._decide(args, keywords, None)
+
+    def _decide(self, args: tuple[Any, ...], keywords: dict[str, Any], shapes: tuple[Any, ...] | None) -> Any:
+        """Decide whose a call is, and make it; it is noted where types and shapes alone decide."""
         given = None
         values: tuple[Any, ...] = args
         if keywords or len(args) != self._count:
@@ -97,7 +114,7 @@ class _Calls:
             found = self._known[key] = self._made(values)
         if isinstance(found, str):
             if found not in ("", NUMBA_REFUSES):
-                warn_of_host(self._dispatcher, found)
+                self._warn(found)
             return self._by_numba(args, keywords)
         small = found.small
         if (
@@ -106,13 +123,29 @@ class _Calls:
             and not (found.strided and any(_overlaps_itself(values[number]) for number in found.strided))
         ):
             if small.is_compiled or small.compiles(values):
+                if not (found.strided or small.must_be_apart):
+                    self._note(shapes, None)
                 return small(args, keywords) if is_timed() else self._by_numba(args, keywords)
-            found.small = None
+            small = found.small = None
+        if not found.may_be_apart and (small is None or not small.must_be_apart or not small.is_little(values)):
+            self._note(shapes, found)
         result = found(given or args)
         if result is _APART:
-            warn_of_host(self._dispatcher, unlike_the_devices(self._dispatcher, values))
+            self._warn(unlike_the_devices(self._dispatcher, values))
             return self._by_numba(args, keywords)
         return result
+
+    def _warn(self, why: str) -> None:
+        """Warn that Numba has a call, each time, as `warnings` may be told to show or raise each."""
+        if why not in self._warnings:
+            self._warnings[why] = HostWarning(self._dispatcher, why)
+        self._warnings[why]()
+
+    def _note(self, shapes: tuple[Any, ...] | None, found: _InPlaceCall | None) -> None:
+        if shapes is not None:
+            if len(self._decided) >= _REMEMBERED:
+                self._decided.clear()
+            self._decided[shapes] = found
 
     def _slow_key(self, values: tuple[Any, ...]) -> tuple[Any, ...] | None:
         """The types of arguments of which some have no fingerprint; None for a call that Numba refuses."""
@@ -189,6 +222,8 @@ class SmallCalls(OffloadedParts):
     ----------
     is_compiled : bool
         Whether Numba has compiled it.
+    must_be_apart : bool
+        Whether it updates arrays in statements that Numba runs otherwise where they share memory.
     """
 
     def __init__(self, dispatcher: Any, function: OffloadedFunction) -> None:
@@ -199,7 +234,7 @@ class SmallCalls(OffloadedParts):
         self.location = location_of(dispatcher)
         self.latest: str | None = None
         self.moved = 0
-        self._dispatcher, self._must_be_apart = dispatcher, function.partition.updates_arrays
+        self._dispatcher, self.must_be_apart = dispatcher, function.partition.updates_arrays
         self.is_compiled = False
 
     @property
@@ -209,7 +244,11 @@ class SmallCalls(OffloadedParts):
 
     def suits(self, values: tuple[Any, ...]) -> bool:
         """Whether a call with these arguments is one of them."""
-        return self._work.is_small(values) and not (self._must_be_apart and _share_memory(values))
+        return self.is_little(values) and not (self.must_be_apart and _share_memory(values))
+
+    def is_little(self, values: tuple[Any, ...]) -> bool:
+        """Whether arguments of these shapes are too little work for kernels."""
+        return self._work.is_small(values)
 
     def compiles(self, values: tuple[Any, ...]) -> bool:
         """Compile the function for such arguments; whether Numba can, which has not all that kernels have."""
@@ -238,6 +277,8 @@ class _InPlaceCall:
     ----------
     arrays, strided : list of int
         The positions of its arrays, and of those that are not contiguous.
+    may_be_apart : bool
+        Whether arrays of these types may have elements that are not at multiples of their size.
     small : SmallCalls or None
         Its calls that are too small for kernels, if such are known.
     """
@@ -255,7 +296,7 @@ class _InPlaceCall:
         # The steps of an array that is aligned may be parts of an element; Numba's types do not tell what is aligned.
         self.strided = [number for number in self.arrays if arguments[number].layout == "A"]
         is_aligned = all(values[number].flags.aligned for number in self.arrays)
-        self._may_be_apart = bool(self._tuples or self.strided) or not is_aligned
+        self.may_be_apart = bool(self._tuples or self.strided) or not is_aligned
         self.small = small
 
     def __call__(self, given: tuple[Any, ...] | BoundArguments) -> Any:
@@ -268,7 +309,7 @@ class _InPlaceCall:
             result = self._function(*args, **words)
         else:
             seen, args = {}, list(given)
-            if self._may_be_apart and not all(map(_is_regular, host_arrays(given))):
+            if self.may_be_apart and not all(map(_is_regular, host_arrays(given))):
                 return _APART
             for number in self.arrays:
                 array = args[number]
@@ -288,6 +329,22 @@ def _why_no_kernel(function: OffloadedFunction) -> str:
         return "it has neither an expression of arrays nor a `prange` loop"
     detail = f": {refusal.detail}" if refusal.detail else ""
     return f"line {refusal.line}: {REASONS[refusal.reason].text}{detail}"
+
+
+def _shapes(args: tuple[Any, ...]) -> tuple[Any, ...] | None:
+    """The key of a call: types, shapes and integers; None for other arguments than arrays and plain numbers."""
+    key: list[Any] = []
+    for each in args:
+        kind = each.__class__
+        if kind is np.ndarray or kind is HostArray:
+            key.append((each.dtype, each.shape, each.flags.num))
+        elif kind is int:  # no other part of a key equals one
+            key.append(each)
+        elif kind is float or kind is np.float64 or each is None:
+            key.append(kind)
+        else:
+            return None
+    return tuple(key)
 
 
 def _is_regular(array: Any) -> bool:

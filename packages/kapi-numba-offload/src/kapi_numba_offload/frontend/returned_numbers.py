@@ -7,6 +7,8 @@ from collections.abc import Generator, Sequence
 from types import GeneratorType
 from typing import Any
 
+import numpy as np
+
 from kapi_numba_offload.analysis.control_flow import own_nodes
 from kapi_numba_offload.analysis.kind_inference import Kinds
 from kapi_numba_offload.analysis.kinds import ArrayKind, Kind, TupleKind
@@ -54,6 +56,8 @@ def as_numbers(value: Any, are_arrays: Returned = False) -> Any:
     """
     if is_device_array(value):  # what most functions return
         return value if value.ndim or are_arrays is True else as_number(value)
+    if isinstance(value, (float, int, complex, np.generic)):
+        return value if are_arrays is True else as_number(value)
     if type(value) is tuple or hasattr(value, "_make"):  # an index space is a tuple, too
         inner = are_arrays if isinstance(are_arrays, tuple) and len(are_arrays) == len(value) else (False,) * len(value)
         return like(value, map(as_numbers, value, inner))

@@ -4,15 +4,26 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from kapi_numba_offload.analysis.syntax import nodes_in
 from kapi_numba_offload.libraries.arrays import host_copy, is_device_array
+from kapi_numba_offload.libraries.installed import library_of
+from kapi_numba_offload.libraries.interface import ArrayLibrary
 from kapi_numba_offload.loops.coarsening import has_long_rows
 
-__all__ = ["as_number", "as_tuples", "lower_bound", "only_read", "specialization_key", "strong_numbers"]
+__all__ = [
+    "Described",
+    "as_number",
+    "as_tuples",
+    "described",
+    "loop_values",
+    "lower_bound",
+    "only_read",
+    "specialization_key",
+]
 
 _STRONG = {bool: np.bool_, int: np.int64, float: np.float64, complex: np.complex128}
 _MAX_LENGTH = 16  # each element is a parameter of the kernel
@@ -37,7 +48,7 @@ def only_read(names: Sequence[str], body: Sequence[ast.stmt]) -> frozenset[str]:
 def as_tuples(names: Sequence[str], values: Sequence[Any], read: frozenset[str]) -> list[Any]:
     """The values with tuples instead of short lists of arrays or numbers of one type."""
     return [
-        tuple(value) if name in read and type(value) is list and _is_plain(value) else value
+        tuple(value) if value.__class__ is list and name in read and _is_plain(value) else value
         for name, value in zip(names, values, strict=True)
     ]
 
@@ -48,31 +59,102 @@ def _is_plain(value: list[Any]) -> bool:
     return 0 < len(value) <= _MAX_LENGTH and len(kinds) == 1 and is_known
 
 
-def strong_numbers(values: Sequence[Any]) -> list[Any]:
-    """The values, Python's own numbers as NumPy's of 64 bits."""
-    return [_STRONG[type(each)](each) if type(each) in _STRONG else each for each in values]
+def loop_values(values: Sequence[Any], *, are_strong: bool) -> list[Any]:
+    """The values, 0-d arrays as numbers, and Python's own numbers as NumPy's of 64 bits where numbers are strong."""
+    found = []
+    for each in values:
+        strong = _STRONG.get(each.__class__)
+        if strong is None:
+            found.append(as_number(each))
+        else:
+            found.append(strong(each) if are_strong else each)
+    return found
+
+
+class Described(NamedTuple):
+    """The values of a loop over NumPy arrays in the context of the CPU.
+
+    Attributes
+    ----------
+    key : tuple
+        All of them that a launch depends on but for addresses: types, shapes, strides and bounds.
+    library : ArrayLibrary
+        That of the arrays.
+    captured, initial : list
+        The values, as `loop_values` gives them.
+    """
+
+    key: tuple[Any, ...]
+    library: ArrayLibrary
+    captured: list[Any]
+    initial: list[Any]
+
+
+def described(
+    bounds: Sequence[int], captured: Sequence[Any], initial: Sequence[Any], *, are_strong: bool, asks_numbers: bool
+) -> Described | None:
+    """The values of a loop with what its launch depends on; None for other values than arrays of the host and numbers.
+
+    Parameters
+    ----------
+    bounds, captured, initial : sequence
+        As a loop is given them.
+    are_strong : bool
+        Whether Python's numbers are NumPy's of 64 bits.
+    asks_numbers : bool
+        Whether a launch may depend on the values of integers, and not on their signs alone.
+    """
+    key: list[Any] = []
+    values: list[Any] = []
+    library: ArrayLibrary | None = None
+    for each in captured:
+        kind = each.__class__
+        own = library_of(each)
+        if own is not None:
+            if not (own.is_host and each.ndim):
+                return None
+            library = own
+            key.append((each.dtype, each.shape, each.strides))
+        elif kind is int or isinstance(each, np.integer):
+            key.append((kind, each if asks_numbers else each >= 0))
+        elif kind in _STRONG or isinstance(each, np.generic):
+            key.append(kind)
+        else:
+            return None
+        values.append(_STRONG[kind](each) if are_strong and kind in _STRONG else each)
+    numbers = []
+    for each in initial:
+        kind = each.__class__
+        if not (kind in _STRONG or isinstance(each, np.generic)):
+            return None
+        numbers.append(_STRONG[kind](each) if are_strong and kind in _STRONG else each)
+        key.append(kind)
+    for each in bounds:
+        if each.__class__ is not int:  # a number that equals one may be none that `range` takes
+            return None
+        key.append(each)
+    return None if library is None else Described(tuple(key), library, values, numbers)
 
 
 def as_number(value: Any) -> Any:
     """A 0-d array that a loop takes for a number, as a number."""
-    return host_copy(value)[()] if is_device_array(value) and value.ndim == 0 else value
+    return value if library_of(value) is None or value.ndim else host_copy(value)[()]
 
 
 def specialization_key(value: Any) -> Any:
     """A captured value's part of the key: kernels are made for types, axes of one element, and signs of integers."""
-    if is_device_array(value):
+    if library_of(value) is not None:
         return value.dtype, tuple([length == 1 for length in value.shape]), has_long_rows(value)
     if isinstance(value, tuple):
         return tuple(map(specialization_key, value))
     if isinstance(value, (int, np.integer)):
-        return type(value), bool(value >= 0)
-    return type(value)
+        return value.__class__, bool(value >= 0)
+    return value.__class__
 
 
-def lower_bound(bounds: Sequence[int]) -> int | None:
+def lower_bound(steps: range) -> int | None:
     """The lower bound of a loop variable in the specialization key: 0, 1 to 4, or None for negative ones."""
-    steps = range(*bounds)
     if not steps:
         return 0
-    low = min(steps[0], steps[-1])
-    return None if low < 0 else min(int(low), 4)
+    low = steps[0] if steps.step > 0 else steps[-1]
+    return None if low < 0 else low if low < 4 else 4

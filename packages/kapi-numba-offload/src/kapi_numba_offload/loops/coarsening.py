@@ -13,7 +13,7 @@ from typing import Any
 from kapi_numba_offload.analysis.operations import OPERATORS
 from kapi_numba_offload.analysis.syntax import indices_of, names_in, nodes_in, targets_of
 from kapi_numba_offload.elements.work_distribution import has_enough_rows
-from kapi_numba_offload.libraries.arrays import device_facts
+from kapi_numba_offload.libraries.interface import DeviceFacts
 
 __all__ = ["has_long_rows", "may_coarsen", "traversed_rows"]
 
@@ -26,9 +26,9 @@ _QUICK = frozenset(f"kapi_array_{name}" for name in OPERATORS.values() if name !
 """Functions that a compiler makes instructions of; those of others it has for the work-items of a vector only."""
 
 
-def may_coarsen(extents: Sequence[int], queue: Any) -> bool:
+def may_coarsen(extents: Sequence[int], device: DeviceFacts) -> bool:
     """Whether work-items may run many iterations: on CPUs, whose units all get some."""
-    return device_facts(queue).is_cpu and (len(extents) == 1 or has_enough_rows(extents[0], queue))
+    return device.is_cpu and (len(extents) == 1 or has_enough_rows(extents[0], device))
 
 
 def has_long_rows(array: Any) -> bool:

@@ -126,20 +126,22 @@ class IndependentLoop(ParallelLoop):
         if any(map(is_device_array, initial)) or any(queue_of(each) != queue_of(arrays[0]) for each in arrays):
             return Unsuited("its arrays are on several queues, or it reduces into an array")
         named = dict(zip(self.syntax.captured, captured, strict=True))
-        extents = [len(range(*bounds[at : at + 3])) for at in range(0, len(bounds), 3)]
+        spans = [range(*bounds[at : at + 3]) for at in range(0, len(bounds), 3)]
+        extents = list(map(len, spans))
         other = self._unlike_the_hosts(named, initial)
         if other:
             return Unsuited(f"its iterations are independent, but {other}")
-        if all(extents) and not self._are_distinct(named, bounds):
+        if all(extents) and not self._are_distinct(named, spans):
             return Unsuited(
                 "its indices are of both signs, or its arrays overlap: iterations may have the same element"
             )
+        facts = device_facts(queue_of(arrays[0]))
         if not self._are_enough(named, extents, arrays[0]):
             return Unsuited(
                 f"its iterations are independent, but have too little work for the device: {prod(extents)} iterations",
-                is_quicker=device_facts(queue_of(arrays[0])).has_host_memory,
+                is_quicker=facts.has_host_memory,
             )
-        made = self._builder.prepared(bounds, captured, initial, may_coarsen(extents, queue_of(arrays[0])))
+        made = self._builder.prepared(spans, captured, initial, may_coarsen(extents, facts))
         if not isinstance(made, BuiltLoop):
             return Unsuited(
                 f"its iterations are independent, but it has code that kernels do not support: {made.detail}"
@@ -185,11 +187,10 @@ class IndependentLoop(ParallelLoop):
             return False  # rows are as quick one by one
         return prod(extents) >= _PER_UNIT * facts.units and self._costs.count(known_values(named)) >= _ON_CPU
 
-    def _are_distinct(self, named: dict[str, Any], bounds: Sequence[int]) -> bool:
+    def _are_distinct(self, named: dict[str, Any], ranges: Sequence[range]) -> bool:
         """Whether different iterations store to different elements, and read none that another one stores."""
         if not stores_are_disjoint(self._names_stored, named):
             return False
-        ranges = [range(*bounds[at : at + 3]) for at in range(0, len(bounds), 3)]
         variables = [each.variable for each in self.syntax.axes]
         values = known_values(named)
         for index in self._indices:

@@ -34,8 +34,8 @@ from kapi_types.kernel_typing import ProblemsFound, as_strong, describe_problems
 
 __all__ = ["BuiltLoop", "LoopBuilder"]
 
-_KernelAndTypes = tuple[kapi_runtime.Kernel, list[np.dtype[Any]], list[bool]]
-"""A kernel, the dtypes of its reductions, and which of them are Python's own numbers."""
+_KernelAndTypes = tuple[kapi_runtime.Kernel, list[np.dtype[Any]], list[bool], list[Any]]
+"""A kernel, the dtypes of its reductions, which of them are Python's own numbers, and their identities."""
 
 
 class BuiltLoop(NamedTuple):
@@ -45,8 +45,8 @@ class BuiltLoop(NamedTuple):
     ----------
     kernel : Kernel
         The kernel.
-    dtypes, weak : sequence
-        The dtypes of its reductions, and whether they are Python's own numbers.
+    dtypes, weak, identities : sequence
+        The dtypes of its reductions, whether they are Python's own numbers, and what each work-item starts with.
     disjoint : sequence of tuple
         Pairs of captured arrays, by their positions, that must share no memory, and whether they may be one view.
     is_coarsened : bool
@@ -62,6 +62,7 @@ class BuiltLoop(NamedTuple):
     kernel: kapi_runtime.Kernel
     dtypes: Sequence[np.dtype[Any]]
     weak: Sequence[bool]
+    identities: Sequence[Any]
     disjoint: Sequence[tuple[int, int, bool]]
     is_coarsened: bool
     private: PrivatizedBody | None
@@ -103,7 +104,7 @@ class LoopBuilder:
 
     def prepared(
         self,
-        bounds: Sequence[int],
+        spans: Sequence[range],
         captured: Sequence[Any],
         initial: Sequence[Any],
         coarsens: bool,
@@ -114,7 +115,9 @@ class LoopBuilder:
 
         Parameters
         ----------
-        bounds, captured, initial : sequence
+        spans : sequence of range
+            The values of the loop variables, axis by axis.
+        captured, initial : sequence
             As the loop is given them.
         coarsens : bool
             Whether work-items may run many iterations.
@@ -123,14 +126,15 @@ class LoopBuilder:
         cooperates : callable, optional
             Tells which work-groups are to do iterations together, where they can.
         """
-        key = self._key(bounds, captured, initial, coarsens, small)
+        given = spans, captured, initial, coarsens, small
+        key = self._key(*given)
         if cooperates is not None:
             plan = self._cooperations.get(key)
             if plan is None:
                 with self._lock:
-                    plan = self._cooperation(bounds, captured)
+                    plan = self._cooperation(spans, captured)
                     # By a key with the numbers that were asked for.
-                    key = self._key(bounds, captured, initial, coarsens, small)
+                    key = self._key(*given)
                     self._cooperations[key] = plan
             team = cooperates(plan) if isinstance(plan, Cooperation) else None
             if isinstance(plan, Cooperation) and team is not None and team.size:
@@ -144,19 +148,24 @@ class LoopBuilder:
         made = self._made.get(key)
         if made is None:
             with self._lock:
-                made = self._made.get(self._key(bounds, captured, initial, coarsens, small))
+                made = self._made.get(self._key(*given))
                 if made is None:
-                    made = self._make(bounds, captured, initial, coarsens, small)
+                    made = self._make(*given)
                     if isinstance(made, Refusal) and small:
-                        made = self._make(bounds, captured, initial, coarsens, ())
+                        made = self._make(spans, captured, initial, coarsens, ())
                     # By a key with the numbers that were asked for.
-                    self._made[self._key(bounds, captured, initial, coarsens, small)] = made
+                    self._made[self._key(*given)] = made
         return made
 
-    def _cooperation(self, bounds: Sequence[int], captured: Sequence[Any]) -> Cooperation | Literal["alone"]:
+    @property
+    def asks_numbers(self) -> bool:
+        """Whether a kernel is made for the values of integers."""
+        return bool(self._asked)
+
+    def _cooperation(self, spans: Sequence[range], captured: Sequence[Any]) -> Cooperation | Literal["alone"]:
         """The loop as work-groups do it together, if they can."""
         try:
-            lowered = self.lowered(bounds, captured)
+            lowered = self.lowered(spans, captured)
         except NotInKernelError:
             return "alone"  # which has a report of its own
         values = dict(zip(self.syntax.captured, captured, strict=True))
@@ -178,7 +187,7 @@ class LoopBuilder:
 
     def _key(
         self,
-        bounds: Sequence[int],
+        spans: Sequence[range],
         captured: Sequence[Any],
         initial: Sequence[Any],
         coarsens: bool,
@@ -188,9 +197,9 @@ class LoopBuilder:
         return (
             coarsens,
             small,
-            tuple(specialization_key(each) for each in captured),
-            tuple(type(each) if not isinstance(each, np.generic) else each.dtype for each in initial),
-            tuple(lower_bound(bounds[at : at + 3]) for at in range(0, len(bounds), 3)),
+            tuple(map(specialization_key, captured)),
+            tuple([each.__class__ if not isinstance(each, np.generic) else each.dtype for each in initial]),
+            tuple(map(lower_bound, spans)),
             tuple(map(numbers.of, self._asked)) if numbers else (),
         )
 
@@ -199,7 +208,7 @@ class LoopBuilder:
 
     def _make(
         self,
-        bounds: Sequence[int],
+        spans: Sequence[range],
         captured: Sequence[Any],
         initial: Sequence[Any],
         coarsens: bool,
@@ -208,7 +217,7 @@ class LoopBuilder:
         names = self.syntax.captured
         arrays = self._arrays(captured)
         try:
-            lowered = self.lowered(bounds, captured)
+            lowered = self.lowered(spans, captured)
             body = lowered.statements
             pairs = {(one, other, False) for one in lowered.late_reads for other in lowered.stored_to}
             disjoint = [
@@ -255,12 +264,12 @@ class LoopBuilder:
     def _arrays(self, captured: Sequence[Any]) -> dict[str, Any]:
         return {name: each for name, each in zip(self.syntax.captured, captured, strict=True) if is_device_array(each)}
 
-    def lowered(self, bounds: Sequence[int], captured: Sequence[Any]) -> LoweredBody:
+    def lowered(self, spans: Sequence[range], captured: Sequence[Any]) -> LoweredBody:
         """The body with elements only, for such values."""
         lower = {
             axis.variable: low
-            for number, axis in enumerate(self.syntax.axes)
-            if (low := lower_bound(bounds[3 * number : 3 * number + 3])) is not None
+            for axis, span in zip(self.syntax.axes, spans, strict=True)
+            if (low := lower_bound(span)) is not None
         }
         values = dict(zip(self.syntax.captured, captured, strict=True))
         lower |= {name: 0 for name, each in values.items() if isinstance(each, (int, np.integer)) and each >= 0}
@@ -291,7 +300,7 @@ class LoopBuilder:
         rest = [*[0, 1] * axes, *[1] * (axes - 1), 0]
         space = kapi_runtime.NdRange([0], [1])
         kapi_runtime.call_kernel_async(kernel, space, (), *partial, *starts.values(), *captured, *rest)
-        return kernel, dtypes, weak
+        return kernel, dtypes, weak, list(starts.values())
 
     def _types(
         self, body: Sequence[Any], captured: Sequence[Any], initial: Sequence[Any]
@@ -319,9 +328,9 @@ class LoopBuilder:
             dtypes, weak = self._types(body, captured, initial)
             starts = identities(self.syntax, dtypes)
             made = functions.coarsened(body, starts, private) if is_coarsened else functions.reduction(body, starts)
-            return self._kernel(made), dtypes, weak
+            return self._kernel(made), dtypes, weak, list(starts.values())
         if private and not is_coarsened:
-            return self._kernel(functions.by_groups(private)), [], []
+            return self._kernel(functions.by_groups(private)), [], [], []
         kernel = self._kernel(functions.coarsened(body, {}, private) if is_coarsened else functions.kernel(body))
         # A launch without work-items compiles, so that what it cannot be is known before it is used.
         space = kapi_runtime.NdRange([0], [1]) if is_coarsened else kapi_runtime.Range(*[0] * axes)
@@ -329,7 +338,7 @@ class LoopBuilder:
         values = dict(zip(self.syntax.captured, captured, strict=True))
         rows = [part for each in (private.arrays if private else ()) for part in each.sample(values[each.name])]
         kapi_runtime.call_kernel_async(kernel, space, (), *rows, *captured, *[0, 1] * axes, *rest)
-        return kernel, [], []
+        return kernel, [], [], []
 
 
 def _as_fields(value: Any) -> Any:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from kapi_numba_offload.analysis.effects import asserts
 from kapi_numba_offload.analysis.scope import Scope
 from kapi_numba_offload.analysis.syntax import nodes_in
 from kapi_numba_offload.elements.combining import combining_arguments, combining_kernel, combining_space
-from kapi_numba_offload.elements.reductions import Accumulator, combine
+from kapi_numba_offload.elements.reductions import Accumulator, as_dtype, combine
 from kapi_numba_offload.elements.work_distribution import distribute, distribute_rows
 from kapi_numba_offload.libraries.arrays import (
     allocate,
@@ -26,9 +26,11 @@ from kapi_numba_offload.libraries.arrays import (
     is_same_view,
     may_overlap,
 )
+from kapi_numba_offload.libraries.installed import library_of_queue
+from kapi_numba_offload.libraries.interface import DeviceFacts
 from kapi_numba_offload.loops.body.passes.draw_random import SEED, drawn_seed, draws
 from kapi_numba_offload.loops.body.state import stored_to
-from kapi_numba_offload.loops.captured_values import as_number, as_tuples, only_read, strong_numbers
+from kapi_numba_offload.loops.captured_values import Described, as_tuples, described, loop_values, only_read
 from kapi_numba_offload.loops.coarsening import may_coarsen
 from kapi_numba_offload.loops.cooperation.schedule import Cooperation
 from kapi_numba_offload.loops.host.host_loop import HostLoop
@@ -36,7 +38,7 @@ from kapi_numba_offload.loops.loop_builder import BuiltLoop, LoopBuilder
 from kapi_numba_offload.loops.loop_kernel import LoopFunctions
 from kapi_numba_offload.loops.loop_syntax import LoopSyntax
 from kapi_numba_offload.loops.privatization import GroupCopies, PrivateRows, are_distinct, small_arrays
-from kapi_numba_offload.loops.simulated_loop import identities, simulate
+from kapi_numba_offload.loops.simulated_loop import simulate
 from kapi_numba_offload.run.kernel_launch import KernelLaunch
 from kapi_numba_offload.run.launching import launch
 from kapi_numba_offload.run.options import OffloadOptions
@@ -46,6 +48,32 @@ from kapi_numba_offload.run.simulation import is_simulating
 from kapi_numba_offload.run.timing import timed
 
 __all__ = ["ParallelLoop"]
+
+_REMEMBERED = 64  # launches
+
+
+class _Resolved(NamedTuple):
+    """A launch but for its arrays and numbers.
+
+    Attributes
+    ----------
+    made : BuiltLoop
+        The kernel.
+    space : Range or NdRange
+        Its index space.
+    rest : sequence of int
+        Its last arguments: starts and steps of the axes, and how the iterations are shared out.
+    items : int
+        Work-items that leave results of reductions.
+    record : KernelLaunch
+        The launch, for reports.
+    """
+
+    made: BuiltLoop
+    space: Any
+    rest: Sequence[int]
+    items: int
+    record: KernelLaunch
 
 
 class ParallelLoop:
@@ -95,6 +123,7 @@ class ParallelLoop:
             syntax = replace(syntax, captured=[*syntax.captured, SEED])
         self.syntax, self.location, self.host, self.options = syntax, location, host, options
         self.latest: KernelLaunch | str | None = None
+        self._launches: dict[tuple[Any, ...], _Resolved] = {}
         has_asserts = asserts(syntax.body, names)
         self._builder = LoopBuilder(
             LoopFunctions(function, names, syntax), syntax, location, options, has_asserts=has_asserts,
@@ -125,28 +154,30 @@ class ParallelLoop:
         object
             Values of the reductions; a single one as itself.
         """
-        captured = [as_number(each) for each in captured]
-        initial = [as_number(each) for each in initial]
-        if self._numba_types:
-            captured, initial = strong_numbers(captured), strong_numbers(initial)
+        found = self._remembered(bounds, captured, initial)
+        if found is not None:
+            return self._launched(*found)
+        captured = loop_values(captured, are_strong=self._numba_types)
+        initial = loop_values(initial, are_strong=self._numba_types)
         given, captured = captured, [*captured, 0] if self._draws else captured
         captured = as_tuples(self.syntax.captured, captured, self._only_read)
-        arrays = [each for each in captured if is_device_array(each)]
-        if arrays:
-            queue = one_queue(self.location, self.syntax.captured, captured)
-        if not arrays and (not self.syntax.reductions or any(map(is_numpy_array, captured))):
+        own_queue = one_queue(self.location, self.syntax.captured, captured)
+        if own_queue is not None:
+            queue = own_queue
+        elif not self.syntax.reductions or any(map(is_numpy_array, captured)):
             return self.host.run(bounds, given, initial)
         refusal = self.syntax.refusals[0] if self.syntax.refusals else self._array_reduction(initial)
-        extents = [len(range(*bounds[at : at + 3])) for at in range(0, len(bounds), 3)]
-        coarsens = may_coarsen(extents, queue)
-        may_copy = (coarsens or not (device_facts(queue).is_cpu or self.syntax.reductions)) and not self._checks
-        small = small_arrays(captured, self._stored, extents, queue) if may_copy else ()
+        spans = [range(*bounds[at : at + 3]) for at in range(0, len(bounds), 3)]
+        extents, facts = list(map(len, spans)), device_facts(queue)
+        coarsens = may_coarsen(extents, facts)
+        may_copy = (coarsens or not (facts.is_cpu or self.syntax.reductions)) and not self._checks
+        small = small_arrays(captured, self._stored, extents, facts) if may_copy and self._stored else ()
         cooperates = None
-        if not (small or self._checks or device_facts(queue).is_cpu):
+        if not (small or self._checks or facts.is_cpu):
             cooperates = partial(Cooperation.team, bounds=bounds, extents=extents, captured=captured, queue=queue)
-        made = refusal or self._builder.prepared(bounds, captured, initial, coarsens, small, cooperates)
+        made = refusal or self._builder.prepared(spans, captured, initial, coarsens, small, cooperates)
         if isinstance(made, BuiltLoop) and made.private and not are_distinct(made.private_at, captured):
-            made = self._builder.prepared(bounds, captured, initial, coarsens)
+            made = self._builder.prepared(spans, captured, initial, coarsens)
         if isinstance(made, BuiltLoop) and made.disjoint:
             made = self._shared(made, captured) or made
         if isinstance(made, Refusal):
@@ -156,92 +187,115 @@ class ParallelLoop:
         if self._draws:
             captured[-1] = drawn_seed()
         if is_simulating() and all(extents):
-            self._simulate(bounds, extents, captured, initial)
-        steps = _steps(bounds)
-        if not self.syntax.reductions:
-            if all(extents) and made.private and not made.is_coarsened:
-                self._run_in_groups(made, queue, extents, steps, captured)
-            elif all(extents) and made.cooperation is not None:
-                groups = made.cooperation.space(bounds, extents, captured, queue)
-                launch(made.kernel, groups, [*captured, *steps, *extents[1:], math.prod(extents)])
-                self.latest = KernelLaunch(made.kernel, groups, queue, ())
-            elif all(extents):
-                rest: list[int] = []
-                space: kapi_runtime.Range | kapi_runtime.NdRange = kapi_runtime.Range(*extents)
-                rows = self._rows(made, captured, extents, queue)
-                if made.is_coarsened:
-                    shares = rows.shares if rows else distribute_rows(extents[0], queue)
-                    space, rest = shares.single_items, [*extents[1:], extents[0], shares.steps]
-                private = rows.arguments if rows else ()
-                launch(made.kernel, space, [*private, *captured, *steps, *rest], checks=self._checks)
-                self.latest = KernelLaunch(made.kernel, space, queue, rows.allocations if rows else ())
-                if rows:
-                    rows.add_up(self.location)
-            return ()
-        return self._reduce(made, queue, bounds, extents, captured, initial)
+            self._simulate(bounds, spans, captured, initial)
+        if not all(extents):
+            numbers = zip(initial, made.dtypes, strict=True)
+            return _results([as_dtype(*each) for each in numbers], made.weak) if self.syntax.reductions else ()
+        if not self.syntax.reductions and made.private and not made.is_coarsened:
+            return self._run_in_groups(made, queue, facts, extents, _steps(bounds), captured)
+        rows = self._rows(made, captured, extents, queue)
+        resolved = self._resolved(made, queue, bounds, extents, captured, rows)
+        if rows is None:
+            self._remember(bounds, given, initial, resolved)
+        return self._launched(resolved, queue, captured, initial, rows)
+
+    def _remembered(
+        self, bounds: Sequence[int], captured: Sequence[Any], initial: Sequence[Any]
+    ) -> tuple[_Resolved, Any, list[Any], list[Any]] | None:
+        """The launch of an earlier call over NumPy arrays like these, and its arguments; None where there is none."""
+        if not self._launches or is_simulating():
+            return None
+        described = self._described(bounds, captured, initial)
+        resolved = None if described is None else self._launches.get(described.key)
+        if described is None or resolved is None:
+            return None
+        if resolved.made.disjoint and self._shared(resolved.made, described.captured) is not None:
+            return None
+        return resolved, described.library.queue_of(None), described.captured, described.initial
+
+    def _remember(
+        self, bounds: Sequence[int], captured: Sequence[Any], initial: Sequence[Any], resolved: _Resolved
+    ) -> None:
+        """Keep a launch by a key with the numbers that were asked for."""
+        described = None if self._draws else self._described(bounds, captured, initial)
+        if described is not None:
+            if len(self._launches) >= _REMEMBERED:
+                self._launches.clear()
+            self._launches[described.key] = resolved
+
+    def _described(self, bounds: Sequence[int], captured: Sequence[Any], initial: Sequence[Any]) -> Described | None:
+        return described(
+            bounds, captured, initial, are_strong=self._numba_types, asks_numbers=self._builder.asks_numbers
+        )
 
     def _run_in_groups(
-        self, made: BuiltLoop, queue: Any, extents: Sequence[int], steps: Sequence[int], captured: Sequence[Any]
-    ) -> None:
+        self,
+        made: BuiltLoop,
+        queue: Any,
+        facts: DeviceFacts,
+        extents: Sequence[int],
+        steps: Sequence[int],
+        captured: Sequence[Any],
+    ) -> tuple[()]:
         """Launch the kernel whose work-groups have copies of arrays."""
         assert made.private is not None
-        copies = GroupCopies(made.private.arrays, [captured[each] for each in made.private_at], extents, queue)
+        copies = GroupCopies(made.private.arrays, [captured[each] for each in made.private_at], extents, facts)
         rest = [*extents[1:], math.prod(extents), *copies.accessors]
         launch(made.kernel, copies.space, [*copies.identities, *captured, *steps, *rest])
         self.latest = KernelLaunch(made.kernel, copies.space, queue, ())
+        return ()
 
-    def _reduce(
+    def _resolved(
         self,
         made: BuiltLoop,
         queue: Any,
         bounds: Sequence[int],
         extents: Sequence[int],
         captured: Sequence[Any],
-        initial: Sequence[Any],
-    ) -> Any:
-        kernel, dtypes, weak = made.kernel, made.dtypes, made.weak
-        count = int(np.prod(extents, dtype=np.int64))
-        operations = self.syntax.reductions.values()
-        if count == 0:
-            found = [np.asarray(value).astype(dtype)[()] for value, dtype in zip(initial, dtypes, strict=True)]
-            return _results(found, weak)
-        steps = _steps(bounds)
-        rows = self._rows(made, captured, extents, queue)
-        space: kapi_runtime.Range | kapi_runtime.NdRange
+        rows: PrivateRows | None,
+    ) -> _Resolved:
+        """The launch for so many iterations."""
+        facts, has_results = device_facts(queue), bool(self.syntax.reductions)
+        space: kapi_runtime.Range | kapi_runtime.NdRange = kapi_runtime.Range(*extents)
+        rest, items = _steps(bounds), 0
         if made.cooperation is not None:
-            space = groups = made.cooperation.space(bounds, extents, captured, queue, has_reductions=True)
-            items, last = groups.group_range[0], [count]
-        else:
-            shares = (
-                rows.shares
-                if rows
-                else distribute_rows(extents[0], queue)
-                if made.is_coarsened
-                else distribute(count, queue)
-            )
+            space = groups = made.cooperation.space(bounds, extents, captured, queue, has_reductions=has_results)
+            items = groups.group_range[0]
+            rest += [*extents[1:], math.prod(extents)]
+        elif made.is_coarsened or has_results:
+            count = extents[0] if made.is_coarsened else math.prod(extents)
+            shares = rows.shares if rows else (distribute_rows if made.is_coarsened else distribute)(count, facts)
             space, items = shares.single_items if made.is_coarsened else shares.space, shares.items
-            last = [extents[0] if made.is_coarsened else count, shares.steps]
-        partials = [allocate((items,), dtype, "device", queue) for dtype in dtypes]
-        args = [
-            *partials,
-            *identities(self.syntax, dtypes).values(),
-            *(rows.arguments if rows else ()),
-            *captured,
-            *steps,
-            *extents[1:],
-            *last,
-        ]
-        launch(kernel, space, args, checks=self._checks)
-        moved = (items if device_facts(queue).has_host_memory else 1) * sum(dtype.itemsize for dtype in dtypes)
-        arrays = [((items,), dtype, "device") for dtype in dtypes] + (rows.allocations if rows else [])
+            rest += [*extents[1:], count, shares.steps]
+        moved = (items if facts.has_host_memory else 1) * sum(dtype.itemsize for dtype in made.dtypes)
+        arrays = [((items,), dtype, "device") for dtype in made.dtypes] + (rows.allocations if rows else [])
+        return _Resolved(made, space, rest, items, KernelLaunch(made.kernel, space, queue, arrays, moved))
+
+    def _launched(
+        self,
+        resolved: _Resolved,
+        queue: Any,
+        captured: Sequence[Any],
+        initial: Sequence[Any],
+        rows: PrivateRows | None = None,
+    ) -> Any:
+        """Launch, and combine what work-items found with the initial values of reductions."""
+        made = resolved.made
+        partials = [allocate((resolved.items,), dtype, "device", queue) for dtype in made.dtypes]
+        private = rows.arguments if rows else ()
+        args = [*partials, *made.identities, *private, *captured, *resolved.rest]
+        launch(made.kernel, resolved.space, args, checks=self._checks)
         if rows:
             rows.add_up(self.location)
-        self.latest = KernelLaunch(kernel, space, queue, arrays, moved)
-        found = [
-            combine(operation, value, host_copy(self._combined(operation, each, queue)))
-            for operation, value, each in zip(operations, initial, partials, strict=True)
-        ]
-        return _results(found, weak)
+        self.latest = resolved.record
+        if not partials:
+            return ()
+        operations, own = self.syntax.reductions.values(), library_of_queue(queue)
+        if own.is_host:
+            results = own.host_views(queue, partials)
+        else:
+            results = [host_copy(self._combined(*each, queue)) for each in zip(operations, partials, strict=True)]
+        return _results(combine(operations, initial, results), made.weak)
 
     def _combined(self, operation: str, partial: Any, queue: Any) -> Any:
         """The results that are copied to the host: all partial ones where it reaches them, else their one value."""
@@ -274,12 +328,13 @@ class ParallelLoop:
         return None
 
     def _simulate(
-        self, bounds: Sequence[int], extents: Sequence[int], captured: Sequence[Any], initial: Sequence[Any]
+        self, bounds: Sequence[int], spans: Sequence[range], captured: Sequence[Any], initial: Sequence[Any]
     ) -> None:
         """Run the loop in the simulator, over copies of the arrays; it raises what it finds."""
-        made = self._builder.prepared(bounds, captured, initial, False)
+        made = self._builder.prepared(spans, captured, initial, False)
         assert isinstance(made, BuiltLoop)
-        body = self._builder.lowered(bounds, captured).statements
+        body = self._builder.lowered(spans, captured).statements
+        extents = list(map(len, spans))
         simulate(self._builder.functions, self.syntax, body, bounds, extents, captured, made.dtypes)
 
 

@@ -20,6 +20,7 @@ from kapi_numba_offload.elements.kernel_source import MOST_DIMENSIONS, make_kern
 from kapi_numba_offload.elements.reductions import COMBINATIONS
 from kapi_numba_offload.elements.work_distribution import ROWS_PER_UNIT, WorkDistribution, distribute_rows
 from kapi_numba_offload.libraries.arrays import allocate, device_facts, is_device_array, may_share_memory, queue_of
+from kapi_numba_offload.libraries.interface import DeviceFacts
 from kapi_numba_offload.run.launching import launch
 
 __all__ = [
@@ -281,17 +282,19 @@ def _parsed(text: str, where: ast.AST) -> Any:
     return made
 
 
-def small_arrays(captured: Sequence[Any], stored: Sequence[int], extents: Sequence[int], queue: Any) -> tuple[int, ...]:
+def small_arrays(
+    captured: Sequence[Any], stored: Sequence[int], extents: Sequence[int], facts: DeviceFacts
+) -> tuple[int, ...]:
     """Those of the stored arrays of which each unit of a device may have a row, by their positions.
 
     A row has at most as many elements as the unit has iterations, so that to fill and add up rows is the lesser work.
     On a GPU those of which each work-group may have a copy, which has at most as many elements as it has iterations.
     """
-    count, facts = math.prod(extents), device_facts(queue)
+    count = math.prod(extents)
     if facts.is_cpu:
         most = count // facts.units if count >= _MIN_ITERATIONS else 0
         return tuple(number for number in stored if _is_small(captured[number], most))
-    most, left, found = count // _groups(count, queue), _MAX_LOCAL_BYTES, []
+    most, left, found = count // _groups(count, facts), _MAX_LOCAL_BYTES, []
     for number in stored:
         if count >= _GROUP * _STEPS and _is_small(captured[number], most) and captured[number].nbytes <= left:
             left -= captured[number].nbytes
@@ -299,9 +302,9 @@ def small_arrays(captured: Sequence[Any], stored: Sequence[int], extents: Sequen
     return tuple(found)
 
 
-def _groups(count: int, queue: Any) -> int:
+def _groups(count: int, facts: DeviceFacts) -> int:
     """Work-groups that so many iterations keep busy on a GPU."""
-    return max(1, min(_GROUPS_PER_UNIT * device_facts(queue).units, count // (_GROUP * _STEPS)))
+    return max(1, min(_GROUPS_PER_UNIT * facts.units, count // (_GROUP * _STEPS)))
 
 
 class GroupCopies:
@@ -316,9 +319,9 @@ class GroupCopies:
     """
 
     def __init__(
-        self, privatized: Sequence[PrivatizedArray], arrays: Sequence[Any], extents: Sequence[int], queue: Any
+        self, privatized: Sequence[PrivatizedArray], arrays: Sequence[Any], extents: Sequence[int], facts: DeviceFacts
     ) -> None:
-        self.space = kapi_runtime.NdRange(_groups(math.prod(extents), queue) * _GROUP, _GROUP)
+        self.space = kapi_runtime.NdRange(_groups(math.prod(extents), facts) * _GROUP, _GROUP)
         self.identities = [each.identity(array.dtype) for each, array in zip(privatized, arrays, strict=True)]
         self.accessors = [kapi_runtime.LocalAccessor(each.size, each.dtype) for each in arrays]
 
@@ -326,8 +329,8 @@ class GroupCopies:
 def _is_small(array: Any, most: int) -> bool:
     return (
         is_device_array(array)
-        and 1 <= array.ndim <= MOST_DIMENSIONS
         and 0 < array.size <= most
+        and 1 <= array.ndim <= MOST_DIMENSIONS
         and array.dtype.name in _DTYPES
         and array.nbytes <= _MAX_BYTES
         # No two indices mean the same element.
@@ -363,9 +366,10 @@ class PrivateRows:
     def __init__(
         self, privatized: Sequence[PrivatizedArray], arrays: Sequence[Any], extents: Sequence[int], queue: Any
     ) -> None:
-        longest = max(each.size for each in arrays) * device_facts(queue).units
+        facts = device_facts(queue)
+        longest = max(each.size for each in arrays) * facts.units
         per_unit = max(1, min(ROWS_PER_UNIT, math.prod(extents) // longest))
-        self.shares: WorkDistribution = distribute_rows(extents[0], queue, per_unit)
+        self.shares: WorkDistribution = distribute_rows(extents[0], facts, per_unit)
         pitches = [pitch_of(each.size, each.dtype) for each in arrays]
         rows = [
             allocate((self.shares.rows * pitch,), each.dtype, "device", queue)

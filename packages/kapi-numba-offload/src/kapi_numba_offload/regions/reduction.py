@@ -217,7 +217,7 @@ class Reduction:
         """The kernels of a reduction to one value on a processor, by arrays of one axis."""
         count = math.prod(shape)
         indexings = [((0,) if each.ndim else ()) if is_device_array(each) else None for each in leaves]
-        shares = distribute(count, queue)
+        shares = distribute(count, device_facts(queue))
         return self._layout(
             typed, queue, full(typed.elements, indexings, 1, typed.accumulator), shares.space,
             (count, shares.steps), Along((shares.items,), (0,), shares.items), count, is_flat=True,

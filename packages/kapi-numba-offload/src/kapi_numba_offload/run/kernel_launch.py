@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import kapi_runtime
 from kapi_numba_offload.libraries.arrays import device_facts
@@ -15,8 +14,7 @@ from kapi_runtime import NdRange
 __all__ = ["KernelLaunch"]
 
 
-@dataclass(frozen=True, slots=True)
-class KernelLaunch:
+class KernelLaunch(NamedTuple):
     """One launch, kept for diagnostics.
 
     Attributes

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import kapi_runtime
-from kapi_numba_offload.libraries.arrays import is_device_array, library
+from kapi_numba_offload.libraries.installed import library_of
 
 __all__ = ["is_observed", "launch", "launches"]
 
@@ -30,9 +30,12 @@ def launch(kernel: kapi_runtime.Kernel, space: Any, args: Sequence[Any], *, chec
     checks : bool
         Whether it checks what it does: then this waits, and raises a work-item's failure.
     """
-    array = next(filter(is_device_array, args), None)
-    host_event = None
-    if array is not None and library(array).is_host:
+    own, host_event = None, None
+    for each in args:
+        own = library_of(each)
+        if own is not None:
+            break
+    if own is not None and own.is_host:
         kapi_runtime.call_kernel(kernel, space, *args)
     else:
         host_event, _ = kapi_runtime.call_kernel_async(kernel, space, (), *args)

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from kapi_numba_offload.libraries.arrays import is_device_array, is_numpy_array, library
-from kapi_numba_offload.libraries.installed import default_library, library_named
+from kapi_numba_offload.libraries.arrays import is_device_array, library
+from kapi_numba_offload.libraries.installed import default_library, library_named, library_of
 from kapi_numba_offload.libraries.interface import ArrayLibrary
 from kapi_runtime.platform.placement_errors import placement_error
 from kapi_sim.errors import ExecutionPlacementError
@@ -112,18 +112,26 @@ def _primary(text: str) -> str:
 
 
 def one_queue(location: Any, names: Sequence[str], values: Sequence[Any]) -> Any:
-    """The one queue of the arrays among `values`.
+    """The one queue of the arrays among `values`; None without an array.
 
     Raises
     ------
     ExecutionPlacementError
         If they have several, or one is a NumPy array.
     """
-    arrays = [(name, value) for name, value in zip(names, values, strict=True) if is_device_array(value)]
+    arrays, host, own = [], None, None
     for name, value in zip(names, values, strict=True):
-        if arrays and is_numpy_array(value):
-            raise mixed_error(location, arrays[0][0], name, library(arrays[0][1]))
+        found = library_of(value)
+        if found is not None:
+            arrays.append((name, value))
+            own = own or found
+        elif host is None and isinstance(value, np.ndarray):
+            host = name
+    if own is None:
+        return None
+    if host is not None:
+        raise mixed_error(location, arrays[0][0], host, own)
     try:
-        return library(arrays[0][1]).execution_queue(location.function, arrays)
+        return own.execution_queue(location.function, arrays)
     except ExecutionPlacementError as error:
         raise placement_error(f"{error.message}\n  {location}: {location.text}", error.code) from None
