@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from kapi_sim.language.intrinsics import group_algorithms
 from kapi_sim.language.intrinsics.convergence import group_barrier
-from kapi_sim.language.table.group_rows import GROUP_ROWS
+from kapi_sim.language.table.intrinsics import rows
 
 __all__ = [
     "ACTIVE",
@@ -119,7 +119,7 @@ class Converging(DialectIntrinsic, ABC):
 
 
 _ALGORITHMS: dict[int, Callable[..., Any]] = {
-    id(function): function for function in (getattr(group_algorithms, row.name) for row in GROUP_ROWS)
+    id(function): function for function in (getattr(group_algorithms, row.name) for row in rows(family="group"))
 }
 
 

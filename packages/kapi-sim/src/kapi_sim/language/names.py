@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from kapi_sim.errors import ERRORS
 from kapi_sim.language.intrinsics.operators import OPERATORS
-from kapi_sim.language.table.bit_rows import BIT_ROWS
-from kapi_sim.language.table.group_rows import GROUP_ROWS
-from kapi_sim.language.table.vector_rows import VECTOR_ROWS
+from kapi_sim.language.table.intrinsics import rows
 
 __all__ = ["COMMON_NAMES"]
 
@@ -45,10 +43,10 @@ _LANGUAGE = (
     "select_from_part",
     "algorithms",
     "random",
-    *(row.name for row in GROUP_ROWS),
-    *(row.name for row in BIT_ROWS),
+    *(row.name for row in rows(family="group")),
+    *(row.name for row in rows(family="bits")),
     *(row.name for row in OPERATORS),
-    *(row.name for row in VECTOR_ROWS if row.owner is None),
+    *(row.name for row in rows(family="vector") if row.owner is None),
 )
 _LAUNCH = ("DEFAULT_LOCAL_SIZE", "call_kernel", "call_kernel_async", "device_context", "graph", "Tuning")
 _CONTROLS = ("Profile", "debug", "simulation", "trace")

@@ -19,7 +19,7 @@ from kapi_sim.errors import KernelCompilationError
 from kapi_sim.items.undefined import Undefined
 from kapi_sim.language.integers import as_plain
 from kapi_sim.language.promotion import common_float, operand_of_class, scalar_class, unify
-from kapi_sim.language.table.vector_rows import VECTOR_LENGTHS
+from kapi_sim.language.table.row import VECTOR_LENGTHS
 from kapi_sim.numbers.arithmetic import checked_ring
 from kapi_sim.numbers.attributes import called
 from kapi_sim.numbers.builtin_functions import BUILTINS, shared_type

@@ -5,13 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["PARAMETER_WORDS", "RESULT_WORDS", "Intrinsic", "Parameter"]
+__all__ = ["PARAMETER_WORDS", "RESULT_WORDS", "VECTOR_LENGTHS", "Family", "Intrinsic", "Parameter"]
 
 Parameter = tuple[str, str, "object | None"]
 """Name, type word, and default (`None`: the argument is required)."""
 
 Family = Literal["index", "convergence", "memory", "group", "atomic", "bits", "random", "vector", "math"]
 Kind = Literal["method", "property", "function"]
+
+VECTOR_LENGTHS = (2, 3, 4, 8, 16)
+"""The numbers of elements that vectors may have: SYCL's."""
 
 PARAMETER_WORDS: dict[str, str] = {
     "dimension": "an integer from 0 to the index space's last dimension",

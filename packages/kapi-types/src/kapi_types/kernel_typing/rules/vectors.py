@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kapi_sim.errors import Finding
-from kapi_sim.language.table.vector_rows import VECTOR_LENGTHS
+from kapi_sim.language.table.row import VECTOR_LENGTHS
 from kapi_types._numba_compat import templates, types
 from kapi_types.kernel_api import VecType
 from kapi_types.kernel_typing.problems.problems import KernelTypeProblem
