@@ -123,7 +123,9 @@ def test_backend_ends_the_process_on_reversed_bits():
 
 
 def test_emission_names_reversed_bits_of_an_odd_number_that_an_unknown_instruction_takes():
-    body = "%t = trunc i64 %n to i5\n%b = call i5 @llvm.bitreverse.i5(i5 %t)\n%s = sext i5 %b to i64\n"
+    body = (
+        "%t = trunc i64 %n to i5\n%b = call i5 @llvm.bitreverse.i5(i5 %t)\n%d = sdiv i5 %b, 3\n%s = sext i5 %d to i64\n"
+    )
     source = kernel(body + "store i64 %s, ptr addrspace(1) %p", "declare i5 @llvm.bitreverse.i5(i5)")
     with pytest.raises(EmissionError, match=re.escape("5-bit integers (i5)")):
         emit([source], "k", SpirvTarget())

@@ -1,6 +1,7 @@
-"""Reversed bits, which LLVM makes of loops over bits, as shifts and masks; in whole bytes where their number is odd.
+"""Reversed bits, which LLVM makes of loops over bits, as shifts and masks; and integers of odd widths in whole bytes.
 
 LLVM counts the bits that such a loop moves: of five bits it makes an integer of five, which the back end does not have.
+It counts the last iterations of a loop in two bits, too, where it has unrolled a loop around it.
 """
 
 from __future__ import annotations
@@ -15,19 +16,23 @@ __all__ = ["expand_bit_reversals"]
 _STEPS = (1, 2, 4, 8, 16, 32)
 _FULL = (8, 16, 32, 64)
 # Of values whose upper bits are 0, the wider operation gives such a value too, and the same truth.
-_SAME_WIDER = ("and", "or", "xor", "uitofp", "phi", "select")
+_SAME_WIDER = ("and", "or", "xor", "lshr", "udiv", "urem", "uitofp", "phi", "select", "freeze")
+# Of such values, the wider operation may give one with other upper bits.
+_MASKED_WIDER = ("add", "sub", "mul", "shl")
 _UNSIGNED = ("eq", "ne", "ult", "ule", "ugt", "uge")
 
 
 @function_pass
 def expand_bit_reversals(function: Function) -> None:
-    """Reverse bits by shifts and masks.
+    """Reverse bits by shifts and masks, and compute integers of odd widths in whole bytes.
 
-    Where the number of bits is odd, a function that does more with such integers than is known here stays as it is:
-    `refuse_unsupported` tells of it.
+    A function that does more with such integers than is known here stays as it is: `refuse_unsupported` tells of it.
     """
-    calls = [each for each in function.instructions() if _is_reversal(each)]
-    types = {each.type for each in calls if isinstance(each.type, IntType)}
+    types = {
+        each.type
+        for each in function.instructions()
+        if isinstance(each.type, IntType) and (_is_reversal(each) or each.type.bits not in (1, *_FULL))
+    }
     for narrow in sorted(types, key=lambda each: each.bits):
         full = next((int_type(bits) for bits in _FULL if bits >= narrow.bits), None)
         if full is None:
@@ -62,10 +67,10 @@ def _is_known(each: Instruction, narrow: IntType) -> bool:
     """Whether it is known how to do without the type in an instruction."""
     if _is_reversal(each):
         return True
-    if each.opcode in ("trunc", "zext"):
+    if each.opcode in ("trunc", "zext", "sext"):
         other = each.form.operand_types[0] if each.opcode == "trunc" else each.type
         return isinstance(other, IntType) and other.bits in _FULL
-    is_same = each.opcode in _SAME_WIDER or (each.opcode == "icmp" and each.predicate in _UNSIGNED)
+    is_same = each.opcode in (*_SAME_WIDER, *_MASKED_WIDER) or (each.opcode == "icmp" and each.predicate in _UNSIGNED)
     return is_same and all(type_ is narrow or not _involves_type(type_, narrow) for type_ in _types(each))
 
 
@@ -80,6 +85,16 @@ def _widen(each: Instruction, narrow: IntType, full: IntType) -> None:
         new = builder.emit(f"and {full} ?, {2**narrow.bits - 1}", cut)
     elif each.opcode == "zext":
         new = value if each.type is full else builder.emit(f"zext {full} ? to {each.type}", value)
+    elif each.opcode == "sext":
+        high = builder.emit(f"shl {full} ?, {full.bits - narrow.bits}", value)
+        new = builder.emit(f"ashr {full} ?, {full.bits - narrow.bits}", high)
+        new = new if each.type is full else builder.emit(f"sext {full} ? to {each.type}", new)
+    elif each.opcode in _MASKED_WIDER:
+        each.drop_flags()
+        each.retype(narrow, full, is_unsigned=True)
+        new = Builder.after(each).emit(f"and {full} ?, {2**narrow.bits - 1}", each)
+        each.replace_all_uses_with(new, but=[new])
+        return
     else:
         each.retype(narrow, full, is_unsigned=True)
         return
