@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import dis
 from collections.abc import Collection, Sequence
-from types import CodeType, FunctionType
+from types import CodeType
 from typing import Any
 
 import numba
@@ -14,8 +14,8 @@ import numpy as np
 from kapi_numba_offload.analysis.numpy_functions import numpy_function, numpy_name
 from kapi_numba_offload.analysis.numpy_signatures import numpy_parameters
 from kapi_numba_offload.analysis.scope import UNKNOWN, Scope
+from kapi_numba_offload.analysis.source import user_function
 from kapi_numba_offload.analysis.syntax import root_variable, targets_of
-from kapi_numba_offload.libraries.entry import NOT_USER_CODE
 
 __all__ = [
     "CHANGES",
@@ -187,8 +187,8 @@ def asserts(statements: Sequence[ast.stmt], names: Scope) -> bool:
 
 
 def _asserts(value: Any, seen: set[int]) -> bool:
-    function = getattr(value, "py_func", value)
-    if not isinstance(function, FunctionType) or id(function) in seen or _is_of_numpy(function):
+    function = user_function(value)
+    if function is None or id(function) in seen or function.__module__ == "math":
         return False
     seen.add(id(function))
     if _has_assertion(function.__code__):
@@ -200,10 +200,6 @@ def _asserts(value: Any, seen: set[int]) -> bool:
         except ValueError:  # not bound yet
             continue
     return any(_asserts(each, seen) for each in outside)
-
-
-def _is_of_numpy(function: FunctionType) -> bool:
-    return (function.__module__ or "").partition(".")[0] in ("math", *NOT_USER_CODE)
 
 
 def _has_assertion(code: CodeType) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from types import FunctionType
 from typing import Any
 
 from kapi_numba_offload.analysis.kinds import (
@@ -29,9 +28,8 @@ from kapi_numba_offload.analysis.numpy_functions import CREATION, REDUCTIONS, nu
 from kapi_numba_offload.analysis.operations import ELEMENTWISE
 from kapi_numba_offload.analysis.random_functions import random_name
 from kapi_numba_offload.analysis.scope import UNKNOWN, Scope
-from kapi_numba_offload.analysis.source import parsed_function
+from kapi_numba_offload.analysis.source import parsed_function, user_function
 from kapi_numba_offload.analysis.syntax import indices_of, integer_literal
-from kapi_numba_offload.libraries.entry import NOT_USER_CODE
 from kapi_numba_offload.libraries.installed import library_name
 
 __all__ = ["Kinds", "kinds_in_call"]
@@ -421,12 +419,11 @@ def kinds_in_call(
     depth : int
         How many functions call it that are looked at for its sake.
     """
-    own = getattr(function, "py_func", function)
+    own = user_function(function)
     words = [each.arg for each in call.keywords]
-    is_plain = isinstance(own, FunctionType) and own.__closure__ is None and None not in words
-    if not is_plain or depth > _DEEPEST or any(isinstance(each, ast.Starred) for each in call.args):
+    if own is None or own.__closure__ is not None or None in words or depth > _DEEPEST:
         return None
-    if (own.__module__ or "").partition(".")[0] in NOT_USER_CODE:
+    if any(isinstance(each, ast.Starred) for each in call.args):
         return None
     definition = parsed_function(own)
     if definition is None or definition.args.vararg is not None or definition.args.kwarg is not None:

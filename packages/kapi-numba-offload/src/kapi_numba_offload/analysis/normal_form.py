@@ -11,11 +11,20 @@ from typing import Any
 import numpy as np
 
 from kapi_numba_offload.analysis.control_flow import has_break
+from kapi_numba_offload.analysis.counted_loops import CountedLoops
 from kapi_numba_offload.analysis.kind_inference import Kinds
 from kapi_numba_offload.analysis.kinds import SCALAR, ArrayKind
 from kapi_numba_offload.analysis.numpy_functions import numpy_name
 from kapi_numba_offload.analysis.scope import Scope
-from kapi_numba_offload.analysis.syntax import conjuncts, located, names_in, targets_of
+from kapi_numba_offload.analysis.syntax import (
+    conjuncts,
+    expression,
+    index_of,
+    located,
+    names_in,
+    nodes_in,
+    targets_of,
+)
 
 __all__ = [
     "count_loops_over_elements",
@@ -285,20 +294,16 @@ def desugar_array_idioms(definition: ast.FunctionDef, names: Scope, kinds: Kinds
 def count_loops_over_elements(definition: ast.FunctionDef, names: Scope, kinds: Kinds) -> bool:
     """Write loops over the elements of device arrays as loops over indices, in place; whether there were some.
 
-    Those are `for x in a`, `enumerate(a)`, `zip(a, b)`, `a.flat` and `np.ndindex(a.shape)`, of arrays that have a name.
+    Those are the loops of `CountedLoops` over arrays that have a name, and over `np.ndindex(a.shape)`.
     """
-    counted = _CountedLoops(definition, names, kinds)
-    definition.body = [part for each in definition.body for part in _as_list(counted.visit(each))]
-    if counted.count:
+    loops = _LoopsOverArrays(definition, names, kinds)
+    definition.body = [loops.visit(each) for each in definition.body]
+    if loops.count:
         ast.fix_missing_locations(definition)
-    return bool(counted.count)
+    return bool(loops.count)
 
 
-def _as_list(made: Any) -> list[ast.stmt]:
-    return made if isinstance(made, list) else [made]
-
-
-class _CountedLoops(ast.NodeTransformer):
+class _LoopsOverArrays(CountedLoops, ast.NodeTransformer):
     """Rewrites loops.
 
     Attributes
@@ -308,134 +313,74 @@ class _CountedLoops(ast.NodeTransformer):
     """
 
     def __init__(self, definition: ast.FunctionDef, names: Scope, kinds: Kinds) -> None:
-        self._names, self._kinds, self.count = names, kinds, 0
+        super().__init__(names)
+        self._kinds, self.count, self._counters = kinds, 0, 0
         self._parallel = {
-            id(inner) for each in ast.walk(definition) if isinstance(each, ast.For) and self._is_parallel(each)
+            id(inner) for each in ast.walk(definition)
+            if isinstance(each, ast.For) and isinstance(each.iter, ast.Call)
+            and getattr(names.value(each.iter.func), "__name__", "") == "prange"
             for inner in ast.walk(each)
         }  # fmt: skip
 
-    def visit_For(self, node: ast.For) -> Any:
+    def visit_For(self, node: ast.For) -> ast.For:
         self.generic_visit(node)
-        if id(node) in self._parallel:
-            return node  # the lowering of a kernel's body does it
-        made = self._counted(node)
-        if made is None:
-            return node
-        self.count += 1
-        return located(made, node)
+        # The lowering of a kernel's body does it for the others.
+        made = self._over_indices(node) or self.counted(node) if id(node) not in self._parallel else None
+        self.count += made is not None
+        return node if made is None else made
 
-    def _is_parallel(self, node: ast.For) -> bool:
-        return (
-            isinstance(node.iter, ast.Call) and getattr(self._names.value(node.iter.func), "__name__", "") == "prange"
-        )
-
-    def _counted(self, node: ast.For) -> ast.For | None:
-        match node.iter, node.target:
-            case ast.Attribute(ast.Name() as array, "flat"), ast.Name():
-                return self._over_all(node, array)
-            case ast.Call(called, [ast.Attribute(ast.Name() as array, "shape")], []), ast.Name():
-                return self._over_indices(node, array) if self._names.value(called) is np.ndindex else None
-            case ast.Call(called, [array], []), ast.Tuple([ast.Name() as counter, element]):
-                return (
-                    self._over(node, [array], [element], counter)
-                    if self._names.value(called) is enumerate
-                    else (self._over(node, [array], [node.target], None) if self._names.value(called) is zip else None)
-                )
-            case ast.Call(called, arrays, []), ast.Tuple(elements):
-                is_zip = self._names.value(called) is zip and len(arrays) == len(elements)
-                return self._over(node, arrays, elements, None) if is_zip else None
-            case ast.Name() as array, target:
-                return self._over(node, [array], [target], None)
+    def lengths(self, value: ast.expr, loop: ast.For, *, is_flat: bool) -> list[ast.expr] | None:
+        """The lengths of a device array that has a name of its own in all of a loop, or of `range(n)`."""
+        stored = set(names_in(nodes_in(loop.body), ast.Store, ast.Del))
+        match value:
+            case ast.Name(name) if name not in stored:
+                kind = self._kinds.kind(value)
+                rank = kind.ndim or 0 if isinstance(kind, ArrayKind) and kind.usm else 0
+                return [expression(f"{name}.shape[{axis}]") for axis in range(rank)] if is_flat or rank == 1 else None
+            case ast.Call(called, [length], []) if self.names.value(called) is range:
+                nodes = list(ast.walk(length))
+                has_name = not stored.isdisjoint(names_in(nodes, ast.Load))
+                return None if has_name or any(isinstance(each, ast.Call) for each in nodes) else [length]
         return None
 
-    def _over(
-        self, node: ast.For, arrays: Sequence[ast.expr], elements: Sequence[ast.expr], counter: ast.Name | None
+    def item(self, value: ast.expr, at: Sequence[ast.expr]) -> ast.expr:
+        """The element of an array, or the number of a `range`."""
+        if isinstance(value, ast.Call):
+            return at[0]
+        return ast.Subscript(copy.deepcopy(value), copy.deepcopy(index_of(at)), ast.Load())
+
+    def new_counter(self) -> str:
+        """A variable that counts from 0."""
+        self._counters += 1
+        return f"kapi_each{self._counters}"
+
+    def over(
+        self, loop: ast.For, targets: Sequence[ast.expr], values: Sequence[ast.expr], counted: Sequence[ast.expr] = ()
     ) -> ast.For | None:
         """A loop over the elements of arrays of one axis, or over a `range` beside them."""
-        stored = set(names_in(_inside(node), ast.Store, ast.Del))
-        is_known = all(self._rank(each, stored) == 1 or self._length_of_range(each, stored) for each in arrays)
-        if not is_known or not any(self._rank(each, stored) == 1 for each in arrays):
-            return None
-        name = counter.id if counter is not None and counter.id not in stored else self._new()
-        first: list[ast.stmt] = [
-            ast.Assign([element], self._at(array, name)) for array, element in zip(arrays, elements, strict=True)
-        ]
-        if counter is not None and counter.id != name:
-            first.append(ast.Assign([counter], ast.Name(name, ast.Load())))
-        lengths = [self._length_of_range(each, stored) or _extent(each, 0) for each in arrays]
-        length = lengths[0] if len(lengths) == 1 else ast.Call(ast.Name("min", ast.Load()), lengths, [])
-        return self._loop(name, length, [*first, *node.body], node.orelse)
+        has_arrays = not all(isinstance(each, ast.Call) for each in values)
+        return super().over(loop, targets, values, counted) if has_arrays else None
 
-    def _over_all(self, node: ast.For, array: ast.Name) -> ast.For | None:
-        """Loops in each other over all elements of an array."""
-        rank = self._rank(array, set(names_in(_inside(node), ast.Store, ast.Del)))
-        if not rank or (rank > 1 and (has_break(node) or node.orelse)):
-            return None
-        names = [self._new() for _ in range(rank)]
-        at = [ast.Name(each, ast.Load()) for each in names]
-        index: ast.expr = at[0] if rank == 1 else ast.Tuple(list(at), ast.Load())
-        body: list[ast.stmt] = [ast.Assign([node.target], ast.Subscript(array, index, ast.Load())), *node.body]
-        return self._nested(names, array, body, node.orelse)
-
-    def _over_indices(self, node: ast.For, array: ast.Name) -> ast.For | None:
-        """Loops in each other over all indices of an array, whose tuple is an index only."""
-        assert isinstance(node.target, ast.Name)
-        name, inside = node.target.id, _inside(node)
-        rank = self._rank(array, set(names_in(inside, ast.Store, ast.Del)))
-        uses = [each for each in inside if isinstance(each, ast.Name) and each.id == name]
-        as_index = {id(each.slice) for each in inside if isinstance(each, ast.Subscript)}
-        if not rank or has_break(node) or node.orelse or any(id(each) not in as_index for each in uses):
-            return None
-        names = [self._new() for _ in range(rank)]
-        for each in inside:
-            if isinstance(each, ast.Subscript) and isinstance(each.slice, ast.Name) and each.slice.id == name:
-                at: list[ast.expr] = [ast.Name(one, ast.Load()) for one in names]
-                each.slice = at[0] if rank == 1 else ast.Tuple(at, ast.Load())
-        return self._nested(names, array, node.body, [])
-
-    def _nested(self, names: Sequence[str], array: ast.Name, body: list[ast.stmt], orelse: list[ast.stmt]) -> ast.For:
-        for axis in reversed(range(len(names))):
-            loop = self._loop(names[axis], _extent(array, axis), body, orelse)
-            body, orelse = [loop], []
-        return loop
-
-    def _loop(self, name: str, length: ast.expr, body: list[ast.stmt], orelse: list[ast.stmt]) -> ast.For:
-        call = ast.Call(ast.Name("range", ast.Load()), [length], [])
-        return ast.For(ast.Name(name, ast.Store()), call, body, orelse)
-
-    def _rank(self, node: ast.expr, stored: set[str]) -> int | None:
-        """The rank of a device array that has a name of its own in all of a loop; None for anything else."""
-        kind = self._kinds.kind(node)
-        is_own = isinstance(node, ast.Name) and node.id not in stored
-        return kind.ndim if is_own and isinstance(kind, ArrayKind) and kind.usm else None
-
-    def _length_of_range(self, node: ast.expr, stored: set[str]) -> ast.expr | None:
-        """The length of `range(n)`, which the loop keeps; None for other expressions."""
+    def _over_indices(self, node: ast.For) -> ast.For | None:
+        """Loops in each other over all indices of an array, whose tuple is an index only; None for other loops."""
         match node:
-            case ast.Call(called, [length], []) if self._names.value(called) is range:
-                has_name = set(names_in(ast.walk(length), ast.Load)) & stored
-                has_call = any(isinstance(each, ast.Call) for each in ast.walk(length))
-                return None if has_name or has_call else copy.deepcopy(length)
-        return None
+            case ast.For(ast.Name(name), ast.Call(called, [ast.Attribute(array, "shape")], [])):
+                lengths = self.lengths(array, node, is_flat=True) if self.names.value(called) is np.ndindex else None
+            case _:
+                return None
+        nodes = nodes_in(node.body)
+        subscripts = [each for each in nodes if isinstance(each, ast.Subscript)]
+        at_index = [each for each in subscripts if isinstance(each.slice, ast.Name) and each.slice.id == name]
+        uses = [each for each in nodes if isinstance(each, ast.Name) and each.id == name]
+        if not lengths or has_break(node) or node.orelse or len(uses) > len(at_index):
+            return None
 
-    def _at(self, node: ast.expr, name: str) -> ast.expr:
-        at = ast.Name(name, ast.Load())
-        return at if isinstance(node, ast.Call) else ast.Subscript(copy.deepcopy(node), at, ast.Load())
+        def first(at: list[ast.expr]) -> list[ast.stmt]:
+            for each in at_index:
+                each.slice = copy.deepcopy(index_of(at))
+            return []
 
-    def _new(self) -> str:
-        self._number += 1
-        return f"kapi_each{self._number}"
-
-    _number = 0
-
-
-def _inside(node: ast.For) -> list[ast.AST]:
-    """The nodes of a loop's body."""
-    return [each for statement in node.body for each in ast.walk(statement)]
-
-
-def _extent(array: ast.expr, axis: int) -> ast.expr:
-    return ast.Subscript(ast.Attribute(copy.deepcopy(array), "shape", ast.Load()), ast.Constant(axis), ast.Load())
+        return self.nested(node, lengths, first)
 
 
 class _ArrayIdioms(ast.NodeTransformer):

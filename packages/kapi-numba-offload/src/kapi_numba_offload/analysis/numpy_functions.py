@@ -12,7 +12,7 @@ import numpy as np
 from kapi_numba_offload.analysis.operations import ELEMENTWISE, operator_operands
 from kapi_numba_offload.analysis.scope import UNKNOWN, Scope
 from kapi_numba_offload.libraries.installed import default_library, imported_libraries, library_name, library_named
-from kapi_numba_offload.libraries.interface import ArrayLibrary
+from kapi_numba_offload.libraries.interface import ArrayLibrary, function_named
 
 __all__ = [
     "CREATION",
@@ -97,10 +97,7 @@ def numpy_name(function: Any) -> str | None:
 
 def numpy_function(name: str) -> Any:
     """NumPy's function of a name such as `sum` or `linalg.norm`; None if it has none."""
-    found: Any = np
-    for part in name.split("."):
-        found = getattr(found, part, None)
-    return found
+    return function_named(np, name)
 
 
 def numpy_functions() -> list[str]:

@@ -11,14 +11,22 @@ import inspect
 import operator
 import textwrap
 from collections.abc import Callable
-from types import CodeType
+from types import CodeType, FunctionType
 from typing import Any
 
 from kapi_numba_offload._numba_compat import ir, run_frontend
 from kapi_numba_offload.analysis.syntax import indices_of
+from kapi_numba_offload.libraries.entry import NOT_USER_CODE
 from kapi_sim.errors import KernelCompilationError
 
-__all__ = ["definition_from_ir", "function_definition", "parsed_function"]
+__all__ = ["definition_from_ir", "function_definition", "parsed_function", "user_function"]
+
+
+def user_function(value: Any) -> FunctionType | None:
+    """The Python function of a value, if that is the user's, compiled by Numba or not; None for anything else."""
+    function = getattr(value, "py_func", value)
+    is_own = isinstance(function, FunctionType) and (function.__module__ or "").partition(".")[0] not in NOT_USER_CODE
+    return function if is_own else None
 
 
 def function_definition(function: Callable[..., Any], func_ir: Any) -> ast.FunctionDef:

@@ -21,17 +21,7 @@ from kapi_numba_offload.elements.reductions import Accumulator
 from kapi_numba_offload.elements.sinks import Elements, extent_names, extents_of
 from kapi_numba_offload.elements.work_distribution import POSITION_LINES
 
-__all__ = [
-    "GROUP_OPERATORS",
-    "Along",
-    "along_axes",
-    "by_groups",
-    "column_scan",
-    "full",
-    "loading",
-    "row_scan",
-    "seeding",
-]
+__all__ = ["GROUP_OPERATORS", "Along", "AlongKernels", "full", "loading", "seeding"]
 
 
 @dataclass(frozen=True)
@@ -90,41 +80,15 @@ class Along:
         return tuple(self.shape[axis] for axis in self.axes[1:])
 
 
-def full(elements: Elements, indexings: Sequence[Indexing], ndim: int, accumulator: Accumulator) -> kapi_runtime.Kernel:
-    """The kernel for a processor that reduces all elements of an expression to one a work-item.
-
-    Parameters
-    ----------
-    elements : Elements
-        The expression, one statement.
-    indexings : sequence of Indexing
-        How each leaf is indexed.
-    ndim : int
-        Axes of the expression: one where its arrays are contiguous, and given as arrays of one axis.
-    accumulator : Accumulator
-        What values become.
-    """
-    indices = [None if each is None else spell_index(each) for each in indexings]
-    lines = [
-        *POSITION_LINES,
-        *accumulator.start,
-        "for step in range(kapi_steps):",
-        "    at = kapi_base + step * kapi_lanes",
-        "    if at < count:",
-        *(f"        {line}" for line in [*kept_lines(ndim, "at"), *_combined(elements, indices, accumulator)]),
-        *accumulator.stored("partial", "kapi_row * kapi_lanes + kapi_lane"),
-    ]
-    lengths = [f"n{axis}" for axis in range(1, ndim)]
-    partial = accumulator.arrays("partial")
-    return elements.kernel([*partial, "identity", *elements.parameters, "count", "kapi_steps", *lengths], lines)
+GROUP_OPERATORS = {"cumsum": ("sum", kapi_runtime.plus, "+"), "cumprod": ("prod", kapi_runtime.multiplies, "*")}
+"""The reduction that a scan is one of, and its operator in the kernel language, as function and as sign."""
 
 
-def by_groups(
-    elements: Elements, indexings: Sequence[Indexing], along: Along, accumulator: Accumulator, *, is_mean: bool
-) -> kapi_runtime.Kernel:
-    """The kernel for a GPU that reduces along axes, with one or several work-groups for each element of the result.
+@dataclass(frozen=True, slots=True)
+class AlongKernels:
+    """The kernels that reduce or scan an expression along axes.
 
-    Parameters
+    Attributes
     ----------
     elements : Elements
         The expression, one statement.
@@ -134,96 +98,170 @@ def by_groups(
         The layout.
     accumulator : Accumulator
         What values become.
-    is_mean : bool
-        Whether the result is divided by the number of elements that became one.
     """
-    split, ndim, indices = along.pieces > 1, len(along.kept), _spelled_indices(indexings, _named_axes(along, 0))
-    before = kept_lines(ndim, "number // pieces" if split else "number")
-    own = ", ".join(f"i{axis}" for axis in range(ndim))
-    if split:
-        before += ["at = number % pieces * size + k", "step = pieces * size", "end = count"]
-        stored = accumulator.stored("partial", f"{own}, number % pieces" if own else "number % pieces")
-    else:
-        before += ["at = k", "step = size", "end = count"]
-        stored = [f"result[{own or '()'}] = {accumulator.value(is_mean=is_mean)}"]
 
-    def values(name: str, at: str) -> list[str]:
-        return [*_inner_lines(along, at), *_value_lines(elements, indices, accumulator, name)]
+    elements: Elements
+    indexings: Sequence[Indexing]
+    along: Along
+    accumulator: Accumulator
 
-    each = [*values("value", "at"), *accumulator.taken("value", "at")]
-    results = accumulator.arrays("partial") if split else ["result"]
-    lengths = [f"n{axis}" for axis in range(1, ndim)] + [f"m{axis}" for axis in along.axes[1:]]
-    shared = accumulator.arrays("shared")
-    parameters = [*results, "identity", *elements.parameters, "count", "pieces", *lengths, *shared]
-    return elements.kernel(parameters, group_lines(accumulator, before, each, stored, values), "_by_groups")
+    def by_groups(self, *, is_mean: bool) -> kapi_runtime.Kernel:
+        """The kernel for a GPU that reduces, with one or several work-groups for each element of the result.
+
+        Parameters
+        ----------
+        is_mean : bool
+            Whether the result is divided by the number of elements that became one.
+        """
+        elements, accumulator, split, ndim = (
+            self.elements,
+            self.accumulator,
+            self.along.pieces > 1,
+            len(self.along.kept),
+        )
+        indices = self._indices(self._named_axes(0))
+        before = kept_lines(ndim, "number // pieces" if split else "number")
+        own = ", ".join(f"i{axis}" for axis in range(ndim))
+        if split:
+            before += ["at = number % pieces * size + k", "step = pieces * size", "end = count"]
+            stored = accumulator.stored("partial", f"{own}, number % pieces" if own else "number % pieces")
+        else:
+            before += ["at = k", "step = size", "end = count"]
+            stored = [f"result[{own or '()'}] = {accumulator.value(is_mean=is_mean)}"]
+
+        def values(name: str, at: str) -> list[str]:
+            return [*self._inner_lines(at), *_value_lines(elements, indices, accumulator, name)]
+
+        each = [*values("value", "at"), *accumulator.taken("value", "at")]
+        results = accumulator.arrays("partial") if split else ["result"]
+        lengths = [f"n{axis}" for axis in range(1, ndim)] + self._inner_lengths
+        shared = accumulator.arrays("shared")
+        parameters = [*results, "identity", *elements.parameters, "count", "pieces", *lengths, *shared]
+        return elements.kernel(parameters, group_lines(accumulator, before, each, stored, values), "_by_groups")
+
+    def by_items(self, *, is_blocked: bool, is_mean: bool) -> kapi_runtime.Kernel:
+        """The kernel that reduces, with one or several work-items for each element of the result.
+
+        Neighbouring work-items take neighbouring elements in memory: those of the result where the last axis is kept,
+        else those of the last axis.
+
+        Parameters
+        ----------
+        is_blocked : bool
+            Whether a work-item takes neighbouring elements of the axes that go, which a processor's caches like.
+        is_mean : bool
+            As for `by_groups`.
+        """
+        along, accumulator, virtual, split = self.along, self.accumulator, self.along.virtual, self.along.pieces > 1
+        named = self._named_axes(1 if split and not along.is_along_last else 0)
+        extents = [f"n{axis}" for axis in range(len(virtual))]
+        piece = None if not split else f"i{len(virtual) - 1}" if along.is_along_last else "i0"
+        inner = [*self._inner_lines(), *_combined(self.elements, self._indices(named), accumulator)]
+        lines = [*index_lines(len(virtual), extents), *accumulator.start]
+        if piece is None:
+            lines += ["for at in range(count):", *(f"    {line}" for line in inner)]
+        else:
+            index = f"{piece} * steps + step" if is_blocked else f"step * pieces + {piece}"
+            lines += ["for step in range(steps):", f"    at = {index}", "    if at < count:"]
+            lines += [f"        {line}" for line in inner]
+        index = spell_index(tuple(range(len(virtual))))
+        if split:
+            lines += accumulator.stored("partial", index[1:-1])
+        else:
+            lines.append(f"result{index} = {accumulator.value(is_mean=is_mean)}")
+        results = accumulator.arrays("partial") if split else ["result"]
+        parameters = [*results, "identity", *self.elements.parameters, "count", "steps", "pieces", *self._inner_lengths]
+        return self.elements.kernel([*parameters, *extent_names(extents)], lines)
+
+    def row_scan(self, name: str) -> kapi_runtime.Kernel:
+        """The kernel that scans along the last axis, a work-group for each row, as `GROUP_OPERATORS` has it."""
+        _, operator, sign = GROUP_OPERATORS[name]
+        named, ndim, (last,) = self._named_axes(0), len(self.along.kept), self.along.axes
+        lines = [
+            "k = item.get_local_id(0)",
+            "size = item.get_local_range(0)",
+            "group = item.get_group()",
+            *kept_lines(ndim, "group.get_group_linear_id()"),
+            "carry = identity",
+            "for base in range(0, count, size):",
+            f"    j{last} = base + k",
+            "    value = identity",
+            f"    if j{last} < count:",
+            *(f"        {line}" for line in self._values(named)),
+            f"    found = kapi_runtime.inclusive_scan_over_group(group, value, kapi_runtime.{operator.__name__})",
+            f"    found = carry {sign} found",
+            f"    if j{last} < count:",
+            f"        result[{self._own_index(named)}] = found",
+            "    carry = kapi_runtime.group_broadcast(group, found, size - 1)",
+        ]
+        lengths = [f"n{axis}" for axis in range(1, ndim)]
+        parameters = ["result", "identity", *self.elements.parameters, "count", *lengths]
+        return self.elements.kernel(parameters, lines, "_by_rows")
+
+    def column_scan(self) -> kapi_runtime.Kernel:
+        """The kernel that scans along another axis: each work-item a piece, from the value in `seeds` on."""
+        virtual, split = self.along.virtual, self.along.pieces > 1
+        named = self._named_axes(1 if split else 0)
+        extents = [f"n{axis}" for axis in range(len(virtual))]
+        inner = [*self._inner_lines(), *self._values(named), *self.accumulator.taken("value", "at")]
+        inner.append(f"result[{self._own_index(named)}] = total")
+        lines = index_lines(len(virtual), extents)
+        if split:
+            seed = ", ".join(f"i{axis}" for axis in range(len(virtual)))
+            lines += [f"total = seeds[{seed}]", "for step in range(steps):", "    at = i0 * steps + step"]
+            lines += ["    if at < count:", *(f"        {line}" for line in inner)]
+        else:
+            lines += ["total = identity", "for at in range(count):", *(f"    {line}" for line in inner)]
+        first = "seeds" if split else "identity"
+        parameters = ["result", first, *self.elements.parameters, "count", "steps", "pieces", *extent_names(extents)]
+        return self.elements.kernel(parameters, lines, "_by_columns")
+
+    def _named_axes(self, first_kept: int) -> dict[int, str]:
+        """The index of each axis: `i` those of results, from one number on, `j` those of the loop."""
+        kept = [axis for axis in range(len(self.along.shape)) if axis not in self.along.axes]
+        own = {axis: f"i{first_kept + number}" for number, axis in enumerate(kept)}
+        return own | {axis: f"j{axis}" for axis in self.along.axes}
+
+    def _own_index(self, named: dict[int, str]) -> str:
+        return ", ".join(named[axis] for axis in range(len(self.along.shape)))
+
+    def _indices(self, named: dict[int, str]) -> list[str | None]:
+        """The index of each leaf, by the names of axes."""
+        return [
+            None if each is None else f"[{', '.join('0' if axis < 0 else named[axis] for axis in each) or '()'}]"
+            for each in self.indexings
+        ]
+
+    def _values(self, named: dict[int, str]) -> list[str]:
+        return _value_lines(self.elements, self._indices(named), self.accumulator, "value")
+
+    @property
+    def _inner_lengths(self) -> list[str]:
+        return [f"m{axis}" for axis in self.along.axes[1:]]
+
+    def _inner_lines(self, at: str = "at") -> list[str]:
+        """The lines that give the indices of the axes that go, of the element at a variable."""
+        lines, rest = [], at
+        for axis in reversed(self.along.axes[1:]):
+            lines += [f"j{axis} = {rest} % m{axis}", f"rest{axis} = {rest} // m{axis}"]
+            rest = f"rest{axis}"
+        return [*lines, f"j{self.along.axes[0]} = {rest}"]
 
 
-def along_axes(
-    elements: Elements,
-    indexings: Sequence[Indexing],
-    along: Along,
-    accumulator: Accumulator,
-    *,
-    is_blocked: bool,
-    is_mean: bool,
-) -> kapi_runtime.Kernel:
-    """The kernel that reduces along axes, with one or several work-items for each element of the result.
-
-    Neighbouring work-items take neighbouring elements in memory: those of the result where the last axis is kept, else
-    those of the last axis.
-
-    Parameters
-    ----------
-    elements, indexings, along, accumulator, is_mean : object
-        As for `by_groups`.
-    is_blocked : bool
-        Whether a work-item takes neighbouring elements of the axes that go, which a processor's caches like.
-    """
-    virtual, split = along.virtual, along.pieces > 1
-    named = _named_axes(along, 1 if split and not along.is_along_last else 0)
-    extents = [f"n{axis}" for axis in range(len(virtual))]
-    piece = None if not split else f"i{len(virtual) - 1}" if along.is_along_last else "i0"
-    inner = [*_inner_lines(along), *_combined(elements, _spelled_indices(indexings, named), accumulator)]
-    lines = [*index_lines(len(virtual), extents), *accumulator.start]
-    if piece is None:
-        lines += ["for at in range(count):", *(f"    {line}" for line in inner)]
-    else:
-        index = f"{piece} * steps + step" if is_blocked else f"step * pieces + {piece}"
-        lines += ["for step in range(steps):", f"    at = {index}", "    if at < count:"]
-        lines += [f"        {line}" for line in inner]
-    index = spell_index(tuple(range(len(virtual))))
-    if split:
-        lines += accumulator.stored("partial", index[1:-1])
-    else:
-        lines.append(f"result{index} = {accumulator.value(is_mean=is_mean)}")
-    lengths = [f"m{axis}" for axis in along.axes[1:]]
-    results = accumulator.arrays("partial") if split else ["result"]
-    parameters = [*results, "identity", *elements.parameters, "count", "steps", "pieces", *lengths]
-    return elements.kernel([*parameters, *extent_names(extents)], lines)
-
-
-def _named_axes(along: Along, first_kept: int) -> dict[int, str]:
-    """The index of each axis: `i` those of results, from one number on, `j` those of the loop."""
-    kept = [axis for axis in range(len(along.shape)) if axis not in along.axes]
-    own = {axis: f"i{first_kept + number}" for number, axis in enumerate(kept)}
-    return own | {axis: f"j{axis}" for axis in along.axes}
-
-
-def _spelled_indices(indexings: Sequence[Indexing], named: dict[int, str]) -> list[str | None]:
-    """The index of each leaf, by the names of axes."""
-    return [
-        None if each is None else f"[{', '.join('0' if axis < 0 else named[axis] for axis in each) or '()'}]"
-        for each in indexings
+def full(elements: Elements, indexings: Sequence[Indexing], accumulator: Accumulator) -> kapi_runtime.Kernel:
+    """The kernel for a processor that reduces an expression of arrays of one axis to one value a work-item."""
+    indices = [None if each is None else spell_index(each) for each in indexings]
+    lines = [
+        *POSITION_LINES,
+        *accumulator.start,
+        "for step in range(kapi_steps):",
+        "    at = kapi_base + step * kapi_lanes",
+        "    if at < count:",
+        *(f"        {line}" for line in [*kept_lines(1, "at"), *_combined(elements, indices, accumulator)]),
+        *accumulator.stored("partial", "kapi_row * kapi_lanes + kapi_lane"),
     ]
-
-
-def _inner_lines(along: Along, at: str = "at") -> list[str]:
-    """The lines that give the indices of the axes that go, of the element at a variable."""
-    lines, rest = [], at
-    for axis in reversed(along.axes[1:]):
-        lines += [f"j{axis} = {rest} % m{axis}", f"rest{axis} = {rest} // m{axis}"]
-        rest = f"rest{axis}"
-    return [*lines, f"j{along.axes[0]} = {rest}"]
+    partial = accumulator.arrays("partial")
+    return elements.kernel([*partial, "identity", *elements.parameters, "count", "kapi_steps"], lines)
 
 
 def _combined(elements: Elements, indices: Sequence[str | None], accumulator: Accumulator) -> list[str]:
@@ -236,81 +274,11 @@ def _value_lines(elements: Elements, indices: Sequence[str | None], accumulator:
     return [*elements.reads(indices), f"{name} = {elements.value(accumulator.dtype)}"]
 
 
-GROUP_OPERATORS = {"cumsum": ("sum", kapi_runtime.plus, "+"), "cumprod": ("prod", kapi_runtime.multiplies, "*")}
-"""The reduction that a scan is one of, and its operator in the kernel language, as function and as sign."""
-
-
 def loading(elements: Elements, accumulator: Accumulator) -> Any:
     """The device function that gives the value of an expression of one array, of one axis, at an index."""
     (name,) = elements.parameters
     lines = [*elements.reads(["[index]"]), f"return {elements.value(accumulator.dtype)}"]
     return make_device_function("value_at", (name, "index"), tuple(lines), str(elements.location))
-
-
-def row_scan(
-    elements: Elements, indexings: Sequence[Indexing], along: Along, name: str, accumulator: Accumulator
-) -> kapi_runtime.Kernel:
-    """The kernel that scans along the last axis, a work-group for each row.
-
-    Parameters
-    ----------
-    elements : Elements
-        The expression, one statement.
-    indexings : sequence of Indexing
-        How each leaf is indexed, by axes of the expression.
-    along : Along
-        The layout, its axes the last one alone.
-    name : str
-        A key of `GROUP_OPERATORS`.
-    accumulator : Accumulator
-        What values become.
-    """
-    _, operator, sign = GROUP_OPERATORS[name]
-    named, ndim = _named_axes(along, 0), len(along.kept)
-    index = ", ".join(named[axis] for axis in range(len(along.shape)))
-    last = along.axes[0]
-    read = _value_lines(elements, _spelled_indices(indexings, named), accumulator, "value")
-    lines = [
-        "k = item.get_local_id(0)",
-        "size = item.get_local_range(0)",
-        "group = item.get_group()",
-        *kept_lines(ndim, "group.get_group_linear_id()"),
-        "carry = identity",
-        "for base in range(0, count, size):",
-        f"    j{last} = base + k",
-        "    value = identity",
-        f"    if j{last} < count:",
-        *(f"        {line}" for line in read),
-        f"    found = kapi_runtime.inclusive_scan_over_group(group, value, kapi_runtime.{operator.__name__})",
-        f"    found = carry {sign} found",
-        f"    if j{last} < count:",
-        f"        result[{index}] = found",
-        "    carry = kapi_runtime.group_broadcast(group, found, size - 1)",
-    ]
-    lengths = [f"n{axis}" for axis in range(1, ndim)]
-    return elements.kernel(["result", "identity", *elements.parameters, "count", *lengths], lines, "_by_rows")
-
-
-def column_scan(
-    elements: Elements, indexings: Sequence[Indexing], along: Along, accumulator: Accumulator
-) -> kapi_runtime.Kernel:
-    """The kernel that scans along another axis: each work-item a piece, from the value in `seeds` on."""
-    virtual, split = along.virtual, along.pieces > 1
-    named = _named_axes(along, 1 if split else 0)
-    extents = [f"n{axis}" for axis in range(len(virtual))]
-    index = ", ".join(named[axis] for axis in range(len(along.shape)))
-    inner = [*_inner_lines(along), *_value_lines(elements, _spelled_indices(indexings, named), accumulator, "value")]
-    inner += [*accumulator.taken("value", "at"), f"result[{index}] = total"]
-    lines = index_lines(len(virtual), extents)
-    if split:
-        seed = ", ".join(f"i{axis}" for axis in range(len(virtual)))
-        lines += [f"total = seeds[{seed}]", "for step in range(steps):", "    at = i0 * steps + step"]
-        lines += ["    if at < count:", *(f"        {line}" for line in inner)]
-    else:
-        lines += ["total = identity", "for at in range(count):", *(f"    {line}" for line in inner)]
-    first = "seeds" if split else "identity"
-    parameters = ["result", first, *elements.parameters, "count", "steps", "pieces", *extent_names(extents)]
-    return elements.kernel(parameters, lines, "_by_columns")
 
 
 def seeding(ndim: int, accumulator: Accumulator, location: str) -> kapi_runtime.Kernel:

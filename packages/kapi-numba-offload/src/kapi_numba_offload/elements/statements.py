@@ -5,7 +5,7 @@ Operations of integer arrays with Python integers keep the array's type, and for
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,6 +28,12 @@ class StatementLocation(SourceLocation):
     function: str
     text: str
     first_line: int = 0
+
+    @classmethod
+    def of_function(cls, function: Callable[..., Any]) -> StatementLocation:
+        """The location of a function's definition."""
+        code, name = function.__code__, function.__name__
+        return cls(code.co_filename, code.co_firstlineno, name, f"def {name}")
 
     def __str__(self) -> str:
         return f"{self.filename}:{self.line}"

@@ -24,7 +24,6 @@ __all__ = [
     "host_arrays",
     "inferred",
     "is_of_numba",
-    "location_of",
     "obstacle_among",
     "on_device_type",
     "parameters_of",
@@ -129,18 +128,11 @@ def is_of_numba(dispatcher: Any) -> bool:
     return str(dispatcher.py_func.__module__).partition(".")[0] == "numba"
 
 
-def location_of(dispatcher: Any) -> StatementLocation:
-    """The source location of a function."""
-    function = dispatcher.py_func
-    code = function.__code__
-    return StatementLocation(code.co_filename, code.co_firstlineno, function.__name__, f"def {function.__name__}")
-
-
 class HostWarning:
     """A warning that a function runs on the host, which raises if that is not wanted."""
 
     def __init__(self, dispatcher: Any, why: str) -> None:
-        self._location = location_of(dispatcher)
+        self._location = StatementLocation.of_function(dispatcher.py_func)
         self._refusal = Refusal("host-call", self._location.line, dispatcher.py_func.__name__, why)
         self._options = options_of(dispatcher.py_func)
 

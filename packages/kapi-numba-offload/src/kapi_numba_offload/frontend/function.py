@@ -24,8 +24,7 @@ from kapi_numba_offload.analysis.source import function_definition
 from kapi_numba_offload.analysis.syntax import names_in
 from kapi_numba_offload.elements.numbers import is_narrow
 from kapi_numba_offload.frontend.returned_numbers import as_numbers, numbers_in_lists, returned_arrays
-from kapi_numba_offload.libraries.arrays import adopted, guest_of, is_device_array, like, queue_of
-from kapi_numba_offload.libraries.guests import GUESTS, Guest
+from kapi_numba_offload.libraries.arrays import GUESTS, Guest, adopted, guest_of, is_device_array, like, queue_of
 from kapi_numba_offload.libraries.installed import default_library, library_named
 from kapi_numba_offload.libraries.interface import ArrayLibrary
 from kapi_numba_offload.loops.host.short_steps import SAME_TYPES

@@ -64,11 +64,8 @@ class HostFunction(OffloadedParts):
         self.latest: str | None = None
         self.moved = 0
         self._options, self._parallel, self._otherwise = options, parallel, otherwise
-        code = function.__code__
-        self.location = StatementLocation(
-            code.co_filename, code.co_firstlineno, function.__name__, f"def {function.__name__}"
-        )
-        self.refusal = refusal or Refusal("no-source", code.co_firstlineno, function.__name__)
+        self.location = StatementLocation.of_function(function)
+        self.refusal = refusal or Refusal("no-source", self.location.line, function.__name__)
         self._local_types = dict(local_types or {})
         self._compiled = numba.njit(**{**options.for_numba, "parallel": parallel, "locals": dict(self._local_types)})(
             function

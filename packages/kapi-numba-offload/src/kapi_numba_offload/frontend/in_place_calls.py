@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from kapi_numba_offload._numba_compat import NumbaError, fingerprint, flags_of, is_generic, numba_call, types
+from kapi_numba_offload.elements.statements import StatementLocation
 from kapi_numba_offload.frontend.context_arguments import (
     NUMBA_REFUSES,
     BoundArguments,
@@ -18,7 +19,6 @@ from kapi_numba_offload.frontend.context_arguments import (
     host_arrays,
     inferred,
     is_of_numba,
-    location_of,
     obstacle_among,
     on_device_type,
     unlike_the_devices,
@@ -231,7 +231,7 @@ class SmallCalls(OffloadedParts):
         assert function.work is not None
         self._work = function.work
         self.function, self.arguments, self.library_name = function.function, function.arguments, function.library_name
-        self.location = location_of(dispatcher)
+        self.location = StatementLocation.of_function(dispatcher.py_func)
         self.latest: str | None = None
         self.moved = 0
         self._dispatcher, self.must_be_apart = dispatcher, function.partition.updates_arrays

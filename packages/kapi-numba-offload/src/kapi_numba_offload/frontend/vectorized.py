@@ -47,9 +47,8 @@ def call_vectorized(function: Any, args: Sequence[Any], keywords: dict[str, Any]
     ExecutionPlacementError
         If one expression has NumPy and device arrays, or arrays of two queues.
     """
-    code = function._dispatcher.py_func.__code__
-    name = function.__name__
-    location = StatementLocation(code.co_filename, code.co_firstlineno, name, f"def {name}")
+    code, name = function._dispatcher.py_func.__code__, function.__name__
+    location = StatementLocation.of_function(function._dispatcher.py_func)
     outs = keywords.pop("out", None)
     if keywords:
         raise KernelCompilationError(

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import importlib
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any, TypeGuard, cast
 
 import numpy as np
 
-from kapi_numba_offload.libraries.guests import GUESTS, Guest
 from kapi_numba_offload.libraries.installed import library_named, library_of, library_of_platform, library_of_queue
 from kapi_numba_offload.libraries.interface import ArrayLibrary, DeviceFacts
 from kapi_types import is_usm_array
 from kapi_types.device_arrays.libraries import library_of_class
 
 __all__ = [
+    "GUESTS",
+    "Guest",
     "adopted",
     "allocate",
     "any_share_memory",
@@ -34,6 +37,37 @@ __all__ = [
     "numpy_arrays_among",
     "queue_of",
 ]
+
+
+@dataclass(frozen=True, slots=True)
+class Guest:
+    """A library of arrays on devices that another library answers for.
+
+    Attributes
+    ----------
+    host : str
+        The name of that library.
+    given_back : callable
+        Makes the guest's array of the host's, over the same memory, by DLPack.
+    is_constant : bool
+        Whether its arrays never change: a function that stores into one has a copy.
+    """
+
+    host: str
+    given_back: Callable[[Any], Any]
+    is_constant: bool = False
+
+
+def _as_torch(array: Any) -> Any:
+    return importlib.import_module("torch").from_dlpack(array)
+
+
+def _as_jax(array: Any) -> Any:
+    return importlib.import_module("jax.dlpack").from_dlpack(array)
+
+
+GUESTS = {"torch": Guest("cupy", _as_torch), "jax": Guest("cupy", _as_jax, is_constant=True)}
+"""By the names that their Numba types have."""
 
 
 def is_device_array(value: Any) -> TypeGuard[Any]:

@@ -16,7 +16,7 @@ import numpy as np
 from kapi_runtime.launch.overlaps import shares_memory
 from kapi_sim.language.array_memory import ArrayFields, may_share
 
-__all__ = ["ArrayLibrary", "DeviceFacts", "has_same_steps"]
+__all__ = ["ArrayLibrary", "DeviceFacts", "function_named", "has_same_steps"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +45,14 @@ class DeviceFacts:
     is_cpu: bool
     has_host_memory: bool
     missing_dtypes: frozenset[str] = frozenset()
+
+
+def function_named(module: Any, name: str) -> Any:
+    """A module's function of a name such as `sum` or `linalg.norm`; None if it has none."""
+    found = module
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    return found
 
 
 def has_same_steps(shape: Sequence[int], strides: Sequence[int], others: Sequence[int]) -> bool:
@@ -104,10 +112,7 @@ class ArrayLibrary(ABC):
 
     def function(self, name: str) -> Any:
         """The library's function of a name such as `sum` or `linalg.norm`; None if it has none."""
-        found: Any = self.functions
-        for part in name.split("."):
-            found = getattr(found, part, None)
-        return found
+        return function_named(self.functions, name)
 
     @abstractmethod
     def creating(self, queue: Any, keywords: Mapping[str, Any]) -> AbstractContextManager[dict[str, Any]]:

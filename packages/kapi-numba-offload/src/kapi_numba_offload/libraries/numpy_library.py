@@ -15,7 +15,7 @@ import numpy as np
 
 from kapi_numba_offload.libraries.host_array import HostArray, as_host_arrays
 from kapi_numba_offload.libraries.host_memory import as_numpy, bytes_at, host_address, host_bounds
-from kapi_numba_offload.libraries.interface import ArrayLibrary, DeviceFacts
+from kapi_numba_offload.libraries.interface import ArrayLibrary, DeviceFacts, function_named
 from kapi_runtime.cpu.devices.device import CpuDevice
 from kapi_runtime.cpu.memory.arrays import fields_of
 from kapi_runtime.cpu.programs.work_group_size import chosen_group
@@ -155,9 +155,7 @@ class NumpyLibrary(ArrayLibrary):
 @cache
 def _function(name: str) -> Any:
     """NumPy's function of a name, whose arrays are views; None if it has none."""
-    own: Any = np
-    for part in name.split("."):
-        own = getattr(own, part, None)
+    own = function_named(np, name)
     if not callable(own):
         return None
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from kapi_numba_offload.analysis.operations import OPERATORS
-from kapi_numba_offload.analysis.syntax import indices_of, names_in, nodes_in, targets_of
+from kapi_numba_offload.analysis.syntax import indices_of, mentions, names_in, nodes_in, targets_of
 from kapi_numba_offload.elements.work_distribution import has_enough_rows
 from kapi_numba_offload.libraries.interface import DeviceFacts
 
@@ -71,7 +71,7 @@ class _UnitStrides(ast.NodeVisitor):
         self.visit(node.iter)
         is_counted = isinstance(node.iter, ast.Call) and isinstance(node.target, ast.Name)
         if is_counted:
-            self._counters.append((node.target.id, _mentions(node.iter, self._varying)))  # type: ignore[attr-defined]
+            self._counters.append((node.target.id, mentions(node.iter, self._varying)))  # type: ignore[attr-defined]
         for each in (*node.body, *node.orelse):
             self.visit(each)
         if is_counted:
@@ -96,7 +96,7 @@ class _UnitStrides(ast.NodeVisitor):
         if _has_unit_stride(last, self._variable):
             self.columns += 1
         elif _has_unit_stride(last, counter) and (
-            differs or any(_mentions(each, self._varying) for each in (*outer, last))
+            differs or any(mentions(each, self._varying) for each in (*outer, last))
         ):
             self.rows[node.value.id] += 1
 
@@ -113,7 +113,7 @@ def _varying(body: Sequence[ast.stmt], variable: str) -> set[str]:
     more = {variable}
     while more - found:
         found |= more
-        more = {name for name, value in stores if _mentions(value, found)}
+        more = {name for name, value in stores if mentions(value, found)}
     return found
 
 
@@ -128,10 +128,6 @@ def _has_unit_stride(index: ast.expr, name: str) -> bool:
     if not isinstance(index, ast.BinOp) or not isinstance(index.op, (ast.Add, ast.Sub)):
         return False
     if _has_unit_stride(index.left, name):
-        return not _mentions(index.right, {name})
+        return not mentions(index.right, {name})
     is_sum = isinstance(index.op, ast.Add)
-    return is_sum and _has_unit_stride(index.right, name) and not _mentions(index.left, {name})
-
-
-def _mentions(node: ast.AST, names: set[str]) -> bool:
-    return any(isinstance(each, ast.Name) and each.id in names for each in ast.walk(node))
+    return is_sum and _has_unit_stride(index.right, name) and not mentions(index.left, {name})

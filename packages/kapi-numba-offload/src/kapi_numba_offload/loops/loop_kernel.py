@@ -13,6 +13,7 @@ import numpy as np
 import kapi_runtime
 from kapi_numba_offload._numba_compat import DUFunc
 from kapi_numba_offload.analysis.scope import Scope
+from kapi_numba_offload.analysis.syntax import nodes_in
 from kapi_numba_offload.elements.work_distribution import POSITION_LINES
 from kapi_numba_offload.loops.body.passes.draw_random import DRAWN
 from kapi_numba_offload.loops.body.pipeline import LoweredBody, lower_body
@@ -237,9 +238,8 @@ def _is_literal(node: ast.expr, value: int) -> bool:
 
 def _parsed(lines: Sequence[str]) -> list[ast.stmt]:
     body = ast.parse("\n".join(lines)).body
-    for statement in body:
-        for node in ast.walk(statement):
-            node.kapi_made = True  # type: ignore[attr-defined]  # it has no line in the user's file
+    for node in nodes_in(body):
+        node.kapi_made = True  # type: ignore[attr-defined]  # it has no line in the user's file
     return body
 
 

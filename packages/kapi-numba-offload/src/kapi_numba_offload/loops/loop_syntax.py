@@ -12,7 +12,7 @@ import numpy as np
 
 from kapi_numba_offload.analysis.control_flow import has_jump, may_leave_early
 from kapi_numba_offload.analysis.scope import UNKNOWN, Scope
-from kapi_numba_offload.analysis.syntax import names_in, nodes_in
+from kapi_numba_offload.analysis.syntax import mentions, names_in, nodes_in
 from kapi_numba_offload.run.reasons import Refusal
 
 __all__ = ["Axis", "LoopSyntax", "first_use", "is_parallel", "parallel_loop", "variables_of"]
@@ -90,7 +90,7 @@ def parallel_loop(node: ast.For, names: Scope, depth: int | None = None) -> Loop
         inner = _axis(body[0])
         variables = {axis.variable for axis in axes}
         bounds = (inner.start, inner.stop, inner.step)
-        if any(isinstance(each, ast.Name) and each.id in variables for bound in bounds for each in ast.walk(bound)):
+        if any(mentions(each, variables) for each in bounds):
             break
         axes.append(inner)
         body = body[0].body

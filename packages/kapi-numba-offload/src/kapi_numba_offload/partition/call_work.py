@@ -23,6 +23,7 @@ from kapi_numba_offload.loops.loop_syntax import is_parallel
 from kapi_numba_offload.partition.function_info import FunctionInfo
 from kapi_numba_offload.partition.loop_plans.numba_equivalence import called_function, is_alike_for_numba
 from kapi_numba_offload.partition.loop_plans.work_estimates import worked_axes
+from kapi_numba_offload.run.remembered import Remembered
 
 __all__ = ["CallWork", "call_work"]
 
@@ -41,7 +42,6 @@ _SHARED = 0.5  # how much of it kernels save where Numba's code uses all threads
 _UNCOUNTED = 16  # iterations of a plain loop whose bounds the arguments do not tell
 _OF_ROWS = -1  # the axis of rows, for "so many axes"
 _WINDOW = 8  # elements of a row that has both ends
-_REMEMBERED = 256  # shapes
 
 _OPERATIONS = (ast.BinOp, ast.UnaryOp, ast.Compare, ast.AugAssign, ast.Call)
 _FUNCTIONS = frozenset(
@@ -177,7 +177,7 @@ class CallWork:
     ) -> None:
         self._names, self._body, self._made = tuple(names), body, tuple(made)
         self._may_broadcast, self._is_parallel = may_broadcast, is_parallel
-        self._known: dict[tuple[Any, ...], bool] = {}
+        self._known: Remembered[tuple[Any, ...], bool] = Remembered()
 
     def is_small(self, values: Sequence[Any]) -> bool:
         """Whether launches take longer than what kernels save of Numba's time.
@@ -190,8 +190,6 @@ class CallWork:
         key = tuple([_key(each) for each in values])
         found = self._known.get(key)
         if found is None:
-            if len(self._known) >= _REMEMBERED:
-                self._known.clear()
             found = self._known[key] = self._is_small(values)
         return found
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -25,7 +27,6 @@ from kapi_numba_offload.libraries.arrays import (
 )
 from kapi_numba_offload.libraries.installed import default_library, library_name, library_named, library_of_queue
 from kapi_numba_offload.libraries.interface import ArrayLibrary
-from kapi_numba_offload.partition.argument_texts import ArgumentTexts
 from kapi_numba_offload.regions.histogram import histogram
 from kapi_numba_offload.regions.library_functions import bincount, extremum_position, product, quantiles
 from kapi_numba_offload.run.options import OffloadOptions
@@ -34,7 +35,46 @@ from kapi_numba_offload.run.reasons import Refusal, fall_back
 from kapi_numba_offload.run.timing import timed
 from kapi_sim.errors import ExecutionPlacementError, KernelCompilationError
 
-__all__ = ["MENDED", "Constant", "Conversion", "Creation", "HelperCall", "NumpyCall", "OverloadedCall", "element"]
+__all__ = ["MENDED", "ArgumentTexts", "Constant", "Conversion", "Creation", "HelperCall", "NumpyCall", "OverloadedCall"]
+
+
+@dataclass(frozen=True, slots=True)
+class ArgumentTexts:
+    """The texts of a call's arguments, as they were before it was rewritten.
+
+    Attributes
+    ----------
+    by_position : tuple of str
+        Those by position; an argument with a star begins with it.
+    by_name : dict of str
+        Those by keyword; the text of `**words` by the empty name.
+    """
+
+    by_position: tuple[str, ...]
+    by_name: dict[str, str]
+
+    @classmethod
+    def of_call(cls, node: ast.Call) -> ArgumentTexts:
+        """The texts for a call in the source."""
+        by_position = tuple(map(ast.unparse, node.args))
+        return cls(by_position, {each.arg or "": ast.unparse(each.value) for each in node.keywords})
+
+    def spelled(self, count: int, names: Iterable[str] = ()) -> list[str]:
+        """The texts for as many arguments by position as a call was given, and for those by keyword.
+
+        Items of an argument with a star are spelled with their index, as far as their number is known.
+        """
+        texts = list(self.by_position)
+        stars = [number for number, each in enumerate(texts) if each.startswith("*")]
+        if len(stars) == 1:
+            starred = texts[stars[0]][1:]
+            items = [f"{starred}[{number}]" for number in range(count - len(texts) + 1)]
+            texts[stars[0] : stars[0] + 1] = items
+        elif stars:
+            texts = [f"argument {number + 1}" for number in range(count)]
+        others = self.by_name.get("", "words")
+        return [*texts, *(self.by_name.get(each, f"{others}[{each!r}]") for each in names)]
+
 
 _REFUSED = (TypeError, NotImplementedError, AttributeError)
 """The exceptions of array libraries for what they lack; the last is CuPy's for numbers where it takes arrays alone."""
@@ -335,11 +375,6 @@ class Conversion:
     def __call__(self, value: Any) -> Any:
         """The converted number or array."""
         return value.astype(self._type) if is_device_array(value) else self._type(value)
-
-
-def element(value: Any) -> Any:
-    """One element of an array as a number: an ordered copy to the host."""
-    return host_copy(value)[()] if is_device_array(value) and value.ndim == 0 else value
 
 
 def _has_host(values: Iterable[Any]) -> bool:

@@ -24,38 +24,38 @@ from kapi_numba_offload.elements.reductions import FUSED_REDUCTIONS, POSITIONS
 from kapi_numba_offload.elements.statements import StatementLocation
 from kapi_numba_offload.loops.host.interpreted_loop import InterpretedLoop
 from kapi_numba_offload.loops.parallel_loop import ParallelLoop
-from kapi_numba_offload.partition.argument_texts import ArgumentTexts
 from kapi_numba_offload.partition.calls import (
     MENDED,
+    ArgumentTexts,
     Constant,
     Conversion,
     Creation,
     HelperCall,
     NumpyCall,
     OverloadedCall,
-    element,
-)
-from kapi_numba_offload.partition.container_numbers import (
-    call_of_container,
-    is_call_of_container,
-    numbers_in_containers,
 )
 from kapi_numba_offload.partition.function_info import PREFIX, FunctionInfo, loaded
 from kapi_numba_offload.partition.grouping import Fused, StatementGroup, expression_region
-from kapi_numba_offload.partition.iterated_arrays import elements, iterated_arrays
 from kapi_numba_offload.partition.loop_plans.element_accesses import array_of_elements
 from kapi_numba_offload.partition.loop_plans.numba_equivalence import (
     is_read_after_stores,
     updates_arrays,
     updates_unlike_numba,
 )
-from kapi_numba_offload.partition.loop_plans.plan import LoopPlan
+from kapi_numba_offload.partition.loop_plans.plan import LoopInContext, LoopPlan
 from kapi_numba_offload.partition.loop_plans.selection import loop_plan
 from kapi_numba_offload.partition.python_code import ItemUpdate, PythonCode
+from kapi_numba_offload.partition.python_values import (
+    call_of_container,
+    elements,
+    is_call_of_container,
+    iterated_arrays,
+    numbers_in_containers,
+)
 from kapi_numba_offload.partition.random_calls import RandomCall, random_draw
 from kapi_numba_offload.regions.reduction import Reduction
 from kapi_numba_offload.regions.scan import Scan
-from kapi_numba_offload.run.python_numbers import as_number
+from kapi_numba_offload.run.python_numbers import as_number, element
 from kapi_numba_offload.run.reasons import Refusal
 
 __all__ = ["Partition"]
@@ -171,7 +171,7 @@ class Partition:
             return self._item_update(statement)
         if not isinstance(statement, (ast.For, ast.While)):
             return [self._children(statement)]
-        plan = loop_plan(self.facts, statement, list(reversed(self._following)))
+        plan = loop_plan(LoopInContext(self.facts, statement, list(reversed(self._following))))
         return self.inline_loop(statement) if plan is None else self.planned(plan)
 
     def _item_update(self, statement: ast.AugAssign) -> list[ast.stmt]:

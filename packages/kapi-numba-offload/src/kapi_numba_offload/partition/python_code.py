@@ -12,9 +12,9 @@ from kapi_numba_offload.analysis.kinds import ANY
 from kapi_numba_offload.analysis.operations import ELEMENTWISE, IN_PLACE, OPERATORS, operator_operands
 from kapi_numba_offload.analysis.syntax import indices_of
 from kapi_numba_offload.elements.numbers import NumberOperation, is_narrow
-from kapi_numba_offload.partition.calls import element
 from kapi_numba_offload.partition.function_info import FunctionInfo
-from kapi_numba_offload.partition.iterated_arrays import elements
+from kapi_numba_offload.partition.python_values import elements
+from kapi_numba_offload.run.python_numbers import element
 
 __all__ = ["ItemUpdate", "PythonCode", "number_function"]
 

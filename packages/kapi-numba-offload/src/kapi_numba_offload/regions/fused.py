@@ -26,13 +26,13 @@ from kapi_numba_offload.regions.type_inference import TypeInference, by_library
 from kapi_numba_offload.run.kernel_launch import KernelLaunch
 from kapi_numba_offload.run.launching import is_observed, launch
 from kapi_numba_offload.run.placement import one_queue
+from kapi_numba_offload.run.remembered import Remembered
 from kapi_numba_offload.run.timing import is_timed, timed
 from kapi_sim.forks import reinit_after_fork
 
 __all__ = ["FusedRegion"]
 
 _BOUND_AFTER = 64  # iterations: to bind a launch takes as long as some fifty save that are bound
-_REMEMBERED = 256  # shapes of one region; beyond, all are forgotten, as a program that uses so many needs none twice
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ class _Memory:
 
     arrays: tuple[tuple[int, ArrayLibrary, int, int], ...]
     single: bool
-    aliases: dict[tuple[int, ...], _Aliases | None]
+    aliases: Remembered[tuple[int, ...], _Aliases | None]
 
     @classmethod
     def of(cls, leaves: Sequence[Any]) -> _Memory:
@@ -110,7 +110,7 @@ class _Memory:
             if own is not None:
                 (low, high), pointer = own.byte_bounds(leaf), own.pointer_of(leaf)
                 arrays.append((position, own, low - pointer, high - pointer))
-        return cls(tuple(arrays), any(leaves[position].ndim == 0 for position, *_ in arrays), {})
+        return cls(tuple(arrays), any(leaves[position].ndim == 0 for position, *_ in arrays), Remembered())
 
 
 class FusedRegion:
@@ -153,8 +153,8 @@ class FusedRegion:
         self.statements = tuple(statements)
         self.names = tuple(names)
         self.location = statements[0].location
-        self._launches: dict[tuple[Any, ...], PreparedLaunch | Unfused] = {}
-        self._memories: dict[tuple[Any, ...], _Memory] = {}
+        self._launches: Remembered[tuple[Any, ...], PreparedLaunch | Unfused] = Remembered()
+        self._memories: Remembered[tuple[Any, ...], _Memory] = Remembered()
         self._stores = tuple(each.target for each in statements if each.target is not None)
         self._contiguous = tuple(contiguous or [False] * len(names))
         stored = [each for each in statements if is_stored(each)]
@@ -289,8 +289,6 @@ class FusedRegion:
         if self._stores:
             memory = self._memories.get(key)
             if memory is None:
-                if len(self._memories) >= _REMEMBERED:
-                    self._memories.clear()
                 memory = self._memories[key] = _Memory.of(leaves)
             if memory.single:
                 leaves = self._with_own_elements(leaves)
@@ -379,8 +377,6 @@ class FusedRegion:
         try:
             return memory.aliases[distances]
         except KeyError:
-            if len(memory.aliases) >= _REMEMBERED:
-                memory.aliases.clear()
             found = memory.aliases[distances] = self._found_aliases(leaves, memory, starts)
             return found
 
@@ -471,7 +467,5 @@ class FusedRegion:
                 ready = self._specialize(leaves, queue, aliases)
             except Unfused as reason:
                 ready = reason
-            if len(self._launches) >= _REMEMBERED:
-                self._launches.clear()
             self._launches[key] = ready
         return ready

@@ -21,7 +21,7 @@ from kapi_numba_offload.elements.dtype_rules import ArrayType
 from kapi_numba_offload.elements.expression import Leaf, Node, evaluate
 from kapi_numba_offload.elements.kernel_source import space_of
 from kapi_numba_offload.elements.operands import indexing_of, type_of
-from kapi_numba_offload.elements.reduction_kernels import Along, along_axes, by_groups, full
+from kapi_numba_offload.elements.reduction_kernels import Along, AlongKernels, full
 from kapi_numba_offload.elements.reductions import POSITIONS, Accumulator
 from kapi_numba_offload.elements.sinks import Elements
 from kapi_numba_offload.elements.statements import check_array_integers
@@ -33,12 +33,12 @@ from kapi_numba_offload.regions.fused import FusedRegion
 from kapi_numba_offload.regions.library_functions import extremum_position
 from kapi_numba_offload.run.kernel_launch import KernelLaunch
 from kapi_numba_offload.run.launching import launch
+from kapi_numba_offload.run.remembered import Remembered
 from kapi_numba_offload.run.timing import timed
 from kapi_sim.errors import KapiError
 
 __all__ = ["Reduction"]
 
-_REMEMBERED = 256  # shapes of one reduction
 _MANY = 100_000  # elements of an array, of which dpnp takes several times as long to find an extremum
 Submit = Callable[[kapi_runtime.Kernel, Any, Sequence[Any]], None]
 
@@ -123,7 +123,7 @@ class Reduction:
         self.statements, self.location = region.statements, region.location
         self._is_of_array = isinstance(region.statements[0].node, Leaf)
         self._ran: tuple[_Layout, Any] | str | None = None
-        self._ready: dict[tuple[Any, ...], _Layout | str] = {}
+        self._ready: Remembered[tuple[Any, ...], _Layout | str] = Remembered()
         self._types: dict[tuple[Any, ...], _Typed] = {}
         self._kernels: dict[tuple[Any, ...], kapi_runtime.Kernel] = {}
         self._tried: set[tuple[Any, ...]] = set()
@@ -136,10 +136,7 @@ class Reduction:
             return getattr(np, self.name)(self._operand(leaves), **self._words)
         ready = self._ready.get(key)
         if ready is None:
-            ready = self._prepare(leaves, queue)
-            if len(self._ready) >= _REMEMBERED:
-                self._ready.clear()
-            self._ready[key] = ready
+            ready = self._ready[key] = self._prepare(leaves, queue)
         if isinstance(ready, str):
             self._ran = ready
             operand = self._operand(leaves)
@@ -219,7 +216,7 @@ class Reduction:
         indexings = [((0,) if each.ndim else ()) if is_device_array(each) else None for each in leaves]
         shares = distribute(count, device_facts(queue))
         return self._layout(
-            typed, queue, full(typed.elements, indexings, 1, typed.accumulator), shares.space,
+            typed, queue, full(typed.elements, indexings, typed.accumulator), shares.space,
             (count, shares.steps), Along((shares.items,), (0,), shares.items), count, is_flat=True,
         )  # fmt: skip
 
@@ -246,7 +243,7 @@ class Reduction:
             along = Along(shape, axes, groups_of(kept, count, facts))
             kernel = self._kernel(
                 ("by groups", id(typed.elements), is_flat, len(shape), along.pieces > 1, *indexings),
-                lambda: by_groups(elements, indexings, along, accumulator, is_mean=is_mean),
+                lambda: AlongKernels(elements, indexings, along, accumulator).by_groups(is_mean=is_mean),
             )
             space: Any = group_space(kept * along.pieces, count)
             numbers = (count, along.pieces, *along.kept[1:], *along.inner, *group_arguments(accumulator, count))
@@ -254,14 +251,12 @@ class Reduction:
             along = Along(shape, axes, pieces_of(kept, count, facts, is_last))
             kernel = self._kernel(
                 ("along axes", id(typed.elements), is_flat, len(shape), along.pieces > 1, *indexings),
-                lambda: along_axes(
-                    elements, indexings, along, accumulator, is_blocked=facts.is_cpu and not is_last, is_mean=is_mean
+                lambda: AlongKernels(elements, indexings, along, accumulator).by_items(
+                    is_blocked=facts.is_cpu and not is_last, is_mean=is_mean
                 ),
             )
             space, numbers = space_of(along.virtual), along.scalars
-        return self._layout(
-            typed, queue, kernel, space, numbers, along, count, is_flat=is_flat
-        )  # fmt: skip
+        return self._layout(typed, queue, kernel, space, numbers, along, count, is_flat=is_flat)
 
     def _kernel(self, key: tuple[Any, ...], make: Callable[[], kapi_runtime.Kernel]) -> kapi_runtime.Kernel:
         """The kernel of a key, which has all that its source depends on."""

@@ -17,10 +17,8 @@ from kapi_numba_offload.elements.operands import indexing_of, type_of
 from kapi_numba_offload.elements.reduction_kernels import (
     GROUP_OPERATORS,
     Along,
-    along_axes,
-    column_scan,
+    AlongKernels,
     loading,
-    row_scan,
     seeding,
 )
 from kapi_numba_offload.elements.reductions import Accumulator
@@ -31,6 +29,7 @@ from kapi_numba_offload.libraries.arrays import allocate, device_facts, flat_vie
 from kapi_numba_offload.regions.fused import FusedRegion
 from kapi_numba_offload.run.kernel_launch import KernelLaunch
 from kapi_numba_offload.run.launching import launch, launches
+from kapi_numba_offload.run.remembered import Remembered
 from kapi_numba_offload.run.timing import timed
 from kapi_runtime.algorithms import Devices
 from kapi_sim.errors import KapiError
@@ -39,7 +38,6 @@ from kapi_sim.whole_arrays.tile_scans import element, scan_tiles_into
 
 __all__ = ["LoopScan", "Scan"]
 
-_REMEMBERED = 256  # shapes of one scan
 _LONG = 1 << 18  # elements: the library has fewer of them done before scans along an axis are launched
 _LONG_BYTES = 1 << 26  # the same for a scan of all elements, which the library copies twice
 _COLUMNS = 64  # scans side by side, each of which has work-items of its own
@@ -81,7 +79,7 @@ class Scan:
         self.statements, self.location = region.statements, region.location
         self._is_of_array = isinstance(region.statements[0].node, Leaf)
         self._ran: tuple[Any, ...] | str | None = None
-        self._ready: dict[tuple[Any, ...], Callable[[Sequence[Any], Any], Launched] | str] = {}
+        self._ready: Remembered[tuple[Any, ...], Callable[[Sequence[Any], Any], Launched] | str] = Remembered()
 
     @timed
     def __call__(self, *leaves: Any) -> Any:
@@ -89,8 +87,6 @@ class Scan:
         key, queue = self.region.key(leaves)
         ready = "it has no arrays" if queue is None else self._ready.get(key)
         if ready is None:
-            if len(self._ready) >= _REMEMBERED:
-                self._ready.clear()
             ready = self._ready[key] = self._prepare(leaves, queue)
         if isinstance(ready, str):
             self._ran = ready
@@ -183,7 +179,8 @@ class Scan:
         one, identity = Along(shape, (axis,), 1), accumulator.identity
         kept, dtype, kind = math.prod(one.kept), answer.dtype, answer.kind
         if one.is_along_last:
-            rows, space = row_scan(elements, indexings, one, self.name, accumulator), group_space(kept, one.count)
+            rows = AlongKernels(elements, indexings, one, accumulator).row_scan(self.name)
+            space = group_space(kept, one.count)
 
             def run_rows(leaves: Sequence[Any], queue: Any) -> Launched:
                 out = allocate(shape, dtype, kind, queue)
@@ -194,8 +191,8 @@ class Scan:
         if kept < _COLUMNS:
             return "it has too few columns"
         along = Along(shape, (axis,), min(_MOST_PIECES, pieces_of(kept, one.count, device_facts(queue), False)))
-        columns = column_scan(elements, indexings, along, accumulator)
-        totals = along_axes(elements, indexings, along, accumulator, is_blocked=True, is_mean=False)
+        kernels = AlongKernels(elements, indexings, along, accumulator)
+        columns, totals = kernels.column_scan(), kernels.by_items(is_blocked=True, is_mean=False)
         seeds = seeding(len(one.kept), accumulator, str(self.location))
         full, own = space_of(along.virtual), space_of(along.kept)
 

@@ -20,11 +20,10 @@ from kapi_numba_offload.libraries.installed import library_of, library_of_queue
 from kapi_numba_offload.libraries.interface import ArrayLibrary
 from kapi_numba_offload.regions.forms import Form, form_of
 from kapi_numba_offload.regions.type_inference import InferredTypes, TypeInference
+from kapi_numba_offload.run.remembered import Remembered
 from kapi_sim.errors import KapiError
 
 __all__ = ["PreparedLaunch", "Specializer", "is_stored"]
-
-_REMEMBERED = 256  # kernels of one region
 
 
 class _Output(NamedTuple):
@@ -105,8 +104,8 @@ class Specializer:
         self._types = types
         self._fastmath = fastmath
         self._stores = tuple(each.target for each in statements if each.target is not None)
-        self._kernels: dict[tuple[Any, ...], kapi_runtime.Kernel] = {}
-        self._known: dict[tuple[Any, ...], _Specialization | _Refusal] = {}
+        self._kernels: Remembered[tuple[Any, ...], kapi_runtime.Kernel] = Remembered()
+        self._known: Remembered[tuple[Any, ...], _Specialization | _Refusal] = Remembered()
 
     def __call__(self, leaves: Sequence[Any], queue: Any, aliases: dict[int, int]) -> PreparedLaunch:
         """The launch for operands of these types, shapes and aliases, compiled at the first of their form.
@@ -124,8 +123,6 @@ class Specializer:
         key = (*form.key, *aliases.items()) if aliases else form.key
         known = self._known.get(key)
         if known is None:
-            if len(self._known) >= _REMEMBERED:
-                self._known.clear()
             try:
                 known = self._specialized(form, leaves, queue, aliases)
             except Unfused as reason:
@@ -190,8 +187,6 @@ class Specializer:
                 kernel = stored(elements, indexings, [each.dtype for each in types.results], ndim, memory)
             except TypeError as error:
                 raise Unfused(str(error)) from error
-            if len(self._kernels) >= _REMEMBERED:
-                self._kernels.clear()
             self._kernels[key] = kernel
         return self._kernels[key]
 

@@ -14,10 +14,9 @@ from kapi_numba_offload.elements.expression import Apply, Node, apply, apply_as_
 from kapi_numba_offload.elements.operands import Unfused, number_key, require_held, type_of
 from kapi_numba_offload.elements.statements import Statement, check_array_integers
 from kapi_numba_offload.libraries.arrays import is_device_array, kind_of
+from kapi_numba_offload.run.remembered import Remembered
 
 __all__ = ["InferredTypes", "TypeInference", "by_library"]
-
-_REMEMBERED = 64
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,7 +55,7 @@ class TypeInference:
         self._statements = statements
         self.operation: Callable[[str, Sequence[Any]], Any] = apply_as_numba if numba_types else apply
         self._numba_types = numba_types
-        self._known: dict[tuple[Any, ...], InferredTypes] = {}
+        self._known: Remembered[tuple[Any, ...], InferredTypes] = Remembered(64)
 
     def of(self, leaves: Sequence[Any], queue: Any) -> InferredTypes:
         """Those for operands, whose types decide, and which types hold a Python integer.
@@ -74,8 +73,6 @@ class TypeInference:
         )
         found = self._known.get(key)
         if found is None:
-            if len(self._known) >= _REMEMBERED:
-                self._known.clear()
             found = self._known[key] = self._infer(leaves)
         return found
 

@@ -220,13 +220,10 @@ def parts_of(offloaded: OffloadedParts, times: Mapping[int, PartWork]) -> list[E
         where, reason, _ = outcome_of(part)
         text = part.location.text.split("\n")[0]
         name = offloaded.function.__name__
-        line = name, part.location.line, text
-        found.append(ExplainedPart(*line, where or offloaded.library_name, reason, *_work(times[id(part)])))
+        runs, seconds, moved = times[id(part)]
+        where = where or offloaded.library_name
+        found.append(ExplainedPart(name, part.location.line, text, where, reason, moved, runs, seconds))
     return sorted(found, key=lambda each: each.line)
-
-
-def _work(work: PartWork) -> tuple[int, int, float]:
-    return work.moved, work.runs, work.seconds
 
 
 _of_contexts: WeakKeyDictionary[Any, list[OffloadedParts]] = WeakKeyDictionary()

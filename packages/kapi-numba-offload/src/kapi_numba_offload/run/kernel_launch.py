@@ -67,7 +67,7 @@ class KernelLaunch(NamedTuple):
     def allocations(self) -> list[str]:
         """Each array that was allocated, as text."""
         return [
-            f"{dtype}[{', '.join(map(str, shape))}] in {kind} memory, {_size(shape) * dtype.itemsize} bytes"
+            f"{dtype}[{', '.join(map(str, shape))}] in {kind} memory, {math.prod(shape) * dtype.itemsize} bytes"
             for shape, dtype, kind in self.made
         ]
 
@@ -85,10 +85,3 @@ class KernelLaunch(NamedTuple):
         if code:
             return "PTX", "\n".join(each.ptx for each in code)  # type: ignore[attr-defined]  # that of PTX has it
         return "SPIR-V", "\n".join(self.kernel.inspect_spirv().values())
-
-
-def _size(shape: Sequence[int]) -> int:
-    size = 1
-    for length in shape:
-        size *= length
-    return size

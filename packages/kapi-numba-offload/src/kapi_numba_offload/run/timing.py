@@ -37,10 +37,6 @@ class PartWork(NamedTuple):
     moved: int = 0
 
 
-class PartTimes(dict[int, PartWork]):
-    """The work of each part that ran, by the identity of the part."""
-
-
 def outcome_of(part: Any) -> tuple[str, str, int]:
     """Outcome of the latest run of a part: where it was, the reason where that was no kernel, and the bytes moved.
 
@@ -61,9 +57,10 @@ def outcome_of(part: Any) -> tuple[str, str, int]:
 
 
 @contextmanager
-def timing() -> Iterator[PartTimes]:
-    """Take the times of what this thread runs."""
-    _state.times = times = PartTimes()
+def timing() -> Iterator[dict[int, PartWork]]:
+    """Take the times of what this thread runs: the work of each part, by its identity."""
+    times: dict[int, PartWork] = {}
+    _state.times = times
     try:
         yield times
     finally:
@@ -80,7 +77,7 @@ def timed(method: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(method)
     def call(part: Any, *args: Any, **keywords: Any) -> Any:
-        times: PartTimes | None = getattr(_state, "times", None)
+        times: dict[int, PartWork] | None = getattr(_state, "times", None)
         if times is None:
             return method(part, *args, **keywords)
         _wait(args)  # for what came before

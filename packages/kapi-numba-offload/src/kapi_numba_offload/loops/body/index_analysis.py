@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 
 import numpy as np
 
@@ -180,21 +180,16 @@ class LowerBounds:
         What the function's names mean.
     known : mapping of str to int
         Variables that are never below a number.
-
-    Attributes
-    ----------
     assigned_once : set of str
         Variables that have one assignment in the loop.
     """
 
-    def __init__(self, names: Scope, known: Mapping[str, int]) -> None:
-        self._names = names
-        self._lower = dict(known)
-        self.assigned_once: set[str] = set()
+    def __init__(self, names: Scope, known: Mapping[str, int], assigned_once: Set[str]) -> None:
+        self._names, self._lower, self._assigned_once = names, dict(known), assigned_once
 
     def take_assignment(self, name: str, value: ast.expr) -> None:
         """Note what is known of a variable that is assigned a value."""
-        low = self.of(value) if name in self.assigned_once else None
+        low = self.of(value) if name in self._assigned_once else None
         if low is not None:
             self._lower[name] = low
 
@@ -208,7 +203,7 @@ class LowerBounds:
             return
         args = node.iter.args
         step = args[2].value if len(args) == 3 and isinstance(args[2], ast.Constant) else 1 if len(args) < 3 else None
-        if isinstance(step, int) and step > 0 and node.target.id in self.assigned_once:
+        if isinstance(step, int) and step > 0 and node.target.id in self._assigned_once:
             low = 0 if len(args) == 1 else self.of(args[0])
             if low is not None:
                 self._lower[node.target.id] = low

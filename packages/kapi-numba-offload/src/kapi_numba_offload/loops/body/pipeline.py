@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from kapi_numba_offload.analysis.scope import Scope
-from kapi_numba_offload.analysis.syntax import located
+from kapi_numba_offload.analysis.syntax import expression, located
 from kapi_numba_offload.loops.body.atomic_updates import AtomicUpdates
 from kapi_numba_offload.loops.body.index_analysis import IndexFacts
 from kapi_numba_offload.loops.body.passes.draw_random import DRAWN, draw_random
@@ -17,7 +17,6 @@ from kapi_numba_offload.loops.body.passes.rename_to_ssa import rename_to_ssa
 from kapi_numba_offload.loops.body.passes.scalarize_tuples import scalarize_tuples
 from kapi_numba_offload.loops.body.row_lowering import RowLowering
 from kapi_numba_offload.loops.body.state import BodyState
-from kapi_numba_offload.loops.body.syntax_parts import expression
 from kapi_numba_offload.loops.body.views import LaunchFacts
 
 __all__ = ["LoweredBody", "lower_body"]

@@ -13,7 +13,7 @@ import numpy as np
 
 from kapi_numba_offload.analysis.numpy_functions import elementwise
 from kapi_numba_offload.analysis.scope import UNKNOWN
-from kapi_numba_offload.analysis.syntax import indices_of, located
+from kapi_numba_offload.analysis.syntax import expression, index_of, indices_of, located, rewrite_expressions, variable
 from kapi_numba_offload.elements.spelling import syntax_of
 from kapi_numba_offload.elements.statements import GROWING
 from kapi_numba_offload.loops.body.functions.combined_rows import combined
@@ -23,7 +23,6 @@ from kapi_numba_offload.loops.body.functions.row_functions import number_of_sort
 from kapi_numba_offload.loops.body.functions.row_reductions import counted, reduced
 from kapi_numba_offload.loops.body.functions.searches import searched, spaced
 from kapi_numba_offload.loops.body.state import BodyState, NotANumberError, NotInKernelError
-from kapi_numba_offload.loops.body.syntax_parts import expression, index_of, variable
 from kapi_numba_offload.loops.body.view_reading import ViewReader
 from kapi_numba_offload.loops.body.views import ArrayPart, Rows
 
@@ -45,11 +44,7 @@ class RowExpressions:
             return found
         if isinstance(node, ast.Call):
             return self._call_of_numbers(node)
-        for field, value in ast.iter_fields(node):
-            if isinstance(value, ast.expr):
-                setattr(node, field, self.scalar(value))
-            elif isinstance(value, list):
-                setattr(node, field, [self.scalar(each) if isinstance(each, ast.expr) else each for each in value])
+        rewrite_expressions(node, self.scalar)
         return node
 
     def _number(self, node: ast.expr) -> ast.expr | None:

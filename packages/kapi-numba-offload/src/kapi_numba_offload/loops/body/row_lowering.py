@@ -8,13 +8,20 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numba
 import numpy as np
 
-from kapi_numba_offload.analysis.syntax import located, names_in
+from kapi_numba_offload.analysis.syntax import (
+    expression,
+    located,
+    names_in,
+    rewrite_expressions,
+    statements,
+    variable,
+)
 from kapi_numba_offload.loops.body.atomic_updates import AtomicUpdates, Extremum, added_values, as_update, extremum_of
 from kapi_numba_offload.loops.body.functions import private_arrays
 from kapi_numba_offload.loops.body.functions.matrix_functions import factors, matrix_product
@@ -28,7 +35,6 @@ from kapi_numba_offload.loops.body.functions.row_functions import private_result
 from kapi_numba_offload.loops.body.loops_over_rows import LoopsOverRows
 from kapi_numba_offload.loops.body.row_expressions import RowExpressions
 from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError
-from kapi_numba_offload.loops.body.syntax_parts import expression, statements, variable
 from kapi_numba_offload.loops.body.views import Access, ArrayPart, Rows
 
 __all__ = ["RowLowering"]
@@ -68,7 +74,7 @@ class RowLowering:
     def _statement(self, node: ast.stmt) -> list[ast.stmt]:
         if self._is_stored_as_it_runs(node) or self._is_sorted_in_place(node):
             return []
-        _rewrite(node, _PrivateResults(self._state, self._stored_product(node)).visit)
+        rewrite_expressions(node, _PrivateResults(self._state, self._stored_product(node)).visit)
         if isinstance(node, ast.While) and self._state.before:
             raise NotInKernelError("an array in the condition of a while loop", node)
         extremum = extremum_of(node, self._names.value)
@@ -121,7 +127,7 @@ class RowLowering:
 
     def _loop(self, node: ast.For) -> ast.For:
         """A loop, but for its body."""
-        node = self._loops_over_rows.over_indices(node)
+        node = self._loops_over_rows.counted(node) or node
         node.iter = self._state.scalar(node.iter)
         if isinstance(node.iter, ast.Call) and self._names.value(node.iter.func) is numba.prange:
             # In an iteration, one after another.
@@ -192,7 +198,7 @@ class RowLowering:
             if view is None:
                 raise NotInKernelError("an assignment to something that is no array", node)
             if view.order:
-                return self._assign_rows(target, view, value, None, node)
+                return self._assign_rows(view, value, None, node)
             values = added_values(node)
             if values:
                 self._atomics.add_update(node, view, values)
@@ -276,7 +282,7 @@ class RowLowering:
     def _assign_variable(self, node: ast.Assign, name: str, value: ast.expr) -> list[ast.stmt]:
         state = self._state
         if isinstance(value, ast.Name) and value.id in state.tuples:
-            if not state.is_assigned_once(name):
+            if state.assignments[name] != 1:
                 raise NotInKernelError(f"variable {name} for several tuples of arrays", node)
             state.tuples[name] = state.tuples[value.id]
             return []
@@ -290,7 +296,7 @@ class RowLowering:
         rows = state.rows(value)
         state.is_put_off = False
         if rows is not None:
-            self._put_off(name, rows, node, is_assigned_once=state.is_assigned_once(name))
+            self._put_off(name, rows, node, is_assigned_once=state.assignments[name] == 1)
             return []
         if name in state.views or name in state.expressions:
             raise NotInKernelError(f"variable {name} for arrays and numbers", node)
@@ -308,7 +314,7 @@ class RowLowering:
         """Let a variable be an expression whose elements are computed where they are used."""
         state = self._state
         read = {each.array for each in rows.reads}
-        varying = state.stored_to | {each for each in read if not state.is_assigned_at_most_once(each)}
+        varying = state.stored_to | {each for each in read if state.assignments[each] > 1}
         if not is_assigned_once or name in state.stored_to or read & varying:
             text = "a temporary array of a length that only the launch knows"
             self._bind(name, self._temporary(rows, text, node), node)
@@ -331,7 +337,7 @@ class RowLowering:
             # Other iterations may update the same element, and what array it is of is not known.
             raise NotInKernelError(f"an update of {ast.unparse(target)}, which is part of no array by its name", node)
         if view is not None and view.order:
-            return self._assign_rows(target, view, node.value, node.op, node)
+            return self._assign_rows(view, node.value, node.op, node)
         if view is not None and not isinstance(target, ast.Name):
             self._atomics.add_update(node, view, [node.value])
             node.target = self._views.stored(view, [], node)
@@ -339,56 +345,40 @@ class RowLowering:
         return [node]
 
     def _assign_rows(
-        self, target: ast.expr, view: ArrayPart, value: ast.expr, operation: ast.operator | None, node: ast.stmt
+        self, view: ArrayPart, value: ast.expr, operation: ast.operator | None, node: ast.stmt
     ) -> list[ast.stmt]:
-        product = self._product(target, view, value, operation, node)
-        if product is None:
-            self._put_loops(view, value, self._state.rows(value), operation, node)
-        return product or []
+        self._put_loops(view, value, self._product(view, value, node) or self._state.rows(value), operation, node)
+        return []
 
-    def _product(
-        self, target: ast.expr, view: ArrayPart, value: ast.expr, operation: ast.operator | None, node: ast.stmt
-    ) -> list[ast.stmt] | None:
-        """A loop over the elements of a row that is assigned a row times a matrix, or a matrix times a column."""
+    def _product(self, view: ArrayPart, value: ast.expr, node: ast.stmt) -> Rows | None:
+        """A row times a matrix, or a matrix times a column, as rows of products of two rows; None for others."""
+        state = self._state
         match value:
             case ast.BinOp(left, ast.MatMult(), right):
                 pass
-            case ast.Call(_, [left, right], []) if self._state.numpy_name(value) in ("dot", "matmul"):
+            case ast.Call(_, [left, right], []) if state.numpy_name(value) in ("dot", "matmul"):
                 pass
             case _:
                 return None
-        if len(view.order) != 1:
+        texts = {(1, 2): "LEFT @ RIGHT[:, AT]", (2, 1): "LEFT[AT] @ RIGHT"}
+        rows = [each for factor in (left, right) if (each := state.rows(factor)) is not None]
+        text = texts.get(tuple(len(each.shape) for each in rows))  # type: ignore[arg-type]
+        if text is None or len(view.order) != 1:
             return None
-        texts: dict[tuple[int, ...], str] = {(1, 2): "LEFT @ RIGHT[:, AT]", (2, 1): "LEFT[AT] @ RIGHT"}
-        rows = [each for factor in (left, right) if (each := self._state.rows(factor)) is not None]
-        number = texts.get(tuple(len(each.shape) for each in rows))
-        if number is None:
-            return None
-        counter, owner = self._state.new("k"), target
-        part: ArrayPart | None = None
-        if any(each.array == view.array for row in rows for each in row.reads):
-            sample = expression("X * Y", X=rows[0].first, Y=rows[1].first)
-            row = Rows.of(view.shape, lambda at: sample)
-            part = private_arrays.full_part(self._state, private_arrays.like(self._state, row, node), view.shape)
-            owner = variable(self._state.new("v"))
-            self._state.bind(owner.id, part)
-        else:
-            # The product is there before any of it is stored.
-            for row in rows:
-                self.row_reads |= {(each.array, view.array, False) for each in row.reads}
-        text = f"for AT in range(LENGTH):\n    OWNER[AT] = {number}"
-        (loop,) = statements(text, AT=counter, LENGTH=view.shape[0].length, OWNER=owner, LEFT=left, RIGHT=right)
-        assert isinstance(loop, ast.For)
-        if operation and not part:
-            ((element, made),) = ((each.targets[0], each.value) for each in loop.body if isinstance(each, ast.Assign))
-            assert isinstance(element, ast.Subscript)
-            loop.body = [ast.AugAssign(element, operation, made)]
-        self._state.lower.take_counter(counter)
-        loops = self.block([located(loop, node)])
-        if part:
-            self._state.before += loops
-            self._put_loops(view, owner, self._views.rows(part), operation, node)
-        return [] if part else loops
+
+        def element(at: Sequence[ast.expr]) -> ast.expr:
+            if isinstance(at[0], ast.Name):
+                state.lower.take_counter(at[0].id)
+            return state.scalar(located(expression(text, LEFT=left, RIGHT=right, AT=at[0]), node))
+
+        reads = rows[0].elsewhere.reads | rows[1].elsewhere.reads
+        if all(each.array != view.array for each in reads):
+            return Rows.of(view.shape, element, reads=reads)
+        # The product is there before any of it is stored.
+        sample = expression("X * Y", X=rows[0].first, Y=rows[1].first)
+        name = private_arrays.like(state, Rows.of(view.shape, lambda at: sample), node)
+        private_arrays.fill(state, name, view.shape, node, element)
+        return self._views.rows(private_arrays.full_part(state, name, view.shape))
 
     def _put_loops(
         self, view: ArrayPart, value: ast.expr, rows: Rows | None, operation: ast.operator | None, node: ast.stmt
@@ -418,15 +408,6 @@ class RowLowering:
             return [made]
 
         self._state.put_loops(view.shape, node, body)
-
-
-def _rewrite(statement: ast.stmt, rewritten: Callable[[ast.expr], ast.expr]) -> None:
-    """Rewrite the expressions of a statement."""
-    for field, value in ast.iter_fields(statement):
-        if isinstance(value, ast.expr):
-            setattr(statement, field, rewritten(value))
-        elif isinstance(value, list) and value and isinstance(value[0], ast.expr):
-            setattr(statement, field, [rewritten(each) for each in value])
 
 
 class _PrivateResults(ast.NodeTransformer):

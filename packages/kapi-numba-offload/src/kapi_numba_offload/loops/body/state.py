@@ -10,9 +10,18 @@ from collections.abc import Callable, Sequence
 
 from kapi_numba_offload.analysis.numpy_functions import numpy_name
 from kapi_numba_offload.analysis.scope import UNKNOWN, Scope
-from kapi_numba_offload.analysis.syntax import names_in, nodes_in, root_variable
+from kapi_numba_offload.analysis.syntax import (
+    Part,
+    assignment,
+    expression,
+    names_in,
+    nested_loops,
+    nodes_in,
+    root_variable,
+    statements,
+    variable,
+)
 from kapi_numba_offload.loops.body.index_analysis import LowerBounds
-from kapi_numba_offload.loops.body.syntax_parts import Part, expression, nested_loops, statements, variable
 from kapi_numba_offload.loops.body.views import HELPERS, ArrayPart, Extent, LaunchFacts, Rows
 
 __all__ = ["BodyState", "NotANumberError", "NotInKernelError", "stored_to"]
@@ -56,6 +65,8 @@ class BodyState:
         The names that are read in each loop around the current statement.
     expressions : dict of str to Rows
         Variables that are expressions of arrays, whose elements are computed at each use.
+    assignments : counter of str
+        The number of the body's assignments to each variable.
     before : list of ast.stmt
         Statements that come before the current one.
     made : dict of str to list of ast.expr
@@ -91,7 +102,6 @@ class BodyState:
         self.names = names
         self.numbers = known.numbers
         self.arrays = dict(known.arrays)
-        self.lower = LowerBounds(names, known.lower)
         self.views: dict[str, ArrayPart] = {}
         self.loops: list[set[str]] = []
         self._bound_in: dict[str, list[set[str]]] = {}
@@ -109,14 +119,15 @@ class BodyState:
         self.integers_of_arrays: set[int] = set()
         self._count = 0
         nodes = nodes_in(body)
-        self._assignments = Counter(names_in(nodes, ast.Store))
-        self.lower.assigned_once = {name for name in self._assignments if self.is_assigned_once(name)}
+        self.assignments = Counter(names_in(nodes, ast.Store))
+        once = {name for name, count in self.assignments.items() if count == 1}
+        self.lower = LowerBounds(names, known.lower, once)
         self.constants = {
             each.targets[0].id: each.value.value
             for each in nodes
             if isinstance(each, ast.Assign) and isinstance(each.targets[0], ast.Name) and len(each.targets) == 1
             and isinstance(each.value, ast.Constant) and type(each.value.value) is int
-            and self.is_assigned_once(each.targets[0].id)
+            and each.targets[0].id in once
         }  # fmt: skip
         self.stored_to = stored_to(nodes)
         self.unnamed = _unnamed(nodes)
@@ -126,14 +137,6 @@ class BodyState:
             if isinstance(each, ast.Assign) and isinstance(each.targets[0], ast.Name)
             and any(isinstance(part, ast.Slice) for part in ast.walk(each.value))
         }  # fmt: skip
-
-    def is_assigned_once(self, name: str) -> bool:
-        """Whether the body has one assignment to the variable."""
-        return self._assignments[name] == 1
-
-    def is_assigned_at_most_once(self, name: str) -> bool:
-        """Whether the body has one assignment to the variable, or the variable is none of the body's."""
-        return self._assignments[name] <= 1
 
     def bind(self, name: str, view: ArrayPart) -> None:
         """Let a variable be a view."""
@@ -162,7 +165,7 @@ class BodyState:
         """Whether an expression, of numbers and variables that are only read, has one value in all of an iteration."""
         return all(
             isinstance(each, (ast.Constant, ast.operator, ast.unaryop, ast.BinOp, ast.UnaryOp, ast.expr_context))
-            or (isinstance(each, ast.Name) and not self._assignments[each.id] and each.id not in self.renewed)
+            or (isinstance(each, ast.Name) and not self.assignments[each.id] and each.id not in self.renewed)
             for each in ast.walk(node)
         )
 
@@ -228,7 +231,7 @@ class BodyState:
     def assigned(self, name: str, value: ast.expr) -> ast.expr:
         """The variable `name`, assigned before the statement."""
         self.made.setdefault(name, []).append(value)
-        self.put([ast.Assign([ast.Name(name, ast.Store())], value)], value)
+        self.put([assignment(name, value)], value)
         return variable(name)
 
     def put(self, text: str | list[ast.stmt], where: ast.AST, **holes: Part) -> None:

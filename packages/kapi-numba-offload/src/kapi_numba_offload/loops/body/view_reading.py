@@ -9,9 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from kapi_numba_offload.analysis.syntax import indices_of, integer_literal
+from kapi_numba_offload.analysis.syntax import expression, index_of, indices_of, integer_literal, plus, times, variable
 from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError
-from kapi_numba_offload.loops.body.syntax_parts import expression, index_of, plus, times, variable
 from kapi_numba_offload.loops.body.views import ArrayPart, Extent, FixedAxis, FreeAxis, Rows
 
 __all__ = ["ViewReader"]
@@ -153,7 +152,7 @@ class ViewReader:
         state = self._state
         if name in state.arrays or name in state.expressions:
             raise NotInKernelError(f"variable {name} for several arrays", node)
-        if state.is_assigned_at_most_once(name):
+        if state.assignments[name] <= 1:
             axes = [_changed(axis, state.frozen) for axis in view.axes]
         else:
             # Any of several assignments may have been the latest: each writes the same variables.

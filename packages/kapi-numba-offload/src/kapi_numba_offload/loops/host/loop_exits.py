@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from kapi_numba_offload.analysis.control_flow import leaves_by_return
-from kapi_numba_offload.analysis.syntax import located, names_in, nodes_in, targets_of
+from kapi_numba_offload.analysis.syntax import assignment, located, names_in, nodes_in, targets_of, variable
 
 __all__ = ["exit_statements", "function_body", "is_flaggable"]
 
@@ -32,22 +32,22 @@ def function_body(loop: ast.stmt, returned: Sequence[str], flagged: Sequence[str
         Variables that it leaves, and those of them that may have no value.
     """
     items: list[ast.expr] = [
-        ast.IfExp(_read(_FLAG + name), _read(name), ast.Constant(None)) if name in flagged else _read(name)
+        ast.IfExp(variable(_FLAG + name), variable(name), ast.Constant(None)) if name in flagged else variable(name)
         for name in returned
     ]
-    items += [_read(_FLAG + name) for name in flagged]
+    items += [variable(_FLAG + name) for name in flagged]
     has_return = leaves_by_return(loop)
     if has_return:
         items = [ast.Constant(False), ast.Constant(None), *items]
     moved = copy.deepcopy(loop)
     moved = _Leaving(flagged, len(items) - 2).visit(moved)
     # A variable that is given holds its value; the others have none until they are assigned.
-    start: list[ast.stmt] = [_assign(_FLAG + name, ast.Constant(False), loop) for name in flagged]
+    start: list[ast.stmt] = [ast.copy_location(assignment(_FLAG + name, ast.Constant(False)), loop) for name in flagged]
     return [*start, moved, ast.copy_location(ast.Return(ast.Tuple(items, ast.Load())), loop)]
 
 
 def exit_statements(
-    call: ast.expr, variable: str, loop: ast.stmt, returned: Sequence[str], flagged: Sequence[str]
+    call: ast.expr, result: str, loop: ast.stmt, returned: Sequence[str], flagged: Sequence[str]
 ) -> list[ast.stmt]:
     """The statements instead of the loop, which call the function and go on as the loop would have.
 
@@ -55,7 +55,7 @@ def exit_statements(
     ----------
     call : ast.expr
         The call.
-    variable : str
+    result : str
         Name of a variable for what it returns.
     loop : ast.stmt
         The loop.
@@ -67,21 +67,21 @@ def exit_statements(
         return [located(ast.Expr(call), loop)]
 
     def item(number: int) -> ast.expr:
-        return ast.Subscript(_read(variable), ast.Constant(number), ast.Load())
+        return ast.Subscript(variable(result), ast.Constant(number), ast.Load())
 
-    made = [_assign(variable, call, loop)]
+    made: list[ast.stmt] = [assignment(result, call)]
     if has_return:
         made.append(ast.If(item(0), [ast.Return(item(1))], []))
     first = 2 if has_return else 0
     for number, name in enumerate(returned):
-        assigned = _assign(name, item(first + number), loop)
+        assigned = assignment(name, item(first + number))
         if name in flagged:
             flag = item(first + len(returned) + list(flagged).index(name))
             made.append(ast.If(flag, [assigned], []))
         else:
             made.append(assigned)
     # What is kept here would be freed later than the user's own variable.
-    made.append(_assign(variable, ast.Constant(None), loop))
+    made.append(assignment(result, ast.Constant(None)))
     return [located(each, loop) for each in made]
 
 
@@ -129,12 +129,5 @@ class _Leaving(ast.NodeTransformer):
 
     def _notes(self, targets: Sequence[ast.expr], node: ast.stmt) -> list[ast.stmt]:
         names = names_in(nodes_in(targets), ast.Store)
-        return [_assign(_FLAG + name, ast.Constant(True), node) for name in self._flagged if name in names]
-
-
-def _read(name: str) -> ast.expr:
-    return ast.Name(name, ast.Load())
-
-
-def _assign(name: str, value: ast.expr, where: ast.stmt) -> ast.stmt:
-    return ast.copy_location(ast.Assign([ast.Name(name, ast.Store())], value), where)
+        made = [assignment(_FLAG + name, ast.Constant(True)) for name in self._flagged if name in names]
+        return [ast.copy_location(each, node) for each in made]

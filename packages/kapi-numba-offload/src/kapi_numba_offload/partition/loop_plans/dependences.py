@@ -17,7 +17,7 @@ from kapi_numba_offload.analysis.control_flow import may_leave_early
 from kapi_numba_offload.analysis.effects import has_effects, is_view, stores_to_given
 from kapi_numba_offload.analysis.kinds import SCALAR, ArrayKind
 from kapi_numba_offload.analysis.random_functions import random_name
-from kapi_numba_offload.analysis.syntax import indices_of, root_variable, targets_of
+from kapi_numba_offload.analysis.syntax import indices_of, nodes_in, root_variable, targets_of
 from kapi_numba_offload.loops.body.atomic_updates import extremum_of
 from kapi_numba_offload.loops.host.called_functions import CalledFunction
 from kapi_numba_offload.loops.host.loop_costs import bound
@@ -172,7 +172,7 @@ def _independent(facts: FunctionInfo, loop: ast.For) -> tuple[list[ast.expr], se
     if not is_counted(facts, loop) or may_leave_early(loop):
         raise _DependenceError("it does not count, or may end early")
     assert isinstance(loop.target, ast.Name)
-    nodes = [node for each in loop.body for node in ast.walk(each)]
+    nodes = nodes_in(loop.body)
     _require_plain(facts, nodes)
     changed = variables_of(loop.body, ast.Store)
     if loop.target.id in changed:
@@ -241,14 +241,15 @@ def _may_be_zero(divisor: ast.expr) -> bool:
 def _accesses(facts: FunctionInfo, body: Sequence[ast.stmt]) -> Iterator[tuple[str, _Access]]:
     """The accesses to arrays of a loop's body, with their names."""
     kept: dict[int, str] = {}
-    for statement in [node for one in body for node in ast.walk(one) if isinstance(node, ast.stmt)]:
+    nodes = nodes_in(body)
+    for statement in [node for node in nodes if isinstance(node, ast.stmt)]:
         extremum = extremum_of(statement, facts.names.value)
         if extremum is not None:
             kind, element = extremum.kind, ast.unparse(extremum.target)
             kept |= {id(node): kind for node in ast.walk(statement) if isinstance(node, ast.Subscript)
                      and ast.unparse(node) == element}  # fmt: skip
-    parents = {id(child): each for one in body for each in ast.walk(one) for child in ast.iter_child_nodes(each)}
-    for each in [node for one in body for node in ast.walk(one)]:
+    parents = {id(child): each for each in nodes for child in ast.iter_child_nodes(each)}
+    for each in nodes:
         if not isinstance(each, ast.Name) or each.id not in facts.usm_names:
             continue
         parent = parents.get(id(each))

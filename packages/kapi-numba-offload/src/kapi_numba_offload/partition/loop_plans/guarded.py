@@ -8,14 +8,14 @@ from dataclasses import dataclass
 
 from kapi_numba_offload.analysis.effects import has_effects
 from kapi_numba_offload.analysis.kinds import ANY, SCALAR, ArrayKind, Kind, may_have_axes
-from kapi_numba_offload.analysis.syntax import indices_of, located, names_in
+from kapi_numba_offload.analysis.syntax import indices_of, names_in
 from kapi_numba_offload.loops.host.host_loop import HostLoop
 from kapi_numba_offload.loops.host.interpreted_loop import InterpretedLoop
 from kapi_numba_offload.loops.host.short_steps import ShortSteps
 from kapi_numba_offload.loops.host.small_loops import SmallLoop
 from kapi_numba_offload.loops.host.step_sizes import StepSizes
 from kapi_numba_offload.loops.loop_syntax import is_parallel
-from kapi_numba_offload.partition.function_info import FunctionInfo, loaded
+from kapi_numba_offload.partition.function_info import FunctionInfo
 from kapi_numba_offload.partition.loop_plans.numba_equivalence import (
     called_functions,
     is_alike_for_numba,
@@ -24,7 +24,15 @@ from kapi_numba_offload.partition.loop_plans.numba_equivalence import (
     stores_what_it_reads,
     with_buffered_updates,
 )
-from kapi_numba_offload.partition.loop_plans.plan import HostPlan, LoopPlan, NoticedPlan, Rewriter
+from kapi_numba_offload.partition.loop_plans.plan import (
+    HostPlan,
+    LoopInContext,
+    LoopPlan,
+    NoticedPlan,
+    Rewriter,
+    choice,
+    reads,
+)
 from kapi_numba_offload.partition.loop_plans.sequential import host_loop, outline
 from kapi_numba_offload.partition.loop_plans.work_estimates import loop_costs, parallel_depth, worked_axes
 from kapi_numba_offload.run.reasons import Refusal
@@ -40,25 +48,21 @@ class GuardedPlan(HostPlan):
         """An `if` statement with both versions."""
         where = self.statement
         on_host = HostPlan.rewritten(self, rewriter, helper)
-        guard = ast.Attribute(loaded(helper, where), "suits", ast.Load())
-        test = ast.Call(guard, [loaded(name, where) for name in self.given], [])
-        made = ast.If(test, on_host, rewriter.inline_loop(where))
-        return [located(made, where)]
+        return [choice(helper, where, reads(self.given, where), on_host, rewriter.inline_loop(where))]
 
 
-def guarded_plan(
-    facts: FunctionInfo, statement: ast.For | ast.While, following: Sequence[Sequence[ast.stmt]]
-) -> LoopPlan | None:
+def guarded_plan(context: LoopInContext) -> LoopPlan | None:
     """A plan with a version on the host for small arrays; None where the two could differ.
 
     A loop that cannot be outlined has a plan that warns of many launches.
     """
+    facts, statement, _ = context
     nodes = list(ast.walk(statement))
     loops = [each for each in nodes if isinstance(each, ast.For)]
     has_parallel = any(is_parallel(each, facts.names) for each in loops)
     if not _has_arrays(facts, nodes, has_parallel=has_parallel):
         return None
-    parts = outline(facts, statement, following)
+    parts = outline(context)
     given, returned, flagged, obstacle, definitions = parts
     if obstacle is not None:
         return None if has_parallel else _launched_plan(facts, statement, nodes, given, obstacle)

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from kapi_numba_offload.analysis.control_flow import read_by_functions
 from kapi_numba_offload.analysis.kinds import ArrayKind
-from kapi_numba_offload.analysis.syntax import located
 from kapi_numba_offload.loops.host.host_loop import HostLoop
 from kapi_numba_offload.loops.independent_loop import IndependentLoop, NestedLoop, index_code
 from kapi_numba_offload.loops.loop_syntax import is_parallel, parallel_loop, variables_of
-from kapi_numba_offload.partition.function_info import FunctionInfo, loaded
 from kapi_numba_offload.partition.loop_plans.dependences import Nest
 from kapi_numba_offload.partition.loop_plans.element_accesses import arrays_of_truth
 from kapi_numba_offload.partition.loop_plans.kernel import (
@@ -22,7 +19,7 @@ from kapi_numba_offload.partition.loop_plans.kernel import (
     with_bounds,
     with_refused_live_outs,
 )
-from kapi_numba_offload.partition.loop_plans.plan import LoopPlan, Rewriter, otherwise_statements
+from kapi_numba_offload.partition.loop_plans.plan import LoopInContext, LoopPlan, Rewriter, choice, otherwise_statements
 from kapi_numba_offload.partition.loop_plans.sequential import SequentialLoop
 from kapi_numba_offload.partition.loop_plans.work_estimates import loop_costs
 
@@ -43,21 +40,16 @@ class IndependentPlan(KernelPlan):
 
     def rewritten(self, rewriter: Rewriter, helper: str) -> list[ast.stmt]:
         """An `if` statement with both versions."""
-        where = self.statement
-        guard = ast.Attribute(loaded(helper, where), "suits", ast.Load())
-        test = ast.Call(guard, self._arguments(rewriter), [])
+        where, arguments = self.statement, self._arguments(rewriter)
         as_kernel = KernelPlan.rewritten(self, rewriter, helper)
-        other = otherwise_statements(rewriter, where, self.otherwise)
-        return [located(ast.If(test, as_kernel, other), where)]
+        return [choice(helper, where, arguments, as_kernel, otherwise_statements(rewriter, where, self.otherwise))]
 
     def _bounds(self, rewriter: Rewriter) -> list[ast.expr]:
         return list(copy.deepcopy(self.bounds))  # of numbers and extents; the loop keeps its own
 
 
 def independent_plan(
-    facts: FunctionInfo,
-    statement: ast.For,
-    following: Sequence[Sequence[ast.stmt]],
+    context: LoopInContext,
     nest: Nest,
     otherwise: LoopPlan | None,
     *,
@@ -68,12 +60,8 @@ def independent_plan(
 
     Parameters
     ----------
-    facts : FunctionInfo
-        The function that it is in.
-    statement : ast.For
-        The loop.
-    following : sequence of sequence of ast.stmt
-        What may run after it, block by block.
+    context : LoopInContext
+        The loop, a `for` statement.
     nest : Nest
         Its independent loops.
     otherwise : LoopPlan or None
@@ -83,7 +71,9 @@ def independent_plan(
     is_prange : bool
         Whether it is a `prange` loop, which is a kernel otherwise.
     """
-    syntax = with_refused_live_outs(parallel_loop(statement, facts.names, nest.depth), following)
+    facts, statement, _ = context
+    assert isinstance(statement, ast.For)
+    syntax = with_refused_live_outs(parallel_loop(statement, facts.names, nest.depth), context)
     if syntax.refusals:
         return None  # numbers that one iteration has of another one, or leaves
     names = {*syntax.captured, *syntax.reductions}

@@ -8,18 +8,24 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from kapi_numba_offload.analysis.kinds import SCALAR, ArrayKind
-from kapi_numba_offload.analysis.syntax import indices_of, integer_literal, located
+from kapi_numba_offload.analysis.syntax import assignment, indices_of, integer_literal, located, mentions
 from kapi_numba_offload.loops.lifted_loop import LiftedLoop, RowIndex, counts
 from kapi_numba_offload.loops.loop_syntax import LoopSyntax, parallel_loop, variables_of
 from kapi_numba_offload.partition.function_info import PREFIX, FunctionInfo, loaded
 from kapi_numba_offload.partition.loop_plans.dependences import Nest, is_kept
 from kapi_numba_offload.partition.loop_plans.kernel import with_refused_live_outs
-from kapi_numba_offload.partition.loop_plans.plan import LoopPlan, Rewriter, otherwise_statements
+from kapi_numba_offload.partition.loop_plans.plan import (
+    LoopInContext,
+    LoopPlan,
+    Rewriter,
+    choice,
+    otherwise_statements,
+    reads,
+)
 
 __all__ = ["LiftedPlan", "Lifting", "NotLiftedError", "lifted_plan"]
 
@@ -53,54 +59,45 @@ class LiftedPlan(LoopPlan):
     given: tuple[str, ...]
     views: tuple[ast.stmt, ...]
     statements: tuple[ast.stmt, ...]
-    otherwise: LoopPlan | None = None
+    otherwise: LoopPlan | None
 
     def rewritten(self, rewriter: Rewriter, helper: str) -> list[ast.stmt]:
         """The bounds, and an `if` statement with both versions."""
         where = self.statement
-        rewriter.helper("counts", counts)
-        made: list[ast.stmt] = [
-            ast.Assign([ast.Name(name, ast.Store())], copy.deepcopy(each))
-            for name, each in zip(self.names, self.bounds, strict=True)
-        ]
-        guard = ast.Attribute(loaded(helper, where), "suits", ast.Load())
-        groups = [[loaded(each, where) for each in names] for names in (self.names, self.given)]
-        test = ast.Call(guard, [ast.Tuple(list(each), ast.Load()) for each in groups], [])
+        bounds = [assignment(name, copy.deepcopy(each)) for name, each in zip(self.names, self.bounds, strict=True)]
+        given: list[ast.expr] = [ast.Tuple(reads(names, where), ast.Load()) for names in (self.names, self.given)]
         lists = rewriter.regions, rewriter.calls, rewriter.loops
         starts = list(map(len, lists))
-        lifted = [*self.views, *rewriter.block(self.statements)]
+        lifted = [*self.views, *self._run(rewriter, helper)]
         ends = list(map(len, lists))
         self.loop.parts = [each for one, start in zip(lists, starts, strict=True) for each in one[start:]]
         other = otherwise_statements(rewriter, where, self.otherwise)
         self.loop.other_parts = [each for one, end in zip(lists, ends, strict=True) for each in one[end:]]
-        return [located(each, where) for each in (*made, ast.If(test, lifted, other))]
+        return [*(located(each, where) for each in bounds), choice(helper, where, given, lifted, other)]
+
+    def _run(self, rewriter: Rewriter, helper: str) -> list[ast.stmt]:
+        """What runs where the guard holds, once the arrays of rows have names."""
+        rewriter.helper("counts", counts)
+        return rewriter.block(self.statements)
 
 
-def lifted_plan(
-    facts: FunctionInfo,
-    statement: ast.For,
-    following: Sequence[Sequence[ast.stmt]],
-    nest: Nest,
-    otherwise: LoopPlan | None,
-) -> LiftedPlan | None:
+def lifted_plan(context: LoopInContext, nest: Nest, otherwise: LoopPlan | None) -> LiftedPlan | None:
     """A plan with statements of whole arrays for a loop over rows; None if it has none.
 
     Parameters
     ----------
-    facts : FunctionInfo
-        The function that it is in.
-    statement : ast.For
-        The loop.
-    following : sequence of sequence of ast.stmt
-        What may run after it, block by block.
+    context : LoopInContext
+        The loop, a `for` statement.
     nest : Nest
         Its independent loops.
     otherwise : LoopPlan or None
         The plan for values that do not suit.
     """
+    facts, statement, _ = context
     if nest.scattered or not nest.stored or facts.numba_types:
         return None
-    syntax = with_refused_live_outs(parallel_loop(statement, facts.names, nest.depth), following)
+    assert isinstance(statement, ast.For)
+    syntax = with_refused_live_outs(parallel_loop(statement, facts.names, nest.depth), context)
     if (
         syntax.refusals or syntax.reductions
         or any(id(each) in facts.kinds.constants for each in ast.walk(statement))
@@ -118,16 +115,8 @@ def lifted_plan(
         facts.location(statement), given, tuple(lifting.indices), frozenset(nest.stored), frozenset(lifting.elements),
         lifting.ranks, lifting.counted, None if otherwise is None else otherwise.loop,
     )  # fmt: skip
-    return LiftedPlan(
-        loop,
-        statement,
-        syntax.bounds,
-        tuple(lifting.bounds),
-        given,
-        tuple(lifting.views),
-        tuple(lifting.statements),
-        otherwise,
-    )
+    views, statements = tuple(lifting.views), tuple(lifting.statements)
+    return LiftedPlan(loop, statement, syntax.bounds, tuple(lifting.bounds), given, views, statements, otherwise)
 
 
 @dataclass
@@ -184,7 +173,7 @@ class Lifting:
                 raise NotLiftedError
             made = self.lifted(value, rank)
             self._rows[target.id] = rank
-            self._add(ast.Assign([ast.Name(target.id, ast.Store())], made), node)
+            self._add(assignment(target.id, made), node)
             return
         if not isinstance(target, ast.Subscript) or not isinstance(target.value, ast.Name):
             raise NotLiftedError
@@ -252,7 +241,7 @@ class Lifting:
         self.facts.written[id(made)] = copy.deepcopy(node)
         self.facts.kinds.note(made, ArrayKind(True, len(self._variables) + 1))
         name = self._new("product")
-        self.statements.append(located(ast.Assign([ast.Name(name, ast.Store())], made), node))
+        self.statements.append(located(assignment(name, made), node))
         return self.named(name, 1)
 
     def _kept(self, node: ast.expr, rank: int) -> ast.expr:
@@ -368,7 +357,7 @@ class Lifting:
 
     def varies(self, node: ast.expr) -> bool:
         """Whether an expression may differ from iteration to iteration."""
-        return any(isinstance(each, ast.Name) and each.id in self._changed for each in ast.walk(node))
+        return mentions(node, self._changed)
 
     def _with_kinds(self, node: ast.expr) -> ast.expr:
         made = copy.deepcopy(node)
@@ -379,7 +368,7 @@ class Lifting:
 
     def _assigned(self, word: str, value: ast.expr, where: Any) -> str:
         name = self._new(word)
-        self.views.append(located(ast.Assign([ast.Name(name, ast.Store())], value), where))
+        self.views.append(located(assignment(name, value), where))
         return name
 
     def _new(self, word: str) -> str:

@@ -5,14 +5,46 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from kapi_numba_offload.analysis.syntax import located
 from kapi_numba_offload.loops.host.loop_exits import exit_statements
 from kapi_numba_offload.loops.loop_syntax import first_use
-from kapi_numba_offload.partition.function_info import loaded
+from kapi_numba_offload.partition.function_info import FunctionInfo, loaded
 
-__all__ = ["HostPlan", "LoopPlan", "NoticedPlan", "Rewriter", "is_live_after", "otherwise_statements"]
+__all__ = [
+    "HostPlan",
+    "LoopInContext",
+    "LoopPlan",
+    "NoticedPlan",
+    "Rewriter",
+    "choice",
+    "otherwise_statements",
+    "reads",
+]
+
+
+class LoopInContext(NamedTuple):
+    """A loop in its function.
+
+    Attributes
+    ----------
+    facts : FunctionInfo
+        The function that it is in.
+    statement : ast.For or ast.While
+        The loop.
+    following : sequence of sequence of ast.stmt
+        What may run after it, block by block.
+    """
+
+    facts: FunctionInfo
+    statement: ast.For | ast.While
+    following: Sequence[Sequence[ast.stmt]]
+
+    def is_live_after(self, name: str) -> bool:
+        """Whether the blocks that may run after the loop read a variable before they assign it."""
+        uses = (first_use(name, block) for block in self.following)
+        return next((use for use in uses if use is not None), None) == "read"
 
 
 class Rewriter(Protocol):
@@ -82,6 +114,19 @@ def otherwise_statements(
     return rewriter.inline_loop(statement) if otherwise is None else rewriter.planned(otherwise)
 
 
+def reads(names: Sequence[str], where: ast.AST) -> list[ast.expr]:
+    """The variables, read where a loop stands."""
+    return [loaded(each, where) for each in names]
+
+
+def choice(
+    helper: str, where: ast.stmt, arguments: list[ast.expr], suited: list[ast.stmt], other: list[ast.stmt]
+) -> ast.stmt:
+    """An `if` statement with two versions of a loop: the first where the guard of `helper` holds for the arguments."""
+    guard = ast.Attribute(loaded(helper, where), "suits", ast.Load())
+    return located(ast.If(ast.Call(guard, arguments, []), suited, other), where)
+
+
 @dataclass(frozen=True, slots=True)
 class NoticedPlan(LoopPlan):
     """A loop that stays in the function, after a call that may warn of it.
@@ -97,7 +142,7 @@ class NoticedPlan(LoopPlan):
     def rewritten(self, rewriter: Rewriter, helper: str) -> list[ast.stmt]:
         """The call, and the loop."""
         where = self.statement
-        warns = ast.Expr(ast.Call(loaded(helper, where), [loaded(each, where) for each in self.given], []))
+        warns = ast.Expr(ast.Call(loaded(helper, where), reads(self.given, where), []))
         return [located(warns, where), *rewriter.inline_loop(where)]
 
 
@@ -117,11 +162,5 @@ class HostPlan(LoopPlan):
 
     def rewritten(self, rewriter: Rewriter, helper: str) -> list[ast.stmt]:
         """A call, and the statements that go on with what it returns."""
-        call = ast.Call(loaded(helper, self.statement), [loaded(each, self.statement) for each in self.given], [])
+        call = ast.Call(loaded(helper, self.statement), reads(self.given, self.statement), [])
         return exit_statements(call, f"{helper}_left", self.statement, self.left, self.flagged)
-
-
-def is_live_after(following: Sequence[Sequence[ast.stmt]], name: str) -> bool:
-    """Whether the blocks that may run after a loop read a variable before they assign it."""
-    uses = (first_use(name, block) for block in following)
-    return next((use for use in uses if use is not None), None) == "read"

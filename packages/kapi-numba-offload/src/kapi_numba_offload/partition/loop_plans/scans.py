@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import ast
-import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from kapi_numba_offload.analysis.syntax import indices_of, located
+from kapi_numba_offload.analysis.syntax import assignment, indices_of
 from kapi_numba_offload.loops.lifted_loop import RowIndex, ScanLoop
 from kapi_numba_offload.loops.loop_syntax import parallel_loop
-from kapi_numba_offload.partition.function_info import PREFIX, FunctionInfo, loaded
+from kapi_numba_offload.partition.function_info import PREFIX, loaded
 from kapi_numba_offload.partition.grouping import Fused, expression_region
 from kapi_numba_offload.partition.loop_plans.dependences import is_counted
-from kapi_numba_offload.partition.loop_plans.lifted import Lifting, NotLiftedError
-from kapi_numba_offload.partition.loop_plans.plan import LoopPlan, Rewriter, is_live_after, otherwise_statements
+from kapi_numba_offload.partition.loop_plans.lifted import LiftedPlan, Lifting, NotLiftedError
+from kapi_numba_offload.partition.loop_plans.plan import LoopInContext, LoopPlan, Rewriter
 from kapi_numba_offload.regions.scan import LoopScan
 
 __all__ = ["ScanPlan", "scan_plan"]
@@ -47,15 +46,11 @@ class _Recurrence(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class ScanPlan(LoopPlan):
+class ScanPlan(LiftedPlan):
     """A loop with two versions: a scan where the guard holds, else another plan's.
 
     Attributes
     ----------
-    lifting : Lifting
-        The views of arrays, and the bounds.
-    bounds : tuple of ast.expr
-        Start, stop and step.
     target, start : ast.expr
         The view that is stored to, and the value before the first one.
     variable : str
@@ -66,68 +61,37 @@ class ScanPlan(LoopPlan):
         The expression.
     has_result : bool
         Whether the last value is used after the loop.
-    given : tuple of str
-        Variables that the guard is given.
-    otherwise : LoopPlan or None
-        The other plan.
     """
 
-    lifting: Lifting
-    bounds: tuple[ast.expr, ...]
     target: ast.expr
     start: ast.expr
     variable: str
     name: str
     fused: Fused
     has_result: bool
-    given: tuple[str, ...]
-    otherwise: LoopPlan | None
 
-    def rewritten(self, rewriter: Rewriter, helper: str) -> list[ast.stmt]:
-        """The bounds, and an `if` statement with both versions."""
-        where, names = self.statement, self.lifting.bounds
-        made: list[ast.stmt] = [
-            ast.Assign([ast.Name(name, ast.Store())], copy.deepcopy(each))
-            for name, each in zip(names, self.bounds, strict=True)
-        ]
-        guard = ast.Attribute(loaded(helper, where), "suits", ast.Load())
-        groups: list[ast.expr] = [
-            ast.Tuple([loaded(each, where) for each in group], ast.Load()) for group in (names, self.given)
-        ]
+    def _run(self, rewriter: Rewriter, helper: str) -> list[ast.stmt]:
+        """The call of the scan."""
         assert self.fused.region is not None
         scan = LoopScan(self.name, self.fused.region, has_result=self.has_result)
-        starts = list(map(len, (rewriter.regions, rewriter.calls, rewriter.loops)))
         rewriter.regions.append(scan)
-        leaves = [rewriter.expression(each) for each in self.fused.leaves]
-        call = ast.Call(loaded(rewriter.helper(f"{helper}_scan", scan), where), [self.target, self.start, *leaves], [])
-        run: ast.stmt = ast.Expr(call)
-        if self.has_result:
-            run = ast.Assign([ast.Name(self.variable, ast.Store())], call)
-        lists = rewriter.regions, rewriter.calls, rewriter.loops
-        ends = list(map(len, lists))
-        self.loop.parts = [each for one, start in zip(lists, starts, strict=True) for each in one[start:]]
-        other = otherwise_statements(rewriter, where, self.otherwise)
-        self.loop.other_parts = [each for one, end in zip(lists, ends, strict=True) for each in one[end:]]
-        made.append(ast.If(ast.Call(guard, groups, []), [*self.lifting.views, run], other))
-        return [located(each, where) for each in made]
+        given = [self.target, self.start, *map(rewriter.expression, self.fused.leaves)]
+        call = ast.Call(loaded(rewriter.helper(f"{helper}_scan", scan), self.statement), given, [])
+        return [assignment(self.variable, call) if self.has_result else ast.Expr(call)]
 
 
-def scan_plan(
-    facts: FunctionInfo, statement: ast.For, following: Sequence[Sequence[ast.stmt]], otherwise: LoopPlan | None
-) -> ScanPlan | None:
+def scan_plan(context: LoopInContext, otherwise: LoopPlan | None) -> ScanPlan | None:
     """A plan with a scan for a loop over elements; None if it has none.
 
     Parameters
     ----------
-    facts : FunctionInfo
-        The function that it is in.
-    statement : ast.For
-        The loop.
-    following : sequence of sequence of ast.stmt
-        What may run after it, block by block.
+    context : LoopInContext
+        The loop, a `for` statement.
     otherwise : LoopPlan or None
         The plan for values that do not suit.
     """
+    facts, statement, _ = context
+    assert isinstance(statement, ast.For)
     found = _recurrence(statement.body)
     if found is None or facts.numba_types or not is_counted(facts, statement):
         return None
@@ -137,7 +101,7 @@ def scan_plan(
     if not isinstance(syntax.axes[0].step, ast.Constant) or syntax.axes[0].step.value != 1:
         return None
     array = found.target.value.id
-    if len(indices_of(found.target)) > 1 or is_live_after(following, statement.target.id):
+    if len(indices_of(found.target)) > 1 or context.is_live_after(statement.target.id):
         return None
     lifting = Lifting(facts, syntax, f"{PREFIX}scan_{statement.lineno}_{statement.col_offset}_")
     try:
@@ -160,10 +124,10 @@ def scan_plan(
         lifting.ranks, lifting.counted, None if otherwise is None else otherwise.loop, target=array,
         makes_floats=not all(map(_is_of_integers, ast.walk(found.value))),
     )  # fmt: skip
-    has_result = bool(found.variable) and is_live_after(following, found.variable)
+    has_result = bool(found.variable) and context.is_live_after(found.variable)
     return ScanPlan(
-        loop, statement, lifting, syntax.bounds, lifting.named(view, 0), start, found.variable,
-        _SCANS[type(found.operator)], fused, has_result, given, otherwise,
+        loop, statement, syntax.bounds, tuple(lifting.bounds), given, tuple(lifting.views), (), otherwise,
+        lifting.named(view, 0), start, found.variable, _SCANS[type(found.operator)], fused, has_result,
     )  # fmt: skip
 
 

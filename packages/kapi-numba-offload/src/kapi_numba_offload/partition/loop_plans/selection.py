@@ -6,18 +6,17 @@ import ast
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kapi_numba_offload.analysis.syntax import located
 from kapi_numba_offload.loops.independent_loop import index_code
 from kapi_numba_offload.loops.loop_of_kernels import InnerKernel, LoopOfKernels
 from kapi_numba_offload.loops.loop_syntax import is_parallel
-from kapi_numba_offload.partition.function_info import FunctionInfo, loaded
+from kapi_numba_offload.partition.function_info import FunctionInfo
 from kapi_numba_offload.partition.loop_plans.dependences import nest_of
 from kapi_numba_offload.partition.loop_plans.element_accesses import elements, has_array_work
 from kapi_numba_offload.partition.loop_plans.guarded import guarded_plan
 from kapi_numba_offload.partition.loop_plans.independent import IndependentPlan, independent_plan
 from kapi_numba_offload.partition.loop_plans.kernel import KernelPlan, kernel_plan
 from kapi_numba_offload.partition.loop_plans.lifted import lifted_plan
-from kapi_numba_offload.partition.loop_plans.plan import HostPlan, LoopPlan, Rewriter
+from kapi_numba_offload.partition.loop_plans.plan import HostPlan, LoopInContext, LoopPlan, Rewriter, choice, reads
 from kapi_numba_offload.partition.loop_plans.scans import scan_plan
 from kapi_numba_offload.partition.loop_plans.sequential import sequential_plan
 from kapi_numba_offload.run.reasons import Refusal
@@ -25,29 +24,18 @@ from kapi_numba_offload.run.reasons import Refusal
 __all__ = ["loop_plan"]
 
 
-def loop_plan(
-    facts: FunctionInfo, statement: ast.For | ast.While, following: Sequence[Sequence[ast.stmt]]
-) -> LoopPlan | None:
-    """Choose the plan for a loop; None for one that stays in the function, its own parts rewritten.
-
-    Parameters
-    ----------
-    facts : FunctionInfo
-        The function that it is in.
-    statement : ast.For or ast.While
-        The loop.
-    following : sequence of sequence of ast.stmt
-        What may run after it, block by block.
-    """
+def loop_plan(context: LoopInContext) -> LoopPlan | None:
+    """Choose the plan for a loop; None for one that stays in the function, its own parts rewritten."""
+    facts, statement, following = context
     if id(statement) in facts.inner_plans:
         known: LoopPlan | None = facts.inner_plans[id(statement)]
         return known
     if isinstance(statement, ast.For) and is_parallel(statement, facts.names):
-        kernel, loops = kernel_plan(facts, statement, following), nest_of(facts, statement)
+        kernel, loops = kernel_plan(context), nest_of(facts, statement)
         if isinstance(kernel, KernelPlan) and loops.depth > len(kernel.bounds) // 3:
-            nested = independent_plan(facts, statement, following, loops, kernel, has_elements=False, is_prange=True)
+            nested = independent_plan(context, loops, kernel, has_elements=False, is_prange=True)
             kernel = nested or kernel
-        return lifted_plan(facts, statement, following, loops, kernel) or kernel
+        return lifted_plan(context, loops, kernel) or kernel
     element = next(elements(facts, statement), None)
     has_elements = element is not None and not has_array_work(facts, statement)
     nest = nest_of(facts, statement) if isinstance(statement, ast.For) else None
@@ -56,28 +44,29 @@ def loop_plan(
         array = next((each.id for each in names if facts.is_usm(each)), names[0].id if names else "")
         detail = nest.dependence if nest is not None else ""
         refusal = Refusal("sequential-loop", statement.lineno, array, detail)
-        plan: LoopPlan | None = sequential_plan(facts, statement, following, refusal)
-        scan = scan_plan(facts, statement, following, plan) if isinstance(statement, ast.For) else None
+        plan: LoopPlan | None = sequential_plan(context, refusal)
+        scan = scan_plan(context, plan) if isinstance(statement, ast.For) else None
         if scan is not None:
             return scan
     else:
-        plan = guarded_plan(facts, statement, following)
+        plan = guarded_plan(context)
     if isinstance(statement, ast.For) and nest is not None and not nest.dependence:
-        independent = independent_plan(facts, statement, following, nest, plan, has_elements=has_elements)
-        lifted = None if has_elements else lifted_plan(facts, statement, following, nest, independent or plan)
+        independent = independent_plan(context, nest, plan, has_elements=has_elements)
+        lifted = None if has_elements else lifted_plan(context, nest, independent or plan)
         if independent is not None or lifted is not None:
             return lifted or independent
     inner = _loops_with_elements(facts, statement) if has_elements and plan is not None else None
     if plan is None or not inner:
         return plan
     # After the last statement of the body its first may follow.
-    plans = [_planned(facts, each, [statement.body[at + 1 :], [statement], *following]) for at, each in inner]
+    blocks: list[list[Sequence[ast.stmt]]] = [[statement.body[at + 1 :], [statement], *following] for at, _ in inner]
+    plans = [_planned(LoopInContext(facts, each, block)) for (_, each), block in zip(inner, blocks, strict=True)]
     return _loop_of_kernels(statement, plans, plan, facts) or plan
 
 
-def _planned(facts: FunctionInfo, loop: ast.For, following: Sequence[Sequence[ast.stmt]]) -> LoopPlan | None:
+def _planned(context: LoopInContext) -> LoopPlan | None:
     """The plan of an inner loop, which it has as well where the loop around it stays in the function."""
-    plan = facts.inner_plans[id(loop)] = loop_plan(facts, loop, following)
+    plan = context.facts.inner_plans[id(context.statement)] = loop_plan(context)
     return plan
 
 
@@ -90,10 +79,8 @@ class _LoopOfKernelsPlan(LoopPlan):
     def rewritten(self, rewriter: Rewriter, helper: str) -> list[ast.stmt]:
         """An `if` statement with both versions."""
         where = self.statement
-        guard = ast.Attribute(loaded(helper, where), "suits", ast.Load())
-        test = ast.Call(guard, [loaded(each, where) for each in self.otherwise.given], [])
         on_host = rewriter.planned(self.otherwise)
-        return [located(ast.If(test, rewriter.inline_loop(where), on_host), where)]
+        return [choice(helper, where, reads(self.otherwise.given, where), rewriter.inline_loop(where), on_host)]
 
 
 def _loop_of_kernels(

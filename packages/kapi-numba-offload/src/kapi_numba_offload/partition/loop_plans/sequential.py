@@ -21,7 +21,7 @@ from kapi_numba_offload.loops.independent_loop import Unsuited
 from kapi_numba_offload.loops.loop_syntax import first_use, variables_of
 from kapi_numba_offload.partition.function_info import FunctionInfo
 from kapi_numba_offload.partition.loop_plans.numba_equivalence import computes_after_stores, with_buffered_updates
-from kapi_numba_offload.partition.loop_plans.plan import HostPlan, LoopPlan, NoticedPlan, is_live_after
+from kapi_numba_offload.partition.loop_plans.plan import HostPlan, LoopInContext, LoopPlan, NoticedPlan
 from kapi_numba_offload.run.options import OffloadOptions
 from kapi_numba_offload.run.reasons import Refusal, fall_back
 from kapi_numba_offload.run.timing import timed
@@ -106,12 +106,13 @@ class Outline(NamedTuple):
     definitions: list[ast.FunctionDef]
 
 
-def outline(facts: FunctionInfo, statement: ast.For | ast.While, following: Sequence[Sequence[ast.stmt]]) -> Outline:
+def outline(context: LoopInContext) -> Outline:
     """The function that a loop becomes."""
+    facts, statement, _ = context
     stored = variables_of([statement], ast.Store)
     read = variables_of([statement], ast.Load)
     before = assigned_at(facts.definition, statement)
-    returned = sorted(name for name in stored if is_live_after(following, name))
+    returned = sorted(filter(context.is_live_after, stored))
     # A variable that is live at its start is a parameter, and so must have a value.
     needed = {name for name in read & facts.names.locals
               if name not in stored or first_use(name, [statement]) == "read"}  # fmt: skip
@@ -126,11 +127,10 @@ def outline(facts: FunctionInfo, statement: ast.For | ast.While, following: Sequ
     return Outline(sorted((needed | set(returned)) & before), returned, flagged, obstacle, definitions)
 
 
-def sequential_plan(
-    facts: FunctionInfo, statement: ast.For | ast.While, following: Sequence[Sequence[ast.stmt]], refusal: Refusal
-) -> LoopPlan:
+def sequential_plan(context: LoopInContext, refusal: Refusal) -> LoopPlan:
     """Outline the loop for the host, or leave it inline if outlining would change semantics."""
-    parts = outline(facts, statement, following)
+    facts, statement, _ = context
+    parts = outline(context)
     location = facts.location(statement)
     if parts.obstacle is not None:
         detail = "; ".join(filter(None, (refusal.detail, parts.obstacle)))

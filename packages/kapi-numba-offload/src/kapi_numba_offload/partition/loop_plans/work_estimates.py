@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from kapi_numba_offload.analysis.kinds import ANY, SCALAR, ArrayKind
 from kapi_numba_offload.analysis.numpy_functions import elementwise, numpy_name
 from kapi_numba_offload.analysis.scope import UNKNOWN
-from kapi_numba_offload.analysis.syntax import indices_of, names_in
+from kapi_numba_offload.analysis.syntax import indices_of, names_in, nodes_in
 from kapi_numba_offload.loops.host.loop_costs import LoopCosts, StatementCosts, bound
 from kapi_numba_offload.loops.host.worked_axes import WorkedAxes
 from kapi_numba_offload.loops.loop_syntax import is_parallel
@@ -166,7 +166,7 @@ def parallel_depth(facts: FunctionInfo, nodes: Iterable[ast.AST]) -> int | None:
     for each in nodes:
         called = called_function(facts, each) if isinstance(each, ast.Call) else None
         if called is not None:
-            found.append(parallel_depth(called[0], [node for part in called[1] for node in ast.walk(part)]))
+            found.append(parallel_depth(called[0], nodes_in(called[1])))
     known = [each for each in found if each is not None]
     return max(known, default=0) if len(known) == len(found) else None
 

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Mapping, Sequence
 
 from kapi_numba_offload.analysis.kinds import SCALAR, ArrayKind
-from kapi_numba_offload.analysis.syntax import indices_of, names_in
+from kapi_numba_offload.analysis.syntax import indices_of, names_in, nodes_in
 from kapi_numba_offload.partition.function_info import FunctionInfo
 from kapi_numba_offload.partition.loop_plans.numba_equivalence import called_function
 
@@ -103,7 +103,7 @@ class _WorkedParts:
             if isinstance(node.func, ast.Name):
                 self._count_local_function(node.func.id)
             return
-        within = worked_parts(called[0], [each for part in called[1] for each in ast.walk(part)])
+        within = worked_parts(called[0], nodes_in(called[1]))
         for parameter, arg in zip(called[0].names.parameters, node.args, strict=False):
             own = {axis: parts for axis, parts in within.get(parameter, {}).items()
                    if all(isinstance(part, int) for part in parts)}  # fmt: skip

@@ -6,8 +6,8 @@ import ast
 from collections.abc import Sequence
 
 from kapi_numba_offload.analysis.operations import ELEMENTWISE
+from kapi_numba_offload.analysis.syntax import expression, variable
 from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError
-from kapi_numba_offload.loops.body.syntax_parts import expression, variable
 from kapi_numba_offload.loops.body.views import Access, Extent, Rows, spelling
 
 __all__ = ["combined"]

@@ -10,11 +10,11 @@ import ast
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from kapi_numba_offload.analysis.syntax import expression, index_of, statements, times
 from kapi_numba_offload.loops.body.functions import private_arrays
 from kapi_numba_offload.loops.body.functions.combined_rows import combined
 from kapi_numba_offload.loops.body.functions.row_reductions import dot_of_rows, total
 from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError
-from kapi_numba_offload.loops.body.syntax_parts import expression, index_of, statements, times
 from kapi_numba_offload.loops.body.views import ArrayPart, Extent, Rows
 
 __all__ = ["factors", "matrix_product", "matrix_rows", "product_rows", "trace"]

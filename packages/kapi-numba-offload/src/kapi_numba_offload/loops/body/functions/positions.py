@@ -11,11 +11,10 @@ import ast
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from kapi_numba_offload.analysis.syntax import indices_of
+from kapi_numba_offload.analysis.syntax import expression, flat_index, indices_of, statements, variable
 from kapi_numba_offload.loops.body.functions import private_arrays
 from kapi_numba_offload.loops.body.functions.row_functions import sorted_values
 from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError
-from kapi_numba_offload.loops.body.syntax_parts import expression, flat_index, statements, variable
 from kapi_numba_offload.loops.body.views import ArrayPart, Extent, Rows
 
 __all__ = ["counted_values", "different_values", "flat_positions", "nonzero_positions", "selected"]

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from kapi_numba_offload.analysis.scope import UNKNOWN
+from kapi_numba_offload.analysis.syntax import expression, index_of, statements, variable
 from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError
-from kapi_numba_offload.loops.body.syntax_parts import expression, index_of, statements, variable
 from kapi_numba_offload.loops.body.views import ArrayFacts, ArrayPart, Extent, Rows
 
 __all__ = ["array_of_numbers", "copied", "fill", "filled", "fits", "flat", "like", "private_array", "full_part"]

@@ -12,12 +12,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
+from kapi_numba_offload.analysis.syntax import expression, index_of, variable
 from kapi_numba_offload.loops.body.functions import private_arrays
 from kapi_numba_offload.loops.body.functions.combined_rows import combined
 from kapi_numba_offload.loops.body.functions.row_reductions import start_of_sum, without_nans
 from kapi_numba_offload.loops.body.functions.searches import searched_rows
 from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError
-from kapi_numba_offload.loops.body.syntax_parts import expression, index_of, variable
 from kapi_numba_offload.loops.body.views import ArrayPart, Extent, Rows
 
 __all__ = [

@@ -8,12 +8,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from kapi_numba_offload.analysis.syntax import expression, flat_index, statements, times, variable
 from kapi_numba_offload.elements.reductions import COMBINATIONS
 from kapi_numba_offload.elements.spelling import syntax_of
 from kapi_numba_offload.loops.body.functions import private_arrays
 from kapi_numba_offload.loops.body.functions.combined_rows import combined
 from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError
-from kapi_numba_offload.loops.body.syntax_parts import expression, flat_index, statements, times, variable
 from kapi_numba_offload.loops.body.views import Extent, Rows, spelling
 
 __all__ = ["counted", "dot_of_rows", "reduced", "start_of_sum", "total", "without_nans"]

@@ -13,9 +13,9 @@ import ast
 import copy
 from collections.abc import Callable, Mapping, Sequence
 
+from kapi_numba_offload.analysis.syntax import expression, variable
 from kapi_numba_offload.loops.body.functions.private_arrays import fill, full_part, like
 from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError
-from kapi_numba_offload.loops.body.syntax_parts import expression, variable
 from kapi_numba_offload.loops.body.views import ArrayPart, Extent, Rows
 
 __all__ = ["searched", "searched_rows", "spaced"]

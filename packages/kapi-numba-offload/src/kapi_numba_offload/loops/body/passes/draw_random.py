@@ -18,11 +18,18 @@ import kapi_runtime
 from kapi_numba_offload._numba_compat import numba_call
 from kapi_numba_offload.analysis.random_functions import random_name
 from kapi_numba_offload.analysis.scope import UNKNOWN, Scope
-from kapi_numba_offload.analysis.source import parsed_function
-from kapi_numba_offload.analysis.syntax import located, nodes_in
-from kapi_numba_offload.libraries.entry import NOT_USER_CODE
+from kapi_numba_offload.analysis.source import parsed_function, user_function
+from kapi_numba_offload.analysis.syntax import (
+    Part,
+    expression,
+    located,
+    nodes_in,
+    rewrite_blocks,
+    rewrite_expressions,
+    statements,
+    variable,
+)
 from kapi_numba_offload.loops.body.state import NotInKernelError
-from kapi_numba_offload.loops.body.syntax_parts import Part, expression, statements, variable
 
 __all__ = ["DRAWN", "SEED", "draw_random", "drawn_seed", "draws", "function_draws"]
 
@@ -73,26 +80,19 @@ _DRAWS: dict[str, tuple[str, dict[str, float | None]]] = {
 """The number that is drawn, with its parameters in capitals, and their names and defaults: None where there is none."""
 
 
-def draws(body: Sequence[ast.stmt], names: Scope) -> bool:
+def draws(body: Sequence[ast.stmt], names: Scope, seen: frozenset[FunctionType] = frozenset()) -> bool:
     """Whether a body, or a function of the user's that it names, draws random numbers."""
-    return _draws(body, names, set())
-
-
-def function_draws(value: Any, seen: set[int] | None = None) -> bool:
-    """Whether a function of the user's, or one that it names, draws random numbers."""
-    function, seen = getattr(value, "py_func", value), set[int]() if seen is None else seen
-    if not isinstance(function, FunctionType) or id(function) in seen:
-        return False
-    seen.add(id(function))
-    if (function.__module__ or "").partition(".")[0] in NOT_USER_CODE:
-        return False
-    definition = parsed_function(function)
-    return definition is not None and _draws(definition.body, Scope(function, definition), seen)
-
-
-def _draws(body: Sequence[ast.stmt], names: Scope, seen: set[int]) -> bool:
     values = [names.value(each) for each in nodes_in(body) if isinstance(each, (ast.Name, ast.Attribute))]
     return any(random_name(each) is not None or function_draws(each, seen) for each in values)
+
+
+def function_draws(value: Any, seen: frozenset[FunctionType] = frozenset()) -> bool:
+    """Whether a function of the user's, or one that it names, draws random numbers; those of `seen` are looked at."""
+    function = user_function(value)
+    if function is None or function in seen:
+        return False
+    definition = parsed_function(function)
+    return definition is not None and draws(definition.body, Scope(function, definition), seen | {function})
 
 
 def draw_random(body: Sequence[ast.stmt], names: Scope, parallel: Sequence[str]) -> list[ast.stmt]:
@@ -137,28 +137,16 @@ class _Statements:
         self.names, self.stream, self.count = names, parallel[0], 0
 
     def block(self, body: Sequence[ast.stmt]) -> list[ast.stmt]:
-        made: list[ast.stmt] = []
-        for each in body:
-            if self.has_draws(each):
-                made += self._statement(each)
-            else:
-                made.append(each)
-        return made
+        return [made for each in body for made in (self._statement(each) if self.has_draws(each) else [each])]
 
     def _statement(self, node: ast.stmt) -> list[ast.stmt]:
         if isinstance(node, ast.FunctionDef):
             raise NotInKernelError("random numbers in a function that could not be written out", node)
         if isinstance(node, ast.While) and self.has_draws(node.test):
             raise NotInKernelError("random numbers in the condition of a while loop", node)
-        for field in ("body", "orelse"):
-            if getattr(node, field, None) and not isinstance(node, ast.Expr):
-                setattr(node, field, self.block(getattr(node, field)))
+        rewrite_blocks(node, self.block)
         own = _Draws(self)
-        for field, value in ast.iter_fields(node):
-            if isinstance(value, ast.expr):
-                setattr(node, field, own.visit(value))
-            elif isinstance(value, list) and value and isinstance(value[0], ast.expr):
-                setattr(node, field, [own.visit(each) for each in value])
+        rewrite_expressions(node, own.visit)
         if own.number:
             own.put(f"kapi_drawn = kapi_drawn + {own.number}", node)
         return [*own.before, node]

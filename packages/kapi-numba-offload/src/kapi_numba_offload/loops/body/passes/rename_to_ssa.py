@@ -9,11 +9,9 @@ import ast
 import copy
 from collections.abc import Iterable, Sequence
 
-from kapi_numba_offload.analysis.syntax import names_in, nodes_in
+from kapi_numba_offload.analysis.syntax import names_in, nodes_in, rewrite_blocks
 
 __all__ = ["rename_to_ssa"]
-
-_BLOCKS = ("body", "orelse")
 
 
 def rename_to_ssa(body: Sequence[ast.stmt], kept: Iterable[str]) -> list[ast.stmt]:
@@ -38,10 +36,7 @@ def _block(block: list[ast.stmt], body: Sequence[ast.stmt], kept: set[str]) -> l
             _rename(name, block)
     made = [part for each in block for part in _paired(each)]
     for statement in made:
-        for field in _BLOCKS:
-            inner = getattr(statement, field, None)
-            if inner and not isinstance(statement, ast.FunctionDef):
-                setattr(statement, field, _block(inner, body, kept))
+        rewrite_blocks(statement, lambda inner: _block(inner, body, kept))
     return made
 
 

@@ -7,8 +7,7 @@ import copy
 from collections.abc import Sequence
 
 from kapi_numba_offload.analysis.control_flow import has_break
-from kapi_numba_offload.analysis.syntax import nodes_in
-from kapi_numba_offload.loops.body.syntax_parts import variable
+from kapi_numba_offload.analysis.syntax import assignment, nodes_in, variable
 
 __all__ = ["with_result"]
 
@@ -23,7 +22,7 @@ def with_result(statements: Sequence[ast.stmt], result: str) -> list[ast.stmt] |
             continue  # a docstring
         if isinstance(statement, ast.Return):
             if statement.value is not None:
-                made.append(_assigned(result, statement.value))
+                made.append(assignment(result, statement.value))
             return made or [ast.Pass()]
         if not any(isinstance(each, ast.Return) for each in ast.walk(statement)):
             made.append(statement)
@@ -37,8 +36,8 @@ def with_result(statements: Sequence[ast.stmt], result: str) -> list[ast.stmt] |
             if after is None or left is None or not has_value:
                 return None
             guard = ast.If(ast.UnaryOp(ast.Not(), variable(result + _LEFT)), after or [ast.Pass()], [])
-            start = [_assigned(result, _start_for(values[0]))] if values else []  # never read, but each path has one
-            return [*made, *start, _assigned(result + _LEFT, ast.Constant(False)), left, guard]
+            start = [assignment(result, _start_for(values[0]))] if values else []  # never read, but each path has one
+            return [*made, *start, assignment(result + _LEFT, ast.Constant(False)), left, guard]
         if not isinstance(statement, ast.If):
             return None
         then, otherwise = (
@@ -67,8 +66,8 @@ def _noting(statements: Sequence[ast.stmt], result: str) -> list[ast.stmt] | Non
     for statement in statements:
         if isinstance(statement, ast.Return):
             if statement.value is not None:
-                made.append(_assigned(result, statement.value))
-            return [*made, _assigned(result + _LEFT, ast.Constant(True)), ast.Break()]
+                made.append(assignment(result, statement.value))
+            return [*made, assignment(result + _LEFT, ast.Constant(True)), ast.Break()]
         if not any(isinstance(each, ast.Return) for each in ast.walk(statement)):
             made.append(statement)
         elif isinstance(statement, ast.If):
@@ -91,10 +90,6 @@ def _start_for(value: ast.expr) -> ast.expr:
     is_truth = isinstance(value, ast.Compare) or (isinstance(value, ast.UnaryOp) and isinstance(value.op, ast.Not))
     is_truth = is_truth or (isinstance(value, ast.Constant) and isinstance(value.value, bool))
     return ast.Constant(False) if is_truth else ast.Constant(0)
-
-
-def _assigned(name: str, value: ast.expr) -> ast.stmt:
-    return ast.Assign([ast.Name(name, ast.Store())], value)
 
 
 def _is_endless(statement: ast.stmt) -> bool:

@@ -10,12 +10,19 @@ import copy
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from kapi_numba_offload.analysis.syntax import indices_of, integer_literal, names_in, nodes_in
+from kapi_numba_offload.analysis.syntax import (
+    assignment,
+    integer_literal,
+    names_in,
+    names_rows,
+    nodes_in,
+    rewrite_blocks,
+    rewrite_expressions,
+)
 
 __all__ = ["scalarize_tuples"]
 
 _MAX_ITERATIONS = 8  # of a loop that is unrolled
-_FIELDS = ("body", "orelse")
 
 
 def scalarize_tuples(body: Sequence[ast.stmt], ranks: Mapping[str, int]) -> list[ast.stmt]:
@@ -67,20 +74,15 @@ class _TupleScalarizer(ast.NodeTransformer):
                 assert isinstance(node.value, (ast.Tuple, ast.List))
                 self._named[name] = [f"kapi_part_{name}_{number}" for number in range(len(node.value.elts))]
                 return [
-                    ast.copy_location(ast.Assign([ast.Name(own, ast.Store())], self.visit(each)), node)
+                    ast.copy_location(assignment(own, self.visit(each)), node)
                     for own, each in zip(self._named[name], node.value.elts, strict=True)
                 ]
         if isinstance(node, ast.For) and not node.orelse and isinstance(node.target, (ast.Name, ast.Tuple)):
             parts = self._parts_of(node.iter)
             if parts and len(parts) <= _MAX_ITERATIONS and not _leaves(node.body):
                 return [each for part in parts for each in self._unrolled(node, part)]
-        for field, value in ast.iter_fields(node):
-            if field in _FIELDS and isinstance(value, list) and not isinstance(node, ast.FunctionDef):
-                setattr(node, field, self.block(value))
-            elif isinstance(value, ast.expr):
-                setattr(node, field, self.visit(value))
-            elif isinstance(value, list) and value and isinstance(value[0], ast.expr):
-                setattr(node, field, [self.visit(each) for each in value])
+        rewrite_blocks(node, self.block)
+        rewrite_expressions(node, self.visit)
         return [node]
 
     def _unrolled(self, node: ast.For, part: ast.expr) -> list[ast.stmt]:
@@ -112,16 +114,9 @@ class _TupleScalarizer(ast.NodeTransformer):
         return isinstance(node, (ast.Tuple, ast.List)) and any(map(self._is_part, node.elts))
 
     def _is_part(self, node: ast.expr) -> bool:
-        if isinstance(node, ast.Name):
-            return self._ranks.get(node.id, 0) > 0 or node.id in self._rows
         if isinstance(node, ast.Tuple):
             return any(map(self._is_part, node.elts))
-        if not isinstance(node, ast.Subscript) or not isinstance(node.value, ast.Name):
-            return False
-        axes = indices_of(node)
-        fixed = sum(not isinstance(each, ast.Slice) for each in axes)
-        has_all = any(isinstance(each, ast.Constant) and each.value is Ellipsis for each in axes)
-        return not has_all and fixed < self._ranks.get(node.value.id, 0)
+        return names_rows(node, self._ranks, self._rows)
 
 
 def _loop_variables(loop: ast.For) -> list[ast.Name]:
