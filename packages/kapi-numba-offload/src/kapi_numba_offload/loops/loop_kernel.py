@@ -13,7 +13,7 @@ import numpy as np
 import kapi_runtime
 from kapi_numba_offload._numba_compat import DUFunc
 from kapi_numba_offload.analysis.scope import Scope
-from kapi_numba_offload.analysis.syntax import nodes_in
+from kapi_numba_offload.analysis.syntax import statements
 from kapi_numba_offload.elements.work_distribution import POSITION_LINES
 from kapi_numba_offload.loops.body.passes.draw_random import DRAWN
 from kapi_numba_offload.loops.body.pipeline import LoweredBody, lower_body
@@ -56,36 +56,31 @@ class LoopFunctions:
 
     def kernel(self, body: Sequence[ast.stmt]) -> FunctionType:
         """One work-item for each iteration; parameters: the captured variables, then start and step of each axis."""
-        axes = self._syntax.axes
-        lines = [self._value(number, f"item.get_id({number})") for number in range(len(axes))]
-        parameters = [*self._syntax.captured, *self._bounds()]
-        return self._made(["item", *parameters], [*_parsed(lines), *_ContinueToReturn().of(body)])
+        lines = [self._value(number, f"item.get_id({number})") for number in range(len(self._syntax.axes))]
+        parameters = ["item", *self._syntax.captured, *self._bounds()]
+        return self._made(parameters, [*lines, "kapi_body"], _ContinueToReturn().of(body))
 
     def reduction(self, body: Sequence[ast.stmt], initial: Mapping[str, np.generic]) -> FunctionType:
         """A share of the iterations for each work-item; parameters: partial results first, extents of axes last."""
-        axes = self._syntax.axes
-        lines = [f"{name} = kapi_initial_{name}" for name in initial]
-        lines += [
+        lines = [
+            *(f"{name} = kapi_initial_{name}" for name in initial),
             *POSITION_LINES,
             "for kapi_step in range(kapi_steps):",
             "    kapi_at = kapi_base + kapi_step * kapi_lanes",
             "    if kapi_at < kapi_count:",
-            "        pass",
+            *(f"        {line}" for line in [*self._positions(), "kapi_body"]),
             *(f"kapi_partial_{name}[kapi_row * kapi_lanes + kapi_lane] = {name}" for name in initial),
         ]
-        statements = _parsed(lines)
-        (loop,) = (each for each in statements if isinstance(each, ast.For))
-        guard = loop.body[-1]
-        assert isinstance(guard, ast.If)
-        guard.body = [*_parsed(self._positions(len(axes))), *body]
-        return self._made([*self._shared_out(initial), "kapi_steps"], statements)
+        return self._made([*self._shared_out(initial), "kapi_steps"], lines, body)
 
     def coarsened(
         self, body: Sequence[ast.stmt], initial: Mapping[str, np.generic], private: PrivatizedBody | None = None
     ) -> FunctionType:
         """Many iterations in each work-item, over an `NdRange`; parameters of `reduction`, but the last.
 
-        A work-item takes `kapi_share` iterations of the outermost loop, and all of the inner ones.
+        A work-item takes `kapi_share` iterations of the outermost loop, and all of the inner ones. Where the private
+        body has a second part, the innermost loop is strip-mined: in each strip, it is a loop of the first part, and
+        then one of the second.
 
         Parameters
         ----------
@@ -96,48 +91,47 @@ class LoopFunctions:
         private : PrivatizedBody, optional
             The body with private rows, whose parameters come after those of reductions.
         """
-        axes = self._syntax.axes
         lines = [f"{name} = kapi_initial_{name}" for name in initial]
         lines += ["kapi_row = item.get_global_id(0)", *(private.before if private else ())]
-        lines += [
-            "for kapi_at in range(kapi_row * kapi_share, min(kapi_row * kapi_share + kapi_share, kapi_count)):",
-            f"    {self._value(0, 'kapi_at')}",
-        ]
-        for number in range(1, len(axes)):
-            indent = "    " * number
-            lines.append(f"{indent}for kapi_at{number} in range(kapi_extent{number}):")
-            lines.append(f"{indent}    {self._value(number, f'kapi_at{number}')}")
-        lines += [f"kapi_partial_{name}[kapi_row] = {name}" for name in initial]
-        statements = _parsed(lines)
-        *_, loop = (each for each in statements if isinstance(each, ast.For))
-        for _ in axes[1:]:
-            last = loop.body[-1]
-            assert isinstance(last, ast.For)
-            loop = last
-        loop.body += private.first if private else body
-        if private and private.second:
-            _strip_mine(loop, private.second)
-        return self._made([*self._shared_out(initial, private), "kapi_share"], statements)
+        share = "kapi_row * kapi_share"
+        loops = [("kapi_at", f"{share}, ", f"min({share} + kapi_share, kapi_count)")]
+        loops += [(f"kapi_at{number}", "", f"kapi_extent{number}") for number in range(1, len(self._syntax.axes))]
+        indent, after = "", list[str]()
+        for number, (counter, start, stop) in enumerate(loops):
+            if private and private.second and number == len(loops) - 1:
+                lines.append(f"{indent}for kapi_block in range({start or '0, '}{stop}, {BLOCK}):")
+                indent += "    "
+                lines.append(f"{indent}kapi_length = min({BLOCK}, {stop} - kapi_block)")
+                lines.append(f"{indent}for kapi_number in range(kapi_length):")
+                after = [lines[-1], f"{indent}    kapi_second"]
+                lines.append(f"{indent}    {counter} = kapi_block + kapi_number")
+            else:
+                lines.append(f"{indent}for {counter} in range({start}{stop}):")
+            indent += "    "
+            lines.append(f"{indent}{self._value(number, counter)}")
+        lines += [f"{indent}kapi_body", *after, *(f"kapi_partial_{name}[kapi_row] = {name}" for name in initial)]
+        parameters = [*self._shared_out(initial, private), "kapi_share"]
+        return self._made(parameters, lines, private.first if private else body, private.second if private else ())
 
     def by_groups(self, private: PrivatizedBody) -> FunctionType:
         """Many iterations in each work-item of a group that has copies of arrays in its local memory.
 
         Parameters: what copies start with, those of `kernel`, extents but the first, the count of iterations, copies.
         """
-        lines = ["kapi_k = item.get_local_id(0)", "kapi_size = item.get_local_range(0)", *private.before]
-        lines += [
+        lines = [
+            "kapi_k = item.get_local_id(0)",
+            "kapi_size = item.get_local_range(0)",
+            *private.before,
             "kapi_group_barrier(item.get_group())",
             "for kapi_at in range(item.get_global_id(0), kapi_count, item.get_global_range(0)):",
-            *(f"    {line}" for line in self._positions(len(self._syntax.axes))),
+            *(f"    {line}" for line in [*self._positions(), "kapi_body"]),
             "kapi_group_barrier(item.get_group())",
             *private.after,
         ]
-        statements = _parsed(lines)
-        loop = next(each for each in statements if isinstance(each, ast.For) and _named(each.target) == "kapi_at")
-        loop.body += private.first
         identities = [each.parameters[-1] for each in private.arrays]
         given = [*self._syntax.captured, *self._bounds(), *self._extents(), "kapi_count"]
-        return self._made(["item", *identities, *given, *(each.local for each in private.arrays)], statements)
+        parameters = ["item", *identities, *given, *(each.local for each in private.arrays)]
+        return self._made(parameters, lines, private.first)
 
     def cooperative(self, body: Sequence[ast.stmt], initial: Mapping[str, np.generic]) -> FunctionType:
         """Iterations that a work-group does together; parameters of `reduction`, but the last.
@@ -153,15 +147,12 @@ class LoopFunctions:
             *(f"{name} = kapi_initial_{name}" for name in initial),
             *GROUP_LINES,
             "for kapi_at in range(kapi_group.get_group_id(0), kapi_count, kapi_group.get_group_range(0)):",
-            *(f"    {line}" for line in self._positions(len(self._syntax.axes))),
+            *(f"    {line}" for line in [*self._positions(), "kapi_body"]),
         ]
         if initial:
             lines.append("if kapi_k == 0:")
             lines += [f"    kapi_partial_{name}[kapi_group.get_group_id(0)] = {name}" for name in initial]
-        statements = _parsed(lines)
-        loop = next(each for each in statements if isinstance(each, ast.For))
-        loop.body += body
-        return self._made(self._shared_out(initial), statements)
+        return self._made(self._shared_out(initial), lines, body)
 
     def value_of(self, outside: Mapping[str, Any]) -> Callable[[ast.expr], Any]:
         """Lookup of the values of names of the source, and of `LoweredBody.outside`."""
@@ -169,16 +160,16 @@ class LoopFunctions:
 
     def typing(self, body: Sequence[ast.stmt]) -> FunctionType:
         """A function that does all iterations and returns the reductions, to know their types."""
-        axes = self._syntax.axes
         names = list(self._syntax.reductions)
-        lines = [*(f"{name} = kapi_initial_{name}" for name in names), "for kapi_at in range(kapi_count):", "    pass"]
-        lines.append(f"return ({''.join(f'{name}, ' for name in names)})")
-        statements = _parsed(lines)
-        (loop,) = (each for each in statements if isinstance(each, ast.For))
-        loop.body = [*_parsed(self._positions(len(axes))), *body]
+        lines = [
+            *(f"{name} = kapi_initial_{name}" for name in names),
+            "for kapi_at in range(kapi_count):",
+            *(f"    {line}" for line in [*self._positions(), "kapi_body"]),
+            f"return ({''.join(f'{name}, ' for name in names)})",
+        ]
         parameters = [f"kapi_initial_{name}" for name in names]
         parameters += [*self._syntax.captured, *self._bounds(), *self._extents(), "kapi_count"]
-        return self._made(parameters, statements)
+        return self._made(parameters, lines, body)
 
     def _shared_out(self, initial: Mapping[str, np.generic], private: PrivatizedBody | None = None) -> list[str]:
         """The parameters of a kernel whose work-items or groups take shares of the iterations."""
@@ -187,10 +178,10 @@ class LoopFunctions:
         rows = [parameter for each in (private.arrays if private else ()) for parameter in each.parameters]
         return ["item", *partial, *starts, *rows, *given, "kapi_count"]
 
-    def _positions(self, count: int) -> list[str]:
+    def _positions(self) -> list[str]:
         """Lines that give the loop variables from the number of the iteration."""
         lines, rest = [], "kapi_at"
-        for number in reversed(range(count)):
+        for number in reversed(range(len(self._syntax.axes))):
             position = rest if number == 0 else f"({rest} % kapi_extent{number})"
             lines.append(self._value(number, position))
             rest = f"({rest} // kapi_extent{number})"
@@ -209,16 +200,20 @@ class LoopFunctions:
     def _extents(self) -> list[str]:
         return [f"kapi_extent{number}" for number in range(1, len(self._syntax.axes))]
 
-    def _made(self, parameters: Sequence[str], body: Sequence[ast.stmt]) -> FunctionType:
+    def _made(
+        self, parameters: Sequence[str], lines: Sequence[str], body: Sequence[ast.stmt], second: Sequence[ast.stmt] = ()
+    ) -> FunctionType:
+        """The function with these lines, the parts of a body for `kapi_body` and `kapi_second`.
+
+        What the user has not written has the line of the loop.
+        """
         name = self._function.__name__ if self._function.__name__.isidentifier() else "lambda_"
-        name = f"{name}_line_{self._syntax.node.lineno}"
-        definition = ast.parse(f"def {name}({', '.join(parameters)}): pass").body[0]
+        name, line = f"{name}_line_{self._syntax.node.lineno}", self._syntax.node.lineno
+        text = "\n    ".join([f"def {name}({', '.join(parameters)}):", "kapi_numba_integers", *lines])
+        (definition,) = statements(text, kapi_body=list(body), kapi_second=list(second))
         assert isinstance(definition, ast.FunctionDef)
-        definition.body = [*_parsed(["kapi_numba_integers"]), *body]
-        line = self._syntax.node.lineno
-        for node in ast.walk(definition):
-            if isinstance(node, (ast.stmt, ast.expr, ast.arg)) and getattr(node, "kapi_made", False):
-                node.lineno = node.end_lineno = line
+        definition.lineno = definition.end_lineno = line
+        definition.col_offset = definition.end_col_offset = 0
         module = ast.fix_missing_locations(ast.Module([definition], []))
         scope: dict[str, Any] = {}
         exec(compile(module, self._function.__code__.co_filename, "exec"), self._globals, scope)
@@ -228,42 +223,8 @@ class LoopFunctions:
         return made
 
 
-def _named(node: ast.expr) -> str:
-    return node.id if isinstance(node, ast.Name) else ""
-
-
 def _is_literal(node: ast.expr, value: int) -> bool:
     return isinstance(node, ast.Constant) and type(node.value) is int and node.value == value
-
-
-def _parsed(lines: Sequence[str]) -> list[ast.stmt]:
-    body = ast.parse("\n".join(lines)).body
-    for node in nodes_in(body):
-        node.kapi_made = True  # type: ignore[attr-defined]  # it has no line in the user's file
-    return body
-
-
-def _strip_mine(loop: ast.For, second: Sequence[ast.stmt]) -> None:
-    """Strip-mine a loop: in each strip, a loop of its body, and then one of what comes second."""
-    assert isinstance(loop.iter, ast.Call)
-    start, stop = map(ast.unparse, loop.iter.args if len(loop.iter.args) == 2 else (ast.Constant(0), *loop.iter.args))
-    (made,) = _parsed(
-        [
-            f"for kapi_block in range({start}, {stop}, {BLOCK}):",
-            f"    kapi_length = min({BLOCK}, {stop} - kapi_block)",
-            "    for kapi_number in range(kapi_length):",
-            f"        {ast.unparse(loop.target)} = kapi_block + kapi_number",
-            "    for kapi_number in range(kapi_length):",
-            "        pass",
-        ]
-    )
-    assert isinstance(made, ast.For)
-    _, one, other = made.body
-    assert isinstance(one, ast.For)
-    assert isinstance(other, ast.For)
-    one.body += loop.body
-    other.body = list(second)
-    loop.target, loop.iter, loop.body = made.target, made.iter, made.body
 
 
 def _as_scalar_function(value: Any) -> Any:

@@ -16,6 +16,7 @@ import numpy as np
 
 import kapi_runtime
 from kapi_numba_offload.analysis.control_flow import has_jump
+from kapi_numba_offload.analysis.syntax import assignment, expression, located, statements
 from kapi_numba_offload.elements.kernel_source import MOST_DIMENSIONS, make_kernel, space_of
 from kapi_numba_offload.elements.reductions import COMBINATIONS
 from kapi_numba_offload.elements.work_distribution import ROWS_PER_UNIT, WorkDistribution, distribute_rows
@@ -255,11 +256,10 @@ class _Privatizer(ast.NodeTransformer):
         else:
             element = f"{self._arrays[name].parameters[0]}[kapi_start_{name} + ({offset})]"
             done = f"{element} {_UPDATES[method][1]}= {added}"
-        update = _parsed(f"if {' and '.join(tests)}: {done}\nelse: pass", node)
-        reference.args[1] = _parsed(", ".join(indices), node).value
-        node.value.args = [_parsed(added, node).value]  # type: ignore[attr-defined]
-        update.orelse = [node]
-        (self.second if self._is_split else made).append(update)
+        reference.args[1] = located(expression(", ".join(indices)), node)
+        node.value.args = [located(expression(added), node)]  # type: ignore[attr-defined]
+        (update,) = statements(f"if {' and '.join(tests)}: {done}\nelse: kapi_atomic", kapi_atomic=[node])
+        (self.second if self._is_split else made).append(located(update, node))
         return made
 
     def _kept(self, value: ast.expr, dtype: str, made: list[ast.stmt]) -> str:
@@ -269,17 +269,10 @@ class _Privatizer(ast.NodeTransformer):
         if self._is_split:
             target = f"{name}s[kapi_number]"
             self.before.append(f"{name}s = kapi_PrivateArray({BLOCK}, kapi_np.{dtype})")
-            self.second.append(_parsed(f"{name} = {target}", value))
-        made.append(_parsed(f"{target} = kapi_np.{dtype}(0)", value))
-        made[-1].value.args = [value]  # type: ignore[attr-defined]
+            self.second.append(located(assignment(name, expression(target)), value))
+        (first,) = statements(f"{target} = kapi_np.{dtype}(kapi_value)", kapi_value=value)
+        made.append(located(first, value))
         return name
-
-
-def _parsed(text: str, where: ast.AST) -> Any:
-    (made,) = ast.parse(text).body
-    for each in ast.walk(made):
-        ast.copy_location(each, where)
-    return made
 
 
 def small_arrays(

@@ -76,7 +76,7 @@ class LiftedPlan(LoopPlan):
         return [*(located(each, where) for each in bounds), choice(helper, where, given, lifted, other)]
 
     def _run(self, rewriter: Rewriter, helper: str) -> list[ast.stmt]:
-        """What runs where the guard holds, once the arrays of rows have names."""
+        """The statements that run where the guard holds, once the arrays of rows have names."""
         rewriter.helper("counts", counts)
         return rewriter.block(self.statements)
 
