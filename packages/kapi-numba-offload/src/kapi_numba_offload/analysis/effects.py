@@ -11,8 +11,7 @@ from typing import Any
 import numba
 import numpy as np
 
-from kapi_numba_offload.analysis.numpy_functions import numpy_function, numpy_name
-from kapi_numba_offload.analysis.numpy_signatures import numpy_parameters
+from kapi_numba_offload.analysis.numpy_functions import numpy_function, numpy_name, numpy_parameters
 from kapi_numba_offload.analysis.scope import UNKNOWN, Scope
 from kapi_numba_offload.analysis.source import user_function
 from kapi_numba_offload.analysis.syntax import root_variable, targets_of

@@ -13,8 +13,7 @@ import numpy as np
 
 from kapi_numba_offload._numba_compat import overload_of, type_key
 from kapi_numba_offload.analysis.effects import CHANGES
-from kapi_numba_offload.analysis.numpy_functions import QUANTILES, numpy_function, status
-from kapi_numba_offload.analysis.numpy_signatures import as_library_takes_it
+from kapi_numba_offload.analysis.numpy_functions import QUANTILES, as_library_takes_it, numpy_function, status
 from kapi_numba_offload.elements.operands import require_held
 from kapi_numba_offload.libraries.arrays import (
     arrays_among,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from kapi_numba_offload.analysis.numpy_signatures import as_library_takes_it
+from kapi_numba_offload.analysis.numpy_functions import as_library_takes_it
 from kapi_numba_offload.elements.dtype_rules import coerced_kind
 from kapi_numba_offload.libraries.arrays import (
     allocate,
