@@ -17,7 +17,7 @@ from kapi_numba_offload.analysis.scope import UNKNOWN
 from kapi_numba_offload.analysis.syntax import indices_of, names_in, nodes_in
 from kapi_numba_offload.libraries.arrays import arrays_among
 from kapi_numba_offload.libraries.host_array import as_views
-from kapi_numba_offload.loops.host.loop_costs import bound, iterations_of, known_values, numbers_of
+from kapi_numba_offload.loops.host.loop_costs import UNCOUNTED, CountedLoop, bound, codes_of, known_values, numbers_of
 from kapi_numba_offload.loops.host.worked_axes import largest
 from kapi_numba_offload.loops.loop_syntax import is_parallel
 from kapi_numba_offload.partition.function_info import FunctionInfo
@@ -39,7 +39,6 @@ _LOOP = 50_000.0  # of a `prange` loop
 _REDUCTION = 15_000.0  # of one of its reductions
 
 _SHARED = 0.5  # how much of it kernels save where Numba's code uses all threads, too
-_UNCOUNTED = 16  # iterations of a plain loop whose bounds the arguments do not tell
 _OF_ROWS = -1  # the axis of rows, for "so many axes"
 _WINDOW = 8  # elements of a row that has both ends
 
@@ -93,35 +92,18 @@ class _Block:
 
 
 @dataclass(frozen=True, slots=True)
-class _Loop:
+class _Loop(CountedLoop):
     """The work of a loop.
 
-    Attributes
-    ----------
-    variable : str or None
-        What it counts with.
-    bounds : tuple of code, or None
-        The arguments of `range`; None for other loops.
-    body : _Block
-        What an iteration does.
-    is_kernel : bool
-        Whether it is one kernel.
+    - `body`: what an iteration does.
+    - `is_kernel`: whether it is one kernel.
     """
 
-    variable: str | None
-    bounds: tuple[CodeType, ...] | None
     body: _Block
     is_kernel: bool
 
     def times(self, values: _Values, shapes: _Shapes) -> tuple[float, float]:
-        numbers = None if self.bounds is None else numbers_of(self.bounds, values)
-        found = None if numbers is None else iterations_of(numbers)
-        if found is None:
-            count = shapes.along(None) if self.is_kernel else _UNCOUNTED
-        else:
-            count = len(found)
-            if found and self.variable is not None:
-                values = {**values, self.variable: found[count // 2]}
+        count, values = self.middle(values, shapes.along(None) if self.is_kernel else UNCOUNTED)
         if not count:
             return 0.0, 0.0
         saved, launched = self.body.times(values, shapes)
@@ -287,9 +269,7 @@ class _Reader:
         is_kernel = isinstance(loop, ast.For) and is_parallel(loop, facts.names)
         bounds, variable = None, None
         if isinstance(loop, ast.For) and isinstance(loop.iter, ast.Call) and facts.names.is_range(loop.iter):
-            codes = [self._bound(each) for each in loop.iter.args]
-            known = tuple(each for each in codes if each is not None)
-            bounds = known if len(known) == len(codes) else None
+            bounds = codes_of(loop.iter.args, self._bound)
             variable = loop.target.id if isinstance(loop.target, ast.Name) else None
         if bounds is None and (is_kernel or is_in_kernel):
             raise _Untold
@@ -343,9 +323,8 @@ class _Reader:
         arguments = node.args[2:3] if name == "linspace" else node.args
         if name not in ("arange", "linspace") and arguments:
             arguments = arguments[0].elts if isinstance(arguments[0], ast.Tuple) else arguments[:1]
-        codes = [self._bound(each) for each in arguments]
-        known = tuple(each for each in codes if each is not None)
-        if not codes or len(known) < len(codes):
+        known = codes_of(arguments, self._bound)
+        if not known:
             raise _Untold
         if name == "arange":
             known = known[1:2] or known

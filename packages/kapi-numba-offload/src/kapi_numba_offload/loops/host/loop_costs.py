@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from math import inf
 from types import CodeType
 from typing import Any
 
@@ -18,8 +17,10 @@ __all__ = [
     "COPY",
     "LoopCosts",
     "StatementCosts",
+    "UNCOUNTED",
+    "CountedLoop",
+    "codes_of",
     "bound",
-    "iterations_of",
     "known_values",
     "numbers_of",
 ]
@@ -35,7 +36,9 @@ _OPERATION = 0.5e-9  # of the host, on an element
 _SCATTERED = 4  # times as much where each element is in a cache line of its own
 _MULTIPLICATION = 0.25e-9  # of the host, in a product of matrices
 
-_UNCOUNTED = 16  # iterations of a loop whose bounds the values before it do not tell
+UNCOUNTED = 16
+"""Iterations that count for a loop whose bounds the values before it do not tell."""
+
 _FUNCTIONS = {"len": len, "min": min, "max": max, "abs": abs, "int": int}
 _PARTS = (
     ast.expr_context, ast.operator, ast.unaryop, ast.BinOp, ast.UnaryOp, ast.Constant, ast.Name, ast.Subscript,
@@ -80,23 +83,40 @@ class StatementCosts:
 
 
 @dataclass(frozen=True, slots=True)
-class LoopCosts:
-    """The factors of the cost of a loop nest.
+class CountedLoop:
+    """A loop whose iterations values may tell.
 
-    Attributes
-    ----------
-    variable : str or None
-        What it counts with.
-    bounds : tuple of code, or None
-        The arguments of `range`, or the length of what is iterated; None for other loops.
-    statements : tuple of StatementCosts
-        Those on arrays in its own body.
-    inner : tuple of LoopCosts
-        The other loops in its body.
+    - `variable`: what it counts with.
+    - `bounds`: the arguments of `range`, or the length of what is iterated; None for other loops.
     """
 
     variable: str | None
     bounds: tuple[CodeType, ...] | None
+
+    def iterations(self, values: Mapping[str, Any]) -> range | None:
+        """The iterations; None if the values do not tell."""
+        lengths = None if self.bounds is None else numbers_of(self.bounds, values)
+        try:
+            return None if lengths is None else range(*lengths)
+        except (TypeError, ValueError):  # such as a step of 0
+            return None
+
+    def middle(self, values: Mapping[str, Any], otherwise: int = UNCOUNTED) -> tuple[int, Mapping[str, Any]]:
+        """The number of iterations, or another one where values do not tell, and the values in the middle one."""
+        iterations = self.iterations(values)
+        if iterations and self.variable is not None:
+            values = {**values, self.variable: iterations[len(iterations) // 2]}
+        return otherwise if iterations is None else len(iterations), values
+
+
+@dataclass(frozen=True, slots=True)
+class LoopCosts(CountedLoop):
+    """The factors of the cost of a loop nest.
+
+    - `statements`: those on arrays in its own body.
+    - `inner`: the other loops in its body.
+    """
+
     statements: tuple[StatementCosts, ...]
     inner: tuple[LoopCosts, ...]
 
@@ -112,32 +132,16 @@ class LoopCosts:
         largest : callable
             The most elements along so many axes of one of the arrays.
         """
-        times, values = self._middle(values)
+        times, values = self.middle(values)
         inner = [each.seconds(values, largest) for each in self.inner] if times else []
         on_device = sum(each.on_device() for each in self.statements) + sum(each for each, _ in inner)
         on_host = sum(each.on_host(largest) for each in self.statements) + sum(each for _, each in inner)
         return times * on_device, times * on_host
 
-    def iterations(self, values: Mapping[str, Any]) -> float:
-        """The number of iterations of the outer loop; infinity if the values do not tell."""
-        found = self._iterations(values)
-        return inf if found is None else len(found)
-
     def count(self, values: Mapping[str, Any]) -> int:
         """The number of statements on arrays in a run, in loops that count as for `seconds`."""
-        times, values = self._middle(values)
+        times, values = self.middle(values)
         return times * (len(self.statements) + sum(each.count(values) for each in self.inner)) if times else 0
-
-    def _middle(self, values: Mapping[str, Any]) -> tuple[int, Mapping[str, Any]]:
-        """The number of iterations, and the values in the middle one."""
-        iterations = self._iterations(values)
-        if iterations and self.variable is not None:
-            values = {**values, self.variable: iterations[len(iterations) // 2]}
-        return _UNCOUNTED if iterations is None else len(iterations), values
-
-    def _iterations(self, values: Mapping[str, Any]) -> range | None:
-        lengths = None if self.bounds is None else numbers_of(self.bounds, values)
-        return None if lengths is None else iterations_of(lengths)
 
 
 class _Extents:
@@ -179,6 +183,12 @@ def bound(node: ast.expr, constant: Callable[[ast.expr], Any], *, powers: bool =
     return compile(made, "<bound>", "eval")
 
 
+def codes_of(nodes: Sequence[ast.expr], code: Callable[[ast.expr], CodeType | None]) -> tuple[CodeType, ...] | None:
+    """The codes of all of the bounds; None if one of them has none."""
+    found = tuple(each for each in map(code, nodes) if each is not None)
+    return found if len(found) == len(nodes) else None
+
+
 def numbers_of(codes: Sequence[CodeType], values: Mapping[str, Any]) -> tuple[int, ...] | None:
     """The integers that codes of `bound` give for values; None for one that only the function itself knows."""
     try:
@@ -186,14 +196,6 @@ def numbers_of(codes: Sequence[CodeType], values: Mapping[str, Any]) -> tuple[in
     except (ArithmeticError, AttributeError, LookupError, NameError, TypeError, ValueError):
         return None
     return tuple(found) if all(isinstance(each, int) for each in found) else None
-
-
-def iterations_of(bounds: Sequence[int]) -> range | None:
-    """The iterations of a loop with these bounds; None for a step of 0."""
-    try:
-        return range(*bounds)
-    except (TypeError, ValueError):
-        return None
 
 
 def _is_part(node: ast.AST) -> bool:

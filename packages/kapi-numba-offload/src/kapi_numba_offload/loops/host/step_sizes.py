@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import isinf
+from math import inf, isinf
 from typing import Any
 
 from kapi_numba_offload.libraries.arrays import arrays_among
@@ -98,7 +98,8 @@ class StepSizes:
         return largest(tuple(length for each in arrays_among(captured) for length in each.shape), self.depth)
 
     def _iterations(self, captured: Sequence[Any]) -> float:
-        return self.costs.iterations(self._values(captured))
+        found = self.costs.iterations(self._values(captured))
+        return inf if found is None else len(found)
 
     def _values(self, captured: Sequence[Any]) -> dict[str, Any]:
         return known_values(dict(zip(self.given, captured, strict=True)))

@@ -9,7 +9,7 @@ from kapi_numba_offload.analysis.kinds import ANY, SCALAR, ArrayKind
 from kapi_numba_offload.analysis.numpy_functions import elementwise, numpy_name
 from kapi_numba_offload.analysis.scope import UNKNOWN
 from kapi_numba_offload.analysis.syntax import indices_of, names_in, nodes_in
-from kapi_numba_offload.loops.host.loop_costs import LoopCosts, StatementCosts, bound
+from kapi_numba_offload.loops.host.loop_costs import LoopCosts, StatementCosts, bound, codes_of
 from kapi_numba_offload.loops.host.worked_axes import WorkedAxes
 from kapi_numba_offload.loops.loop_syntax import is_parallel
 from kapi_numba_offload.partition.function_info import FunctionInfo
@@ -30,9 +30,7 @@ def loop_costs(facts: FunctionInfo, statement: ast.For | ast.While) -> LoopCosts
         if isinstance(statement.target, ast.Name):
             variable = statement.target.id
         if facts.names.value(statement.iter.func) is range:
-            codes = tuple(bound(each, facts.names.value) for each in statement.iter.args)
-            known = tuple(each for each in codes if each is not None)
-            bounds = known if len(known) == len(codes) else None
+            bounds = codes_of(statement.iter.args, lambda each: bound(each, facts.names.value))
     if isinstance(statement, ast.For) and bounds is None:
         arrays = [each for each in iterated(facts, statement.iter) if isinstance(each, ast.Name)]
         length = bound(ast.parse(f"len({arrays[0].id})", mode="eval").body, facts.names.value) if arrays else None
