@@ -40,14 +40,7 @@ _LIBRARIES = ("cupy", "dpctl", "dpnp", "kapi_runtime")
 class Patch:
     """A replaced attribute of a class of Numba's.
 
-    Parameters
-    ----------
-    owner : type
-        The class.
-    attribute : str
-        The attribute.
-    why : str
-        What it is replaced for, and when.
+    - `why`: what it is replaced for, and when.
     """
 
     def __init__(self, owner: type, attribute: str, why: str) -> None:

@@ -17,10 +17,7 @@ __all__ = ["main"]
 def main(arguments: Sequence[str] | None = None) -> int:
     """Carry out one command, and return the exit status: the program's, or 2 if there is none.
 
-    Parameters
-    ----------
-    arguments : sequence of str, optional
-        As after ``python -m kapi_numba_offload``; those of the program if left out.
+    - `arguments`: as after ``python -m kapi_numba_offload``; those of the program if left out.
     """
     parser = argparse.ArgumentParser(
         prog="python -m kapi_numba_offload", description="njit functions over device arrays."

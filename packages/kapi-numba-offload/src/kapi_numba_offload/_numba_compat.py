@@ -108,10 +108,7 @@ def is_generic(dispatcher: CPUDispatcher) -> bool:
 def inferred_return_type(function: Any, args: tuple[Any, ...]) -> Any:
     """The type that Numba itself infers for what a function returns.
 
-    Raises
-    ------
-    NumbaError
-        If it cannot be compiled.
+    Raises `NumbaError` if it cannot be compiled.
     """
     typing_context, target_context = cpu_target.typing_context, cpu_target.target_context
     typing_context.refresh()

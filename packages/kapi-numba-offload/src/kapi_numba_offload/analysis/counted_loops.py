@@ -13,13 +13,7 @@ __all__ = ["CountedLoops"]
 
 
 class CountedLoops:
-    """Writes loops over `a`, `a.flat`, `enumerate(a)` and `zip(a, b)`; a subclass knows what is an array.
-
-    Parameters
-    ----------
-    names : Scope
-        What names mean.
-    """
+    """Writes loops over `a`, `a.flat`, `enumerate(a)` and `zip(a, b)`; a subclass knows what is an array."""
 
     def __init__(self, names: Scope) -> None:
         self.names = names

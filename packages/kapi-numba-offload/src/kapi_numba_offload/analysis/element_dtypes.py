@@ -29,19 +29,10 @@ _WEAK_ATTRIBUTES = frozenset(("itemsize", "ndim", "shape", "size", "strides"))
 def as_numpy_has_it(value: Any, dtype: np.dtype[Any], dtypes: Dtypes) -> Any:
     """One of Numba's numbers, given back as Python's, as the one that NumPy would have.
 
-    Parameters
-    ----------
-    value : int or float or complex
-        The number.
-    dtype : numpy.dtype
-        The type that Numba computed it in.
-    dtypes : Dtypes
-        Of the elements that it comes from.
+    - `dtype`: the type that Numba computed it in.
+    - `dtypes`: of the elements that it comes from.
 
-    Returns
-    -------
-    int or float or complex or numpy.generic
-        `value` itself where it comes from no element. An integer that comes from elements has 64 bits.
+    Returns `value` itself where it comes from no element. An integer that comes from elements has 64 bits.
     """
     if dtype.name not in ("int64", "float64", "complex128"):  # Python's numbers have these types to Numba
         return dtype.type(value)
@@ -59,12 +50,7 @@ def as_numpy_has_it(value: Any, dtype: np.dtype[Any], dtypes: Dtypes) -> Any:
 def dtypes_after(loop: ast.stmt, before: Mapping[str, Dtypes]) -> dict[str, Dtypes]:
     """The dtypes of the elements that each variable gets its number from, after a loop.
 
-    Parameters
-    ----------
-    loop : ast.stmt
-        The loop.
-    before : mapping of str to Dtypes
-        The same before it; for an array, its own dtype.
+    - `before`: the same before it; for an array, its own dtype.
     """
     known, count = dict(before), -1
     # To the fixpoint, since a name may get its number from one that is assigned below.

@@ -48,27 +48,15 @@ _MOST_ROUNDS = 8  # of a loop's body; what has not settled by then is taken as u
 class Kinds:
     """The kinds of a function's variables and expressions, in order of its statements.
 
-    Parameters
-    ----------
-    names : Scope
-        The function's names.
-    parameters : dict
-        Kind of each parameter.
-    depth : int
-        How many functions call it that are looked at for its sake.
-
-    Attributes
-    ----------
-    of : dict
-        Kind of each expression, by the identity of its node.
-    mixtures : list of tuple
-        Expressions, and statements that store, with USM and NumPy arrays: the node, the USM operand and the NumPy one.
-    constants : set of int
-        Identities of nodes that are NumPy arrays from outside of the function and have USM arrays as operands.
-    numbers : set of int
-        Identities of nodes that are numbers on the device and have NumPy arrays alone as operands.
-    usm_parameters : set of str
-        Parameters that are USM arrays.
+    - `parameters`: kind of each parameter.
+    - `depth`: how many functions call it that are looked at for its sake.
+    - `of`: kind of each expression, by the identity of its node.
+    - `mixtures`: expressions, and statements that store, with USM and NumPy arrays: the node, the USM operand and the
+      NumPy one.
+    - `constants`: identities of nodes that are NumPy arrays from outside of the function and have USM arrays as
+      operands.
+    - `numbers`: identities of nodes that are numbers on the device and have NumPy arrays alone as operands.
+    - `usm_parameters`: parameters that are USM arrays.
     """
 
     def __init__(self, names: Scope, parameters: dict[str, Kind], depth: int = 0) -> None:
@@ -408,16 +396,8 @@ def kinds_in_call(
 ) -> tuple[ast.FunctionDef, Kinds] | None:
     """The syntax of a user function, and the kinds in it for one call; None if its source does not show them.
 
-    Parameters
-    ----------
-    function : object
-        What is called.
-    call : ast.Call
-        The call.
-    given : sequence of Kind
-        The kinds of its arguments, those by name last.
-    depth : int
-        How many functions call it that are looked at for its sake.
+    - `given`: the kinds of its arguments, those by name last.
+    - `depth`: how many functions call it that are looked at for its sake.
     """
     own = user_function(function)
     words = [each.arg for each in call.keywords]

@@ -40,17 +40,12 @@ __all__ = [
 class ArrayKind:
     """An array.
 
-    Attributes
-    ----------
-    usm : bool
-        Whether it is a USM array; else NumPy's.
-    ndim : int or None
-        Its rank, if known.
-    may_be_element : bool
-        Whether it was named with an index for each axis, one of which may be an array of indices, and need not be.
-    is_array : bool
-        Whether it is an array of rank 0 to Numba, too: a parameter's, or one that was made with the shape `()`. It is
-        changed in place and returned as an array, where others of rank 0, such as sums, stand for numbers.
+    - `usm`: whether it is a USM array; else NumPy's.
+    - `ndim`: its rank, if known.
+    - `may_be_element`: whether it was named with an index for each axis, one of which may be an array of indices, and
+      need not be.
+    - `is_array`: whether it is an array of rank 0 to Numba, too: a parameter's, or one that was made with the shape
+      `()`. It is changed in place and returned as an array, where others of rank 0, such as sums, stand for numbers.
     """
 
     usm: bool

@@ -278,14 +278,8 @@ def _not_always_done(node: ast.AST) -> list[ast.AST]:
 def desugar_array_idioms(definition: ast.FunctionDef, names: Scope, kinds: Kinds) -> None:
     """Desugar outer products of vectors to products of a column and a row, `len(a.flat)` to `a.size`, fills to stores.
 
-    Parameters
-    ----------
-    definition : ast.FunctionDef
-        The function, changed in place.
-    names : Scope
-        What its names mean.
-    kinds : Kinds
-        The kinds of its expressions; those of what is written out are added.
+    - `definition`: the function, changed in place.
+    - `kinds`: the kinds of its expressions; those of what is written out are added.
     """
     idioms = _ArrayIdioms(names, kinds)
     definition.body = [idioms.visit(each) for each in definition.body]
@@ -306,10 +300,7 @@ def count_loops_over_elements(definition: ast.FunctionDef, names: Scope, kinds: 
 class _LoopsOverArrays(CountedLoops, ast.NodeTransformer):
     """Rewrites loops.
 
-    Attributes
-    ----------
-    count : int
-        How many it has rewritten.
+    - `count`: how many it has rewritten.
     """
 
     def __init__(self, definition: ast.FunctionDef, names: Scope, kinds: Kinds) -> None:

@@ -19,16 +19,10 @@ __all__ = ["ELEMENTWISE", "IN_PLACE", "OPERATORS", "Elementwise", "operator_oper
 class Elementwise:
     """One operation.
 
-    Attributes
-    ----------
-    name : str
-        Its name in NumPy, array libraries and kernels.
-    arity : int
-        How many operands it has.
-    gives_truth : bool
-        Whether its results are truth values, whatever it is given.
-    apply : callable or None
-        Python's operator for arrays; None where it is the array library's function of that name.
+    - `name`: its name in NumPy, array libraries and kernels.
+    - `arity`: how many operands it has.
+    - `gives_truth`: whether its results are truth values, whatever it is given.
+    - `apply`: Python's operator for arrays; None where it is the array library's function of that name.
     """
 
     name: str

@@ -53,15 +53,9 @@ def random_name(function: Any) -> str | None:
 def number_of_axes(name: str, node: ast.Call, ranks: Sequence[int | None]) -> int | None:
     """The rank of what a call draws, 0 for a number; None if that is not known.
 
-    Parameters
-    ----------
-    name : str
-        What `random_name` says of the function, or a method of a generator.
-    node : ast.Call
-        The call.
-    ranks : sequence of int or None
-        For each argument, those by keyword last, the rank that it asks for as a size: 1 for a number, the length of a
-        tuple.
+    - `name`: what `random_name` says of the function, or a method of a generator.
+    - `ranks`: for each argument, those by keyword last, the rank that it asks for as a size: 1 for a number, the length
+      of a tuple.
     """
     own = name.rpartition(".")[2]
     if own in DRAW_IN_PLACE or any(isinstance(each, ast.Starred) for each in node.args):

@@ -32,17 +32,10 @@ def user_function(value: Any) -> FunctionType | None:
 def function_definition(function: Callable[..., Any], func_ir: Any) -> ast.FunctionDef:
     """The definition of `function`, its line numbers those of the file.
 
-    Parameters
-    ----------
-    function : function
-        Defined by `def` or `lambda`.
-    func_ir : numba.core.ir.FunctionIR
-        Numba's IR of it, for a function without source.
+    - `function`: defined by `def` or `lambda`.
+    - `func_ir`: Numba's IR of it, for a function without source.
 
-    Raises
-    ------
-    KernelCompilationError
-        If there is no source and the function has branches.
+    Raises `KernelCompilationError` if there is no source and the function has branches.
     """
     return parsed_function(function) or definition_from_ir(function, func_ir)
 
@@ -128,17 +121,10 @@ _SYMBOLS = {
 def definition_from_ir(function: Callable[..., Any], func_ir: Any) -> ast.FunctionDef:
     """A definition that does what the bytecode of `function` does.
 
-    Parameters
-    ----------
-    function : function
-        One whose source is not to be found, as after ``exec`` or in ``python -c``.
-    func_ir : numba.core.ir.FunctionIR
-        Numba's IR of it.
+    - `function`: one whose source is not to be found, as after ``exec`` or in ``python -c``.
+    - `func_ir`: Numba's IR of it.
 
-    Raises
-    ------
-    KernelCompilationError
-        If the function has branches or loops.
+    Raises `KernelCompilationError` if the function has branches or loops.
     """
     code = function.__code__
     if func_ir is None:

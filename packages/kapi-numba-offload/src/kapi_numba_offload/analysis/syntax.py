@@ -62,14 +62,8 @@ def names_in(nodes: Iterable[ast.AST], *contexts: type[ast.expr_context]) -> lis
 def names_rows(node: ast.expr, ranks: Mapping[str, int], rows: Set[str]) -> bool:
     """Whether an expression may name an array or a part of one, of rank 1 or more.
 
-    Parameters
-    ----------
-    node : ast.expr
-        The expression.
-    ranks : mapping of str to int
-        The rank of each array.
-    rows : set of str
-        Other variables that may be parts of arrays.
+    - `ranks`: the rank of each array.
+    - `rows`: other variables that may be parts of arrays.
     """
     match node:
         case ast.Name(name):

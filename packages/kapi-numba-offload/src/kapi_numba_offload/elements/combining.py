@@ -37,20 +37,13 @@ def group_lines(
 ) -> list[str]:
     """The lines of a kernel whose work-groups combine elements: each work-item some of them, and a tree these.
 
-    Parameters
-    ----------
-    accumulator : Accumulator
-        What values become.
-    before : sequence of str
-        Lines that come first, and give the work-item's first element `at`, the `step` to the next one, and the `end`;
-        they know its number `k` in its group `group` of `size`, and the group's `number`.
-    each : sequence of str
-        Lines that combine the element at `at`.
-    stored : sequence of str
-        Lines that store the value, which one work-item runs.
-    values : callable, optional
-        Lines that give a variable the value of the element at another one: those of several elements are read before
-        they are combined then, since combining may branch.
+    - `accumulator`: what values become.
+    - `before`: lines that come first, and give the work-item's first element `at`, the `step` to the next one, and the
+      `end`; they know its number `k` in its group `group` of `size`, and the group's `number`.
+    - `each`: lines that combine the element at `at`.
+    - `stored`: lines that store the value, which one work-item runs.
+    - `values`: lines that give a variable the value of the element at another one: those of several elements are read
+      before they are combined then, since combining may branch.
     """
     names = list(zip(accumulator.variables, accumulator.arrays("shared"), strict=True))
     keep = [f"{array}[k] = {name}" for name, array in names]
@@ -126,22 +119,13 @@ def combining_kernel(
 
     On a processor a work-item takes those of one result, elsewhere a work-group does.
 
-    Parameters
-    ----------
-    accumulator : Accumulator
-        What values become.
-    ndim : int
-        Axes of the results.
-    facts : DeviceFacts
-        Those of the device.
-    name, location : str
-        The kernel's, and where it comes from.
-    is_along_last : bool
-        Which axis of the partial results is combined.
-    is_mean : bool
-        Whether the result is divided by `count`.
-    fastmath : bool or frozenset of str
-        As of `make_kernel`.
+    - `accumulator`: what values become.
+    - `ndim`: axes of the results.
+    - `facts`: those of the device.
+    - `name`, `location`: the kernel's, and where it comes from.
+    - `is_along_last`: which axis of the partial results is combined.
+    - `is_mean`: whether the result is divided by `count`.
+    - `fastmath`: as of `make_kernel`.
     """
     own = [f"i{axis}" for axis in range(ndim)]
     index = ", ".join([*own, "at"] if is_along_last else ["at", *own])

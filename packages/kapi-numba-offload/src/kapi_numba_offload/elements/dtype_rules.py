@@ -21,22 +21,15 @@ _NARROWER = {"float64": "float32", "complex128": "complex64", "float16": "float3
 class LibraryDifferences:
     """Differences of a library's functions from NumPy's.
 
-    Attributes
-    ----------
-    dtypes : frozenset of str
-        Names of the dtypes that its arrays may have.
-    elementwise : mapping
-        By function, the dtypes of results that are not NumPy's; and for each, those that all operands must be of.
-    refused : mapping
-        By function, kinds of dtypes that no operand may have and that NumPy takes.
-    has_held_integers : bool
-        Whether a Python integer must be one of the array's integer dtype in every function; in NumPy, where the
-        result has that dtype.
-    has_64_bit_integers : bool
-        Whether Python's integers must have 64 bits also with floats.
-    mixes_signs_in_place : bool
-        Whether arrays of signed integers are updated in place by uint64, which has no integer dtype in common with
-        them.
+    - `dtypes`: names of the dtypes that its arrays may have.
+    - `elementwise`: by function, the dtypes of results that are not NumPy's; and for each, those that all operands must
+      be of.
+    - `refused`: by function, kinds of dtypes that no operand may have and that NumPy takes.
+    - `has_held_integers`: whether a Python integer must be one of the array's integer dtype in every function; in
+      NumPy, where the result has that dtype.
+    - `has_64_bit_integers`: whether Python's integers must have 64 bits also with floats.
+    - `mixes_signs_in_place`: whether arrays of signed integers are updated in place by uint64, which has no integer
+      dtype in common with them.
     """
 
     dtypes: frozenset[str]
@@ -89,12 +82,8 @@ DIFFERENCES = {"cupy": CUPY, "dpnp": DPNP}
 class DtypeRules:
     """The rules of an array library on a device.
 
-    Attributes
-    ----------
-    library : LibraryDifferences
-        The library's differences from NumPy.
-    missing : frozenset of str
-        Names of the library's dtypes that the device lacks.
+    - `library`: the library's differences from NumPy.
+    - `missing`: names of the library's dtypes that the device lacks.
     """
 
     library: LibraryDifferences
@@ -103,17 +92,10 @@ class DtypeRules:
     def elementwise(self, name: str, operands: Sequence[Any]) -> ArrayType:
         """The type of an elementwise function's result.
 
-        Parameters
-        ----------
-        name : str
-            NumPy's name of it.
-        operands : sequence
-            `ArrayType`, numbers of Python's and of NumPy's; one of them an `ArrayType`.
+        - `name`: NumPy's name of it.
+        - `operands`: `ArrayType`, numbers of Python's and of NumPy's; one of them an `ArrayType`.
 
-        Raises
-        ------
-        TypeError
-            Where the library refuses the operands.
+        Raises `TypeError` where the library refuses the operands.
         """
         arrays = [each for each in operands if isinstance(each, ArrayType)]
         if name == "where" and not isinstance(operands[0], ArrayType):
@@ -131,10 +113,7 @@ class DtypeRules:
     def require_in_place(self, name: str, target: ArrayType, operand: Any) -> None:
         """Refuse an update in place whose result the target does not hold.
 
-        Raises
-        ------
-        TypeError
-            Where the library refuses it.
+        Raises `TypeError` where the library refuses it.
         """
         is_mixed = target.dtype.kind == "i" and getattr(operand, "dtype", None) == np.uint64
         if is_mixed and name != "divide" and self.library.mixes_signs_in_place:
@@ -150,10 +129,7 @@ class DtypeRules:
     def supported(self, dtype: Any) -> np.dtype[Any]:
         """A dtype that arrays on the device may have.
 
-        Raises
-        ------
-        TypeError
-            If they may not.
+        Raises `TypeError` if they may not.
         """
         made: np.dtype[Any] = np.dtype(dtype)
         if made.name not in self.library.dtypes or made.name in self.missing or not made.isnative:
@@ -183,16 +159,10 @@ class DtypeRules:
 class ArrayType:
     """An array on a device as far as the types of operations depend on it.
 
-    Attributes
-    ----------
-    dtype : numpy.dtype
-        Of its elements.
-    ndim : int
-        Its axes.
-    kind : {"device", "shared", "host"}
-        USM kind of its memory.
-    rules : DtypeRules
-        Those of its library on its device.
+    - `dtype`: of its elements.
+    - `ndim`: its axes.
+    - `kind` (`{"device", "shared", "host"}`): USM kind of its memory.
+    - `rules`: those of its library on its device.
     """
 
     dtype: np.dtype[Any]
@@ -203,10 +173,7 @@ class ArrayType:
     def astype(self, dtype: Any) -> ArrayType:
         """The type of a copy in another dtype.
 
-        Raises
-        ------
-        TypeError
-            If arrays on the device may not have it.
+        Raises `TypeError` if arrays on the device may not have it.
         """
         return ArrayType(self.rules.supported(dtype), self.ndim, self.kind, self.rules)
 
@@ -220,17 +187,10 @@ def coerced_kind(kinds: Iterable[str]) -> str:
 def _numpy_dtype(name: str, given: tuple[Any, ...]) -> np.dtype[Any]:
     """The dtype of the result of a NumPy function.
 
-    Parameters
-    ----------
-    name : str
-        The function.
-    given : tuple of numpy.dtype or type
-        The dtypes of its operands; `int`, `float` and `complex` for Python's numbers, which take those of the others.
+    - `given`: the dtypes of its operands; `int`, `float` and `complex` for Python's numbers, which take those of the
+      others.
 
-    Raises
-    ------
-    TypeError
-        If NumPy refuses them.
+    Raises `TypeError` if NumPy refuses them.
     """
     function = getattr(np, name)
     if isinstance(function, np.ufunc):
@@ -252,10 +212,7 @@ def _reduced(name: str, dtype: np.dtype[Any]) -> np.dtype[Any]:
 def _operand(value: Any) -> Any:
     """The dtype of an operand; `int`, `float` or `complex` for a number of Python's.
 
-    Raises
-    ------
-    TypeError
-        For anything else.
+    Raises `TypeError` for anything else.
     """
     if isinstance(value, (ArrayType, np.generic)):
         return value.dtype
@@ -270,10 +227,7 @@ def _operand(value: Any) -> Any:
 def _require_held(operands: Sequence[Any]) -> None:
     """Refuse Python's integers that the dtype of the other operand does not hold; with bools it is int64.
 
-    Raises
-    ------
-    TypeError
-        If there is one.
+    Raises `TypeError` if there is one.
     """
     other = next((each.dtype for each in operands if isinstance(each, (ArrayType, np.generic))), np.dtype(np.int64))
     if other.kind in "biu":

@@ -135,18 +135,10 @@ def evaluate(
 ) -> Any:
     """Evaluate the expression for arrays or their types, one operation after the other.
 
-    Parameters
-    ----------
-    node : Node
-        The expression.
-    leaves : sequence
-        Values of its leaves.
-    earlier : sequence
-        Values of the region's statements before this one.
-    values : dict, optional
-        Receives the value of every node.
-    operation : callable
-        What an operation is for its name and operands: `apply` or `apply_as_numba`.
+    - `leaves`: values of its leaves.
+    - `earlier`: values of the region's statements before this one.
+    - `values`: receives the value of every node.
+    - `operation`: what an operation is for its name and operands: `apply` or `apply_as_numba`.
     """
     if isinstance(node, Leaf):
         value = leaves[node.index]

@@ -29,21 +29,11 @@ def emit(
 ) -> Operand:
     """The source of one element of `node`.
 
-    Parameters
-    ----------
-    node : Node
-        The expression.
-    leaves : sequence of Operand
-        How the leaves are spelled.
-    statements : sequence of Operand
-        How the values of earlier statements are spelled.
-    dtypes : mapping
-        The dtype of each node, None for Python's own numbers.
+    - `leaves`: how the leaves are spelled.
+    - `statements`: how the values of earlier statements are spelled.
+    - `dtypes`: the dtype of each node, None for Python's own numbers.
 
-    Raises
-    ------
-    TypeError
-        If an operation cannot be spelled for these dtypes.
+    Raises `TypeError` if an operation cannot be spelled for these dtypes.
     """
     if isinstance(node, Leaf):
         return leaves[node.index]
@@ -74,12 +64,8 @@ def space_of(shape: tuple[int, ...]) -> kapi_runtime.Range:
 def index_lines(ndim: int, extents: Sequence[str]) -> list[str]:
     """The lines of a kernel over `space_of` that give `i0`, `i1`, ...: the index of its element along each axis.
 
-    Parameters
-    ----------
-    ndim : int
-        Axes of the array.
-    extents : sequence of str
-        How the lengths of its axes are spelled; needed for more than three axes.
+    - `ndim`: axes of the array.
+    - `extents`: how the lengths of its axes are spelled; needed for more than three axes.
     """
     if ndim <= MOST_DIMENSIONS:
         return [f"i{axis} = item.get_id({axis})" for axis in range(ndim)]
@@ -107,18 +93,11 @@ def make_kernel(
 ) -> kapi_runtime.Kernel:
     """A kernel from the lines of its body; the same one for the same lines, whatever shapes they are for.
 
-    Parameters
-    ----------
-    name : str
-        What it is called in messages, profiles and SPIR-V.
-    parameters : tuple of str
-        Those after the work-item.
-    lines : tuple of str
-        Its statements.
-    location : str
-        What it was made from, ``file:line``.
-    fastmath : bool
-        Whether it may be optimised as if arithmetic were exact, or flags for how far.
+    - `name`: what it is called in messages, profiles and SPIR-V.
+    - `parameters`: those after the work-item.
+    - `lines`: its statements.
+    - `location`: what it was made from, ``file:line``.
+    - `fastmath`: whether it may be optimised as if arithmetic were exact, or flags for how far.
     """
     function = _function(name, ("item", *parameters), lines, location)
     return kapi_runtime.kernel(fastmath=fastmath)(function) if fastmath else kapi_runtime.kernel(function)

@@ -28,12 +28,8 @@ def is_narrow(dtype: np.dtype[Any]) -> bool:
 def with_numba_integers(name: str, operands: Sequence[Any]) -> Sequence[Any]:
     """The operands of an operation, those that are integers converted to the type that Numba computes it in.
 
-    Parameters
-    ----------
-    name : str
-        A key of `ELEMENTWISE`.
-    operands : sequence
-        Numbers, and arrays or their types. Where one of them has axes, all stay as they are.
+    - `name`: a key of `ELEMENTWISE`.
+    - `operands`: numbers, and arrays or their types. Where one of them has axes, all stay as they are.
     """
     given = tuple([_type_of(each) for each in operands])
     wide = None if None in given else _wide(name, given)
@@ -66,10 +62,7 @@ def _wide(name: str, given: tuple[Any, ...]) -> np.dtype[Any] | None:
 class NumberOperation:
     """An operator of two numbers, or of one, on the host.
 
-    Parameters
-    ----------
-    name : str
-        A key of `ELEMENTWISE` that has an operator of Python's.
+    - `name`: a key of `ELEMENTWISE` that has an operator of Python's.
     """
 
     def __init__(self, name: str) -> None:

@@ -32,12 +32,8 @@ _BITS = (7, 8, 15, 16, 31, 32, 63, 64)
 class Unfused(Exception):
     """The reason why a region is not one kernel for the operands at hand.
 
-    Parameters
-    ----------
-    reason : str
-        The reason.
-    shapes : sequence of tuple of int, optional
-        The shape of each statement where these are what keeps them apart: neighbours of one shape can be one kernel.
+    - `shapes`: the shape of each statement where these are what keeps them apart: neighbours of one shape can be one
+      kernel.
     """
 
     def __init__(self, reason: str, shapes: Sequence[tuple[int, ...]] = ()) -> None:
@@ -75,10 +71,7 @@ def dtype_of(value: Any) -> np.dtype[Any] | None:
 def require_held(value: Any, dtype: np.dtype[Any]) -> None:
     """Refuse one of Python's integers that an integer type does not hold, as NumPy does.
 
-    Raises
-    ------
-    OverflowError
-        In NumPy's words.
+    Raises `OverflowError` in NumPy's words.
     """
     if type(value) is int and dtype.kind in "iu" and not np.iinfo(dtype).min <= value <= np.iinfo(dtype).max:
         raise OverflowError(f"Python integer {value} out of bounds for {dtype}")
@@ -87,10 +80,7 @@ def require_held(value: Any, dtype: np.dtype[Any]) -> None:
 def statement_shapes(statements: Sequence[Statement], leaves: Sequence[Any]) -> list[tuple[int, ...]]:
     """The shape of each statement's value, or of what it is stored to.
 
-    Raises
-    ------
-    Unfused
-        If shapes do not fit each other.
+    Raises `Unfused` if shapes do not fit each other.
     """
     shapes: list[tuple[int, ...]] = []
 

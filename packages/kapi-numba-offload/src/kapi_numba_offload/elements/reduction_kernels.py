@@ -28,14 +28,9 @@ __all__ = ["GROUP_OPERATORS", "Along", "AlongKernels", "full", "loading", "seedi
 class Along:
     """Layout of a reduction along axes.
 
-    Attributes
-    ----------
-    shape : tuple of int
-        Shape of the expression.
-    axes : sequence of int
-        The axes that go, in order.
-    pieces : int
-        Work-items for each element of the result, or work-groups.
+    - `shape`: shape of the expression.
+    - `axes`: the axes that go, in order.
+    - `pieces`: work-items for each element of the result, or work-groups.
     """
 
     shape: tuple[int, ...]
@@ -88,16 +83,9 @@ GROUP_OPERATORS = {"cumsum": ("sum", kapi_runtime.plus, "+"), "cumprod": ("prod"
 class AlongKernels:
     """The kernels that reduce or scan an expression along axes.
 
-    Attributes
-    ----------
-    elements : Elements
-        The expression, one statement.
-    indexings : sequence of Indexing
-        How each leaf is indexed, by axes of the expression.
-    along : Along
-        The layout.
-    accumulator : Accumulator
-        What values become.
+    - `elements`: the expression, one statement.
+    - `indexings`: how each leaf is indexed, by axes of the expression.
+    - `accumulator`: what values become.
     """
 
     elements: Elements
@@ -108,10 +96,7 @@ class AlongKernels:
     def by_groups(self, *, is_mean: bool) -> kapi_runtime.Kernel:
         """The kernel for a GPU that reduces, with one or several work-groups for each element of the result.
 
-        Parameters
-        ----------
-        is_mean : bool
-            Whether the result is divided by the number of elements that became one.
+        - `is_mean`: whether the result is divided by the number of elements that became one.
         """
         elements, accumulator, split, ndim = (
             self.elements,
@@ -145,12 +130,9 @@ class AlongKernels:
         Neighbouring work-items take neighbouring elements in memory: those of the result where the last axis is kept,
         else those of the last axis.
 
-        Parameters
-        ----------
-        is_blocked : bool
-            Whether a work-item takes neighbouring elements of the axes that go, which a processor's caches like.
-        is_mean : bool
-            As for `by_groups`.
+        - `is_blocked`: whether a work-item takes neighbouring elements of the axes that go, which a processor's caches
+          like.
+        - `is_mean`: as for `by_groups`.
         """
         along, accumulator, virtual, split = self.along, self.accumulator, self.along.virtual, self.along.pieces > 1
         named = self._named_axes(1 if split and not along.is_along_last else 0)

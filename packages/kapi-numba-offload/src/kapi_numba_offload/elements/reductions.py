@@ -22,14 +22,9 @@ _BEYOND = np.iinfo(np.int64).max
 class Combination:
     """An operator that combines values.
 
-    Attributes
-    ----------
-    function : numpy.ufunc
-        What combines two of them, on the host and by its name in kernels.
-    row : Operator
-        The operator of the kernel language.
-    of_bools : Operator
-        The operator that is the same for truth values.
+    - `function`: what combines two of them, on the host and by its name in kernels.
+    - `row`: the operator of the kernel language.
+    - `of_bools`: the operator that is the same for truth values.
     """
 
     function: np.ufunc
@@ -79,14 +74,9 @@ class Accumulator:
 
     Of equal values, and of those that are not numbers, the first one is kept, as NumPy has it.
 
-    Attributes
-    ----------
-    name : str
-        A key of `FUSED_REDUCTIONS`, or of `COMBINATIONS`.
-    dtype : numpy.dtype
-        The combined value's.
-    result : numpy.dtype, optional
-        The result's, if another one: float16 is summed in float32, as in NumPy.
+    - `name`: a key of `FUSED_REDUCTIONS`, or of `COMBINATIONS`.
+    - `dtype`: the combined value's.
+    - `result`: the result's, if another one: float16 is summed in float32, as in NumPy.
     """
 
     name: str

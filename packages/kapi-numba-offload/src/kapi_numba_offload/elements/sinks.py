@@ -27,18 +27,10 @@ __all__ = ["Elements", "extent_names", "extents_of", "stored"]
 class Elements:
     """Elementwise statements for operands of known dtypes.
 
-    Attributes
-    ----------
-    statements : sequence of Statement
-        In their order.
-    arrays : sequence of bool
-        Which leaves are arrays.
-    operands : sequence of Operand
-        How the leaves are spelled once they are read, and their dtypes.
-    dtypes : mapping
-        The dtype of each node, None for Python's own numbers.
-    fastmath : bool or frozenset of str
-        Whether kernels may be optimised as if arithmetic were exact, or flags for how far.
+    - `arrays`: which leaves are arrays.
+    - `operands`: how the leaves are spelled once they are read, and their dtypes.
+    - `dtypes`: the dtype of each node, None for Python's own numbers.
+    - `fastmath`: whether kernels may be optimised as if arithmetic were exact, or flags for how far.
     """
 
     statements: Sequence[Statement]
@@ -83,12 +75,8 @@ class Elements:
     def reads(self, indices: Sequence[str | None], elsewhere: Mapping[int, Any] | None = None) -> list[str]:
         """The lines that read an element of each array.
 
-        Parameters
-        ----------
-        indices : sequence of str or None
-            The index for each leaf, in brackets; None for a number.
-        elsewhere : mapping of int, optional
-            Leaves that are read where they are used.
+        - `indices`: the index for each leaf, in brackets; None for a number.
+        - `elsewhere`: leaves that are read where they are used.
         """
         used = set().union(*(leaves_of(each.node) for each in self.statements))
         return [
@@ -118,23 +106,13 @@ def stored(
 ) -> kapi_runtime.Kernel:
     """The kernel that stores each element of the statements.
 
-    Parameters
-    ----------
-    elements : Elements
-        The statements.
-    indexings : sequence of Indexing
-        How each leaf is indexed.
-    results : sequence of numpy.dtype
-        The dtype of each statement's value.
-    ndim : int
-        Axes of the index space.
-    memory : mapping of int to int
-        Leaves whose elements statements change: they are read at each use, under the one leaf that is stored to.
+    - `indexings`: how each leaf is indexed.
+    - `results`: the dtype of each statement's value.
+    - `ndim`: axes of the index space.
+    - `memory`: leaves whose elements statements change: they are read at each use, under the one leaf that is stored
+      to.
 
-    Raises
-    ------
-    TypeError
-        If an operation cannot be spelled for these dtypes.
+    Raises `TypeError` if an operation cannot be spelled for these dtypes.
     """
     extents = [f"n{axis}" for axis in range(ndim)]
     indices = [None if each is None else spell_index(each) for each in indexings]

@@ -20,14 +20,9 @@ _SYNTAX = {name: syntax for syntax, name in OPERATORS.items()}
 class Operand:
     """A value in a kernel's source.
 
-    Attributes
-    ----------
-    source : str
-        A Python expression, parenthesised where it needs it.
-    dtype : numpy.dtype or None
-        Its dtype; None for Python's own numbers, which take the type of the other operand.
-    value : object
-        The number itself if it is a literal, else None.
+    - `source`: a Python expression, parenthesised where it needs it.
+    - `dtype`: its dtype; None for Python's own numbers, which take the type of the other operand.
+    - `value`: the number itself if it is a literal, else None.
     """
 
     source: str
@@ -45,14 +40,7 @@ def cast(operand: Operand, dtype: np.dtype[Any]) -> str:
 def spelled(name: str, operands: Sequence[Operand], dtype: np.dtype[Any]) -> str:
     """The source of one element of an operation.
 
-    Parameters
-    ----------
-    name : str
-        A key of `ELEMENTWISE`.
-    operands : sequence of Operand
-        Its operands.
-    dtype : numpy.dtype
-        The dtype of its result.
+    - `name`: a key of `ELEMENTWISE`.
     """
     if name == "where":
         condition, left, right = operands
@@ -73,15 +61,9 @@ def spelled(name: str, operands: Sequence[Operand], dtype: np.dtype[Any]) -> str
 def syntax_of(name: str, operands: Sequence[ast.expr], *, has_numpy_integers: bool = False) -> ast.expr:
     """An element of an operation as syntax, in the types of its operands; `kapi_np` is NumPy there.
 
-    Parameters
-    ----------
-    name : str
-        A key of `ELEMENTWISE`, or "round", of a number and its decimals: `kapi_round` is Python's there.
-    operands : sequence of ast.expr
-        Its operands.
-    has_numpy_integers : bool
-        Whether integers have NumPy's types, where those of Python's operators have Numba's: `kapi_array_add` and its
-        like are the operations of arrays there.
+    - `name`: a key of `ELEMENTWISE`, or "round", of a number and its decimals: `kapi_round` is Python's there.
+    - `has_numpy_integers`: whether integers have NumPy's types, where those of Python's operators have Numba's:
+      `kapi_array_add` and its like are the operations of arrays there.
     """
     if name == "where":
         return ast.IfExp(*operands)

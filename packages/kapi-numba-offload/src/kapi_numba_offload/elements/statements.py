@@ -43,18 +43,10 @@ class StatementLocation(SourceLocation):
 class Statement:
     """One statement of a region.
 
-    Attributes
-    ----------
-    node : Node
-        Its value.
-    target : int or None
-        The leaf whose elements it is assigned to; None for a new array.
-    in_place : str or None
-        The operation of `target op= ...`; `node` is then the entire `target op ...`.
-    is_output : bool
-        Whether its value is used after the region.
-    location : StatementLocation
-        Its source location.
+    - `node`: its value.
+    - `target`: the leaf whose elements it is assigned to; None for a new array.
+    - `in_place`: the operation of `target op= ...`; `node` is then the entire `target op ...`.
+    - `is_output`: whether its value is used after the region.
     """
 
     node: Node
@@ -67,12 +59,7 @@ class Statement:
 def check_array_integers(statement: Statement, values: Mapping[Node, Any]) -> None:
     """Warn if a statement has such an operation whose type counts.
 
-    Parameters
-    ----------
-    statement : Statement
-        The statement.
-    values : mapping
-        The value of each node, as the type of an array where it is one.
+    - `values`: the value of each node, as the type of an array where it is one.
     """
     for node in nodes_of(statement.node):
         # What is stored has the type of the array that it is stored to.

@@ -41,12 +41,8 @@ NUMBA_REFUSES = "Numba's own"
 class BoundArguments:
     """The arguments of a call.
 
-    Attributes
-    ----------
-    values : tuple
-        One for each parameter; for `*args` a tuple, as Numba has it.
-    args, keywords : tuple, dict
-        As an `OffloadedFunction` takes them.
+    - `values`: one for each parameter; for `*args` a tuple, as Numba has it.
+    - `args`, `keywords`: as an `OffloadedFunction` takes them.
     """
 
     values: tuple[Any, ...]

@@ -24,14 +24,8 @@ _BYTE = np.dtype(np.uint8)
 class _CopiedMemory:
     """NumPy arrays that share memory, and where the device has that.
 
-    Attributes
-    ----------
-    arrays : list of numpy.ndarray
-        The arrays.
-    low, high : int
-        The addresses of their lowest byte, and of the one after their highest.
-    shift : int
-        What is added to an address for that on the device.
+    - `low`, `high`: the addresses of their lowest byte, and of the one after their highest.
+    - `shift`: what is added to an address for that on the device.
     """
 
     arrays: list[np.ndarray[Any, Any]]
@@ -46,19 +40,8 @@ class DeviceCopies:
     Arrays that share memory share it on the device. Each has the strides that it has on the host, so that a view or a
     copy is one on the device where it is one on the host.
 
-    Parameters
-    ----------
-    arrays : iterable of numpy.ndarray
-        What is copied.
-    queue : dpctl.SyclQueue
-        Where to.
-    may_change : bool
-        Whether the call may store into them.
-
-    Attributes
-    ----------
-    moved : int
-        Bytes that were copied, to the device and back.
+    - `may_change`: whether the call may store into them.
+    - `moved`: bytes that were copied, to the device and back.
     """
 
     def __init__(self, arrays: Iterable[np.ndarray[Any, Any]], queue: Any, *, may_change: bool) -> None:
@@ -105,12 +88,8 @@ class DeviceCopies:
 
         Arrays are those that were copied, or views of them, or new; new ones that share memory share it on the host.
 
-        Parameters
-        ----------
-        value : object
-            What a function returned for the copies.
-        type_ : numba.types.Type or None
-            Numba's type of it, if known.
+        - `value`: what a function returned for the copies.
+        - `type_`: Numba's type of it, if known.
         """
         if type(value) is dict:
             return {key: self.on_host(each, None) for key, each in value.items()}

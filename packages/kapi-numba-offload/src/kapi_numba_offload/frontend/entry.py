@@ -40,10 +40,7 @@ def _typeof_index_space(value: Any, context: Any) -> Any:
 def compile_for_conversion(dispatcher: Any, arguments: tuple[Any, ...]) -> bool:
     """Compile a function that has its signatures for USM arrays, if one takes NumPy arrays in their place.
 
-    Returns
-    -------
-    bool
-        Whether one does.
+    Returns whether one does.
     """
     on_host = tuple(map(with_numpy_arrays, arguments))
     context = dispatcher.typingctx

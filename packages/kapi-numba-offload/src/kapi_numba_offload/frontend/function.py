@@ -55,25 +55,14 @@ _state = threading.local()
 class OffloadedFunction(OffloadedParts):
     """A function for arguments of given Numba types, its parts sent to where they run.
 
-    Parameters
-    ----------
-    function : function
-        As written.
-    arguments : sequence of numba.types.Type
-        The types of its arguments, at least one USM array among them.
-    func_ir : numba.core.ir.FunctionIR, optional
-        Numba's IR of it, needed if it has no source.
-    numba_types : bool
-        Whether expressions have the types that Numba gives them for NumPy arrays; else those of the array library.
-    options : OffloadOptions, optional
-        Those of the function; by default what it was given by `offload`.
+    - `arguments`: the types of its arguments, at least one USM array among them.
+    - `func_ir`: Numba's IR of it, needed if it has no source.
+    - `numba_types`: whether expressions have the types that Numba gives them for NumPy arrays; else those of the array
+      library.
+    - `options`: those of the function; by default what it was given by `offload`.
 
-    Raises
-    ------
-    ExecutionPlacementError
-        If one expression has NumPy and USM arrays.
-    KernelCompilationError
-        If the function has neither source nor straight-line bytecode, or assigns variables of another function.
+    Raises `ExecutionPlacementError` if one expression has NumPy and USM arrays; `KernelCompilationError` if the
+    function has neither source nor straight-line bytecode, or assigns variables of another function.
     """
 
     def __init__(

@@ -55,10 +55,7 @@ _state = threading.local()
 def offload_calls(patch: Any) -> None:
     """Have njit calls in each `device_context` offloaded.
 
-    Parameters
-    ----------
-    patch : Patch
-        That of dispatchers' calls, which the hooks have: they import this package, which must not import them.
+    - `patch`: that of dispatchers' calls, which the hooks have: they import this package, which must not import them.
     """
     global _patch
     _patch = patch

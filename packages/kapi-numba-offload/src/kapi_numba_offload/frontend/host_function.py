@@ -23,29 +23,12 @@ __all__ = ["HostFunction", "host_function"]
 class HostFunction(OffloadedParts):
     """A function whose USM arrays are NumPy's for it: in their own memory where the host reaches that.
 
-    Parameters
-    ----------
-    function : function
-        As defined.
-    options : OffloadOptions
-        Those of the function.
-    arguments : sequence of numba.types.Type
-        The types of its arguments.
-    parallel : bool
-        Whether it was given `parallel=True`.
-    refusal : Refusal, optional
-        Why it is no kernel; by default, that it has no source.
-    otherwise : callable, optional
-        What is called for arrays that share memory, if Numba's results would be others then.
-    local_types : mapping, optional
-        The types of variables that it was given as the option `locals`.
-
-    Attributes
-    ----------
-    latest : str or None
-        What the latest run warned of.
-    moved : int
-        Bytes copied between host and device by it.
+    - `parallel`: whether it was given `parallel=True`.
+    - `refusal`: why it is no kernel; by default, that it has no source.
+    - `otherwise`: what is called for arrays that share memory, if Numba's results would be others then.
+    - `local_types`: the types of variables that it was given as the option `locals`.
+    - `latest`: what the latest run warned of.
+    - `moved`: bytes copied between host and device by it.
     """
 
     def __init__(

@@ -48,12 +48,7 @@ _APART = object()
 def call_in_place(dispatcher: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     """Call an njit function in the context of the CPU.
 
-    Parameters
-    ----------
-    dispatcher : Dispatcher
-        What `numba.njit` made.
-    args, keywords : tuple, dict
-        The arguments of the call.
+    - `args`, `keywords`: the arguments of the call.
     """
     try:
         calls = dispatcher.__dict__[_ATTRIBUTE]
@@ -211,19 +206,9 @@ class _Calls:
 class SmallCalls(OffloadedParts):
     """The calls of a function that are too small for kernels: Numba has all of it.
 
-    Parameters
-    ----------
-    dispatcher : Dispatcher
-        What `numba.njit` made.
-    function : OffloadedFunction
-        The function as it is offloaded, whose dtypes are Numba's.
-
-    Attributes
-    ----------
-    is_compiled : bool
-        Whether Numba has compiled it.
-    must_be_apart : bool
-        Whether it updates arrays in statements that Numba runs otherwise where they share memory.
+    - `function`: the function as it is offloaded, whose dtypes are Numba's.
+    - `is_compiled`: whether Numba has compiled it.
+    - `must_be_apart`: whether it updates arrays in statements that Numba runs otherwise where they share memory.
     """
 
     def __init__(self, dispatcher: Any, function: OffloadedFunction) -> None:
@@ -273,14 +258,9 @@ class SmallCalls(OffloadedParts):
 class _InPlaceCall:
     """A function that is offloaded for arguments of some types; a call gives `_APART` where Numba has it.
 
-    Attributes
-    ----------
-    arrays, strided : list of int
-        The positions of its arrays, and of those that are not contiguous.
-    may_be_apart : bool
-        Whether arrays of these types may have elements that are not at multiples of their size.
-    small : SmallCalls or None
-        Its calls that are too small for kernels, if such are known.
+    - `arrays`, `strided`: the positions of its arrays, and of those that are not contiguous.
+    - `may_be_apart`: whether arrays of these types may have elements that are not at multiples of their size.
+    - `small`: its calls that are too small for kernels, if such are known.
     """
 
     def __init__(

@@ -88,10 +88,7 @@ def _offloaded(state: Any, options: OffloadOptions) -> OffloadedFunction | HostF
 def _with_locals(state: Any, options: OffloadOptions) -> HostFunction:
     """The function on the host, where its variables have the types that it was given for them.
 
-    Raises
-    ------
-    KernelCompilationError
-        If it may not run there, or Numba cannot compile it.
+    Raises `KernelCompilationError` if it may not run there, or Numba cannot compile it.
     """
     function, given = state.func_id.func, {name: each for name, each in state.locals.items() if "." not in name}
     code = function.__code__

@@ -25,16 +25,7 @@ _WIDTH, _ROW = 700, 22  # of the picture, in pixels
 class ProgramReport:
     """The work of a program's offloaded functions.
 
-    Attributes
-    ----------
-    program : str
-        Its file.
-    status : int
-        Its exit status.
-    seconds : float
-        The time that it took.
-    parts : tuple of (str, ExplainedPart)
-        File and part for each line: parts of one line that ran in one place count together.
+    - `parts`: file and part for each line: parts of one line that ran in one place count together.
     """
 
     program: str
@@ -112,13 +103,6 @@ def report_program(file: Path, arguments: Sequence[str]) -> ProgramReport:
     """Run a program, and report on the offloaded functions that its main thread called.
 
     Each part of a function waits for its own work, so that the times are those of the parts.
-
-    Parameters
-    ----------
-    file : Path
-        The program.
-    arguments : sequence of str
-        Its arguments.
     """
     with timing() as times, recording() as recorded:
         start = time.perf_counter()

@@ -47,12 +47,8 @@ def _either(first: Returned, second: Returned) -> Returned:
 def as_numbers(value: Any, are_arrays: Returned = False) -> Any:
     """A result, in which 0-d device arrays and NumPy's numbers are Python's numbers; it waits for them.
 
-    Parameters
-    ----------
-    value : object
-        What a function returned: lists and dictionaries in it are changed in place, generators wrapped.
-    are_arrays : bool or tuple
-        Which 0-d arrays stay arrays, as `returned_arrays` has it.
+    - `value`: what a function returned: lists and dictionaries in it are changed in place, generators wrapped.
+    - `are_arrays`: which 0-d arrays stay arrays, as `returned_arrays` has it.
     """
     if is_device_array(value):  # what most functions return
         return value if value.ndim or are_arrays is True else as_number(value)

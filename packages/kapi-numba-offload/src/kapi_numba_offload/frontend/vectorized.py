@@ -33,19 +33,10 @@ _AXES = re.compile(r"\(([^)]*)\)")
 def call_vectorized(function: Any, args: Sequence[Any], keywords: dict[str, Any]) -> Any:
     """A call with device arrays of what `numba.vectorize` or `numba.guvectorize` made.
 
-    Parameters
-    ----------
-    function : DUFunc or GUFunc
-        What is called.
-    args, keywords : sequence, dict
-        Its arguments; the one keyword is `out`.
+    - `args`, `keywords`: its arguments; the one keyword is `out`.
 
-    Raises
-    ------
-    KernelCompilationError
-        For other keywords.
-    ExecutionPlacementError
-        If one expression has NumPy and device arrays, or arrays of two queues.
+    Raises `KernelCompilationError` for other keywords; `ExecutionPlacementError` if one expression has NumPy and device
+    arrays, or arrays of two queues.
     """
     code, name = function._dispatcher.py_func.__code__, function.__name__
     location = StatementLocation.of_function(function._dispatcher.py_func)

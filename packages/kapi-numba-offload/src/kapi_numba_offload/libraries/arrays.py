@@ -43,14 +43,9 @@ __all__ = [
 class Guest:
     """A library of arrays on devices that another library answers for.
 
-    Attributes
-    ----------
-    host : str
-        The name of that library.
-    given_back : callable
-        Makes the guest's array of the host's, over the same memory, by DLPack.
-    is_constant : bool
-        Whether its arrays never change: a function that stores into one has a copy.
+    - `host`: the name of that library.
+    - `given_back`: makes the guest's array of the host's, over the same memory, by DLPack.
+    - `is_constant`: whether its arrays never change: a function that stores into one has a copy.
     """
 
     host: str
@@ -163,14 +158,8 @@ def adopted(value: Any, seen: dict[int, tuple[Any, Any]], *, may_store: bool) ->
 
     Those have the USM protocol, or are of a library in `GUESTS`.
 
-    Parameters
-    ----------
-    value : object
-        Any value.
-    seen : dict
-        Gets each array that another one stands for, with that one, by the identity of the latter.
-    may_store : bool
-        Whether an array may be stored to: one that is constant is copied then.
+    - `seen`: gets each array that another one stands for, with that one, by the identity of the latter.
+    - `may_store`: whether an array may be stored to: one that is constant is copied then.
     """
     if isinstance(value, (tuple, list)):
         return like(value, [adopted(each, seen, may_store=may_store) for each in value])

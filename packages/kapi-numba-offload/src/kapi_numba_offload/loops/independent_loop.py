@@ -44,12 +44,8 @@ def index_code(expression: ast.expr) -> CodeType:
 class Unsuited(NamedTuple):
     """The reason for which the values of a call suit no kernel.
 
-    Attributes
-    ----------
-    text : str
-        What a warning says.
-    is_quicker : bool
-        Whether the host is chosen, as it takes less time than a launch.
+    - `text`: what a warning says.
+    - `is_quicker`: whether the host is chosen, as it takes less time than a launch.
     """
 
     text: str
@@ -59,29 +55,16 @@ class Unsuited(NamedTuple):
 class IndependentLoop(ParallelLoop):
     """A plain loop that is a kernel where `suits` says so.
 
-    Parameters
-    ----------
-    *given, **named
-        As for `ParallelLoop`.
-    costs : LoopCosts
-        What its cost depends on.
-    has_elements : bool
-        Whether it is over single elements, which the host runs otherwise.
-    indices : tuple of code
-        Indices that differ between iterations if they have one sign in all: of those from the end, one may be another.
-    stored : frozenset of str
-        The arrays that it stores to.
-    scattered : mapping of str to str
-        Those of them that iterations may update at one element, and the kind of the updates.
-    of_truth : frozenset of str
-        The arrays whose elements are truth values wherever it has them, so that they may be bools.
-
-    Attributes
-    ----------
-    other : object
-        What runs for values that do not suit; None where that is not one object.
-    teller : object
-        What tells why values do not suit, as its `unsuited`; None where nothing does.
+    - `*given`, `**named`: as for `ParallelLoop`.
+    - `costs`: what its cost depends on.
+    - `has_elements`: whether it is over single elements, which the host runs otherwise.
+    - `indices`: indices that differ between iterations if they have one sign in all: of those from the end, one may be
+      another.
+    - `stored`: the arrays that it stores to.
+    - `scattered`: those of them that iterations may update at one element, and the kind of the updates.
+    - `of_truth`: the arrays whose elements are truth values wherever it has them, so that they may be bools.
+    - `other`: what runs for values that do not suit; None where that is not one object.
+    - `teller`: what tells why values do not suit, as its `unsuited`; None where nothing does.
     """
 
     kind = "loop"
@@ -106,10 +89,7 @@ class IndependentLoop(ParallelLoop):
     def suits(self, queue: Any, bounds: Sequence[Any], captured: Sequence[Any], initial: Sequence[Any]) -> bool:
         """Whether it is to be a kernel for these values: iterations are independent, and enough for the device.
 
-        Parameters
-        ----------
-        queue, bounds, captured, initial : object
-            As for a call.
+        - `queue`, `bounds`, `captured`, `initial`: as for a call.
         """
         self.latest = None
         numbers = [as_number(each) for each in captured], [as_number(each) for each in initial]

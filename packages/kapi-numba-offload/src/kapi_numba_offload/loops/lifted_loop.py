@@ -30,16 +30,7 @@ _SHORTEST_SCAN = 256  # iterations: with fewer, one core is as fast
 class RowIndex:
     """An index of a loop's variable, with a number added to it, on one axis of an array.
 
-    Attributes
-    ----------
-    array : str
-        The array's variable.
-    axis : int
-        The axis.
-    loop : int
-        The loop of the nest, counted from the outermost one.
-    added : int
-        The number.
+    - `loop`: the loop of the nest, counted from the outermost one.
     """
 
     array: str
@@ -52,28 +43,15 @@ class RowIndex:
 class LiftedLoop:
     """A loop, or a nest, that is as many statements of whole arrays as it has statements of rows.
 
-    Attributes
-    ----------
-    location : StatementLocation
-        Its source location.
-    given : tuple of str
-        Variables that it is given.
-    indices : tuple of RowIndex
-        The indices that its variables are.
-    stored : frozenset of str
-        The arrays that it stores to.
-    elements : frozenset of str
-        The arrays of which it reads single elements.
-    ranks : mapping of str to int
-        The most axes that arrays may have of which it is not known.
-    counted : mapping of str to int
-        The arrays that a loop's variable is stored to, and which.
-    other : object
-        What runs otherwise; None where that is not one object.
-    is_used : bool
-        Whether the statements of whole arrays ran last.
-    parts, other_parts : list
-        What runs as a part of these statements, and of what runs otherwise.
+    - `given`: variables that it is given.
+    - `indices`: the indices that its variables are.
+    - `stored`: the arrays that it stores to.
+    - `elements`: the arrays of which it reads single elements.
+    - `ranks`: the most axes that arrays may have of which it is not known.
+    - `counted`: the arrays that a loop's variable is stored to, and which.
+    - `other`: what runs otherwise; None where that is not one object.
+    - `is_used`: whether the statements of whole arrays ran last.
+    - `parts`, `other_parts`: what runs as a part of these statements, and of what runs otherwise.
     """
 
     location: StatementLocation
@@ -96,12 +74,8 @@ class LiftedLoop:
     def suits(self, bounds: Sequence[Any], captured: Sequence[Any]) -> bool:
         """Whether its statements are to be those of whole arrays for these values.
 
-        Parameters
-        ----------
-        bounds : sequence
-            Start, stop and step of each loop, outermost first.
-        captured : sequence
-            The values of `given`.
+        - `bounds`: start, stop and step of each loop, outermost first.
+        - `captured`: the values of `given`.
         """
         self.is_used = self._suits(bounds, dict(zip(self.given, captured, strict=True)))
         return self.is_used
@@ -132,12 +106,8 @@ class LiftedLoop:
 class ScanLoop(LiftedLoop):
     """A loop whose recurrence is a scan: one of an array, where numbers have the types that they have on the host.
 
-    Attributes
-    ----------
-    target : str
-        The array that the running values are stored to.
-    makes_floats : bool
-        Whether the expression may give floats of integers.
+    - `target`: the array that the running values are stored to.
+    - `makes_floats`: whether the expression may give floats of integers.
     """
 
     target: str = ""

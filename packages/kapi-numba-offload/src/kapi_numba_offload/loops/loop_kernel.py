@@ -82,14 +82,9 @@ class LoopFunctions:
         body has a second part, the innermost loop is strip-mined: in each strip, it is a loop of the first part, and
         then one of the second.
 
-        Parameters
-        ----------
-        body : sequence of ast.stmt
-            What the rewriter gave.
-        initial : mapping of str to NumPy scalar
-            What each reduction starts with.
-        private : PrivatizedBody, optional
-            The body with private rows, whose parameters come after those of reductions.
+        - `body`: what the rewriter gave.
+        - `initial`: what each reduction starts with.
+        - `private`: the body with private rows, whose parameters come after those of reductions.
         """
         lines = [f"{name} = kapi_initial_{name}" for name in initial]
         lines += ["kapi_row = item.get_global_id(0)", *(private.before if private else ())]

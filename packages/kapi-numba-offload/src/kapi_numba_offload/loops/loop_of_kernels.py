@@ -21,14 +21,8 @@ __all__ = ["InnerKernel", "LoopOfKernels"]
 class InnerKernel:
     """An inner loop.
 
-    Attributes
-    ----------
-    loop : IndependentLoop
-        The loop.
-    bounds : tuple of code
-        Start, stop and step of each axis.
-    given, reductions : tuple of str
-        Variables that it is given, and those that it reduces into.
+    - `bounds`: start, stop and step of each axis.
+    - `given`, `reductions`: variables that it is given, and those that it reduces into.
     """
 
     loop: IndependentLoop
@@ -52,18 +46,10 @@ class InnerKernel:
 class LoopOfKernels:
     """A loop that stays in the function where all of its inner loops are kernels, and else is the host's.
 
-    Attributes
-    ----------
-    location : StatementLocation
-        Its source location.
-    inner : sequence of InnerKernel
-        The inner loops with elements.
-    given : tuple of str
-        Variables that it is given.
-    other : object
-        What runs on the host otherwise.
-    is_used : bool
-        Whether it stayed in the function when it ran last.
+    - `inner`: the inner loops with elements.
+    - `given`: variables that it is given.
+    - `other`: what runs on the host otherwise.
+    - `is_used`: whether it stayed in the function when it ran last.
     """
 
     location: StatementLocation

@@ -40,22 +40,13 @@ class Axis:
 class LoopSyntax:
     """A parallel loop, or a nest of up to three of them with nothing between.
 
-    Attributes
-    ----------
-    axes : list of Axis
-        The loops, outermost first.
-    body : list of ast.stmt
-        What is done for each iteration.
-    captured : list of str
-        The function's variables that the body reads from outside.
-    reductions : dict
-        Variable and operation (`sum`, `prod`, `min`, `max`, `and`, `or`, `xor`) of each scalar reduction.
-    ordered : set of str
-        Reductions whose order nans show: `m = max(x, m)` takes a nan, and the next number in its place.
-    assigned : set of str
-        Variables that the body assigns, reductions and loop variables left out.
-    refusals : list of Refusal
-        Why the loop cannot be a kernel, as far as its syntax says.
+    - `axes`: the loops, outermost first.
+    - `body`: what is done for each iteration.
+    - `captured`: the function's variables that the body reads from outside.
+    - `reductions`: variable and operation (`sum`, `prod`, `min`, `max`, `and`, `or`, `xor`) of each scalar reduction.
+    - `ordered`: reductions whose order nans show: `m = max(x, m)` takes a nan, and the next number in its place.
+    - `assigned`: variables that the body assigns, reductions and loop variables left out.
+    - `refusals`: why the loop cannot be a kernel, as far as its syntax says.
     """
 
     node: ast.For

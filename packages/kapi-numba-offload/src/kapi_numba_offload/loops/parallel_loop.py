@@ -79,29 +79,11 @@ class _Resolved(NamedTuple):
 class ParallelLoop:
     """A `prange` loop.
 
-    Parameters
-    ----------
-    function : function
-        That it is in.
-    names : Scope
-        What its names mean.
-    syntax : LoopSyntax
-        The loop.
-    location : StatementLocation
-        Its source location.
-    host : HostLoop
-        The same loop on the host.
-    options : OffloadOptions
-        Those of the function.
-    numba_types : bool
-        Whether numbers have the types that Numba gives them; else those of the kernel language.
-
-    Attributes
-    ----------
-    latest : KernelLaunch or str or None
-        The latest launch, or why there was none.
-    kind : str
-        What reports call it.
+    - `function`: that it is in.
+    - `host`: the same loop on the host.
+    - `numba_types`: whether numbers have the types that Numba gives them; else those of the kernel language.
+    - `latest`: the latest launch, or why there was none.
+    - `kind`: what reports call it.
     """
 
     kind = "prange loop"
@@ -138,21 +120,12 @@ class ParallelLoop:
     def __call__(self, queue: Any, bounds: Sequence[int], captured: Sequence[Any], initial: Sequence[Any]) -> Any:
         """Run the loop.
 
-        Parameters
-        ----------
-        queue : dpctl.SyclQueue or None
-            Of the function's arrays.
-        bounds : sequence of int
-            Start, stop and step of each axis.
-        captured : sequence
-            Values of the captured variables.
-        initial : sequence
-            Values of the reductions before the loop.
+        - `queue`: of the function's arrays.
+        - `bounds`: start, stop and step of each axis.
+        - `captured`: values of the captured variables.
+        - `initial`: values of the reductions before the loop.
 
-        Returns
-        -------
-        object
-            Values of the reductions; a single one as itself.
+        Returns values of the reductions; a single one as itself.
         """
         found = self._remembered(bounds, captured, initial)
         if found is not None:

@@ -115,17 +115,10 @@ class PrivatizedArray(NamedTuple):
 class PrivatizedBody(NamedTuple):
     """The body of a loop with rows of a work-item's own.
 
-    Attributes
-    ----------
-    before : list of str
-        Lines of the kernel before the loop.
-    first, second : list of ast.stmt
-        What is done for each iteration. Where there is a second part, it is done for `BLOCK` iterations after the first
-        has been, and `kapi_number` counts them: the first may become vectors then.
-    arrays : list of PrivatizedArray
-        The arrays.
-    after : list of str
-        Lines of the kernel after the loop.
+    - `before`: lines of the kernel before the loop.
+    - `first`, `second`: what is done for each iteration. Where there is a second part, it is done for `BLOCK`
+      iterations after the first has been, and `kapi_number` counts them: the first may become vectors then.
+    - `after`: lines of the kernel after the loop.
     """
 
     before: list[str]
@@ -142,14 +135,9 @@ def privatize_reductions(
 
     An index beyond the array stays with the atomic operation, which then does what it did before.
 
-    Parameters
-    ----------
-    body : sequence of ast.stmt
-        With elements only, and atomic operations where several iterations may update one.
-    dtypes : mapping of str to str
-        The name of each array's dtype.
-    small : iterable of str
-        The arrays that are small enough; one that the body does anything else with stays as it is.
+    - `body`: with elements only, and atomic operations where several iterations may update one.
+    - `dtypes`: the name of each array's dtype.
+    - `small`: the arrays that are small enough; one that the body does anything else with stays as it is.
     """
     arrays, updates = _privatized(body, small)
     if not arrays:
@@ -168,12 +156,8 @@ def privatize_in_groups(
 ) -> PrivatizedBody | None:
     """The same for a GPU: atomic operations in local memory, on a copy of the work-group.
 
-    Parameters
-    ----------
-    body, dtypes, small : object
-        As for `privatize_reductions`.
-    ranks : mapping of str to int
-        The axes of each array.
+    - `body`, `dtypes`, `small`: as for `privatize_reductions`.
+    - `ranks`: the axes of each array.
     """
     arrays, _ = _privatized(body, small)
     if not arrays:
@@ -303,12 +287,7 @@ def _groups(count: int, facts: DeviceFacts) -> int:
 class GroupCopies:
     """The copies in local memory of one launch on a GPU.
 
-    Attributes
-    ----------
-    space : NdRange
-        The index space.
-    identities, accessors : list
-        Arguments of the loop's kernel: what each copy starts with, and the copies.
+    - `identities`, `accessors`: arguments of the loop's kernel: what each copy starts with, and the copies.
     """
 
     def __init__(
@@ -346,14 +325,9 @@ def pitch_of(size: int, dtype: np.dtype[Any]) -> int:
 class PrivateRows:
     """The rows of one launch, for arrays that are small enough for so many iterations.
 
-    Attributes
-    ----------
-    shares : WorkDistribution
-        How the iterations of the outermost loop are shared out.
-    arguments : list
-        Arguments of the loop's kernel for `PrivatizedArray.parameters`.
-    allocations : list of tuple
-        Shape, dtype and USM kind of the rows.
+    - `shares`: how the iterations of the outermost loop are shared out.
+    - `arguments`: arguments of the loop's kernel for `PrivatizedArray.parameters`.
+    - `allocations`: shape, dtype and USM kind of the rows.
     """
 
     def __init__(

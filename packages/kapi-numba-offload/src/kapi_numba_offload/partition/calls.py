@@ -41,12 +41,8 @@ __all__ = ["MENDED", "ArgumentTexts", "Constant", "Conversion", "Creation", "Hel
 class ArgumentTexts:
     """The texts of a call's arguments, as they were before it was rewritten.
 
-    Attributes
-    ----------
-    by_position : tuple of str
-        Those by position; an argument with a star begins with it.
-    by_name : dict of str
-        Those by keyword; the text of `**words` by the empty name.
+    - `by_position`: those by position; an argument with a star begins with it.
+    - `by_name`: those by keyword; the text of `**words` by the empty name.
     """
 
     by_position: tuple[str, ...]
@@ -99,24 +95,12 @@ _FILLING = ("full", "full_like")
 class NumpyCall:
     """A NumPy function: the array library's of that name where it is given a device array.
 
-    Parameters
-    ----------
-    name : str
-        NumPy's name of it, or another name of a function that runs on the host.
-    function : callable
-        NumPy's function, or an array library's.
-    location : StatementLocation
-        Where it is called.
-    options : OffloadOptions
-        Those of the function that calls it.
-    texts : ArgumentTexts
-        How its arguments are spelled there.
-
-    Attributes
-    ----------
-    latest : str or None
-        Where the latest call ran: "kernel" (of this package), the name of an array library, "numpy" (in the arrays'
-        memory), "host", or why on the host.
+    - `name`: NumPy's name of it, or another name of a function that runs on the host.
+    - `function`: NumPy's function, or an array library's.
+    - `options`: those of the function that calls it.
+    - `texts`: how its arguments are spelled there.
+    - `latest`: where the latest call ran: "kernel" (of this package), the name of an array library, "numpy" (in the
+      arrays' memory), "host", or why on the host.
     """
 
     def __init__(self, name: str, function: Any, location: Any, options: OffloadOptions, texts: ArgumentTexts) -> None:
@@ -315,10 +299,7 @@ class OverloadedCall:
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         """Call what the overload gives for these arguments, offloaded as other functions are.
 
-        Raises
-        ------
-        KernelCompilationError
-            If no overload takes them.
+        Raises `KernelCompilationError` if no overload takes them.
         """
         key = type_key(args, keywords)
         if key not in self._found:
@@ -362,10 +343,7 @@ class Constant:
 class Conversion:
     """One of NumPy's types of numbers, called: the elements of a device array are converted.
 
-    Parameters
-    ----------
-    type_ : type
-        The type, such as `numpy.float32`.
+    - `type_`: the type, such as `numpy.float32`.
     """
 
     def __init__(self, type_: type[np.generic]) -> None:

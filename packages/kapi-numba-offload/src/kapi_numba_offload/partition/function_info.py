@@ -29,26 +29,10 @@ PREFIX = "__kapi_"
 class FunctionInfo:
     """A function, before it is partitioned.
 
-    Parameters
-    ----------
-    original : function
-        As written.
-    definition : ast.FunctionDef
-        Its syntax.
-    names : Scope
-        What its names mean.
-    kinds : Kinds
-        The kinds of its expressions.
-    contiguous : frozenset of str
-        Variables that are always C-contiguous arrays of one dtype and USM kind.
-    options : OffloadOptions
-        Those of the function.
-    library : ArrayLibrary or None
-        The library of its arrays, or of those that it makes; None if it has neither.
-    numba_types : bool
-        Whether expressions have Numba's types; else the array library's.
-    has_narrow_integers : bool
-        Whether it may have integers of fewer than 64 bits, or NumPy's bools.
+    - `contiguous`: variables that are always C-contiguous arrays of one dtype and USM kind.
+    - `library`: the library of its arrays, or of those that it makes; None if it has neither.
+    - `numba_types`: whether expressions have Numba's types; else the array library's.
+    - `has_narrow_integers`: whether it may have integers of fewer than 64 bits, or NumPy's bools.
     """
 
     def __init__(

@@ -26,18 +26,11 @@ __all__ = ["Fused", "StatementGroup", "expression_region"]
 class Fused:
     """Statements that became one region.
 
-    Attributes
-    ----------
-    region : FusedRegion or None
-        The region; None where there is a `return` alone.
-    leaves : list of ast.expr
-        What it is given, as written.
-    elements : set of int
-        Leaves that are given as views of one element.
-    outputs : list of str
-        The variables for what it gives.
-    returned : ast.expr or None
-        What is returned after it, as written but for the values of the region.
+    - `region`: the region; None where there is a `return` alone.
+    - `leaves`: what it is given, as written.
+    - `elements`: leaves that are given as views of one element.
+    - `outputs`: the variables for what it gives.
+    - `returned`: what is returned after it, as written but for the values of the region.
     """
 
     region: FusedRegion | None
@@ -57,12 +50,9 @@ def expression_region(facts: FunctionInfo, value: ast.expr, where: ast.AST) -> F
 class StatementGroup:
     """Statements in a row that become one region.
 
-    Attributes
-    ----------
-    leaves : list of ast.expr
-        What the region takes from outside, as written.
-    elements : set of int
-        Leaves that are elements of arrays, and are given as views of them, since the other operands are arrays or rows.
+    - `leaves`: what the region takes from outside, as written.
+    - `elements`: leaves that are elements of arrays, and are given as views of them, since the other operands are
+      arrays or rows.
     """
 
     def __init__(self, facts: FunctionInfo) -> None:

@@ -32,14 +32,8 @@ def hoist_views(facts: FunctionInfo, helpers: Mapping[str, Any], statements: Seq
 
     A view is made when it is needed first: what the loop does not reach must not raise.
 
-    Parameters
-    ----------
-    facts : FunctionInfo
-        The function.
-    helpers : mapping
-        The regions, by the names under which the statements call them.
-    statements : sequence of ast.stmt
-        Its body.
+    - `helpers`: the regions, by the names under which the statements call them.
+    - `statements`: its body.
     """
     return _Views(facts, helpers).block(statements, [])
 

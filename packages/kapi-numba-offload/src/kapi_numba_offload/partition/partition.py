@@ -66,14 +66,10 @@ _Node = TypeVar("_Node", bound=ast.AST)
 class Partition:
     """Rewrites the body of a function.
 
-    Attributes
-    ----------
-    helpers : dict
-        Name and object of everything that the new body calls.
-    regions : list of FusedRegion and Reduction
-        What became kernels, in order.
-    updates_arrays, updates_unlike_numba : bool
-        Whether Numba's results may be others for arrays that share memory; for those that share none.
+    - `helpers`: name and object of everything that the new body calls.
+    - `regions`: what became kernels, in order.
+    - `updates_arrays`, `updates_unlike_numba`: whether Numba's results may be others for arrays that share memory; for
+      those that share none.
     """
 
     def __init__(self, facts: FunctionInfo) -> None:

@@ -62,15 +62,7 @@ def number_function(function: Any) -> tuple[str, Callable[..., Any]] | None:
 class ItemUpdate:
     """The value of `owner[index] op= value`, from the one before: of a list, a dictionary or an object.
 
-    Parameters
-    ----------
-    name : str
-        A key of `IN_PLACE`.
-
-    Attributes
-    ----------
-    name : str
-        The same.
+    - `name`: a key of `IN_PLACE`.
     """
 
     def __init__(self, name: str) -> None:
@@ -87,14 +79,8 @@ class ItemUpdate:
 class PythonCode(ast.NodeTransformer):
     """Rewrites expressions of which Python has the variables, so that no kind of theirs is known.
 
-    Parameters
-    ----------
-    facts : FunctionInfo
-        The function.
-    iterated : set of int
-        Identities of expressions that may be arrays which Python iterates over.
-    helper_call : callable
-        Makes a call of a helper, for its name, object, arguments and the node for which it stands.
+    - `iterated`: identities of expressions that may be arrays which Python iterates over.
+    - `helper_call`: makes a call of a helper, for its name, object, arguments and the node for which it stands.
     """
 
     def __init__(self, facts: FunctionInfo, iterated: set[int], helper_call: _HelperCall) -> None:

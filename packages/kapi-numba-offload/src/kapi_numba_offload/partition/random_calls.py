@@ -27,23 +27,10 @@ __all__ = ["RandomCall", "random_draw"]
 class RandomCall:
     """A call that draws random numbers; arrays of them are moved to the queue, as `numpy.zeros` makes an array there.
 
-    Parameters
-    ----------
-    name : str
-        What is called.
-    draw : callable
-        Draws, for arguments on the host.
-    location : StatementLocation
-        Where it is called.
-    options : OffloadOptions
-        Those of the function that calls it.
-
-    Attributes
-    ----------
-    latest : str or None
-        Where the latest call ran, or why on the host.
-    moved : int
-        Bytes that it moved.
+    - `draw`: draws, for arguments on the host.
+    - `options`: those of the function that calls it.
+    - `latest`: where the latest call ran, or why on the host.
+    - `moved`: bytes that it moved.
     """
 
     def __init__(self, name: str, draw: Callable[..., Any], location: Any, options: OffloadOptions) -> None:

@@ -17,12 +17,8 @@ _Key = tuple[Any, ...]
 class Form(NamedTuple):
     """The form of operands that broadcast together.
 
-    Attributes
-    ----------
-    key : tuple
-        Equal for operands of equal types and orders, whose axes of length 1 serve others at the same places.
-    lengths : tuple of int
-        Lengths of the axes that all of them have together.
+    - `key`: equal for operands of equal types and orders, whose axes of length 1 serve others at the same places.
+    - `lengths`: lengths of the axes that all of them have together.
     """
 
     key: _Key

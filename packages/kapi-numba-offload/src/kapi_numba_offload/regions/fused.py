@@ -47,24 +47,13 @@ class _SplitLaunch:
 class _Kept:
     """Results of a call that the next iterations of its loop reuse.
 
-    Attributes
-    ----------
-    numbers : tuple of (int, object, object)
-        Positions of operands that are no arrays, what `number_key` says of them, and themselves.
-    leaves : tuple
-        All operands.
-    ready : PreparedLaunch or _SplitLaunch
-        The launch, or why there are several.
-    queue : dpctl.SyclQueue
-        Where.
-    parts : tuple of list
-        For each of several launches what was kept of it.
-    iterations : int
-        How often it was reused with the very same operands.
-    bound : list of BoundLaunch
-        The launches of an iteration with these operands, once they are bound; empty where they cannot be.
-    is_repeated : bool
-        Whether the latest iteration was these launches.
+    - `numbers`: positions of operands that are no arrays, what `number_key` says of them, and themselves.
+    - `leaves`: all operands.
+    - `ready`: the launch, or why there are several.
+    - `parts`: for each of several launches what was kept of it.
+    - `iterations`: how often it was reused with the very same operands.
+    - `bound`: the launches of an iteration with these operands, once they are bound; empty where they cannot be.
+    - `is_repeated`: whether the latest iteration was these launches.
     """
 
     numbers: tuple[tuple[int, Any, Any], ...]
@@ -85,16 +74,11 @@ _Aliases = tuple[tuple[int, int], ...]
 class _Memory:
     """Facts of the memory of operands of some shapes and strides, wherever it is.
 
-    Attributes
-    ----------
-    arrays : tuple of (int, ArrayLibrary, int, int)
-        Position of each array, its library, and its lowest byte and the one after its highest, counted from its first
-        element.
-    single : bool
-        Whether one has a single element, and no axis.
-    aliases : dict
-        Aliases by the distances of the arrays' first elements from that of the first one; None where an array that is
-        stored to shares memory otherwise.
+    - `arrays`: position of each array, its library, and its lowest byte and the one after its highest, counted from its
+      first element.
+    - `single`: whether one has a single element, and no axis.
+    - `aliases`: aliases by the distances of the arrays' first elements from that of the first one; None where an array
+      that is stored to shares memory otherwise.
     """
 
     arrays: tuple[tuple[int, ArrayLibrary, int, int], ...]
@@ -116,29 +100,16 @@ class _Memory:
 class FusedRegion:
     """Elementwise statements over arrays and numbers, run as one kernel where their shapes allow it.
 
-    Parameters
-    ----------
-    statements : sequence of Statement
-        In their order.
-    names : sequence of str
-        What each leaf is called in the source.
-    contiguous : sequence of bool, optional
-        Which leaves are always C-contiguous arrays of one dtype and USM kind, as a parameter of that type is.
-    fastmath : bool or frozenset of str
-        Whether kernels may be optimised as if arithmetic were exact, or flags for how far.
-    numba_types : bool
-        Whether operations have the types that Numba gives them for NumPy arrays; else dpnp's.
+    - `names`: what each leaf is called in the source.
+    - `contiguous`: which leaves are always C-contiguous arrays of one dtype and USM kind, as a parameter of that type
+      is.
+    - `fastmath`: whether kernels may be optimised as if arithmetic were exact, or flags for how far.
+    - `numba_types`: whether operations have the types that Numba gives them for NumPy arrays; else dpnp's.
+    - `varying`: leaves that may be other arrays in each iteration of the loop that the region is in.
 
-    Attributes
-    ----------
-    varying : frozenset of int
-        Leaves that may be other arrays in each iteration of the loop that the region is in.
-
-    Notes
-    -----
-    What is not one kernel (dtypes that kernels lack, a store into an array that is read elsewhere in the same
-    kernel) is run statement by statement, and a single statement by dpnp's own operations. Where results have
-    different shapes, a kernel is made of each run of neighbours that have one.
+    What is not one kernel (dtypes that kernels lack, a store into an array that is read elsewhere in the same kernel)
+    is run statement by statement, and a single statement by dpnp's own operations. Where results have different shapes,
+    a kernel is made of each run of neighbours that have one.
     """
 
     def __init__(
@@ -179,12 +150,8 @@ class FusedRegion:
     def again(self, kept: list[_Kept], *leaves: Any) -> Any:
         """Run the statements in a loop whose iterations all have the same arrays, but for those at `varying`.
 
-        Parameters
-        ----------
-        kept : list
-            Empty in the first iteration; then what later iterations need not find out.
-        leaves : object
-            As for a call.
+        - `kept`: empty in the first iteration; then what later iterations need not find out.
+        - `leaves`: as for a call.
         """
         if kept:
             own, is_repeated = kept[0], True
@@ -221,12 +188,8 @@ class FusedRegion:
 
         Once its launches are bound, those of all further iterations but the last are submitted here, without the body.
 
-        Parameters
-        ----------
-        kept : list
-            As for `again`.
-        values : iterable
-            What the loop is over.
+        - `kept`: as for `again`.
+        - `values`: what the loop is over.
         """
         if type(values) is not range:
             yield from values
@@ -327,10 +290,7 @@ class FusedRegion:
     def key(self, leaves: Sequence[Any]) -> tuple[tuple[Any, ...], Any]:
         """Specialization key of a launch, and the one queue of the arrays; None where there is none, or not one.
 
-        Raises
-        ------
-        ExecutionPlacementError
-            If the region's only statement has arrays of two devices.
+        Raises `ExecutionPlacementError` if the region's only statement has arrays of two devices.
         """
         key: list[Any] = []
         queue = None

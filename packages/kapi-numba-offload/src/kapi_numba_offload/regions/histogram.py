@@ -36,10 +36,7 @@ _PARAMETERS = ("a", "bins", "range", "density", "weights")
 def histogram(location: StatementLocation, args: Sequence[Any], keywords: Mapping[str, Any]) -> tuple[Any, Any] | None:
     """Counts and edges, as `numpy.histogram` gives them; None where these kernels do not do what is asked.
 
-    Raises
-    ------
-    ValueError
-        NumPy's, for a range that is none and for too many bins.
+    Raises `ValueError`: NumPy's, for a range that is none and for too many bins.
     """
     given = {"bins": 10, **dict(zip(_PARAMETERS, args, strict=False)), **keywords}
     array, bins, limits = given.get("a"), given["bins"], given.get("range")

@@ -31,10 +31,7 @@ def product(_: Any, args: Sequence[Any], keywords: Mapping[str, Any]) -> Any | N
     It waits for what the arrays' queue has been given. dpnp takes from 0.15 ms for two vectors up to 10 ms for a row
     and a matrix of 1800 x 900 that is a part of another one, for which NumPy takes 0.3 ms.
 
-    Returns
-    -------
-    dpnp.ndarray or None
-        None where dpnp does what is asked, or tells what is wrong with it.
+    Returns None where dpnp does what is asked, or tells what is wrong with it.
     """
     if keywords or len(args) != 2 or not all(map(is_device_array, args)):
         return None

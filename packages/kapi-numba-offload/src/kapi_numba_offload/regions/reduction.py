@@ -47,24 +47,15 @@ Submit = Callable[[kapi_runtime.Kernel, Any, Sequence[Any]], None]
 class _Layout:
     """The kernels of a reduction, and how they are launched.
 
-    Attributes
-    ----------
-    first, second : Kernel
-        From the operands to pieces, and from these to the result; the first alone where each has one piece.
-    spaces : tuple of Range or NdRange
-        Their index spaces.
-    before, after : tuple
-        What the first is given after the operands, and the second after its arrays.
-    shape : tuple of int
-        Shape of the result for the caller.
-    identity : NumPy scalar
-        What work-items start with.
-    is_flat : bool
-        Whether arrays are given as arrays of one axis.
-    made : list of tuple
-        Shape, dtype and kind of what is allocated: the pieces, if there are some, and the result.
-    make_pieces, make : callable
-        Functions of the queue that allocate them.
+    - `first`, `second`: from the operands to pieces, and from these to the result; the first alone where each has one
+      piece.
+    - `spaces`: their index spaces.
+    - `before`, `after`: what the first is given after the operands, and the second after its arrays.
+    - `shape`: shape of the result for the caller.
+    - `identity`: what work-items start with.
+    - `is_flat`: whether arrays are given as arrays of one axis.
+    - `made`: shape, dtype and kind of what is allocated: the pieces, if there are some, and the result.
+    - `make_pieces`, `make`: functions of the queue that allocate them.
     """
 
     first: kapi_runtime.Kernel
@@ -103,16 +94,9 @@ class _Typed(NamedTuple):
 class Reduction:
     """One of `FUSED_REDUCTIONS` of an elementwise expression, or an extremum of an array or its position.
 
-    Parameters
-    ----------
-    name : str
-        The reduction.
-    region : FusedRegion
-        The expression, one statement.
-    axis : int or tuple of int, optional
-        The axes; all of them if left out.
-    keepdims : bool
-        Whether they stay, with one element each.
+    - `region`: the expression, one statement.
+    - `axis`: the axes; all of them if left out.
+    - `keepdims`: whether they stay, with one element each.
     """
 
     def __init__(

@@ -31,14 +31,9 @@ def bound_iteration(launches: Sequence[BoundLaunch], queue: Any) -> Sequence[Cal
 def repeat(launches: Sequence[Callable[[], Any]], queue: Any, count: int) -> None:
     """Submit the launches of an iteration so many times, in their order.
 
-    Parameters
-    ----------
-    launches : sequence of callable
-        Those of one iteration, as `bound_iteration` gives them.
-    queue : Queue
-        That of their arrays.
-    count : int
-        Iterations.
+    - `launches`: those of one iteration, as `bound_iteration` gives them.
+    - `queue`: that of their arrays.
+    - `count`: iterations.
     """
     if count >= _RECORDED_FROM and library_of_queue(queue).replays_graphs and not recorder.is_watching:
         graph = _recorded(launches, queue, _ITERATIONS)

@@ -62,16 +62,10 @@ _WORLD = _Launches()
 class Scan:
     """`numpy.cumsum` or `cumprod` of an elementwise expression, or of an array.
 
-    Parameters
-    ----------
-    name : str
-        A key of `GROUP_OPERATORS`.
-    region : FusedRegion
-        The expression, one statement.
-    words : mapping
-        The axis, if one is given.
-    call : callable
-        The function of an array, for what is no kernel.
+    - `name`: a key of `GROUP_OPERATORS`.
+    - `region`: the expression, one statement.
+    - `words`: the axis, if one is given.
+    - `call`: the function of an array, for what is no kernel.
     """
 
     def __init__(self, name: str, region: FusedRegion, words: Mapping[str, Any], call: Callable[..., Any]) -> None:
@@ -212,14 +206,9 @@ class Scan:
 class LoopScan:
     """The scan that a loop is: running sums or products of an expression, stored to an array.
 
-    Parameters
-    ----------
-    name : str
-        A key of `GROUP_OPERATORS`.
-    region : FusedRegion
-        The expression, one statement.
-    has_result : bool
-        Whether the last value is used after the loop.
+    - `name`: a key of `GROUP_OPERATORS`.
+    - `region`: the expression, one statement.
+    - `has_result`: whether the last value is used after the loop.
     """
 
     def __init__(self, name: str, region: FusedRegion, *, has_result: bool) -> None:
@@ -232,14 +221,9 @@ class LoopScan:
     def __call__(self, target: Any, start: Any, *leaves: Any) -> Any:
         """Run it; the last value, or None where nobody uses it.
 
-        Parameters
-        ----------
-        target : array of shape (n,)
-            What the running values are stored to.
-        start : number or array of one element
-            The value before the first.
-        *leaves : object
-            Those of the expression.
+        - `target`: what the running values are stored to.
+        - `start`: the value before the first.
+        - `*leaves`: those of the expression.
         """
         source = leaves[0] if self._is_of_array else self._region(*leaves)
         dtype, queue = target.dtype, queue_of(target)

@@ -50,16 +50,9 @@ class PreparedLaunch(NamedTuple):
 class _Specialization:
     """The kernel of a region for operands of one form.
 
-    Attributes
-    ----------
-    kernel : Kernel
-        What is launched.
-    outputs : tuple of (int or None, numpy.dtype or None, str or None)
-        For each stored statement the array that it is stored to, or dtype and kind of one that is made.
-    template : tuple
-        The shape of all of them: see `Form.template`.
-    flat : frozenset of int
-        Which operands are given as arrays of one axis; then the results are, too.
+    - `outputs`: for each stored statement the array that it is stored to, or dtype and kind of one that is made.
+    - `template`: the shape of all of them: see `Form.template`.
+    - `flat`: which operands are given as arrays of one axis; then the results are, too.
     """
 
     kernel: kapi_runtime.Kernel
@@ -89,14 +82,8 @@ class _Refusal(NamedTuple):
 class Specializer:
     """The kernels of a region's statements, one for each combination of dtypes, indexings and aliases.
 
-    Parameters
-    ----------
-    statements : sequence of Statement
-        In their order.
-    types : TypeInference
-        The types of their results.
-    fastmath : bool or frozenset of str
-        Whether kernels may be optimised as if arithmetic were exact, or flags for how far.
+    - `types`: the types of their results.
+    - `fastmath`: whether kernels may be optimised as if arithmetic were exact, or flags for how far.
     """
 
     def __init__(self, statements: Sequence[Statement], types: TypeInference, fastmath: bool | frozenset[str]) -> None:
@@ -110,10 +97,7 @@ class Specializer:
     def __call__(self, leaves: Sequence[Any], queue: Any, aliases: dict[int, int]) -> PreparedLaunch:
         """The launch for operands of these types, shapes and aliases, compiled at the first of their form.
 
-        Raises
-        ------
-        Unfused
-            If they are not one kernel.
+        Raises `Unfused` if they are not one kernel.
         """
         for target in self._stores:
             self._require_stored_to(leaves[target])

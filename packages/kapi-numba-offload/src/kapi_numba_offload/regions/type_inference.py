@@ -23,12 +23,8 @@ __all__ = ["InferredTypes", "TypeInference", "by_library"]
 class InferredTypes:
     """Types of statements for operands of some types; numbers have values. Equal is the same object alone.
 
-    Attributes
-    ----------
-    values : dict
-        The type or number of each node.
-    results : list
-        That of each statement, or of what it is stored to.
+    - `values`: the type or number of each node.
+    - `results`: that of each statement, or of what it is stored to.
     """
 
     values: dict[Node, Any]
@@ -38,17 +34,8 @@ class InferredTypes:
 class TypeInference:
     """The types of a region's statements, for operands as they come.
 
-    Parameters
-    ----------
-    statements : sequence of Statement
-        In their order.
-    numba_types : bool
-        Whether operations have the types that Numba gives them for NumPy arrays; else dpnp's.
-
-    Attributes
-    ----------
-    operation : callable
-        An operation for its name and operands, with those types.
+    - `numba_types`: whether operations have the types that Numba gives them for NumPy arrays; else dpnp's.
+    - `operation`: an operation for its name and operands, with those types.
     """
 
     def __init__(self, statements: Sequence[Statement], *, numba_types: bool) -> None:
@@ -60,12 +47,8 @@ class TypeInference:
     def of(self, leaves: Sequence[Any], queue: Any) -> InferredTypes:
         """Those for operands, whose types decide, and which types hold a Python integer.
 
-        Raises
-        ------
-        OverflowError
-            Where the only statement has one of Python's integers that a type does not hold.
-        Unfused
-            Where dpnp refuses. It refuses with its own words when the statement is run by dpnp.
+        Raises `OverflowError` where the only statement has one of Python's integers that a type does not hold;
+        `Unfused` where dpnp refuses. It refuses with its own words when the statement is run by dpnp.
         """
         key = (
             queue,
@@ -122,10 +105,7 @@ def by_library(
 def _in_place(statement: Statement, operands: Sequence[Any], values: dict[Node, Any]) -> ArrayType:
     """The type of the array that a statement updates in place.
 
-    Raises
-    ------
-    TypeError
-        If the library refuses to do it in place.
+    Raises `TypeError` if the library refuses to do it in place.
     """
     assert isinstance(statement.node, Apply)
     assert statement.in_place is not None
@@ -138,12 +118,8 @@ def _in_place(statement: Statement, operands: Sequence[Any], values: dict[Node, 
 def _as_stored(value: Any, target: ArrayType) -> ArrayType:
     """The type of a statement's stored value: that of an array, also where it is a number.
 
-    Raises
-    ------
-    OverflowError
-        If the value is one of Python's integers that the target's type does not hold, as NumPy has it.
-    Unfused
-        If the value's type is of another kind than the target's.
+    Raises `OverflowError` if the value is one of Python's integers that the target's type does not hold, as NumPy has
+    it; `Unfused` if the value's type is of another kind than the target's.
     """
     require_held(value, target.dtype)
     if isinstance(value, ArrayType):

@@ -15,16 +15,8 @@ _state = threading.local()
 class OffloadedParts:
     """A function specialized for argument types, and the parts that reports name.
 
-    Attributes
-    ----------
-    function : function
-        As written.
-    arguments : tuple of numba.types.Type
-        The types of its arguments.
-    library_name : str
-        The name of the array library that runs what is no kernel.
-    called : dict
-        The offloaded functions that its calls called themselves, by identity.
+    - `library_name`: the name of the array library that runs what is no kernel.
+    - `called`: the offloaded functions that its calls called themselves, by identity.
     """
 
     function: Callable[..., Any]

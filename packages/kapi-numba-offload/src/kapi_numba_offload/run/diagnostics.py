@@ -201,12 +201,8 @@ class ExplainedPart:
 def explained_parts(function: Any, times: Mapping[int, PartWork]) -> list[ExplainedPart]:
     """The parts of a function that ran, and of the offloaded functions that it called.
 
-    Parameters
-    ----------
-    function : Dispatcher
-        What `numba.njit` or `offload` made.
-    times : mapping of int to PartWork
-        Their work, by the identity of the part.
+    - `function`: what `numba.njit` or `offload` made.
+    - `times`: their work, by the identity of the part.
     """
     return [part for each in transitive_calls(_offloaded(function)) for part in parts_of(each, times)]
 

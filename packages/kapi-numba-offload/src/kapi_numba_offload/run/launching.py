@@ -19,16 +19,7 @@ def launch(kernel: kapi_runtime.Kernel, space: Any, args: Sequence[Any], *, chec
 
     Over NumPy arrays it is done afterwards: the caller does the work, for nothing of the host's waits for a queue.
 
-    Parameters
-    ----------
-    kernel : kapi_runtime.Kernel
-        What to run.
-    space : Range or NdRange
-        Its index space.
-    args : sequence
-        Its arguments.
-    checks : bool
-        Whether it checks what it does: then this waits, and raises a work-item's failure.
+    - `checks`: whether it checks what it does: then this waits, and raises a work-item's failure.
     """
     own, host_event = None, None
     for each in args:

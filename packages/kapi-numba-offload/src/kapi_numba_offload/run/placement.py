@@ -22,16 +22,9 @@ def mixed_error(
 ) -> Exception:
     """The error for NumPy and device arrays in one expression: of placement, and a `TypeError` as libraries have.
 
-    Parameters
-    ----------
-    location : StatementLocation
-        Source location of the expression that has both.
-    usm, host : str
-        How the device array and the NumPy array are spelled there.
-    library : ArrayLibrary, optional
-        That of the device array, if it is known.
-    is_stored : bool
-        Whether the one is stored to the other.
+    - `usm`, `host`: how the device array and the NumPy array are spelled there.
+    - `library`: that of the device array, if it is known.
+    - `is_stored`: whether the one is stored to the other.
     """
     library = library or default_library() or library_named("dpnp")
     remedy = (
@@ -50,16 +43,7 @@ def mixed_error(
 def not_on_device_error(location: Any, library: ArrayLibrary, name: str, host: str) -> Exception:
     """The error for a NumPy array that one of an array library's functions is given.
 
-    Parameters
-    ----------
-    location : StatementLocation
-        Where it is called.
-    library : ArrayLibrary
-        The library.
-    name : str
-        The function's name.
-    host : str
-        How the NumPy array is spelled there.
+    - `host`: how the NumPy array is spelled there.
     """
     return placement_error(
         f"arrays that {library.name}.{name}() is given must be device arrays, got NumPy array `{host}`: "
@@ -114,10 +98,7 @@ def _primary(text: str) -> str:
 def one_queue(location: Any, names: Sequence[str], values: Sequence[Any]) -> Any:
     """The one queue of the arrays among `values`; None without an array.
 
-    Raises
-    ------
-    ExecutionPlacementError
-        If they have several, or one is a NumPy array.
+    Raises `ExecutionPlacementError` if they have several, or one is a NumPy array.
     """
     arrays, host, own = [], None, None
     for name, value in zip(names, values, strict=True):

@@ -112,18 +112,11 @@ REASONS: dict[str, Reason] = {
 class Refusal:
     """That something cannot be a kernel.
 
-    Attributes
-    ----------
-    reason : str
-        A key of `REASONS`.
-    line : int
-        Line of the source.
-    variable : str
-        The variable that it is about.
-    detail : str
-        More words, as the compiler's own.
-    cause : str
-        Those that other lines with the same cause have, too.
+    - `reason`: a key of `REASONS`.
+    - `line`: line of the source.
+    - `variable`: the variable that it is about.
+    - `detail`: more words, as the compiler's own.
+    - `cause`: those that other lines with the same cause have, too.
     """
 
     reason: str
@@ -138,26 +131,13 @@ def fall_back(location: Any, refusal: Refusal, allowed: bool, how: str = ON_COPI
 
     Of the parts of a function that have the same cause, the first one is warned of.
 
-    Parameters
-    ----------
-    location : StatementLocation
-        Its source location.
-    refusal : Refusal
-        Why it is no kernel.
-    allowed : bool
-        Whether it may run on the host.
-    how : str
-        How it runs there.
+    - `refusal`: why it is no kernel.
+    - `allowed`: whether it may run on the host.
+    - `how`: how it runs there.
 
-    Returns
-    -------
-    str
-        What was said.
+    Returns what was said.
 
-    Raises
-    ------
-    KernelCompilationError
-        If it may not.
+    Raises `KernelCompilationError` if it may not.
     """
     reason = REASONS[refusal.reason]
     detail = f"\n  {refusal.detail}" if refusal.detail else ""

@@ -22,14 +22,7 @@ _state = threading.local()
 class PartWork(NamedTuple):
     """The work of a part in all of its runs.
 
-    Attributes
-    ----------
-    runs : int
-        How many there were.
-    seconds : float
-        Their time.
-    moved : int
-        Bytes that they copied between host and device.
+    - `moved`: bytes that they copied between host and device.
     """
 
     runs: int = 0

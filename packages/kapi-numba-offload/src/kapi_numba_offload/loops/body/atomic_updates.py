@@ -36,21 +36,11 @@ _DTYPES = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint
 class _Update(NamedTuple):
     """An update of an element.
 
-    Attributes
-    ----------
-    statement : ast.AugAssign or ast.Assign or ast.If
-        What updates it.
-    array : str
-        The array.
-    indices : mapping of int to ast.expr
-        The axes of the array that have one index.
-    kind : str
-        What it is: those of one kind give the same numbers in any order, but for rounding. Empty if there is no atomic
-        operation for it.
-    is_atomic : bool
-        Whether an atomic operation does the same with these values.
-    dtype : str
-        The array's dtype.
+    - `statement`: what updates it.
+    - `indices`: the axes of the array that have one index.
+    - `kind`: those of one kind give the same numbers in any order, but for rounding. Empty if there is no atomic
+      operation for it.
+    - `is_atomic`: whether an atomic operation does the same with these values.
     """
 
     statement: ast.AugAssign | ast.Assign | ast.If
@@ -71,14 +61,9 @@ class _Update(NamedTuple):
 class AtomicUpdates:
     """Finds the updates that several iterations may do to one element, and makes them atomic.
 
-    Parameters
-    ----------
-    arrays : mapping of str to ArrayFacts
-        The arrays that the loop is given.
-    facts : IndexFacts
-        What indices and values are made of.
-    made : mapping of str to list of ast.expr
-        What is assigned to variables that the author has not.
+    - `arrays`: the arrays that the loop is given.
+    - `facts`: what indices and values are made of.
+    - `made`: what is assigned to variables that the author has not.
     """
 
     def __init__(
@@ -133,12 +118,8 @@ class AtomicUpdates:
     def check_plain_stores(self, body: Sequence[ast.stmt], value_of: Callable[[ast.expr], Any]) -> None:
         """Refuse stores to elements that the body reads, and other iterations may store to, but for updates.
 
-        Parameters
-        ----------
-        body : sequence of ast.stmt
-            The loop's body, its rows not yet lowered.
-        value_of : callable
-            The value of a name outside of the function.
+        - `body`: the loop's body, its rows not yet lowered.
+        - `value_of`: the value of a name outside of the function.
         """
         nodes = nodes_in(body)
         updates = {
@@ -166,10 +147,7 @@ class AtomicUpdates:
     def make_atomic(self, statements: Sequence[ast.stmt]) -> list[ast.stmt]:
         """The lowered body, with atomics where updates of several iterations may be of one element.
 
-        Raises
-        ------
-        NotInKernelError
-            If no atomic can do such an update.
+        Raises `NotInKernelError` if no atomic can do such an update.
         """
         for each in self._updates.values():
             if not each.kind and self._may_collide(each.indices):
@@ -352,16 +330,11 @@ _SWAPPED: Mapping[type[ast.cmpop], type[ast.cmpop]] = {ast.Gt: ast.Lt, ast.Lt: a
 class Extremum(NamedTuple):
     """A statement that keeps the larger or the smaller of an element and a value.
 
-    Attributes
-    ----------
-    target : ast.Subscript
-        The element, as it is stored to.
-    value : ast.expr
-        What it becomes if the comparison says so.
-    comparison : type of ast.cmpop
-        `ast.Gt` if the value is stored where it is larger than the element, `ast.Lt` where it is smaller.
-    is_of_integers : bool
-        Whether it is one of integers alone, as signs of zeros and what is no number would show another order.
+    - `target`: the element, as it is stored to.
+    - `value`: what it becomes if the comparison says so.
+    - `comparison`: `ast.Gt` if the value is stored where it is larger than the element, `ast.Lt` where it is smaller.
+    - `is_of_integers`: whether it is one of integers alone, as signs of zeros and what is no number would show another
+      order.
     """
 
     target: ast.Subscript
@@ -381,12 +354,7 @@ def extremum_of(node: ast.stmt, value_of: Callable[[ast.expr], Any]) -> Extremum
     `a[k] = max(a[k], x)` is Python's `max`, which keeps its first argument unless the second one is larger: what is not
     a number is kept in an element, and is no reason to store it. `max(x, a[k])` and NumPy's functions differ in that.
 
-    Parameters
-    ----------
-    node : ast.stmt
-        The statement.
-    value_of : callable
-        The value of a name outside of the function.
+    - `value_of`: the value of a name outside of the function.
     """
     match node:
         case ast.Assign([ast.Subscript() as target], value):

@@ -19,16 +19,9 @@ _SIZES = ("shape", "size", "ndim")
 class IndexFacts:
     """Facts of the body's variables, whatever order its statements run in.
 
-    Parameters
-    ----------
-    names : Scope
-        What names mean.
-    known : LaunchFacts
-        Facts of the values of the launch.
-    parallel : sequence of str
-        The variables of the parallel loops.
-    body : sequence of ast.stmt
-        The body, helpers written out.
+    - `known`: facts of the values of the launch.
+    - `parallel`: the variables of the parallel loops.
+    - `body`: the body, helpers written out.
     """
 
     def __init__(self, names: Scope, known: LaunchFacts, parallel: Sequence[str], body: Sequence[ast.stmt]) -> None:
@@ -174,14 +167,8 @@ def _is_shape(node: ast.Subscript) -> bool:
 class LowerBounds:
     """Lower bounds of a loop's integers: an index that is never negative needs no wrapping.
 
-    Parameters
-    ----------
-    names : Scope
-        What the function's names mean.
-    known : mapping of str to int
-        Variables that are never below a number.
-    assigned_once : set of str
-        Variables that have one assignment in the loop.
+    - `known`: variables that are never below a number.
+    - `assigned_once`: variables that have one assignment in the loop.
     """
 
     def __init__(self, names: Scope, known: Mapping[str, int], assigned_once: Set[str]) -> None:

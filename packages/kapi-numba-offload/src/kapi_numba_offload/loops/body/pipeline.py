@@ -25,19 +25,12 @@ __all__ = ["LoweredBody", "lower_body"]
 class LoweredBody(NamedTuple):
     """The body of a loop with elements only.
 
-    Attributes
-    ----------
-    statements : list of ast.stmt
-        The body.
-    outside : dict
-        Names that it has and the function has not, and what they stand for.
-    late_reads, stored_to : set of str
-        Arrays whose elements are read later than in the source, and arrays that elements are stored to: no two of them
-        may share memory.
-    row_reads : set of tuple
-        As those of `RowLowering`.
-    integers_of_arrays : set of int
-        Lines with operations of rows of integers and Python integers, which have other types for Numba.
+    - `outside`: names that it has and the function has not, and what they stand for.
+    - `late_reads`, `stored_to`: arrays whose elements are read later than in the source, and arrays that elements are
+      stored to: no two of them may share memory.
+    - `row_reads`: as those of `RowLowering`.
+    - `integers_of_arrays`: lines with operations of rows of integers and Python integers, which have other types for
+      Numba.
     """
 
     statements: list[ast.stmt]
@@ -59,16 +52,10 @@ def lower_body(
 ) -> LoweredBody:
     """Lower the body of a loop for arrays of known ranks; `NotInKernelError` if it cannot be written with elements.
 
-    Parameters
-    ----------
-    names, known : Scope, LaunchFacts
-        What the function's names mean, and facts of the values of the launch.
-    body, parallel : sequence
-        The loop's body, and the variables of the parallel loops.
-    live : iterable of str
-        Variables that have a value before the loop, or after it.
-    has_numba_floats : bool
-        Whether float literals are float64, as Numba has them.
+    - `names`, `known`: what the function's names mean, and facts of the values of the launch.
+    - `body`, `parallel`: the loop's body, and the variables of the parallel loops.
+    - `live`: variables that have a value before the loop, or after it.
+    - `has_numba_floats`: whether float literals are float64, as Numba has them.
     """
     arrays = known.arrays
     ranks = {name: len(facts.ones) for name, facts in arrays.items()}

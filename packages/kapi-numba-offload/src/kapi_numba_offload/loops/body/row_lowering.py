@@ -43,13 +43,9 @@ __all__ = ["RowLowering"]
 class RowLowering:
     """Lowers statements over rows of arrays to loops over elements.
 
-    Attributes
-    ----------
-    late_reads : set of str
-        Arrays whose elements are read later than in the source.
-    row_reads : set of tuple
-        Array that elements of a row are made of, array that the row is stored to, and whether both are the same part:
-        if so, they may be the same view, and else they may share no memory.
+    - `late_reads`: arrays whose elements are read later than in the source.
+    - `row_reads`: array that elements of a row are made of, array that the row is stored to, and whether both are the
+      same part: if so, they may be the same view, and else they may share no memory.
     """
 
     def __init__(self, state: BodyState, atomics: AtomicUpdates) -> None:

@@ -43,54 +43,31 @@ class NotANumberError(NotInKernelError):
 class BodyState:
     """Mutable state of the lowering of a loop's body: filled statement by statement, in their order.
 
-    Parameters
-    ----------
-    names : Scope
-        What the function's names mean.
-    known : LaunchFacts
-        Facts of the values of the launch.
-    body : sequence of ast.stmt
-        The loop's body as written.
-
-    Attributes
-    ----------
-    rows, is_row, scalar, view : callable
-        An expression of rank 1 or more, or None; whether a part of an array, or an elementwise operation, is one; an
-        expression of rank 0; the part of an array that an expression names, or None. `RowExpressions` defines them.
-    arrays : dict
-        Facts of the arrays of the launch, and of the private arrays of a work-item, once they are lowered.
-    views : dict of str to ArrayPart
-        Variables that are views of arrays.
-    loops : list of set of str
-        The names that are read in each loop around the current statement.
-    expressions : dict of str to Rows
-        Variables that are expressions of arrays, whose elements are computed at each use.
-    assignments : counter of str
-        The number of the body's assignments to each variable.
-    before : list of ast.stmt
-        Statements that come before the current one.
-    made : dict of str to list of ast.expr
-        Temporaries of the lowering, and all values that are assigned to each.
-    is_put_off : bool
-        Whether the current expression is computed at its uses, where variables of its indices may have changed.
-    bounds : dict of str to callable
-        Variables of lengths, by their names, and what tells the most that each may be, or None.
-    constants : dict of str to int
-        Variables whose one value in the body is an integer literal.
-    sizes : dict of str to int
-        The lengths of private arrays, such as `a.shape[0]`.
-    wide, integers : set of str
-        Private arrays that hold no integers of fewer than 64 bits, and those that hold integers, and no truth values.
-    tuples : dict of str to list of str
-        Variables that are tuples of views, and the variables of these.
-    unnamed : set of str
-        Variables that may be an array out of a tuple, of unknown rank.
-    sliced : set of str
-        Variables that are assigned a slice of an array, whose length may differ from the array's.
-    renewed : set of str
-        Temporaries that are recomputed at each assignment of their source variable.
-    integers_of_arrays : set of int
-        Lines with operations of rows of integers and Python integers, which have other types for Numba.
+    - `known`: facts of the values of the launch.
+    - `body`: the loop's body as written.
+    - `rows`, `is_row`, `scalar`, `view`: an expression of rank 1 or more, or None; whether a part of an array, or an
+      elementwise operation, is one; an expression of rank 0; the part of an array that an expression names, or None.
+      `RowExpressions` defines them.
+    - `arrays`: facts of the arrays of the launch, and of the private arrays of a work-item, once they are lowered.
+    - `views`: variables that are views of arrays.
+    - `loops`: the names that are read in each loop around the current statement.
+    - `expressions`: variables that are expressions of arrays, whose elements are computed at each use.
+    - `assignments`: the number of the body's assignments to each variable.
+    - `before`: statements that come before the current one.
+    - `made`: temporaries of the lowering, and all values that are assigned to each.
+    - `is_put_off`: whether the current expression is computed at its uses, where variables of its indices may have
+      changed.
+    - `bounds`: variables of lengths, by their names, and what tells the most that each may be, or None.
+    - `constants`: variables whose one value in the body is an integer literal.
+    - `sizes`: the lengths of private arrays, such as `a.shape[0]`.
+    - `wide`, `integers`: private arrays that hold no integers of fewer than 64 bits, and those that hold integers, and
+      no truth values.
+    - `tuples`: variables that are tuples of views, and the variables of these.
+    - `unnamed`: variables that may be an array out of a tuple, of unknown rank.
+    - `sliced`: variables that are assigned a slice of an array, whose length may differ from the array's.
+    - `renewed`: temporaries that are recomputed at each assignment of their source variable.
+    - `integers_of_arrays`: lines with operations of rows of integers and Python integers, which have other types for
+      Numba.
     """
 
     rows: Callable[[ast.expr], Rows | None]

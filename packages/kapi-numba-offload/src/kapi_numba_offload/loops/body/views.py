@@ -34,12 +34,8 @@ HELPERS: dict[str, Any] = {
 class ArrayFacts(NamedTuple):
     """Properties of an array that its kernel is specialized for.
 
-    Attributes
-    ----------
-    dtype : numpy.dtype or None
-        Type of its elements; None for a work-item's own array, whose type the kernel's inference finds.
-    ones : sequence of bool or None
-        For each axis whether it has one element; None if that is not known.
+    - `dtype`: type of its elements; None for a work-item's own array, whose type the kernel's inference finds.
+    - `ones`: for each axis whether it has one element; None if that is not known.
     """
 
     dtype: np.dtype[Any] | None
@@ -49,15 +45,8 @@ class ArrayFacts(NamedTuple):
 class LaunchNumbers:
     """The integers and extents of a launch, which a kernel is made for as soon as its lowering asks for one.
 
-    Parameters
-    ----------
-    values : mapping
-        Values of variables, by name.
-
-    Attributes
-    ----------
-    asked : dict of str to int
-        The numbers that were asked for.
+    - `values`: values of variables, by name.
+    - `asked`: the numbers that were asked for.
     """
 
     def __init__(self, values: Mapping[str, Any]) -> None:
@@ -79,16 +68,10 @@ class LaunchNumbers:
 class LaunchFacts(NamedTuple):
     """Facts of the values that a loop is launched with.
 
-    Attributes
-    ----------
-    arrays : mapping of str to ArrayFacts
-        The arrays that the body reads or writes.
-    lower : mapping of str to int
-        Variables that are never below a number: loop variables, and numbers known when the loop is launched.
-    numbers : LaunchNumbers
-        Integers and lengths that the kernel is made for, as far as its work-items have arrays of such lengths.
-    integers : set of str
-        Variables from outside of the loop that are integers.
+    - `arrays`: the arrays that the body reads or writes.
+    - `lower`: variables that are never below a number: loop variables, and numbers known when the loop is launched.
+    - `numbers`: integers and lengths that the kernel is made for, as far as its work-items have arrays of such lengths.
+    - `integers`: variables from outside of the loop that are integers.
     """
 
     arrays: Mapping[str, ArrayFacts]
@@ -132,14 +115,8 @@ class Access(NamedTuple):
 class ArrayPart:
     """Part of an array.
 
-    Attributes
-    ----------
-    array : str
-        The array.
-    axes : tuple of FixedAxis and FreeAxis
-        Its axes, in its own order.
-    order : tuple of int or None
-        The view's axes as numbers of the array's; None for a new axis of one element.
+    - `axes`: its axes, in its own order.
+    - `order`: the view's axes as numbers of the array's; None for a new axis of one element.
     """
 
     array: str
@@ -189,21 +166,13 @@ _NEW_AXIS = FreeAxis(ast.Constant(0), ast.Constant(1), Extent(ast.Constant(1), T
 class Rows:
     """An element expression of rank 1 or more.
 
-    Attributes
-    ----------
-    shape : tuple of Extent
-        Its axes.
-    spelled : callable
-        Its element as a part of other rows, or of itself, at an index of those.
-    reads : frozenset of Access
-        What it reads.
-    is_bool : bool
-        Whether its elements are truth values.
-    mask : Rows or None
-        The truth values, of the same axes, of the elements that there are; None if there are all of them.
-    has_narrow_integers : bool
-        Whether it may read integers of fewer than 64 bits, or bools, whose operations have other types in arrays than
-        by themselves.
+    - `shape`: its axes.
+    - `spelled`: its element as a part of other rows, or of itself, at an index of those.
+    - `reads`: what it reads.
+    - `is_bool`: whether its elements are truth values.
+    - `mask`: the truth values, of the same axes, of the elements that there are; None if there are all of them.
+    - `has_narrow_integers`: whether it may read integers of fewer than 64 bits, or bools, whose operations have other
+      types in arrays than by themselves.
     """
 
     shape: tuple[Extent, ...]

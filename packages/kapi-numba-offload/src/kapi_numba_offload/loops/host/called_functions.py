@@ -22,20 +22,10 @@ __all__ = ["CalledFunction", "as_host_has_it"]
 class CalledFunction:
     """A function that a loop calls by name.
 
-    Attributes
-    ----------
-    name : str
-        The name.
-    function : function
-        As written, without a closure.
-    definition : ast.FunctionDef
-        Its syntax.
-    options : mapping
-        Options for `numba.njit` that are its own.
-    called : tuple of CalledFunction
-        Those that it calls itself.
-    dispatcher : numba.core.dispatcher.Dispatcher or None
-        What is called as it is, where the function has signatures, or types of its variables.
+    - `function`: as written, without a closure.
+    - `options`: options for `numba.njit` that are its own.
+    - `called`: those that it calls itself.
+    - `dispatcher`: what is called as it is, where the function has signatures, or types of its variables.
     """
 
     name: str

@@ -40,17 +40,8 @@ class _Block:
 class HostCopies:
     """NumPy arrays instead of device arrays; the arrays themselves where they are views of NumPy's.
 
-    Parameters
-    ----------
-    arrays : iterable of device array
-        What is copied.
-    always : bool
-        Whether memory that the host reaches is copied, too.
-
-    Attributes
-    ----------
-    size : int
-        Bytes that were copied to the host.
+    - `always`: whether memory that the host reaches is copied, too.
+    - `size`: bytes that were copied to the host.
     """
 
     def __init__(self, arrays: Iterable[Any], *, always: bool = False) -> None:

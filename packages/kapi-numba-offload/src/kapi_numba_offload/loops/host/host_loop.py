@@ -42,41 +42,19 @@ _PLAIN = (bool, float, complex, str, type(None), *np.sctypeDict.values())
 class HostLoop:
     """A loop as a function of its own.
 
-    Parameters
-    ----------
-    function : function
-        That the loop is in.
-    names : Scope
-        What its names mean.
-    loop : ast.stmt
-        The loop.
-    bounds : sequence of str
-        Parameters for the arguments of `prange`, first.
-    given : sequence of str
-        Variables that it reads or may leave as they are: further parameters.
-    returned : sequence of str
-        Variables whose values it leaves.
-    parallel : bool
-        Whether it is over `prange`.
-    flagged : sequence of str
-        Those of `returned` that may have no value afterwards.
-    options : mapping, optional
-        Options for `numba.njit`.
-    called : sequence of CalledFunction
-        User functions that are compiled for it; others it calls as they are.
-    definitions : sequence of ast.FunctionDef
-        Local functions that it calls.
-    may_fill : bool
-        Whether it may store to lists and sets that hold numbers: nothing reads them after an exception.
-    empty : sequence of str
-        Those of `given` that may be empty lists, whose type the loop tells: it makes them then.
-
-    Attributes
-    ----------
-    is_parallel : bool
-        Whether Numba runs iterations of it at once.
-    moved : int
-        Bytes copied between host and device by the latest run.
+    - `function`: that the loop is in.
+    - `bounds`: parameters for the arguments of `prange`, first.
+    - `given`: variables that it reads or may leave as they are: further parameters.
+    - `returned`: variables whose values it leaves.
+    - `parallel`: whether it is over `prange`.
+    - `flagged`: those of `returned` that may have no value afterwards.
+    - `options`: options for `numba.njit`.
+    - `called`: user functions that are compiled for it; others it calls as they are.
+    - `definitions`: local functions that it calls.
+    - `may_fill`: whether it may store to lists and sets that hold numbers: nothing reads them after an exception.
+    - `empty`: those of `given` that may be empty lists, whose type the loop tells: it makes them then.
+    - `is_parallel`: whether Numba runs iterations of it at once.
+    - `moved`: bytes copied between host and device by the latest run.
     """
 
     def __init__(

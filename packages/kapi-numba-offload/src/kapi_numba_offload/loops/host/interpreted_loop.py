@@ -17,19 +17,11 @@ __all__ = ["InterpretedLoop"]
 class InterpretedLoop:
     """A loop that stays in the function, and is called to warn of that before it runs.
 
-    Attributes
-    ----------
-    location : StatementLocation
-        Its source location.
-    refusal : Refusal
-        Why it is no kernel, and in its detail why it stays.
-    may_fall_back : bool
-        Whether it may run at all: else the warning is an error.
-    sizes : StepSizes or None
-        The work of its iterations, for a loop over full arrays, whose statements are launches; None for one over
-        elements.
-    latest : str or None
-        What the latest run warned.
+    - `refusal`: why it is no kernel, and in its detail why it stays.
+    - `may_fall_back`: whether it may run at all: else the warning is an error.
+    - `sizes`: the work of its iterations, for a loop over full arrays, whose statements are launches; None for one over
+      elements.
+    - `latest`: what the latest run warned.
     """
 
     location: StatementLocation

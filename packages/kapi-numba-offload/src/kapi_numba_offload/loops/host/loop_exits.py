@@ -24,12 +24,8 @@ def function_body(loop: ast.stmt, returned: Sequence[str], flagged: Sequence[str
     It returns a tuple of the values of `returned` and, for each of `flagged`, whether it has one. If the loop has a
     `return`, two items come first: whether it was reached, and its value.
 
-    Parameters
-    ----------
-    loop : ast.stmt
-        The loop; a copy of it is used.
-    returned, flagged : sequence of str
-        Variables that it leaves, and those of them that may have no value.
+    - `loop`: the loop; a copy of it is used.
+    - `returned`, `flagged`: variables that it leaves, and those of them that may have no value.
     """
     items: list[ast.expr] = [
         ast.IfExp(variable(_FLAG + name), variable(name), ast.Constant(None)) if name in flagged else variable(name)
@@ -51,16 +47,8 @@ def exit_statements(
 ) -> list[ast.stmt]:
     """The statements instead of the loop, which call the function and go on as the loop would have.
 
-    Parameters
-    ----------
-    call : ast.expr
-        The call.
-    result : str
-        Name of a variable for what it returns.
-    loop : ast.stmt
-        The loop.
-    returned, flagged : sequence of str
-        As for `function_body`.
+    - `result`: name of a variable for what it returns.
+    - `returned`, `flagged`: as for `function_body`.
     """
     has_return = leaves_by_return(loop)
     if not returned and not has_return:

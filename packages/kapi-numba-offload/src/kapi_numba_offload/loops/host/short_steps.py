@@ -24,18 +24,9 @@ SAME_TYPES = frozenset(map(np.dtype, ("float64", "complex128", "int64")))
 class ShortSteps:
     """A loop with iterations of a few elements each, as Numba compiles it with types of its own.
 
-    Attributes
-    ----------
-    location : StatementLocation
-        Its source location.
-    refusal : Refusal
-        Why it is no kernel.
-    host : HostLoop
-        The loop.
-    arrays_left : sequence of str
-        Variables that hold arrays after it, other ones than before.
-    latest : str or None
-        What the latest run warned.
+    - `refusal`: why it is no kernel.
+    - `arrays_left`: variables that hold arrays after it, other ones than before.
+    - `latest`: what the latest run warned.
     """
 
     location: StatementLocation
@@ -47,12 +38,8 @@ class ShortSteps:
     def suits(self, captured: Sequence[Any], otherwise: str) -> bool:
         """Whether Numba is to run the loop for these values; warns where it is, and where Numba cannot.
 
-        Parameters
-        ----------
-        captured : sequence
-            The values that it is given.
-        otherwise : str
-            What runs it if Numba does not.
+        - `captured`: the values that it is given.
+        - `otherwise`: what runs it if Numba does not.
         """
         is_in_place = all(map(is_reachable, arrays_among(captured)))
         why = self.why_not_compiled(captured)

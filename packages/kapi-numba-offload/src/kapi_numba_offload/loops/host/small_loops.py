@@ -43,28 +43,15 @@ class SmallLoop:
 
     Only where fallback is not switched off.
 
-    Attributes
-    ----------
-    location : StatementLocation
-        Its source location.
-    host : HostLoop
-        The loop.
-    sizes : StepSizes
-        What the work of its iterations depends on.
-    options : OffloadOptions
-        Those of the function.
-    may_compile : bool
-        Whether its source names nothing that has another type for Numba than for NumPy.
-    may_interpret : bool
-        Whether NumPy may run it, a statement at a time, where Numba does not.
-    has_known_loops : bool
-        Whether the iterations of its `prange` loops are known, so far as it has some; else it stays on the device.
-    of_any_type : bool
-        Whether Numba may compile it for all types; else for those alone whose operations it gives the same types.
-    short_steps : ShortSteps or None
-        The loop for so many iterations, of so few elements each, that Numba's types are the lesser evil.
-    latest : str or None
-        Why its latest run was on the host; None if it was not.
+    - `sizes`: what the work of its iterations depends on.
+    - `may_compile`: whether its source names nothing that has another type for Numba than for NumPy.
+    - `may_interpret`: whether NumPy may run it, a statement at a time, where Numba does not.
+    - `has_known_loops`: whether the iterations of its `prange` loops are known, so far as it has some; else it stays on
+      the device.
+    - `of_any_type`: whether Numba may compile it for all types; else for those alone whose operations it gives the same
+      types.
+    - `short_steps`: the loop for so many iterations, of so few elements each, that Numba's types are the lesser evil.
+    - `latest`: why its latest run was on the host; None if it was not.
     """
 
     location: StatementLocation

@@ -23,21 +23,13 @@ _IN_PRODUCTS = 32  # times as many elements that a product of matrices may read:
 class StepSizes:
     """The factors of the work of a loop's iterations.
 
-    Attributes
-    ----------
-    given : tuple of str
-        The variables that it is given.
-    axes : WorkedAxes
-        The axes of arrays that its statements work on.
-    costs : LoopCosts
-        What its costs depend on.
-    depth : int
-        How many loops and rows are nested in its `prange` loops, 0 where it has none: their iterations are as many as
-        the elements along so many axes.
-    has_rows : bool
-        Whether it takes rows or elements of arrays: many of them are worth a copy of the arrays to the host.
-    only_reads : callable
-        Whether it keeps the elements of a variable's array.
+    - `given`: the variables that it is given.
+    - `axes`: the axes of arrays that its statements work on.
+    - `costs`: what its costs depend on.
+    - `depth`: how many loops and rows are nested in its `prange` loops, 0 where it has none: their iterations are as
+      many as the elements along so many axes.
+    - `has_rows`: whether it takes rows or elements of arrays: many of them are worth a copy of the arrays to the host.
+    - `only_reads`: whether it keeps the elements of a variable's array.
     """
 
     given: tuple[str, ...]

@@ -23,16 +23,11 @@ def most_elements() -> int:
 class WorkedAxes:
     """Axes of arrays that the statements of a loop work on.
 
-    Attributes
-    ----------
-    most : int or None
-        How many axes they work on at most, those of the operands of products of matrices left out; None if that is not
-        known.
-    of_products : int
-        How many axes the operands of products of matrices have at most.
-    parts : mapping
-        For names of arrays, and axes of them, how much of the axis statements work on wherever the array is named:
-        numbers of elements, or the variables that have them.
+    - `most`: how many axes they work on at most, those of the operands of products of matrices left out; None if that
+      is not known.
+    - `of_products`: how many axes the operands of products of matrices have at most.
+    - `parts`: for names of arrays, and axes of them, how much of the axis statements work on wherever the array is
+      named: numbers of elements, or the variables that have them.
     """
 
     most: int | None

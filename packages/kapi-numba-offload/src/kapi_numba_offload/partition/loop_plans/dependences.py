@@ -43,12 +43,7 @@ _EXTENTS = ("shape", "size", "ndim")
 class Index:
     """An index that differs from iteration to iteration, if it has one sign in all of them.
 
-    Attributes
-    ----------
-    expression : ast.expr
-        As written.
-    axis : int
-        The loop of the nest, counted from the outermost one, whose iterations it tells apart.
+    - `axis`: the loop of the nest, counted from the outermost one, whose iterations it tells apart.
     """
 
     expression: ast.expr
@@ -59,19 +54,12 @@ class Index:
 class Nest:
     """The loops of a nest whose iterations are independent, or why those of the outermost one may not be.
 
-    Attributes
-    ----------
-    depth : int
-        How many loops, with nothing between them.
-    indices : list of Index
-        Those that independence rests on.
-    stored : set of str
-        The arrays that iterations store to: they must share no memory with each other and with what is read.
-    dependence : str
-        What one iteration may have of another one; empty if there is nothing.
-    scattered : dict of str to str
-        Those of the arrays that several iterations may update at one element, whose order integers do not show, and
-        the kind of the updates.
+    - `depth`: how many loops, with nothing between them.
+    - `indices`: those that independence rests on.
+    - `stored`: the arrays that iterations store to: they must share no memory with each other and with what is read.
+    - `dependence`: what one iteration may have of another one; empty if there is nothing.
+    - `scattered`: those of the arrays that several iterations may update at one element, whose order integers do not
+      show, and the kind of the updates.
     """
 
     depth: int
@@ -107,12 +95,7 @@ def nest_of(facts: FunctionInfo, loop: ast.For) -> Nest:
 
     Scalars that iterations carry are left out: those are known by the syntax of parallel loops.
 
-    Parameters
-    ----------
-    facts : FunctionInfo
-        The function that it is in.
-    loop : ast.For
-        The outermost loop.
+    - `loop`: the outermost loop.
     """
     indices: list[Index] = []
     stored: set[str] = set()
@@ -164,10 +147,7 @@ def is_counted(facts: FunctionInfo, loop: ast.For) -> bool:
 def _independent(facts: FunctionInfo, loop: ast.For) -> tuple[list[ast.expr], set[str], dict[str, str]]:
     """The indices that distinguish the iterations of a loop, the arrays that it stores to, and those without an index.
 
-    Raises
-    ------
-    _DependenceError
-        If iterations may depend on each other.
+    Raises `_DependenceError` if iterations may depend on each other.
     """
     if not is_counted(facts, loop) or may_leave_early(loop):
         raise _DependenceError("it does not count, or may end early")

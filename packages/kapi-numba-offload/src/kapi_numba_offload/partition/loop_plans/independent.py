@@ -30,10 +30,7 @@ __all__ = ["IndependentPlan", "independent_plan"]
 class IndependentPlan(KernelPlan):
     """A loop with two versions: a kernel where the guard holds for the values in hand, else another plan's.
 
-    Attributes
-    ----------
-    otherwise : LoopPlan or None
-        The other plan; None for a loop that stays in the function then.
+    - `otherwise`: the other plan; None for a loop that stays in the function then.
     """
 
     otherwise: LoopPlan | None = None
@@ -58,18 +55,12 @@ def independent_plan(
 ) -> IndependentPlan | None:
     """A plan with a kernel for a plain loop whose iterations are independent; None if it has none.
 
-    Parameters
-    ----------
-    context : LoopInContext
-        The loop, a `for` statement.
-    nest : Nest
-        Its independent loops.
-    otherwise : LoopPlan or None
-        The plan for values that do not suit the kernel.
-    has_elements : bool
-        Whether it is a loop over elements, which the host runs otherwise; else its statements are launches.
-    is_prange : bool
-        Whether it is a `prange` loop, which is a kernel otherwise.
+    - `context`: the loop, a `for` statement.
+    - `nest`: its independent loops.
+    - `otherwise`: the plan for values that do not suit the kernel.
+    - `has_elements`: whether it is a loop over elements, which the host runs otherwise; else its statements are
+      launches.
+    - `is_prange`: whether it is a `prange` loop, which is a kernel otherwise.
     """
     facts, statement, _ = context
     assert isinstance(statement, ast.For)

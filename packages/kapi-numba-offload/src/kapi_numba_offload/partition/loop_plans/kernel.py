@@ -27,12 +27,8 @@ __all__ = ["KernelPlan", "host_bounds", "kernel_plan", "with_bounds", "with_refu
 class KernelPlan(LoopPlan):
     """A loop that becomes a kernel.
 
-    Attributes
-    ----------
-    given, reductions, left : tuple of str
-        Variables that it is given, those that it reduces into, and those that it leaves.
-    bounds : tuple of ast.expr
-        Arguments of `prange`, as written: start, stop and step of each axis.
+    - `given`, `reductions`, `left`: variables that it is given, those that it reduces into, and those that it leaves.
+    - `bounds`: arguments of `prange`, as written: start, stop and step of each axis.
     """
 
     given: tuple[str, ...]
@@ -161,12 +157,7 @@ def may_be_parallel(syntax: LoopSyntax, is_number: Callable[[ast.expr | ast.AugA
 
     Numba's reductions of arrays, and those behind a comparison, lose iterations.
 
-    Parameters
-    ----------
-    syntax : LoopSyntax
-        The loop.
-    is_number : callable
-        Whether an expression, or the target of an augmented assignment, is a number.
+    - `is_number`: whether an expression, or the target of an augmented assignment, is a number.
     """
     variables = [axis.variable for axis in syntax.axes]
     for each in nodes_in(syntax.body):

@@ -38,20 +38,12 @@ class NotLiftedError(Exception):
 class LiftedPlan(LoopPlan):
     """A loop with two versions: statements of whole arrays where the guard holds, else another plan's.
 
-    Attributes
-    ----------
-    bounds : tuple of ast.expr
-        Start, stop and step of each loop.
-    names : tuple of str
-        The variables for these.
-    given : tuple of str
-        Variables that the guard is given.
-    views : tuple of ast.stmt
-        The statements that name the arrays of rows.
-    statements : tuple of ast.stmt
-        The statements of these.
-    otherwise : LoopPlan or None
-        The other plan; None for a loop that stays in the function then.
+    - `bounds`: start, stop and step of each loop.
+    - `names`: the variables for these.
+    - `given`: variables that the guard is given.
+    - `views`: the statements that name the arrays of rows.
+    - `statements`: the statements of these.
+    - `otherwise`: the other plan; None for a loop that stays in the function then.
     """
 
     bounds: tuple[ast.expr, ...]
@@ -84,14 +76,9 @@ class LiftedPlan(LoopPlan):
 def lifted_plan(context: LoopInContext, nest: Nest, otherwise: LoopPlan | None) -> LiftedPlan | None:
     """A plan with statements of whole arrays for a loop over rows; None if it has none.
 
-    Parameters
-    ----------
-    context : LoopInContext
-        The loop, a `for` statement.
-    nest : Nest
-        Its independent loops.
-    otherwise : LoopPlan or None
-        The plan for values that do not suit.
+    - `context`: the loop, a `for` statement.
+    - `nest`: its independent loops.
+    - `otherwise`: the plan for values that do not suit.
     """
     facts, statement, _ = context
     if nest.scattered or not nest.stored or facts.numba_types:
@@ -123,14 +110,9 @@ def lifted_plan(context: LoopInContext, nest: Nest, otherwise: LoopPlan | None) 
 class Lifting:
     """The statements of whole arrays for a loop's body.
 
-    Attributes
-    ----------
-    prefix : str
-        What the names of new variables begin with.
-    indices, elements, ranks, counted : object
-        As of `LiftedLoop`.
-    views, statements : list of ast.stmt
-        As of `LiftedPlan`.
+    - `prefix`: what the names of new variables begin with.
+    - `indices`, `elements`, `ranks`, `counted`: as of `LiftedLoop`.
+    - `views`, `statements`: as of `LiftedPlan`.
     """
 
     facts: FunctionInfo
@@ -153,10 +135,7 @@ class Lifting:
     def statement(self, node: ast.stmt) -> None:
         """Add the statement that stands for one of the body's.
 
-        Raises
-        ------
-        NotLiftedError
-            If there is none.
+        Raises `NotLiftedError` if there is none.
         """
         if isinstance(node, ast.Pass):
             return

@@ -176,12 +176,8 @@ def updates_arrays(facts: FunctionInfo) -> bool:
 def updates_unlike_numba(facts: FunctionInfo, *, is_called: bool = False) -> bool:
     """Whether updates in place may give other elements by Numba, if no two arrays that it is given share memory.
 
-    Parameters
-    ----------
-    facts : FunctionInfo
-        The function.
-    is_called : bool
-        Whether its arguments may share memory all the same, as those of a function that an offloaded one calls.
+    - `is_called`: whether its arguments may share memory all the same, as those of a function that an offloaded one
+      calls.
     """
     has_updates = False
     called: list[FunctionInfo] = []

@@ -27,14 +27,7 @@ __all__ = [
 class LoopInContext(NamedTuple):
     """A loop in its function.
 
-    Attributes
-    ----------
-    facts : FunctionInfo
-        The function that it is in.
-    statement : ast.For or ast.While
-        The loop.
-    following : sequence of sequence of ast.stmt
-        What may run after it, block by block.
+    - `following`: what may run after it, block by block.
     """
 
     facts: FunctionInfo
@@ -50,10 +43,7 @@ class LoopInContext(NamedTuple):
 class Rewriter(Protocol):
     """The partition of the function that the loop is in.
 
-    Attributes
-    ----------
-    regions, calls, loops : list
-        What the new body has called so far.
+    - `regions`, `calls`, `loops`: what the new body has called so far.
     """
 
     regions: list[Any]
@@ -83,12 +73,8 @@ class Rewriter(Protocol):
 class LoopPlan:
     """Plan for a loop: a subclass for each kind.
 
-    Attributes
-    ----------
-    loop : ParallelLoop, SequentialLoop, SmallLoop or InterpretedLoop
-        The object that the function calls for the loop.
-    statement : ast.For or ast.While
-        The loop as written.
+    - `loop`: the object that the function calls for the loop.
+    - `statement`: the loop as written.
     """
 
     loop: Any
@@ -97,12 +83,8 @@ class LoopPlan:
     def rewritten(self, rewriter: Rewriter, helper: str) -> list[ast.stmt]:
         """The statements instead of the loop.
 
-        Parameters
-        ----------
-        rewriter : Rewriter
-            Rewrites the loop's parts.
-        helper : str
-            The name of `loop` in the function.
+        - `rewriter`: rewrites the loop's parts.
+        - `helper`: the name of `loop` in the function.
         """
         raise NotImplementedError  # each subclass has its own
 
@@ -131,10 +113,7 @@ def choice(
 class NoticedPlan(LoopPlan):
     """A loop that stays in the function, after a call that may warn of it.
 
-    Attributes
-    ----------
-    given : tuple of str
-        Variables that the call is given.
+    - `given`: variables that the call is given.
     """
 
     given: tuple[str, ...] = ()
@@ -150,10 +129,8 @@ class NoticedPlan(LoopPlan):
 class HostPlan(LoopPlan):
     """A loop that is outlined: a function on the host runs it.
 
-    Attributes
-    ----------
-    given, left, flagged : tuple of str
-        Variables that it is given, those that it leaves, and those of them that may have no value.
+    - `given`, `left`, `flagged`: variables that it is given, those that it leaves, and those of them that may have no
+      value.
     """
 
     given: tuple[str, ...]

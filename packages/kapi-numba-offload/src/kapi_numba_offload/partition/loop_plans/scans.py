@@ -27,16 +27,10 @@ _OF_INTEGERS = (ast.Add, ast.Sub, ast.Mult, ast.USub)
 class _Recurrence(NamedTuple):
     """The recurrence that a loop's body is.
 
-    Attributes
-    ----------
-    operator : ast.operator
-        What combines the running value with the next one.
-    target : ast.Subscript
-        The element that it is stored to.
-    value : ast.expr
-        The next one.
-    variable : str
-        The variable of the running value; empty where it is the element before.
+    - `operator`: what combines the running value with the next one.
+    - `target`: the element that it is stored to.
+    - `value`: the next one.
+    - `variable`: the variable of the running value; empty where it is the element before.
     """
 
     operator: ast.operator
@@ -49,18 +43,10 @@ class _Recurrence(NamedTuple):
 class ScanPlan(LiftedPlan):
     """A loop with two versions: a scan where the guard holds, else another plan's.
 
-    Attributes
-    ----------
-    target, start : ast.expr
-        The view that is stored to, and the value before the first one.
-    variable : str
-        The variable of the running value; empty where the array alone has it.
-    name : str
-        A key of `GROUP_OPERATORS`.
-    fused : Fused
-        The expression.
-    has_result : bool
-        Whether the last value is used after the loop.
+    - `target`, `start`: the view that is stored to, and the value before the first one.
+    - `variable`: the variable of the running value; empty where the array alone has it.
+    - `name`: a key of `GROUP_OPERATORS`.
+    - `has_result`: whether the last value is used after the loop.
     """
 
     target: ast.expr
@@ -83,12 +69,8 @@ class ScanPlan(LiftedPlan):
 def scan_plan(context: LoopInContext, otherwise: LoopPlan | None) -> ScanPlan | None:
     """A plan with a scan for a loop over elements; None if it has none.
 
-    Parameters
-    ----------
-    context : LoopInContext
-        The loop, a `for` statement.
-    otherwise : LoopPlan or None
-        The plan for values that do not suit.
+    - `context`: the loop, a `for` statement.
+    - `otherwise`: the plan for values that do not suit.
     """
     facts, statement, _ = context
     assert isinstance(statement, ast.For)

@@ -88,16 +88,8 @@ def _loop_of_kernels(
 ) -> LoopPlan | None:
     """A plan for a loop over elements; None unless all elements are in inner loops that may be kernels.
 
-    Parameters
-    ----------
-    statement : ast.For or ast.While
-        The loop.
-    inner : sequence of LoopPlan or None
-        The plans of the loops with elements in its body.
-    otherwise : LoopPlan
-        The plan for values for which one of these is none.
-    facts : FunctionInfo
-        The function that it is in.
+    - `inner`: the plans of the loops with elements in its body.
+    - `otherwise`: the plan for values for which one of these is none.
     """
     kernels = [
         InnerKernel(each.loop, tuple(map(index_code, each.bounds)), each.given, each.reductions)

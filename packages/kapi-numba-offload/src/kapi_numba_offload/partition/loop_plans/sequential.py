@@ -40,22 +40,11 @@ __all__ = [
 class SequentialLoop:
     """A loop over elements of USM arrays that is no `prange` loop, and so runs on the host.
 
-    Attributes
-    ----------
-    location : StatementLocation
-        Its source location.
-    refusal : Refusal
-        Why it is no kernel.
-    host : HostLoop
-        The loop.
-    options : OffloadOptions
-        Those of the function.
-    needs_function : bool
-        Whether Numba compiles it with the function around it alone, as it is given lists or sets that this makes.
-    latest : str or None
-        What the latest run warned, or why it was on the host by choice.
-    unsuited : Unsuited or None
-        Why the values of the call suit no kernel, where iterations are independent.
+    - `refusal`: why it is no kernel.
+    - `needs_function`: whether Numba compiles it with the function around it alone, as it is given lists or sets that
+      this makes.
+    - `latest`: what the latest run warned, or why it was on the host by choice.
+    - `unsuited`: why the values of the call suit no kernel, where iterations are independent.
     """
 
     location: StatementLocation
@@ -89,14 +78,10 @@ class SequentialLoop:
 class Outline(NamedTuple):
     """A loop as a function of its own.
 
-    Attributes
-    ----------
-    given, returned, flagged : list of str
-        Variables that it takes, those that it returns, and those of them that may have no value.
-    obstacle : str or None
-        Why outlining would change the meaning.
-    definitions : list of ast.FunctionDef
-        The local functions that it calls.
+    - `given`, `returned`, `flagged`: variables that it takes, those that it returns, and those of them that may have no
+      value.
+    - `obstacle`: why outlining would change the meaning.
+    - `definitions`: the local functions that it calls.
     """
 
     given: list[str]

@@ -155,10 +155,7 @@ def _is_contraction(facts: FunctionInfo, node: ast.BinOp | ast.Call) -> bool:
 def parallel_depth(facts: FunctionInfo, nodes: Iterable[ast.AST]) -> int | None:
     """Largest depth of nested loops and rows in the `prange` loops among nodes, these included.
 
-    Returns
-    -------
-    int or None
-        None where that does not tell how much work there is: for a loop whose iterations the source does not count.
+    Returns None where that does not tell how much work there is: for a loop whose iterations the source does not count.
     """
     found = [_depth(facts, each) for each in nodes if isinstance(each, ast.For) and is_parallel(each, facts.names)]
     for each in nodes:

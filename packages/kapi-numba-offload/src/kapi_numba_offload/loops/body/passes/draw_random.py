@@ -98,19 +98,10 @@ def function_draws(value: Any, seen: frozenset[FunctionType] = frozenset()) -> b
 def draw_random(body: Sequence[ast.stmt], names: Scope, parallel: Sequence[str]) -> list[ast.stmt]:
     """The body with draws of `kapi.random`; as it is where it draws nothing.
 
-    Parameters
-    ----------
-    body : sequence of ast.stmt
-        The statements of an iteration.
-    names : Scope
-        What its names mean.
-    parallel : sequence of str
-        The variables of the parallel loops.
+    - `body`: the statements of an iteration.
+    - `parallel`: the variables of the parallel loops.
 
-    Raises
-    ------
-    NotInKernelError
-        For a draw that kernels have not.
+    Raises `NotInKernelError` for a draw that kernels have not.
     """
     statements_ = _Statements(names, parallel)
     made = statements_.block(body)
@@ -127,10 +118,7 @@ def draw_random(body: Sequence[ast.stmt], names: Scope, parallel: Sequence[str])
 class _Statements:
     """Rewrites the statements of a body.
 
-    Attributes
-    ----------
-    count : int
-        How many draws it has rewritten.
+    - `count`: how many draws it has rewritten.
     """
 
     def __init__(self, names: Scope, parallel: Sequence[str]) -> None:
@@ -193,12 +181,8 @@ class _Statements:
 class _Draws(ast.NodeTransformer):
     """Rewrites the draws of one statement.
 
-    Attributes
-    ----------
-    number : int
-        How many numbers it draws besides rows.
-    before : list of ast.stmt
-        What draws rows, before it.
+    - `number`: how many numbers it draws besides rows.
+    - `before`: what draws rows, before it.
     """
 
     def __init__(self, owner: _Statements) -> None:

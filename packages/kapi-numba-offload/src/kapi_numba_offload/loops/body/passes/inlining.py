@@ -44,12 +44,7 @@ _VALUES = {ast.For: "iter", ast.If: "test", ast.Assign: "value", ast.AugAssign: 
 class Helper:
     """A function that is called.
 
-    Attributes
-    ----------
-    syntax : ast.FunctionDef
-        Its definition.
-    names : Scope or None
-        What its names mean; None for a function within the loop's own, which has that one's names.
+    - `names`: what its names mean; None for a function within the loop's own, which has that one's names.
     """
 
     syntax: ast.FunctionDef
@@ -59,19 +54,10 @@ class Helper:
 class Inliner:
     """Writes helpers out.
 
-    Parameters
-    ----------
-    names : Scope
-        What the names of the loop's function mean.
-    ranks : mapping of str to int
-        The rank of each array that the loop is given.
-    body : sequence of ast.stmt
-        The loop's body, with the functions that it defines or that are defined around it.
-
-    Attributes
-    ----------
-    outside : dict
-        Names in the written-out code and the objects that they stand for.
+    - `names`: what the names of the loop's function mean.
+    - `ranks`: the rank of each array that the loop is given.
+    - `body`: the loop's body, with the functions that it defines or that are defined around it.
+    - `outside`: names in the written-out code and the objects that they stand for.
     """
 
     def __init__(self, names: Scope, ranks: Mapping[str, int], body: Sequence[ast.stmt]) -> None:

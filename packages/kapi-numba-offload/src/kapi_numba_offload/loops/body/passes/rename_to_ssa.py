@@ -17,12 +17,7 @@ __all__ = ["rename_to_ssa"]
 def rename_to_ssa(body: Sequence[ast.stmt], kept: Iterable[str]) -> list[ast.stmt]:
     """Give each value of such a variable its own name; the statements are changed in place.
 
-    Parameters
-    ----------
-    body : sequence of ast.stmt
-        The body of a loop.
-    kept : iterable of str
-        Variables that have a value before or after it: they stay.
+    - `kept`: variables that have a value before or after it: they stay.
     """
     scopes = (ast.FunctionDef, ast.Lambda, ast.ListComp, ast.GeneratorExp, ast.SetComp, ast.DictComp)
     # They may read a variable later.

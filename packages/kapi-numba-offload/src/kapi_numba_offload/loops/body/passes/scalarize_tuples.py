@@ -28,12 +28,8 @@ _MAX_ITERATIONS = 8  # of a loop that is unrolled
 def scalarize_tuples(body: Sequence[ast.stmt], ranks: Mapping[str, int]) -> list[ast.stmt]:
     """Replace tuples that have parts of arrays by a variable for each part, and unroll loops over them.
 
-    Parameters
-    ----------
-    body : sequence of ast.stmt
-        The body of a loop; its nodes are changed.
-    ranks : mapping of str to int
-        The rank of each array that the loop is given.
+    - `body`: the body of a loop; its nodes are changed.
+    - `ranks`: the rank of each array that the loop is given.
     """
     return _TupleScalarizer(body, ranks).block(body)
 
