@@ -92,6 +92,8 @@ BUDGETS = {
 }
 # Seconds after which a session of `tests` is ended: twice what the longest takes.
 LIMIT = 40 * 60
+# Tests that are the same functions for many dtypes, each compiled anew: by day one in so many of their parameters.
+SAMPLED_BY_DAY = {"kapi-numba-offload": "2"}
 # What the nightly session is made of, by pytest's arguments; "packages" and "integration" hold all that no other does.
 ALONE = {
     "random-kernels": ["tests/integration/test_random_kernels.py"],
@@ -110,7 +112,7 @@ ALONE = {
     "loops": [f"tests/integration/test_{name}.py" for name in ("loops_in_branches", "nested_loops", "shared_loops")],
     "oracles": [f"packages/kapi-sim/tests/test_{name}.py" for name in ("order_oracle", "race_oracle", "random_loops")],
     "isolated-stress": ["packages/kapi-runtime/tests/test_life_cycle.py"],
-    "numba": ["packages/kapi-numba-offload/tests/test_numba_parfors.py"],
+    **{dist: [f"packages/{dist}/tests"] for dist in SAMPLED_BY_DAY},
     "mutants": ["packages/kapi-spirv/tests/test_mutants.py"],
 }
 # What runs on the CPU platform, over NumPy's arrays, runs on SYCL's devices too, over dpnp's: by day a sample of it.
@@ -376,7 +378,7 @@ def nightly(session: nox.Session, part: str) -> None:
     """Long fuzzing and stress: the tests marked nightly, full stack (arguments after -- go to pytest)."""
     night = {"KAPI_NIGHTLY": "1"}
     if part not in ("install-lines", "minimums", "pythons"):
-        install(session, "--group", "integration", *(TEST_GROUPS if part == "packages" else ()))
+        install(session, "--group", "integration", *(TEST_GROUPS if part in ("packages", *SAMPLED_BY_DAY) else ()))
     if part == "install-lines":
         command = [sys.executable, "-m", "tools.install_lines", "--uv", bootstrap.program("uv")]
         session.run(*command, "--constraints", str(wheels(session)), *session.posargs, external=True)
@@ -391,7 +393,8 @@ def nightly(session: nox.Session, part: str) -> None:
         run_tests(session, *(ROOT / path for path in REST[part]), *ignored, *session.posargs, env=night)
     else:
         files = [ROOT / path for path in ALONE[part]]
-        run_tests(session, *files, *session.posargs, env=night)
+        whole = {"KAPI_NIGHTLY": "all"} if part in SAMPLED_BY_DAY else {}
+        run_tests(session, *files, *OF_CUDA, *session.posargs, env=night | whole)
         if part in ON_BOTH_PLATFORMS:
             # The numbers' other tests have no longer form: by day, SYCL has a sample of them.
             more = {"KAPI_NIGHTLY": "all"} if part == "numbers" else {}
@@ -501,7 +504,8 @@ def run_package(session: nox.Session, dist: str) -> None:
     module = dist.replace("-", "_")
     session.run("python", "-m", "tools.isolation", dist)
     tests_folder = ROOT / "packages" / dist / "tests"
-    run_tests(session, tests_folder, "--doctest-modules", "--pyargs", module, *OF_CUDA, *session.posargs)
+    sampled = {"KAPI_ONE_IN": SAMPLED_BY_DAY.get(dist, "1")} if not session.posargs else {}
+    run_tests(session, tests_folder, "--doctest-modules", "--pyargs", module, *OF_CUDA, *session.posargs, env=sampled)
     run_examples(session, dist)
 
 
