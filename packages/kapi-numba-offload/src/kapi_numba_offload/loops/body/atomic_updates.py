@@ -10,10 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kapi_numba_offload.analysis.syntax import indices_of, located, nodes_in, variable
+from kapi_numba_offload.analysis.syntax import expression, indices_of, located, nodes_in, statements, variable
 from kapi_numba_offload.loops.body.index_analysis import IndexFacts
 from kapi_numba_offload.loops.body.state import NotInKernelError
-from kapi_numba_offload.loops.body.syntax_parts import expression, statements
 from kapi_numba_offload.loops.body.views import ArrayFacts, ArrayPart, FixedAxis
 
 __all__ = ["Extremum", "AtomicUpdates", "added_values", "as_update", "extremum_of"]

@@ -13,8 +13,7 @@ from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
-from kapi_numba_offload.analysis.syntax import names_in, nodes_in
-from kapi_numba_offload.loops.body.syntax_parts import expression, statements, times, variable
+from kapi_numba_offload.analysis.syntax import expression, names_in, nodes_in, statements, times, variable
 from kapi_numba_offload.loops.cooperation.first_uses import Path
 from kapi_numba_offload.loops.cooperation.inner_loops import Extremum, InnerLoop, Sum, inner_loop, stored_arrays
 
