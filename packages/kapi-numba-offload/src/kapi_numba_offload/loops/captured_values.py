@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kapi_numba_offload.analysis.syntax import nodes_in
-from kapi_numba_offload.libraries.arrays import host_copy, is_device_array
+from kapi_numba_offload.libraries.arrays import is_device_array
 from kapi_numba_offload.libraries.installed import library_of
 from kapi_numba_offload.libraries.interface import ArrayLibrary
 from kapi_numba_offload.loops.coarsening import has_long_rows
+from kapi_numba_offload.run.python_numbers import element
 
 __all__ = [
     "Described",
-    "as_number",
     "as_tuples",
     "described",
     "loop_values",
@@ -65,7 +65,7 @@ def loop_values(values: Sequence[Any], *, are_strong: bool) -> list[Any]:
     for each in values:
         strong = _STRONG.get(each.__class__)
         if strong is None:
-            found.append(as_number(each))
+            found.append(element(each))
         else:
             found.append(strong(each) if are_strong else each)
     return found
@@ -134,11 +134,6 @@ def described(
             return None
         key.append(each)
     return None if library is None else Described(tuple(key), library, values, numbers)
-
-
-def as_number(value: Any) -> Any:
-    """A 0-d array that a loop takes for a number, as a number."""
-    return value if library_of(value) is None or value.ndim else host_copy(value)[()]
 
 
 def specialization_key(value: Any) -> Any:

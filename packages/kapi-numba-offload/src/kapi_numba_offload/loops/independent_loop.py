@@ -13,13 +13,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kapi_numba_offload.libraries.arrays import device_facts, is_device_array, queue_of
-from kapi_numba_offload.loops.captured_values import as_number
 from kapi_numba_offload.loops.coarsening import may_coarsen
 from kapi_numba_offload.loops.host.loop_costs import LoopCosts, known_values
 from kapi_numba_offload.loops.host.short_steps import SAME_TYPES, has_same_types
 from kapi_numba_offload.loops.lifted_loop import stores_are_disjoint
 from kapi_numba_offload.loops.loop_builder import BuiltLoop
 from kapi_numba_offload.loops.parallel_loop import ParallelLoop
+from kapi_numba_offload.run.python_numbers import element
 from kapi_numba_offload.run.simulation import is_simulating
 
 __all__ = ["IndependentLoop", "NestedLoop", "Unsuited", "index_code"]
@@ -92,7 +92,7 @@ class IndependentLoop(ParallelLoop):
         - `queue`, `bounds`, `captured`, `initial`: as for a call.
         """
         self.latest = None
-        numbers = [as_number(each) for each in captured], [as_number(each) for each in initial]
+        numbers = list(map(element, captured)), list(map(element, initial))
         why = self._unsuited(bounds, *numbers)
         if self.teller is not None:
             self.teller.unsuited = why
