@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import kapi_sim as kapi
+from kapi_sim import numba_cuda as cuda
 
 GROUPS, LOCAL, SUB, PHASES, STEPS, CELLS = 3, 4, 2, 2, 6, 2
 ITEMS = GROUPS * LOCAL
@@ -54,6 +55,32 @@ def play(nd_item: kapi.NdItem, program, barriers, wide, narrow):
             kapi.group_barrier(nd_item.get_sub_group())
 
 
+@cuda.jit
+def play_in_cuda(program, has_warp_barriers, a):
+    i = cuda.grid(1)
+    seen = 0
+    for phase in range(program.shape[1]):
+        for step in range(program.shape[2]):
+            what = program[i, phase, step, 0]
+            cell = program[i, phase, step, 1]
+            value = program[i, phase, step, 3]
+            if what == READ:
+                seen += a[cell]
+            elif what == WRITE:
+                a[cell] = value
+            elif what == ADD:
+                seen += cuda.atomic.add(a, cell, 1)
+            elif what == FENCE:
+                if program[i, phase, step, 2] == 2:
+                    cuda.threadfence()
+                else:
+                    cuda.threadfence_block()
+        if has_warp_barriers:
+            cuda.syncwarp()
+        else:
+            cuda.syncthreads()
+
+
 def holds(one, other, scope):
     """Whether a scope of one work-item holds the other."""
     return one // (SUB, LOCAL, ITEMS)[scope] == other // (SUB, LOCAL, ITEMS)[scope]
@@ -70,7 +97,7 @@ def events_of(program, direction=1):
     ]
 
 
-def race_of(program, barriers, direction=1):
+def race_of(program, barriers, direction=1, fences_cross_barriers=False):
     """The definition: conflicting accesses, not both atomic for each other, of which none happens before the other.
 
     Two plain writes conflict where the bytes that both write differ, else they are a benign race: the answer is
@@ -82,7 +109,9 @@ def race_of(program, barriers, direction=1):
         width = [LOCAL if barriers[phase] else SUB for phase in range(one[1], two[1])]
         is_shared = any(one[0] // w == two[0] // w for w in width)
         before[x, y] = one[0] == two[0] or is_shared
-    for x, y in synchronised(events):
+    items = np.array([event[0] for event in events], int)
+    is_ahead = np.triu(before if fences_cross_barriers else items[:, None] == items, 1)
+    for x, y in synchronised(events, is_ahead):
         before[x, y] = True
     for k in range(len(events)):  # events stand in an order that happens-before agrees with
         before |= np.outer(before[:, k], before[k])
@@ -103,29 +132,29 @@ def race_of(program, barriers, direction=1):
     return found
 
 
-def synchronised(events):
-    """Pairs of a release and the acquire that sees it, each an operation or a fence."""
+def synchronised(events, is_ahead):
+    """Pairs of a release and the acquire that sees it, each an operation or a fence.
+
+    `is_ahead` tells whether a fence stands ahead of an atomic, or an atomic ahead of a fence: of one work-item, as in
+    SYCL's model, or also behind a barrier, as CUDA's fences do.
+    """
     for y, reader in enumerate(events):
         if reader[2] not in (LOAD, ADD):
             continue
         sinks = [(y, reader[5])] if reader[4] in (1, 3) else []
-        sinks += [(z, e[5]) for z, e in enumerate(events) if z > y and is_fence(e, reader[0], (1, 3))]
+        sinks += [(z, e[5]) for z, e in enumerate(events) if is_ahead[y, z] and e[2] == FENCE and e[4] in (1, 3)]
         for x in reversed(range(y)):
             writer = events[x]
             if writer[3] != reader[3] or writer[2] not in (STORE, ADD):
                 continue
-            fences = [z for z in range(x) if is_fence(events[z], writer[0], (2, 3))]
-            source = (x, writer[5]) if writer[4] in (2, 3) else (fences[-1], events[fences[-1]][5]) if fences else None
-            for sink in sinks if source is not None else ():
-                scopes = (reader[5], source[1], sink[1])
-                if holds(writer[0], reader[0], min(scopes)):
-                    yield source[0], sink[0]
+            sources = [(x, writer[5])] if writer[4] in (2, 3) else []
+            sources += [(z, e[5]) for z, e in enumerate(events) if is_ahead[z, x] and e[2] == FENCE and e[4] in (2, 3)]
+            for source in sources:
+                for sink in sinks:
+                    if holds(writer[0], reader[0], min(reader[5], source[1], sink[1])):
+                        yield source[0], sink[0]
             if writer[2] == STORE:  # what an addition changed goes on to what it read
                 break
-
-
-def is_fence(event, item, orders):
-    return event[2] == FENCE and event[0] == item and event[4] in orders
 
 
 def one_of(rng, choices):
@@ -197,6 +226,50 @@ def program_of(rng):
     )
 
 
+def cuda_program_of(rng):
+    """Messages whose fences stand beside the atomics, with another thread, a barrier apart, or not at all."""
+    made = [[[] for _ in range(PHASES)] for _ in range(ITEMS)]
+
+    def put(group, phase, what, cell, item=None):
+        item = group * LOCAL + int(rng.integers(2)) if item is None else item
+        scope = 2 if rng.random() < 0.85 else 1
+        made[item][phase].append(
+            (what, cell, 3, scope, a_value(rng), WIDE) if what == FENCE else (what, cell, 0, 2, a_value(rng), WIDE)
+        )
+        return item
+
+    for _ in range(1 if rng.random() < 0.8 else 2):
+        sender, receiver = sorted(int(group) for group in rng.integers(GROUPS, size=2))
+        first, then = sorted(int(phase) for phase in rng.integers(PHASES, size=2))
+        writer = put(sender, first, WRITE, 0)
+        if rng.random() < 0.9:
+            put(sender, first, FENCE, 0, writer if rng.random() < 0.7 else None)
+        put(sender, then, ADD, 1)
+        first, then = sorted(int(phase) for phase in rng.integers(PHASES, size=2))
+        put(receiver, first, ADD, 1)
+        user = receiver * LOCAL + int(rng.integers(2))
+        if rng.random() < 0.9:
+            put(receiver, then, FENCE, 0, user if rng.random() < 0.7 else None)
+        put(receiver, then, one_of(rng, (READ, READ, WRITE)), 0, user)
+    return tuple(tuple(map(tuple, phases)) for phases in made)
+
+
+def found_in_cuda(program, has_warp_barriers):
+    longest = max(len(steps) for phases in program for steps in phases)
+    steps = np.full((ITEMS, PHASES, longest, 4), -1)
+    for i, phases in enumerate(program):
+        for phase, each in enumerate(phases):
+            for k, (what, cell, _, scope, value, _) in enumerate(each):
+                steps[i, phase, k] = what, cell, scope, value
+    try:
+        with kapi.simulation() as report, warnings.catch_warnings():
+            warnings.simplefilter("ignore", kapi.BenignRaceWarning)
+            play_in_cuda[GROUPS, LOCAL](steps, has_warp_barriers, np.zeros(CELLS, np.int64))
+    except kapi.DataRaceError:
+        return "race"
+    return "benign" if report.notes else ""
+
+
 def found_in(program, barriers):
     wide = np.zeros(CELLS, np.int64)
     has_narrow = any(step[5] == NARROW for phases in program for steps in phases for step in steps)
@@ -246,6 +319,36 @@ def test_races_found_are_those_of_the_memory_model():
     outcomes_wanted = [("race", "race"), ("benign", "benign"), ("", ""), ("", "race")]
     assert min(outcomes[each] for each in outcomes_wanted) >= 10, outcomes
     assert outcomes["backwards"] >= 3, outcomes
+
+
+def compared_in_cuda(seed, programs):
+    """As `compared`; the second programs that are counted are the same ones of SYCL's model."""
+    rng = np.random.default_rng(seed)
+    outcomes = Counter()
+    barriers = (True,) * PHASES
+    for _ in range(programs):
+        program, has_warp_barriers = cuda_program_of(rng), bool(rng.random() < 0.3)
+        expected = race_of(program, barriers, fences_cross_barriers=True)
+        outcomes[expected, race_of(program, barriers)] += 1
+        found = found_in_cuda(program, has_warp_barriers)
+        if found == "race" != expected:
+            outcomes["backwards"] += 1
+            expected = race_of(program, barriers, -1, fences_cross_barriers=True)
+        assert found == expected, (seed, program, has_warp_barriers)
+    return outcomes
+
+
+def test_races_found_are_those_of_cudas_memory_model():
+    outcomes = compared_in_cuda(5, 300)
+    outcomes_wanted = [("race", "race"), ("benign", "benign"), ("", ""), ("", "race")]
+    assert min(outcomes[each] for each in outcomes_wanted) >= 10, outcomes
+
+
+@pytest.mark.nightly(one_in=BLOCKS)
+@pytest.mark.parametrize("block", range(BLOCKS))
+def test_races_found_are_those_of_cudas_memory_model_in_many_programs(block):
+    outcomes = compared_in_cuda((2026, block), PROGRAMS)
+    assert outcomes.total() - outcomes["backwards"] == PROGRAMS
 
 
 @pytest.mark.nightly(one_in=BLOCKS)

@@ -312,3 +312,43 @@ def atomic_of_other_width_on_the_same_bytes(item: kapi.Item, a, halves):
     else:
         kapi.AtomicRef(halves, 1).fetch_add(1)  # named, wrong
         kapi.AtomicRef(halves, 2).fetch_add(1)  # right
+
+
+@pair(kapi.DataRaceError, "data-race", kapi.NdRange(8, 4), lambda: (np.zeros(1), np.zeros(1, i4), np.zeros(1)))
+def fence_ahead_of_the_store_of_another(nd_item: kapi.NdItem, data, flag, out):
+    i = nd_item.get_local_id(0)
+    if nd_item.get_group().get_group_linear_id() == 0:
+        if i == 1:
+            data[0] = 42.0  # named
+            kapi.atomic_fence(SC, MS.DEVICE)  # wrong
+        kapi.group_barrier(nd_item.get_group())
+        if i == 0:
+            kapi.atomic_fence(SC, MS.DEVICE)  # right
+            kapi.atomic_fence(SC, MS.WORK_GROUP)
+            kapi.AtomicRef(flag, 0).store(1)
+    else:
+        if i == 0 and kapi.AtomicRef(flag, 0).load() == 1:
+            kapi.atomic_fence(SC, MS.DEVICE)
+            out[0] = data[0]  # named
+
+
+@pair(
+    kapi.DataRaceError,
+    "data-race",
+    kapi.NdRange(8, 4),
+    lambda: (*fence_ahead_of_the_store_of_another.arguments(), kapi.LocalAccessor(1, np.int32)),
+)
+def fence_behind_the_load_of_another(nd_item: kapi.NdItem, data, flag, out, seen):
+    i = nd_item.get_local_id(0)
+    if nd_item.get_group().get_group_linear_id() == 0:
+        if i == 0:
+            data[0] = 42.0  # named
+            kapi.atomic_fence(SC, MS.DEVICE)
+            kapi.AtomicRef(flag, 0).store(1)
+    elif i == 0:
+        seen[0] = kapi.AtomicRef(flag, 0).load()
+        kapi.atomic_fence(SC, MS.DEVICE)  # right
+    kapi.group_barrier(nd_item.get_group())
+    if nd_item.get_group().get_group_linear_id() == 1 and i == 1 and seen[0] == 1:
+        kapi.atomic_fence(SC, MS.DEVICE)  # wrong
+        out[0] = data[0]  # named

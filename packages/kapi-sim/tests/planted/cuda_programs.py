@@ -160,6 +160,76 @@ def f(a,part,count,out):
             "counted plainly": ("last[0]=cuda.atomic.add(count,0,1)", "last[0]=count[0]; count[0]+=1", RACE),
         },
     ),
+    "last-block-of-threads": Program(
+        (3, 4),
+        lambda: (np.ones(12), np.zeros(12), np.zeros(1, np.int32), np.zeros(4)),
+        """
+def f(a,part,count,out):
+    last=cuda.shared.array(1,np.int32)
+    t=cuda.threadIdx.x
+    part[cuda.grid(1)]=a[cuda.grid(1)]
+    cuda.threadfence() #F0
+    cuda.syncthreads() #B0
+    if t==0:
+        last[0]=cuda.atomic.add(count,0,1)
+    cuda.syncthreads() #B1
+    if last[0]==cuda.gridDim.x-1:
+        cuda.threadfence() #F1
+        out[t]=part[t]+part[t+4]+part[t+8]
+""",
+        {
+            "no fence before": ("cuda.threadfence() #F0", "pass", RACE),
+            "no fence after": ("cuda.threadfence() #F1", "pass", RACE),
+            "a fence before for the block": ("cuda.threadfence() #F0", "cuda.threadfence_block()", RACE),
+            "a fence after for the block": ("cuda.threadfence() #F1", "cuda.threadfence_block()", RACE),
+            "one thread's fence before": ("cuda.threadfence() #F0", "if t==0: cuda.threadfence()", RACE),
+            "one thread's fence after": ("cuda.threadfence() #F1", "if t==0: cuda.threadfence()", RACE),
+            "fence before the write": (
+                "    part[cuda.grid(1)]=a[cuda.grid(1)]\n    cuda.threadfence() #F0",
+                "    cuda.threadfence()\n    part[cuda.grid(1)]=a[cuda.grid(1)]",
+                RACE,
+            ),
+            "fence of another thread behind the barrier": (
+                "    cuda.threadfence() #F0\n    cuda.syncthreads() #B0",
+                "    cuda.syncthreads()\n    if t==1: cuda.threadfence()",
+                RACE,
+            ),
+            "no barrier before": ("cuda.syncthreads() #B0", "pass", RACE),
+            "no barrier after": ("cuda.syncthreads() #B1", "pass", (RACE, UNWRITTEN)),
+            "counted plainly": ("last[0]=cuda.atomic.add(count,0,1)", "last[0]=count[0]; count[0]+=1", RACE),
+        },
+    ),
+    "last-block-fenced-once": Program(
+        (3, 4),
+        lambda: (np.zeros(12), np.zeros(1, np.int32), np.zeros(4)),
+        """
+def f(part,count,out):
+    last=cuda.shared.array(1,np.int32)
+    t=cuda.threadIdx.x
+    part[cuda.grid(1)]=t
+    cuda.syncthreads() #B0
+    if t==1:
+        cuda.threadfence() #F0
+    cuda.threadfence_block()
+    cuda.syncwarp() #B1
+    if t==0:
+        last[0]=cuda.atomic.add(count,0,1)
+    cuda.syncwarp() #B2
+    if t==2:
+        cuda.threadfence() #F1
+    cuda.syncthreads() #B3
+    if last[0]==cuda.gridDim.x-1:
+        out[t]=part[t]+part[t+4]+part[t+8]
+""",
+        {
+            "no barrier ahead of the fence": ("cuda.syncthreads() #B0", "pass", RACE),
+            "no barrier behind the fence": ("cuda.syncwarp() #B1", "pass", RACE),
+            "no barrier ahead of the other fence": ("cuda.syncwarp() #B2", "pass", RACE),
+            "no barrier behind the other fence": ("cuda.syncthreads() #B3", "pass", RACE),
+            "no first fence": ("cuda.threadfence() #F0", "pass", RACE),
+            "no second fence": ("cuda.threadfence() #F1", "pass", RACE),
+        },
+    ),
     "lock": Program(
         (4, 1),
         lambda: (np.zeros(1, np.int32), np.zeros(1)),

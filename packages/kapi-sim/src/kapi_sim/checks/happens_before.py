@@ -3,6 +3,11 @@
 A release makes a node that stands for all that its work-item did before; an acquire of the value that
 was released makes the node known.  A node knows those that its work-item knew.  Whether an access is
 ordered before the running work-item is looked up only where nothing simpler orders it.
+
+In SYCL's model, a fence releases for the atomics of its own work-item, and acquires what these read.  CUDA's fences
+reach over barriers: for a fence F, a barrier, and an atomic A whose value an atomic B reads, ahead of a barrier and
+a fence G, PTX's model has F synchronise with G.  All ``fence.sc`` are in one order, and G ahead of F would have B
+precede the A that it reads.  Without either fence, nothing is ordered.
 """
 
 from __future__ import annotations
@@ -50,6 +55,8 @@ class Fence(NamedTuple):
 class HappensBefore:
     """The order that one launch's atomics, fences and sub-group barriers make.
 
+    - `clock`: tells which work-item runs, and in which epoch.
+    - `fences_cross_barriers`: whether a fence counts for the atomics of those whom a barrier joins with its work-item.
     - `depends_on_order`: whether one work-item read what another one released, as with a lock that both take.  What is
       ordered so may be unordered the other way round: one of them has no acquire or no release, or it uses elements
       outside.
@@ -59,6 +66,7 @@ class HappensBefore:
         "_clock",
         "_fenced",
         "_fences",
+        "_fences_cross_barriers",
         "_known",
         "_latest",
         "_locations",
@@ -67,8 +75,9 @@ class HappensBefore:
         "depends_on_order",
     )
 
-    def __init__(self, clock: ScheduleState) -> None:
+    def __init__(self, clock: ScheduleState, fences_cross_barriers: bool = False) -> None:
         self._clock = clock
+        self._fences_cross_barriers = fences_cross_barriers
         self.restart()
 
     def restart(self) -> None:
@@ -76,7 +85,7 @@ class HappensBefore:
         self._fences: dict[tuple[int, bool], Fence] = {}
         self._ticks: dict[int, int] = {}
         self._known: dict[int, dict[_Node, None]] = {}
-        self._fenced: dict[int, _Published] = {}
+        self._fenced: dict[int, tuple[_Published, ...]] = {}
         self._unfenced: dict[int, dict[_Published, None]] = {}
         self._locations: dict[int, list[_Published]] = {}
         self._latest: tuple[int, tuple[_Node, ...], _Horizon] | None = None
@@ -112,7 +121,10 @@ class HappensBefore:
             self._learn(uid, seen)
             return len(seen) == len(published)
         if seen:
-            self._unfenced.setdefault(uid, {}).update(dict.fromkeys(seen))
+            unfenced = self._unfenced.setdefault(uid, {})
+            if self._fences_cross_barriers:  # then a barrier's work-items share one
+                unfenced = self._unfenced[uid] = dict(unfenced)
+            unfenced.update(dict.fromkeys(seen))
         return not published
 
     def publish(self, address: int, order: int, scope: int, continues: bool, has_all: bool) -> None:
@@ -124,15 +136,17 @@ class HappensBefore:
         - `has_all`: what `see` returned.
         """
         uid = self._clock.uid
-        if order in _RELEASING:
-            new: _Published | None = (self._release(uid), uid, scope)
-        else:
-            new = self._fenced.get(uid)
         earlier = self._locations.get(address, []) if continues else []
-        if new is not None and new not in earlier:
-            # A node that knows the others stands for them; that of a fence was made before they were seen.
-            self._locations[address] = [new] if has_all and order in _RELEASING else [*earlier, new]
-        elif not earlier:
+        new = self._fenced.get(uid, ())
+        if order in _RELEASING:
+            # Fences of its scope or a narrower one are known to its node.
+            new = ((self._release(uid), uid, scope), *(fence for fence in new if fence[2] > scope))
+            if has_all:
+                # A node that knows the others stands for them; that of a fence was made before they were seen.
+                earlier = []
+        if published := [*earlier, *(each for each in new if each not in earlier)]:
+            self._locations[address] = published
+        else:
             self._locations.pop(address, None)
 
     def released(self, uid: int) -> Fence | None:
@@ -153,10 +167,13 @@ class HappensBefore:
             seen = self._unfenced.get(uid, {})
             self._learn(uid, [p for p in seen if self.is_in_scope(uid, p[1], min(scope, p[2]))])
         if order in _RELEASING:
-            self._fenced[uid] = (self._release(uid), uid, scope)
+            # The fence's node knows the earlier fences, and stands for those of no wider scope.
+            wider = [fence for fence in self._fenced.get(uid, ()) if fence[2] > scope]
+            self._fenced[uid] = ((self._release(uid), uid, scope), *wider)
 
     def join_group(self, members: list[int]) -> None:
         """Let all work-items of a group know what any of them knew."""
+        self._join_fences(members)
         nodes = {node: None for member in members for node in self._known.get(member, ())}
         if not nodes:
             return
@@ -167,6 +184,7 @@ class HappensBefore:
 
     def join_sub_group(self, members: list[int]) -> None:
         """Order what the work-items of a sub-group did before what they do."""
+        self._join_fences(members)
         nodes = {node: None for member in members for node in self._known.get(member, ())}
         covers = {member: self._ticks.get(member, 0) for member in members}
         node = _Node(covers, self._clock.group_of(members[0]), self._clock.epoch, tuple(nodes))
@@ -188,6 +206,26 @@ class HappensBefore:
         if latest is None or latest[0] != self._clock.uid or latest[1] != roots:
             self._latest = latest = (self._clock.uid, roots, _Horizon(roots))
         return latest[2].holds(uid, self._clock.group_of(uid), tick, epoch)
+
+    def _join_fences(self, members: list[int]) -> None:
+        """Let the fences ahead of a barrier count for the atomics behind it, and those behind it for those ahead."""
+        if not self._fences_cross_barriers:
+            return
+        fences = {fence: None for member in members for fence in self._fenced.get(member, ())}
+        if fences:
+            by_scope: dict[int, list[_Node]] = {}
+            for node, _, scope in fences:
+                by_scope.setdefault(scope, []).append(node)
+            group = self._clock.group_of(members[0])
+            joined = tuple(
+                (nodes[0] if len(nodes) == 1 else _Node({}, group, 0, tuple(nodes)), members[0], scope)
+                for scope, nodes in by_scope.items()
+            )
+            self._fenced.update(dict.fromkeys(members, joined))
+        distinct = {id(seen): seen for member in members if (seen := self._unfenced.get(member))}
+        if distinct:
+            unfenced = {each: None for seen in distinct.values() for each in seen}
+            self._unfenced.update(dict.fromkeys(members, unfenced))
 
     def _learn(self, uid: int, seen: list[_Published]) -> None:
         if seen:

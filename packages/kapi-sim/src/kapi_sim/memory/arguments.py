@@ -225,7 +225,7 @@ class _Binder:
         self._space = space
         self._clock = clock
         if orders_memory and (races or unwritten):
-            bound.ordering = HappensBefore(clock)
+            bound.ordering = HappensBefore(clock, dialect.fences_cross_barriers)
         if races or self._unwritten is not None:
             bound.shadow = self._shadow("global", races, self._unwritten is not None)
         if races or unwritten:

@@ -34,6 +34,7 @@ class Dialect:
     - `is_always_viewed`: whether accesses go through views even if nothing is checked.
     - `marks_returns`: whether a work-item that left by a `return` ahead of a barrier is none that the barrier waits
       for.
+    - `fences_cross_barriers`: whether a fence counts for the atomics of those whom a barrier joins with its work-item.
     - `converging_methods`: methods, of objects that only a run knows, at which work-items may converge.
     """
 
@@ -42,6 +43,7 @@ class Dialect:
     has_recursion = False
     is_always_viewed = False
     marks_returns = False
+    fences_cross_barriers = False
     converging_methods: frozenset[str] = frozenset()
 
     def clock(self, space: Range | NdRange, sub_group_size: int) -> ScheduleState:

@@ -47,6 +47,7 @@ class CudaDialect(Dialect):
     has_recursion = True
     is_always_viewed = True
     marks_returns = True
+    fences_cross_barriers = True
     converging_methods = frozenset({"sync"})
 
     def clock(self, space: Range | NdRange, sub_group_size: int) -> ScheduleState:
