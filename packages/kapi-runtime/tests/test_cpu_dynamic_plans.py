@@ -70,6 +70,21 @@ def test_any_shapes_take_the_plan_of_the_first(planned):
         assert np.isnan(target[count:]).all()
 
 
+class OwnArray(np.ndarray):
+    """An array of a class of a library's own, as kapi-numba-offload has one."""
+
+
+def test_arrays_of_subclasses_have_plans_of_their_own(planned):
+    kernel = kapi.kernel(scale)
+    for make in (lambda a: a.view(OwnArray), np.asarray):
+        first = True
+        for count in (5, 31, 1025):
+            target, source = make(np.full(count, np.nan)), make(np.arange(float(count)))
+            assert planned(kernel, kapi.Range(count), target, source, 3.5) != first
+            first = False
+            assert np.array_equal(target, source * 3.5)
+
+
 def test_random_layouts_give_what_numpy_gives(planned):
     kernel, draw, by_plan = kapi.kernel(scale), random.Random(7), 0
     for _ in range(300):

@@ -142,10 +142,10 @@ def make_dynamic_plan(
 
 
 def _form_of(value: Any) -> Any:
-    """The part of an argument that all launches of a plan share: dtype and rank of an array, the class of a number."""
+    """What all launches of a plan share of an argument: class, dtype and rank of an array, the class of a number."""
     kind = type(value)
-    if kind is np.ndarray:
-        return value.dtype, value.ndim, value.flags.writeable
+    if issubclass(kind, np.ndarray):
+        return kind, value.dtype, value.ndim, value.flags.writeable
     if kind is LocalAccessor:
         return value
     return kind if kind in (bool, int, float, complex) or issubclass(kind, np.number | np.bool_) else None
