@@ -14,6 +14,7 @@ from kapi_numba_offload._numba_compat import NumbaError, inferred_return_type, t
 from kapi_numba_offload.elements.statements import StatementLocation
 from kapi_numba_offload.run.options import options_of
 from kapi_numba_offload.run.reasons import Refusal, fall_back
+from kapi_sim.errors import DtypeError
 from kapi_types import DeviceArrayType, UsmArrayType
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "BoundArguments",
     "HostWarning",
     "bound_arguments",
+    "check_byte_order",
     "host_arrays",
     "inferred",
     "is_of_numba",
@@ -83,6 +85,35 @@ def host_arrays(values: Iterable[Any]) -> Iterator[Any]:
             yield each
         elif isinstance(each, tuple):
             yield from host_arrays(each)
+
+
+def check_byte_order(dispatcher: Any, values: tuple[Any, ...]) -> None:
+    """Check that arrays are in the processor's byte order.
+
+    Numba's dispatcher takes others for native ones once it has compiled a function for those.
+
+    Raises
+    ------
+    DtypeError
+        If one is not.
+    """
+    for name, value in zip(parameters_of(dispatcher), values, strict=True):
+        for each in _with_dtypes(value):
+            if not each.dtype.isnative:
+                raise DtypeError(
+                    f"argument `{name}` of {dispatcher.py_func.__name__}() must be in the processor's byte order, got "
+                    f"{each.dtype}: pass `array.astype(array.dtype.newbyteorder('='))`, and copy the result back",
+                    code="argument-dtype",
+                )
+
+
+def _with_dtypes(value: Any) -> Iterator[Any]:
+    """The NumPy arrays and records of a value, those in tuples included."""
+    if isinstance(value, (np.ndarray, np.void)):
+        yield value
+    elif isinstance(value, tuple):
+        for each in value:
+            yield from _with_dtypes(each)
 
 
 def unlike_the_devices(dispatcher: Any, values: tuple[Any, ...]) -> str:

@@ -19,6 +19,7 @@ from kapi_numba_offload.frontend.context_arguments import (
     NUMBA_REFUSES,
     BoundArguments,
     bound_arguments,
+    check_byte_order,
     host_arrays,
     inferred,
     is_of_numba,
@@ -86,6 +87,7 @@ def _call(dispatcher: Any, *args: Any, **keywords: Any) -> Any:
     given = None if host_target is None else bound_arguments(dispatcher, args, keywords)
     if host_target is None or given is None:
         return numba_call(dispatcher, *args, **keywords)
+    check_byte_order(dispatcher, given.values)
     if any(map(_has_usm, given.values)):
         within = _inner_function(dispatcher, given.values) if getattr(_state, "is_within", False) else None
         return numba_call(dispatcher, *args, **keywords) if within is None else within(*given.args, **given.keywords)

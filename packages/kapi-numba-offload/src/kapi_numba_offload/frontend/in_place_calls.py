@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from kapi_numba_offload.frontend.context_arguments import (
     BoundArguments,
     HostWarning,
     bound_arguments,
+    check_byte_order,
     host_arrays,
     inferred,
     is_of_numba,
@@ -92,13 +93,7 @@ class _Calls:
                 return self._by_numba(args, keywords)
             values = given.values
         try:
-            # Numba's fingerprints of arrays tell neither their alignment nor the order of bytes.
-            key = tuple(
-                [
-                    (each.dtype, each.ndim, each.flags.num) if isinstance(each, np.ndarray) else fingerprint(each)
-                    for each in values
-                ]
-            )
+            key = tuple([_type_key(each) for each in values])
         except NotImplementedError:
             found_key = self._slow_key(values)
             if found_key is None:
@@ -144,18 +139,10 @@ class _Calls:
 
     def _slow_key(self, values: tuple[Any, ...]) -> tuple[Any, ...] | None:
         """The types of arguments of which some have no fingerprint; None for a call that Numba refuses."""
-        key: list[Any] = []
-        for each in values:
-            try:
-                key.append(
-                    (each.dtype, each.ndim, each.flags.num) if isinstance(each, np.ndarray) else fingerprint(each)
-                )
-            except NotImplementedError:
-                try:
-                    key.append(self._dispatcher.typeof_pyval(each))
-                except (ValueError, TypeError):
-                    return None
-        return tuple(key)
+        try:
+            return tuple([_type_key(each, self._dispatcher.typeof_pyval) for each in values])
+        except (ValueError, TypeError):
+            return None
 
     def _by_numba(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         result = numba_call(self._dispatcher, *args, **keywords)
@@ -164,6 +151,7 @@ class _Calls:
     def _made(self, values: tuple[Any, ...]) -> _InPlaceCall | str:
         """The function for such arguments, or why Numba has the call; empty where it is offloaded by Numba's types."""
         dispatcher = self._dispatcher
+        check_byte_order(dispatcher, values)
         try:
             given = tuple(map(dispatcher.typeof_pyval, values))
         except (ValueError, TypeError, NumbaError):  # which the call raises again
@@ -325,6 +313,23 @@ def _shapes(args: tuple[Any, ...]) -> tuple[Any, ...] | None:
         else:
             return None
     return tuple(key)
+
+
+def _type_key(value: Any, otherwise: Callable[[Any], Any] | None = None) -> Any:
+    """The part of a call's key that an argument's type is; `otherwise` gives that of one without a fingerprint."""
+    # Numba's fingerprints of arrays tell neither their alignment nor the order of bytes, those of tuples included.
+    if isinstance(value, np.ndarray):
+        return value.dtype, value.ndim, value.flags.num
+    if isinstance(value, tuple):
+        return value.__class__, *[_type_key(each, otherwise) for each in value]
+    if isinstance(value, np.void):
+        return value.dtype
+    try:
+        return fingerprint(value)
+    except NotImplementedError:
+        if otherwise is None:
+            raise
+        return otherwise(value)
 
 
 def _is_regular(array: Any) -> bool:
