@@ -88,7 +88,7 @@ class HappensBefore:
         self._fenced: dict[int, tuple[_Published, ...]] = {}
         self._unfenced: dict[int, dict[_Published, None]] = {}
         self._locations: dict[int, list[_Published]] = {}
-        self._latest: tuple[int, tuple[_Node, ...], _Horizon] | None = None
+        self._latest: tuple[tuple[_Node, ...], _Horizon] | None = None
         self.depends_on_order = False
 
     def tick(self, uid: int) -> int:
@@ -201,11 +201,18 @@ class HappensBefore:
         known = self._known.get(self._clock.uid)
         if not known:
             return False
+        group = self._clock.group_of(uid)
         roots = tuple(known)
+        if len(roots) == 1:
+            # Often its own release, behind which all of a group know the same.
+            (root,) = roots
+            if root.covers.get(uid, -1) >= tick or (root.group == group and root.epoch > epoch):
+                return True
+            roots = root.known
         latest = self._latest
-        if latest is None or latest[0] != self._clock.uid or latest[1] != roots:
-            self._latest = latest = (self._clock.uid, roots, _Horizon(roots))
-        return latest[2].holds(uid, self._clock.group_of(uid), tick, epoch)
+        if latest is None or latest[0] != roots:
+            self._latest = latest = (roots, _Horizon(roots))
+        return latest[1].holds(uid, group, tick, epoch)
 
     def _join_fences(self, members: list[int]) -> None:
         """Let the fences ahead of a barrier count for the atomics behind it, and those behind it for those ahead."""
