@@ -22,6 +22,7 @@ if __name__ == "__main__":
     sys.exit(bootstrap.main(Path(__file__).resolve(), sys.argv[1:]))
 
 import nox
+from nox.command import CommandFailed
 from tools import browsers, environments, interpreters, lanes
 from tools import instruction_sets as sets_of_instructions
 from tools.packages import DISTRIBUTIONS
@@ -562,4 +563,7 @@ def run_examples(session: nox.Session, dist: str) -> None:
     """Run each of a package's example scripts, away from the tree."""
     with session.chdir(session.create_tmp()):
         for example in sorted((ROOT / "packages" / dist / "examples").glob("*.py")):
-            session.run("python", str(example))
+            try:
+                session.run("python", str(example))
+            except CommandFailed:  # Intel's driver crashes in one of hundreds of processes, when they end
+                session.run("python", str(example))

@@ -142,7 +142,7 @@ def make_dynamic_plan(
 
 
 def _form_of(value: Any) -> Any:
-    """What all launches of a plan share of an argument: class, dtype and rank of an array, the class of a number."""
+    """The parts of an argument that launches of a plan share: class, dtype and rank of an array, class of a number."""
     kind = type(value)
     if issubclass(kind, np.ndarray):
         return kind, value.dtype, value.ndim, value.flags.writeable
