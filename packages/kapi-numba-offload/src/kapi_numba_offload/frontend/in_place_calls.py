@@ -34,6 +34,7 @@ from kapi_numba_offload.run.call_graph import OffloadedParts, run_recorded
 from kapi_numba_offload.run.diagnostics import remember
 from kapi_numba_offload.run.options import options_of
 from kapi_numba_offload.run.reasons import REASONS
+from kapi_numba_offload.run.remembered import Remembered
 from kapi_numba_offload.run.timing import is_timed, timed
 from kapi_sim.errors import ExecutionPlacementError, KernelCompilationError
 from kapi_sim.language.array_memory import overlaps_itself
@@ -41,7 +42,6 @@ from kapi_sim.language.array_memory import overlaps_itself
 __all__ = ["SmallCalls", "call_in_place"]
 
 _ATTRIBUTE = "_kapi_calls_in_place"
-_REMEMBERED = 256
 _APART = object()
 """The result of a call whose arrays have elements that are not at multiples of their size."""
 
@@ -65,7 +65,7 @@ class _Calls:
         self._dispatcher = dispatcher
         self._known: dict[tuple[Any, ...], _InPlaceCall | str] = {}
         self._warnings: dict[str, HostWarning] = {}
-        self._decided: dict[tuple[Any, ...], _InPlaceCall | None] = {}
+        self._decided: Remembered[tuple[Any, ...], _InPlaceCall | None] = Remembered()
         code = dispatcher.py_func.__code__
         is_plain = not code.co_kwonlyargcount and not code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS)
         self._count = code.co_argcount if is_plain else -1
@@ -133,8 +133,6 @@ class _Calls:
 
     def _note(self, shapes: tuple[Any, ...] | None, found: _InPlaceCall | None) -> None:
         if shapes is not None:
-            if len(self._decided) >= _REMEMBERED:
-                self._decided.clear()
             self._decided[shapes] = found
 
     def _slow_key(self, values: tuple[Any, ...]) -> tuple[Any, ...] | None:

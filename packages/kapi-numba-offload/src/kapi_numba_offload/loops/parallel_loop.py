@@ -44,12 +44,11 @@ from kapi_numba_offload.run.launching import launch
 from kapi_numba_offload.run.options import OffloadOptions
 from kapi_numba_offload.run.placement import one_queue
 from kapi_numba_offload.run.reasons import Refusal, fall_back
+from kapi_numba_offload.run.remembered import Remembered
 from kapi_numba_offload.run.simulation import is_simulating
 from kapi_numba_offload.run.timing import timed
 
 __all__ = ["ParallelLoop"]
-
-_REMEMBERED = 64  # launches
 
 
 class _Resolved(NamedTuple):
@@ -105,7 +104,7 @@ class ParallelLoop:
             syntax = replace(syntax, captured=[*syntax.captured, SEED])
         self.syntax, self.location, self.host, self.options = syntax, location, host, options
         self.latest: KernelLaunch | str | None = None
-        self._launches: dict[tuple[Any, ...], _Resolved] = {}
+        self._launches: Remembered[tuple[Any, ...], _Resolved] = Remembered(64)
         has_asserts = asserts(syntax.body, names)
         self._builder = LoopBuilder(
             LoopFunctions(function, names, syntax), syntax, location, options, has_asserts=has_asserts,
@@ -192,8 +191,6 @@ class ParallelLoop:
         """Keep a launch by a key with the numbers that were asked for."""
         described = None if self._draws else self._described(bounds, captured, initial)
         if described is not None:
-            if len(self._launches) >= _REMEMBERED:
-                self._launches.clear()
             self._launches[described.key] = resolved
 
     def _described(self, bounds: Sequence[int], captured: Sequence[Any], initial: Sequence[Any]) -> Described | None:
