@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kapi_sim.checks.bounds import spell
+from kapi_sim.checks.device_limits import check_index_space, check_sub_group_size, portability_notes
 from kapi_sim.checks.initialisation import unwritten_read
-from kapi_sim.checks.limits import check_index_space, check_sub_group_size, portability_notes
 from kapi_sim.checks.ownership import SHARED
 from kapi_sim.errors import (
     BarrierDivergenceError,
@@ -44,8 +44,8 @@ from kapi_sim.language.source import SourceLocation
 from kapi_sim.log import log_launch
 from kapi_sim.memory.arguments import READ_ONLY, Bound, bind
 from kapi_sim.memory.constants import CONSTANT
+from kapi_sim.memory.infinite_loops import SpinningError, deadlock
 from kapi_sim.memory.views import View
-from kapi_sim.memory.watchdog import SpinningError, deadlock
 from kapi_sim.run.adversarial_rerun import AdversarialRerun
 from kapi_sim.run.order import Order, sample_of
 from kapi_sim.run.schedule import Schedule

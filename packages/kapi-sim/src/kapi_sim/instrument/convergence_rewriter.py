@@ -31,7 +31,7 @@ from kapi_sim.language.attributes import MISSING, bound_names, called_function, 
 from kapi_sim.language.intrinsics.convergence import group_barrier
 from kapi_sim.memory.constants import Snapshot
 from kapi_sim.memory.dialect import Dialect
-from kapi_sim.memory.watchdog import LOOP_NUMBER, spin
+from kapi_sim.memory.infinite_loops import LOOP_NUMBER, spin
 from kapi_sim.numbers.attributes import unpack_each
 from kapi_sim.numbers.mathematics import SUBSTITUTES
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from types import CodeType, FrameType
 from typing import Any
 
-from kapi_sim.memory.watchdog import RANGE_ITERATIONS, Loop, spin
+from kapi_sim.memory.infinite_loops import RANGE_ITERATIONS, Loop, spin
 
 __all__ = ["IterationCounter", "counting", "has_loop"]
 

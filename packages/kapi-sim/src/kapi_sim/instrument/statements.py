@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from kapi_sim.instrument.wait_loops import SpinLoops
-from kapi_sim.memory.watchdog import IDLE_ITERATIONS, SPIN
+from kapi_sim.memory.infinite_loops import IDLE_ITERATIONS, SPIN
 
 __all__ = ["ITERATION", "counted_loop", "holds_convergent_call", "mark_lines", "numbered_loop"]
 

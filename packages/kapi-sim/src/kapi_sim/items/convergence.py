@@ -32,7 +32,7 @@ Yielded = tuple[Any, ...]
 """The value that a kernel yields: site (file, line, column, iterations of the loops around it), group and fence scope
 at a barrier; at a group algorithm `ALGORITHM` in place of the scope, and then the word, the work-item's
 value and the other argument.  In place of the group a dialect's words have a `Participants`; their
-barriers name the word.  In a loop: its place, the number of its run, `kapi_sim.memory.watchdog.SPIN`, the
+barriers name the word.  In a loop: its place, the number of its run, `kapi_sim.memory.infinite_loops.SPIN`, the
 iterations since it last yielded, and the variables that its course depends on, if that is known."""
 
 ALGORITHM = -2

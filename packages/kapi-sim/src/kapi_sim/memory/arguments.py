@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kapi_sim.checks.device_limits import check_dtype, check_local_memory
 from kapi_sim.checks.happens_before import HappensBefore
-from kapi_sim.checks.limits import check_dtype, check_local_memory
 from kapi_sim.checks.ordered_races import HappensBeforeShadowMemory
 from kapi_sim.checks.ownership import OwnershipMemory, owners_of
 from kapi_sim.checks.races import ShadowMemory

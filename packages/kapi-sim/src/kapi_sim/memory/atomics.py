@@ -10,8 +10,8 @@ from typing import Any, NoReturn
 import numpy as np
 
 from kapi_sim.checks.bounds import spell
+from kapi_sim.checks.device_limits import fail_narrow_atomics
 from kapi_sim.checks.happens_before import HappensBefore
-from kapi_sim.checks.limits import fail_narrow_atomics
 from kapi_sim.errors import DtypeError, KernelCompilationError
 from kapi_sim.items.undefined import Undefined
 from kapi_sim.language.intrinsics.atomics import ATOMIC_DTYPES, ATOMIC_KINDS

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from kapi_sim.checks.device_limits import check_dtype
 from kapi_sim.checks.initialisation import PrivateShadowMemory
-from kapi_sim.checks.limits import check_dtype
 from kapi_sim.errors import LimitError
 from kapi_sim.language.intrinsics.memory import MAX_PRIVATE_BYTES, constant_layout
 from kapi_sim.language.source import source_location

@@ -10,8 +10,8 @@ from typing import Any, NoReturn
 import numpy as np
 
 from kapi_sim.checks.bounds import fail_outside, fail_rank, spell
+from kapi_sim.checks.device_limits import fail_wide
 from kapi_sim.checks.initialisation import PrivateShadowMemory
-from kapi_sim.checks.limits import fail_wide
 from kapi_sim.checks.ordered_races import HappensBeforeShadowMemory
 from kapi_sim.checks.races import AccessRecord, ShadowMemory
 from kapi_sim.errors import DtypeError, KernelCompilationError

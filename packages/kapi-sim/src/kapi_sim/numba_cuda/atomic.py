@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from kapi_sim.checks.limits import fail_narrow_atomics
+from kapi_sim.checks.device_limits import fail_narrow_atomics
 from kapi_sim.errors import DtypeError
 from kapi_sim.items.convergence import DialectIntrinsic
 from kapi_sim.language.intrinsics.memory import MemoryOrder, MemoryScope

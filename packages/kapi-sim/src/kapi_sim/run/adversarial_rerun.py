@@ -13,7 +13,7 @@ from kapi_sim.checks.ordered_races import CrossGroupReads, HappensBeforeShadowMe
 from kapi_sim.errors import DeadlockError
 from kapi_sim.instrument.compiled import Compiled
 from kapi_sim.memory.arguments import Bound
-from kapi_sim.memory.watchdog import BoundedWaitError, waiting_for_another_group
+from kapi_sim.memory.infinite_loops import BoundedWaitError, waiting_for_another_group
 from kapi_sim.run.order import Order
 from kapi_sim.settings.debugging import is_debugged
 

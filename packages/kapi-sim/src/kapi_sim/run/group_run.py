@@ -30,7 +30,7 @@ from kapi_sim.language.intrinsics.group_algorithms import select_from_group
 from kapi_sim.language.intrinsics.memory import MemoryScope
 from kapi_sim.language.source import SourceLocation
 from kapi_sim.memory.arguments import Bound
-from kapi_sim.memory.watchdog import SPIN, Loop, deadlock, loop_state
+from kapi_sim.memory.infinite_loops import SPIN, Loop, deadlock, loop_state
 from kapi_sim.run.algorithms import BeyondGroup, outcome, poisoned
 from kapi_sim.run.misuse import endless, missing_sub_group, not_in_mask, wrong_group, wrong_scope
 

@@ -22,8 +22,8 @@ from kapi_sim.items.items import Cluster, SimItem, SimNdItem, linear
 from kapi_sim.items.schedule_state import ScheduleState, unravel
 from kapi_sim.language.intrinsics.index_space import NdRange, Range
 from kapi_sim.memory.arguments import Bound
+from kapi_sim.memory.infinite_loops import iterations_before_hand_over
 from kapi_sim.memory.views import poison
-from kapi_sim.memory.watchdog import iterations_before_hand_over
 from kapi_sim.progress import follow_launch
 from kapi_sim.run.group_run import GroupRun, end_phase
 from kapi_sim.run.misuse import endless

@@ -17,7 +17,7 @@ from kapi_sim.errors import KernelCompilationError
 from kapi_sim.instrument.iteration_counter import IterationCounter
 from kapi_sim.items.convergence import ALGORITHM, Converging, Yielded, is_algorithm, is_convergent
 from kapi_sim.language.intrinsics.outside import CARRIED_OUT
-from kapi_sim.memory.watchdog import SPIN, Loop
+from kapi_sim.memory.infinite_loops import SPIN, Loop
 
 __all__ = ["ThreadedItem"]
 

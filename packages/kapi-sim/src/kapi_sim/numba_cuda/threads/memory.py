@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from kapi_sim.checks.device_limits import check_dtype
 from kapi_sim.checks.initialisation import PrivateShadowMemory
-from kapi_sim.checks.limits import check_dtype
 from kapi_sim.errors import DtypeError, LimitError
 from kapi_sim.items.convergence import DialectIntrinsic
 from kapi_sim.language.source import source_location

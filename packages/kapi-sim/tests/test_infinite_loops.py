@@ -121,7 +121,7 @@ def test_deadlock_says_who_waits_for_what(line_with):
     ):
         kapi.call_kernel(waits_for_another_item, kapi.Range(2), np.zeros(1))
     line = line_with("# range wait")
-    assert f"work-item global (0,) iterates at test_watchdog.py:{line}: `while flag[0] == 0:" in str(caught.value)
+    assert f"work-item global (0,) iterates at test_infinite_loops.py:{line}: `while flag[0] == 0:" in str(caught.value)
     assert f"it waits for flag[0] at line {line}, which is 0.0, which no work-item wrote" in str(caught.value)
     assert "split the work into two launches" in str(caught.value)
 
@@ -136,8 +136,8 @@ def test_deadlock_says_what_the_others_do(line_with):
         ) as caught,
     ):
         kapi.call_kernel(waits_while_others_are_at_a_barrier, kapi.NdRange(4, 4), np.zeros(1), np.zeros(1))
-    assert f"iterates at test_watchdog.py:{line_with('# wait before the barrier')}" in str(caught.value)
-    assert f"wait at test_watchdog.py:{line_with('# the barrier')}" in str(caught.value)
+    assert f"iterates at test_infinite_loops.py:{line_with('# wait before the barrier')}" in str(caught.value)
+    assert f"wait at test_infinite_loops.py:{line_with('# the barrier')}" in str(caught.value)
     assert "3 work-items (work-item global (1,)" in str(caught.value)
 
 
@@ -156,8 +156,8 @@ def test_flag_that_another_item_sets_is_a_race(line_with):
         raises(kapi.DataRaceError, "data-race", line=("while flag[0] == 0:", "flag[0] = 1")) as caught,
     ):
         kapi.call_kernel(flag_in_a_group, kapi.NdRange(2, 2), np.zeros(1))
-    assert f"test_watchdog.py:{line_with('# read')}" in str(caught.value)
-    assert f"test_watchdog.py:{line_with('# write')}" in str(caught.value)
+    assert f"test_infinite_loops.py:{line_with('# read')}" in str(caught.value)
+    assert f"test_infinite_loops.py:{line_with('# write')}" in str(caught.value)
 
 
 def test_items_of_a_group_alternate():
