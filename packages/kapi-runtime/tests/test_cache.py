@@ -19,8 +19,7 @@ import kapi_runtime as kapi
 import kapi_sim
 from kapi_runtime import cache
 from kapi_runtime.build import fingerprint
-from kapi_runtime.cache import entries as cache_entries
-from kapi_runtime.cache import folder as cache_folder
+from kapi_runtime.cache import disk_cache, private_folder
 from kapi_sim.testing.reports import raises
 from kapi_spirv import read_module, write_module
 from kapi_spirv.compiler import COMPILER
@@ -53,7 +52,7 @@ def run(text, dtype="int64"):
 def folder(tmp_path, monkeypatch):
     """A cache of the test's own."""
     monkeypatch.setenv("KAPI_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setattr(cache_entries, "_trouble", "")
+    monkeypatch.setattr(disk_cache, "_trouble", "")
     return tmp_path / "cache"
 
 
@@ -340,7 +339,7 @@ def test_folder_by_a_link_of_somebody_else_is_not_used(folder, tmp_path, compile
         status[stat.ST_UID] = 12345
         return os.stat_result(status)
 
-    monkeypatch.setattr(cache_folder.os, "lstat", another_s)
+    monkeypatch.setattr(private_folder.os, "lstat", another_s)
     assert [run(source()), run(source())] == [2, 2]
     assert len(compiled) == 2
     assert list((tmp_path / "mine").iterdir()) == []

@@ -17,7 +17,7 @@ from kapi_lowering import KernelModule, Target
 from kapi_lowering.emission.client import prepare
 from kapi_runtime import cache
 from kapi_runtime.build.fingerprint import NoFingerprintError, compiler_fingerprint, fingerprint
-from kapi_runtime.build.uninterrupted import run_uninterrupted
+from kapi_runtime.build.uninterrupted_compilation import run_uninterrupted
 from kapi_runtime.platform.entry_points import package_of
 from kapi_runtime.platform.interface import Platform
 from kapi_sim import DtypeError, MixedTypesWarning, NdRange, Range

@@ -11,13 +11,13 @@ On unless the environment says otherwise:
 A file is a compiled kernel with its checksum and its key.  The key, which is the file's name as well, is a digest of
 all that the compilation depends on, see `fingerprint`, and a suffix for the kind of code.  A kernel runs in the
 process on a CPU, so that the folder must be its owner's alone.  It may hold other files, which are left alone
-(`folder`).  Files appear complete or not at all, so that processes may share the folder, be killed, or find the disk
-full: whatever is wrong with the cache, the kernel is compiled, and `info` tells what it was.
+(`private_folder`).  Files appear complete or not at all, so that processes may share the folder, be killed, or find
+the disk full: whatever is wrong with the cache, the kernel is compiled, and `info` tells what it was.
 """
 
 from __future__ import annotations
 
-from kapi_runtime.cache.entries import (
+from kapi_runtime.cache.disk_cache import (
     CacheInfo,
     clear,
     drop,

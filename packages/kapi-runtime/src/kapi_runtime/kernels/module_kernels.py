@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from kapi_lowering import KernelModule
-from kapi_runtime.build.uninterrupted import run_uninterrupted
+from kapi_runtime.build.uninterrupted_compilation import run_uninterrupted
 from kapi_runtime.host.events import listed_events
 from kapi_runtime.kernels.launchables import DeviceLaunchable, stand_in
 from kapi_runtime.launch.arguments import Arguments, read_arguments

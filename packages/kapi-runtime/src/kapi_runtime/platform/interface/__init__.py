@@ -63,7 +63,7 @@ class Platform(ArrayReader, DeviceManager, ProgramBuilder, Launcher, Profiler, M
     target : str
         Name of the target that its kernels are compiled for: an entry point of the group ``kapi.targets``.
     module_suffix : str
-        What the names of its files in the disk cache end in, one of `kapi_runtime.cache.folder.SUFFIXES`.
+        What the names of its files in the disk cache end in, one of `kapi_runtime.cache.private_folder.SUFFIXES`.
     packages : tuple of str
         Distributions whose versions ``python -m kapi_runtime`` shows.
     is_host : bool

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from kapi_lowering import KernelModule
-from kapi_runtime.cache.folder import CacheFolder
+from kapi_runtime.cache.private_folder import CacheFolder
 from kapi_sim import environment
 from kapi_sim.errors import ModuleFileError
 from kapi_sim.forks import reinit_after_fork
