@@ -12,7 +12,7 @@ import pytest
 
 from kapi_numba_offload.analysis.operations import ELEMENTWISE, IN_PLACE
 from kapi_numba_offload.elements.dtype_rules import CUPY, DIFFERENCES, ArrayType, DtypeRules
-from kapi_numba_offload.elements.reductions import FUSED_REDUCTIONS
+from kapi_numba_offload.elements.reduction_operators import FUSED_REDUCTIONS
 
 LIBRARIES = [
     (name, differences)

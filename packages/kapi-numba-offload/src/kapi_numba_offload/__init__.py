@@ -16,7 +16,8 @@ from kapi_numba_offload.frontend import entry as _entry  # registers the types o
 from kapi_numba_offload.frontend.decorator import dpjit, offload
 from kapi_numba_offload.frontend.explaining import Explanation, explain
 from kapi_numba_offload.frontend.host_calls import offload_calls as _offload_calls
-from kapi_numba_offload.run.diagnostics import (
+from kapi_numba_offload.run.fallback import REASONS, OffloadFallbackWarning, Reason
+from kapi_numba_offload.run.offload_report import (
     ExplainedPart,
     OffloadReport,
     PartReport,
@@ -25,7 +26,6 @@ from kapi_numba_offload.run.diagnostics import (
     offload_reports,
 )
 from kapi_numba_offload.run.options import OffloadOptions
-from kapi_numba_offload.run.reasons import REASONS, OffloadFallbackWarning, Reason
 from kapi_numba_offload.run.simulation import check_races
 from kapi_numba_offload.run.source_warnings import ArrayIntegersWarning
 

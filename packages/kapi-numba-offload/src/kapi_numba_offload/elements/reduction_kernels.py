@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 import kapi_runtime
-from kapi_numba_offload.elements.combining import group_lines, kept_lines
+from kapi_numba_offload.elements.group_reduction import group_lines, kept_lines
 from kapi_numba_offload.elements.kernel_source import (
     Indexing,
     index_lines,
@@ -17,7 +17,7 @@ from kapi_numba_offload.elements.kernel_source import (
     make_kernel,
     spell_index,
 )
-from kapi_numba_offload.elements.reductions import Accumulator
+from kapi_numba_offload.elements.reduction_operators import Accumulator
 from kapi_numba_offload.elements.sinks import Elements, extent_names, extents_of
 from kapi_numba_offload.elements.work_distribution import POSITION_LINES
 

@@ -12,8 +12,8 @@ import numpy as np
 
 from kapi_numba_offload._numba_compat import NumbaError, inferred_return_type, types
 from kapi_numba_offload.elements.statements import StatementLocation
+from kapi_numba_offload.run.fallback import Refusal, fall_back
 from kapi_numba_offload.run.options import options_of
-from kapi_numba_offload.run.reasons import Refusal, fall_back
 from kapi_sim.errors import DtypeError
 from kapi_types import DeviceArrayType, UsmArrayType
 

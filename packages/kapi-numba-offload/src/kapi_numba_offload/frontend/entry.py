@@ -10,7 +10,7 @@ from numba.extending import typeof_impl
 from kapi_numba_offload._numba_compat import types, with_numpy_arrays
 from kapi_numba_offload.frontend.pipeline import offload_pipelines
 from kapi_numba_offload.frontend.vectorized import call_vectorized
-from kapi_numba_offload.run.diagnostics import offload_diagnostics
+from kapi_numba_offload.run.offload_report import offload_diagnostics
 from kapi_sim.errors import DtypeError
 from kapi_sim.language import NdRange, Range
 

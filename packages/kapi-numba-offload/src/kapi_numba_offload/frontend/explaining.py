@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from kapi_numba_offload.run.diagnostics import ExplainedPart, explained_parts
+from kapi_numba_offload.run.offload_report import ExplainedPart, explained_parts
 from kapi_numba_offload.run.timing import timing
 
 __all__ = ["Explanation", "explain"]

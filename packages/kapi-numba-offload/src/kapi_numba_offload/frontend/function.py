@@ -39,7 +39,7 @@ from kapi_numba_offload.partition.invariant_views import hoist_views
 from kapi_numba_offload.partition.partition import Partition
 from kapi_numba_offload.regions.scan import Scan
 from kapi_numba_offload.run.call_graph import OffloadedParts, run_recorded
-from kapi_numba_offload.run.diagnostics import report_of
+from kapi_numba_offload.run.offload_report import report_of
 from kapi_numba_offload.run.options import OffloadOptions, options_of
 from kapi_numba_offload.run.placement import mixed_error
 from kapi_runtime.platform.current import host_array_target

@@ -34,7 +34,7 @@ from kapi_numba_offload.frontend.device_copies import DeviceCopies
 from kapi_numba_offload.frontend.function import OffloadedFunction
 from kapi_numba_offload.libraries.arrays import is_device_array
 from kapi_numba_offload.libraries.installed import library_named, library_of_queue
-from kapi_numba_offload.run.diagnostics import remember
+from kapi_numba_offload.run.offload_report import remember
 from kapi_numba_offload.run.options import options_of
 from kapi_runtime.launch.device_context import on_device_context
 from kapi_runtime.platform.current import host_array_target

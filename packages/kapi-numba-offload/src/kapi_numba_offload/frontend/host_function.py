@@ -13,8 +13,8 @@ from kapi_numba_offload.frontend.function import OffloadedFunction
 from kapi_numba_offload.libraries.arrays import any_share_memory, arrays_among
 from kapi_numba_offload.loops.host.host_copies import HostCopies, is_reachable
 from kapi_numba_offload.run.call_graph import OffloadedParts, run_recorded
+from kapi_numba_offload.run.fallback import IN_PLACE, ON_COPIES, Refusal, fall_back
 from kapi_numba_offload.run.options import OffloadOptions
-from kapi_numba_offload.run.reasons import IN_PLACE, ON_COPIES, Refusal, fall_back
 from kapi_numba_offload.run.timing import timed
 
 __all__ = ["HostFunction", "host_function"]

@@ -31,9 +31,9 @@ from kapi_numba_offload.libraries.host_array import HostArray, as_host_arrays
 from kapi_numba_offload.libraries.installed import library_named
 from kapi_numba_offload.loops.host.worked_axes import most_elements
 from kapi_numba_offload.run.call_graph import OffloadedParts, run_recorded
-from kapi_numba_offload.run.diagnostics import remember
+from kapi_numba_offload.run.fallback import REASONS
+from kapi_numba_offload.run.offload_report import remember
 from kapi_numba_offload.run.options import options_of
-from kapi_numba_offload.run.reasons import REASONS
 from kapi_numba_offload.run.remembered import Remembered
 from kapi_numba_offload.run.timing import is_timed, timed
 from kapi_sim.errors import ExecutionPlacementError, KernelCompilationError

@@ -28,8 +28,8 @@ from kapi_numba_offload._numba_compat import (
 )
 from kapi_numba_offload.frontend.function import OffloadedFunction, holds_usm
 from kapi_numba_offload.frontend.host_function import HostFunction, host_function
+from kapi_numba_offload.run.fallback import Refusal
 from kapi_numba_offload.run.options import OffloadOptions, options_of
-from kapi_numba_offload.run.reasons import Refusal
 from kapi_runtime.native.loading import calling
 from kapi_sim.errors import KernelCompilationError
 from kapi_sim.log import long_work

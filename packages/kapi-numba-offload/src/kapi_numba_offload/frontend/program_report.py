@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kapi_numba_offload.run.call_graph import recording
-from kapi_numba_offload.run.diagnostics import ExplainedPart, parts_of
+from kapi_numba_offload.run.offload_report import ExplainedPart, parts_of
 from kapi_numba_offload.run.source_warnings import in_authors_file
 from kapi_numba_offload.run.timing import timing
 from kapi_sim.programs.running import run_program

@@ -25,8 +25,8 @@ from kapi_numba_offload.loops.loop_kernel import LoopFunctions
 from kapi_numba_offload.loops.loop_syntax import LoopSyntax
 from kapi_numba_offload.loops.privatization import PrivatizedBody, privatize_in_groups, privatize_reductions
 from kapi_numba_offload.loops.simulated_loop import identities
+from kapi_numba_offload.run.fallback import Refusal
 from kapi_numba_offload.run.options import OffloadOptions
-from kapi_numba_offload.run.reasons import Refusal
 from kapi_sim.errors import DtypeError, KernelCompilationError
 from kapi_sim.forks import reinit_after_fork
 from kapi_types import is_weak, typeof_argument

@@ -13,7 +13,7 @@ import numpy as np
 from kapi_numba_offload.analysis.control_flow import has_jump, may_leave_early
 from kapi_numba_offload.analysis.scope import UNKNOWN, Scope
 from kapi_numba_offload.analysis.syntax import mentions, names_in, nodes_in
-from kapi_numba_offload.run.reasons import Refusal
+from kapi_numba_offload.run.fallback import Refusal
 
 __all__ = ["Axis", "LoopSyntax", "first_use", "is_parallel", "parallel_loop", "variables_of"]
 

@@ -14,8 +14,8 @@ import kapi_runtime
 from kapi_numba_offload.analysis.effects import asserts
 from kapi_numba_offload.analysis.scope import Scope
 from kapi_numba_offload.analysis.syntax import nodes_in
-from kapi_numba_offload.elements.combining import combining_arguments, combining_kernel, combining_space
-from kapi_numba_offload.elements.reductions import Accumulator, as_dtype, combine
+from kapi_numba_offload.elements.group_reduction import combining_arguments, combining_kernel, combining_space
+from kapi_numba_offload.elements.reduction_operators import Accumulator, as_dtype, combine
 from kapi_numba_offload.elements.work_distribution import distribute, distribute_rows
 from kapi_numba_offload.libraries.arrays import (
     allocate,
@@ -39,11 +39,11 @@ from kapi_numba_offload.loops.loop_kernel import LoopFunctions
 from kapi_numba_offload.loops.loop_syntax import LoopSyntax
 from kapi_numba_offload.loops.privatization import GroupCopies, PrivateRows, are_distinct, small_arrays
 from kapi_numba_offload.loops.simulated_loop import simulate
+from kapi_numba_offload.run.fallback import Refusal, fall_back
 from kapi_numba_offload.run.kernel_launch import KernelLaunch
 from kapi_numba_offload.run.launching import launch
 from kapi_numba_offload.run.options import OffloadOptions
 from kapi_numba_offload.run.placement import one_queue
-from kapi_numba_offload.run.reasons import Refusal, fall_back
 from kapi_numba_offload.run.remembered import Remembered
 from kapi_numba_offload.run.simulation import is_simulating
 from kapi_numba_offload.run.timing import timed

@@ -18,7 +18,7 @@ import kapi_runtime
 from kapi_numba_offload.analysis.control_flow import has_jump
 from kapi_numba_offload.analysis.syntax import assignment, expression, located, statements
 from kapi_numba_offload.elements.kernel_source import MOST_DIMENSIONS, make_kernel, space_of
-from kapi_numba_offload.elements.reductions import COMBINATIONS
+from kapi_numba_offload.elements.reduction_operators import COMBINATIONS
 from kapi_numba_offload.elements.work_distribution import ROWS_PER_UNIT, WorkDistribution, distribute_rows
 from kapi_numba_offload.libraries.arrays import allocate, device_facts, is_device_array, may_share_memory, queue_of
 from kapi_numba_offload.libraries.interface import DeviceFacts

@@ -10,7 +10,7 @@ import numpy as np
 
 import kapi_sim
 from kapi_numba_offload.elements.numbers import is_narrow
-from kapi_numba_offload.elements.reductions import COMBINATIONS
+from kapi_numba_offload.elements.reduction_operators import COMBINATIONS
 from kapi_numba_offload.libraries.arrays import arrays_among
 from kapi_numba_offload.loops.host.host_copies import HostCopies
 from kapi_numba_offload.loops.loop_kernel import LoopFunctions

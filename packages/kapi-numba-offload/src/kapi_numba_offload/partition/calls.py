@@ -26,11 +26,11 @@ from kapi_numba_offload.libraries.arrays import (
 )
 from kapi_numba_offload.libraries.installed import default_library, library_name, library_named, library_of_queue
 from kapi_numba_offload.libraries.interface import ArrayLibrary
-from kapi_numba_offload.regions.histogram import histogram
 from kapi_numba_offload.regions.library_functions import bincount, extremum_position, product, quantiles
+from kapi_numba_offload.regions.numpy_histogram import histogram
+from kapi_numba_offload.run.fallback import Refusal, fall_back
 from kapi_numba_offload.run.options import OffloadOptions
 from kapi_numba_offload.run.placement import host_arrays_among, mixture_among, not_on_device_error
-from kapi_numba_offload.run.reasons import Refusal, fall_back
 from kapi_numba_offload.run.timing import timed
 from kapi_sim.errors import ExecutionPlacementError, KernelCompilationError
 

@@ -20,7 +20,7 @@ from kapi_numba_offload.analysis.scope import UNKNOWN
 from kapi_numba_offload.analysis.syntax import located
 from kapi_numba_offload.elements.numbers import NumberOperation
 from kapi_numba_offload.elements.reduction_kernels import GROUP_OPERATORS
-from kapi_numba_offload.elements.reductions import FUSED_REDUCTIONS, POSITIONS
+from kapi_numba_offload.elements.reduction_operators import FUSED_REDUCTIONS, POSITIONS
 from kapi_numba_offload.elements.statements import StatementLocation
 from kapi_numba_offload.loops.host.interpreted_loop import InterpretedLoop
 from kapi_numba_offload.loops.parallel_loop import ParallelLoop
@@ -55,8 +55,8 @@ from kapi_numba_offload.partition.python_values import (
 from kapi_numba_offload.partition.random_calls import RandomCall, random_draw
 from kapi_numba_offload.regions.reduction import Reduction
 from kapi_numba_offload.regions.scan import Scan
+from kapi_numba_offload.run.fallback import Refusal
 from kapi_numba_offload.run.python_numbers import as_number, element
-from kapi_numba_offload.run.reasons import Refusal
 
 __all__ = ["Partition"]
 

@@ -16,9 +16,9 @@ from kapi_numba_offload.libraries.arrays import arrays_among, is_numpy_array, li
 from kapi_numba_offload.libraries.installed import library_of_queue
 from kapi_numba_offload.loops.host.host_copies import HostCopies, is_reachable
 from kapi_numba_offload.partition.function_info import FunctionInfo
+from kapi_numba_offload.run.fallback import IN_PLACE, ON_COPIES, Refusal, fall_back
 from kapi_numba_offload.run.options import OffloadOptions
 from kapi_numba_offload.run.python_numbers import as_number
-from kapi_numba_offload.run.reasons import IN_PLACE, ON_COPIES, Refusal, fall_back
 from kapi_numba_offload.run.timing import timed
 
 __all__ = ["RandomCall", "random_draw"]

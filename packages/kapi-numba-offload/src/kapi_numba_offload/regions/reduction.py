@@ -10,19 +10,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import kapi_runtime
-from kapi_numba_offload.elements.combining import (
+from kapi_numba_offload.elements.dtype_rules import ArrayType
+from kapi_numba_offload.elements.expression import Leaf, Node, evaluate
+from kapi_numba_offload.elements.group_reduction import (
     combining_arguments,
     combining_kernel,
     combining_space,
     group_arguments,
     group_space,
 )
-from kapi_numba_offload.elements.dtype_rules import ArrayType
-from kapi_numba_offload.elements.expression import Leaf, Node, evaluate
 from kapi_numba_offload.elements.kernel_source import space_of
 from kapi_numba_offload.elements.operands import indexing_of, type_of
 from kapi_numba_offload.elements.reduction_kernels import Along, AlongKernels, full
-from kapi_numba_offload.elements.reductions import POSITIONS, Accumulator
+from kapi_numba_offload.elements.reduction_operators import POSITIONS, Accumulator
 from kapi_numba_offload.elements.sinks import Elements
 from kapi_numba_offload.elements.statements import check_array_integers
 from kapi_numba_offload.elements.work_distribution import distribute, groups_of, is_by_groups, pieces_of

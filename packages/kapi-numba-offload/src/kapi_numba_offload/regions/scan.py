@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 import kapi_runtime
-from kapi_numba_offload.elements.combining import group_space
 from kapi_numba_offload.elements.dtype_rules import ArrayType
 from kapi_numba_offload.elements.expression import Leaf, Node, evaluate
+from kapi_numba_offload.elements.group_reduction import group_space
 from kapi_numba_offload.elements.kernel_source import space_of
 from kapi_numba_offload.elements.operands import indexing_of, type_of
 from kapi_numba_offload.elements.reduction_kernels import (
@@ -21,7 +21,7 @@ from kapi_numba_offload.elements.reduction_kernels import (
     loading,
     seeding,
 )
-from kapi_numba_offload.elements.reductions import Accumulator
+from kapi_numba_offload.elements.reduction_operators import Accumulator
 from kapi_numba_offload.elements.sinks import Elements, extents_of
 from kapi_numba_offload.elements.statements import check_array_integers
 from kapi_numba_offload.elements.work_distribution import pieces_of

@@ -30,7 +30,7 @@ from kapi_numba_offload.loops.host.called_functions import CalledFunction, as_ho
 from kapi_numba_offload.loops.host.host_copies import HostCopies, is_reachable
 from kapi_numba_offload.loops.host.loop_exits import function_body
 from kapi_numba_offload.loops.loop_syntax import variables_of
-from kapi_numba_offload.run.reasons import IN_PLACE, ON_COPIES
+from kapi_numba_offload.run.fallback import IN_PLACE, ON_COPIES
 from kapi_sim.log import long_work
 
 __all__ = ["HostLoop", "more_than_read"]

@@ -8,7 +8,7 @@ from typing import Any
 from kapi_numba_offload.elements.statements import StatementLocation
 from kapi_numba_offload.loops.host.step_sizes import StepSizes
 from kapi_numba_offload.loops.host.worked_axes import most_elements
-from kapi_numba_offload.run.reasons import Refusal, fall_back
+from kapi_numba_offload.run.fallback import Refusal, fall_back
 
 __all__ = ["InterpretedLoop"]
 

@@ -12,7 +12,7 @@ from kapi_numba_offload.elements.statements import StatementLocation
 from kapi_numba_offload.libraries.arrays import arrays_among, is_device_array
 from kapi_numba_offload.loops.host.host_copies import is_reachable
 from kapi_numba_offload.loops.host.host_loop import HostLoop
-from kapi_numba_offload.run.reasons import IN_PLACE, ON_COPIES, Refusal, fall_back
+from kapi_numba_offload.run.fallback import IN_PLACE, ON_COPIES, Refusal, fall_back
 
 __all__ = ["SAME_TYPES", "ShortSteps", "has_same_types"]
 

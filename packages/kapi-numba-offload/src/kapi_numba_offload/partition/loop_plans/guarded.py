@@ -35,7 +35,7 @@ from kapi_numba_offload.partition.loop_plans.plan import (
 )
 from kapi_numba_offload.partition.loop_plans.sequential import host_loop, outline
 from kapi_numba_offload.partition.loop_plans.work_estimates import loop_costs, parallel_depth, worked_axes
-from kapi_numba_offload.run.reasons import Refusal
+from kapi_numba_offload.run.fallback import Refusal
 
 __all__ = ["GuardedPlan", "guarded_plan"]
 

@@ -17,8 +17,8 @@ from kapi_numba_offload.partition.function_info import FunctionInfo, loaded
 from kapi_numba_offload.partition.loop_plans.numba_equivalence import computes_after_stores, with_buffered_updates
 from kapi_numba_offload.partition.loop_plans.plan import LoopInContext, LoopPlan, Rewriter, reads
 from kapi_numba_offload.partition.loop_plans.sequential import inlined_local_functions, sequential_plan
+from kapi_numba_offload.run.fallback import Refusal
 from kapi_numba_offload.run.placement import mixed_error
-from kapi_numba_offload.run.reasons import Refusal
 
 __all__ = ["KernelPlan", "host_bounds", "kernel_plan", "with_bounds", "with_refused_live_outs"]
 

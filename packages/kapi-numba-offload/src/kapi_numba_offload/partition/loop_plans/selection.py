@@ -19,7 +19,7 @@ from kapi_numba_offload.partition.loop_plans.lifted import lifted_plan
 from kapi_numba_offload.partition.loop_plans.plan import HostPlan, LoopInContext, LoopPlan, Rewriter, choice, reads
 from kapi_numba_offload.partition.loop_plans.scans import scan_plan
 from kapi_numba_offload.partition.loop_plans.sequential import sequential_plan
-from kapi_numba_offload.run.reasons import Refusal
+from kapi_numba_offload.run.fallback import Refusal
 
 __all__ = ["loop_plan"]
 

@@ -22,8 +22,8 @@ from kapi_numba_offload.loops.loop_syntax import first_use, variables_of
 from kapi_numba_offload.partition.function_info import FunctionInfo
 from kapi_numba_offload.partition.loop_plans.numba_equivalence import computes_after_stores, with_buffered_updates
 from kapi_numba_offload.partition.loop_plans.plan import HostPlan, LoopInContext, LoopPlan, NoticedPlan
+from kapi_numba_offload.run.fallback import Refusal, fall_back
 from kapi_numba_offload.run.options import OffloadOptions
-from kapi_numba_offload.run.reasons import Refusal, fall_back
 from kapi_numba_offload.run.timing import timed
 
 __all__ = [

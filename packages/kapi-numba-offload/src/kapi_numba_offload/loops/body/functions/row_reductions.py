@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from kapi_numba_offload.analysis.syntax import expression, flat_index, statements, times, variable
-from kapi_numba_offload.elements.reductions import COMBINATIONS
+from kapi_numba_offload.elements.reduction_operators import COMBINATIONS
 from kapi_numba_offload.elements.spelling import syntax_of
 from kapi_numba_offload.loops.body.functions import private_arrays
 from kapi_numba_offload.loops.body.functions.combined_rows import combined

@@ -9,7 +9,7 @@ import numpy as np
 
 import kapi_runtime
 from kapi_numba_offload.elements.kernel_source import make_kernel, space_of
-from kapi_numba_offload.elements.reductions import COMBINATIONS
+from kapi_numba_offload.elements.reduction_operators import COMBINATIONS
 from kapi_numba_offload.elements.statements import StatementLocation
 from kapi_numba_offload.elements.work_distribution import POSITION_LINES, ROWS_PER_UNIT, distribute, distribute_rows
 from kapi_numba_offload.libraries.arrays import (

@@ -10,7 +10,7 @@ import numpy as np
 
 import kapi_runtime
 from kapi_numba_offload.elements.kernel_source import index_lines, make_kernel, space_of, spell_index
-from kapi_numba_offload.elements.reductions import Accumulator
+from kapi_numba_offload.elements.reduction_operators import Accumulator
 from kapi_numba_offload.elements.sinks import extent_names, extents_of
 from kapi_numba_offload.elements.work_distribution import group_size
 from kapi_numba_offload.libraries.interface import DeviceFacts
