@@ -1,4 +1,4 @@
-"""Integers of odd widths, which LLVM makes of loops, are computed in whole bytes: Python's integers are the judge."""
+"""Integers of odd widths, which LLVM makes of loops, in whole bytes, and reversed bits: Python's integers judge."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from kapi_lowering.emission.client import emit
 from kapi_lowering.emission.pipeline import run_pass
 from kapi_spirv import SpirvTarget
 from kapi_spirv.emission.legalize.bit_reversals import expand_bit_reversals
+from kapi_spirv.emission.legalize.odd_widths import widen_odd_integers
 
 OPERATIONS = {
     "add": lambda x, y, bits: x + y,
@@ -51,7 +52,7 @@ def run_on_host(text, pairs):
 @pytest.mark.parametrize("extension", ["zext", "sext"])
 def test_odd_widths_are_computed_in_bytes(bits, operation, extension):
     body = BODY.format(bits=bits, operation=operation, extension=extension)
-    text = run_pass(expand_bit_reversals, f"define i64 @f(i64 %a, i64 %b) {{{body}  ret i64 %r\n}}\n")
+    text = run_pass(widen_odd_integers, f"define i64 @f(i64 %a, i64 %b) {{{body}  ret i64 %r\n}}\n")
     assert f"i{bits} " not in text
     numbers = sorted({each % 2**bits for each in (0, 1, 2, 3, 7, -1, -2, 2 ** (bits - 1), 2 ** (bits - 1) - 1)})
     cases = [(x, y, OPERATIONS[operation](x, y, bits)) for x in numbers for y in numbers]
@@ -61,6 +62,21 @@ def test_odd_widths_are_computed_in_bytes(bits, operation, extension):
     is_signed = extension == "sext"
     wanted = [value - 2**bits if is_signed and value >= 2 ** (bits - 1) else value for *_, value in cases]
     assert found == wanted
+
+
+@pytest.mark.parametrize("bits", [*WIDTHS, 8, 64])
+def test_bits_of_any_width_are_reversed(bits):
+    body = f"  %x = trunc i64 %a to i{bits}\n" if bits < 64 else "  %x = or i64 %a, %a\n"
+    body += f"  %r = call i{bits} @llvm.bitreverse.i{bits}(i{bits} %x)\n"
+    body += f"  %z = zext i{bits} %r to i64\n  ret i64 %z\n" if bits < 64 else "  ret i64 %r\n"
+    declared = f"declare i{bits} @llvm.bitreverse.i{bits}(i{bits})\n"
+    text = run_pass(expand_bit_reversals, f"{declared}define i64 @f(i64 %a, i64 %b) {{\n{body}}}\n")
+    text = run_pass(widen_odd_integers, text)
+    assert "call" not in text
+    assert bits in (8, 64) or f"i{bits} " not in text.partition("define")[2]
+    numbers = sorted({each % 2**bits for each in (0, 1, 2, 6, 11, -1, -2, 2 ** (bits - 1), 0x123456789ABCDEF)})
+    found = run_on_host(text, [(number, 0) for number in numbers])
+    assert [each % 2**64 for each in found] == [int(f"{number:0{bits}b}"[::-1], 2) for number in numbers]
 
 
 LOOP = """

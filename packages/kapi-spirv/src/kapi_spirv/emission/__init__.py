@@ -27,6 +27,7 @@ from kapi_lowering.emission.pipeline import Pipeline
 from .legalize.bit_reversals import expand_bit_reversals
 from .legalize.bools import lower_bool_to_float
 from .legalize.linear_groups import linearize_groups
+from .legalize.odd_widths import widen_odd_integers
 from .legalize.powers import lower_ldexp
 from .legalize.products import lower_wide_products
 from .legalize.single_functions import inline_all
@@ -81,6 +82,7 @@ def pipeline(request: dict[str, Any]) -> Pipeline:
         {
             "legalize": [
                 expand_bit_reversals,
+                widen_odd_integers,
                 linearize_groups,
                 lower_ldexp,
                 lower_wide_products,
