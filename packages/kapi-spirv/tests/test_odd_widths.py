@@ -64,7 +64,7 @@ def test_odd_widths_are_computed_in_bytes(bits, operation, extension):
     assert found == wanted
 
 
-@pytest.mark.parametrize("bits", [*WIDTHS, 8, 64])
+@pytest.mark.parametrize("bits", [1, *WIDTHS, 8, 64])
 def test_bits_of_any_width_are_reversed(bits):
     body = f"  %x = trunc i64 %a to i{bits}\n" if bits < 64 else "  %x = or i64 %a, %a\n"
     body += f"  %r = call i{bits} @llvm.bitreverse.i{bits}(i{bits} %x)\n"
@@ -73,7 +73,7 @@ def test_bits_of_any_width_are_reversed(bits):
     text = run_pass(expand_bit_reversals, f"{declared}define i64 @f(i64 %a, i64 %b) {{\n{body}}}\n")
     text = run_pass(widen_odd_integers, text)
     assert "call" not in text
-    assert bits in (8, 64) or f"i{bits} " not in text.partition("define")[2]
+    assert bits in (1, 8, 64) or f"i{bits} " not in text.partition("define")[2]
     numbers = sorted({each % 2**bits for each in (0, 1, 2, 6, 11, -1, -2, 2 ** (bits - 1), 0x123456789ABCDEF)})
     found = run_on_host(text, [(number, 0) for number in numbers])
     assert [each % 2**64 for each in found] == [int(f"{number:0{bits}b}"[::-1], 2) for number in numbers]

@@ -25,6 +25,8 @@ def expand_bit_reversals(function: Function) -> None:
 
 def _reversed(builder: Builder, value: IRValue, type_: IntType, full: IntType) -> IRValue:
     """Reverse bits by exchanging neighbours, pairs, and so on, and drop those that the type does not have."""
+    if type_.bits == 1:
+        return value
     if type_ is not full:
         value = builder.emit(f"zext {type_} ? to {full}", value)
     for step in (each for each in _STEPS if each < full.bits):
