@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from kapi_cpu.emission.combinations import PARTIALS, SUFFIXES, combined, identity_of
 from kapi_cpu.emission.legalize.group_operations import OPERAND_OFFSET, RESULT_OFFSET, SLOTS_OFFSET
-from kapi_cpu.emission.vectorize.sizes import size_of
+from kapi_cpu.emission.vectorize.type_sizes import size_of
 from kapi_lowering.emission.llvm_ir import parse_type
 
 __all__ = ["action_text"]

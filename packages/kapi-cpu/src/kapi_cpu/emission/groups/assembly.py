@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 
 from kapi_cpu.emission.explanation import Explanation
@@ -13,14 +13,15 @@ from kapi_cpu.emission.groups.group_loop import Context, Part, group_loop_text
 from kapi_cpu.emission.launch_record import word
 from kapi_cpu.emission.legalize.group_operations import BARRIER
 from kapi_cpu.emission.legalize.queries import QUERY
-from kapi_cpu.emission.vectorize.cost_model import costs_of, waits_for_itself, waits_for_operands, widest_bits
 from kapi_cpu.emission.vectorize.decisions import decisions_of
+from kapi_cpu.emission.vectorize.divergence import Shapes
 from kapi_cpu.emission.vectorize.instructions.lane_loops import NotVectorizableError, rolled_loop
 from kapi_cpu.emission.vectorize.instructions.lanes import LaneEmitter
 from kapi_cpu.emission.vectorize.private_arrays import interleave, interleaved_arrays
 from kapi_cpu.emission.vectorize.processor import Processor
-from kapi_cpu.emission.vectorize.shapes import VARYING, Shape, Shapes
-from kapi_cpu.emission.vectorize.sizes import size_of
+from kapi_cpu.emission.vectorize.query_shapes import group_shapes, lane_shapes
+from kapi_cpu.emission.vectorize.type_sizes import size_of
+from kapi_cpu.emission.vectorize.vector_length import choose_vector_length
 from kapi_cpu.emission.vectorize.vectorizer import Vectorizer
 from kapi_lowering.emission.llvm_ir import (
     I32,
@@ -28,7 +29,6 @@ from kapi_lowering.emission.llvm_ir import (
     Builder,
     ControlFlow,
     Function,
-    Instruction,
     IRValue,
     LocalValue,
     Module,
@@ -45,9 +45,7 @@ _PARAMETERS = (
     "ptr %packed, ptr %launch, i64 %group.0, i64 %group.1, "
     "i64 %group.2, i64 %local.0, i64 %local.1, i64 %local.2, i64 %active, ptr noalias nocapture %context"
 )
-_MOST_LANES = 64
 _UMAX = "declare i32 @llvm.umax.i32(i32, i32)"
-_OF_SUB_GROUPS = re.compile(r"kapi\.(sub_group\.|shuffle\.|\w+\.sub_group)")
 
 
 @module_pass
@@ -59,29 +57,12 @@ def assemble_groups(module: Module, entry_point: str, vector_bits: int, lanes: i
     order = [each.callee for each in barriers_of(source)]
     packed_bytes = max(_packed_loads(source).values(), default=1)  # a launch has arguments
     flow = ControlFlow(source)
-    is_free = not demanded and not lanes
-    lanes = demanded or lanes or _lanes_for(source, vector_bits, checks)
     arrays = interleaved_arrays(source)
-    shapes = Shapes(source, flow, _seeds(source, lanes, arrays))
-    why = "the kernel demands it" if demanded else "the target demands it"
-    if is_free:
-        why = f"the types that it computes in fill registers of {vector_bits} bits" if lanes > 1 else "it is checked"
-    if is_free and lanes > 1 and not order and not _uses_sub_groups(source):
-        lanes = max(lanes, min(_MOST_LANES, vector_bits // widest_bits(shapes)))
-        costs = costs_of(shapes, lanes, processor)
-        why += f"; a work-item costs {costs.vector:.0f} in a vector, and {costs.scalar:.0f} as scalar code"
-        if costs.prefers_scalar:
-            why = f"a work-item costs {costs.scalar:.0f}, and {costs.vector:.0f} in a vector"
-            lanes, shapes = 1, Shapes(source, flow, _seeds(source, 1, {}))
-        elif lanes < _MOST_LANES and waits_for_itself(shapes, vector_bits):
-            why += "; twice as many, as iterations wait for each other"
-            lanes *= 2
-        elif lanes < _MOST_LANES and waits_for_operands(shapes, vector_bits):
-            why += "; twice as many, as operations wait for each other"
-            lanes *= 2
+    choice = choose_vector_length(source, flow, arrays, demanded, lanes, checks, processor)
+    lanes, shapes, why = choice.lanes, choice.shapes, choice.reason
     if lanes > 1 and arrays:
         interleave(arrays, lanes)
-        shapes = Shapes(source, flow, _seeds(source, lanes, arrays))
+        shapes = Shapes(source, flow, lane_shapes(source, lanes, arrays))
     try:
         parts, context = _parts(source, lanes, shapes, order, checks, processor)
     except NotVectorizableError as error:
@@ -90,7 +71,7 @@ def assemble_groups(module: Module, entry_point: str, vector_bits: int, lanes: i
         why = f"no vectors have {error}"
         for name in [each for each in module.functions if each.startswith(f"{entry_point}.")]:
             del module.functions[name]
-        lanes, shapes = 1, Shapes(source, flow, _seeds(source, 1, {}))
+        lanes, shapes = 1, Shapes(source, flow, lane_shapes(source, 1, {}))
         parts, context = _parts(source, 1, shapes, order, checks, processor)
     decisions = decisions_of(shapes, lanes, why, _kept_text(context))
     text = Explanation.of(decisions).to_json().encode().hex()
@@ -160,36 +141,12 @@ def _options(module: Module) -> tuple[int, bool]:
     return lanes, bool(checks)
 
 
-def _uses_sub_groups(source: Function) -> bool:
-    return any(_OF_SUB_GROUPS.match(each.callee) for each in source.instructions())
-
-
-def _lanes_for(source: Function, vector_bits: int, checks: bool) -> int:
-    """As many as the widest type that is computed in fills a register with."""
-    if checks and not _uses_sub_groups(source):
-        return 1
-    is_wide = any(
-        each.type.scalar.text == "double"
-        or (each.opcode == "load" and each.type.text == "i64" and not _is_packed(each, source))
-        for each in source.instructions()
-    )
-    return vector_bits // (64 if is_wide else 32)
-
-
-def _is_packed(load: Instruction, source: Function) -> bool:
-    """Whether a load is of the packed arguments."""
-    address = load.operands[0]
-    while isinstance(address, Instruction) and address.opcode == "getelementptr":
-        address = address.operands[0]
-    return address in source.parameters
-
-
 def _parts(
     source: Function, lanes: int, shapes: Shapes, order: list[str], checks: bool, processor: Processor
 ) -> tuple[list[tuple[str, str]], Context]:
     """The functions of each part, for full vectors and for those with lanes off, and what is kept at barriers."""
     barriers = barriers_of(source)
-    of_group = Shapes(source, shapes.flow, _group_seeds(source)) if barriers else shapes
+    of_group = Shapes(source, shapes.flow, group_shapes(source)) if barriers else shapes
     everywhere = {*source.blocks}
     # A work-item that fails leaves its group.
     keeps_state = checks or any(of_group.parts_within(each.block, everywhere) for each in barriers if each.block)
@@ -231,38 +188,6 @@ def _built(
     vectorizer.run()
     shared = {slot: key for slot, key in vectorizer.slot_keys.items() if is_shared(key[1])}
     return Fission(target, emitter.private, shared, keeps_state)
-
-
-def _group_seeds(source: Function) -> dict[IRValue, Shape]:
-    """Seeds of the shapes of an entire group: what may differ between its work-items varies."""
-    seeds: dict[IRValue, Shape] = {}
-    for each in source.instructions():
-        name = each.callee
-        if name.startswith(QUERY):
-            seeds[each] = VARYING if name[len(QUERY) :] in ("global_id", "local_id") else 0
-        elif name.startswith("kapi."):
-            seeds[each] = 0 if name in ("kapi.local_memory", "kapi.scratch") or name.startswith(BARRIER) else VARYING
-    return seeds
-
-
-def _seeds(source: Function, lanes: int, arrays: Mapping[Instruction, int]) -> dict[IRValue, Shape]:
-    seeds: dict[IRValue, Shape] = dict(arrays.items())
-    for each in source.instructions():
-        if lanes == 1:
-            if not each.form.is_void:
-                seeds[each] = 0
-            continue
-        name = each.callee
-        if name.startswith(QUERY):
-            is_id = name[len(QUERY) :] in ("global_id", "local_id")
-            seeds[each] = int(is_id and each.arguments[0].integer == 0)
-        elif name in ("kapi.linear_id", "kapi.sub_group.local_id"):
-            seeds[each] = 1
-        elif name.startswith(("kapi.shuffle.", "kapi.combine.sub_group.inclusive", "kapi.combine.sub_group.exclusive")):
-            seeds[each] = VARYING
-        elif name.startswith("kapi."):
-            seeds[each] = 0
-    return seeds
 
 
 class _Prologue:

@@ -16,7 +16,7 @@ from collections.abc import Hashable, Mapping
 
 from kapi_cpu.emission.launch_record import aligned
 from kapi_cpu.emission.legalize.group_operations import BARRIER
-from kapi_cpu.emission.vectorize.sizes import size_of
+from kapi_cpu.emission.vectorize.type_sizes import size_of
 from kapi_lowering.emission.llvm_ir import (
     Block,
     Builder,

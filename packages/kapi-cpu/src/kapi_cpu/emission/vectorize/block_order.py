@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kapi_cpu.emission.vectorize.shapes import Shapes
+from kapi_cpu.emission.vectorize.divergence import Shapes
 from kapi_lowering.emission.llvm_ir import Block, NaturalLoop
 
 __all__ = ["BlockOrder", "Level", "Node"]

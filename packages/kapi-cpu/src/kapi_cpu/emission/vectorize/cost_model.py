@@ -20,9 +20,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from kapi_cpu.emission.vectorize.divergence import VARYING, Shapes
 from kapi_cpu.emission.vectorize.processor import Processor
-from kapi_cpu.emission.vectorize.shapes import VARYING, Shapes
-from kapi_cpu.emission.vectorize.sizes import size_of
+from kapi_cpu.emission.vectorize.type_sizes import size_of
 from kapi_lowering.emission.llvm_ir import Block, FloatType, Instruction, IRType, IRValue, StructType
 
 __all__ = ["Costs", "costs_of", "needs_lane_loop", "waits_for_itself", "waits_for_operands", "widest_bits"]

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kapi_cpu.emission.vectorize.shapes import VARYING, Shapes
-from kapi_cpu.emission.vectorize.sizes import element_steps
+from kapi_cpu.emission.vectorize.divergence import VARYING, Shapes
+from kapi_cpu.emission.vectorize.type_sizes import element_steps
 from kapi_lowering.emission.llvm_ir import Instruction, IntType, IRValue
 
 __all__ = ["IndexedAddress", "indexed_address"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from kapi_cpu.emission.vectorize.sizes import element_steps, private_step, size_of
+from kapi_cpu.emission.vectorize.type_sizes import element_steps, private_step, size_of
 from kapi_lowering.emission.llvm_ir import I64, Builder, Function, Instruction, IRValue, StructType, constant
 
 __all__ = ["accessed_bytes", "allocation_of", "interleave", "interleaved_arrays"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from kapi_cpu.emission.legalize.queries import QUERY
-from kapi_cpu.emission.vectorize.shapes import VARYING, Shapes
+from kapi_cpu.emission.vectorize.divergence import VARYING, Shapes
 from kapi_lowering.emission.llvm_ir import Block, Instruction, IRValue
 
 __all__ = ["bound_of", "recomputed_values"]

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from kapi_cpu.emission.vectorize.divergence import VARYING, Stride
 from kapi_cpu.emission.vectorize.indexed_addresses import indexed_address
 from kapi_cpu.emission.vectorize.instructions.lane_indices import LaneIndices
 from kapi_cpu.emission.vectorize.instructions.lane_loops import NotVectorizableError, lane_loop
 from kapi_cpu.emission.vectorize.private_arrays import allocation_of
-from kapi_cpu.emission.vectorize.shapes import VARYING, Stride
-from kapi_cpu.emission.vectorize.sizes import private_step, size_of
+from kapi_cpu.emission.vectorize.type_sizes import private_step, size_of
 from kapi_lowering.emission.llvm_ir import I1, Instruction, IRType, IRValue, StructType, constant, declare
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kapi_cpu.emission.vectorize.sizes import size_of
+from kapi_cpu.emission.vectorize.type_sizes import size_of
 from kapi_lowering.emission.llvm_ir import FloatType, Instruction, IntType, IRValue, constant
 
 if TYPE_CHECKING:

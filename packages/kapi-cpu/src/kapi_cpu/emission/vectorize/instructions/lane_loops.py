@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kapi_cpu.emission.vectorize.shapes import VARYING, Stride
+from kapi_cpu.emission.vectorize.divergence import VARYING, Stride
 from kapi_lowering.emission.llvm_ir import (
     I1,
     I64,

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from kapi_cpu.emission.group_updates import PREFIX
 from kapi_cpu.emission.legalize.group_operations import BARRIER
+from kapi_cpu.emission.vectorize.divergence import VARYING, Shapes, Stride
 from kapi_cpu.emission.vectorize.instructions.accesses import Accesses
 from kapi_cpu.emission.vectorize.instructions.conversions import SATURATING, saturating_conversion
 from kapi_cpu.emission.vectorize.instructions.divisions import division, needs_division
@@ -15,7 +16,6 @@ from kapi_cpu.emission.vectorize.instructions.records import RecordAccess
 from kapi_cpu.emission.vectorize.instructions.sub_groups import sub_group_operation
 from kapi_cpu.emission.vectorize.instructions.updates import combined_update, group_update
 from kapi_cpu.emission.vectorize.processor import Processor
-from kapi_cpu.emission.vectorize.shapes import VARYING, Shapes, Stride
 from kapi_lowering.emission.llvm_ir import (
     BINARY,
     CASTS,

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kapi_cpu.emission.vectorize.shapes import VARYING, Shape, Shapes, Stride
-from kapi_cpu.emission.vectorize.sizes import element_steps, size_of
+from kapi_cpu.emission.vectorize.divergence import VARYING, Shape, Shapes, Stride
+from kapi_cpu.emission.vectorize.type_sizes import element_steps, size_of
 from kapi_lowering.emission.llvm_ir import (
     Block,
     FloatType,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from kapi_cpu.emission.combinations import identity_of
 from kapi_cpu.emission.group_updates import update_of
-from kapi_cpu.emission.vectorize.sizes import size_of
+from kapi_cpu.emission.vectorize.type_sizes import size_of
 from kapi_lowering.emission.llvm_ir import FloatType, Instruction, IRType, IRValue, constant, declare
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from kapi_cpu.emission.vectorize.sizes import element_steps, private_step
+from kapi_cpu.emission.vectorize.type_sizes import element_steps, private_step
 from kapi_lowering.emission.llvm_ir import (
     Argument,
     Block,
