@@ -26,7 +26,7 @@ from kapi_types._numba_compat import (
     types,
 )
 from kapi_types.arrays import ArrayType
-from kapi_types.kernel_api import ConstantType, EnumerationType, VecType, tuple_of
+from kapi_types.kernel_api import ConstantType, EnumerationType, tuple_of
 from kapi_types.kernel_typing.calls import atomics, callables, random_numbers
 from kapi_types.kernel_typing.calls import queries as language
 from kapi_types.kernel_typing.calls import vectors as vector_functions
@@ -34,7 +34,7 @@ from kapi_types.kernel_typing.calls.device_functions import DeviceFunctionType, 
 from kapi_types.kernel_typing.calls.prints import PRINT, PrintType, Text
 from kapi_types.kernel_typing.descriptions import describe_call, describe_missing_attribute, is_consequence
 from kapi_types.kernel_typing.library.number_functions import divmod_
-from kapi_types.kernel_typing.problems.problems import CONSEQUENCE, KernelTypeProblem, NoKernelValueError, spell_type
+from kapi_types.kernel_typing.problems.problems import CONSEQUENCE, KernelTypeProblem, NoKernelValueError
 from kapi_types.kernel_typing.rules import (
     arrays,
     conversions,
@@ -52,7 +52,8 @@ from kapi_types.kernel_typing.rules.iteration import RangeType
 from kapi_types.kernel_typing.rules.numba_integers import declares_numba_integers, numba_unified
 from kapi_types.kernel_typing.rules.promotion import is_scalar, unify_scalars
 from kapi_types.kernel_typing.rules.records import FieldName, assigned_field
-from kapi_types.kernel_typing.rules.tuples import NamedTupleClassType, tuple_like
+from kapi_types.kernel_typing.rules.tuples import NamedTupleClassType
+from kapi_types.kernel_typing.rules.unification import unify_types
 from kapi_types.records import RecordRefType
 from kapi_types.weak import weak_bool, weak_complex, weak_float, weak_int, wide_int
 
@@ -258,30 +259,7 @@ class KernelTypingContext(TypingContext):
 
     def unify_pairs(self, first: types.Type, second: types.Type) -> types.Type:
         """The one type of a variable assigned values of both types; a `KernelTypeProblem` if there is none."""
-        unified = self._unify(first, second)
-        if unified is None:
-            raise KernelTypeProblem(
-                "variable-types",
-                f"a variable must have one type throughout a kernel, got {spell_type(first)} and {spell_type(second)}"
-                + _copy_hint(first, second),
-            )
-        return unified
-
-    def _unify(self, first: types.Type, second: types.Type) -> types.Type | None:
-        if first == second:
-            return first
-        if is_scalar(first) and is_scalar(second):
-            return self.unify_numbers(first, second)
-        if isinstance(first, types.BaseTuple) and isinstance(second, types.BaseTuple):
-            if len(first) != len(second) or isinstance(first, VecType) != isinstance(second, VecType):
-                return None
-            pairs = [self._unify(a, b) for a, b in zip(first.types, second.types, strict=True)]
-            if None in pairs:
-                return None
-            are_alike = getattr(first, "instance_class", None) is getattr(second, "instance_class", None)
-            return tuple_like(first, tuple(pairs)) if are_alike else types.Tuple(tuple(pairs))
-        unified = super().unify_pairs(first, second)
-        return None if isinstance(unified, types.Optional) else unified
+        return unify_types(first, second, self.unify_numbers, super().unify_pairs)
 
 
 _SETITEM = operator.setitem
@@ -298,11 +276,3 @@ def _kernel_problem(error: BaseException | None) -> KernelTypeProblem | None:
             return error
         error = error.__cause__
     return None
-
-
-def _copy_hint(*given: types.Type) -> str:
-    """The remedy where an element of an array of records joins a record's value."""
-    is_both = any(isinstance(each, RecordRefType) for each in given) and any(
-        isinstance(each, types.Record) for each in given
-    )
-    return ", an array's element and a value: `a[i].copy()` makes a value of an element" if is_both else ""
