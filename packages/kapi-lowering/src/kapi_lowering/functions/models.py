@@ -27,6 +27,7 @@ from kapi_types.kernel_typing.calls.device_functions import DeviceFunctionType
 from kapi_types.kernel_typing.calls.prints import PrintType
 from kapi_types.kernel_typing.calls.random_numbers import RandomFunctionType
 from kapi_types.kernel_typing.calls.vectors import GeometryType, VecClassType
+from kapi_types.kernel_typing.rules.arrays import SliceType
 from kapi_types.kernel_typing.rules.conversions import RoundType
 from kapi_types.kernel_typing.rules.functions import TableFunctionType
 from kapi_types.kernel_typing.rules.iteration import (
@@ -38,7 +39,6 @@ from kapi_types.kernel_typing.rules.iteration import (
     ZipType,
 )
 from kapi_types.kernel_typing.rules.tuples import NamedTupleClassType
-from kapi_types.kernel_typing.rules.views import SliceType
 from kapi_types.records import RecordRefType, ReorderedRecordType, value_type
 from kapi_types.weak import weak_int
 

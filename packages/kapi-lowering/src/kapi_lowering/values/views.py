@@ -17,7 +17,7 @@ from kapi_lowering.numbers.conversion import convert, held_bound
 from kapi_lowering.values.arrays import checked_indices, element_pointer
 from kapi_lowering.values.records import byte_offset
 from kapi_types import ArrayType
-from kapi_types.kernel_typing.rules.views import SliceType, index_parts
+from kapi_types.kernel_typing.rules.arrays import SliceType, index_parts
 from kapi_types.records import RecordRefType
 from kapi_types.weak import weak_int
 

@@ -44,7 +44,6 @@ from kapi_types.kernel_typing.rules import (
     records,
     tuples,
     vectors,
-    views,
 )
 from kapi_types.kernel_typing.rules.enumerations import member_type
 from kapi_types.kernel_typing.rules.functions import table_function
@@ -90,7 +89,7 @@ class KernelTypingContext(TypingContext):
 
     def _load_builtins(self) -> None:
         modules = (
-            operators, conversions, arrays, views, records, tuples, enumerations, iteration, language, callables,
+            operators, conversions, arrays, records, tuples, enumerations, iteration, language, callables,
             atomics, random_numbers, vectors, vector_functions,
         )  # fmt: skip
         for module in modules:

@@ -15,10 +15,10 @@ from kapi_types._numba_compat import types
 from kapi_types.arrays import ArrayType
 from kapi_types.kernel_api import EnumerationType
 from kapi_types.kernel_typing.problems.problems import CONSEQUENCE, spell_type
+from kapi_types.kernel_typing.rules.arrays import SliceType
 from kapi_types.kernel_typing.rules.operators import BINARY, COMPARISONS, INPLACE, UNARY, negative_power
 from kapi_types.kernel_typing.rules.records import unfit_value
 from kapi_types.kernel_typing.rules.vectors import ELEMENTWISE, lengths_differ
-from kapi_types.kernel_typing.rules.views import SliceType
 
 __all__ = ["describe_call", "describe_missing_attribute", "is_consequence"]
 

@@ -13,9 +13,9 @@ from kapi_types.kernel_api import KernelApiType
 from kapi_types.kernel_typing.library.number_functions import divmod_
 from kapi_types.kernel_typing.passes.known_values import constant_of, definitions_of, made_of, members_of
 from kapi_types.kernel_typing.problems.problems import problem_at, spell_type
+from kapi_types.kernel_typing.rules.arrays import SliceType
 from kapi_types.kernel_typing.rules.iteration import RangeType
 from kapi_types.kernel_typing.rules.operators import BINARY, COMPARISONS, INPLACE, operator_loop
-from kapi_types.kernel_typing.rules.views import SliceType
 from kapi_types.records import RecordRefType, value_type
 from kapi_types.weak import is_weak, weak_int, wide_int
 
