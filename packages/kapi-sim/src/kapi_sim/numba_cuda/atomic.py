@@ -16,7 +16,7 @@ from kapi_sim.language.intrinsics.memory import MemoryOrder, MemoryScope
 from kapi_sim.language.source import source_location
 from kapi_sim.memory.atomics import WatchedAtomicRef, wrapping_decrement, wrapping_increment
 from kapi_sim.memory.views import View
-from kapi_sim.numba_cuda.threads.captured import as_view
+from kapi_sim.numba_cuda.threads.captured_arrays import as_view
 from kapi_sim.numba_cuda.threads.running import running
 from kapi_sim.numba_cuda.values.dtypes import wrapped
 

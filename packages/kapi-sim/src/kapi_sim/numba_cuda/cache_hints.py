@@ -8,7 +8,7 @@ from typing import Any
 from kapi_sim.errors import DtypeError
 from kapi_sim.items.convergence import DialectIntrinsic
 from kapi_sim.memory.views import View
-from kapi_sim.numba_cuda.threads.captured import as_view
+from kapi_sim.numba_cuda.threads.captured_arrays import as_view
 
 __all__ = ["ldca", "ldcg", "ldcs", "ldcv", "ldlu", "stcg", "stcs", "stwb", "stwt"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kapi_sim.numba_cuda.threads.memory import SharedArrays
+from kapi_sim.numba_cuda.threads.kernel_arrays import SharedArrays
 
 __all__ = ["array"]
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kapi_sim.numba_cuda.kinds.kinds import NOTHING, Number
-from kapi_sim.numba_cuda.kinds.spelled import CONSTRUCTORS, NUMBERS
+from kapi_sim.numba_cuda.static_types.kinds import NOTHING, Number
+from kapi_sim.numba_cuda.static_types.type_spellings import CONSTRUCTORS, NUMBERS
 
 __all__ = ["TYPES", "none", "void", *NUMBERS, *CONSTRUCTORS]
 

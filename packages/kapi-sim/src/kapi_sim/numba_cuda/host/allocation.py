@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from kapi_sim.numba_cuda.host.device_arrays import DeviceArray, Hint, as_host_array, empty_memory, poisoned
-from kapi_sim.numba_cuda.host.fresh import Fresh
+from kapi_sim.numba_cuda.host.uninitialized import Fresh
 
 __all__ = [
     "In",

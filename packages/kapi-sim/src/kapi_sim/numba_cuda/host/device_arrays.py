@@ -10,7 +10,7 @@ import numpy as np
 
 from kapi_sim.errors import DtypeError, KernelLaunchError
 from kapi_sim.memory.views import poison
-from kapi_sim.numba_cuda.host.fresh import Fresh, bounds_of
+from kapi_sim.numba_cuda.host.uninitialized import Fresh, bounds_of
 from kapi_sim.numba_cuda.support import refuse
 from kapi_sim.numba_cuda.values.dtypes import dtype_of
 

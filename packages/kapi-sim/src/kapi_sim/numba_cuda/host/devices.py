@@ -20,7 +20,7 @@ from kapi_sim.numba_cuda.host.streams import (
     stream,
 )
 from kapi_sim.numba_cuda.support import Refused
-from kapi_sim.numba_cuda.threads.memory import MOST_SHARED_BYTES
+from kapi_sim.numba_cuda.threads.kernel_arrays import MOST_SHARED_BYTES
 
 __all__ = [
     "Context",

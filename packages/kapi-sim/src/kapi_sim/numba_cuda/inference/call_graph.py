@@ -11,7 +11,7 @@ from functools import cached_property
 from types import CodeType, FrameType, FunctionType
 
 from kapi_sim.language.source import expression_span
-from kapi_sim.numba_cuda.kinds.kinds import Kind
+from kapi_sim.numba_cuda.static_types.kinds import Kind
 
 __all__ = ["CallGraph", "Followed", "calling", "taken_by"]
 

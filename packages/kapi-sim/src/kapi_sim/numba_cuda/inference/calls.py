@@ -15,8 +15,16 @@ import numpy as np
 from kapi_sim.items.convergence import DialectIntrinsic
 from kapi_sim.language.launchables.device_function import DeviceFunction
 from kapi_sim.numba_cuda.inference.device_calls import DeviceCalls
-from kapi_sim.numba_cuda.inference.outside import owner_of
-from kapi_sim.numba_cuda.inference.tables import BUILTINS, CMATH, INSTEAD, MATH, NUMPY, OPERATOR, REFUSED_BUILTINS
+from kapi_sim.numba_cuda.inference.outside_values import owner_of
+from kapi_sim.numba_cuda.inference.supported_functions import (
+    BUILTINS,
+    CMATH,
+    INSTEAD,
+    MATH,
+    NUMPY,
+    OPERATOR,
+    REFUSED_BUILTINS,
+)
 from kapi_sim.numba_cuda.inference.values import (
     BOOL,
     INT,
@@ -30,7 +38,7 @@ from kapi_sim.numba_cuda.inference.values import (
     TypeOf,
     joined,
 )
-from kapi_sim.numba_cuda.kinds.kinds import (
+from kapi_sim.numba_cuda.static_types.kinds import (
     NOTHING,
     UNKNOWN,
     Array,
@@ -44,7 +52,7 @@ from kapi_sim.numba_cuda.kinds.kinds import (
     without_literal,
 )
 from kapi_sim.numba_cuda.threads.geometry import Grid, GridSize
-from kapi_sim.numba_cuda.threads.memory import ConstantArrays, LocalArrays, SharedArrays
+from kapi_sim.numba_cuda.threads.kernel_arrays import ConstantArrays, LocalArrays, SharedArrays
 from kapi_sim.numba_cuda.threads.synchronisation import SyncThreads, SyncWarp, ThreadFence
 
 __all__ = ["Calls"]

@@ -9,10 +9,10 @@ from kapi_sim.errors import Finding, KernelCompilationError
 from kapi_sim.language.attributes import bound_names
 from kapi_sim.language.source import parse_function
 from kapi_sim.numba_cuda.inference.call_graph import CallGraph
-from kapi_sim.numba_cuda.inference.flow import FunctionFlow, follow
+from kapi_sim.numba_cuda.inference.data_flow import FunctionFlow, follow
 from kapi_sim.numba_cuda.inference.session import Session
 from kapi_sim.numba_cuda.inference.syntax import refused_statements, unset_variables
-from kapi_sim.numba_cuda.kinds.kinds import Array, Kind, Nothing, Unknown
+from kapi_sim.numba_cuda.static_types.kinds import Array, Kind, Nothing, Unknown
 from kapi_sim.tracebacks import with_cell
 
 __all__ = ["inspected", "require_compilable"]

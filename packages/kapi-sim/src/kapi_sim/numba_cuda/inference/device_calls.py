@@ -11,10 +11,10 @@ from typing import Any
 from kapi_sim.language.attributes import bound_names
 from kapi_sim.language.launchables.device_function import DeviceFunction
 from kapi_sim.numba_cuda.inference.expressions import Expressions
-from kapi_sim.numba_cuda.inference.outside import kind_outside
+from kapi_sim.numba_cuda.inference.outside_values import kind_outside
 from kapi_sim.numba_cuda.inference.values import LocalFunction, is_known
-from kapi_sim.numba_cuda.kinds.conversions import best_overloads, grade_of
-from kapi_sim.numba_cuda.kinds.kinds import UNKNOWN, Declared, Kind, Number, Optional, may_be_one
+from kapi_sim.numba_cuda.static_types.conversions import best_overloads, grade_of
+from kapi_sim.numba_cuda.static_types.kinds import UNKNOWN, Declared, Kind, Number, Optional, may_be_one
 
 __all__ = ["DeviceCalls", "signatures_of"]
 

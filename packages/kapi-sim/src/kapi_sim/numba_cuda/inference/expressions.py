@@ -12,9 +12,9 @@ import numpy as np
 from kapi_sim.errors import Finding
 from kapi_sim.language.attributes import MISSING, resolve
 from kapi_sim.numba_cuda.inference.operations import compared, of_numbers, of_unary
-from kapi_sim.numba_cuda.inference.outside import attribute_of_module, kind_outside
-from kapi_sim.numba_cuda.inference.parts import attribute_kind, index_problem, part_of
+from kapi_sim.numba_cuda.inference.outside_values import attribute_of_module, kind_outside
 from kapi_sim.numba_cuda.inference.session import Session
+from kapi_sim.numba_cuda.inference.subscripts_and_attributes import attribute_kind, index_problem, part_of
 from kapi_sim.numba_cuda.inference.values import (
     BOOL,
     Conflict,
@@ -28,7 +28,7 @@ from kapi_sim.numba_cuda.inference.values import (
     element_of,
     joined,
 )
-from kapi_sim.numba_cuda.kinds.kinds import (
+from kapi_sim.numba_cuda.static_types.kinds import (
     NOTHING,
     UNKNOWN,
     Array,

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from kapi_sim.numba_cuda.inference.values import BOOL
-from kapi_sim.numba_cuda.kinds.conversions import Grade, grade_of
-from kapi_sim.numba_cuda.kinds.kinds import Kind, Nothing, Number, Optional, Text, Unknown
+from kapi_sim.numba_cuda.static_types.conversions import Grade, grade_of
+from kapi_sim.numba_cuda.static_types.kinds import Kind, Nothing, Number, Optional, Text, Unknown
 
 __all__ = ["compared", "of_numbers", "of_unary"]
 

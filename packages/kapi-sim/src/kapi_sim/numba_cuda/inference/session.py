@@ -11,7 +11,7 @@ from types import FunctionType
 from kapi_sim.errors import Finding, KernelProblem
 from kapi_sim.language.source import parse_function
 from kapi_sim.numba_cuda.inference.call_graph import CallGraph, Followed
-from kapi_sim.numba_cuda.kinds.kinds import UNKNOWN, Kind
+from kapi_sim.numba_cuda.static_types.kinds import UNKNOWN, Kind
 
 __all__ = ["Session"]
 

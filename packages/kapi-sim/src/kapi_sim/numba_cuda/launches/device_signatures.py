@@ -18,8 +18,9 @@ from kapi_sim.items.undefined import Undefined
 from kapi_sim.memory.declared_types import ENTER, convert_around
 from kapi_sim.memory.views import View
 from kapi_sim.numba_cuda.inference.call_graph import taken_by
-from kapi_sim.numba_cuda.kinds.conversions import best_overloads, grade_of
-from kapi_sim.numba_cuda.kinds.kinds import (
+from kapi_sim.numba_cuda.launches.declared_signatures import to_number
+from kapi_sim.numba_cuda.static_types.conversions import best_overloads, grade_of
+from kapi_sim.numba_cuda.static_types.kinds import (
     EITHER,
     UNKNOWN,
     Array,
@@ -31,8 +32,7 @@ from kapi_sim.numba_cuda.kinds.kinds import (
     Record,
     Tuple,
 )
-from kapi_sim.numba_cuda.kinds.of_values import array_kind, kind_of_value
-from kapi_sim.numba_cuda.launches.declared import to_number
+from kapi_sim.numba_cuda.static_types.types_of_values import array_kind, kind_of_value
 from kapi_sim.numba_cuda.values.dtypes import Narrow
 from kapi_sim.numba_cuda.values.views import Record as RecordView
 

@@ -20,8 +20,8 @@ from kapi_sim.memory.dialect import Dialect
 from kapi_sim.memory.views import View
 from kapi_sim.numba_cuda.cg import GridGroup, grid_sync
 from kapi_sim.numba_cuda.host.device_arrays import as_host_array
+from kapi_sim.numba_cuda.launches.call_rewriter import with_library_calls
 from kapi_sim.numba_cuda.launches.device_signatures import converting, with_declared_types
-from kapi_sim.numba_cuda.launches.library_calls import with_library_calls
 from kapi_sim.numba_cuda.launches.unset_variables import has_unset_variables, with_unset_variables
 from kapi_sim.numba_cuda.threads.running import CudaClock, begin
 from kapi_sim.numba_cuda.values.dtypes import conversion_of

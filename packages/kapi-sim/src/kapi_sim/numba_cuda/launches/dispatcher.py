@@ -23,15 +23,15 @@ from kapi_sim.launch import execute
 from kapi_sim.numba_cuda.host.allocation import InOut, Out
 from kapi_sim.numba_cuda.host.device_arrays import DeviceArray
 from kapi_sim.numba_cuda.host.devices import Device
-from kapi_sim.numba_cuda.host.fresh import FreshArguments
+from kapi_sim.numba_cuda.host.uninitialized import FreshArguments
 from kapi_sim.numba_cuda.inference.call_graph import CallGraph, calling
 from kapi_sim.numba_cuda.inference.checking import require_compilable
-from kapi_sim.numba_cuda.kinds.kinds import Declared, Kind, Nothing, SignatureError
-from kapi_sim.numba_cuda.launches.captured import frozen
+from kapi_sim.numba_cuda.launches.captured_values import frozen
 from kapi_sim.numba_cuda.launches.configurations import ConfigurationError, LaunchConfiguration, dimensions
-from kapi_sim.numba_cuda.launches.declared import prepared_arguments
+from kapi_sim.numba_cuda.launches.declared_signatures import prepared_arguments
 from kapi_sim.numba_cuda.launches.device_signatures import converting, declare_types
 from kapi_sim.numba_cuda.launches.dialect import CUDA
+from kapi_sim.numba_cuda.static_types.kinds import Declared, Kind, Nothing, SignatureError
 from kapi_sim.numba_cuda.support import REFUSED, Refused, refuse
 from kapi_sim.numba_cuda.threads.running import configured, is_running
 from kapi_sim.numba_cuda.wording import reworded

@@ -29,7 +29,7 @@ class Narrow(int):
 
 
 class StaticType:
-    """A stand-in for one of Numba's types: `kapi_sim.numba_cuda.kinds` has them."""
+    """A stand-in for one of Numba's types: `kapi_sim.numba_cuda.static_types` has them."""
 
     __slots__ = ()
 

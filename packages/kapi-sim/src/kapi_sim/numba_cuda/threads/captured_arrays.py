@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from kapi_sim.numba_cuda.threads.memory import captured_view
+from kapi_sim.numba_cuda.threads.kernel_arrays import captured_view
 
 __all__ = ["Captured", "as_view"]
 

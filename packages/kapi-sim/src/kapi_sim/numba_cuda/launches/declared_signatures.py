@@ -10,8 +10,8 @@ import numpy as np
 
 from kapi_sim.errors import DtypeError
 from kapi_sim.numba_cuda.host.device_arrays import DeviceArray, as_host_array, is_hint
-from kapi_sim.numba_cuda.kinds.conversions import best_overloads
-from kapi_sim.numba_cuda.kinds.kinds import (
+from kapi_sim.numba_cuda.static_types.conversions import best_overloads
+from kapi_sim.numba_cuda.static_types.kinds import (
     UNKNOWN,
     Array,
     Declared,
@@ -24,8 +24,8 @@ from kapi_sim.numba_cuda.kinds.kinds import (
     SignatureError,
     Tuple,
 )
-from kapi_sim.numba_cuda.kinds.of_values import array_kind, kind_of_value
-from kapi_sim.numba_cuda.kinds.spelled import kind_of_type, of_text
+from kapi_sim.numba_cuda.static_types.type_spellings import kind_of_type, of_text
+from kapi_sim.numba_cuda.static_types.types_of_values import array_kind, kind_of_value
 from kapi_sim.numba_cuda.values.dtypes import conversion_of
 from kapi_sim.short_repr import short_repr
 

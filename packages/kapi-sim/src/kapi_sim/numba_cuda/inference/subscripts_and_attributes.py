@@ -22,7 +22,7 @@ from kapi_sim.numba_cuda.inference.values import (
     TypeOf,
     joined,
 )
-from kapi_sim.numba_cuda.kinds.kinds import (
+from kapi_sim.numba_cuda.static_types.kinds import (
     ANY_LAYOUT,
     UNKNOWN,
     Array,
@@ -37,7 +37,7 @@ from kapi_sim.numba_cuda.kinds.kinds import (
     Unknown,
     without_literal,
 )
-from kapi_sim.numba_cuda.kinds.spelled import kind_of_type
+from kapi_sim.numba_cuda.static_types.type_spellings import kind_of_type
 
 __all__ = ["attribute_kind", "index_problem", "part_of"]
 

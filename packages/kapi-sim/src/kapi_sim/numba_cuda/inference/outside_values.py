@@ -16,11 +16,11 @@ from kapi_sim.items.convergence import DialectIntrinsic
 from kapi_sim.language.attributes import MISSING
 from kapi_sim.language.launchables.device_function import DeviceFunction
 from kapi_sim.numba_cuda.inference.values import BOOL, Dim3, DtypeOf, Enumeration, Member, Module, Named, TypeOf
-from kapi_sim.numba_cuda.kinds.kinds import UNKNOWN, Array, Kind, Number, Other, Text, Tuple, without_literal
-from kapi_sim.numba_cuda.kinds.of_values import array_kind, kind_of_value
-from kapi_sim.numba_cuda.kinds.spelled import kind_of_type
+from kapi_sim.numba_cuda.static_types.kinds import UNKNOWN, Array, Kind, Number, Other, Text, Tuple, without_literal
+from kapi_sim.numba_cuda.static_types.type_spellings import kind_of_type
+from kapi_sim.numba_cuda.static_types.types_of_values import array_kind, kind_of_value
 from kapi_sim.numba_cuda.support import Refused
-from kapi_sim.numba_cuda.threads.captured import Captured
+from kapi_sim.numba_cuda.threads.captured_arrays import Captured
 from kapi_sim.numba_cuda.threads.geometry import Indices
 from kapi_sim.numba_cuda.threads.warps import LaneId
 from kapi_sim.numba_cuda.values.dtypes import is_numba_type

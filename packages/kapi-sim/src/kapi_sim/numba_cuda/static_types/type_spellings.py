@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from kapi_sim.errors import DtypeError, KapiError
-from kapi_sim.numba_cuda.kinds.kinds import (
+from kapi_sim.numba_cuda.static_types.kinds import (
     NOTHING,
     Array,
     Kind,

@@ -8,7 +8,7 @@ from functools import cache
 
 import numpy as np
 
-from kapi_sim.numba_cuda.kinds.kinds import (
+from kapi_sim.numba_cuda.static_types.kinds import (
     Array,
     Kind,
     Nothing,

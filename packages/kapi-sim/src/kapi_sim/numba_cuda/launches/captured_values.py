@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from kapi_sim.numba_cuda.host.device_arrays import as_host_array
-from kapi_sim.numba_cuda.threads.captured import Captured
+from kapi_sim.numba_cuda.threads.captured_arrays import Captured
 
 __all__ = ["frozen"]
 

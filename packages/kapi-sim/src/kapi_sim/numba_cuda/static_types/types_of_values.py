@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from kapi_sim.numba_cuda.kinds.kinds import NOTHING, Array, Kind, Number, Other, Record, Text, Tuple
+from kapi_sim.numba_cuda.static_types.kinds import NOTHING, Array, Kind, Number, Other, Record, Text, Tuple
 
 __all__ = ["array_kind", "kind_of_value"]
 

@@ -14,7 +14,7 @@ from kapi_sim.numba_cuda.inference.expressions import is_false, is_true
 from kapi_sim.numba_cuda.inference.session import Session
 from kapi_sim.numba_cuda.inference.syntax import refused_statements, unset_variables
 from kapi_sim.numba_cuda.inference.values import Conflict, Iterable, ListOf, LocalFunction, element_of, joined
-from kapi_sim.numba_cuda.kinds.kinds import NOTHING, UNKNOWN, Array, Kind, Number, Text, Tuple, Unknown
+from kapi_sim.numba_cuda.static_types.kinds import NOTHING, UNKNOWN, Array, Kind, Number, Text, Tuple, Unknown
 
 __all__ = ["FunctionFlow", "follow"]
 
