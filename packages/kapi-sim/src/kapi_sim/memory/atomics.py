@@ -39,6 +39,11 @@ def _larger(x: Any, y: Any) -> Any:
     return y if x < y or x != x else x
 
 
+def _has_same_bits(element: Any, other: Any) -> bool:
+    """Whether a number is the element, as devices compare them: nan is nan, and -0.0 is not 0.0."""
+    return bool(element.tobytes() == element.dtype.type(other).tobytes())
+
+
 def _minus(x: Any, y: Any) -> Any:
     return x - y
 
@@ -75,7 +80,7 @@ class SimAtomicRef:
 
     def compare_exchange(self, expected: Any, desired: Any, expected_idx: int = 0) -> bool:
         before = self._array[self._index]
-        is_equal = bool(before == expected[expected_idx])
+        is_equal = _has_same_bits(before, expected[expected_idx])
         if is_equal:
             self.store(desired)
         expected[expected_idx] = before
@@ -169,8 +174,8 @@ class WatchedAtomicRef:
         element = self._element(desired)
         wanted = expected.take_out(expected_idx, frame) if isinstance(expected, View) else expected[expected_idx]
         before = array[self._index]
-        is_equal = bool(before == wanted)
-        self._note(True, is_equal, is_equal and before != element, frame)
+        is_equal = _has_same_bits(before, wanted)
+        self._note(True, is_equal, is_equal and not _has_same_bits(before, element), frame)
         if is_equal:
             self._write(element, frame)
         else:

@@ -51,6 +51,14 @@ def _compare_exchange(item: kapi.Item, a, seen, swapped):
 
 
 @kernel
+def _compare_exchange_all(item: kapi.Item, a, wanted, swapped):
+    i = item.get_id(0)
+    expected = kapi.PrivateArray(1, a.dtype)
+    expected[0] = wanted[i]
+    swapped[i] = kapi.AtomicRef(a, i).compare_exchange(expected, 8)
+
+
+@kernel
 def _nearest_of_nan(item: kapi.NdItem, a, b, scratch):
     i = item.get_local_id(0)
     for row in range(2):
@@ -273,6 +281,20 @@ def _compare_case(dtype: str) -> Case:
     )
 
 
+def _compare_bits_case(dtype: str) -> Case:
+    a = np.array([0, -0.0, np.nan, np.nan, np.inf, -0.0, 1], dtype)
+    wanted = np.array([-0.0, 0, np.nan, 1, np.inf, -0.0, np.nan], dtype)
+    has_same_bits = np.array([x.tobytes() == y.tobytes() for x, y in zip(a, wanted, strict=True)])
+    return Case(
+        f"atomics/compare-exchange-bits-{dtype}",
+        _compare_exchange_all,
+        ((7,),),
+        lambda: [a, wanted, np.zeros(7, np.bool_)],
+        lambda given: {0: np.where(has_same_bits, 8, a).astype(dtype), 2: has_same_bits},
+        covers=("AtomicRef.compare_exchange",),
+    )
+
+
 def _histogram_case(dtype: str) -> Case:
     return output_case(
         f"atomics/histogram-{dtype}",
@@ -328,6 +350,7 @@ CASES: tuple[Case, ...] = (
     *(_own_case(dtype) for dtype in (*_NARROW, *_DTYPES)),
     *(_bits_case(dtype) for dtype in (*_NARROW, *_DTYPES[:4])),
     *(_compare_case(dtype) for dtype in (*_NARROW, *_DTYPES)),
+    *(_compare_bits_case(dtype) for dtype in ("float32", "float64")),
     *(_histogram_case(dtype) for dtype in (*_NARROW, "int32", "uint64", "float32", "float64")),
     *(_cycles_case(dtype) for dtype in ("uint8", "int16", "uint32", "uint64")),
     *(_extremes_case(dtype) for dtype in _DTYPES),
