@@ -302,6 +302,52 @@ def test_forked_process_launches(run_python):
     assert done.stdout.strip() == "0", done.stderr
 
 
+FORKS_OF_A_FIRST_LAUNCH = """
+import os, signal, threading, time
+import llvmlite.binding as llvm
+import numpy as np
+import kapi_runtime as kapi
+
+@kapi.kernel
+def twice(item: kapi.Item, values):
+    values[item.get_id(0)] *= 2
+
+def launch():
+    values = np.ones(10)
+    twice[10](values)
+    return set(values.tolist()) == {2.0}
+
+pauses = threading.Semaphore(0)
+initialize = llvm.initialize_native_asmprinter
+
+def initialize_slowly():
+    with llvm.ffi.lib._lock:  # as a longer call of LLVM's holds it
+        pauses.release()
+        time.sleep(0.3)
+        initialize()
+
+llvm.initialize_native_asmprinter = initialize_slowly
+thread = threading.Thread(target=launch)
+thread.start()
+ends = []
+while pauses.acquire(timeout=0.1) or thread.is_alive():
+    child = os.fork()
+    if not child:
+        signal.alarm(60)  # ends one that hangs
+        os._exit(0 if launch() else 1)
+    ends.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+thread.join()
+assert len(ends) > 1
+print(set(ends))
+"""
+
+
+@pytest.mark.skipif("not hasattr(os, 'fork')", reason="the system has no forks")
+def test_processes_forked_during_the_first_launch_of_another_thread_launch(run_python):
+    done = run_python(FORKS_OF_A_FIRST_LAUNCH)
+    assert done.stdout.strip() == "{0}", done.stderr
+
+
 def test_single_work_group_that_takes_long_lets_other_threads_run():
     spin[1](np.ones(1), 1)
     for _ in range(2):

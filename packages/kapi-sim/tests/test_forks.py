@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from contextlib import contextmanager
+from contextvars import copy_context
 
 import numpy as np
 import pytest
@@ -34,6 +35,13 @@ def in_child(check):
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
+def wait_until(condition):
+    deadline = time.monotonic() + 20
+    while not condition() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return condition()
+
+
 @contextmanager
 def thread(work):
     """Run `work(began)` in a thread, from when it says that it began."""
@@ -57,6 +65,27 @@ def test_fork_waits_for_uninterrupted_work_of_another_thread():
 
     with thread(work):
         assert in_child(lambda: done == [True])
+
+
+def test_fork_waits_for_work_that_another_thread_does_a_part_of():
+    done = []
+
+    def part():
+        with forks.block_forks():
+            done.append(True)
+
+    def work(began):
+        with forks.block_forks():
+            began.set()
+            assert wait_until(lambda: forks._forking)
+            helper = threading.Thread(target=copy_context().run, args=(part,))
+            helper.start()
+            helper.join(20)
+
+    start = time.monotonic()
+    with thread(work):
+        assert in_child(lambda: done == [True])
+    assert time.monotonic() - start < forks.PATIENCE / 2
 
 
 LOGGING = """

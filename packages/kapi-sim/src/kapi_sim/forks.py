@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, Protocol, TypeVar
 from weakref import WeakSet
 
@@ -41,6 +42,7 @@ _AT_ONCE = 0.05  # seconds that a fork waits while it keeps others from somethin
 
 _gate = threading.Condition(threading.Lock())
 _working: dict[int, int] = {}  # how deep each thread is in block_forks work
+_is_within: ContextVar[bool] = ContextVar("within work that forks wait for", default=False)
 _foreign: list[_Lock] = []
 _taken: list[_Lock] = []  # by the fork that runs
 _own: WeakSet[Any] = WeakSet()
@@ -69,6 +71,9 @@ def in_children(function: Callable[[], object]) -> None:
 def block_forks() -> Iterator[None]:
     """Have forks by other threads wait until the ``with`` block is done.
 
+    A fork that waits lets no other work begin. A thread that does a part of the work, in a copy of its context, begins
+    all the same.
+
     Raises `ForkError` in a process that was forked although such work had not ended in time.
     """
     if _is_torn:
@@ -80,12 +85,14 @@ def block_forks() -> Iterator[None]:
         )
     me = threading.get_ident()
     with _gate:
-        if me not in _working and not any(each._is_owned() for each in _foreign):
+        if me not in _working and not _is_within.get() and not any(each._is_owned() for each in _foreign):
             _gate.wait_for(lambda: not _forking)
         _working[me] = _working.get(me, 0) + 1
+    token = _is_within.set(True)
     try:
         yield
     finally:
+        _is_within.reset(token)
         with _gate:
             _working[me] -= 1
             if not _working[me]:

@@ -22,7 +22,7 @@ from kapi_runtime.platform.entry_points import package_of
 from kapi_runtime.platform.interface import Platform
 from kapi_sim import DtypeError, MixedTypesWarning, NdRange, Range
 from kapi_sim.errors import code_of, message_of
-from kapi_sim.forks import reinit_after_fork
+from kapi_sim.forks import block_forks, reinit_after_fork
 from kapi_sim.language import KernelOptions
 from kapi_sim.log import LOGGER
 from kapi_sim.progress import progress_text
@@ -81,7 +81,7 @@ class Modules:
         cannot be compiled for these arguments.
         """
         key = (type(space), space.ndim, arguments.key, target)
-        with self._lock:
+        with block_forks(), self._lock:
             module = self._modules.get(key)
             if module is not None and module is refused and id(module) in self._from_disk:
                 cache.drop(self._from_disk.pop(id(module)), "a driver refused it")

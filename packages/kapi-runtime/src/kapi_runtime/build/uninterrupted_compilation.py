@@ -36,16 +36,19 @@ def run_uninterrupted(work: Callable[[], T]) -> T:
 
     Raises `KeyboardInterrupt` at once, if Ctrl-C is pressed in the main thread; the work goes on.
     """
-    if threading.current_thread() is not threading.main_thread():
+
+    def blocking_forks() -> T:
         with block_forks():
             return work()
+
+    if threading.current_thread() is not threading.main_thread():
+        return blocking_forks()
     outcome: _Outcome[T] = _Outcome()
     context = copy_context()
 
     def do() -> None:
         try:
-            with block_forks():
-                outcome.value = context.run(work)
+            outcome.value = context.run(blocking_forks)
         except BaseException as error:
             outcome.error = error
         outcome.done.release()
@@ -53,8 +56,7 @@ def run_uninterrupted(work: Callable[[], T]) -> T:
     try:
         threading.Thread(target=do, name="kapi-compiler", daemon=True).start()
     except RuntimeError:  # no thread can be started, as at the interpreter's exit
-        with block_forks():
-            return work()
+        return blocking_forks()
     outcome.done.acquire()  # a signal's handler runs here, and what it raises ends the wait
     if outcome.error is not None:
         try:

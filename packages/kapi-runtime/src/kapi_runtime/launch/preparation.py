@@ -23,6 +23,7 @@ from kapi_runtime.platform.handles import HostEvent
 from kapi_runtime.platform.interface import BuiltKernel, DynamicPlan, LaunchPlan, NativeArgument, Platform
 from kapi_runtime.platform.log import log_device
 from kapi_sim import DriverError, KernelLaunchError, LimitError, LocalAccessor, NdRange, Range
+from kapi_sim.forks import block_forks
 from kapi_sim.language.array_memory import ArrayFields
 from kapi_sim.log import launches
 from kapi_sim.short_repr import short_repr
@@ -201,14 +202,15 @@ def prepare(
     `DriverError` if the driver refuses the kernel; `ForkError` in a process that was forked after a device was used.
     """
     launches.refresh()
-    platform, queue = launch_queue(name, arguments)
-    platform.require_usable()
-    log_device(platform, queue)
-    made = make(platform, queue)
-    global_range, local_range = None, None
-    full = space if isinstance(space, Range) else space.global_range
-    if full.size > 0:
-        global_range, local_range = submitted_range(platform, space, made.kernel, arguments.accessors, made.module)
+    with block_forks():  # the first launch imports, compiles, and asks the device for its properties
+        platform, queue = launch_queue(name, arguments)
+        platform.require_usable()
+        log_device(platform, queue)
+        made = make(platform, queue)
+        global_range, local_range = None, None
+        full = space if isinstance(space, Range) else space.global_range
+        if full.size > 0:
+            global_range, local_range = submitted_range(platform, space, made.kernel, arguments.accessors, made.module)
     return Prepared(space, arguments, platform, queue, made, global_range, local_range)
 
 

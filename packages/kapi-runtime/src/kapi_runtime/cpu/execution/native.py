@@ -20,6 +20,7 @@ import numpy as np
 
 from kapi_cpu.emission.launch_record import word
 from kapi_runtime.native.packing_source import Pair
+from kapi_sim.forks import block_forks
 
 __all__ = ["SHORT_NS", "ArrayTable", "LaunchCall", "NativeFunctions", "can_read_arrays", "native_functions"]
 
@@ -350,6 +351,11 @@ class NativeFunctions:
 @cache
 def native_functions() -> NativeFunctions:
     """Return the native functions, compiled at the first call."""
+    with block_forks():  # LLVM's lock
+        return _compiled()
+
+
+def _compiled() -> NativeFunctions:
     import llvmlite.binding as llvm
 
     llvm.initialize_native_target()
