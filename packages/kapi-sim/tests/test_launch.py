@@ -458,8 +458,8 @@ def test_import_is_quick(tmp_path):
 def test_environment_changes_the_default_checks():
     out = in_a_fresh_python(
         """
-        import kapi_sim.settings.control
-        print(sorted(kapi_sim.settings.control.current_settings().checks))
+        import kapi_sim.settings.simulation_settings
+        print(sorted(kapi_sim.settings.simulation_settings.current_settings().checks))
         """,
         KAPI_SIM_CHECKS="races, bounds",
     )

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import kapi_sim as kapi
-from kapi_sim.checks.selection import ALL_CHECKS
+from kapi_sim.checks.check_names import ALL_CHECKS
 from kapi_sim.testing.reports import raises
 
 

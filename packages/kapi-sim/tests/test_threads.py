@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import kapi_sim as kapi
-import kapi_sim.run.threads
+import kapi_sim.run.work_item_threads
 from kapi_sim.testing.reports import raises
 
 SOURCE = """
@@ -99,7 +99,7 @@ def prompt():
 def no_thread_is_left():
     before = threading.active_count()
     yield
-    assert kapi_sim.run.threads.CARRIED_OUT == {}
+    assert kapi_sim.run.work_item_threads.CARRIED_OUT == {}
     assert threading.active_count() == before
 
 
@@ -177,6 +177,6 @@ def test_machine_without_threads_names_the_hint(prompt, monkeypatch):
     def refuse(*_):
         raise RuntimeError("can't start new thread")
 
-    monkeypatch.setattr(kapi_sim.run.threads, "start_new_thread", refuse)
+    monkeypatch.setattr(kapi_sim.run.work_item_threads, "start_new_thread", refuse)
     with raises(kapi.KernelCompilationError, "source-missing"):
         kapi.call_kernel(prompt["shows"], kapi.NdRange(2, 2))

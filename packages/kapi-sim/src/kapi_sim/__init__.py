@@ -112,8 +112,8 @@ if TYPE_CHECKING:
     from kapi_sim.items.profile import PROFILES, Profile
     from kapi_sim.kernels import Graph, Kernel, call_kernel, call_kernel_async, graph, kernel
     from kapi_sim.numbers.vectors import Vec, cross, distance, dot, length, normalize
-    from kapi_sim.settings.control import device_context, simulation
-    from kapi_sim.settings.debugging import debug
+    from kapi_sim.settings.breakpoints import debug
+    from kapi_sim.settings.simulation_settings import device_context, simulation
     from kapi_sim.tracing import trace
 
 __version__ = "0.1.0"
@@ -239,15 +239,15 @@ _LAZY = {
     "call_kernel": "kernels",
     "call_kernel_async": "kernels",
     "cross": "numbers.vectors",
-    "debug": "settings.debugging",
-    "device_context": "settings.control",
+    "debug": "settings.breakpoints",
+    "device_context": "settings.simulation_settings",
     "distance": "numbers.vectors",
     "dot": "numbers.vectors",
     "graph": "kernels",
     "kernel": "kernels",
     "length": "numbers.vectors",
     "normalize": "numbers.vectors",
-    "simulation": "settings.control",
+    "simulation": "settings.simulation_settings",
     "trace": "tracing",
 }
 

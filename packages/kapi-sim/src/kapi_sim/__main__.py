@@ -14,7 +14,7 @@ from kapi_sim.exercises import EXERCISES, PUZZLES, find
 from kapi_sim.items.profile import PROFILES
 from kapi_sim.programs.checking import check_program
 from kapi_sim.programs.running import require_program, run_program
-from kapi_sim.settings.control import simulation
+from kapi_sim.settings.simulation_settings import simulation
 from kapi_sim.tracing.traces import require_format
 
 __all__ = ["main"]

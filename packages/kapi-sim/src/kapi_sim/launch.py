@@ -32,26 +32,26 @@ from kapi_sim.errors import (
     ScheduleDependenceWarning,
     UninitializedReadError,
 )
-from kapi_sim.instrument.compiled import Compiled
-from kapi_sim.instrument.hooks import hooks_of, words_of
+from kapi_sim.instrument.instrumented_function import Compiled
+from kapi_sim.instrument.launch_bindings import hooks_of, words_of
 from kapi_sim.instrument.rewrite import Instrumented
-from kapi_sim.items.misuse import describe_misuse
-from kapi_sim.items.operations import error_of_operation
+from kapi_sim.items.misused_intrinsics import describe_misuse
+from kapi_sim.items.operand_errors import error_of_operation
 from kapi_sim.language.intrinsics.index_space import NdRange, Range
 from kapi_sim.language.intrinsics.outside import CARRIED_OUT
 from kapi_sim.language.launchables.options import KernelOptions
 from kapi_sim.language.source import SourceLocation
 from kapi_sim.log import log_launch
 from kapi_sim.memory.arguments import READ_ONLY, Bound, bind
-from kapi_sim.memory.constants import CONSTANT
+from kapi_sim.memory.constant_arrays import CONSTANT
 from kapi_sim.memory.infinite_loops import SpinningError, deadlock
 from kapi_sim.memory.views import View
 from kapi_sim.run.adversarial_rerun import AdversarialRerun
-from kapi_sim.run.order import Order, sample_of
+from kapi_sim.run.execution_order import Order, sample_of
 from kapi_sim.run.schedule import Schedule
-from kapi_sim.settings.control import Settings, current_settings
-from kapi_sim.settings.debugging import is_debugged, start_clock
-from kapi_sim.settings.report import LaunchRecord
+from kapi_sim.settings.breakpoints import is_debugged, start_clock
+from kapi_sim.settings.simulation_report import LaunchRecord
+from kapi_sim.settings.simulation_settings import Settings, current_settings
 from kapi_sim.short_repr import short_repr
 from kapi_sim.tracebacks import is_users_own
 from kapi_sim.tracing.switch import active_trace

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 import kapi_sim
 from kapi_sim import KernelLaunchError, NdRange, Range, SimulatorOnlyWarning
 from kapi_sim.log import launches, log_launch
-from kapi_sim.settings.debugging import global_id
+from kapi_sim.settings.breakpoints import global_id
 from kapi_sim.short_repr import short_repr
 from kapi_sim.tracing import require_limit
 

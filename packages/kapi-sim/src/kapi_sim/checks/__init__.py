@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from kapi_sim.checks.selection import ALL_CHECKS, parse_checks
+from kapi_sim.checks.check_names import ALL_CHECKS, parse_checks
 
 __all__ = ["ALL_CHECKS", "parse_checks"]

@@ -11,7 +11,7 @@ import ast
 from types import CodeType, FrameType
 from typing import NamedTuple
 
-from kapi_sim.checks.calls import Path, is_same_function, path_of_frame, path_to
+from kapi_sim.checks.call_paths import Path, is_same_function, path_of_frame, path_to
 from kapi_sim.items.convergence import Converging
 from kapi_sim.items.schedule_state import ScheduleState
 from kapi_sim.language.attributes import dotted_path

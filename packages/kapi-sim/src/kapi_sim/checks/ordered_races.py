@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from types import CodeType, FrameType
 from typing import Any
 
-from kapi_sim.checks.equality import is_same
+from kapi_sim.checks.benign_races import is_same
 from kapi_sim.checks.happens_before import HappensBefore
 from kapi_sim.checks.hints import Hint
 from kapi_sim.checks.races import VALUE, WORK_ITEM, Access, AccessedArray, ShadowMemory

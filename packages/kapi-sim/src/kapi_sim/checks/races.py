@@ -13,9 +13,9 @@ from collections.abc import Container, Iterator, Set
 from types import CodeType, FrameType
 from typing import Any, Final, NamedTuple, NoReturn, Protocol
 
+from kapi_sim.checks.benign_races import is_same
 from kapi_sim.checks.bounds import spell
-from kapi_sim.checks.calls import called_at, path_of_frame, path_to
-from kapi_sim.checks.equality import is_same
+from kapi_sim.checks.call_paths import called_at, path_of_frame, path_to
 from kapi_sim.checks.hints import Barrier, Hint, race_hint
 from kapi_sim.errors import BenignRaceWarning, DataRaceError
 from kapi_sim.items.schedule_state import ScheduleState

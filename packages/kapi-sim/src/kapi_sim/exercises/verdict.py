@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from kapi_sim.errors import KapiError
-from kapi_sim.settings.control import simulation
+from kapi_sim.settings.simulation_settings import simulation
 
 __all__ = ["Verdict", "judge"]
 

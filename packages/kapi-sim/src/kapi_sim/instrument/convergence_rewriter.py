@@ -11,8 +11,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from kapi_sim.errors import KernelProblem
+from kapi_sim.instrument.added_statements import ITERATION, counted_loop, holds_convergent_call, numbered_loop
 from kapi_sim.instrument.arithmetic_rewriter import ArithmeticRewriter
-from kapi_sim.instrument.statements import ITERATION, counted_loop, holds_convergent_call, numbered_loop
 from kapi_sim.instrument.wait_loops import (
     Callee,
     SpinLoops,
@@ -29,7 +29,7 @@ from kapi_sim.items.convergence import (
 )
 from kapi_sim.language.attributes import MISSING, bound_names, called_function, dotted_path, resolve
 from kapi_sim.language.intrinsics.convergence import group_barrier
-from kapi_sim.memory.constants import Snapshot
+from kapi_sim.memory.constant_arrays import Snapshot
 from kapi_sim.memory.dialect import Dialect
 from kapi_sim.memory.infinite_loops import LOOP_NUMBER, spin
 from kapi_sim.numbers.attributes import unpack_each

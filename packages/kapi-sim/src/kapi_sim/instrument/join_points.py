@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from kapi_sim.checks.calls import DEVICE
+from kapi_sim.checks.call_paths import DEVICE
 from kapi_sim.instrument.mixed_types import CHECK_JOIN
 
 __all__ = ["JoinPoints"]

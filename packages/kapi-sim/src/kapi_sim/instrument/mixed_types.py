@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from kapi_sim.errors import DtypeError, KernelCompilationError, MixedTypesWarning
-from kapi_sim.items.misuse import spelled_kind
+from kapi_sim.items.misused_intrinsics import spelled_kind
 from kapi_sim.language.source import SourceLocation, source_location
 from kapi_sim.numbers.vectors import Vec
 

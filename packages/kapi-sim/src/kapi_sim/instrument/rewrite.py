@@ -21,8 +21,8 @@ import numpy as np
 
 from kapi_sim.errors import KernelCompilationError, KernelProblem
 from kapi_sim.forks import block_forks, reinit_after_fork
-from kapi_sim.instrument.compiled import Compiled, Dependency, FunctionState, with_code
-from kapi_sim.instrument.floats import may_make_complex, may_make_floats
+from kapi_sim.instrument.float_detection import may_make_complex, may_make_floats
+from kapi_sim.instrument.instrumented_function import Compiled, Dependency, FunctionState, with_code
 from kapi_sim.instrument.rewriter import Rewriter
 from kapi_sim.items.convergence import Converging, DialectIntrinsic, is_algorithm, is_convergent
 from kapi_sim.language.attributes import (
@@ -38,9 +38,9 @@ from kapi_sim.language.launchables.closures import compile_closure
 from kapi_sim.language.launchables.device_function import DeviceFunction
 from kapi_sim.language.outside_values import is_constant_array, is_constant_record
 from kapi_sim.language.source import is_source_of, parse_function
-from kapi_sim.language.syntax import find_problems
 from kapi_sim.language.table.other_names import numpy_names
-from kapi_sim.memory.constants import Snapshot
+from kapi_sim.language.unsupported_syntax import find_problems
+from kapi_sim.memory.constant_arrays import Snapshot
 from kapi_sim.memory.dialect import KAPI, Dialect
 from kapi_sim.numbers.fitting import settle_tests
 from kapi_sim.numbers.mathematics import SUBSTITUTES

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from kapi_sim.checks.calls import DEVICE
+from kapi_sim.checks.call_paths import DEVICE
+from kapi_sim.instrument.added_statements import mark_lines
 from kapi_sim.instrument.arithmetic_rewriter import names_of_truths
 from kapi_sim.instrument.convergence_rewriter import ConvergenceRewriter, identifier, members_of
-from kapi_sim.instrument.from_end import with_indices_from_end
 from kapi_sim.instrument.join_points import JoinPoints
 from kapi_sim.instrument.mixed_types import CHECK_JOIN
-from kapi_sim.instrument.statements import mark_lines
+from kapi_sim.instrument.negative_indices import with_indices_from_end
 from kapi_sim.instrument.wait_loops import (
     names_from_memory,
     private_names,
@@ -25,7 +25,7 @@ from kapi_sim.items.convergence import (
     Converging,
     is_convergent,
 )
-from kapi_sim.items.undefined import passing
+from kapi_sim.items.undefined_values import passing
 from kapi_sim.language.attributes import MISSING, bound_names, called_function, dotted_path
 from kapi_sim.language.integers import as_plain
 from kapi_sim.language.intrinsics.atomics import AtomicRef, atomic_fence
@@ -38,7 +38,7 @@ from kapi_sim.numbers.arithmetic import complex_of_parts
 from kapi_sim.numbers.attributes import attribute, called, check_unpackable, is_guarded
 from kapi_sim.numbers.fitting import folded, values_with_literals
 from kapi_sim.numbers.mathematics import SUBSTITUTES
-from kapi_sim.settings.debugging import stops
+from kapi_sim.settings.breakpoints import stops
 
 __all__ = ["Rewriter"]
 

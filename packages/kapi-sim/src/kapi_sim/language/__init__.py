@@ -57,7 +57,7 @@ from kapi_sim.language.intrinsics.operators import (
     plus,
 )
 from kapi_sim.language.launchables.options import FAST_MATH_FLAGS, KernelOptions
-from kapi_sim.language.names import COMMON_NAMES
+from kapi_sim.language.public_names import COMMON_NAMES
 from kapi_sim.language.table.intrinsics import INTRINSICS, Intrinsic, rows
 
 __all__ = [

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pkgutil import get_data
 
-from kapi_sim.language.names import COMMON_NAMES
+from kapi_sim.language.public_names import COMMON_NAMES
 from kapi_sim.language.table.intrinsics import rows
 
 __all__ = ["SYSTEMS", "System", "hint", "missing_name"]

@@ -25,7 +25,7 @@ from kapi_sim.language.usm_protocol import protocol_fields
 from kapi_sim.memory.dialect import KAPI, Dialect
 from kapi_sim.memory.records import RecordValue
 from kapi_sim.memory.views import SaturatingArray
-from kapi_sim.settings.control import Settings
+from kapi_sim.settings.simulation_settings import Settings
 from kapi_sim.short_repr import short_repr
 
 if TYPE_CHECKING:

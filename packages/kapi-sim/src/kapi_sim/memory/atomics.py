@@ -13,7 +13,7 @@ from kapi_sim.checks.bounds import spell
 from kapi_sim.checks.device_limits import fail_narrow_atomics
 from kapi_sim.checks.happens_before import HappensBefore
 from kapi_sim.errors import DtypeError, KernelCompilationError
-from kapi_sim.items.undefined import Undefined
+from kapi_sim.items.undefined_values import Undefined
 from kapi_sim.language.intrinsics.atomics import ATOMIC_DTYPES, ATOMIC_KINDS
 from kapi_sim.language.intrinsics.memory import AddressSpace, MemoryOrder, MemoryScope
 from kapi_sim.language.intrinsics.operators import bit_and, bit_or, bit_xor, multiplies, plus

@@ -15,9 +15,9 @@ from kapi_sim.checks.initialisation import PrivateShadowMemory
 from kapi_sim.checks.ordered_races import HappensBeforeShadowMemory
 from kapi_sim.checks.races import AccessRecord, ShadowMemory
 from kapi_sim.errors import DtypeError, KernelCompilationError
-from kapi_sim.items.misuse import index_hint
+from kapi_sim.items.misused_intrinsics import index_hint
 from kapi_sim.items.schedule_state import ScheduleState
-from kapi_sim.items.undefined import Undefined
+from kapi_sim.items.undefined_values import Undefined
 from kapi_sim.language.intrinsics.index_space import Group, Item, NdItem, SubGroup
 from kapi_sim.language.intrinsics.records import field_view_problem
 from kapi_sim.language.source import SourceLocation, source_location
@@ -31,7 +31,7 @@ __all__ = ["FromEnd", "SaturatingArray", "View", "poison"]
 _WIDE = (np.float64, np.complex128)
 _COMPLEX = (complex, np.complex64, np.complex128)
 _NUMBERS = (int, float, complex, np.generic)
-_WORK_ITEMS = (Item, NdItem, Group, SubGroup)  # NumPy refuses these, which `items.misuse` tells
+_WORK_ITEMS = (Item, NdItem, Group, SubGroup)  # NumPy refuses these, which `items.misused_intrinsics` tells
 MAX_SHOWN = 64
 """Elements of an array that a debugger is shown; of a larger one, the first and last few."""
 _getframe = sys._getframe

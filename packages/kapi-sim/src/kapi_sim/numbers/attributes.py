@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from kapi_sim.errors import DtypeError, KernelCompilationError
-from kapi_sim.items.misuse import kind_of_number
+from kapi_sim.items.misused_intrinsics import kind_of_number
 from kapi_sim.numbers.arithmetic import conversion
 from kapi_sim.numbers.builtin_functions import shared_type
 from kapi_sim.short_repr import short_repr

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from kapi_sim.errors import KernelCompilationError
-from kapi_sim.items.undefined import Undefined
+from kapi_sim.items.undefined_values import Undefined
 from kapi_sim.language.integers import as_plain
 from kapi_sim.language.promotion import common_float, operand_of_class, scalar_class, unify
 from kapi_sim.language.table.row import VECTOR_LENGTHS

@@ -14,8 +14,8 @@ from kapi_sim.numba_cuda.support import RefusedWordError
 from kapi_sim.programs.front_end import FrontEnd
 from kapi_sim.programs.running import require_program, run_program
 from kapi_sim.programs.stand_ins import stand_ins
-from kapi_sim.settings.control import simulation
-from kapi_sim.settings.report import Report
+from kapi_sim.settings.simulation_report import Report
+from kapi_sim.settings.simulation_settings import simulation
 from kapi_sim.tracebacks import is_users_own
 
 __all__ = ["CLEAN", "FAULTY", "INTERRUPTED", "NOT_RUN", "check_program", "summary"]

@@ -11,11 +11,11 @@ from collections.abc import Callable
 
 from kapi_sim.checks.ordered_races import CrossGroupReads, HappensBeforeShadowMemory
 from kapi_sim.errors import DeadlockError
-from kapi_sim.instrument.compiled import Compiled
+from kapi_sim.instrument.instrumented_function import Compiled
 from kapi_sim.memory.arguments import Bound
 from kapi_sim.memory.infinite_loops import BoundedWaitError, waiting_for_another_group
-from kapi_sim.run.order import Order
-from kapi_sim.settings.debugging import is_debugged
+from kapi_sim.run.execution_order import Order
+from kapi_sim.settings.breakpoints import is_debugged
 
 __all__ = ["AdversarialRerun"]
 

@@ -25,17 +25,17 @@ from kapi_sim.items.convergence import (
     parameters_of,
 )
 from kapi_sim.items.items import Cluster, SimGroup, SimSubGroup
-from kapi_sim.items.undefined import Undefined
+from kapi_sim.items.undefined_values import Undefined
 from kapi_sim.language.intrinsics.group_algorithms import select_from_group
 from kapi_sim.language.intrinsics.memory import MemoryScope
 from kapi_sim.language.source import SourceLocation
 from kapi_sim.memory.arguments import Bound
 from kapi_sim.memory.infinite_loops import SPIN, Loop, deadlock, loop_state
-from kapi_sim.run.algorithms import BeyondGroup, outcome, poisoned
-from kapi_sim.run.misuse import endless, missing_sub_group, not_in_mask, wrong_group, wrong_scope
+from kapi_sim.run.group_algorithms import BeyondGroup, outcome, poisoned
+from kapi_sim.run.group_misuse import endless, missing_sub_group, not_in_mask, wrong_group, wrong_scope
 
 if TYPE_CHECKING:
-    from kapi_sim.run.order import Shuffler
+    from kapi_sim.run.execution_order import Shuffler
 
 __all__ = ["GroupRun", "end_phase"]
 

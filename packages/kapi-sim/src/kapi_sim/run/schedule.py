@@ -25,9 +25,9 @@ from kapi_sim.memory.arguments import Bound
 from kapi_sim.memory.infinite_loops import iterations_before_hand_over
 from kapi_sim.memory.views import poison
 from kapi_sim.progress import follow_launch
+from kapi_sim.run.execution_order import Order, Shuffler
+from kapi_sim.run.group_misuse import endless
 from kapi_sim.run.group_run import GroupRun, end_phase
-from kapi_sim.run.misuse import endless
-from kapi_sim.run.order import Order, Shuffler
 from kapi_sim.short_repr import short_repr
 
 __all__ = ["Schedule"]
@@ -206,7 +206,7 @@ class Schedule:
         values = self.values
         function: Callable[..., Any] = self.function
         if self.on_threads:
-            from kapi_sim.run.threads import ThreadedItem
+            from kapi_sim.run.work_item_threads import ThreadedItem
 
             function = partial(ThreadedItem, iterations_before_hand_over(self.bound.spin_limit), function)
 

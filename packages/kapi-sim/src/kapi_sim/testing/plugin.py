@@ -30,8 +30,8 @@ from _kapi_sim_pytest import pytest_addoption as add_check_option
 from kapi_sim.items.profile import PROFILES, Profile
 from kapi_sim.programs.checking import summary
 from kapi_sim.programs.stand_ins import stand_ins
-from kapi_sim.settings.control import simulation
-from kapi_sim.settings.report import Report
+from kapi_sim.settings.simulation_report import Report
+from kapi_sim.settings.simulation_settings import simulation
 
 __all__ = ["kapi_checks", "stand_in"]
 

@@ -7,10 +7,10 @@ from typing import Any
 
 from kapi_sim import AddressSpace
 from kapi_sim.errors import Finding
-from kapi_sim.items.misuse import atomic_operator, index_hint, other_work_item
+from kapi_sim.items.misused_intrinsics import atomic_operator, index_hint, other_work_item
 from kapi_sim.language.other_systems import hint
-from kapi_sim.language.syntax import INSTEAD_OF_OPERATORS
 from kapi_sim.language.table.intrinsics import INTRINSICS
+from kapi_sim.language.unsupported_syntax import INSTEAD_OF_OPERATORS
 from kapi_types._numba_compat import types
 from kapi_types.arrays import ArrayType
 from kapi_types.kernel_api import EnumerationType

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from kapi_sim.checks.marking import Uninitialised
+from kapi_sim.checks.marked_uninitialised import Uninitialised
 
 __all__ = ["Fresh", "FreshArguments", "bounds_of"]
 

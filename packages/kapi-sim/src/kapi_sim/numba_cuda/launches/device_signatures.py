@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from kapi_sim.errors import KernelCompilationError
-from kapi_sim.items.undefined import Undefined
+from kapi_sim.items.undefined_values import Undefined
 from kapi_sim.memory.declared_types import ENTER, convert_around
 from kapi_sim.memory.views import View
 from kapi_sim.numba_cuda.inference.call_graph import taken_by

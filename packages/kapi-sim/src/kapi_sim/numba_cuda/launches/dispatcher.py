@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from kapi_sim.checks.marking import Uninitialised
+from kapi_sim.checks.marked_uninitialised import Uninitialised
 from kapi_sim.errors import KapiError, KernelLaunchError, LimitError
 from kapi_sim.instrument.rewrite import Instrumented
 from kapi_sim.language.intrinsics.index_space import NdRange
@@ -35,7 +35,7 @@ from kapi_sim.numba_cuda.static_types.kinds import Declared, Kind, Nothing, Sign
 from kapi_sim.numba_cuda.support import REFUSED, Refused, refuse
 from kapi_sim.numba_cuda.threads.running import configured, is_running
 from kapi_sim.numba_cuda.wording import reworded
-from kapi_sim.settings.control import current_settings, settings_of
+from kapi_sim.settings.simulation_settings import current_settings, settings_of
 from kapi_sim.tracebacks import shorten
 
 __all__ = ["Dispatcher", "numba_function", "other_compiler"]

@@ -7,7 +7,7 @@ from types import FunctionType
 from typing import Any
 
 from kapi_sim.errors import UninitializedReadError
-from kapi_sim.items.undefined import Undefined
+from kapi_sim.items.undefined_values import Undefined
 from kapi_sim.language.attributes import bound_names
 from kapi_sim.language.source import SourceLocation
 from kapi_sim.numba_cuda.threads.running import running

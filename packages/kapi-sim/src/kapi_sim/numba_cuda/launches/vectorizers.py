@@ -15,8 +15,8 @@ from kapi_sim.numba_cuda.launches.declared_signatures import declared_signature
 from kapi_sim.numba_cuda.launches.dispatcher import Dispatcher
 from kapi_sim.numba_cuda.static_types.kinds import Array, Kind, Number
 from kapi_sim.numba_cuda.values.dtypes import conversion_of
-from kapi_sim.settings.control import current_settings
-from kapi_sim.settings.report import LaunchRecord
+from kapi_sim.settings.simulation_report import LaunchRecord
+from kapi_sim.settings.simulation_settings import current_settings
 
 __all__ = ["GUfunc", "Ufunc", "guvectorize", "vectorize"]
 

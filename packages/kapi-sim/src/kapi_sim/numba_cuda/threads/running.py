@@ -12,7 +12,7 @@ from kapi_sim.errors import KernelLaunchError
 from kapi_sim.items.schedule_state import ScheduleState
 from kapi_sim.language.intrinsics.index_space import NdRange, Range
 from kapi_sim.numba_cuda.wording import in_cuda_words
-from kapi_sim.settings.control import current_settings
+from kapi_sim.settings.simulation_settings import current_settings
 
 if TYPE_CHECKING:
     from kapi_sim.memory.arguments import Bound

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from kapi_sim.errors import KernelLaunchError
 from kapi_sim.items.convergence import ALGORITHM, GROUP, Contributions, Converging, DialectIntrinsic, Lanes, Yielded
-from kapi_sim.items.undefined import Undefined
+from kapi_sim.items.undefined_values import Undefined
 from kapi_sim.language.intrinsics.memory import MemoryOrder, MemoryScope
 from kapi_sim.language.intrinsics.outside import carry_out
 from kapi_sim.language.source import line_of

@@ -10,7 +10,7 @@ from numba.extending import is_jitted
 
 from kapi_sim import AddressSpace, DeviceFunction
 from kapi_sim.language.launchables.declared import signatures_of
-from kapi_sim.language.syntax import PARAMETERS_OF_FUNCTION
+from kapi_sim.language.unsupported_syntax import PARAMETERS_OF_FUNCTION
 from kapi_types._numba_compat import templates, types
 from kapi_types.arrays import ArrayType
 from kapi_types.kernel_typing.calls.declared_functions import declared_for

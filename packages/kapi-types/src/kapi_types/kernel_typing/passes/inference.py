@@ -18,7 +18,7 @@ from collections import Counter
 from typing import Any
 
 from kapi_sim.errors import KernelProblem
-from kapi_sim.language.syntax import INSTEAD_OF_OPERATORS
+from kapi_sim.language.unsupported_syntax import INSTEAD_OF_OPERATORS
 from kapi_types._numba_compat import FunctionPass, errors, ir, register_pass, typeinfer, types
 from kapi_types.kernel_typing.context import KernelTypingContext
 from kapi_types.kernel_typing.passes.constants import constant_problems

@@ -9,7 +9,7 @@ from typing import Any
 
 from kapi_sim.errors import KernelProblem
 from kapi_sim.language.local_functions import FUNCTION_PASSED
-from kapi_sim.language.syntax import PARAMETERS_OF_LOCAL
+from kapi_sim.language.unsupported_syntax import PARAMETERS_OF_LOCAL
 from kapi_types._numba_compat import InlineClosureLikes, ir, register_pass
 from kapi_types.kernel_typing.problems.problems import ProblemsFound, problem_at
 

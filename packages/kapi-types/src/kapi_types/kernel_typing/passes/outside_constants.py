@@ -11,7 +11,7 @@ import numpy as np
 from kapi_sim.errors import Finding
 from kapi_sim.language.attributes import MISSING, attribute_of, has_constants
 from kapi_sim.language.integers import as_plain
-from kapi_sim.language.syntax import no_constant
+from kapi_sim.language.unsupported_syntax import no_constant
 from kapi_types._numba_compat import FunctionPass, ir, register_pass
 from kapi_types.kernel_typing.passes.names import Unknown
 from kapi_types.kernel_typing.problems.problems import problem_at

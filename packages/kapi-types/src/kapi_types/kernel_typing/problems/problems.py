@@ -14,7 +14,7 @@ from typing import Any
 
 from kapi_sim import AddressSpace
 from kapi_sim.errors import Finding, KernelProblem
-from kapi_sim.language.syntax import PARAMETERS_OF_LOCAL
+from kapi_sim.language.unsupported_syntax import PARAMETERS_OF_LOCAL
 from kapi_types._numba_compat import errors, types
 from kapi_types.arrays import ArrayType
 from kapi_types.kernel_api import (

@@ -10,7 +10,12 @@ from types import CodeType, FunctionType
 
 from kapi_sim.errors import Finding, KernelProblem
 from kapi_sim.language.source import parse_function
-from kapi_sim.language.syntax import PARAMETERS_OF_FUNCTION, PARAMETERS_OF_KERNEL, PATTERN_OF_MATCH, find_problems
+from kapi_sim.language.unsupported_syntax import (
+    PARAMETERS_OF_FUNCTION,
+    PARAMETERS_OF_KERNEL,
+    PATTERN_OF_MATCH,
+    find_problems,
+)
 from kapi_types.kernel_typing.problems.problems import FORMAT_IN_TEXT, first_words, without_value
 
 __all__ = ["reported_problems", "problems_of_form", "problems_of_source"]

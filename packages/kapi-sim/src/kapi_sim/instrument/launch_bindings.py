@@ -16,9 +16,9 @@ from kapi_sim.language.intrinsics.memory import MemoryOrder, MemoryScope, Privat
 from kapi_sim.language.intrinsics.outside import fail_outside
 from kapi_sim.memory.arguments import Bound
 from kapi_sim.memory.atomics import References
-from kapi_sim.memory.constants import BoundConstants
+from kapi_sim.memory.constant_arrays import BoundConstants
 from kapi_sim.memory.infinite_loops import counted, iterations_before_hand_over
-from kapi_sim.memory.private import PrivateArrays
+from kapi_sim.memory.private_memory import PrivateArrays
 from kapi_sim.memory.records import make_record
 from kapi_sim.memory.views import View
 from kapi_sim.short_repr import short_repr

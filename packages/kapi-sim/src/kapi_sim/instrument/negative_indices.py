@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from kapi_sim.instrument.compiled import Dependency
+from kapi_sim.instrument.instrumented_function import Dependency
 from kapi_sim.language.attributes import bound_names, dotted_path, resolve
 from kapi_sim.memory.dialect import Dialect
 from kapi_sim.memory.views import FromEnd

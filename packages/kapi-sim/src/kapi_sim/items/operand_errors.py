@@ -16,7 +16,7 @@ from kapi_sim.errors import (
     OperandError,
     OutOfBoundsError,
 )
-from kapi_sim.items.misuse import spelled_kind
+from kapi_sim.items.misused_intrinsics import spelled_kind
 from kapi_sim.language.source import located_source
 from kapi_sim.tracebacks import is_users_own
 

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from kapi_sim import environment
-from kapi_sim.checks.marking import Uninitialised, marked_arrays
-from kapi_sim.checks.selection import parse_checks
+from kapi_sim.checks.check_names import parse_checks
+from kapi_sim.checks.marked_uninitialised import Uninitialised, marked_arrays
 from kapi_sim.errors import KernelLaunchError
 from kapi_sim.items.profile import PROFILES, Profile
-from kapi_sim.settings.report import Report
+from kapi_sim.settings.simulation_report import Report
 from kapi_sim.short_repr import short_repr
 
 __all__ = ["Settings", "current_settings", "device_context", "settings_of", "simulation"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from html import escape
 
-from kapi_sim.checks.selection import ALL_CHECKS
+from kapi_sim.checks.check_names import ALL_CHECKS
 
 __all__ = ["Fault", "LaunchRecord", "Report"]
 

@@ -10,7 +10,7 @@ from typing import Any
 from kapi_sim.items.convergence import DialectIntrinsic
 from kapi_sim.language.attributes import resolve
 from kapi_sim.language.integers import as_plain
-from kapi_sim.memory.constants import Snapshot
+from kapi_sim.memory.constant_arrays import Snapshot
 
 __all__ = ["HOOKS", "Compiled", "Dependency", "FunctionState", "with_code"]
 

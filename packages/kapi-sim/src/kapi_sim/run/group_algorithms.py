@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from kapi_sim.errors import CollectiveMismatchError, DtypeError, KernelCompilationError
-from kapi_sim.items.undefined import Undefined
+from kapi_sim.items.undefined_values import Undefined
 from kapi_sim.language.intrinsics import group_algorithms as words
 from kapi_sim.language.intrinsics.operators import Operator, identity, operator_row
 from kapi_sim.language.promotion import operand_of_class, scalar_class, unify
