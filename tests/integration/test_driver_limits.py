@@ -113,7 +113,7 @@ IN_CI = ("broadcast of float16", "shuffle of bools")
     [pytest.param(name, marks=() if name in IN_CI else pytest.mark.nightly) for name in GROUP_OPERATIONS],
 )
 def test_driver_is_asked_for_narrow_group_operations(operation, observe):
-    """Values go through groups in 32 bits (`kapi_lowering.calls.exchange`), whatever is seen here."""
+    """Values go through groups in 32 bits (`kapi_lowering.calls.shuffles`), whatever is seen here."""
     done = in_opencl_c(f"SOURCE = {GROUP_OPERATIONS[operation]!r}\n{FROM_LLVM}")
     if "PLEASE submit a bug report" in done.stderr:
         observe(f"{operation} over a group", "there, a crash")
@@ -136,7 +136,7 @@ def test_driver_is_asked_for_a_loop_that_swaps_variables(observe):
 
 
 def test_driver_is_asked_for_sines_of_sines(observe):
-    """`kapi_spirv.emission.workarounds.sines`."""
+    """`kapi_spirv.emission.workarounds.sines_and_cosines`."""
     done = in_opencl_c("run('float x = i, a = sin(x), b = cos(x); o[i] = sin(a) + cos(a) + b;', 16)\nprint('ran')")
     observe("sines and cosines of sines", outcome(done, "ran\n"))
 
@@ -197,7 +197,7 @@ print(np.array_equal(result, -values))
 
 
 def test_driver_is_asked_for_negated_floats_at_barriers(observe):
-    """`kapi_spirv.emission.workarounds.negations`."""
+    """`kapi_spirv.emission.workarounds.float_negation`."""
     observe("negated floats at barriers", outcome(in_opencl_c(NEGATED), "True\n"))
 
 
@@ -326,7 +326,7 @@ COUNTED = {
 
 @pytest.mark.parametrize("fault", COUNTED)
 def test_driver_is_asked_for_loops_that_end_in_their_first_iteration(fault, observe):
-    """`kapi_spirv.emission.workarounds.counters`."""
+    """`kapi_spirv.emission.workarounds.counter_starts`."""
     observe(fault, outcome(in_opencl_c(f"print(run({COUNTED[fault]!r}, 1)[0])"), "1.0\n"))
 
 
@@ -367,7 +367,7 @@ def test_driver_is_asked_for_guards_of_ids(fault, observe):
 
 @pytest.mark.parametrize("items", [1, 16, 40])
 def test_driver_is_asked_for_the_sign_of_a_negative(items, observe):
-    """`kapi_spirv.emission.workarounds.signs`."""
+    """`kapi_spirv.emission.workarounds.integer_negation`."""
     body = "int x = (int)((n << 25) + (i >> 40)); int y = (int)(0u - (uint)x); o[i] = y >> 31;"
     observe(
         f"sign of a negative, {items} work-items", outcome(in_opencl_c(f"print(run({body!r}, {items})[0])"), "-1.0\n")

@@ -15,9 +15,9 @@ from kapi_lowering.emission.pipeline import run_pass
 from kapi_ptx import PtxTarget
 from kapi_ptx.emission.legalize.shift_counts import mask_shift_counts
 from kapi_ptx.emission.optimize.early_loads import schedule_loads_early
-from kapi_ptx.emission.ptx.saturations import hide_ones
-from kapi_ptx.emission.ptx.signs import write_signs_out
-from kapi_ptx.emission.ptx.truncating_stores import store_bits
+from kapi_ptx.emission.workarounds.saturations import hide_ones
+from kapi_ptx.emission.workarounds.signs import write_signs_out
+from kapi_ptx.emission.workarounds.truncating_stores import store_bits
 from kapi_types import ArrayType, ItemType
 
 TARGET = PtxTarget(90)

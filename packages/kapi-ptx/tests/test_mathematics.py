@@ -11,7 +11,7 @@ from kapi_lowering.emission.llvm_ir import parse_module
 from kapi_lowering.emission.pipeline import UnsupportedError, run_pass
 from kapi_ptx import PtxTarget
 from kapi_ptx.emission.legalize.validation import refuse_misspelled_names
-from kapi_ptx.emission.libdevice import kept_file
+from kapi_ptx.emission.libdevice import cached_file
 from kapi_ptx.emission.libdevice import library as libdevice
 from kapi_ptx.emission.libdevice.mathematics import lower_to_libdevice, needed_functions
 from kapi_sim.language import KernelOptions
@@ -241,31 +241,31 @@ def test_function_is_cut_with_what_it_uses_and_no_more(tmp_path):
 
 
 def test_folder_of_others_is_neither_read_nor_written(tmp_path):
-    kept_file.write(str(tmp_path), "a", b"1")
-    assert kept_file.read(str(tmp_path), "a") == b"1"
+    cached_file.write(str(tmp_path), "a", b"1")
+    assert cached_file.read(str(tmp_path), "a") == b"1"
     tmp_path.chmod(0o777)
-    assert kept_file.read(str(tmp_path), "a") is None
-    kept_file.write(str(tmp_path), "b", b"2")
+    assert cached_file.read(str(tmp_path), "a") is None
+    cached_file.write(str(tmp_path), "b", b"2")
     assert [each.name for each in tmp_path.iterdir()] == ["a"]
 
 
 def test_link_is_not_followed(tmp_path):
     folder = tmp_path / "mine"
     folder.mkdir()
-    kept_file.write(str(tmp_path), "other", b"1")
+    cached_file.write(str(tmp_path), "other", b"1")
     (folder / "a").symlink_to(tmp_path / "other")
-    assert kept_file.read(str(folder), "a") is None
+    assert cached_file.read(str(folder), "a") is None
 
 
 @pytest.mark.parametrize("content", [b"", b"short", bytes(100)])
 def test_file_that_was_changed_is_not_read(tmp_path, content):
     (tmp_path / "a").write_bytes(content)
-    assert kept_file.read(str(tmp_path), "a") is None
+    assert cached_file.read(str(tmp_path), "a") is None
 
 
 def test_no_folder_is_no_cache(tmp_path):
-    kept_file.write("", "a", b"1")
-    assert kept_file.read("", "a") is None
+    cached_file.write("", "a", b"1")
+    assert cached_file.read("", "a") is None
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 from numba import types
 
 import kapi_sim
-from kapi_lowering.functions import registries
+from kapi_lowering.functions import lowering_registries
 from kapi_sim import AddressSpace, group_barrier
 from kapi_sim.errors import KernelCompilationError, LimitError
 from kapi_sim.testing.reports import raises
@@ -276,7 +276,7 @@ def test_usm_kind_does_not_matter_in_a_kernel(validated_compile):
 
 def test_every_intrinsic_row_is_lowered():
     """The table's rows and what the lowering modules register are the same."""
-    modules = [module for module in vars(registries).values() if hasattr(module, "LOWERED")]
+    modules = [module for module in vars(lowering_registries).values() if hasattr(module, "LOWERED")]
     lowered = set().union(*(module.LOWERED for module in modules))
     assert sum(len(module.LOWERED) for module in modules) == len(lowered)
     # Those of mathematics are primitives, or written in the kernel language: see test_functions.

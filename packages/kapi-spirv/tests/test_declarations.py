@@ -8,9 +8,9 @@ import pytest
 
 import kapi_sim as kapi
 from kapi_lowering.emission.pipeline import run_pass
-from kapi_spirv.emission.legalize.powers import lower_ldexp
-from kapi_spirv.emission.legalize.products import lower_wide_products
-from kapi_spirv.emission.optimize.remainders import lower_frem
+from kapi_spirv.emission.legalize.ldexp import lower_ldexp
+from kapi_spirv.emission.legalize.wide_products import lower_wide_products
+from kapi_spirv.emission.optimize.float_remainders import lower_frem
 
 
 def test_remainder_after_a_broadcast_of_a_linear_group(validated_compile):

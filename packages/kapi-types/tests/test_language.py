@@ -19,7 +19,7 @@ from kapi_types import (
     weak_int,
 )
 from kapi_types.kernel_api import ConstantType, VecType
-from kapi_types.kernel_typing.calls.callables import parameters_of
+from kapi_types.kernel_typing.calls.intrinsic_calls import parameters_of
 from kapi_types.kernel_typing.calls.intrinsic_types import ACCEPTED, CONSTANT_WORDS, RETURNED
 
 OWNERS = {"Item": ItemType, "NdItem": NdItemType, "Group": GroupType, "SubGroup": SubGroupType}

@@ -11,7 +11,7 @@ from kapi_lowering.compiler import TargetCompiler
 from kapi_lowering.files.module_format import ModuleFormat
 from kapi_lowering.results.failures import FAILURE_RECORD_SIZE, Failure, FailureRecord
 from kapi_lowering.results.kernel_module import KernelModule
-from kapi_lowering.results.packed import Field, PackedLayout, Parameter
+from kapi_lowering.results.packed_argument import Field, PackedLayout, Parameter
 from kapi_lowering.target import Target
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kapi_lowering.results.failures import FAILURE_RECORD_SIZE, Failure, FailureRecord
-from kapi_lowering.results.packed import Field, PackedLayout, Parameter
+from kapi_lowering.results.packed_argument import Field, PackedLayout, Parameter
 from kapi_ptx.compiler import COMPILER
 from kapi_ptx.module import PtxModule
 from kapi_ptx.target import KAPI_DEFAULT_TARGET, PtxTarget

@@ -12,8 +12,8 @@ from typing import Any
 from llvmlite import ir
 
 from kapi_lowering._numba_compat import LoweringRegistry, as_dtype, cgutils, types
-from kapi_lowering.calls.exchange import LOWERED as EXCHANGED
-from kapi_lowering.calls.exchange import broadcast, kind_of
+from kapi_lowering.calls.shuffles import LOWERED as EXCHANGED
+from kapi_lowering.calls.shuffles import broadcast, kind_of
 from kapi_lowering.llvm_calls import I32, I64
 from kapi_lowering.target import Combination, CombineMode, Target
 from kapi_sim import MemoryOrder, MemoryScope

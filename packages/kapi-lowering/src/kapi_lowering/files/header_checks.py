@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from kapi_lowering.results.failures import Failure
 from kapi_lowering.results.kernel_module import MOST_NOTES
-from kapi_lowering.results.packed import LINEAR_ROLES, Parameter
+from kapi_lowering.results.packed_argument import LINEAR_ROLES, Parameter
 from kapi_sim.errors import ModuleFileError
 from kapi_sim.language import MAX_RANK
 from kapi_sim.language.exceptions import made_exception

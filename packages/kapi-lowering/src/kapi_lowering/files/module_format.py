@@ -17,7 +17,7 @@ from typing import Any, Generic, TypeVar
 
 from kapi_lowering.files import header_checks as check
 from kapi_lowering.results.kernel_module import KernelModule
-from kapi_lowering.results.packed import PackedLayout, Parameter
+from kapi_lowering.results.packed_argument import PackedLayout, Parameter
 from kapi_lowering.target import Target
 from kapi_sim.errors import KapiError, ModuleFileError
 from kapi_sim.language import KernelOptions

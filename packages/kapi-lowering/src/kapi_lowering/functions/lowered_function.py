@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 
 from kapi_lowering._numba_compat import Lower, NativeLowering, numba_ir, register_pass, types
 from kapi_lowering.functions.codegen import KernelLibrary
-from kapi_lowering.functions.context import KernelTargetContext
 from kapi_lowering.functions.line_info import FunctionLines, function_lines
+from kapi_lowering.functions.target_context import KernelTargetContext
 from kapi_lowering.results.failures import Failure
 from kapi_lowering.target import Target
 from kapi_sim import environment

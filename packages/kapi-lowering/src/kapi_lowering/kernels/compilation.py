@@ -13,13 +13,13 @@ from llvmlite import ir
 from kapi_lowering._numba_compat import compiler_locks, global_compiler_lock, types
 from kapi_lowering.emission.client import EmissionError, Emitted, HelperEndedError, emit, prepare
 from kapi_lowering.functions.codegen import KernelLibrary
-from kapi_lowering.functions.context import KernelTargetContext
 from kapi_lowering.functions.line_info import function_lines
 from kapi_lowering.functions.lowered_function import LoweredFunction, lower_function
+from kapi_lowering.functions.target_context import KernelTargetContext
 from kapi_lowering.kernels.entry_point import build_entry_point, describe_parameters, packed_layout, with_writes
 from kapi_lowering.numbers.conversion import convert
 from kapi_lowering.results.kernel_module import MOST_NOTES, KernelModule
-from kapi_lowering.results.packed import PackedLayout, Parameter
+from kapi_lowering.results.packed_argument import PackedLayout, Parameter
 from kapi_lowering.target import Target
 from kapi_sim.errors import DtypeError, KernelCompilationError, LimitError
 from kapi_sim.forks import block_forks, hold_at_forks

@@ -12,12 +12,12 @@ from llvmlite import ir
 from kapi_lowering._numba_compat import FIRST_USEREXC, cgutils, types
 from kapi_lowering.functions.calling_convention import DETAILS
 from kapi_lowering.functions.codegen import KernelLibrary
-from kapi_lowering.functions.context import KernelTargetContext
 from kapi_lowering.functions.line_info import function_lines
+from kapi_lowering.functions.target_context import KernelTargetContext
 from kapi_lowering.llvm_calls import I32, I64
 from kapi_lowering.numbers.complex_parts import join
 from kapi_lowering.numbers.conversion import convert
-from kapi_lowering.results.packed import LINEAR_ROLES, PackedLayout, Parameter
+from kapi_lowering.results.packed_argument import LINEAR_ROLES, PackedLayout, Parameter
 from kapi_lowering.target import LocalMemory, Target
 from kapi_sim import AddressSpace, LimitError
 from kapi_sim.language import MAX_RANK, KernelOptions

@@ -8,8 +8,8 @@ from llvmlite import ir
 
 from kapi_lowering._numba_compat import LoweringRegistry, types
 from kapi_types.kernel_api import ConstantType, EnumerationType
-from kapi_types.kernel_typing.calls.callables import LanguageFunctionType
 from kapi_types.kernel_typing.calls.device_functions import DeviceFunctionType
+from kapi_types.kernel_typing.calls.intrinsic_calls import LanguageFunctionType
 from kapi_types.kernel_typing.calls.prints import PrintType
 from kapi_types.kernel_typing.rules.conversions import RoundType
 from kapi_types.kernel_typing.rules.functions import TableFunctionType

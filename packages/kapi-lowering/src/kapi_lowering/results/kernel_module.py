@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from kapi_lowering.results.failures import Failure
-from kapi_lowering.results.packed import LINEAR_ROLES, PackedLayout, Parameter
+from kapi_lowering.results.packed_argument import LINEAR_ROLES, PackedLayout, Parameter
 from kapi_lowering.target import Target
 from kapi_sim import Range
 from kapi_sim.language import KernelOptions

@@ -30,9 +30,9 @@ from .optimize.rare_branches import keep_rare_branches
 from .optimize.strided_loops import unroll_strided_loops
 from .optimize.unrolling import guide_unrolling, needs_guide
 from .optimize.wide_products import widen_products
-from .ptx.saturations import hide_ones
-from .ptx.signs import write_signs_out
-from .ptx.truncating_stores import store_bits
+from .workarounds.saturations import hide_ones
+from .workarounds.signs import write_signs_out
+from .workarounds.truncating_stores import store_bits
 
 __all__ = ["emit", "guide_unrolling", "needs_guide", "pipeline", "prepare", "start", "target_machine"]
 

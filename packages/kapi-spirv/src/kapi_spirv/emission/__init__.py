@@ -26,29 +26,29 @@ from kapi_lowering.emission.pipeline import Pipeline
 
 from .legalize.bit_reversals import expand_bit_reversals
 from .legalize.bools import lower_bool_to_float
+from .legalize.ldexp import lower_ldexp
 from .legalize.linear_groups import linearize_groups
 from .legalize.odd_widths import widen_odd_integers
-from .legalize.powers import lower_ldexp
-from .legalize.products import lower_wide_products
-from .legalize.single_functions import inline_all
+from .legalize.single_function_kernels import inline_all
 from .legalize.validation import refuse_unsupported
-from .optimize.conversions import expand_saturating_conversions
+from .legalize.wide_products import lower_wide_products
 from .optimize.float_indices import lower_float_indices
+from .optimize.float_remainders import lower_frem
 from .optimize.grid_stride_loops import split_grid_stride_loops
 from .optimize.index_phis import narrow_index_phis
 from .optimize.noalias import ALIASING, set_noalias_metadata
-from .optimize.remainders import lower_frem
+from .optimize.saturating_conversions import expand_saturating_conversions
 from .optimize.simple_functions import expand_simple_functions
 from .workarounds.called_barriers import inline_convergent_functions
 from .workarounds.complements import obscure_complements
-from .workarounds.counters import obscure_counter_starts
+from .workarounds.counter_starts import obscure_counter_starts
+from .workarounds.float_negation import obscure_float_negation
 from .workarounds.id_comparisons import guard_id_comparisons
+from .workarounds.integer_negation import obscure_integer_negation
 from .workarounds.live_outs import copy_live_outs
-from .workarounds.negations import obscure_float_negation
 from .workarounds.recurrences import break_recurrences
 from .workarounds.round_trips import obscure_round_trips
-from .workarounds.signs import obscure_integer_negation
-from .workarounds.sines import separate_sines_and_cosines
+from .workarounds.sines_and_cosines import separate_sines_and_cosines
 from .workarounds.unswitching import prevent_loop_unswitching
 
 __all__ = ["emit", "pipeline", "prepare", "start", "target_machine"]

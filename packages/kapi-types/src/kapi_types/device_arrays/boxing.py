@@ -12,8 +12,8 @@ from numba.extending import NativeValue, box, lower_cast, unbox
 
 from kapi_types._numba_compat import as_dtype, cgutils
 from kapi_types.device_arrays import views
+from kapi_types.device_arrays.data_models import DeviceArrayModel
 from kapi_types.device_arrays.device_array import DeviceArrayType
-from kapi_types.device_arrays.models import DeviceArrayModel
 
 __all__ = ["ArrayValue", "python_function"]
 

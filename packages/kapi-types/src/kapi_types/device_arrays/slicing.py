@@ -8,9 +8,9 @@ from typing import Any
 from numba.extending import lower_builtin
 
 from kapi_types._numba_compat import templates, types
+from kapi_types.device_arrays.data_models import DeviceArrayModel
 from kapi_types.device_arrays.device_array import DeviceArrayType
 from kapi_types.device_arrays.host_access import refuse_access, refuse_elements
-from kapi_types.device_arrays.models import DeviceArrayModel
 
 __all__: list[str] = []
 

@@ -27,8 +27,8 @@ from kapi_types._numba_compat import (
 )
 from kapi_types.arrays import ArrayType
 from kapi_types.kernel_api import ConstantType, EnumerationType, tuple_of
-from kapi_types.kernel_typing.calls import atomics, callables, random_numbers
-from kapi_types.kernel_typing.calls import queries as language
+from kapi_types.kernel_typing.calls import atomics, intrinsic_calls, random_numbers
+from kapi_types.kernel_typing.calls import index_space_queries as language
 from kapi_types.kernel_typing.calls import vectors as vector_functions
 from kapi_types.kernel_typing.calls.device_functions import DeviceFunctionType, is_of_library, python_function
 from kapi_types.kernel_typing.calls.prints import PRINT, PrintType, Text
@@ -89,7 +89,7 @@ class KernelTypingContext(TypingContext):
 
     def _load_builtins(self) -> None:
         modules = (
-            operators, conversions, arrays, records, tuples, enumerations, iteration, language, callables,
+            operators, conversions, arrays, records, tuples, enumerations, iteration, language, intrinsic_calls,
             atomics, random_numbers, vectors, vector_functions,
         )  # fmt: skip
         for module in modules:

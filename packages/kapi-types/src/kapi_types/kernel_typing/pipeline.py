@@ -20,14 +20,14 @@ from kapi_types._numba_compat import (
 )
 from kapi_types.kernel_typing.calls.declared_functions import ConvertDeclared
 from kapi_types.kernel_typing.calls.prints import SettlePrints
-from kapi_types.kernel_typing.passes.assignments import CheckAssignments
 from kapi_types.kernel_typing.passes.bytecode import TranslateKernel
 from kapi_types.kernel_typing.passes.constant_arguments import FindConstantArguments
+from kapi_types.kernel_typing.passes.constant_propagation import SettleNoneTests
+from kapi_types.kernel_typing.passes.definite_assignment import CheckAssignments
 from kapi_types.kernel_typing.passes.inference import InferTypes
-from kapi_types.kernel_typing.passes.known_values import SettleNoneTests
 from kapi_types.kernel_typing.passes.local_functions import InlineLocalFunctions
 from kapi_types.kernel_typing.passes.mixed_types import FindMixedTypes
-from kapi_types.kernel_typing.passes.names import CheckNames
+from kapi_types.kernel_typing.passes.name_resolution import CheckNames
 from kapi_types.kernel_typing.passes.outside_constants import FoldOutsideConstants
 from kapi_types.kernel_typing.passes.raises import SettleRaises
 from kapi_types.kernel_typing.problems.held_values import SettleLengths

@@ -15,7 +15,7 @@ from numba.extending import NativeValue, box, models, register_model, unbox
 
 from kapi_types._numba_compat import as_dtype, cgutils, types
 from kapi_types.device_arrays.boxing import ArrayValue, python_function
-from kapi_types.device_arrays.models import DeviceArrayModel
+from kapi_types.device_arrays.data_models import DeviceArrayModel
 from kapi_types.usm import views
 from kapi_types.usm.queue import EventType, QueueType, SyclObjectType
 from kapi_types.usm.structures import C_CONTIGUOUS, DpnpArray, Object, UsmNdarray, class_addresses

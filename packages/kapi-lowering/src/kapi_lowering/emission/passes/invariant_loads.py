@@ -21,7 +21,7 @@ from ..llvm_ir import (
     is_pure,
 )
 from ..pipeline import module_pass
-from .packed import SIZES, Array, array_of, arrays_of, is_kernel
+from .packed_arrays import SIZES, Array, array_of, arrays_of, is_kernel
 
 __all__ = ["hoist_invariant_loads"]
 

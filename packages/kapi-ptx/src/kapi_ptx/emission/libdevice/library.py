@@ -19,7 +19,7 @@ import llvmlite.binding as llvm
 from kapi_lowering.emission.pipeline import run_pass
 
 from ..legalize.shift_counts import define_wide_shifts
-from . import kept_file
+from . import cached_file
 
 __all__ = ["Library", "LibraryError", "libdevice_path", "library"]
 
@@ -125,11 +125,11 @@ def _read(path: Path, folder: str) -> Library:
     content = path.read_bytes()
     digest = hashlib.sha256(content + f"{_FORMAT} {llvmlite.__version__}".encode()).hexdigest()
     name = f"libdevice-{digest}.cut"
-    kept = kept_file.read(folder, name)
+    kept = cached_file.read(folder, name)
     if kept is not None:
         return Library.unpacked(kept)
     cut = Library.of(*_cut(str(llvm.parse_bitcode(content))))
-    kept_file.write(folder, name, cut.to_bytes())
+    cached_file.write(folder, name, cut.to_bytes())
     return cut
 
 

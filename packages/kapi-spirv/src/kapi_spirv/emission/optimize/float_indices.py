@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from kapi_lowering.emission.llvm_ir import I32, I64, Argument, Builder, Instruction, IRValue, Module, defined
-from kapi_lowering.emission.passes.packed import SIZES, array_of, arrays_of, is_kernel
+from kapi_lowering.emission.passes.packed_arrays import SIZES, array_of, arrays_of, is_kernel
 from kapi_lowering.emission.pipeline import module_pass
 
 __all__ = ["lower_float_indices"]

@@ -20,7 +20,7 @@ from kapi_lowering.emission.llvm_ir import (
     defined,
     is_pure,
 )
-from kapi_lowering.emission.passes.packed import field_of, is_kernel
+from kapi_lowering.emission.passes.packed_arrays import field_of, is_kernel
 from kapi_lowering.emission.pipeline import function_pass
 
 from ..ir.queries import id_axis, is_convergent, query, size_axis

@@ -14,7 +14,7 @@ from kapi_lowering.emission.llvm_ir import (
     constant,
     defined,
 )
-from kapi_lowering.emission.passes.packed import SIZES, Array, array_of, arrays_of, field_of, is_kernel
+from kapi_lowering.emission.passes.packed_arrays import SIZES, Array, array_of, arrays_of, field_of, is_kernel
 from kapi_lowering.emission.pipeline import module_pass
 
 __all__ = ["narrow_index_phis"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kapi_lowering.emission.llvm_ir import Module
-from kapi_lowering.emission.passes.packed import ARRAYS, array_of, arrays_of, is_kernel
+from kapi_lowering.emission.passes.packed_arrays import ARRAYS, array_of, arrays_of, is_kernel
 from kapi_lowering.emission.pipeline import module_pass
 
 __all__ = ["ALIASING", "set_noalias_metadata"]

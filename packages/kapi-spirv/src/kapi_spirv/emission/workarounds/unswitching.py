@@ -21,7 +21,7 @@ from kapi_lowering.emission.llvm_ir import (
 )
 from kapi_lowering.emission.pipeline import function_pass
 
-from ..ir.differences import different_values
+from ..ir.divergence import different_values
 from ..ir.opaque_zero import integer_of, obscured, opaque_zero
 from ..ir.queries import is_convergent, query
 

@@ -13,7 +13,7 @@ from kapi_sim.language.intrinsics.atomics import ATOMIC_KINDS
 from kapi_sim.language.table.intrinsics import rows
 from kapi_types._numba_compat import as_dtype, templates, types
 from kapi_types.kernel_api import AtomicRefType
-from kapi_types.kernel_typing.calls.callables import Demand, LanguageFunctionType, LanguageMethodType
+from kapi_types.kernel_typing.calls.intrinsic_calls import Demand, LanguageFunctionType, LanguageMethodType
 from kapi_types.kernel_typing.calls.intrinsic_types import Call
 from kapi_types.kernel_typing.problems.problems import KernelTypeProblem, spell_type
 

@@ -9,7 +9,7 @@ import kapi_sim
 from kapi_sim.language.intrinsics.random_numbers import IMPLEMENTATIONS
 from kapi_sim.language.table.intrinsics import Intrinsic, rows
 from kapi_types._numba_compat import templates, types
-from kapi_types.kernel_typing.calls.callables import LanguageFunctionType
+from kapi_types.kernel_typing.calls.intrinsic_calls import LanguageFunctionType
 from kapi_types.kernel_typing.library.random_functions import philox
 
 __all__ = ["RandomFunctionType", "computed_by", "registry"]

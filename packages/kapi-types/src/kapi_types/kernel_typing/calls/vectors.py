@@ -9,8 +9,8 @@ import kapi_sim
 from kapi_sim.language.table.intrinsics import rows
 from kapi_types._numba_compat import templates, types
 from kapi_types.kernel_api import VecType
-from kapi_types.kernel_typing.calls.callables import LanguageFunctionType, LanguageMethodType
 from kapi_types.kernel_typing.calls.device_functions import DeviceFunctionType
+from kapi_types.kernel_typing.calls.intrinsic_calls import LanguageFunctionType, LanguageMethodType
 from kapi_types.kernel_typing.calls.intrinsic_types import ACCEPTED, Call
 from kapi_types.kernel_typing.library import vector_functions
 from kapi_types.kernel_typing.problems.problems import KernelTypeProblem

@@ -14,7 +14,7 @@ from typing import Any
 from kapi_sim import Vec
 from kapi_types._numba_compat import FunctionPass, ir, register_pass
 from kapi_types.kernel_api import ConstantType
-from kapi_types.kernel_typing.calls.callables import LanguageFunctionType
+from kapi_types.kernel_typing.calls.intrinsic_calls import LanguageFunctionType
 from kapi_types.kernel_typing.calls.intrinsic_types import CONSTANT_WORDS
 
 __all__ = ["FindConstantArguments"]

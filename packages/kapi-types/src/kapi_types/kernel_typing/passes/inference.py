@@ -21,9 +21,9 @@ from kapi_sim.errors import KernelProblem
 from kapi_sim.language.unsupported_syntax import INSTEAD_OF_OPERATORS
 from kapi_types._numba_compat import FunctionPass, errors, ir, register_pass, typeinfer, types
 from kapi_types.kernel_typing.context import KernelTypingContext
-from kapi_types.kernel_typing.passes.constants import constant_problems
-from kapi_types.kernel_typing.passes.known_values import is_negative_literal
-from kapi_types.kernel_typing.passes.names import Unknown
+from kapi_types.kernel_typing.passes.constant_checks import constant_problems
+from kapi_types.kernel_typing.passes.constant_propagation import is_negative_literal
+from kapi_types.kernel_typing.passes.name_resolution import Unknown
 from kapi_types.kernel_typing.passes.private_lifetimes import private_array_problems
 from kapi_types.kernel_typing.problems.problems import (
     CONSEQUENCE,

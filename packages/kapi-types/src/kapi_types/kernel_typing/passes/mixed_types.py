@@ -16,7 +16,7 @@ import numpy as np
 
 from kapi_types._numba_compat import FunctionPass, as_dtype, ir, register_pass, types
 from kapi_types.kernel_typing.calls.device_functions import DeviceFunctionType
-from kapi_types.kernel_typing.passes.known_values import definitions_of, known_value, made_of
+from kapi_types.kernel_typing.passes.constant_propagation import definitions_of, known_value, made_of
 from kapi_types.kernel_typing.problems.problems import KernelTypeProblem, spell_type
 from kapi_types.kernel_typing.rules.operators import COMPARISONS
 from kapi_types.kernel_typing.rules.promotion import is_scalar

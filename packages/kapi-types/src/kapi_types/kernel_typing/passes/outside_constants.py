@@ -13,7 +13,7 @@ from kapi_sim.language.attributes import MISSING, attribute_of, has_constants
 from kapi_sim.language.integers import as_plain
 from kapi_sim.language.unsupported_syntax import no_constant
 from kapi_types._numba_compat import FunctionPass, ir, register_pass
-from kapi_types.kernel_typing.passes.names import Unknown
+from kapi_types.kernel_typing.passes.name_resolution import Unknown
 from kapi_types.kernel_typing.problems.problems import problem_at
 from kapi_types.kernel_typing.problems.unused_values import drop_unused
 

@@ -13,8 +13,8 @@ from typing import Any
 from kapi_types._numba_compat import ir, types
 from kapi_types.arrays import ArrayType
 from kapi_types.kernel_api import AtomicRefType
-from kapi_types.kernel_typing.calls.callables import LanguageFunctionType, LanguageMethodType
 from kapi_types.kernel_typing.calls.device_functions import DeviceFunctionType
+from kapi_types.kernel_typing.calls.intrinsic_calls import LanguageFunctionType, LanguageMethodType
 from kapi_types.kernel_typing.rules.tuples import NamedTupleClassType
 from kapi_types.records import RecordRefType
 

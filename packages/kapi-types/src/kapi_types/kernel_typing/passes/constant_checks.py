@@ -11,7 +11,7 @@ from kapi_types._numba_compat import ir, types
 from kapi_types.arrays import ArrayType
 from kapi_types.kernel_api import KernelApiType
 from kapi_types.kernel_typing.library.number_functions import divmod_
-from kapi_types.kernel_typing.passes.known_values import constant_of, definitions_of, made_of, members_of
+from kapi_types.kernel_typing.passes.constant_propagation import constant_of, definitions_of, made_of, members_of
 from kapi_types.kernel_typing.problems.problems import problem_at, spell_type
 from kapi_types.kernel_typing.rules.arrays import SliceType
 from kapi_types.kernel_typing.rules.iteration import RangeType

@@ -12,8 +12,8 @@ from llvmlite import ir
 from kapi_lowering._numba_compat import BaseContext
 from kapi_lowering.functions.calling_convention import KernelCallConv
 from kapi_lowering.functions.codegen import KernelCodegen, KernelLibrary
-from kapi_lowering.functions.models import element_type, kernel_data_models
-from kapi_lowering.functions.registries import REGISTRIES
+from kapi_lowering.functions.data_models import element_type, kernel_data_models
+from kapi_lowering.functions.lowering_registries import REGISTRIES
 from kapi_lowering.results.failures import FailureTable
 from kapi_lowering.target import Target
 from kapi_lowering.values.vectors import elementwise, is_elementwise

@@ -22,8 +22,8 @@ from kapi_types import (
     WideInt,
 )
 from kapi_types.kernel_api import ConstantType, EnumerationType, EnumMemberType, VecType
-from kapi_types.kernel_typing.calls.callables import LanguageFunctionType, LanguageMethodType
 from kapi_types.kernel_typing.calls.device_functions import DeviceFunctionType
+from kapi_types.kernel_typing.calls.intrinsic_calls import LanguageFunctionType, LanguageMethodType
 from kapi_types.kernel_typing.calls.prints import PrintType
 from kapi_types.kernel_typing.calls.random_numbers import RandomFunctionType
 from kapi_types.kernel_typing.calls.vectors import GeometryType, VecClassType

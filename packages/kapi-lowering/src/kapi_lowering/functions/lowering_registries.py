@@ -5,12 +5,12 @@ from __future__ import annotations
 from kapi_lowering.calls import (
     atomics,
     bits,
-    exchange,
     groups,
     index_space,
     library_calls,
     mathematics,
     printing,
+    shuffles,
 )
 from kapi_lowering.numbers import arithmetic, comparison, complex_numbers, constants, conversion, enumerations
 from kapi_lowering.values import array_memory, arrays, iteration, records, sequences, tuples, vectors, views
@@ -30,7 +30,7 @@ REGISTRIES = tuple(
         constants,
         conversion,
         enumerations,
-        exchange,
+        shuffles,
         groups,
         index_space,
         iteration,

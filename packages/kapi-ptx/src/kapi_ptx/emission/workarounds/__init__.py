@@ -1,0 +1,1 @@
+"""Workarounds: PTX written so that NVIDIA's assembler takes it rightly."""
