@@ -45,7 +45,7 @@ def native_loop(launch: Any) -> Callable[[int], None]:
 
     Parameters
     ----------
-    launch : kapi_runtime.kernels.bound.BoundLaunch
+    launch : kapi_runtime.kernels.bound_launch.BoundLaunch
         What is submitted; its arguments must stay alive.
     """
     library = ctypes.CDLL(str(Path(dpctl.__file__).parent / "libDPCTLSyclInterface.so"))

@@ -10,7 +10,7 @@ LIST = PACKAGES / "kapi-sim" / "src" / "kapi_sim" / "environment.py"
 NAME = re.compile(r"\"((?:CUDA(?!_ERROR)|KAPI|NUMBA_DPPY|OCL_ICD|ONEAPI|XDG|NO|LD)_[A-Z][A-Z_]*[A-Z]|LOCALAPPDATA)\"")
 CONSTANTS = {"CUDA_HOST", "CUDA_MANAGED", "KAPI_DEFAULT_TARGET"}  # of DLPack, and named in __all__
 # The search for a driver changes the environment of the OpenCL loader, and `setup` writes a file that does.
-CHANGE_IT = {"kapi_runtime/sycl/devices/drivers.py", "kapi_runtime/sycl/devices/environment.py"}
+CHANGE_IT = {"kapi_runtime/sycl/devices/drivers.py", "kapi_runtime/sycl/devices/driver_setup.py"}
 
 
 def test_environment_is_read_and_its_variables_are_named_in_one_module():

@@ -8,7 +8,7 @@ import pytest
 import kapi_runtime
 from kapi_numba_offload.libraries.installed import default_library
 from kapi_numba_offload.regions import fused, repetition
-from kapi_runtime.kernels.bound import BoundLaunch
+from kapi_runtime.kernels.bound_launch import BoundLaunch
 
 LIBRARY = type(default_library())
 

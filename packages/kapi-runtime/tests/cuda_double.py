@@ -428,7 +428,7 @@ def driver_double(monkeypatch: Any, **fields: Any) -> Iterator[Driver]:
     from kapi_runtime.cuda.programs import program as programs
     from kapi_runtime.cuda.queues import events, keep_alive, timing
     from kapi_runtime.cuda.queues import queue as queues
-    from kapi_runtime.platform import reset
+    from kapi_runtime.platform import device_caches
 
     made = Driver(**fields)
     caches: list[Any] = [devices._devices, programs._kernels, queues._defaults, events._pools, timing._references]
@@ -442,7 +442,7 @@ def driver_double(monkeypatch: Any, **fields: Any) -> Iterator[Driver]:
         made.pending = False
         keep_alive.finish()
         for ordinal in range(made.devices):
-            reset.forget(devices.device_at(ordinal))  # plans of kernels would call this driver later
+            device_caches.forget(devices.device_at(ordinal))  # plans of kernels would call this driver later
         for cache in caches:
             cache.clear()
 

@@ -10,7 +10,7 @@ import pytest
 
 import kapi_runtime as kapi
 from kapi_runtime.host import contexts
-from kapi_runtime.platform import reset
+from kapi_runtime.platform import device_caches
 from kapi_runtime.sycl import platform
 from kapi_sim.testing.reports import raises
 
@@ -271,7 +271,7 @@ def test_context_waits_for_its_device(method, sub_device):
 
 def test_reset_forgets_what_was_built_for_the_device(monkeypatch):
     forgotten = []
-    monkeypatch.setattr(reset, "_forgetting", [forgotten.append])
+    monkeypatch.setattr(device_caches, "_forgetting", [forgotten.append])
     kapi.current_context().reset()
     assert forgotten == [kapi.default_device()]
 

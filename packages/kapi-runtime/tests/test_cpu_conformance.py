@@ -13,7 +13,7 @@ import pytest
 import kapi_runtime
 from kapi_runtime import Kernel
 from kapi_runtime.cpu import plan
-from kapi_runtime.cpu.execution import launch, pool
+from kapi_runtime.cpu.execution import launch, thread_pool
 from kapi_sim.language import KernelOptions
 from kapi_sim.testing.conformance import CASES
 
@@ -59,6 +59,6 @@ def test_conformance_on_the_cpu_with_every_launch_split(case: Any, monkeypatch: 
     monkeypatch.setattr(launch, "LONG_NS", 0)
     monkeypatch.setattr(launch, "_PER_THREAD", 1)
     monkeypatch.setattr(plan, "LONG_NS", 0)
-    for module in (launch, pool):
+    for module in (launch, thread_pool):
         monkeypatch.setattr(module, "thread_count", lambda: 4)
     case.run(Host())

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import kapi_runtime as kapi
-from kapi_runtime.cuda import findings
+from kapi_runtime.cuda import diagnosis
 from kapi_runtime.cuda.devices import driver
 from kapi_runtime.cuda.devices.device import device_at
 from kapi_runtime.cuda.platform import CudaPlatform
@@ -63,7 +63,7 @@ def test_driver_that_does_not_start_is_reported(nothing_loaded, monkeypatch, ans
     assert words in platform.missing_device_message()
     assert f"[{code}]" not in platform.missing_device_message()
     for has_sycl in (True, False):
-        monkeypatch.setattr(findings, "is_installed", lambda name, there=has_sycl: there)
+        monkeypatch.setattr(diagnosis, "is_installed", lambda name, there=has_sycl: there)
         found = platform.findings()
         assert words in (found.driver if has_sycl else found.problems[0])
         assert len(found.problems) == (not has_sycl)

@@ -13,7 +13,7 @@ from kapi_runtime.cuda.devices.device import device_at
 from kapi_runtime.cuda.platform import CudaPlatform
 from kapi_runtime.cuda.programs import cubins
 from kapi_runtime.cuda.programs import program as programs
-from kapi_runtime.cuda.programs.foreign import built_foreign, checked_code
+from kapi_runtime.cuda.programs.foreign_kernels import built_foreign, checked_code
 from kapi_runtime.platform.interface import ForeignCode
 from kapi_sim.testing.reports import raises
 

@@ -4,7 +4,7 @@ import dpctl
 
 import kapi_runtime as kapi
 from kapi_runtime.diagnosis import report as diagnosis
-from kapi_runtime.sycl import findings
+from kapi_runtime.sycl import diagnosis as sycl_diagnosis
 from kapi_runtime.sycl.devices import drivers
 from kapi_runtime.sycl.native import submission
 from kapi_runtime.sycl.platform import SyclPlatform
@@ -30,16 +30,16 @@ def test_doctor_prints_devices_and_versions_and_finds_nothing_wrong(run_python):
 
 
 def test_doctor_says_why_launches_take_the_slow_path(monkeypatch):
-    assert findings._launches() == "native"
+    assert sycl_diagnosis._launches() == "native"
     monkeypatch.setattr(submission, "_made", [])
     monkeypatch.setattr(submission, "_have_identities", lambda queue: False)
-    assert findings._launches() == (
+    assert sycl_diagnosis._launches() == (
         "plain, the slow way: copies of an event of SYCL's must begin with the same word, and other events with others"
     )
     monkeypatch.setattr(submission, "why_not", lambda: "")
-    monkeypatch.setattr(findings, "ordering_problem", lambda queue: "order")
-    monkeypatch.setattr(findings, "learn", lambda array: False)
-    assert "order; dpnp's arrays must be laid out in memory as its headers say, got" in findings._launches()
+    monkeypatch.setattr(sycl_diagnosis, "ordering_problem", lambda queue: "order")
+    monkeypatch.setattr(sycl_diagnosis, "learn", lambda array: False)
+    assert "order; dpnp's arrays must be laid out in memory as its headers say, got" in sycl_diagnosis._launches()
 
 
 def test_doctor_without_a_sycl_device_says_why_with_exit_status_1(run_python):
@@ -64,7 +64,7 @@ def test_doctor_reports_a_default_device_without_usm(monkeypatch):
         has_aspect_usm_device_allocations = has_aspect_usm_shared_allocations = False
 
     monkeypatch.setattr(dpctl, "select_default_device", Plain)
-    (problem,) = findings._default_problems()
+    (problem,) = sycl_diagnosis._default_problems()
     assert "got Plain CPU (opencl:cpu:7)" in problem
     assert f"device='{good.filter_string}'" in problem
 
@@ -73,8 +73,8 @@ def test_doctor_reports_a_device_that_cannot_allocate(monkeypatch):
     def fail():
         raise MemoryError("none left")
 
-    monkeypatch.setattr(findings, "default_queue", fail)
-    assert findings._trial() == ["the default device must allocate and copy memory, got MemoryError: none left"]
+    monkeypatch.setattr(sycl_diagnosis, "default_queue", fail)
+    assert sycl_diagnosis._trial() == ["the default device must allocate and copy memory, got MemoryError: none left"]
 
 
 def test_doctor_names_a_driver_path_with_a_space(monkeypatch):
@@ -85,7 +85,7 @@ def test_doctor_names_a_driver_path_with_a_space(monkeypatch):
     def fails():
         raise dpctl.SyclQueueCreationError("no context")
 
-    monkeypatch.setattr(findings, "default_queue", fails)
+    monkeypatch.setattr(sycl_diagnosis, "default_queue", fails)
     problems = "\n".join(diagnosis.diagnose().problems)
     assert "the driver's path must have no spaces, got '/home/a user/lib/libintelocl.so'" in problems
 

@@ -19,7 +19,7 @@ import kapi_runtime as kapi
 from kapi_runtime.native import loading
 from kapi_runtime.sycl.native import submission
 from kapi_runtime.sycl.native.structures import HANDED_OVER, LAST
-from kapi_runtime.sycl.queues.chain import chain_of
+from kapi_runtime.sycl.queues.launch_chain import chain_of
 
 WORD = ir.IntType(64)
 _KEPT = []

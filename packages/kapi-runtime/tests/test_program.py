@@ -9,7 +9,7 @@ import llvmlite.binding as llvm
 import pytest
 
 import kapi_runtime as kapi
-from kapi_runtime.platform import reset
+from kapi_runtime.platform import device_caches
 from kapi_runtime.sycl.programs import program
 from kapi_runtime.sycl.programs.build_log import build_log
 from kapi_sim.testing.reports import raises
@@ -58,7 +58,7 @@ def test_kernel_is_built_for_each_sub_device(module, sub_devices):
 
 
 def test_kernel_cache_is_bounded(module, monkeypatch):
-    monkeypatch.setattr(reset, "CAPACITY", 2)
+    monkeypatch.setattr(device_caches, "CAPACITY", 2)
     for _ in range(4):
         program.device_kernel(dataclasses.replace(module), kapi.default_queue())
     assert len(program._kernels) <= 2

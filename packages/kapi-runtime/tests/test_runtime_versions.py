@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import kapi_runtime as kapi
 from kapi_runtime.platform.installed import package_version
-from kapi_runtime.sycl import findings
+from kapi_runtime.sycl import diagnosis
 from kapi_runtime.sycl.devices import opencl
 
 
@@ -47,7 +47,7 @@ def test_package_that_is_not_installed_has_no_version():
 
 
 def test_version_of_spirv_is_asked_of_opencl_devices_only():
-    assert findings._spirv(SimpleNamespace(backend=SimpleNamespace(name="level_zero"))) == ""
+    assert diagnosis._spirv(SimpleNamespace(backend=SimpleNamespace(name="level_zero"))) == ""
 
 
 def test_versions_are_reported_without_numba(run_python):

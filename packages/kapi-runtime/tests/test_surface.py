@@ -47,7 +47,7 @@ def test_unknown_name_is_an_attribute_error():
 
 HOST_MODULES = (
     *("host.contexts", "sycl.devices.device", "sycl.devices.device_summary", "compat", "diagnosis.report"),
-    *("sycl.devices.discovery", "sycl.devices.environment", "sycl.queues.events", "sycl.queues.queue", "memory"),
+    *("sycl.devices.discovery", "sycl.devices.driver_setup", "sycl.queues.events", "sycl.queues.queue", "memory"),
     *("recording.profile", "recording.trace_format", "sycl.programs.build_log", "sycl.devices.drivers"),
 )
 
@@ -105,9 +105,9 @@ def fill(item: kapi.Item, target):
 
 
 def test_simulation_reports_that_nothing_was_checked(monkeypatch):
-    from kapi_runtime.kernels import controls
+    from kapi_runtime.kernels import simulator_controls
 
-    monkeypatch.setattr(controls, "_warned", set())
+    monkeypatch.setattr(simulator_controls, "_warned", set())
     with (
         pytest.warns(kapi.SimulatorOnlyWarning, match="`simulation` must be used with kapi_sim to have an effect"),
         kapi.simulation(seed=3) as report,
@@ -117,9 +117,9 @@ def test_simulation_reports_that_nothing_was_checked(monkeypatch):
 
 
 def test_simulator_control_warns_once(monkeypatch):
-    from kapi_runtime.kernels import controls
+    from kapi_runtime.kernels import simulator_controls
 
-    monkeypatch.setattr(controls, "_warned", {"simulation"})
+    monkeypatch.setattr(simulator_controls, "_warned", {"simulation"})
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         with kapi.simulation() as report:
@@ -128,9 +128,9 @@ def test_simulator_control_warns_once(monkeypatch):
 
 
 def test_profile_is_taken_with_a_warning(monkeypatch):
-    from kapi_runtime.kernels import controls
+    from kapi_runtime.kernels import simulator_controls
 
-    monkeypatch.setattr(controls, "_warned", {"simulation"})
+    monkeypatch.setattr(simulator_controls, "_warned", {"simulation"})
     with pytest.warns(kapi.SimulatorOnlyWarning, match="`Profile`"):
         profile = kapi.Profile(has_fp64=False)
     with kapi.simulation(profile=profile):
@@ -150,10 +150,10 @@ def test_simulation_has_the_simulator_s_controls():
 
 
 def test_trace_has_the_simulator_s_surface_and_says_what_it_is(monkeypatch, tmp_path):
-    from kapi_runtime.kernels import controls
+    from kapi_runtime.kernels import simulator_controls
     from kapi_sim.tracing.traces import Trace
 
-    monkeypatch.setattr(controls, "_warned", {"simulation"})
+    monkeypatch.setattr(simulator_controls, "_warned", {"simulation"})
     said = "fill over Range(4): ran on device, nothing checked"
     with (
         pytest.warns(kapi.SimulatorOnlyWarning, match="`trace`"),
@@ -173,9 +173,9 @@ def test_trace_has_the_simulator_s_surface_and_says_what_it_is(monkeypatch, tmp_
 
 
 def test_debug_stops_nobody_on_a_device(monkeypatch):
-    from kapi_runtime.kernels import controls
+    from kapi_runtime.kernels import simulator_controls
 
-    monkeypatch.setattr(controls, "_warned", set())
+    monkeypatch.setattr(simulator_controls, "_warned", set())
     with pytest.warns(kapi.SimulatorOnlyWarning, match="`debug`"), kapi.debug(item=(3,)) as report:
         fill[4](dpnp.zeros(4))
     assert str(report) == "fill over Range(4): ran on device, nothing checked"

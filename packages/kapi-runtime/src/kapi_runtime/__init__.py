@@ -110,11 +110,11 @@ if TYPE_CHECKING:
     from kapi_runtime.host.devices import default_device, devices, select_device
     from kapi_runtime.host.events import Event
     from kapi_runtime.host.queues import default_queue, external_queue, queue
-    from kapi_runtime.kernels.controls import Profile, debug, simulation, trace
     from kapi_runtime.kernels.graphs import Graph, graph
     from kapi_runtime.kernels.kernel import Kernel, call_kernel, call_kernel_async, kernel
     from kapi_runtime.kernels.kernel_information import Statistics
     from kapi_runtime.kernels.precompiled import PrecompiledKernel, load_opencl, load_ptx, load_spirv
+    from kapi_runtime.kernels.simulator_controls import Profile, debug, simulation, trace
     from kapi_runtime.launch.device_context import device_context
     from kapi_runtime.platform.handles import Device, DeviceSummary, EventStatus, HostEvent, Queue
     from kapi_runtime.platform.interface import KernelInformation
@@ -269,7 +269,7 @@ _LAZY = {
         "host.devices": "default_device devices select_device",
         "host.events": "Event",
         "host.queues": "default_queue external_queue queue",
-        "kernels.controls": "Profile debug simulation trace",
+        "kernels.simulator_controls": "Profile debug simulation trace",
         "kernels.graphs": "Graph graph",
         "kernels.kernel": "Kernel call_kernel call_kernel_async kernel",
         "kernels.kernel_information": "Statistics",

@@ -16,10 +16,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from kapi_runtime.diagnosis.report import doctor
 
         return 0 if doctor() else 1
-    from kapi_runtime.sycl.devices import environment
+    from kapi_runtime.sycl.devices import driver_setup
 
     try:
-        done = environment.remove() if options.undo else environment.install()
+        done = driver_setup.remove() if options.undo else driver_setup.install()
     except DriverError as error:
         print(error, file=sys.stderr)
         return 1

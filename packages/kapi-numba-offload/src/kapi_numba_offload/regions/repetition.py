@@ -7,7 +7,7 @@ from typing import Any
 
 import kapi_runtime
 from kapi_numba_offload.libraries.installed import library_of_queue
-from kapi_runtime.kernels.bound import BoundLaunch
+from kapi_runtime.kernels.bound_launch import BoundLaunch
 from kapi_runtime.platform import recorder
 from kapi_sim.errors import KapiError
 

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from kapi_runtime import memory
-from kapi_runtime.compat.forms import form_like, form_of
+from kapi_runtime.compat.array_forms import form_like, form_of
 from kapi_runtime.compat.streams import queue_of_stream
 from kapi_runtime.host.devices import current_device
 from kapi_runtime.host.queues import require_queue

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from kapi_runtime.compat.array_forms import Form, form_like, form_of
 from kapi_runtime.compat.device_arrays import platform_for
-from kapi_runtime.compat.forms import Form, form_like, form_of
 from kapi_runtime.compat.streams import queue_of_stream
 from kapi_runtime.platform.interface import MemoryKind
 from kapi_runtime.platform.interface.numba_cuda import lacking

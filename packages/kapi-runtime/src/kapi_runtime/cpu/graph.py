@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from kapi_runtime.cpu.execution.launch import LaunchShape, ThreadRecord, shape_of
-from kapi_runtime.cpu.execution.native import native_functions
+from kapi_runtime.cpu.execution.native_functions import native_functions
 from kapi_runtime.cpu.programs.program import CpuKernel
 from kapi_runtime.cpu.queues import keep_alive
 from kapi_runtime.cpu.queues.events import DONE, CpuEvent

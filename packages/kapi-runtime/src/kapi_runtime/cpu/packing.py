@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from kapi_cpu import CpuModule
-from kapi_runtime.cpu.execution.native import ArrayTable, LaunchCall, can_read_arrays, native_functions
+from kapi_runtime.cpu.execution.native_functions import ArrayTable, LaunchCall, can_read_arrays, native_functions
 from kapi_runtime.cpu.memory.arrays import fields_of
 from kapi_runtime.native.packing_source import PackingSource, written_pairs
 from kapi_sim import LocalAccessor

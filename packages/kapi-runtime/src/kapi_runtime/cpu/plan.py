@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 from kapi_runtime.cpu.devices.device import CpuDevice
 from kapi_runtime.cpu.execution.launch import LONG_NS, LaunchShape, shape_of
-from kapi_runtime.cpu.execution.native import ArrayTable, LaunchCall, native_functions
+from kapi_runtime.cpu.execution.native_functions import ArrayTable, LaunchCall, native_functions
 from kapi_runtime.cpu.packing import Packing, accessor_counts, packing_of
 from kapi_runtime.cpu.programs.program import CpuKernel
 from kapi_runtime.cpu.queues import keep_alive

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import kapi_cpu
-from kapi_runtime.cpu import findings, submission
+from kapi_runtime.cpu import diagnosis, submission
 from kapi_runtime.cpu.devices.device import CpuDevice, cpu_device
 from kapi_runtime.cpu.dynamic_plan import make_dynamic_plan
 from kapi_runtime.cpu.graph import CpuGraph
@@ -298,10 +298,10 @@ class CpuPlatform(Platform):
     # -- what is there
 
     def findings(self) -> Findings:
-        return findings.findings()
+        return diagnosis.findings()
 
     def versions(self, device: Any) -> Collection[tuple[str, str]]:
-        return findings.versions(device)
+        return diagnosis.versions(device)
 
     def _copied(self, queue: CpuQueue, target: int, source: int, nbytes: int) -> None:
         memory.recorded(self, queue, "host to host", nbytes, lambda: copy_bytes(target, source, nbytes))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import kapi_ptx
-from kapi_runtime.cuda import findings, submission
+from kapi_runtime.cuda import diagnosis, submission
 from kapi_runtime.cuda.devices import driver
 from kapi_runtime.cuda.devices.device import CudaDevice, all_devices
 from kapi_runtime.cuda.dynamic_plan import make_dynamic_plan
@@ -22,7 +22,7 @@ from kapi_runtime.cuda.memory.allocations import CudaMemory, copy_from_device, c
 from kapi_runtime.cuda.memory.arrays import cuda_fields
 from kapi_runtime.cuda.numba_cuda import CudaNumbaCuda
 from kapi_runtime.cuda.plan import make_plan
-from kapi_runtime.cuda.programs import foreign
+from kapi_runtime.cuda.programs import foreign_kernels
 from kapi_runtime.cuda.programs import program as programs
 from kapi_runtime.cuda.programs.program import CudaKernel
 from kapi_runtime.cuda.programs.work_group_size import submitted_range
@@ -145,10 +145,10 @@ class CudaPlatform(Platform):
         return programs.built_kernel(module, queue.device)
 
     def checked_code(self, form: str, code: Any, entry: str) -> bytes | str:
-        return foreign.checked_code(form, code, entry)
+        return foreign_kernels.checked_code(form, code, entry)
 
     def built_foreign(self, code: ForeignCode, parameters: Sequence[str], queue: Any) -> CudaKernel:
-        return foreign.built_foreign(code, parameters, queue)
+        return foreign_kernels.built_foreign(code, parameters, queue)
 
     def kernel_information(self, kernel: BuiltKernel, queue: Any) -> KernelInformation:
         made = _ours(kernel)
@@ -305,10 +305,10 @@ class CudaPlatform(Platform):
     # -- what is there
 
     def findings(self) -> Findings:
-        return findings.findings(self)
+        return diagnosis.findings(self)
 
     def versions(self, device: Any) -> Collection[tuple[str, str]]:
-        return findings.versions(device)
+        return diagnosis.versions(device)
 
     def _copied(self, queue: CudaQueue, name: str, nbytes: int, run: Callable[[], None]) -> None:
         memory._recorded(self, queue, name, nbytes, run)

@@ -10,7 +10,7 @@ import numpy as np
 
 from kapi_runtime.host.events import listed_events
 from kapi_runtime.host.queues import require_queue
-from kapi_runtime.kernels.controls import note_launch, open_reports
+from kapi_runtime.kernels.simulator_controls import note_launch, open_reports
 from kapi_runtime.launch.failures import FailureWatch
 from kapi_runtime.launch.packing import with_address
 from kapi_runtime.launch.preparation import Prepared

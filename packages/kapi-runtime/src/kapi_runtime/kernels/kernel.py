@@ -14,17 +14,17 @@ from kapi_runtime.build.captures import Captures
 from kapi_runtime.build.modules import Modules
 from kapi_runtime.host.devices import find_device, platform_of_device
 from kapi_runtime.host.events import EMPTY_LIST, EMPTY_TUPLE, listed_events
-from kapi_runtime.kernels.bound import BoundLaunch
-from kapi_runtime.kernels.controls import note_launch, open_reports
+from kapi_runtime.kernels.bound_launch import BoundLaunch
 from kapi_runtime.kernels.launchables import DeviceLaunchable
+from kapi_runtime.kernels.simulator_controls import note_launch, open_reports
 from kapi_runtime.launch.arguments import placeholders, read_arguments, typed_arguments
 from kapi_runtime.launch.preparation import Prepared, compiled, prepare
 from kapi_runtime.platform import recorder
 from kapi_runtime.platform.current import host_array_target
+from kapi_runtime.platform.device_caches import on_reset
 from kapi_runtime.platform.handles import HostEvent
 from kapi_runtime.platform.installed import platform_of_array
 from kapi_runtime.platform.interface import BuiltKernel, DynamicPlan, LaunchPlan, Platform
-from kapi_runtime.platform.reset import on_reset
 from kapi_sim import NdRange, Range
 from kapi_sim.errors import KapiError
 from kapi_sim.forks import reinit_after_fork

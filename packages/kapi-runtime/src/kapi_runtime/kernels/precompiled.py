@@ -24,7 +24,7 @@ from kapi_runtime.kernels.parameters import (
 )
 from kapi_runtime.launch.arguments import Arguments, read_arguments
 from kapi_runtime.launch.preparation import BuiltLaunch, Prepared, prepare
-from kapi_runtime.platform import installed, recorder, reset
+from kapi_runtime.platform import device_caches, installed, recorder
 from kapi_runtime.platform.current import host_array_target
 from kapi_runtime.platform.handles import HostEvent
 from kapi_runtime.platform.interface import BuiltKernel, ForeignCode, NativeArgument, Platform
@@ -291,7 +291,7 @@ def _loaded(platform: str, form: str, code: Any, entry: str, parameters: Paramet
     return PrecompiledKernel(ForeignCode(platform, form, checked, entry, options), parameters)
 
 
-@reset.on_reset
+@device_caches.on_reset
 def _forget(device: Any) -> None:
     for kernel in list(_kernels):
         with kernel._lock:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from kapi_runtime.platform import callbacks, current, reset
+from kapi_runtime.platform import callbacks, current, device_caches
 from kapi_runtime.platform.installed import platform_of_device, platforms
 from kapi_runtime.platform.interface.devices import DeviceSummary
 from kapi_sim.errors import KernelLaunchError, LimitError
@@ -130,7 +130,7 @@ class Device:
         platform = platform_of_device(self)
         platform.finish(self)
         platform.default_queue(self).synchronize()
-        reset.forget(self)
+        device_caches.forget(self)
 
     @property
     @abstractmethod

@@ -25,10 +25,10 @@ from kapi_runtime.sycl.native.structures import KEPT, Pair, Row, SyclLaunch
 from kapi_runtime.sycl.native.submission import Submission, submission
 from kapi_runtime.sycl.programs.program import DeviceKernel
 from kapi_runtime.sycl.queues import keep_alive
-from kapi_runtime.sycl.queues.chain import chain_of, managers
 from kapi_runtime.sycl.queues.events import DpctlHostEvent, native_events
+from kapi_runtime.sycl.queues.interruptible_waits import Pace
 from kapi_runtime.sycl.queues.keep_alive import TIDY_AFTER
-from kapi_runtime.sycl.queues.waiting import Pace
+from kapi_runtime.sycl.queues.launch_chain import chain_of, managers
 from kapi_sim import KernelLaunchError, LocalAccessor
 from kapi_types.usm.structures import array_fields
 

@@ -27,11 +27,11 @@ from kapi_runtime.platform.interface import (
 )
 from kapi_runtime.platform.numba_cuda_arrays import HostReadableArray
 from kapi_runtime.platform.placement_errors import other_target_error, placement_error
-from kapi_runtime.sycl import findings
+from kapi_runtime.sycl import diagnosis
 from kapi_runtime.sycl.devices import discovery
 from kapi_runtime.sycl.devices.device import DpctlDevice
 from kapi_runtime.sycl.devices.device_summary import describe_device
-from kapi_runtime.sycl.devices.fork import require_no_fork
+from kapi_runtime.sycl.devices.fork_check import require_no_fork
 from kapi_runtime.sycl.devices.usable import usable_devices
 from kapi_runtime.sycl.execution_queue import execution_queue
 from kapi_runtime.sycl.memory import host_api as memory
@@ -43,8 +43,8 @@ from kapi_runtime.sycl.numba_cuda import SyclNumbaCuda
 from kapi_runtime.sycl.programs.work_group_size import rounded_range
 from kapi_runtime.sycl.queues import events, keep_alive
 from kapi_runtime.sycl.queues import queue as queues
+from kapi_runtime.sycl.queues.interruptible_waits import wait_for
 from kapi_runtime.sycl.queues.queue import queue_of
-from kapi_runtime.sycl.queues.waiting import wait_for
 from kapi_sim.errors import KernelLaunchError, UsmAllocationError
 from kapi_sim.language.array_memory import ArrayFields
 from kapi_sim.language.usm_protocol import is_usm_array
@@ -176,14 +176,14 @@ class SyclPlatform(Platform):
         return device_kernel(module, queue)
 
     def checked_code(self, form: str, code: Any, entry: str) -> bytes | str:
-        from kapi_runtime.sycl.programs import foreign
+        from kapi_runtime.sycl.programs import foreign_kernels
 
-        return foreign.checked_code(form, code, entry)
+        return foreign_kernels.checked_code(form, code, entry)
 
     def built_foreign(self, code: ForeignCode, parameters: Sequence[str], queue: Any) -> SyclKernel:
-        from kapi_runtime.sycl.programs import foreign
+        from kapi_runtime.sycl.programs import foreign_kernels
 
-        return foreign.built_foreign(code, parameters, queue)
+        return foreign_kernels.built_foreign(code, parameters, queue)
 
     def kernel_information(self, kernel: BuiltKernel, queue: Any) -> KernelInformation:
         device, native = queue.sycl_device, kernel.native
@@ -366,10 +366,10 @@ class SyclPlatform(Platform):
     # -- what is there
 
     def findings(self) -> Findings:
-        return findings.findings()
+        return diagnosis.findings()
 
     def versions(self, device: Any) -> Collection[tuple[str, str]]:
-        return findings.versions(device)
+        return diagnosis.versions(device)
 
 
 def _native_memory(allocation: Allocation) -> Any:

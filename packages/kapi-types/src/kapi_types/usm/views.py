@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from kapi_sim.finishing import finish
+from kapi_sim.queue_waits import finish
 from kapi_types.device_arrays.views import elements_of, host_numbers, is_all_of
 from kapi_types.usm.usm_array import array_fields
 

@@ -13,7 +13,7 @@ from typing import Any
 import kapi_cpu
 from kapi_cpu import CpuTarget, host_target
 from kapi_cpu.target import LANE_COUNTS
-from kapi_runtime.cpu.devices.threads import thread_count
+from kapi_runtime.cpu.devices.thread_count import thread_count
 from kapi_runtime.platform.handles import Device, DeviceSummary, describe_device
 from kapi_runtime.platform.installed import platforms
 from kapi_sim.errors import DeviceNotFoundError, LimitError

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from kapi_cpu.emission.launch_record import ALIGNMENT, WORDS
-from kapi_runtime.cpu.devices.threads import thread_count
-from kapi_runtime.cpu.execution import pool
-from kapi_runtime.cpu.execution.native import SHORT_NS, native_functions
+from kapi_runtime.cpu.devices.thread_count import thread_count
+from kapi_runtime.cpu.execution import thread_pool
+from kapi_runtime.cpu.execution.native_functions import SHORT_NS, native_functions
 from kapi_runtime.cpu.memory.allocations import new_ndarray
 from kapi_runtime.cpu.programs.program import CpuKernel
 from kapi_runtime.cpu.queues.events import Running, wait_for_lock
@@ -128,17 +128,17 @@ class LaunchShape:
                 execution = Execution(self, packed, first, self._chunk(first, left, threads), running, record, owners)
                 is_shared = True
                 if left < patience:
-                    pool.offer(execution, threads - 1)
+                    thread_pool.offer(execution, threads - 1)
                     execution.help(patience)
                 if not execution.is_taken:
-                    pool.offer(execution, threads if left >= patience else 1)
+                    thread_pool.offer(execution, threads if left >= patience else 1)
                 execution.wait()
             self.last_ns = threads * (time.perf_counter_ns() - start)
         except BaseException:
             if not is_shared:
                 self.resume(record, packed, queue, owners)
             elif not execution.is_taken:  # Ctrl-C came before the pool had it
-                pool.offer(execution, 1)
+                thread_pool.offer(execution, 1)
             raise
         finally:
             if not is_shared:

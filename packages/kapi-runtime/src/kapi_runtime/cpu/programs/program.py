@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from kapi_cpu import CpuModule
 from kapi_cpu.target import unmet_needs
 from kapi_runtime.cpu.devices.device import LOCAL_MEMORY, MAX_WORK_GROUP_SIZE, cpu_device
+from kapi_runtime.platform.device_caches import BuiltKernels
 from kapi_runtime.platform.handles import describe_device
 from kapi_runtime.platform.log import linking
-from kapi_runtime.platform.reset import BuiltKernels
 from kapi_sim.errors import DriverError, KapiError
 from kapi_sim.forks import block_forks, reinit_after_fork
 

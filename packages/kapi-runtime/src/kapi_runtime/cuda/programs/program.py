@@ -13,9 +13,9 @@ from kapi_ptx import PtxModule
 from kapi_runtime.cuda.devices import driver
 from kapi_runtime.cuda.devices.device import CudaDevice
 from kapi_runtime.cuda.programs import cubins
+from kapi_runtime.platform.device_caches import BuiltKernels
 from kapi_runtime.platform.handles import describe_device
 from kapi_runtime.platform.log import building
-from kapi_runtime.platform.reset import BuiltKernels
 from kapi_sim.errors import DriverError, LimitError
 from kapi_sim.forks import reinit_after_fork
 from kapi_sim.short_repr import short_repr

@@ -54,7 +54,7 @@ class Platform(ArrayReader, DeviceManager, ProgramBuilder, Launcher, Profiler, M
 
     There is one object of a class in a process; `installed` makes it for the first array or device of its kind.
     Importing its module may import its library, and touches no device.  All methods may be called by any thread.  What
-    a platform caches for a device it drops when `kapi_runtime.platform.reset` says so.
+    a platform caches for a device it drops when `kapi_runtime.platform.device_caches` says so.
 
     Attributes
     ----------

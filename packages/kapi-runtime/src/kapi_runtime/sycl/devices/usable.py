@@ -7,7 +7,7 @@ from typing import Any
 
 import dpctl
 
-from kapi_runtime.sycl.devices.fork import require_no_fork
+from kapi_runtime.sycl.devices.fork_check import require_no_fork
 
 __all__ = ["best_device", "is_usable", "usable_devices"]
 

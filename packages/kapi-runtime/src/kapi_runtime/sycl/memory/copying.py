@@ -11,8 +11,8 @@ from dpctl.utils import SequentialOrderManager
 from kapi_runtime.platform import recorder
 from kapi_runtime.platform.installed import named
 from kapi_runtime.sycl.memory.usm_bytes import memory_at
+from kapi_runtime.sycl.queues.interruptible_waits import wait_for
 from kapi_runtime.sycl.queues.queue import queue_of
-from kapi_runtime.sycl.queues.waiting import wait_for
 from kapi_types.usm.structures import array_fields
 
 __all__ = ["copy_array", "copy_bytes"]

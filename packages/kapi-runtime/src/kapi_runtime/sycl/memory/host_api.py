@@ -24,8 +24,8 @@ from kapi_runtime.sycl.memory.usm_array import (
     usm_array_of,
 )
 from kapi_runtime.sycl.memory.usm_bytes import memory_at
+from kapi_runtime.sycl.queues.interruptible_waits import wait_for
 from kapi_runtime.sycl.queues.queue import default_queue, describe_queue
-from kapi_runtime.sycl.queues.waiting import wait_for
 from kapi_sim.errors import DriverError, ExecutionPlacementError, UsmAllocationError
 from kapi_sim.language.array_memory import ArrayFields
 

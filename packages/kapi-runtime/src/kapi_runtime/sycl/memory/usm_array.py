@@ -19,8 +19,8 @@ from kapi_runtime.platform.dlpack import ONEAPI, device_kind, read_capsule
 from kapi_runtime.platform.kapi_array import KapiArray
 from kapi_runtime.sycl.memory.copying import copy_array
 from kapi_runtime.sycl.memory.usm_bytes import memory_at
+from kapi_runtime.sycl.queues.interruptible_waits import wait_for
 from kapi_runtime.sycl.queues.queue import default_queue, queue_of
-from kapi_runtime.sycl.queues.waiting import wait_for
 from kapi_sim.errors import ExecutionPlacementError
 from kapi_sim.language.array_memory import ArrayFields, c_strides
 from kapi_sim.short_repr import short_repr

@@ -7,8 +7,8 @@ from typing import Any
 
 from dpctl.program import SyclProgramCompilationError, create_program_from_spirv
 
+from kapi_runtime.platform.device_caches import BuiltKernels
 from kapi_runtime.platform.log import building
-from kapi_runtime.platform.reset import BuiltKernels
 from kapi_runtime.sycl.devices.device_summary import describe_device
 from kapi_runtime.sycl.programs.build_log import build_log
 from kapi_runtime.sycl.programs.work_group_size import MAX_WORK_ITEMS

@@ -9,8 +9,8 @@ import dpctl
 from dpctl.utils import SequentialOrderManager
 
 from kapi_runtime.platform.handles import EventStatus, HostEvent
+from kapi_runtime.sycl.queues.interruptible_waits import Pace, wait_for
 from kapi_runtime.sycl.queues.queue import profiling_queue
-from kapi_runtime.sycl.queues.waiting import Pace, wait_for
 from kapi_sim.errors import KernelLaunchError
 from kapi_sim.short_repr import short_repr
 

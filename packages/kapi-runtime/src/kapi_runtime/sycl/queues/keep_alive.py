@@ -20,7 +20,7 @@ from typing import Any
 import dpctl
 
 from kapi_runtime.sycl.native.structures import KEPT
-from kapi_runtime.sycl.queues.waiting import wait_for
+from kapi_runtime.sycl.queues.interruptible_waits import wait_for
 from kapi_sim.forks import in_children, reinit_after_fork
 
 __all__ = ["TIDY_AFTER", "hold_chain", "in_flight", "keep", "release", "tidy", "wait"]

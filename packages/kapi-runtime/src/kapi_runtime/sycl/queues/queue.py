@@ -16,7 +16,7 @@ from kapi_runtime.sycl.devices.device import DpctlDevice
 from kapi_runtime.sycl.devices.device_summary import describe_device
 from kapi_runtime.sycl.devices.discovery import current_device
 from kapi_runtime.sycl.queues import keep_alive
-from kapi_runtime.sycl.queues.waiting import wait_for
+from kapi_runtime.sycl.queues.interruptible_waits import wait_for
 from kapi_sim.errors import LimitError
 from kapi_sim.forks import reinit_after_fork
 

@@ -17,7 +17,7 @@ from kapi_runtime.sycl.devices.opencl import OpenclError, opencl_device
 from kapi_runtime.sycl.devices.usable import is_usable, usable_devices
 from kapi_runtime.sycl.memory.usm_array import has_dpnp
 from kapi_runtime.sycl.native import submission
-from kapi_runtime.sycl.queues.chain import ordering_problem
+from kapi_runtime.sycl.queues.launch_chain import ordering_problem
 from kapi_runtime.sycl.queues.queue import default_queue
 from kapi_sim import environment
 from kapi_types.usm.structures import learn

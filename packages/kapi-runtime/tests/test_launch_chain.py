@@ -16,7 +16,7 @@ from dpctl.utils import SequentialOrderManager
 
 import kapi_runtime as kapi
 from kapi_runtime.sycl.native.structures import HANDED_OVER, KEEPER, KEPT, LAST
-from kapi_runtime.sycl.queues import chain as chain_module
+from kapi_runtime.sycl.queues import launch_chain as chain_module
 
 SIZE = 1000
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import kapi_runtime as kapi
-from kapi_runtime.sycl.devices import drivers, environment
+from kapi_runtime.sycl.devices import driver_setup, drivers
 from kapi_sim.testing.reports import raises
 
 PLACEHOLDER = "/the/builder/lib/libintelocl.so\n"
@@ -23,19 +23,19 @@ def prefix(tmp_path, monkeypatch):
     monkeypatch.setattr(drivers, "_wheel_paths", lambda: iter([library]))
     monkeypatch.setattr(drivers, "SYSTEM_VENDORS", "/nowhere")
     monkeypatch.setattr(sys, "prefix", str(tmp_path))
-    monkeypatch.setattr(environment.sysconfig, "get_path", lambda name: str(tmp_path / "site"))
+    monkeypatch.setattr(driver_setup.sysconfig, "get_path", lambda name: str(tmp_path / "site"))
     return tmp_path
 
 
 def test_setup_makes_the_driver_visible_to_programs_without_kapi(prefix, run_python):
-    environment.install()
+    driver_setup.install()
     program = "import site; site.addsitedir({!r})\nimport dpnp; print(dpnp.arange(3).sum())"
     done = run_python(program.format(str(prefix / "site")))
     assert done.stdout.strip() == "3", done.stderr
 
 
 def test_setup_leaves_the_user_s_variables_alone(prefix, run_python):
-    environment.install()
+    driver_setup.install()
     program = "import site; site.addsitedir({!r})\nimport os; print(os.environ.get('OCL_ICD_FILENAMES'))"
     program = program.format(str(prefix / "site"))
     assert run_python(program, OCL_ICD_VENDORS="/nowhere").stdout.strip() == "None"
@@ -44,7 +44,7 @@ def test_setup_leaves_the_user_s_variables_alone(prefix, run_python):
 
 
 def test_setup_corrects_the_driver_s_icd_file(prefix):
-    environment.install()
+    driver_setup.install()
     icd = prefix / "etc" / "OpenCL" / "vendors" / "intel-cpu.icd"
     assert Path(icd.read_text().strip()).exists()
 
@@ -53,39 +53,39 @@ def test_setup_does_not_write_through_to_a_linked_copy(prefix):
     icd = prefix / "etc" / "OpenCL" / "vendors" / "intel-cpu.icd"
     shared = prefix / "installer-cache.icd"
     shared.hardlink_to(icd)
-    environment.install()
+    driver_setup.install()
     assert shared.read_text() == PLACEHOLDER
 
 
 def test_setup_can_be_repeated(prefix):
-    first = environment.install()
+    first = driver_setup.install()
     assert any(line.startswith("wrote") for line in first)
-    assert all(line.endswith("is as it should be") for line in environment.install())
+    assert all(line.endswith("is as it should be") for line in driver_setup.install())
 
 
 def test_setup_is_undone_without_a_trace(prefix):
     before = sorted(path.relative_to(prefix) for path in prefix.rglob("*"))
-    environment.install()
-    environment.remove()
+    driver_setup.install()
+    driver_setup.remove()
     assert sorted(path.relative_to(prefix) for path in prefix.rglob("*")) == before
     assert (prefix / "etc" / "OpenCL" / "vendors" / "intel-cpu.icd").read_text() == PLACEHOLDER
-    assert environment.remove() == ["nothing to undo"]
+    assert driver_setup.remove() == ["nothing to undo"]
 
 
 def test_setup_without_a_driver_says_what_to_install(prefix, monkeypatch):
     monkeypatch.setattr(drivers, "_wheel_paths", lambda: iter(["/nowhere/libintelocl.so"]))
     with raises(kapi.DriverError, "driver-absent"):
-        environment.install()
+        driver_setup.install()
 
 
 def test_setup_with_a_system_driver_has_nothing_to_do(prefix, monkeypatch, tmp_path):
     library = next(drivers._wheel_paths())
     (tmp_path / "intel.icd").write_text(library)
     monkeypatch.setattr(drivers, "SYSTEM_VENDORS", str(tmp_path))
-    assert environment.install() == [f"nothing to do: the driver {library} is registered with the system"]
+    assert driver_setup.install() == [f"nothing to do: the driver {library} is registered with the system"]
 
 
 def test_file_that_cannot_be_written_is_an_error(tmp_path, monkeypatch):
-    monkeypatch.setattr(environment, "pth_file", lambda: tmp_path / "absent" / "driver.pth")
+    monkeypatch.setattr(driver_setup, "pth_file", lambda: tmp_path / "absent" / "driver.pth")
     with raises(kapi.DriverError, "driver-file"):
-        environment.install()
+        driver_setup.install()

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from kapi_runtime.host.events import EMPTY_LIST, EMPTY_TUPLE, listed_events
-from kapi_runtime.kernels.controls import note_launch, open_reports
+from kapi_runtime.kernels.simulator_controls import note_launch, open_reports
 from kapi_runtime.launch.preparation import Prepared
 from kapi_runtime.platform import recorder
 from kapi_runtime.platform.handles import HostEvent

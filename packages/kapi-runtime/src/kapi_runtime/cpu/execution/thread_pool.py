@@ -6,7 +6,7 @@ import queue
 import threading
 from typing import Protocol
 
-from kapi_runtime.cpu.devices.threads import thread_count
+from kapi_runtime.cpu.devices.thread_count import thread_count
 from kapi_sim.forks import in_children, reinit_after_fork
 
 __all__ = ["Shared", "offer"]

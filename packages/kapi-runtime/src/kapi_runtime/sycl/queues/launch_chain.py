@@ -27,7 +27,7 @@ from weakref import WeakSet
 import dpctl
 from dpctl.utils import SequentialOrderManager
 
-from kapi_runtime.sycl.devices.fork import require_no_fork
+from kapi_runtime.sycl.devices.fork_check import require_no_fork
 from kapi_runtime.sycl.native.structures import KEEPER, LAST
 from kapi_runtime.sycl.native.submission import ADD_EVENTS, DONE, GET_EVENTS, submission
 from kapi_runtime.sycl.queues import keep_alive
