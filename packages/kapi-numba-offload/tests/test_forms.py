@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import kapi_numba_offload  # noqa: F401  it registers itself
-from kapi_numba_offload.regions.forms import form_of
+from kapi_numba_offload.regions.operand_forms import form_of
 
 SHAPES = [(), (1,), (3,), (4,), (0,), (1, 1), (3, 1), (1, 4), (3, 4), (4, 4), (3, 0), (2, 3, 4), (2, 1, 4), (1, 3, 1)]
 

@@ -7,7 +7,7 @@ import pytest
 
 import kapi_runtime
 from kapi_numba_offload.libraries.installed import default_library
-from kapi_numba_offload.regions import fused, repetition
+from kapi_numba_offload.regions import fused_region, launch_repetition
 from kapi_runtime.kernels.bound_launch import BoundLaunch
 
 LIBRARY = type(default_library())
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.usefixtures("no_small_loops")
 
 @pytest.fixture(autouse=True)
 def soon(monkeypatch):
-    monkeypatch.setattr(fused, "_BOUND_AFTER", 3)
+    monkeypatch.setattr(fused_region, "_BOUND_AFTER", 3)
 
 
 @pytest.fixture
@@ -146,15 +146,15 @@ def test_iterations_that_are_submitted_together_are_the_loop_s(function, is_reco
     original = kapi_runtime.graph
     monkeypatch.setattr(kapi_runtime, "graph", lambda queue: (made.append(queue), original(queue))[1])
     monkeypatch.setattr(LIBRARY, "replays_graphs", is_recorded)
-    monkeypatch.setattr(repetition, "_RECORDED_FROM", 3)
-    monkeypatch.setattr(repetition, "_ITERATIONS", 2)
+    monkeypatch.setattr(launch_repetition, "_RECORDED_FROM", 3)
+    monkeypatch.setattr(launch_repetition, "_ITERATIONS", 2)
     as_in_python(function, [RANDOM.random(500) for _ in range(3)])
     assert bool(made) is (is_recorded and function is not none)
 
 
 def test_loop_is_launched_plainly_where_no_graph_can_be_recorded(as_in_python, monkeypatch):
     monkeypatch.setattr(LIBRARY, "replays_graphs", True)
-    monkeypatch.setattr(repetition, "_RECORDED_FROM", 3)
+    monkeypatch.setattr(launch_repetition, "_RECORDED_FROM", 3)
 
     def refused(queue):
         raise kapi_runtime.KernelLaunchError("a stream must be captured, got none", code="graph-queue")

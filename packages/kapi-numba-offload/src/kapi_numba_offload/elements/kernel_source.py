@@ -12,7 +12,7 @@ import numpy as np
 
 import kapi_runtime
 from kapi_numba_offload.elements.expression import Apply, Cast, Const, Leaf, Node, Ref
-from kapi_numba_offload.elements.spelling import Operand, cast, spelled
+from kapi_numba_offload.elements.operation_source import Operand, cast, spelled
 
 __all__ = ["MOST_DIMENSIONS", "Indexing", "emit", "index_lines", "make_device_function", "make_kernel", "space_of"]
 

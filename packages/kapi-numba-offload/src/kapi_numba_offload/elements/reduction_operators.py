@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from kapi_numba_offload.analysis.numpy_functions import REDUCTIONS
-from kapi_numba_offload.elements.spelling import Operand, spelled
+from kapi_numba_offload.elements.operation_source import Operand, spelled
 from kapi_sim.language.intrinsics import operators
 
 __all__ = ["COMBINATIONS", "FUSED_REDUCTIONS", "POSITIONS", "Accumulator", "Combination", "as_dtype", "combine"]

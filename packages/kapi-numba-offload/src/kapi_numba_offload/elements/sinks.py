@@ -16,7 +16,7 @@ import kapi_runtime
 from kapi_numba_offload.elements.expression import Node, leaves_of
 from kapi_numba_offload.elements.kernel_source import Indexing, emit, index_lines, make_kernel, spell_index
 from kapi_numba_offload.elements.operands import dtype_of
-from kapi_numba_offload.elements.spelling import Operand, cast
+from kapi_numba_offload.elements.operation_source import Operand, cast
 from kapi_numba_offload.elements.statements import Statement, StatementLocation
 from kapi_numba_offload.libraries.arrays import is_device_array
 

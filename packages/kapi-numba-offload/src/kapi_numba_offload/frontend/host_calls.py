@@ -31,7 +31,7 @@ from kapi_numba_offload.frontend.context_arguments import (
     with_items,
 )
 from kapi_numba_offload.frontend.device_copies import DeviceCopies
-from kapi_numba_offload.frontend.function import OffloadedFunction
+from kapi_numba_offload.frontend.offloaded_function import OffloadedFunction
 from kapi_numba_offload.libraries.arrays import is_device_array
 from kapi_numba_offload.libraries.installed import library_named, library_of_queue
 from kapi_numba_offload.run.offload_report import remember
@@ -103,7 +103,7 @@ def _call(dispatcher: Any, *args: Any, **keywords: Any) -> Any:
 
 def _load() -> Callable[..., Any]:
     global _call_in_place
-    from kapi_numba_offload.frontend.in_place_calls import call_in_place  # which brings the platform of the CPU
+    from kapi_numba_offload.frontend.cpu_context_calls import call_in_place  # which brings the platform of the CPU
 
     _call_in_place = call_in_place
     return call_in_place

@@ -9,7 +9,7 @@ import numba
 
 from kapi_numba_offload._numba_compat import numba_call, types, with_numpy_arrays
 from kapi_numba_offload.elements.statements import StatementLocation
-from kapi_numba_offload.frontend.function import OffloadedFunction
+from kapi_numba_offload.frontend.offloaded_function import OffloadedFunction
 from kapi_numba_offload.libraries.arrays import any_share_memory, arrays_among
 from kapi_numba_offload.loops.host.host_copies import HostCopies, is_reachable
 from kapi_numba_offload.run.call_graph import OffloadedParts, run_recorded

@@ -26,8 +26,8 @@ from kapi_numba_offload._numba_compat import (
     types,
     typing,
 )
-from kapi_numba_offload.frontend.function import OffloadedFunction, holds_usm
 from kapi_numba_offload.frontend.host_function import HostFunction, host_function
+from kapi_numba_offload.frontend.offloaded_function import OffloadedFunction, holds_usm
 from kapi_numba_offload.run.fallback import Refusal
 from kapi_numba_offload.run.options import OffloadOptions, options_of
 from kapi_runtime.native.loading import calling

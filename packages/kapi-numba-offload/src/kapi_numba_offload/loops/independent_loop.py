@@ -15,7 +15,7 @@ import numpy as np
 from kapi_numba_offload.libraries.arrays import device_facts, is_device_array, queue_of
 from kapi_numba_offload.loops.coarsening import may_coarsen
 from kapi_numba_offload.loops.host.loop_costs import LoopCosts, known_values
-from kapi_numba_offload.loops.host.short_steps import SAME_TYPES, has_same_types
+from kapi_numba_offload.loops.host.short_iterations import SAME_TYPES, has_same_types
 from kapi_numba_offload.loops.lifted_loop import stores_are_disjoint
 from kapi_numba_offload.loops.loop_builder import BuiltLoop
 from kapi_numba_offload.loops.parallel_loop import ParallelLoop

@@ -17,7 +17,7 @@ from kapi_numba_offload.libraries.arrays import (
     may_share_memory,
     queue_of,
 )
-from kapi_numba_offload.loops.host.short_steps import SAME_TYPES
+from kapi_numba_offload.loops.host.short_iterations import SAME_TYPES
 from kapi_numba_offload.run.simulation import is_simulating
 
 __all__ = ["LiftedLoop", "RowIndex", "ScanLoop", "stores_are_disjoint", "counts"]

@@ -40,7 +40,7 @@ from kapi_numba_offload.loops.loop_syntax import LoopSyntax
 from kapi_numba_offload.loops.privatization import GroupCopies, PrivateRows, are_distinct, small_arrays
 from kapi_numba_offload.loops.simulated_loop import simulate
 from kapi_numba_offload.run.fallback import Refusal, fall_back
-from kapi_numba_offload.run.kernel_launch import KernelLaunch
+from kapi_numba_offload.run.launch_record import KernelLaunch
 from kapi_numba_offload.run.launching import launch
 from kapi_numba_offload.run.options import OffloadOptions
 from kapi_numba_offload.run.placement import one_queue

@@ -17,7 +17,7 @@ from kapi_numba_offload.analysis.syntax import indices_of
 from kapi_numba_offload.elements.expression import Apply, Cast, Const, Leaf, Node, Ref
 from kapi_numba_offload.elements.statements import Statement, StatementLocation
 from kapi_numba_offload.partition.function_info import PREFIX, FunctionInfo, loaded
-from kapi_numba_offload.regions.fused import FusedRegion
+from kapi_numba_offload.regions.fused_region import FusedRegion
 
 __all__ = ["Fused", "StatementGroup", "expression_region"]
 

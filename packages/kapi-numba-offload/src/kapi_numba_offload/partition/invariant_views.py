@@ -10,7 +10,7 @@ from typing import Any
 from kapi_numba_offload.analysis.kinds import SCALAR
 from kapi_numba_offload.analysis.syntax import located
 from kapi_numba_offload.partition.function_info import PREFIX, FunctionInfo, loaded
-from kapi_numba_offload.regions.fused import FusedRegion
+from kapi_numba_offload.regions.fused_region import FusedRegion
 
 __all__ = ["hoist_views"]
 

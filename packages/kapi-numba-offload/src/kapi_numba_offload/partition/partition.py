@@ -24,16 +24,6 @@ from kapi_numba_offload.elements.reduction_operators import FUSED_REDUCTIONS, PO
 from kapi_numba_offload.elements.statements import StatementLocation
 from kapi_numba_offload.loops.host.interpreted_loop import InterpretedLoop
 from kapi_numba_offload.loops.parallel_loop import ParallelLoop
-from kapi_numba_offload.partition.calls import (
-    MENDED,
-    ArgumentTexts,
-    Constant,
-    Conversion,
-    Creation,
-    HelperCall,
-    NumpyCall,
-    OverloadedCall,
-)
 from kapi_numba_offload.partition.function_info import PREFIX, FunctionInfo, loaded
 from kapi_numba_offload.partition.grouping import Fused, StatementGroup, expression_region
 from kapi_numba_offload.partition.loop_plans.element_accesses import array_of_elements
@@ -44,6 +34,16 @@ from kapi_numba_offload.partition.loop_plans.numba_equivalence import (
 )
 from kapi_numba_offload.partition.loop_plans.plan import LoopInContext, LoopPlan
 from kapi_numba_offload.partition.loop_plans.selection import loop_plan
+from kapi_numba_offload.partition.numpy_calls import (
+    MENDED,
+    ArgumentTexts,
+    Constant,
+    Conversion,
+    Creation,
+    HelperCall,
+    NumpyCall,
+    OverloadedCall,
+)
 from kapi_numba_offload.partition.python_code import ItemUpdate, PythonCode
 from kapi_numba_offload.partition.python_values import (
     call_of_container,

@@ -28,10 +28,10 @@ from kapi_numba_offload.elements.statements import check_array_integers
 from kapi_numba_offload.elements.work_distribution import distribute, groups_of, is_by_groups, pieces_of
 from kapi_numba_offload.libraries.arrays import device_facts, flat_view, is_device_array
 from kapi_numba_offload.libraries.installed import library_of_queue
-from kapi_numba_offload.regions.forms import form_of
-from kapi_numba_offload.regions.fused import FusedRegion
+from kapi_numba_offload.regions.fused_region import FusedRegion
 from kapi_numba_offload.regions.library_functions import extremum_position
-from kapi_numba_offload.run.kernel_launch import KernelLaunch
+from kapi_numba_offload.regions.operand_forms import form_of
+from kapi_numba_offload.run.launch_record import KernelLaunch
 from kapi_numba_offload.run.launching import launch
 from kapi_numba_offload.run.remembered import Remembered
 from kapi_numba_offload.run.timing import timed

@@ -26,8 +26,8 @@ from kapi_numba_offload.elements.sinks import Elements, extents_of
 from kapi_numba_offload.elements.statements import check_array_integers
 from kapi_numba_offload.elements.work_distribution import pieces_of
 from kapi_numba_offload.libraries.arrays import allocate, device_facts, flat_view, host_copy, is_device_array, queue_of
-from kapi_numba_offload.regions.fused import FusedRegion
-from kapi_numba_offload.run.kernel_launch import KernelLaunch
+from kapi_numba_offload.regions.fused_region import FusedRegion
+from kapi_numba_offload.run.launch_record import KernelLaunch
 from kapi_numba_offload.run.launching import launch, launches
 from kapi_numba_offload.run.remembered import Remembered
 from kapi_numba_offload.run.timing import timed

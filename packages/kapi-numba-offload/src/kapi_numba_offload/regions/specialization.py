@@ -18,7 +18,7 @@ from kapi_numba_offload.elements.statements import Statement
 from kapi_numba_offload.libraries.arrays import flat_view, is_device_array
 from kapi_numba_offload.libraries.installed import library_of, library_of_queue
 from kapi_numba_offload.libraries.interface import ArrayLibrary
-from kapi_numba_offload.regions.forms import Form, form_of
+from kapi_numba_offload.regions.operand_forms import Form, form_of
 from kapi_numba_offload.regions.type_inference import InferredTypes, TypeInference
 from kapi_numba_offload.run.remembered import Remembered
 from kapi_sim.errors import KapiError

@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 
 from kapi_numba_offload._numba_compat import constants_of
 from kapi_numba_offload.run.call_graph import OffloadedParts, transitive_calls
-from kapi_numba_offload.run.kernel_launch import KernelLaunch
+from kapi_numba_offload.run.launch_record import KernelLaunch
 from kapi_numba_offload.run.timing import PartWork, outcome_of
 
 __all__ = [

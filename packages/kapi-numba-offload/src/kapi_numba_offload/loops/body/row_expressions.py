@@ -14,7 +14,7 @@ import numpy as np
 from kapi_numba_offload.analysis.numpy_functions import elementwise
 from kapi_numba_offload.analysis.scope import UNKNOWN
 from kapi_numba_offload.analysis.syntax import expression, index_of, indices_of, located, rewrite_expressions, variable
-from kapi_numba_offload.elements.spelling import syntax_of
+from kapi_numba_offload.elements.operation_source import syntax_of
 from kapi_numba_offload.elements.statements import GROWING
 from kapi_numba_offload.loops.body.functions.combined_rows import combined
 from kapi_numba_offload.loops.body.functions.matrix_functions import matrix_rows, product_rows, trace

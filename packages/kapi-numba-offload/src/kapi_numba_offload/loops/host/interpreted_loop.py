@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kapi_numba_offload.elements.statements import StatementLocation
-from kapi_numba_offload.loops.host.step_sizes import StepSizes
+from kapi_numba_offload.loops.host.iteration_work import StepSizes
 from kapi_numba_offload.loops.host.worked_axes import most_elements
 from kapi_numba_offload.run.fallback import Refusal, fall_back
 

@@ -27,8 +27,8 @@ from kapi_numba_offload.libraries.arrays import (
 )
 from kapi_numba_offload.loops.host.host_copies import is_reachable
 from kapi_numba_offload.loops.host.host_loop import HostLoop
-from kapi_numba_offload.loops.host.short_steps import ShortSteps, has_same_types
-from kapi_numba_offload.loops.host.step_sizes import StepSizes
+from kapi_numba_offload.loops.host.iteration_work import StepSizes
+from kapi_numba_offload.loops.host.short_iterations import ShortSteps, has_same_types
 from kapi_numba_offload.loops.host.worked_axes import most_elements
 from kapi_numba_offload.run.options import OffloadOptions
 from kapi_numba_offload.run.simulation import is_simulating

@@ -11,9 +11,9 @@ from kapi_numba_offload.analysis.kinds import ANY, SCALAR, ArrayKind, Kind, may_
 from kapi_numba_offload.analysis.syntax import indices_of, names_in
 from kapi_numba_offload.loops.host.host_loop import HostLoop
 from kapi_numba_offload.loops.host.interpreted_loop import InterpretedLoop
-from kapi_numba_offload.loops.host.short_steps import ShortSteps
+from kapi_numba_offload.loops.host.iteration_work import StepSizes
+from kapi_numba_offload.loops.host.short_iterations import ShortSteps
 from kapi_numba_offload.loops.host.small_loops import SmallLoop
-from kapi_numba_offload.loops.host.step_sizes import StepSizes
 from kapi_numba_offload.loops.loop_syntax import is_parallel
 from kapi_numba_offload.partition.function_info import FunctionInfo
 from kapi_numba_offload.partition.loop_plans.numba_equivalence import (

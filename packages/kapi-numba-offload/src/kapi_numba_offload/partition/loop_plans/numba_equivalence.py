@@ -18,7 +18,7 @@ from kapi_numba_offload.analysis.numpy_functions import numpy_name
 from kapi_numba_offload.analysis.scope import UNKNOWN, Scope
 from kapi_numba_offload.analysis.syntax import indices_of, names_in, nodes_in, root_variable, targets_of
 from kapi_numba_offload.loops.host.called_functions import CalledFunction
-from kapi_numba_offload.loops.host.short_steps import SAME_TYPES
+from kapi_numba_offload.loops.host.short_iterations import SAME_TYPES
 from kapi_numba_offload.loops.loop_syntax import variables_of
 from kapi_numba_offload.partition.function_info import FunctionInfo
 from kapi_types import is_usm_array

@@ -9,8 +9,8 @@ from dataclasses import replace
 import numpy as np
 
 from kapi_numba_offload.analysis.syntax import expression, flat_index, statements, times, variable
+from kapi_numba_offload.elements.operation_source import syntax_of
 from kapi_numba_offload.elements.reduction_operators import COMBINATIONS
-from kapi_numba_offload.elements.spelling import syntax_of
 from kapi_numba_offload.loops.body.functions import private_arrays
 from kapi_numba_offload.loops.body.functions.combined_rows import combined
 from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError

@@ -20,10 +20,10 @@ from kapi_numba_offload.libraries.arrays import (
 )
 from kapi_numba_offload.libraries.installed import library_of
 from kapi_numba_offload.libraries.interface import ArrayLibrary
-from kapi_numba_offload.regions.repetition import bound_iteration, repeat
+from kapi_numba_offload.regions.launch_repetition import bound_iteration, repeat
 from kapi_numba_offload.regions.specialization import PreparedLaunch, Specializer, is_stored
 from kapi_numba_offload.regions.type_inference import TypeInference, by_library
-from kapi_numba_offload.run.kernel_launch import KernelLaunch
+from kapi_numba_offload.run.launch_record import KernelLaunch
 from kapi_numba_offload.run.launching import is_observed, launch
 from kapi_numba_offload.run.placement import one_queue
 from kapi_numba_offload.run.remembered import Remembered

@@ -27,12 +27,12 @@ from kapi_numba_offload.frontend.returned_numbers import as_numbers, numbers_in_
 from kapi_numba_offload.libraries.arrays import GUESTS, Guest, adopted, guest_of, is_device_array, like, queue_of
 from kapi_numba_offload.libraries.installed import default_library, library_named
 from kapi_numba_offload.libraries.interface import ArrayLibrary
-from kapi_numba_offload.loops.host.short_steps import SAME_TYPES
+from kapi_numba_offload.loops.host.short_iterations import SAME_TYPES
 from kapi_numba_offload.loops.independent_loop import IndependentLoop
 from kapi_numba_offload.loops.lifted_loop import LiftedLoop
 from kapi_numba_offload.loops.loop_of_kernels import LoopOfKernels
 from kapi_numba_offload.loops.loop_syntax import variables_of
-from kapi_numba_offload.partition.call_work import call_work
+from kapi_numba_offload.partition.call_costs import call_work
 from kapi_numba_offload.partition.dead_iterations import drop_dead_iterations
 from kapi_numba_offload.partition.function_info import PREFIX, FunctionInfo
 from kapi_numba_offload.partition.invariant_views import hoist_views

@@ -24,8 +24,8 @@ from kapi_numba_offload.frontend.context_arguments import (
     on_device_type,
     unlike_the_devices,
 )
-from kapi_numba_offload.frontend.function import OffloadedFunction, holds_usm, is_inside
 from kapi_numba_offload.frontend.host_function import HostFunction, host_function
+from kapi_numba_offload.frontend.offloaded_function import OffloadedFunction, holds_usm, is_inside
 from kapi_numba_offload.libraries.arrays import library, like
 from kapi_numba_offload.libraries.host_array import HostArray, as_host_arrays
 from kapi_numba_offload.libraries.installed import library_named
