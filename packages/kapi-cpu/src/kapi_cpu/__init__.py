@@ -1,4 +1,4 @@
-"""From a Python function and a signature to vector code for CPUs, through Numba and LLVM. Needs no driver."""
+"""Compiler of Python functions to vector code for CPUs, through Numba and LLVM. Needs no driver."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From typed kernels to LLVM IR, for any target: what code generators share, and `Target`, which each of them is.
+"""Lowering of typed kernels to LLVM IR, for any target: what code generators share, and `Target`, their interface.
 
 It is a distribution of its own, so that no code generator brings another's dependencies.
 """

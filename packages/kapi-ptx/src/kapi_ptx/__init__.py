@@ -1,4 +1,4 @@
-"""From a Python function and a signature to PTX, through Numba and LLVM's own back end. Needs no GPU and no driver."""
+"""Compiler of Python functions to PTX, through Numba and LLVM's own back end. Needs no GPU and no driver."""
 
 from __future__ import annotations
 

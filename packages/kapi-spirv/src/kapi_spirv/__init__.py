@@ -1,4 +1,4 @@
-"""From a Python function and a signature to SPIR-V, through Numba and LLVM's own SPIR-V back end. Needs no device."""
+"""Compiler of Python functions to SPIR-V, through Numba and LLVM's own SPIR-V back end. Needs no device."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From one kernel argument, a Python value, to its type in the kernel."""
+"""The type that a kernel argument, a Python value, has in the kernel."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ def _mul_hi(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Valu
 
 
 def _upper_of_64(builder: ir.IRBuilder, x: ir.Value, y: ir.Value, is_signed: bool) -> ir.Value:
-    """By halves: not every target has integers of 128 bits."""
+    """The upper half, by halves: not every target has integers of 128 bits."""
     half, mask = I64(32), I64(0xFFFFFFFF)
 
     def halves(value: ir.Value) -> tuple[ir.Value, ir.Value]:

@@ -1,4 +1,4 @@
-"""From LLVM IR text to code, in a helper process: LLVM's back end ends the process it runs in when it gives up.
+"""Emission of code from LLVM IR, in a helper process: LLVM's back end ends the process it runs in when it gives up.
 
 Each target has a helper of its own, since LLVM's options are a process's. It is started when first needed, and again
 after it died.

@@ -238,7 +238,7 @@ class _KernelLower(Lower):
 
 @register_pass(mutates_CFG=True, analysis_only=False)
 class _KernelLowering(NativeLowering):
-    """From typed IR to LLVM IR."""
+    """Lowering of typed IR to LLVM IR."""
 
     _name = "kapi_lowering"
 

@@ -1,4 +1,4 @@
-"""From typed operations to LLVM IR, one module for each family of the kernel language."""
+"""Lowering of typed operations to LLVM IR, one module for each family of the kernel language."""
 
 from __future__ import annotations
 

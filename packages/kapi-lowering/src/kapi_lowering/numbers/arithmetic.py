@@ -184,7 +184,7 @@ def _exponent(builder: ir.IRBuilder, power: ir.Value) -> ir.Value:
 
 @_binary(operator.pow, types.Integer)
 def _integer_power(builder: ir.IRBuilder, type_: types.Type, left: ir.Value, right: ir.Value) -> ir.Value:
-    """By repeated squaring; a negative exponent, which NumPy refuses, gives 0."""
+    """A power by repeated squaring; a negative exponent, which NumPy refuses, gives 0."""
     before = builder.basic_block
     head = builder.append_basic_block("power")
     body = builder.append_basic_block("power.square")

@@ -124,7 +124,7 @@ def _absolute(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Va
 
 
 def compare_complex(builder: ir.IRBuilder, symbol: str, left: ir.Value, right: ir.Value) -> ir.Value:
-    """By the real parts, and by the imaginary parts where these are equal, as NumPy orders complex numbers."""
+    """Compare by the real parts, and by the imaginary parts where these are equal, as NumPy orders complex numbers."""
     (a, b), (c, d) = split(builder, left), split(builder, right)
     if symbol == "==":
         return builder.and_(builder.fcmp_ordered("==", a, c), builder.fcmp_ordered("==", b, d))

@@ -1,4 +1,4 @@
-"""Of which dtypes the elements are that a loop's variables get their numbers from.
+"""Dtypes of the elements that a loop's variables get their numbers from.
 
 Numba gives back Python's numbers for all of its own, and a Python number takes the type of the next operation's
 other operand. A number that comes from an element is one of NumPy's, which keeps its type.

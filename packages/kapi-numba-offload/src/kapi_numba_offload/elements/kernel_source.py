@@ -1,4 +1,4 @@
-"""From the trees of a fused region to the source of one kernel, for operands of known dtypes and shapes."""
+"""The source of one kernel for the trees of a fused region, for operands of known dtypes and shapes."""
 
 from __future__ import annotations
 

@@ -145,5 +145,5 @@ def extents_of(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def extent_names(names: Sequence[str]) -> Sequence[str]:
-    """Those of the names of an array's lengths whose values `extents_of` gives."""
+    """Names of an array's lengths whose values `extents_of` gives."""
     return names[1 : len(names) - 2] if len(names) > 3 else ()

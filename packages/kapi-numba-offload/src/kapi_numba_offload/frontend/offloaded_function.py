@@ -151,7 +151,7 @@ class OffloadedFunction(OffloadedParts):
 
     @property
     def explained(self) -> tuple[Any, ...]:
-        """Those, and the calls of NumPy's functions."""
+        """The reported parts, and the calls of NumPy's functions."""
         unused = self._not_lifted
         return *self.reported, *(each for each in self.partition.calls if id(each) not in unused)
 

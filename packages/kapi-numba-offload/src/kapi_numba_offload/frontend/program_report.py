@@ -35,7 +35,7 @@ class ProgramReport:
 
     @property
     def text(self) -> str:
-        """As a table for each file, the lines in order, with the reason of each that was no kernel."""
+        """A table for each file, the lines in order, with the reason of each that was no kernel."""
         lines = [self._title]
         for file in dict.fromkeys(file for file, _ in self.parts):
             lines += ["", file, f"{'line':>6} {'time s':>10} {'share':>6} {'runs':>7} {'bytes moved':>12}  where"]
@@ -49,7 +49,7 @@ class ProgramReport:
 
     @property
     def page(self) -> str:
-        """As a page of HTML, with a picture: a bar for each line, as long as its time."""
+        """A page of HTML, with a picture: a bar for each line, as long as its time."""
         rows = "\n".join(
             f"<tr><td>{html.escape(Path(file).name)}:{part.line}<td><code>{html.escape(part.text)}</code>"
             f"<td>{html.escape(part.function)}<td>{html.escape(part.where)}<td>{part.seconds:.6f}"

@@ -197,7 +197,7 @@ def _facts(device: CudaDevice) -> DeviceFacts:
 
 
 def _pinned(size: int) -> np.ndarray[Any, Any] | None:
-    """So many bytes of pinned memory; None for few or very many, and where the driver has none left."""
+    """Pinned memory of so many bytes; None for few or very many, and where the driver has none left."""
     if size not in _PINNED:
         return None
     try:

@@ -262,7 +262,7 @@ class _Privatizer(ast.NodeTransformer):
 def small_arrays(
     captured: Sequence[Any], stored: Sequence[int], extents: Sequence[int], facts: DeviceFacts
 ) -> tuple[int, ...]:
-    """Those of the stored arrays of which each unit of a device may have a row, by their positions.
+    """Stored arrays of which each unit of a device may have a row, by their positions.
 
     A row has at most as many elements as the unit has iterations, so that to fill and add up rows is the lesser work.
     On a GPU those of which each work-group may have a copy, which has at most as many elements as it has iterations.

@@ -105,7 +105,7 @@ class Partition:
         return bool(kernels) if with_plain_loops else any(kernels)
 
     def _recursion(self) -> Refusal | None:
-        """That the function calls itself with arrays, if it does: each call is few launches then, or a copy."""
+        """The recursion of a function that calls itself with arrays: each call is few launches then, or a copy."""
         own = self.facts.original
         for each in ast.walk(self.definition):
             if isinstance(each, ast.Call):

@@ -45,7 +45,7 @@ class TypeInference:
         self._known: Remembered[tuple[Any, ...], InferredTypes] = Remembered(64)
 
     def of(self, leaves: Sequence[Any], queue: Any) -> InferredTypes:
-        """Those for operands, whose types decide, and which types hold a Python integer.
+        """Types for operands, whose types decide, and which types hold a Python integer.
 
         Raises `OverflowError` where the only statement has one of Python's integers that a type does not hold;
         `Unfused` where dpnp refuses. It refuses with its own words when the statement is run by dpnp.

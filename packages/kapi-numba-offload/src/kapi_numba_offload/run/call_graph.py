@@ -33,7 +33,7 @@ class OffloadedParts:
 
     @property
     def explained(self) -> tuple[Any, ...]:
-        """Those, and the calls of NumPy's functions."""
+        """The reported parts, and the calls of NumPy's functions."""
         return self.reported
 
 

@@ -1,4 +1,4 @@
-"""Reasons for which something runs on the host: one table, printed in the documentation, and the warning or error."""
+"""Fallback to the host: its reasons, in one table that the documentation prints, and the warning or error."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ REASONS: dict[str, Reason] = {
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """That something cannot be a kernel.
+    """Something cannot be a kernel.
 
     - `reason`: a key of `REASONS`.
     - `line`: line of the source.

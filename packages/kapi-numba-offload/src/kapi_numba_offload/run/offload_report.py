@@ -88,7 +88,7 @@ class OffloadReport:
     called: tuple[OffloadReport, ...] = ()
 
     def text(self, level: int = 1) -> str:
-        """As text.
+        """The report as text.
 
         Parameters
         ----------

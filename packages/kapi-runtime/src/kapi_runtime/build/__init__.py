@@ -1,1 +1,1 @@
-"""From a kernel and its argument types to a module: captures, fingerprint, compilation."""
+"""Build of a module for a kernel and the types of its arguments: captures, fingerprint, compilation."""

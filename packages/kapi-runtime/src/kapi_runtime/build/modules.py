@@ -1,4 +1,4 @@
-"""From a kernel and the types of its arguments to a module: from memory, from disk, or compiled.
+"""The module of a kernel for the types of its arguments: from memory, from disk, or compiled.
 
 Numba is imported only if something has to be compiled.
 """

@@ -1,4 +1,4 @@
-"""The cache as its users see it: modules are stored, loaded and dropped by key; faults are noted, never raised."""
+"""The disk cache: modules are stored, loaded and dropped by key; faults are noted, never raised."""
 
 from __future__ import annotations
 

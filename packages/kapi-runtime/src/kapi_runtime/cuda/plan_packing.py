@@ -161,7 +161,7 @@ def _read_torch(source: PackingSource, index: int, value: Any, fields: ArrayFiel
 
 
 def _holds_its_values(index: int, is_complex: bool) -> str:
-    """That nothing is recorded for a tensor's gradient, and what is in memory is what it holds."""
+    """A check that nothing is recorded for a tensor's gradient, and that its memory holds its values."""
     conjugated = f" or a{index}.is_conj()" if is_complex else ""
     return f"not (a{index}.requires_grad or a{index}.is_neg(){conjugated})"
 
@@ -170,7 +170,7 @@ _READ: dict[str, Callable[[PackingSource, int, Any, ArrayFields], None]] = {"cup
 
 
 def is_current(source: PackingSource, library: str, queue: CudaQueue) -> str:
-    """That the current stream of a library is a queue's."""
+    """A check that the current stream of a library is a queue's."""
     return f"{_stream(source, library, queue.device.ordinal)} == {queue.handle}"
 
 

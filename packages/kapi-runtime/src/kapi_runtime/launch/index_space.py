@@ -1,4 +1,4 @@
-"""From an index space to the range that is submitted: what all platforms check alike, and the platform's own rule.
+"""The range that is submitted for an index space: what all platforms check alike, and the platform's own rule.
 
 A work-item outside of the `Range` that a launch asked for does nothing, so a platform may round a `Range` up.
 """

@@ -1,4 +1,4 @@
-"""From native functions in Python to the machine code that kapi-runtime ships, by Numba and LLVM.
+"""Compilation of native functions in Python to the machine code that kapi-runtime ships, by Numba and LLVM.
 
 ``python tools/native_code.py`` writes the files; no launch imports this module.  A file is made in a process with
 `SETTINGS` in its environment, so that the code is the same wherever it is made.

@@ -64,7 +64,7 @@ def enter(device: Any) -> None:
 
 
 def leave() -> None:
-    """At the end of a ``with`` block, take away its device and all above; nothing if `clear` did it."""
+    """Take away a ``with`` block's device and all above at its end; nothing if `clear` did it."""
     stack = _stack.get()
     while stack:
         *below, top = stack

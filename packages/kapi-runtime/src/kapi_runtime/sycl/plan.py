@@ -239,7 +239,7 @@ def _slots() -> dict[str, int] | None:
 
 
 def _where(value: Any, word: int) -> int:
-    """At which byte an object holds a word; 0 if it does not, or does twice."""
+    """The byte at which an object holds a word; 0 if it does not, or does twice."""
     words = _words(value)
     return 16 + 8 * words.index(word) if words.count(word) == 1 else 0
 

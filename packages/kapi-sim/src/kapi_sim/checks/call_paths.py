@@ -1,4 +1,4 @@
-"""By which calls a kernel came to a line: of the access that is made now, and of one that was recorded."""
+"""Call paths from a kernel to a line: of the access that is made now, and of one that was recorded."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""From a kernel's source to source that the simulator can run, check and interrupt."""
+"""Instrumentation: a kernel's source becomes source that the simulator can run, check and interrupt."""

@@ -1,4 +1,4 @@
-"""From a kernel's source to the function that the simulator runs.
+"""The function that the simulator runs, made of a kernel's source.
 
 The source is rewritten once: a barrier or group algorithm becomes a ``yield`` of its site, group and
 arguments, a call of a device function with barriers a ``yield from``, and arithmetic that needs it a

@@ -1,4 +1,4 @@
-"""From the arguments of a launch to what the kernel's parameters hold."""
+"""Arguments of a launch, as the kernel's parameters hold them."""
 
 from __future__ import annotations
 

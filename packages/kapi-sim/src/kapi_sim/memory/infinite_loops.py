@@ -1,4 +1,4 @@
-"""Loops that no schedule can end: counted, given up, and described.
+"""Infinite loops, which no schedule can end: counted, ended with an error, and described.
 
 The rewritten kernel counts the iterations of each ``while`` loop that does not pass a barrier by itself.
 Past a limit, a work-item of a group hands over to the others, for one of them may bring about what it

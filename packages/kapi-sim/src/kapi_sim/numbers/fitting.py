@@ -36,11 +36,9 @@ _SMALLEST_RANGE = range(128)
 
 _OF_A_CONSTANT = ("RESUME", "LOAD_CONST", "LOAD_SMALL_INT", "RETURN_VALUE", "RETURN_CONST")
 
-Position = tuple[int, int]
-
 
 def check_literals_fit(value: Any, lowest: int, highest: int) -> Any:
-    """Return `value`, which shares a place with literals, unless it is an integer of a type that holds not all of them.
+    """Return `value`, after a check that the literals that are joined with it fit its type.
 
     Raises `DtypeError` if a literal does not fit the type of `value`.
     """

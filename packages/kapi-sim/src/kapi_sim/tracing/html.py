@@ -102,7 +102,7 @@ def _failure(launch: Launch, numbers: dict[tuple[str, int], int]) -> dict[str, A
 
 
 def _lines(launch: Launch) -> dict[str, list[Any]]:
-    """By file's end and line: runs, active part, reads, writes, bytes, segments, bank cycles, atomics, contention."""
+    """Counts by file and line: runs, active part, reads, writes, bytes, segments, bank cycles, atomics, contention."""
     return {
         f"{file_name(row.site.filename)}:{row.site.line}": [
             row.executions,

@@ -164,7 +164,7 @@ def _sub_group(launch: Launch, item: int) -> tuple[int, int]:
 
 
 def _active(launch: Launch) -> dict[int, float]:
-    """By line, the mean part of a sub-group that runs it together."""
+    """The mean part of a sub-group that runs a line together, by line."""
     seen: dict[tuple[int, int], int] = defaultdict(int)
     members: dict[tuple[int, int, int], int] = defaultdict(int)
     for event in launch.events:

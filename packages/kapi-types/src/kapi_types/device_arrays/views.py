@@ -1,4 +1,4 @@
-"""From compiled code back to Python: the array object for memory of an array that was passed in."""
+"""Return of arrays from compiled code to Python: the object for memory of an array that was passed in."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From a Python function and argument types to Numba IR in which every variable has a type.
+"""Typing of a Python function for argument types: Numba IR in which every variable has a type.
 
 A back end subclasses `KernelCompiler` and adds its lowering; nothing here knows which one.
 """

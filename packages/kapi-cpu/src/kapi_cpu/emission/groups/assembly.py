@@ -1,4 +1,4 @@
-"""A kernel of one work-item to the function that a launch calls."""
+"""Assembly of the function that a launch calls, from a kernel of one work-item."""
 
 from __future__ import annotations
 
@@ -205,7 +205,7 @@ class _Prologue:
 
     @property
     def builder(self) -> Builder:
-        """At the end of the entry."""
+        """A builder at the end of the entry."""
         return self.emitter.builder
 
     def values(self, source: Function) -> dict[IRValue, IRValue]:

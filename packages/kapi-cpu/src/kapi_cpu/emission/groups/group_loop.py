@@ -152,7 +152,7 @@ def _part_lines(
 
 
 def _by_rows(number: int, part: Part, lanes: int, context: Context, loop_node: Callable[[], str]) -> list[str]:
-    """In each row the full vectors, then one with lanes off."""
+    """Loops over rows: in each the full vectors, then one with lanes off."""
     p = f"p{number}"
     lines = [
         f"  br label %{p}.row",

@@ -74,7 +74,7 @@ def choose_vector_length(
 
 
 def _filling_lanes(source: Function, vector_bits: int, is_checked: bool) -> int:
-    """As many as the widest type that is computed in fills a register with."""
+    """The lanes that fill a register with the widest type that is computed in."""
     if is_checked and not _uses_sub_groups(source):
         return 1
     is_wide = any(

@@ -1,4 +1,4 @@
-"""From the text of LLVM IR, as LLVM prints it, to objects."""
+"""Parser of LLVM IR's text, as LLVM prints it."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ class _Linear(NamedTuple):
 
 
 class _DependenceError(Exception):
-    """That iterations may depend on each other; says how."""
+    """Iterations may depend on each other; the message says how."""
 
 
 def nest_of(facts: FunctionInfo, loop: ast.For) -> Nest:

@@ -31,7 +31,7 @@ __all__ = ["LiftedPlan", "Lifting", "NotLiftedError", "lifted_plan"]
 
 
 class NotLiftedError(Exception):
-    """That a statement of rows has no like of whole arrays, as far as that is known."""
+    """A statement of rows has no known counterpart for entire arrays."""
 
 
 @dataclass(frozen=True, slots=True)

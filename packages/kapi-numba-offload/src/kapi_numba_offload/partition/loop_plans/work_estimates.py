@@ -40,7 +40,7 @@ def loop_costs(facts: FunctionInfo, statement: ast.For | ast.While) -> LoopCosts
 
 
 def _costs(facts: FunctionInfo, body: Sequence[ast.stmt]) -> tuple[list[StatementCosts], list[LoopCosts]]:
-    """Those of a block's statements, with what is in branches and in functions that it calls, and of its loops."""
+    """Costs of a block's statements, with what is in branches and in functions that it calls, and of its loops."""
     statements: list[StatementCosts] = []
     inner: list[LoopCosts] = []
     for each in body:

@@ -20,7 +20,7 @@ _SIZES = ("shape", "dtype", "size", "ndim")
 
 
 def worked_parts(facts: FunctionInfo, nodes: Sequence[ast.AST]) -> dict[str, Parts]:
-    """For each array that is only named with indices, how much of its axes the statements work on.
+    """Parts of the axes that the statements work on, for each array that is only named with indices.
 
     A tuple of arrays counts as its items; an array that has another name, or that a function is given, as that.
     """

@@ -1,4 +1,4 @@
-"""From a CPU module to a kernel that this process can run: linked once, and kept."""
+"""A CPU module as a kernel that this process can run: linked once, and kept."""
 
 from __future__ import annotations
 

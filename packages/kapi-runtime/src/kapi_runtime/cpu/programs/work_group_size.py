@@ -1,4 +1,4 @@
-"""From an index space to work-groups of the CPU.
+"""Work-groups of the CPU for an index space.
 
 A work-group is what one thread runs at once, so it is as long along the last dimension, the fastest, as it may be: its
 neighbours are lanes of one vector.  Groups at the end may be cut off, so that no range is rounded up.

@@ -1,4 +1,4 @@
-"""From a PTX module to a kernel that a device can run: given to the driver once, with what its launches must keep."""
+"""A PTX module as a kernel that a device can run: given to the driver once, with what its launches must keep."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From an index space to work-groups that a CUDA device takes.
+"""Work-groups of a CUDA device for an index space.
 
 A launch is a grid of blocks: of work-groups, each of which is full.  The last dimension of an index space, the
 fastest, is the grid's x, of which there may be 2**31 - 1 groups; of the two others there may be 65535.  Where nobody

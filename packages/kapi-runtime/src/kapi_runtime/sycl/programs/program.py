@@ -1,4 +1,4 @@
-"""From a SPIR-V module to a kernel that a device can run, through dpctl."""
+"""A SPIR-V module as a kernel that a device can run, through dpctl."""
 
 from __future__ import annotations
 

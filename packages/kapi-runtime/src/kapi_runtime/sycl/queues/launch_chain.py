@@ -131,7 +131,7 @@ def _make_class(base: Any) -> type | None:
 
 
 class _Recorder:
-    """In the place of a keeper of events: notes what it is told, and in which order."""
+    """A stand-in for a keeper of events, which notes what it is told, in order."""
 
     def __init__(self) -> None:
         self.calls: list[str] = []

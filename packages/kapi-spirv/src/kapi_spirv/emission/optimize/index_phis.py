@@ -94,7 +94,7 @@ class _Indices:
         return builder.emit("lshr i32 ?, 1", builder.emit("add i32 ?, ?", 0, 0), name=name)
 
     def _made_of(self, values: list[Instruction]) -> dict[Instruction, None]:
-        """These integers, and the small ones that they are made of."""
+        """Integers, and the small ones that they are made of."""
         found: dict[Instruction, None] = {}
         pending = [*values]
         while pending:

@@ -117,7 +117,7 @@ class _Conversion:
     # -- the integer
 
     def _narrow(self, value: IRValue) -> IRValue:
-        """By the processor's own conversion, to 32 bits at least."""
+        """Convert by the processor's own instruction, to 32 bits at least."""
         letter = "s" if self._is_signed or self._type.bits < 32 else "u"
         return self._emit(f"fpto{letter}i {value.type} ? to {self._middle}", value)
 

@@ -167,7 +167,7 @@ class _Paths:
         return {*postorder([block], self._before, leaving)}
 
     def dominators(self) -> DominatorTree:
-        """Those of the graph without these edges."""
+        """Dominators of the graph without these edges."""
         return DominatorTree([self.function.entry], self._next, self._before)
 
     def is_only(self, before: Block, block: Block) -> bool:

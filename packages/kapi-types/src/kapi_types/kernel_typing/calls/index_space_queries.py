@@ -1,4 +1,4 @@
-"""The types of the kernel language's own functions and methods, read from the intrinsic table."""
+"""The types of index-space queries: methods of items and groups, read from the intrinsic table."""
 
 from __future__ import annotations
 

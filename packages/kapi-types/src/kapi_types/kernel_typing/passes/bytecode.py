@@ -1,4 +1,4 @@
-"""From bytecode to Numba's IR, with what Numba's own functions do not need and kernels do.
+"""Translation of bytecode to Numba's IR, with what Numba's own functions do not need and kernels do.
 
 The value of `(name := expression)` is kept for the expression around it. The names of a call's keywords are no values
 of the kernel. An end that Python's compiler wrote several times is one.

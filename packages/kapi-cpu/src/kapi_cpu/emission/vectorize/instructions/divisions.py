@@ -45,7 +45,7 @@ def division(emitter: LaneEmitter, each: Instruction) -> IRValue:
 
 
 def _operands(emitter: LaneEmitter, each: Instruction) -> tuple[IRValue, IRValue]:
-    """Those of lanes that are on; the others divide 0 by 1."""
+    """Operands of lanes that are on; the others divide 0 by 1."""
     found = []
     for operand, other in zip(each.operands, (0, 1), strict=True):
         vector = emitter.vector(operand)
