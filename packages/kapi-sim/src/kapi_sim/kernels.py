@@ -10,7 +10,7 @@ import numpy as np
 from kapi_sim.errors import KapiError, KernelLaunchError, LimitError
 from kapi_sim.instrument.rewrite import Instrumented
 from kapi_sim.language import KernelOptions, NdRange, Range
-from kapi_sim.language.launchables.declared import Signature
+from kapi_sim.language.launchables.declared_signatures import Signature
 from kapi_sim.language.launchables.graph import (
     RecordedLaunches,
     Slot,

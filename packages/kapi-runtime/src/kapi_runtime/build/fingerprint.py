@@ -24,7 +24,7 @@ import numpy as np
 from kapi_runtime.build.free_variables import EMPTY, FreeVariableVisitor, is_known_object, named_tuple_defaults
 from kapi_sim import DeviceFunction
 from kapi_sim.language.attributes import has_constants
-from kapi_sim.language.launchables.declared import signatures_of
+from kapi_sim.language.launchables.declared_signatures import signatures_of
 from kapi_sim.language.launchables.launchable import Launchable
 
 __all__ = ["NoFingerprintError", "compiler_fingerprint", "fingerprint"]

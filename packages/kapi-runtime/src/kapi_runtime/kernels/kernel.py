@@ -29,7 +29,7 @@ from kapi_sim import NdRange, Range
 from kapi_sim.errors import KapiError
 from kapi_sim.forks import reinit_after_fork
 from kapi_sim.language import KernelOptions
-from kapi_sim.language.launchables.declared import Signature, array_parameter
+from kapi_sim.language.launchables.declared_signatures import Signature, array_parameter
 from kapi_sim.language.launchables.launch_parameters import parameters_for_launch, require_index_space
 from kapi_sim.language.launchables.launchable import decorate, require_kernel
 from kapi_sim.language.launchables.pickling import reduced

@@ -20,7 +20,7 @@ from kapi_sim import KernelCompilationError, NdRange, Range
 from kapi_sim.errors import KapiError
 from kapi_sim.forks import reinit_after_fork
 from kapi_sim.language import KernelOptions
-from kapi_sim.language.launchables.declared import Signature
+from kapi_sim.language.launchables.declared_signatures import Signature
 from kapi_sim.language.launchables.launchable import Launchable
 from kapi_sim.language.launchables.tuning import Candidate, Tuning
 from kapi_sim.short_repr import short_repr

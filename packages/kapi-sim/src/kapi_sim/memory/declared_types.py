@@ -13,7 +13,7 @@ import numpy as np
 from kapi_sim.errors import KernelCompilationError
 from kapi_sim.items.items import SimItem, SimNdItem
 from kapi_sim.items.undefined_values import Undefined
-from kapi_sim.language.launchables.declared import (
+from kapi_sim.language.launchables.declared_signatures import (
     Signature,
     array_parameter,
     best_signature,

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, Generic, ParamSpec, TypeVar, overload
 
 from kapi_sim.errors import KernelCompilationError
-from kapi_sim.language.launchables.declared import is_signature, with_signatures
+from kapi_sim.language.launchables.declared_signatures import is_signature, with_signatures
 from kapi_sim.language.launchables.pickling import reduced
 from kapi_sim.language.source import remember_source
 from kapi_sim.short_repr import short_repr

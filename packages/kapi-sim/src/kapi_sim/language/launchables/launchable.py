@@ -12,7 +12,7 @@ import numpy as np
 
 from kapi_sim.errors import DtypeError, KapiError, KernelCompilationError, KernelLaunchError
 from kapi_sim.language import KernelOptions, NdRange, Range, as_range
-from kapi_sim.language.launchables.declared import (
+from kapi_sim.language.launchables.declared_signatures import (
     Signature,
     array_parameter,
     declared_arguments,

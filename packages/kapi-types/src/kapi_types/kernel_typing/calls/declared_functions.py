@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from kapi_sim.errors import KernelCompilationError
-from kapi_sim.language.launchables.declared import (
+from kapi_sim.language.launchables.declared_signatures import (
     Signature,
     array_parameter,
     best_signature,

@@ -9,7 +9,7 @@ from typing import Any
 from numba.extending import is_jitted
 
 from kapi_sim import AddressSpace, DeviceFunction
-from kapi_sim.language.launchables.declared import signatures_of
+from kapi_sim.language.launchables.declared_signatures import signatures_of
 from kapi_sim.language.unsupported_syntax import PARAMETERS_OF_FUNCTION
 from kapi_types._numba_compat import templates, types
 from kapi_types.arrays import ArrayType
