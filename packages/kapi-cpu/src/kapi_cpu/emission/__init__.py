@@ -9,6 +9,7 @@ import re
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from kapi_cpu.emission.lane_numbers import bound_lane_numbers, has_lane_numbers
 from kapi_cpu.emission.object_code import ObjectCode
 
 if TYPE_CHECKING:
@@ -151,6 +152,8 @@ def emit(machine: Any, text: str) -> bytes:
     options.loop_vectorization = options.slp_vectorization = options.loop_interleaving = lanes == 1
     builder = llvm.create_pass_builder(machine, options)
     builder.getModulePassManager().run(module, builder)
+    if has_lane_numbers(text):
+        module = llvm.parse_assembly(bound_lane_numbers(str(module)))
     decisions = _DECISIONS.search(text)
     assert decisions
     return bytes(ObjectCode(lanes, context_bytes, machine.emit_object(module), bytes.fromhex(decisions[1])))
