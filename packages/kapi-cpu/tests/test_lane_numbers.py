@@ -65,6 +65,9 @@ define i64 @f(<6 x i64> %a, <4 x ptr> %"b c", i64 %lane, i32 %1) {
 def test_numbers_are_frozen_and_bounded():
     text = bound_lane_numbers(TEXT)
     llvm.parse_assembly(text).verify()
-    assert text.count(" = freeze i64 %lane") == 1 and text.count(" = freeze i32 %1") == 2
-    assert text.count(", 7\n") == 1 and text.count(", 3\n") == 2
-    assert has_lane_numbers(TEXT) and not has_lane_numbers("\n".join(TEXT.split("\n")[-6:]))
+    assert text.count(" = freeze i64 %lane") == 1
+    assert text.count(" = freeze i32 %1") == 2
+    assert text.count(", 7\n") == 1
+    assert text.count(", 3\n") == 2
+    assert has_lane_numbers(TEXT)
+    assert not has_lane_numbers("\n".join(TEXT.split("\n")[-6:]))

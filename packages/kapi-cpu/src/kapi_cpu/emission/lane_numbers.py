@@ -13,7 +13,8 @@ import re
 __all__ = ["bound_lane_numbers", "has_lane_numbers"]
 
 _EXTRACTION = re.compile(
-    r"^(?P<before> *%\S+ = extractelement <(?P<lanes>\d+) x .*, (?P<type>i\d+)) (?P<lane>%[\w.$-]+)(?=,|$)", re.MULTILINE
+    r"^(?P<before> *%\S+ = extractelement <(?P<lanes>\d+) x .*, (?P<type>i\d+)) (?P<lane>%[\w.$-]+)(?=,|$)",
+    re.MULTILINE,
 )
 
 
