@@ -87,3 +87,16 @@ def test_docstrings_begin_with_a_noun_phrase_or_an_imperative(root):
         if isinstance(node.value.value, str) and pattern.match(node.value.value)
     ]
     assert not found, "\n".join(found)
+
+
+def test_docstrings_of_sources_begin_with_no_preposition(root):
+    """A reader of a list of modules and functions sees the first line alone."""
+    pattern = re.compile(r"(As|At|By|For|From|In|Of|On|That|Those|To)\b")
+    found = [
+        f"{path.relative_to(root)} {text.splitlines()[0]}"
+        for path in root.glob("packages/*/src/**/*.py")
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, (ast.Module, *DOCUMENTED))
+        if pattern.match(text := ast.get_docstring(node) or "")
+    ]
+    assert not found, "\n".join(found)

@@ -48,7 +48,7 @@ class Exercise:
 
     @property
     def number(self) -> int:
-        """From 1 on."""
+        """The exercise's number, from 1 on."""
         return int(self.name[2:4])
 
     @property

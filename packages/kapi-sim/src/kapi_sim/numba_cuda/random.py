@@ -63,7 +63,7 @@ def _jump(state: State) -> State:
 
 @cache
 def _jump_of_bytes() -> list[list[State]]:
-    """By each byte of a state, and its value, what it becomes in a jump, which is linear in the state's bits."""
+    """States after a jump, by each byte of a state and its value: a jump is linear in the state's bits."""
     bits = [_jump((1 << i, 0)) for i in range(64)] + [_jump((0, 1 << i)) for i in range(64)]
     tables = []
     for start in range(0, 128, 8):

@@ -107,7 +107,7 @@ def power(left: Any, right: Any) -> Any:
 
 
 def _complex_power(left: complex, right: complex) -> complex:
-    """Of Python's own numbers, as NumPy and C have it: Python's overflows on its way to 0, and is nan where C has 0."""
+    """Powers of Python's numbers by the rules of NumPy and C: Python's overflow on their way to 0, or are nan there."""
     if not left:
         left**right  # an error of its own
     with np.errstate(all="ignore"):

@@ -28,7 +28,7 @@ _BOUNDED: np.ufunc = vars(np._core.umath)["clip"]  # type: ignore[attr-defined] 
 
 
 def _clip(x: Any, low: Any, high: Any) -> Any:
-    """As NumPy has it for integers; where the result is none, Python's ints are bounds whatever their size."""
+    """Clip as NumPy clips integers; where the result is none, Python's ints are bounds whatever their size."""
     if isinstance(x, (int, np.bool_)) and any(type(bound) is int and bound >= 2**63 for bound in (low, high)):
         check_wide_literals_fit(x)
     x = np.asarray(x)[()]

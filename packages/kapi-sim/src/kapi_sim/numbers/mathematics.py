@@ -264,7 +264,7 @@ def _reciprocal(x: Any) -> Any:
 
 
 def _power(x: Any, y: Any) -> Any:
-    """As an array's: of one exponent for all, NumPy takes the root, which is another of -inf and -0.0."""
+    """A power as an array's: of one exponent for all, NumPy takes the root, which is another of -inf and -0.0."""
     found = np.power(x, y)
     if isinstance(found, np.floating) and y == 0.5 and (x == 0 or x == -np.inf):
         return abs(found.__class__(x))
@@ -272,7 +272,7 @@ def _power(x: Any, y: Any) -> Any:
 
 
 def _log1p(z: Any) -> Any:
-    """As the device has it: NumPy loses all digits of complex numbers near 0."""
+    """log1p as the device has it: NumPy loses all digits of complex numbers near 0."""
     found = np.log1p(z)
     if not isinstance(found, np.complexfloating) or not 0.5 < abs(np.exp(found.real)) < 2:
         return found

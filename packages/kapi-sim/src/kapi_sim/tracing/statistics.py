@@ -180,7 +180,7 @@ def _active(launch: Launch) -> dict[int, float]:
 
 
 def _together(launch: Launch) -> tuple[dict[int, list[int]], dict[int, list[int]], dict[int, list[int]]]:
-    """By line, of each access of a sub-group: segments of global memory, cycles of the banks, users of one element."""
+    """Costs of a sub-group's accesses, by line: segments of global memory, bank cycles, users of one element."""
     seen: dict[tuple[int, int], int] = defaultdict(int)
     accesses: dict[tuple[int, int, int, int], list[TracedEvent]] = defaultdict(list)
     for event in launch.events:

@@ -20,7 +20,7 @@ _INFINITY = float("inf")
 
 
 def _stirling(w: Writer, a: Value) -> tuple[Value, Value, Value, Value]:
-    """For a positive a, log2(gamma(a) * p) and p as sums of two: p is 1, or a * (a + 1) * ... * (a + 7) below 8."""
+    """The log2(gamma(a) * p) of a positive a, and p, as sums of two: p is 1, or a * (a + 1) * ... * (a + 7) below 8."""
     is_less = a < 8.0
     moved, moved_low = w.two_sum(a, w.select(is_less, w.value(8.0), 0.0))
     # The factors in pairs: with u = a * (a + 7), these are u, u + 6, u + 10 and u + 12.

@@ -1,4 +1,4 @@
-"""From the body of a parallel loop to statements over elements: slices become loops, negative indices wrap.
+"""Lowering of a parallel loop's body to statements over elements: slices become loops, negative indices wrap.
 
 What the kernel language has not, full rows of arrays above all, is written out here with the ranks of the arrays in
 hand; everything else stays as its author wrote it.

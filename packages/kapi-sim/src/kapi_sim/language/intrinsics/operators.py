@@ -109,7 +109,7 @@ class Operator:
 
     @property
     def name(self) -> str:
-        """As kernels spell it."""
+        """The name as kernels spell it."""
         return self.function.__name__
 
 

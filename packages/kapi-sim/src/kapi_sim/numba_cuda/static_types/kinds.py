@@ -93,7 +93,7 @@ class Number(Kind):
 
     @property
     def name(self) -> str:
-        """As NumPy spells it."""
+        """The name as NumPy spells it."""
         return str(self)
 
     def _key(self) -> tuple[Any, ...]:

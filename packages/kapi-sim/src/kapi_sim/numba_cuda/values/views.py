@@ -368,7 +368,7 @@ class TracedCudaView(_Fields, _Elements, TracedView):
 
 
 class _NarrowElements:
-    """For kernels that ask how many bits an integer has."""
+    """Elements for kernels that ask how many bits an integer has."""
 
     __slots__ = ()
 

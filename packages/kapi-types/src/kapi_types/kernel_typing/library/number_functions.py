@@ -312,7 +312,7 @@ def bit_length(x):
 
 
 def round_integer(x, ndigits):
-    """To a multiple of a power of ten if there are fewer than no digits, else the same."""
+    """Round to a multiple of a power of ten if there are fewer than no digits, else the same."""
     digits = -max(ndigits, -20)  # which 64 bits may have
     quotient, last, has_rest = x, x - x, False
     for _ in range(digits):
@@ -327,7 +327,7 @@ def round_integer(x, ndigits):
 
 
 def round_float(x, ndigits):
-    """To decimal digits as NumPy does it: scaled, rounded to even, and scaled back."""
+    """Round to decimal digits as NumPy does: scaled, rounded to even, and scaled back."""
     left = abs(max(-400, min(ndigits, 400)))  # a scale of more is infinite as well
     scale = 1.0
     # Beyond 10**22 the order of the multiplications counts. A driver may change that of a loop whose end it can tell.

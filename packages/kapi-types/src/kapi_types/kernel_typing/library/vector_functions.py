@@ -17,7 +17,7 @@ def dot(v, w):
 
 
 def cross(v, w):
-    """At right angles to both."""
+    """The vector at right angles to both."""
     a, b, c = v
     d, e, f = w
     return Vec(b * f - c * e, c * d - a * f, a * e - b * d)
@@ -34,5 +34,5 @@ def distance(v, w):
 
 
 def normalize(v):
-    """Of length 1."""
+    """The vector of length 1."""
     return v / length(v)

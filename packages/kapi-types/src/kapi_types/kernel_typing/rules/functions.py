@@ -155,7 +155,7 @@ def _numpy_loop(row: Intrinsic, args: tuple[types.Type, ...]) -> Loop | None:
 
 
 def _clip_loop(args: tuple[types.Type, ...]) -> Loop | None:
-    """As NumPy has it: what is clipped is never weak, and Python's ints as bounds of integers need not fit its type."""
+    """NumPy's clip: the first operand is never weak, and Python's ints as bounds of integers need not fit it."""
     loop = resolve_loop(_CLIP, (as_strong(args[0]), *args[1:]))
     if loop is None or not isinstance(loop.result, types.Integer):
         return loop

@@ -178,7 +178,7 @@ def _are_comparable(context: Any, function: Any, left: types.Type, right: types.
 
 @registry.rule(sum)
 def _sum(context: Any, container: types.Type, *start: types.Type) -> Any:
-    """Of a tuple's members, one after the other, as `+` adds them to 0 or to what is given."""
+    """The sum of a tuple's members, one after the other, as `+` adds them to 0 or to what is given."""
     if len(start) > 1 or not isinstance(container, types.BaseTuple):
         return None
     total = start[0] if start else weak_int

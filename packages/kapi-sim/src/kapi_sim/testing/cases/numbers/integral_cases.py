@@ -104,7 +104,7 @@ def _divisors(item: kapi.Item, a, b, out):
 
 
 def _divisors_case() -> Case:
-    """Of numbers that 64 bits with a sign do not hold, and of the least one, which has no absolute value."""
+    """Divisors of numbers that 64 bits with a sign do not hold, and of the least one, which has no absolute value."""
 
     def inputs() -> list[Any]:
         a = np.array([2**64 - 1, 2**63, 2**64 - 4, 12, 0], np.uint64)
@@ -126,7 +126,7 @@ def _counts(item: kapi.Item, n, k, combinations, orders, products):
 
 
 def _counts_case() -> Case:
-    """Of all sets of up to 66 members, whose combinations fit 64 bits though their products do not."""
+    """Counts for all sets of up to 66 members, whose combinations fit 64 bits though their products do not."""
 
     def inputs() -> list[Any]:
         pairs = [(n, k) for n in range(67) for k in range(n + 2)]
@@ -151,7 +151,7 @@ def _round(item: kapi.Item, a, digits, out):
 
 
 def _round_case(dtype: str) -> Case:
-    """To tens, hundreds and more than the type holds; what does not fit it wraps."""
+    """Rounding to tens, hundreds and more than the type holds; what does not fit it wraps."""
 
     def inputs() -> list[Any]:
         ends = np.iinfo(dtype)
@@ -168,7 +168,7 @@ def _round_case(dtype: str) -> Case:
 
 
 def _round_float_case(dtype: str) -> Case:
-    """To more digits, and fewer, than the type has, as NumPy rounds one of its numbers."""
+    """Rounding to more digits, and fewer, than the type has, as NumPy rounds one of its numbers."""
 
     def inputs() -> list[Any]:
         ends = np.finfo(dtype)
