@@ -27,6 +27,7 @@ from kapi_numba_offload.frontend.returned_numbers import as_numbers, numbers_in_
 from kapi_numba_offload.libraries.arrays import GUESTS, Guest, adopted, guest_of, is_device_array, like, queue_of
 from kapi_numba_offload.libraries.installed import default_library, library_named
 from kapi_numba_offload.libraries.interface import ArrayLibrary
+from kapi_numba_offload.loops.group_loop import GroupLoop
 from kapi_numba_offload.loops.host.short_iterations import SAME_TYPES
 from kapi_numba_offload.loops.independent_loop import IndependentLoop
 from kapi_numba_offload.loops.lifted_loop import LiftedLoop
@@ -137,6 +138,8 @@ class OffloadedFunction(OffloadedParts):
             id(each if each.latest is None else each.other) for each in loops if isinstance(each, IndependentLoop)
         }
         unused |= self._not_lifted
+        groups = [each for each in loops if isinstance(each, GroupLoop)]
+        unused |= {id(each if each.latest is None else each.other) for each in groups}
         unused |= {id(each) for each in self.partition.regions if isinstance(each, Scan) and each.is_library_s}
         around = [each for each in loops if isinstance(each, LoopOfKernels)]
         unused |= {*map(id, around), *(id(each.other) for each in around if each.is_used)}

@@ -32,7 +32,7 @@ from kapi_sim.forks import reinit_after_fork
 from kapi_types import is_weak, typeof_argument
 from kapi_types.kernel_typing import ProblemsFound, as_strong, describe_problems, return_type
 
-__all__ = ["BuiltLoop", "LoopBuilder"]
+__all__ = ["BuiltLoop", "LoopBuilder", "reduction_types"]
 
 _KernelAndTypes = tuple[kapi_runtime.Kernel, list[np.dtype[Any]], list[bool], list[Any]]
 """A kernel, the dtypes of its reductions, which of them are Python's own numbers, and their identities."""
@@ -290,7 +290,7 @@ class LoopBuilder:
     def _cooperative_kernel(
         self, plan: Cooperation, team: Team, captured: Sequence[Any], initial: Sequence[Any]
     ) -> _KernelAndTypes:
-        dtypes, weak = self._types(plan.source.statements, captured, initial)
+        dtypes, weak = reduction_types(self.functions, self.syntax, plan.source.statements, captured, initial)
         starts = identities(self.syntax, dtypes)
         kernel = self._kernel(self.functions.cooperative(plan.bodies[team.is_inward].statements, starts))
         # A launch without work-items compiles, so that what it cannot be is known before it is used.
@@ -301,18 +301,6 @@ class LoopBuilder:
         space = kapi_runtime.NdRange([0], [1])
         kapi_runtime.call_kernel_async(kernel, space, (), *partial, *starts.values(), *captured, *rest)
         return kernel, dtypes, weak, list(starts.values())
-
-    def _types(
-        self, body: Sequence[Any], captured: Sequence[Any], initial: Sequence[Any]
-    ) -> tuple[list[np.dtype[Any]], list[bool]]:
-        """The dtypes of the reductions, and which of them are Python's own numbers."""
-        if not self.syntax.reductions:
-            return [], []
-        axes = len(self.syntax.axes)
-        numbers = [0, 1] * axes + [1] * (axes - 1) + [1]
-        signature = [typeof_argument(_as_fields(each)) for each in (*initial, *captured, *numbers)]
-        types = return_type(self.functions.typing(body), signature)
-        return [np.dtype(as_dtype(as_strong(each))) for each in types], [is_weak(each) for each in types]
 
     def _kernel_and_types(
         self,
@@ -325,7 +313,7 @@ class LoopBuilder:
     ) -> _KernelAndTypes:
         functions, axes = self.functions, len(self.syntax.axes)
         if self.syntax.reductions:
-            dtypes, weak = self._types(body, captured, initial)
+            dtypes, weak = reduction_types(functions, self.syntax, body, captured, initial)
             starts = identities(self.syntax, dtypes)
             made = functions.coarsened(body, starts, private) if is_coarsened else functions.reduction(body, starts)
             return self._kernel(made), dtypes, weak, list(starts.values())
@@ -339,6 +327,19 @@ class LoopBuilder:
         rows = [part for each in (private.arrays if private else ()) for part in each.sample(values[each.name])]
         kapi_runtime.call_kernel_async(kernel, space, (), *rows, *captured, *[0, 1] * axes, *rest)
         return kernel, [], [], []
+
+
+def reduction_types(
+    functions: LoopFunctions, syntax: LoopSyntax, body: Sequence[Any], captured: Sequence[Any], initial: Sequence[Any]
+) -> tuple[list[np.dtype[Any]], list[bool]]:
+    """The dtypes of the reductions, and which of them are Python's own numbers."""
+    if not syntax.reductions:
+        return [], []
+    axes = len(syntax.axes)
+    numbers = [0, 1] * axes + [1] * (axes - 1) + [1]
+    signature = [typeof_argument(_as_fields(each)) for each in (*initial, *captured, *numbers)]
+    types = return_type(functions.typing(body), signature)
+    return [np.dtype(as_dtype(as_strong(each))) for each in types], [is_weak(each) for each in types]
 
 
 def _as_fields(value: Any) -> Any:

@@ -51,8 +51,12 @@ class LoopFunctions:
         parallel = [axis.variable for axis in self._syntax.axes]
         kept = {*self._syntax.captured, *self._syntax.reductions}
         made = lower_body(self._names, known, self._syntax.body, parallel, kept, has_numba_floats=has_numba_floats)
-        self._globals.update(made.outside)
+        self.use(made.outside)
         return made
+
+    def use(self, outside: Mapping[str, Any]) -> None:
+        """Let bodies have the names of `LoweredBody.outside`."""
+        self._globals.update(outside)
 
     def kernel(self, body: Sequence[ast.stmt]) -> FunctionType:
         """One work-item for each iteration; parameters: the captured variables, then start and step of each axis."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from typing import Any, NamedTuple
 
 from kapi_numba_offload.analysis.scope import Scope
-from kapi_numba_offload.analysis.syntax import expression, located
+from kapi_numba_offload.analysis.syntax import expression, located, nodes_in
 from kapi_numba_offload.loops.body.atomic_updates import AtomicUpdates
 from kapi_numba_offload.loops.body.index_analysis import IndexFacts
 from kapi_numba_offload.loops.body.passes.draw_random import DRAWN, draw_random
@@ -68,11 +68,15 @@ def lower_body(
     names = names.with_outside({**inliner.outside, **DRAWN})
     statements = draw_random(statements, names, parallel)
     state = BodyState(names, known, statements)
-    atomics = AtomicUpdates(arrays, IndexFacts(names, known, parallel, statements), state.made)
+    # A group does one iteration: no other one updates its elements.
+    updated = arrays if known.group is None else {}
+    atomics = AtomicUpdates(updated, IndexFacts(names, known, parallel, statements), state.made)
     atomics.check_plain_stores(statements, names.value)
     lowering = RowLowering(state, atomics)
     statements = lowering.block(statements)
     statements = atomics.make_atomic(statements)
+    if known.group is not None:
+        _require_no_arrays_given(statements, {*state.arrays})
     if has_numba_floats:
         statements = [_FloatPromotion().visit(each) for each in statements]
     return LoweredBody(
@@ -85,6 +89,14 @@ def _without_unused_functions(body: Sequence[ast.stmt]) -> list[ast.stmt]:
     """The body without definitions of functions whose calls have been written out."""
     read = {each.id for statement in body for each in ast.walk(statement) if isinstance(each, ast.Name)}
     return [each for each in body if not isinstance(each, ast.FunctionDef) or each.name in read]
+
+
+def _require_no_arrays_given(body: Sequence[ast.stmt], arrays: Set[str]) -> None:
+    """Raise if a function is given an array: what its indices are is not known."""
+    for each in nodes_in(body):
+        match each:
+            case ast.Call(_, args) if arrays & {arg.id for arg in args if isinstance(arg, ast.Name)}:
+                raise NotInKernelError(f"a call with an array, `{ast.unparse(each)}`", each)
 
 
 class _FloatPromotion(ast.NodeTransformer):

@@ -91,6 +91,8 @@ class RowExpressions:
 
     def _of_unnamed(self, node: ast.Subscript) -> ast.expr:
         """The element of such an array."""
+        if self._state.group is not None:
+            raise NotInKernelError("an element of an array that has no name of its own", node)
         owner = self.scalar(node.value)
         made: list[ast.expr] = []
         for axis, index in enumerate(indices_of(node)):
@@ -181,6 +183,8 @@ class RowExpressions:
         """`row[row > 0]`, the elements for which another row is true, and `row[positions]`; None for anything else."""
         if not isinstance(node, ast.Subscript) or not self.is_selection(node):
             return None
+        if self._state.group is not None:
+            raise NotInKernelError("elements that data select", node)
         return selected(self._state, node, self._indices(node))
 
 

@@ -10,6 +10,7 @@ import ast
 import copy
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numba
 import numpy as np
@@ -24,6 +25,7 @@ from kapi_numba_offload.analysis.syntax import (
 )
 from kapi_numba_offload.loops.body.atomic_updates import AtomicUpdates, Extremum, added_values, as_update, extremum_of
 from kapi_numba_offload.loops.body.functions import private_arrays
+from kapi_numba_offload.loops.body.functions.group_memory import copied_by_group, made_by_call
 from kapi_numba_offload.loops.body.functions.matrix_functions import factors, matrix_product
 from kapi_numba_offload.loops.body.functions.positions import (
     counted_values,
@@ -32,6 +34,7 @@ from kapi_numba_offload.loops.body.functions.positions import (
     nonzero_positions,
 )
 from kapi_numba_offload.loops.body.functions.row_functions import private_result, run, running, sorted_rows
+from kapi_numba_offload.loops.body.launch_conditions import require_equal
 from kapi_numba_offload.loops.body.loops_over_rows import LoopsOverRows
 from kapi_numba_offload.loops.body.row_expressions import RowExpressions
 from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError
@@ -68,7 +71,7 @@ class RowLowering:
         return made or [ast.Pass()]
 
     def _statement(self, node: ast.stmt) -> list[ast.stmt]:
-        if self._is_stored_as_it_runs(node) or self._is_sorted_in_place(node):
+        if self._is_made_by_group(node) or self._is_stored_as_it_runs(node) or self._is_sorted_in_place(node):
             return []
         rewrite_expressions(node, _PrivateResults(self._state, self._stored_product(node)).visit)
         if isinstance(node, ast.While) and self._state.before:
@@ -129,7 +132,18 @@ class RowLowering:
             # In an iteration, one after another.
             node.iter.func = ast.copy_location(variable("range"), node.iter.func)
         self._state.lower.take_loop(node)
+        self._state.take_counter(node)
         return node
+
+    def _is_made_by_group(self, node: ast.stmt) -> bool:
+        """Whether a statement is `x = numpy.zeros(n)` or its like in a loop that a group does."""
+        match node:
+            case ast.Assign([ast.Name(name)], ast.Call() as call) if self._state.group is not None:
+                part = made_by_call(self._state, name, call)
+                if part is not None:
+                    self._bind(name, part, node)
+                return part is not None
+        return False
 
     def _is_sorted_in_place(self, node: ast.stmt) -> bool:
         """Whether a statement is `row.sort()`: then loops for it are put before it."""
@@ -313,14 +327,22 @@ class RowLowering:
         varying = state.stored_to | {each for each in read if state.assignments[each] > 1}
         if not is_assigned_once or name in state.stored_to or read & varying:
             text = "a temporary array of a length that only the launch knows"
-            self._bind(name, self._temporary(rows, text, node), node)
+            self._bind(name, self._temporary(rows, text, node, name), node)
             return
         self.late_reads |= read
         shape = tuple(each._replace(length=state.frozen(each.length)) for each in rows.shape)
         state.expressions[name] = replace(rows, shape=shape)
 
-    def _temporary(self, rows: Rows, refusal: str, node: ast.AST) -> ArrayPart:
-        """A copy of rows in private memory; an error with this text if there is no room for it."""
+    def _temporary(
+        self, rows: Rows, refusal: str, node: ast.AST, name: str = "", dtype: np.dtype[Any] | None = None
+    ) -> ArrayPart:
+        """A copy of rows in private memory, or in memory of the group; an error with this text without room for it.
+
+        - `name`: the variable that it is for.
+        - `dtype`: that of the elements to which it is stored.
+        """
+        if self._state.group is not None:
+            return copied_by_group(self._state, name, rows, node, dtype)
         if rows.mask is not None or not private_arrays.fits(self._state, rows):
             raise NotInKernelError(refusal, node)
         return private_arrays.copied(self._state, rows, node)
@@ -389,10 +411,13 @@ class RowLowering:
             if any(each.array == own.array and each.free != own.free for each in rows.reads):
                 # Elements of the same axes are the same one, or no other element of either is.
                 text = "an assignment of one part of an array to another part of it"
-                rows = self._views.rows(self._temporary(rows, text, node))
+                facts = self._state.arrays[own.array]
+                rows = self._views.rows(self._temporary(rows, text, node, dtype=facts.dtype))
             self._note_reads(rows, own)
             if len(rows.shape) > len(view.order):
                 raise NotInKernelError("an assignment of an array of higher rank", node)
+            for one, other in zip(rows.shape[::-1], view.shape[::-1], strict=False):
+                require_equal(self._state, one, other, node)
 
         def body(at: list[ast.expr]) -> list[ast.stmt]:
             element = self._views.stored(view, at, node)

@@ -14,6 +14,7 @@ from kapi_numba_offload.analysis.syntax import (
     Part,
     assignment,
     expression,
+    integer_literal,
     names_in,
     nested_loops,
     nodes_in,
@@ -68,6 +69,8 @@ class BodyState:
     - `renewed`: temporaries that are recomputed at each assignment of their source variable.
     - `integers_of_arrays`: lines with operations of rows of integers and Python integers, which have other types for
       Numba.
+    - `group`: the arrays of the one work-group that does the loop; None for loops that are parallel.
+    - `counters`: start, stop and step of the loops whose variables nothing else assigns.
     """
 
     rows: Callable[[ast.expr], Rows | None]
@@ -94,6 +97,8 @@ class BodyState:
         self.is_put_off = False
         self.renewed: set[str] = set()
         self.integers_of_arrays: set[int] = set()
+        self.group = known.group
+        self.counters: dict[str, tuple[ast.expr, ast.expr, int]] = {}
         self._count = 0
         nodes = nodes_in(body)
         self.assignments = Counter(names_in(nodes, ast.Store))
@@ -121,10 +126,13 @@ class BodyState:
         self._bound_in[name] = list(self.loops)
         self._outdated.discard(name)
 
-    def reassign(self, array: str, node: ast.AST) -> None:
-        """Note that the variable of a private array becomes another array, which views of the first one are none of."""
+    def reassign(self, array: str, node: ast.AST, own: str = "") -> None:
+        """Note that the variable of a private array becomes another array, which views of the first one are none of.
+
+        - `own`: the variable, where it has another name than the array.
+        """
         for name, view in self.views.items():
-            if view.array != array or name == array:
+            if view.array != array or name in (array, own):
                 continue
             loops = self.loops[len(self._bound_in.get(name, ())) :]
             if any(name in each for each in loops):
@@ -137,6 +145,18 @@ class BodyState:
         if view is not None and node.id in self._outdated:
             raise NotInKernelError(f"variable {view.array} for several arrays, of which {node.id} is one", node)
         return view
+
+    def take_counter(self, node: ast.For) -> None:
+        """Note a loop over a range."""
+        match node:
+            case ast.For(ast.Name(name), ast.Call(ast.Name("range"), args)) if self.assignments[name] == 1:
+                start, stop, step = (
+                    (ast.Constant(0), args[0], ast.Constant(1)) if len(args) == 1
+                    else (*args, ast.Constant(1)) if len(args) == 2 else args
+                )  # fmt: skip
+                number = integer_literal(step)
+                if number:
+                    self.counters[name] = start, stop, number
 
     def is_constant(self, node: ast.expr) -> bool:
         """Whether an expression, of numbers and variables that are only read, has one value in all of an iteration."""
@@ -233,6 +253,7 @@ class BodyState:
         `body` is given the index of an element. What it puts before a statement is in the loops, before its own.
         """
         counters = [self.new("k") for _ in shape]
+        self.counters.update({each: (ast.Constant(0), own.length, 1) for each, own in zip(counters, shape, strict=True)})
         at: list[ast.expr] = [variable(each) for each in counters]
         outer, self.before = self.before, []
         made = body(at)

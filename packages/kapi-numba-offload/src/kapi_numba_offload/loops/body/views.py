@@ -13,6 +13,7 @@ import numpy as np
 from kapi_numba_offload.analysis.operations import OPERATORS
 from kapi_numba_offload.analysis.syntax import or_zero, plus, times, variable
 from kapi_numba_offload.elements.operation_source import syntax_of
+from kapi_numba_offload.loops.body.group_arrays import GroupArrays
 from kapi_types.kernel_typing import numba_integers
 from kapi_types.kernel_typing.library import index_functions, number_functions
 
@@ -72,12 +73,14 @@ class LaunchFacts(NamedTuple):
     - `lower`: variables that are never below a number: loop variables, and numbers known when the loop is launched.
     - `numbers`: integers and lengths that the kernel is made for, as far as its work-items have arrays of such lengths.
     - `integers`: variables from outside of the loop that are integers.
+    - `group`: the arrays of the one work-group that does the loop; None for loops that are parallel.
     """
 
     arrays: Mapping[str, ArrayFacts]
     lower: Mapping[str, int]
     numbers: LaunchNumbers
     integers: Set[str]
+    group: GroupArrays | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ __all__ = ["StepSizes"]
 
 _MANY = 256  # iterations
 _FEW = 1024  # elements: Numba works on so many in the time of a launch
+_FAR = 3  # times: launches that are repeated take less than others
 _IN_PRODUCTS = 32  # times as many elements that a product of matrices may read: its call costs more than a launch
 
 
@@ -66,6 +67,16 @@ class StepSizes:
 
     def are_cheaper_on_host(self, captured: Sequence[Any]) -> bool:
         """Whether the host takes less time for the copies and the work than the device's launches take."""
+        on_device, on_host, _ = self._seconds(captured)
+        return on_host < on_device
+
+    def are_quickest_in_a_group(self, captured: Sequence[Any]) -> bool:
+        """Whether one work-group takes far less time than launches, and less than the host and its copies."""
+        on_device, on_host, in_group = self._seconds(captured)
+        return _FAR * in_group < on_device and in_group < on_host
+
+    def _seconds(self, captured: Sequence[Any]) -> tuple[float, float, float]:
+        """Seconds by launches of the device, on copies by the host, and in one work-group."""
         of_copies = 0.0
         for name, value in zip(self.given, captured, strict=True):
             copies = 1 if self.only_reads(name) else 2
@@ -75,8 +86,8 @@ class StepSizes:
         def of_statement(axes: int | None) -> int:
             return max(of_loops, *(largest(each, axes) for each in shapes))
 
-        on_device, on_host = self.costs.seconds(self._values(captured), of_statement)
-        return of_copies + on_host < on_device
+        on_device, on_host, in_group = self.costs.seconds(self._values(captured), of_statement)
+        return on_device, of_copies + on_host, in_group
 
     def _shapes(self, captured: Sequence[Any]) -> list[tuple[int, ...]]:
         """The lengths of the axes of each array that a statement may work on."""

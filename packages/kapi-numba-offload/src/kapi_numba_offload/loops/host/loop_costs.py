@@ -35,6 +35,8 @@ _CALL = 1e-6  # of a statement by NumPy
 _OPERATION = 0.5e-9  # of the host, on an element
 _SCATTERED = 4  # times as much where each element is in a cache line of its own
 _MULTIPLICATION = 0.25e-9  # of the host, in a product of matrices
+_BARRIER = 2e-6  # of a statement by one work-group: its barrier, and the latency of memory
+_OF_GROUP = 0.1  # of what an operation takes the host
 
 UNCOUNTED = 16
 """Iterations that count for a loop whose bounds the values before it do not tell."""
@@ -75,6 +77,12 @@ class StatementCosts:
     def on_device(self) -> float:
         """Seconds on a GPU, whose work is little compared with its launch."""
         return _LAUNCH + self.views * _VIEW + self.elements * _READ
+
+    def in_group(self, largest: Callable[[int | None], int]) -> float:
+        """Seconds in one work-group, given the number of elements along so many axes."""
+        work = largest(self.axes) * self.operations * _OPERATION
+        work += largest(self.of_products) * _MULTIPLICATION if self.of_products else 0
+        return _BARRIER * (1 + self.elements) + work * _OF_GROUP
 
     def on_host(self, largest: Callable[[int | None], int]) -> float:
         """Seconds on the host, given the number of elements along so many axes."""
@@ -120,8 +128,8 @@ class LoopCosts(CountedLoop):
     statements: tuple[StatementCosts, ...]
     inner: tuple[LoopCosts, ...]
 
-    def seconds(self, values: Mapping[str, Any], largest: Callable[[int | None], int]) -> tuple[float, float]:
-        """Seconds that a run takes on the device and on the host, without copies.
+    def seconds(self, values: Mapping[str, Any], largest: Callable[[int | None], int]) -> tuple[float, float, float]:
+        """Seconds that a run takes on the device, on the host without copies, and in one work-group.
 
         A loop whose bounds depend on the variable of one around it counts as for the middle of its range.
 
@@ -134,9 +142,9 @@ class LoopCosts(CountedLoop):
         """
         times, values = self.middle(values)
         inner = [each.seconds(values, largest) for each in self.inner] if times else []
-        on_device = sum(each.on_device() for each in self.statements) + sum(each for each, _ in inner)
-        on_host = sum(each.on_host(largest) for each in self.statements) + sum(each for _, each in inner)
-        return times * on_device, times * on_host
+        own = [(each.on_device(), each.on_host(largest), each.in_group(largest)) for each in self.statements]
+        on_device, on_host, in_group = (sum(each[at] for each in (*own, *inner)) for at in range(3))
+        return times * on_device, times * on_host, times * in_group
 
     def count(self, values: Mapping[str, Any]) -> int:
         """The number of statements on arrays in a run, in loops that count as for `seconds`."""

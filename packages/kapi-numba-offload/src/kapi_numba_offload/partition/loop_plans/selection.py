@@ -12,6 +12,7 @@ from kapi_numba_offload.loops.loop_syntax import is_parallel
 from kapi_numba_offload.partition.function_info import FunctionInfo
 from kapi_numba_offload.partition.loop_plans.dependences import nest_of
 from kapi_numba_offload.partition.loop_plans.element_accesses import elements, has_array_work
+from kapi_numba_offload.partition.loop_plans.group import group_plan
 from kapi_numba_offload.partition.loop_plans.guarded import guarded_plan
 from kapi_numba_offload.partition.loop_plans.independent import IndependentPlan, independent_plan
 from kapi_numba_offload.partition.loop_plans.kernel import KernelPlan, kernel_plan
@@ -26,10 +27,17 @@ __all__ = ["loop_plan"]
 
 def loop_plan(context: LoopInContext) -> LoopPlan | None:
     """Choose the plan for a loop; None for one that stays in the function, its own parts rewritten."""
-    facts, statement, following = context
+    facts, statement, _ = context
     if id(statement) in facts.inner_plans:
         known: LoopPlan | None = facts.inner_plans[id(statement)]
         return known
+    plan = _plan(context)
+    is_ordered = plan is None or isinstance(plan, (HostPlan, _LoopOfKernelsPlan))
+    return (group_plan(context, plan) if is_ordered else None) or plan
+
+
+def _plan(context: LoopInContext) -> LoopPlan | None:
+    facts, statement, following = context
     if isinstance(statement, ast.For) and is_parallel(statement, facts.names):
         kernel, loops = kernel_plan(context), nest_of(facts, statement)
         if isinstance(kernel, KernelPlan) and loops.depth > len(kernel.bounds) // 3:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from kapi_numba_offload.analysis.operations import ELEMENTWISE
 from kapi_numba_offload.analysis.syntax import expression, variable
+from kapi_numba_offload.loops.body.launch_conditions import require_equal
 from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError
 from kapi_numba_offload.loops.body.views import Access, Extent, Rows, spelling
 
@@ -19,7 +20,7 @@ def combined(state: BodyState, name: str, operands: Sequence[Rows | ast.expr], n
     """The rows of an operation on rows and numbers, of which one is of rank 1 or more."""
     rows = [each for each in operands if isinstance(each, Rows)]
     return Rows(
-        shape=_common_shape(state, [each.shape for each in rows]),
+        shape=_common_shape(state, [each.shape for each in rows], node),
         spelled=spelling(name, operands),
         reads=frozenset[Access]().union(*(each.reads for each in rows)),
         is_bool=ELEMENTWISE[name].gives_truth or (name in _LOGICAL and all(each.is_bool for each in rows)),
@@ -37,12 +38,14 @@ def _common_mask(rows: Sequence[Rows], node: ast.expr) -> Rows | None:
     return masks[0]
 
 
-def _common_shape(state: BodyState, shapes: Sequence[tuple[Extent, ...]]) -> tuple[Extent, ...]:
+def _common_shape(state: BodyState, shapes: Sequence[tuple[Extent, ...]], node: ast.expr) -> tuple[Extent, ...]:
     """The extents that shapes are broadcast to."""
     made: list[Extent] = []
     for axis in range(-max(map(len, shapes)), 0):
         own = [each[axis] for each in shapes if len(each) >= -axis]
         several = [each for each in own if each.is_one is not True] or own[:1]
+        for each in several[1:]:
+            require_equal(state, several[0], each, node, either=True)
         sure = [each for each in several if each.is_one is False]
         lengths = dict.fromkeys(ast.unparse(each.length) for each in several)
         if sure:

@@ -26,6 +26,8 @@ MOST_ELEMENTS = 1024  # of a work-item's own array whose shape the launch knows;
 
 def fits(state: BodyState, rows: Rows) -> bool:
     """Whether there is room for a copy of rows."""
+    if state.group is not None:
+        return True
     sizes = [state.most(each.length) or 0 for each in rows.shape]
     return min(sizes) > 0 and math.prod(sizes) <= MOST_ELEMENTS
 
@@ -77,6 +79,8 @@ def like(
     sample: ast.expr | None = None,
 ) -> str:
     """An array with room for the elements of rows, of their dtype, that of a sample, or another one of NumPy's."""
+    if state.group is not None:
+        raise NotInKernelError("an array that each work-item of a group would have", node)
     if not fits(state, rows):
         raise NotInKernelError(f"a temporary array of a length that the launch does not bound by {MOST_ELEMENTS}", node)
     if dtype is None:
@@ -95,6 +99,8 @@ def like(
 
 def _allocated(state: BodyState, lengths: Sequence[int], dtype: ast.expr, node: ast.AST, name: str = "") -> str:
     """The name of an array of constant lengths that is made before the statement."""
+    if state.group is not None:
+        raise NotInKernelError("an array that each work-item of a group would have", node)
     name = name or state.new("a")
     state.put(f"ARRAY = kapi_PrivateArray({(*lengths,)}, DTYPE, True)", node, ARRAY=name, DTYPE=dtype)
     state.arrays[name] = ArrayFacts(None, [each == 1 for each in lengths])

@@ -1,0 +1,148 @@
+"""Arrays that a work-group makes in a loop that it does alone: in the device's memory, one for each variable."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from kapi_numba_offload.analysis.syntax import index_of, statements
+from kapi_numba_offload.loops.body.launch_conditions import told
+from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError
+from kapi_numba_offload.loops.body.views import ArrayFacts, ArrayPart, Extent, Rows
+
+__all__ = ["copied_by_group", "made_by_call"]
+
+_FILLED: dict[str, int | None] = {"zeros": 0, "ones": 1, "empty": None}
+_DTYPES = {float: "float64", int: "int64", bool: "bool", complex: "complex128"}
+
+
+def copied_by_group(
+    state: BodyState, variable: str, rows: Rows, node: ast.AST, dtype: np.dtype[Any] | None = None
+) -> ArrayPart:
+    """A copy of rows.
+
+    - `variable`: the variable that it is for; empty for what a statement alone has.
+    - `dtype`: that of the copy, where it is not that of the rows.
+    """
+    return _made(state, variable, rows.shape, dtype or _dtype_of(state, rows, node), node, rows.element)
+
+
+def made_by_call(state: BodyState, variable: str, call: ast.Call) -> ArrayPart | None:
+    """The array of `x.copy()`, `numpy.zeros_like(x)`, `numpy.zeros(n)` and their like; None for other calls."""
+    name, operands = state.called(call)
+    if name == "copy" or (name or "").removesuffix("_like") in _FILLED:
+        like = name == "copy" or name not in _FILLED
+        if len(operands) != 1 and (like or len(operands) != 2):
+            return None
+        if not like:
+            return _of_shape(state, variable, _FILLED[name or ""], list(operands), call)
+        rows = None if call.keywords else state.rows(operands[0])
+        if rows is None or rows.mask is not None:
+            return None
+        if name == "copy":
+            return copied_by_group(state, variable, rows, call)
+        filling = _FILLED[(name or "").removesuffix("_like")]
+        return _filled(state, variable, rows.shape, _dtype_of(state, rows, call), filling, call)
+    return None
+
+
+def _of_shape(
+    state: BodyState, variable: str, filling: int | None, operands: list[ast.expr], call: ast.Call
+) -> ArrayPart | None:
+    words = {each.arg: each.value for each in call.keywords}
+    if len(operands) == 2:
+        words["dtype"] = operands.pop()
+    if not words.keys() <= {"dtype"}:
+        return None
+    dtype = _named_dtype(state, words["dtype"]) if words else np.dtype("float64")
+    (shape,) = operands
+    lengths = shape.elts if isinstance(shape, ast.Tuple) else [shape]
+    match shape:
+        case ast.Attribute(owner, "shape"):
+            rows = state.rows(owner)
+            if rows is None:
+                return None
+            lengths = rows.lengths
+    if dtype is None:
+        raise NotInKernelError("an array of a dtype that the launch does not tell", call)
+    extents = [Extent(state.frozen(state.scalar(each)), False) for each in lengths]
+    for each in extents:
+        length = told(state, each.length)
+        if length is None or state.group is None:
+            raise NotInKernelError("an array of a length that the launch does not tell", call)
+        state.group.require("1 < A", A=length)  # the length of other ones may be that of another operand
+    return _filled(state, variable, extents, dtype, filling, call)
+
+
+def _filled(
+    state: BodyState, variable: str, shape: Sequence[Extent], dtype: np.dtype[Any], filling: int | None, node: ast.AST
+) -> ArrayPart:
+    fill = None if filling is None else (lambda at: ast.Constant(filling))
+    return _made(state, variable, shape, dtype, node, fill)
+
+
+def _made(
+    state: BodyState,
+    variable: str,
+    shape: Sequence[Extent],
+    dtype: np.dtype[Any],
+    node: ast.AST,
+    element: Callable[[list[ast.expr]], ast.expr] | None,
+) -> ArrayPart:
+    """An array, and statements that store an element for each index."""
+    group = state.group
+    assert group is not None
+    name = f"kapi_made_{variable}" if variable else state.new("made")
+    lengths = [told(state, each.length) for each in shape]
+    known = [each for each in lengths if each is not None]
+    if len(known) < len(lengths):
+        raise NotInKernelError("an array of a length that the launch does not tell", node)
+    if not group.make(name, dtype, known):
+        raise NotInKernelError(f"variable {variable} for several arrays", node)
+    if name in state.arrays:
+        state.reassign(name, node, variable)
+    state.arrays[name] = ArrayFacts(dtype, [each.is_one for each in shape])
+    part = ArrayPart.full(name, [Extent(state.frozen(each.length), each.is_one) for each in shape])
+    if element is not None:
+        state.put_loops(part.shape, node, lambda at: statements(
+            "ARRAY[AT] = X", ARRAY=name, AT=index_of(at), X=element(at)))  # fmt: skip
+    return part
+
+
+def _named_dtype(state: BodyState, node: ast.expr) -> np.dtype[Any] | None:
+    match node:
+        case ast.Attribute(ast.Name(name), "dtype") if name in state.arrays:
+            return state.arrays[name].dtype
+    value = node.value if isinstance(node, ast.Constant) else state.names.value(node)
+    try:
+        return np.dtype(_DTYPES.get(value, value)) if isinstance(value, (str, type, np.dtype)) else None
+    except TypeError:
+        return None
+
+
+def _dtype_of(state: BodyState, rows: Rows, node: ast.AST) -> np.dtype[Any]:
+    """The dtype of rows, so far as their arrays tell it."""
+    dtypes = {facts.dtype if (facts := state.arrays.get(each.array)) else None for each in rows.reads}
+    dtype = dtypes.pop() if len(dtypes) == 1 else None
+    element = rows.first
+    is_same = isinstance(element, ast.Subscript) or (
+        dtype == np.dtype("float64") and not rows.is_bool and _is_arithmetic(element)
+    )
+    if dtype is None or not is_same:
+        raise NotInKernelError("an array of a dtype that the launch does not tell", node)
+    return dtype
+
+
+def _is_arithmetic(node: ast.expr) -> bool:
+    """Whether an expression gives float64 of float64 numbers and of real ones."""
+    match node:
+        case ast.BinOp(left, ast.Add() | ast.Sub() | ast.Mult() | ast.Div() | ast.Pow(), right):
+            return _is_arithmetic(left) and _is_arithmetic(right)
+        case ast.UnaryOp(ast.USub(), operand):
+            return _is_arithmetic(operand)
+        case ast.Constant(value):
+            return isinstance(value, (int, float))
+    return isinstance(node, (ast.Subscript, ast.Name))

@@ -1,0 +1,141 @@
+"""Conditions of the launch of a loop that one work-group does: operands of equal lengths, and indices within arrays.
+
+A work-group raises no error, so a loop is its only where the launch tells that there is none.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+from typing import Any
+
+from kapi_numba_offload.loops.body.group_arrays import FUNCTIONS
+from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError
+from kapi_numba_offload.loops.body.views import Extent
+
+__all__ = ["require_equal", "require_within", "told"]
+
+
+def told(state: BodyState, node: ast.expr) -> ast.expr | None:
+    """An integer as an expression of what the loop is given; None if that does not tell it."""
+    resolved = _Resolved(state)
+    made = resolved.of(node)
+    return made if resolved.is_told else None
+
+
+def require_equal(state: BodyState, one: Extent, other: Extent, node: ast.AST, *, either: bool = False) -> None:
+    """Require of the launch that two lengths are equal, or that the first one is 1; with `either`, one of both."""
+    group = state.group
+    if group is None or one.is_one is True or (either and other.is_one is True):
+        return
+    first, second = told(state, one.length), told(state, other.length)
+    if first is not None and second is not None:
+        if ast.unparse(first) != ast.unparse(second):
+            group.require("A == B or A == 1 or B == 1" if either else "A == B or A == 1", A=first, B=second)
+        return
+    pairs = _differences(_Resolved(state).of(one.length), _Resolved(state).of(other.length))
+    if pairs is None:
+        raise NotInKernelError("operands whose lengths the launch does not tell", node)
+    for first, second in pairs:
+        group.require("A == B", A=first, B=second)
+
+
+def require_within(state: BodyState, index: ast.expr, length: ast.expr, node: ast.AST) -> None:
+    """Require of the launch that an index is within an axis of that length in all iterations."""
+    group = state.group
+    if group is None:
+        return
+    least, most, end = _least(state, index), _most(state, index), told(state, length)
+    if least is None or most is None or end is None:
+        raise NotInKernelError("an index of which the launch does not tell that it is in its array", node)
+    group.require("0 <= A and B < C", A=least, B=most, C=end)
+
+
+def _most(state: BodyState, node: ast.expr) -> ast.expr | None:
+    """The most that an integer is in any iteration, as far as it is told."""
+    return _extreme(state, node, is_most=True)
+
+
+def _least(state: BodyState, node: ast.expr) -> ast.expr | None:
+    return _extreme(state, node, is_most=False)
+
+
+def _extreme(state: BodyState, node: ast.expr, *, is_most: bool) -> ast.expr | None:
+    found = told(state, node)
+    if found is not None:
+        return found
+    match node:
+        case ast.Name(name) if name in state.counters:
+            start, stop, step = state.counters[name]
+            if is_most == (step > 0):
+                last = _extreme(state, stop, is_most=is_most)
+                return None if last is None else ast.BinOp(last, ast.Sub() if step > 0 else ast.Add(), ast.Constant(1))
+            return _extreme(state, start, is_most=is_most)
+        case ast.Name(name) if len({ast.unparse(each) for each in state.made.get(name, ())}) == 1:
+            return _extreme(state, state.made[name][0], is_most=is_most)
+        case ast.BinOp(left, ast.Add() | ast.Sub() as operation, right):
+            one = _extreme(state, left, is_most=is_most)
+            other = _extreme(state, right, is_most=is_most == isinstance(operation, ast.Add))
+            return None if one is None or other is None else ast.BinOp(one, operation, other)
+    return None
+
+
+def _differences(one: Any, other: Any) -> list[tuple[ast.expr, ast.expr]] | None:
+    """The lengths of arrays in which two expressions differ; None if they differ otherwise."""
+    if _is_length(one) and _is_length(other):
+        return [] if ast.unparse(one) == ast.unparse(other) else [(one, other)]
+    if type(one) is not type(other):
+        return None
+    if isinstance(one, ast.AST):
+        fields = [(getattr(one, name, None), getattr(other, name, None)) for name in one._fields]
+    elif isinstance(one, list):
+        if len(one) != len(other):
+            return None
+        fields = list(zip(one, other, strict=True))
+    else:
+        return [] if one == other else None
+    found = [_differences(*each) for each in fields]
+    known = [each for each in found if each is not None]
+    return [pair for each in known for pair in each] if len(known) == len(found) else None
+
+
+def _is_length(node: Any) -> bool:
+    match node:
+        case ast.Subscript(ast.Attribute(ast.Name(), "shape"), ast.Constant()):
+            return True
+    return False
+
+
+class _Resolved(ast.NodeTransformer):
+    """Expressions of what the loop is given, instead of variables that the author has not."""
+
+    def __init__(self, state: BodyState) -> None:
+        self._state, self.is_told = state, True
+
+    def of(self, node: ast.expr) -> ast.expr:
+        """The expression, as far as it is told."""
+        made: ast.expr = self.visit(copy.deepcopy(node))
+        return made
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        state = self._state
+        values = state.made.get(node.id, ())
+        if len({ast.unparse(each) for each in values}) == 1:
+            return self.of(values[0])
+        group = state.group
+        is_given = group is not None and node.id in group.given and not state.assignments[node.id]
+        is_made = group is not None and node.id in group.made
+        self.is_told &= is_given or is_made or node.id in FUNCTIONS
+        return node
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        match node:
+            case ast.Subscript(ast.Attribute(ast.Name(name), "shape"), ast.Constant(int(axis))) if (
+                self._state.group is not None and (made := self._state.group.made.get(name)) is not None
+            ):
+                return ast.parse(made.lengths[axis], mode="eval").body
+            case ast.Subscript(ast.Attribute(ast.Name(), "shape"), ast.Constant()):
+                pass
+            case _:
+                self.is_told = False  # an element
+        return self.generic_visit(node)  # type: ignore[return-value]
