@@ -24,14 +24,14 @@ def told(state: BodyState, node: ast.expr) -> ast.expr | None:
 
 
 def require_equal(state: BodyState, one: Extent, other: Extent, node: ast.AST, *, either: bool = False) -> None:
-    """Require of the launch that two lengths are equal, or that the first one is 1; with `either`, one of both."""
+    """Require of the launch that two lengths are equal, but for one known to be 1: the first, or with `either` any."""
     group = state.group
     if group is None or one.is_one is True or (either and other.is_one is True):
         return
     first, second = told(state, one.length), told(state, other.length)
     if first is not None and second is not None:
         if ast.unparse(first) != ast.unparse(second):
-            group.require("A == B or A == 1 or B == 1" if either else "A == B or A == 1", A=first, B=second)
+            group.require("A == B", A=first, B=second)
         return
     pairs = _differences(_Resolved(state).of(one.length), _Resolved(state).of(other.length))
     if pairs is None:
@@ -45,6 +45,9 @@ def require_within(state: BodyState, index: ast.expr, length: ast.expr, node: as
     group = state.group
     if group is None:
         return
+    match index:
+        case ast.Call(ast.Name("kapi_wrapped_index"), [own, _]) if told(state, index) is None:
+            index = own  # which counts from the start in all iterations, as is required
     least, most, end = _least(state, index), _most(state, index), told(state, length)
     if least is None or most is None or end is None:
         raise NotInKernelError("an index of which the launch does not tell that it is in its array", node)

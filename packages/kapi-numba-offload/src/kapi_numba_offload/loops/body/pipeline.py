@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence, Set
 from typing import Any, NamedTuple
 
 from kapi_numba_offload.analysis.scope import Scope
-from kapi_numba_offload.analysis.syntax import expression, located, nodes_in
+from kapi_numba_offload.analysis.syntax import assignment, expression, located, nodes_in
 from kapi_numba_offload.loops.body.atomic_updates import AtomicUpdates
 from kapi_numba_offload.loops.body.index_analysis import IndexFacts
 from kapi_numba_offload.loops.body.passes.draw_random import DRAWN, draw_random
@@ -77,6 +77,8 @@ def lower_body(
     statements = atomics.make_atomic(statements)
     if known.group is not None:
         _require_no_arrays_given(statements, {*state.arrays})
+        hoisted = [assignment(name, state.made[name][0]) for name in state.hoisted.values()]
+        statements = [*(located(each, statements[0]) for each in hoisted), *statements]
     if has_numba_floats:
         statements = [_FloatPromotion().visit(each) for each in statements]
     return LoweredBody(

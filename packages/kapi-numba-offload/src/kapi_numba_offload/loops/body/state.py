@@ -22,6 +22,7 @@ from kapi_numba_offload.analysis.syntax import (
     statements,
     variable,
 )
+from kapi_numba_offload.loops.body.group_arrays import FUNCTIONS
 from kapi_numba_offload.loops.body.index_analysis import LowerBounds
 from kapi_numba_offload.loops.body.views import HELPERS, ArrayPart, Extent, LaunchFacts, Rows
 
@@ -71,6 +72,7 @@ class BodyState:
       Numba.
     - `group`: the arrays of the one work-group that does the loop; None for loops that are parallel.
     - `counters`: start, stop and step of the loops whose variables nothing else assigns.
+    - `hoisted`: variables that are assigned before the loop that a group does, by the texts of their values.
     """
 
     rows: Callable[[ast.expr], Rows | None]
@@ -99,6 +101,8 @@ class BodyState:
         self.integers_of_arrays: set[int] = set()
         self.group = known.group
         self.counters: dict[str, tuple[ast.expr, ast.expr, int]] = {}
+        self.hoisted: dict[str, str] = {}
+        self._integers = known.integers
         self._count = 0
         nodes = nodes_in(body)
         self.assignments = Counter(names_in(nodes, ast.Store))
@@ -219,11 +223,39 @@ class BodyState:
 
     def kept(self, value: ast.expr) -> ast.expr:
         """A variable with the value of an expression, assigned before the statement; constants stay."""
-        return value if isinstance(value, (ast.Constant, ast.Name)) else self.assigned(self.new("t"), value)
+        if isinstance(value, (ast.Constant, ast.Name)):
+            return value
+        return self._hoisted(value) or self.assigned(self.new("t"), value)
 
     def frozen(self, value: ast.expr) -> ast.expr:
         """An expression for the value that `value` has here, wherever it is used."""
-        return value if self.is_constant(value) else self.assigned(self.new("t"), value)
+        if self.is_constant(value):
+            return value
+        return self._hoisted(value) or self.assigned(self.new("t"), value)
+
+    def _hoisted(self, value: ast.expr) -> ast.Name | None:
+        """A variable, before the loop that a group does, for an integer that the launch tells; None for others."""
+        if self.group is None or not all(map(self._is_told, ast.walk(value))):
+            return None
+        text = ast.unparse(value)
+        if text not in self.hoisted:
+            self.hoisted[text] = self.new("h")
+            self.made[self.hoisted[text]] = [value]
+        return variable(self.hoisted[text])
+
+    def _is_told(self, node: ast.AST) -> bool:
+        """Whether a part of an expression is an integer that the launch tells, or a function of such ones."""
+        match node:
+            case ast.Name(name):
+                is_made = name in self.arrays or name in self.hoisted.values() or name in FUNCTIONS
+                return is_made or (name in self._integers and not self.assignments[name])
+            case ast.Constant(value):
+                return type(value) is int
+            case ast.Subscript(value):
+                return isinstance(value, ast.Attribute)
+            case ast.Attribute(value, "shape"):
+                return isinstance(value, ast.Name)
+        return isinstance(node, (ast.Call, ast.BinOp, ast.UnaryOp, ast.Add, ast.Sub, ast.Mult, ast.USub, ast.Load))
 
     def assigned(self, name: str, value: ast.expr) -> ast.expr:
         """The variable `name`, assigned before the statement."""

@@ -104,7 +104,9 @@ class ViewReader:
         if isinstance(count, ast.Name):
             state.bounds[count.id] = lambda: self._most(axis, index)
         first = state.kept(plus(axis.start, times(start, axis.step)))
-        return FreeAxis(first, times(axis.step, ast.Constant(step)), Extent(count))
+        # Of a group, no slice of one element serves others: its launch tells that lengths are equal.
+        extent = Extent(count, None if state.group is None else False)
+        return FreeAxis(first, times(axis.step, ast.Constant(step)), extent)
 
     def _most(self, axis: FreeAxis, index: ast.Slice) -> int | None:
         """The most elements that a slice may have."""
