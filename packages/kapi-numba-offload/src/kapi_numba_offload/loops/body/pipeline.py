@@ -16,7 +16,7 @@ from kapi_numba_offload.loops.body.passes.inlining import Inliner
 from kapi_numba_offload.loops.body.passes.rename_to_ssa import rename_to_ssa
 from kapi_numba_offload.loops.body.passes.scalarize_tuples import scalarize_tuples
 from kapi_numba_offload.loops.body.row_lowering import RowLowering
-from kapi_numba_offload.loops.body.state import BodyState
+from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError
 from kapi_numba_offload.loops.body.views import LaunchFacts
 
 __all__ = ["LoweredBody", "lower_body"]

@@ -285,7 +285,9 @@ class BodyState:
         `body` is given the index of an element. What it puts before a statement is in the loops, before its own.
         """
         counters = [self.new("k") for _ in shape]
-        self.counters.update({each: (ast.Constant(0), own.length, 1) for each, own in zip(counters, shape, strict=True)})
+        self.counters.update(
+            {each: (ast.Constant(0), own.length, 1) for each, own in zip(counters, shape, strict=True)}
+        )
         at: list[ast.expr] = [variable(each) for each in counters]
         outer, self.before = self.before, []
         made = body(at)

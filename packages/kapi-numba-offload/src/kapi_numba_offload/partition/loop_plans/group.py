@@ -10,7 +10,6 @@ from kapi_numba_offload.analysis.control_flow import leaves_by_return
 from kapi_numba_offload.loops.group_loop import GroupLoop
 from kapi_numba_offload.loops.host.step_sizes import StepSizes
 from kapi_numba_offload.loops.loop_syntax import Axis, LoopSyntax, variables_of
-from kapi_numba_offload.partition.function_info import FunctionInfo
 from kapi_numba_offload.partition.loop_plans.plan import (
     HostPlan,
     LoopInContext,
@@ -18,8 +17,8 @@ from kapi_numba_offload.partition.loop_plans.plan import (
     Rewriter,
     choice,
     otherwise_statements,
+    reads,
 )
-from kapi_numba_offload.partition.loop_plans.plan import reads
 from kapi_numba_offload.partition.loop_plans.sequential import outline
 from kapi_numba_offload.partition.loop_plans.work_estimates import loop_costs, parallel_depth, worked_axes
 
