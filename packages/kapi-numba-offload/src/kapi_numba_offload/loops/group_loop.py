@@ -6,8 +6,10 @@ launches do.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import ast
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -24,11 +26,13 @@ from kapi_numba_offload.libraries.arrays import (
     may_share_memory,
     queue_of,
 )
-from kapi_numba_offload.loops.body.group_arrays import GroupArrays
+from kapi_numba_offload.loops.body.group_arrays import GroupArrays, MadeArray
+from kapi_numba_offload.loops.body.pipeline import LoweredBody
 from kapi_numba_offload.loops.body.state import NotInKernelError
 from kapi_numba_offload.loops.body.views import ArrayFacts, LaunchFacts, LaunchNumbers
 from kapi_numba_offload.loops.captured_values import loop_values, specialization_key
 from kapi_numba_offload.loops.cooperation.group_body import group_body
+from kapi_numba_offload.loops.cooperation.own_elements import OwnElements, own_elements
 from kapi_numba_offload.loops.host.step_sizes import StepSizes
 from kapi_numba_offload.loops.host.worked_axes import most_elements
 from kapi_numba_offload.loops.loop_builder import reduction_types
@@ -45,22 +49,44 @@ from kapi_types.kernel_typing import ProblemsFound
 
 __all__ = ["GroupLoop"]
 
-_WORK_ITEMS = 512  # of the group: more of them have too few registers each for long expressions
+_WORK_ITEMS = 512  # of one group: more of them have too few registers each for long expressions
+_ITEMS_APART = 128  # of each of many groups
+_GROUPS_PER_UNIT = 32  # with more of them, each work-item has several elements
+_ITEM = np.dtype("int64")
 _NUMBERS = (int, float, complex, np.generic)
+
+
+@dataclass(frozen=True, slots=True)
+class _Lowered:
+    """The loop with elements only, for some types.
+
+    - `arrays`: what the group makes, and the conditions of its launches.
+    - `outside`: as that of `LoweredBody`.
+    - `stored`: positions of the captured arrays that it stores to.
+    - `lengths`: of what is distributed, where each work-item has elements of its own; empty where one group has to do
+      it.
+    """
+
+    body: LoweredBody
+    statements: list[ast.stmt]
+    arrays: GroupArrays
+    stored: tuple[int, ...]
+    lengths: tuple[str, ...]
+
+    def groups(self, named: Mapping[str, Any]) -> int:
+        """The groups that may do it."""
+        items = prod(MadeArray(_ITEM, self.lengths).shape(named)) if self.lengths else 1
+        return max(1, -(-items // _ITEMS_APART))
 
 
 @dataclass(frozen=True, slots=True)
 class _Built:
     """The kernel for some types.
 
-    - `arrays`: what the group makes, and the conditions of its launches.
-    - `stored`: positions of the captured arrays that it stores to.
     - `dtypes`, `weak`: those of the variables that it leaves, and which of them are Python's own numbers.
     """
 
     kernel: kapi_runtime.Kernel
-    arrays: GroupArrays
-    stored: tuple[int, ...]
     dtypes: Sequence[np.dtype[Any]]
     weak: Sequence[bool]
 
@@ -84,6 +110,7 @@ class GroupLoop:
     numba_types: bool
     other: Any
     latest: KernelLaunch | None = None
+    _bodies: Remembered[tuple[Any, ...], _Lowered | str] = field(default_factory=Remembered)
     _made: Remembered[tuple[Any, ...], _Built | str] = field(default_factory=Remembered)
 
     def suits(self, *captured: Any) -> bool:
@@ -100,80 +127,107 @@ class GroupLoop:
             return False
         if not all(isinstance(named[each], _NUMBERS) for each in self.syntax.reductions):
             return False
-        if not self.sizes.are_quickest_in_a_group(captured):
+        if not self.sizes.are_quickest_in_groups(captured, facts.units):
             return False
-        built = self._built(named)
-        if not isinstance(built, _Built) or not built.arrays.hold(named):
+        lowered = self._lowered(named)
+        if not isinstance(lowered, _Lowered) or not lowered.arrays.hold(named):
+            return False
+        if not self.sizes.are_quickest_in_groups(captured, min(facts.units, lowered.groups(named))):
             return False
         own = [named[each] for each in self.syntax.captured]
-        return not any(
+        shared = any(
             may_share_memory(own[at], other)
-            for at in built.stored for number, other in enumerate(own) if number != at and is_device_array(other)
+            for at in lowered.stored for number, other in enumerate(own) if number != at and is_device_array(other)
         )  # fmt: skip
+        return not shared and isinstance(self._built(named, lowered), _Built)
 
     @timed
     def __call__(self, *captured: Any) -> tuple[Any, ...]:
         """Run the loop; the variables that it leaves."""
         named = dict(zip(self.sizes.given, captured, strict=True))
-        built = self._built(named)
+        lowered = self._lowered(named)
+        assert isinstance(lowered, _Lowered)
+        built = self._built(named, lowered)
         assert isinstance(built, _Built)
         values, starts = self._values(named), self._starts(named, built)
         queue = queue_of(next(filter(is_device_array, values)))
-        shapes = [(each.shape(named), each.dtype, "device") for each in built.arrays.made.values()]
+        facts = device_facts(queue)
+        shapes = [(each.shape(named), each.dtype, "device") for each in lowered.arrays.made.values()]
         results = [((1,), each, "device") for each in built.dtypes]
         made, left = ([allocate(*each, queue) for each in group] for group in (shapes, results))
-        size = min(_WORK_ITEMS, device_facts(queue).max_work_group_size)
-        space = kapi_runtime.NdRange([size], [size])
+        size = _ITEMS_APART if lowered.lengths else min(_WORK_ITEMS, facts.max_work_group_size)
+        groups = min(lowered.groups(named), _GROUPS_PER_UNIT * facts.units)
+        space = kapi_runtime.NdRange([groups * size], [size])
         launch(built.kernel, space, [*left, *starts, *values, *made, 0, 1, 1])
         self.latest = KernelLaunch(built.kernel, space, queue, [*results, *shapes], sum(e.nbytes for e in left))
         numbers = [host_copy(each)[0] for each in left]
         return tuple(each.item() if is_weak else each for each, is_weak in zip(numbers, built.weak, strict=True))
 
-    def _values(self, named: dict[str, Any]) -> list[Any]:
+    def _values(self, named: Mapping[str, Any]) -> list[Any]:
         return loop_values([named[each] for each in self.syntax.captured], are_strong=self.numba_types)
 
-    def _initial(self, named: dict[str, Any]) -> list[Any]:
+    def _initial(self, named: Mapping[str, Any]) -> list[Any]:
         return loop_values([named[each] for each in self.syntax.reductions], are_strong=self.numba_types)
 
-    def _starts(self, named: dict[str, Any], built: _Built) -> list[Any]:
+    def _starts(self, named: Mapping[str, Any], built: _Built) -> list[Any]:
         """The values of the variables that it leaves, in the types that they have in the kernel."""
         numbers = zip(self._initial(named), built.dtypes, built.weak, strict=True)
         return [
             dtype.type(each).item() if is_weak else dtype.type(each) for each, dtype, is_weak in numbers
         ]  # fmt: skip
 
-    def _built(self, named: dict[str, Any]) -> _Built | str:
+    def _key(self, named: Mapping[str, Any]) -> tuple[Any, ...]:
+        return *map(specialization_key, self._values(named)), *map(type, self._initial(named))
+
+    def _lowered(self, named: Mapping[str, Any]) -> _Lowered | str:
+        """The loop for values of such types; or why a group cannot do it."""
+        key = self._key(named)
+        made = self._bodies.get(key)
+        if made is None:
+            try:
+                made = self._lower(self._known(dict(zip(self.syntax.captured, self._values(named), strict=True))))
+            except NotInKernelError as error:
+                made = str(error)
+            self._bodies[key] = made
+        return made
+
+    def _lower(self, known: LaunchFacts) -> _Lowered | str:
+        functions = LoopFunctions(self.function, self.names, self.syntax)
+        body, arrays = functions.lowered_body(known, has_numba_floats=self.numba_types), known.group
+        together = group_body(body.statements, functions.value_of(body.outside), (), is_inward=False)
+        if together is None or arrays is None:
+            return "its statements are in no order that a group has"
+        stored = tuple(at for at, name in enumerate(self.syntax.captured) if name in together.stored)
+        apart = own_elements(together)
+        lengths = None if apart is None else _required_lengths(arrays, apart)
+        if apart is None or lengths is None:
+            return _Lowered(body, together.statements, arrays, stored, ())
+        return _Lowered(body, apart.statements, arrays, stored, lengths)
+
+    def _built(self, named: Mapping[str, Any], lowered: _Lowered) -> _Built | str:
         """The kernel for values of such types; or why there is none."""
-        values, initial = self._values(named), self._initial(named)
-        key = (*map(specialization_key, values), *map(type, initial))
+        key = self._key(named)
         made = self._made.get(key)
         if made is None:
             try:
-                made = self._build(named, values, initial)
-            except (NotInKernelError, ProblemsFound, KernelCompilationError, DtypeError) as error:
+                made = self._build(named, lowered)
+            except (ProblemsFound, KernelCompilationError, DtypeError) as error:
                 made = str(error) or type(error).__name__
             self._made[key] = made
         return made
 
-    def _build(self, named: dict[str, Any], values: Sequence[Any], initial: Sequence[Any]) -> _Built | str:
-        known = self._known(dict(zip(self.syntax.captured, values, strict=True)))
-        functions = LoopFunctions(self.function, self.names, self.syntax)
-        lowered = functions.lowered_body(known, has_numba_floats=self.numba_types)
-        arrays = known.group
-        assert arrays is not None
-        body = group_body(lowered.statements, functions.value_of(lowered.outside), (), is_inward=False)
-        if body is None:
-            return "its statements are in no order that a group has"
-        syntax = replace(self.syntax, captured=[*self.syntax.captured, *arrays.made])
+    def _build(self, named: Mapping[str, Any], lowered: _Lowered) -> _Built:
+        values, initial = self._values(named), self._initial(named)
+        syntax = replace(self.syntax, captured=[*self.syntax.captured, *lowered.arrays.made])
         functions = LoopFunctions(self.function, self.names, syntax)
-        functions.use(lowered.outside)
+        functions.use(lowered.body.outside)
         queue = queue_of(next(filter(is_device_array, values)))
-        made = [allocate((1,) * len(each.lengths), each.dtype, "device", queue) for each in arrays.made.values()]
-        dtypes, weak = reduction_types(functions, syntax, lowered.statements, [*values, *made], initial)
+        made = [allocate((1,) * len(e.lengths), e.dtype, "device", queue) for e in lowered.arrays.made.values()]
+        dtypes, weak = reduction_types(functions, syntax, lowered.body.statements, [*values, *made], initial)
         starts = dict(zip(self.syntax.reductions, initial, strict=True))
-        kernel = kapi_runtime.kernel(fastmath=self.options.fastmath)(functions.cooperative(body.statements, starts))
-        stored = tuple(at for at, name in enumerate(self.syntax.captured) if name in body.stored)
-        built = _Built(kernel, arrays, stored, dtypes, weak)
+        write = functions.apart if lowered.lengths else functions.cooperative
+        kernel = kapi_runtime.kernel(fastmath=self.options.fastmath)(write(lowered.statements, starts))
+        built = _Built(kernel, dtypes, weak)
         # A launch without work-items compiles, so that what it cannot be is known before it is used.
         left = [allocate((1,), each, "device", queue) for each in dtypes]
         args = [*left, *self._starts(named, built), *values, *made, 0, 1, 0]
@@ -189,3 +243,18 @@ class GroupLoop:
         numbers = {name: each for name, each in values.items() if isinstance(each, (int, np.integer, np.bool_))}
         lower = {name: 0 for name, each in numbers.items() if each >= 0}
         return LaunchFacts(arrays, lower, LaunchNumbers({}), set(numbers), GroupArrays(frozenset(values)))
+
+
+def _required_lengths(arrays: GroupArrays, apart: OwnElements) -> tuple[str, ...] | None:
+    """The lengths of what is distributed, those of one level required to be equal; None if the launch does not tell."""
+    found = []
+    for level in apart.lengths:
+        told = [arrays.told(each) for each in level]
+        known = {ast.unparse(each): each for each in told if each is not None}
+        if None in told:
+            return None
+        first, *others = known
+        for each in others:
+            arrays.require("A == B", A=known[first], B=known[each])
+        found.append(first)
+    return tuple(found)

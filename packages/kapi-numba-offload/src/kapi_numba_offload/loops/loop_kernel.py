@@ -153,6 +153,19 @@ class LoopFunctions:
             lines += [f"    kapi_partial_{name}[kapi_group.get_group_id(0)] = {name}" for name in initial]
         return self._made(self._shared_out(initial), lines, body)
 
+    def apart(self, body: Sequence[ast.stmt], initial: Mapping[str, Any]) -> FunctionType:
+        """One iteration that work-items do, each with elements of its own; parameters of `cooperative`."""
+        lines = [
+            *(f"{name} = kapi_initial_{name}" for name in initial),
+            "kapi_k = item.get_global_id(0)",
+            "kapi_size = item.get_global_range(0)",
+            "kapi_body",
+        ]
+        if initial:
+            lines.append("if kapi_k == 0:")
+            lines += [f"    kapi_partial_{name}[0] = {name}" for name in initial]
+        return self._made(self._shared_out(initial), lines, body)
+
     def value_of(self, outside: Mapping[str, Any]) -> Callable[[ast.expr], Any]:
         """Lookup of the values of names of the source, and of `LoweredBody.outside`."""
         return self._names.with_outside(outside).value

@@ -49,7 +49,7 @@ class LoopSyntax:
     - `refusals`: why the loop cannot be a kernel, as far as its syntax says.
     """
 
-    node: ast.For
+    node: ast.For | ast.While
     axes: list[Axis]
     body: list[ast.stmt]
     captured: list[str] = field(default_factory=list)

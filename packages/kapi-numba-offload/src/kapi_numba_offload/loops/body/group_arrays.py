@@ -7,6 +7,7 @@ are expressions of what the loop is given.
 from __future__ import annotations
 
 import ast
+import copy
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from types import CodeType
@@ -16,7 +17,7 @@ import numpy as np
 
 from kapi_types.kernel_typing.library import index_functions
 
-__all__ = ["FUNCTIONS", "GroupArrays", "MadeArray"]
+__all__ = ["FUNCTIONS", "GroupArrays", "MadeArray", "Resolved"]
 
 FUNCTIONS: dict[str, Any] = {
     **{f"kapi_{name}": getattr(index_functions, name) for name in index_functions.__all__},
@@ -46,16 +47,24 @@ class GroupArrays:
 
     - `given`: variables that the loop is given and does not assign.
     - `made`: the arrays, by name.
+    - `hoisted`: variables that are assigned before the loop, and their values.
     """
 
     given: Set[str]
     made: dict[str, MadeArray] = field(default_factory=dict)
+    hoisted: dict[str, ast.expr] = field(default_factory=dict)
     _conditions: dict[str, CodeType] = field(default_factory=dict)
 
     def make(self, name: str, dtype: np.dtype[Any], lengths: Sequence[ast.expr]) -> bool:
         """Make an array, or take the one of that name; whether it is such an array."""
         made = MadeArray(dtype, tuple(map(ast.unparse, lengths)))
         return self.made.setdefault(name, made) == made
+
+    def told(self, node: ast.expr) -> ast.expr | None:
+        """An integer of the lowered loop as an expression of what it is given; None if that does not tell it."""
+        resolved = Resolved(self, {name: [each] for name, each in self.hoisted.items()}, {})
+        made = resolved.of(node)
+        return made if resolved.is_told else None
 
     def require(self, text: str, **holes: ast.expr) -> None:
         """Require a condition of integers that the launch tells."""
@@ -69,6 +78,42 @@ class GroupArrays:
             return all(_told(each, values) for each in self._conditions.values())
         except (TypeError, ValueError, IndexError):  # such as of an index that is a float
             return False
+
+
+class Resolved(ast.NodeTransformer):
+    """Expressions of what a loop is given, instead of variables that the author has not.
+
+    - `made`: all values that are assigned to each of these.
+    - `assigned`: how often the loop assigns each variable.
+    - `is_told`: whether all expressions are told by what the loop is given.
+    """
+
+    def __init__(self, group: GroupArrays, made: Mapping[str, Sequence[ast.expr]], assigned: Mapping[str, int]) -> None:
+        self._group, self._made, self._assigned, self.is_told = group, made, assigned, True
+
+    def of(self, node: ast.expr) -> ast.expr:
+        """The expression, as far as it is told."""
+        made: ast.expr = self.visit(copy.deepcopy(node))
+        return made
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        values = self._made.get(node.id, ())
+        if len({ast.unparse(each) for each in values}) == 1:
+            return self.of(values[0])
+        is_given = node.id in self._group.given and not self._assigned.get(node.id)
+        self.is_told &= is_given or node.id in FUNCTIONS
+        return node
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        match node:
+            case ast.Subscript(ast.Attribute(ast.Name(name), "shape"), ast.Constant(int(axis))):
+                made = self._group.made.get(name)
+                if made is not None:
+                    return ast.parse(made.lengths[axis], mode="eval").body
+            case _:
+                self.is_told = False  # an element
+        self.generic_visit(node)
+        return node
 
 
 def _told(code: CodeType, values: Mapping[str, Any]) -> Any:

@@ -6,10 +6,9 @@ A work-group raises no error, so a loop is its only where the launch tells that 
 from __future__ import annotations
 
 import ast
-import copy
 from typing import Any
 
-from kapi_numba_offload.loops.body.group_arrays import FUNCTIONS
+from kapi_numba_offload.loops.body.group_arrays import GroupArrays, Resolved
 from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError
 from kapi_numba_offload.loops.body.views import Extent
 
@@ -18,9 +17,13 @@ __all__ = ["require_equal", "require_within", "told"]
 
 def told(state: BodyState, node: ast.expr) -> ast.expr | None:
     """An integer as an expression of what the loop is given; None if that does not tell it."""
-    resolved = _Resolved(state)
+    resolved = _resolved(state)
     made = resolved.of(node)
     return made if resolved.is_told else None
+
+
+def _resolved(state: BodyState) -> Resolved:
+    return Resolved(state.group or GroupArrays(frozenset()), state.made, state.assignments)
 
 
 def require_equal(state: BodyState, one: Extent, other: Extent, node: ast.AST, *, either: bool = False) -> None:
@@ -33,7 +36,7 @@ def require_equal(state: BodyState, one: Extent, other: Extent, node: ast.AST, *
         if ast.unparse(first) != ast.unparse(second):
             group.require("A == B", A=first, B=second)
         return
-    pairs = _differences(_Resolved(state).of(one.length), _Resolved(state).of(other.length))
+    pairs = _differences(_resolved(state).of(one.length), _resolved(state).of(other.length))
     if pairs is None:
         raise NotInKernelError("operands whose lengths the launch does not tell", node)
     for first, second in pairs:
@@ -106,39 +109,5 @@ def _is_length(node: Any) -> bool:
     match node:
         case ast.Subscript(ast.Attribute(ast.Name(), "shape"), ast.Constant()):
             return True
-    return False
-
-
-class _Resolved(ast.NodeTransformer):
-    """Expressions of what the loop is given, instead of variables that the author has not."""
-
-    def __init__(self, state: BodyState) -> None:
-        self._state, self.is_told = state, True
-
-    def of(self, node: ast.expr) -> ast.expr:
-        """The expression, as far as it is told."""
-        made: ast.expr = self.visit(copy.deepcopy(node))
-        return made
-
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        state = self._state
-        values = state.made.get(node.id, ())
-        if len({ast.unparse(each) for each in values}) == 1:
-            return self.of(values[0])
-        group = state.group
-        is_given = group is not None and node.id in group.given and not state.assignments[node.id]
-        is_made = group is not None and node.id in group.made
-        self.is_told &= is_given or is_made or node.id in FUNCTIONS
-        return node
-
-    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
-        match node:
-            case ast.Subscript(ast.Attribute(ast.Name(name), "shape"), ast.Constant(int(axis))) if (
-                self._state.group is not None and (made := self._state.group.made.get(name)) is not None
-            ):
-                return ast.parse(made.lengths[axis], mode="eval").body
-            case ast.Subscript(ast.Attribute(ast.Name(), "shape"), ast.Constant()):
-                pass
-            case _:
-                self.is_told = False  # an element
-        return self.generic_visit(node)  # type: ignore[return-value]
+        case _:
+            return False

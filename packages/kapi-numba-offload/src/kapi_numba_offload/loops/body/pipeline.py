@@ -77,7 +77,8 @@ def lower_body(
     statements = atomics.make_atomic(statements)
     if known.group is not None:
         _require_no_arrays_given(statements, {*state.arrays})
-        hoisted = [assignment(name, state.made[name][0]) for name in state.hoisted.values()]
+        known.group.hoisted.update({name: state.made[name][0] for name in state.hoisted.values()})
+        hoisted = [assignment(*each) for each in known.group.hoisted.items()]
         statements = [*(located(each, statements[0]) for each in hoisted), *statements]
     if has_numba_floats:
         statements = [_FloatPromotion().visit(each) for each in statements]

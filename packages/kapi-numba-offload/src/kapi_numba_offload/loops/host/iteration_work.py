@@ -9,7 +9,7 @@ from typing import Any
 
 from kapi_numba_offload.libraries.arrays import arrays_among
 from kapi_numba_offload.loops.host.host_copies import is_reachable
-from kapi_numba_offload.loops.host.loop_costs import COPIED_BYTE, COPY, LoopCosts, known_values
+from kapi_numba_offload.loops.host.loop_costs import COPIED_BYTE, COPY, LoopCosts, Seconds, known_values
 from kapi_numba_offload.loops.host.worked_axes import WorkedAxes, largest, most_elements
 
 __all__ = ["StepSizes"]
@@ -67,16 +67,17 @@ class StepSizes:
 
     def are_cheaper_on_host(self, captured: Sequence[Any]) -> bool:
         """Whether the host takes less time for the copies and the work than the device's launches take."""
-        on_device, on_host, _ = self._seconds(captured)
-        return on_host < on_device
+        seconds = self._seconds(captured)
+        return seconds.on_host < seconds.on_device
 
-    def are_quickest_in_a_group(self, captured: Sequence[Any]) -> bool:
-        """Whether one work-group takes far less time than launches, and less than the host and its copies."""
-        on_device, on_host, in_group = self._seconds(captured)
-        return _FAR * in_group < on_device and in_group < on_host
+    def are_quickest_in_groups(self, captured: Sequence[Any], groups: int) -> bool:
+        """Whether so many work-groups take far less time than launches, and less than the host and its copies."""
+        seconds = self._seconds(captured)
+        in_groups = seconds.waiting / (1 if groups == 1 else 2) + seconds.working / groups
+        return _FAR * in_groups < seconds.on_device and in_groups < seconds.on_host
 
-    def _seconds(self, captured: Sequence[Any]) -> tuple[float, float, float]:
-        """Seconds by launches of the device, on copies by the host, and in one work-group."""
+    def _seconds(self, captured: Sequence[Any]) -> Seconds:
+        """Seconds of a run, those on the host with copies."""
         of_copies = 0.0
         for name, value in zip(self.given, captured, strict=True):
             copies = 1 if self.only_reads(name) else 2
@@ -86,8 +87,8 @@ class StepSizes:
         def of_statement(axes: int | None) -> int:
             return max(of_loops, *(largest(each, axes) for each in shapes))
 
-        on_device, on_host, in_group = self.costs.seconds(self._values(captured), of_statement)
-        return on_device, of_copies + on_host, in_group
+        found = self.costs.seconds(self._values(captured), of_statement)
+        return found._replace(on_host=of_copies + found.on_host)
 
     def _shapes(self, captured: Sequence[Any]) -> list[tuple[int, ...]]:
         """The lengths of the axes of each array that a statement may work on."""

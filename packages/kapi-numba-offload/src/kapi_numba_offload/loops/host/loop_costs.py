@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import CodeType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,6 +16,7 @@ __all__ = [
     "COPIED_BYTE",
     "COPY",
     "LoopCosts",
+    "Seconds",
     "StatementCosts",
     "UNCOUNTED",
     "CountedLoop",
@@ -78,16 +79,28 @@ class StatementCosts:
         """Seconds on a GPU, whose work is little compared with its launch."""
         return _LAUNCH + self.views * _VIEW + self.elements * _READ
 
-    def in_group(self, largest: Callable[[int | None], int]) -> float:
-        """Seconds in one work-group, given the number of elements along so many axes."""
+    def in_group(self, largest: Callable[[int | None], int]) -> tuple[float, float]:
+        """Seconds that one work-group waits, and that it works, given the number of elements along so many axes."""
         work = largest(self.axes) * self.operations * _OPERATION
         work += largest(self.of_products) * _MULTIPLICATION if self.of_products else 0
-        return _BARRIER * (1 + self.elements) + work * _OF_GROUP
+        return _BARRIER * (1 + self.elements), work * _OF_GROUP
 
     def on_host(self, largest: Callable[[int | None], int]) -> float:
         """Seconds on the host, given the number of elements along so many axes."""
         work = largest(self.axes) * self.operations * _OPERATION * (_SCATTERED if self.is_scattered else 1)
         return _CALL + work + (largest(self.of_products) * _MULTIPLICATION if self.of_products else 0)
+
+
+class Seconds(NamedTuple):
+    """Seconds on the device, a launch at a time; on the host, without copies; and in one launch of one work-group.
+
+    - `waiting`: those of a work-group in which it waits for barriers and memory; it works in the others.
+    """
+
+    on_device: float = 0.0
+    on_host: float = 0.0
+    waiting: float = 0.0
+    working: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +141,8 @@ class LoopCosts(CountedLoop):
     statements: tuple[StatementCosts, ...]
     inner: tuple[LoopCosts, ...]
 
-    def seconds(self, values: Mapping[str, Any], largest: Callable[[int | None], int]) -> tuple[float, float, float]:
-        """Seconds that a run takes on the device, on the host without copies, and in one work-group.
+    def seconds(self, values: Mapping[str, Any], largest: Callable[[int | None], int]) -> Seconds:
+        """Seconds that a run takes.
 
         A loop whose bounds depend on the variable of one around it counts as for the middle of its range.
 
@@ -142,9 +155,8 @@ class LoopCosts(CountedLoop):
         """
         times, values = self.middle(values)
         inner = [each.seconds(values, largest) for each in self.inner] if times else []
-        own = [(each.on_device(), each.on_host(largest), each.in_group(largest)) for each in self.statements]
-        on_device, on_host, in_group = (sum(each[at] for each in (*own, *inner)) for at in range(3))
-        return times * on_device, times * on_host, times * in_group
+        own = [Seconds(each.on_device(), each.on_host(largest), *each.in_group(largest)) for each in self.statements]
+        return Seconds(*(times * sum(each) for each in zip(*own, *inner, strict=True))) if own or inner else Seconds()
 
     def count(self, values: Mapping[str, Any]) -> int:
         """The number of statements on arrays in a run, in loops that count as for `seconds`."""

@@ -16,7 +16,7 @@ from kapi_numba_offload.loops.body.views import ArrayFacts, ArrayPart, Extent, R
 __all__ = ["copied_by_group", "made_by_call"]
 
 _FILLED: dict[str, int | None] = {"zeros": 0, "ones": 1, "empty": None}
-_DTYPES = {float: "float64", int: "int64", bool: "bool", complex: "complex128"}
+_DTYPES: dict[Any, str] = {float: "float64", int: "int64", bool: "bool", complex: "complex128"}
 
 
 def copied_by_group(
