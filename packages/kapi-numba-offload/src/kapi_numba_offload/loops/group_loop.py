@@ -49,7 +49,7 @@ from kapi_types.kernel_typing import ProblemsFound
 
 __all__ = ["GroupLoop"]
 
-_WORK_ITEMS = 512  # of one group: more of them have too few registers each for long expressions
+_WORK_ITEMS = 1024  # of one group
 _ITEMS_APART = 128  # of each of many groups
 _GROUPS_PER_UNIT = 32  # with more of them, each work-item has several elements
 _ITEM = np.dtype("int64")
