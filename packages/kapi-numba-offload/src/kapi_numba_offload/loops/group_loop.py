@@ -33,12 +33,12 @@ from kapi_numba_offload.loops.body.views import ArrayFacts, LaunchFacts, LaunchN
 from kapi_numba_offload.loops.captured_values import loop_values, specialization_key
 from kapi_numba_offload.loops.cooperation.group_body import group_body
 from kapi_numba_offload.loops.cooperation.own_elements import OwnElements, own_elements
-from kapi_numba_offload.loops.host.step_sizes import StepSizes
+from kapi_numba_offload.loops.host.iteration_work import StepSizes
 from kapi_numba_offload.loops.host.worked_axes import most_elements
 from kapi_numba_offload.loops.loop_builder import reduction_types
 from kapi_numba_offload.loops.loop_kernel import LoopFunctions
 from kapi_numba_offload.loops.loop_syntax import LoopSyntax
-from kapi_numba_offload.run.kernel_launch import KernelLaunch
+from kapi_numba_offload.run.launch_record import KernelLaunch
 from kapi_numba_offload.run.launching import launch
 from kapi_numba_offload.run.options import OffloadOptions
 from kapi_numba_offload.run.remembered import Remembered

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from kapi_numba_offload.analysis.control_flow import leaves_by_return
 from kapi_numba_offload.loops.group_loop import GroupLoop
-from kapi_numba_offload.loops.host.step_sizes import StepSizes
+from kapi_numba_offload.loops.host.iteration_work import StepSizes
 from kapi_numba_offload.loops.loop_syntax import Axis, LoopSyntax, variables_of
 from kapi_numba_offload.partition.loop_plans.plan import (
     HostPlan,

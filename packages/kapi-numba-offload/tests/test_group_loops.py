@@ -1,0 +1,198 @@
+"""Plain loops over small arrays of a GPU that are one launch: a work-group does all iterations, or work-items apart."""
+
+import dpnp
+import numba
+import numpy as np
+import pytest
+
+RANDOM = np.random.default_rng(11)
+ROWS, COLUMNS = 70, 90
+
+pytestmark = pytest.mark.usefixtures("as_on_a_gpu")
+
+
+@pytest.fixture(autouse=True)
+def small_loops(monkeypatch, no_small_loops):
+    monkeypatch.delenv("KAPI_OFFLOAD_SMALL")
+
+
+def stencil(p, b, n):
+    for _ in range(n):
+        old = p.copy()
+        p[1:-1, 1:-1] = (old[1:-1, 2:] + old[1:-1, :-2] + old[2:, 1:-1] + old[:-2, 1:-1]) / 4 - b[1:-1, 1:-1]
+        p[:, -1] = p[:, -2]
+        p[0, :] = p[1, :]
+        p[:, 0] = p[:, 1]
+        p[-1, :] = 0
+
+
+def shifted_in_place(p, b, n):
+    for _ in range(n):
+        p[1:-1] = (p[:-2] + p[2:]) / 2 + b[1:-1]
+        b[:, 1:] -= b[:, :-1] * 0.125
+
+
+def until_converged(p, b, n):
+    error, count = 1, 0
+    while error > 0.05 and count < n:
+        old = p.copy()
+        p[1:-1, 1:-1] = (old[:-2, 1:-1] + old[2:, 1:-1]) / 2
+        error = np.max(np.abs(p - old)) / np.sum(b)
+        count += 1
+    return count, error
+
+
+@numba.njit
+def source_of(p, b):
+    made = np.zeros_like(p)
+    made[1:-1, 1:-1] = p[1:-1, 1:-1] * b[1:-1, 1:-1] * 0.5
+    made[0, :] = b[0, :]
+    return made
+
+
+@numba.njit
+def relax(p, made, times):
+    for _ in range(times):
+        old = np.empty_like(p)
+        old = p.copy()
+        p[1:-1, 1:-1] = (old[2:, 1:-1] + old[:-2, 1:-1] - made[1:-1, 1:-1]) * 0.5
+
+
+def calls(p, b, n):
+    for k in range(n):
+        made = source_of(p, b)
+        relax(p, made, 3)
+        if k % 2 == 0:
+            p[:, 0] = b[:, 1]
+
+
+def last_rows(p, b, n):
+    for k in range(n):
+        mine = p[-1] * 0.5
+        p[-1] = b[k] + mine
+        p[k] = p[-1] - mine
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("function", [stencil, shifted_in_place, until_converged, calls, last_rows])
+def test_a_loop_is_one_launch(function, dtype, launches):
+    if dtype == "float32" and function is last_rows:
+        dtype = "float64"
+    arrays = [RANDOM.random((ROWS, COLUMNS)).astype(dtype) for _ in range(2)]
+    given = list(map(dpnp.asarray, arrays))
+    found = numba.njit(function)(*given, 40)
+    expected = getattr(function, "py_func", function)(*arrays, 40)
+    tolerance = 1e-11 if dtype == "float64" else 3e-4
+    for one, other in zip(given, arrays, strict=True):
+        np.testing.assert_allclose(dpnp.asnumpy(one), other, rtol=tolerance, atol=tolerance)
+    if expected is not None:
+        assert found[0] == expected[0]
+        np.testing.assert_allclose(found[1], expected[1], rtol=1e-10 if dtype == "float64" else 1e-3)
+    assert len(launches) == 1
+    assert tuple(launches[0][1].group_range) == (1,)
+
+
+def recurrence(p, b, n):
+    for j in range(2, p.shape[1]):
+        p[:, j] = b[:, j] * 0.5 + p[:, j - 1] * 0.25 - p[:, j - 2] * b[:, j - 1]
+
+
+def backwards(p, b, n):
+    for j in range(p.shape[1] - 2, -1, -1):
+        p[:, j] = b[:, j + 1] - p[:, j + 1] * 0.5
+
+
+def oscillators(p, b, n):
+    for _ in range(n):
+        b -= 0.01 * p * p * p
+        p += 0.01 * b
+
+
+@pytest.mark.parametrize("function", [recurrence, backwards, oscillators])
+def test_work_items_with_elements_of_their_own_are_in_many_groups(function, launches):
+    arrays = [RANDOM.random((300, 60)) for _ in range(2)]
+    given = list(map(dpnp.asarray, arrays))
+    numba.njit(function)(*given, 40)
+    function(*arrays, 40)
+    for one, other in zip(given, arrays, strict=True):
+        np.testing.assert_allclose(dpnp.asnumpy(one), other, rtol=1e-12)
+    assert len(launches) == 1
+    assert launches[0][1].group_range[0] > 1
+
+
+def test_later_calls_have_other_shapes(launches):
+    offloaded = numba.njit(stencil)
+    for shape in ((ROWS, COLUMNS), (40, 41), (3, 200), (120, 30)):
+        arrays = [RANDOM.random(shape) for _ in range(2)]
+        given = list(map(dpnp.asarray, arrays))
+        offloaded(*given, 60)
+        stencil(*arrays, 60)
+        np.testing.assert_allclose(dpnp.asnumpy(given[0]), arrays[0], rtol=1e-11)
+    assert {tuple(each[1].group_range) for each in launches} == {(1,)}
+
+
+@pytest.mark.parametrize("shift", [1, COLUMNS])
+def test_arrays_that_share_memory_are_as_in_numpy(shift):
+    memory = RANDOM.random(ROWS * COLUMNS + shift)
+    given = dpnp.asarray(memory)
+    parts = [(each[:-shift].reshape(ROWS, COLUMNS), each[shift:].reshape(ROWS, COLUMNS)) for each in (memory, given)]
+    numba.njit(stencil)(*parts[1], 40)
+    stencil(*parts[0], 40)
+    np.testing.assert_allclose(dpnp.asnumpy(given), memory, rtol=1e-11)
+
+
+def test_operands_that_do_not_suit_each_other_are_an_error():
+    p, b = dpnp.asarray(RANDOM.random((ROWS, COLUMNS))), dpnp.asarray(RANDOM.random((ROWS, COLUMNS + 1)))
+    with pytest.raises(ValueError, match=r"broadcast|shape"):
+        numba.njit(stencil)(p, b, 40)
+
+
+def test_an_index_beyond_an_array_is_an_error():
+    p, b = (dpnp.asarray(RANDOM.random((ROWS, COLUMNS))) for _ in range(2))
+    with pytest.raises(IndexError):
+        numba.njit(last_rows)(p, b, ROWS + 1)
+
+
+def kept_from_before(p, b, n):
+    before = b
+    for _ in range(n):
+        old = p.copy()
+        p[1:-1] = (old[:-2] + before[2:]) / 2
+        before = old
+    return before
+
+
+def two_names(p, b, n):
+    for _ in range(n):
+        old = p.copy()
+        first = old
+        p[1:] = old[:-1] * 0.5
+        old = p.copy()
+        p[:-1] = old[1:] + first[:-1]
+
+
+@pytest.mark.parametrize("function", [kept_from_before, two_names])
+def test_copies_of_earlier_iterations_and_other_names_of_them_are_as_in_numpy(function):
+    arrays = [RANDOM.random((ROWS, COLUMNS)) for _ in range(2)]
+    given = list(map(dpnp.asarray, arrays))
+    found, expected = numba.njit(function)(*given, 40), function(*arrays, 40)
+    np.testing.assert_allclose(dpnp.asnumpy(given[0]), arrays[0], rtol=1e-11)
+    if expected is not None:
+        np.testing.assert_allclose(dpnp.asnumpy(found), expected, rtol=1e-11)
+
+
+def test_no_iteration_changes_nothing(launches):
+    arrays = [RANDOM.random((ROWS, COLUMNS)) for _ in range(2)]
+    given = list(map(dpnp.asarray, arrays))
+    assert numba.njit(until_converged)(*given, 0) == (0, 1)
+    numba.njit(stencil)(*given, 0)
+    np.testing.assert_array_equal(dpnp.asnumpy(given[0]), arrays[0])
+
+
+def test_many_elements_are_launches_of_all_of_the_device(launches):
+    arrays = [RANDOM.random((1500, 1000)) for _ in range(2)]
+    given = list(map(dpnp.asarray, arrays))
+    numba.njit(stencil)(*given, 2)
+    stencil(*arrays, 2)
+    np.testing.assert_allclose(dpnp.asnumpy(given[0]), arrays[0], rtol=1e-11)
+    assert len(launches) > 2
