@@ -1,20 +1,23 @@
-"""Plans for loops over full arrays: on the device, or where the work is less than its launches cost, on the host."""
+"""Plans for loops over full arrays: on the device, or where the work is less than launches cost, on the host or in one."""
 
 from __future__ import annotations
 
 import ast
+import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from kapi_numba_offload.analysis.control_flow import leaves_by_return
 from kapi_numba_offload.analysis.effects import has_effects
 from kapi_numba_offload.analysis.kinds import ANY, SCALAR, ArrayKind, Kind, may_have_axes
 from kapi_numba_offload.analysis.syntax import indices_of, names_in
+from kapi_numba_offload.loops.group_loop import GroupLoop
 from kapi_numba_offload.loops.host.host_loop import HostLoop
 from kapi_numba_offload.loops.host.interpreted_loop import InterpretedLoop
 from kapi_numba_offload.loops.host.iteration_work import StepSizes
 from kapi_numba_offload.loops.host.short_iterations import ShortSteps
 from kapi_numba_offload.loops.host.small_loops import SmallLoop
-from kapi_numba_offload.loops.loop_syntax import is_parallel
+from kapi_numba_offload.loops.loop_syntax import Axis, LoopSyntax, is_parallel, variables_of
 from kapi_numba_offload.partition.function_info import FunctionInfo
 from kapi_numba_offload.partition.loop_plans.numba_equivalence import (
     called_functions,
@@ -31,13 +34,14 @@ from kapi_numba_offload.partition.loop_plans.plan import (
     NoticedPlan,
     Rewriter,
     choice,
+    otherwise_statements,
     reads,
 )
 from kapi_numba_offload.partition.loop_plans.sequential import host_loop, outline
 from kapi_numba_offload.partition.loop_plans.work_estimates import loop_costs, parallel_depth, worked_axes
 from kapi_numba_offload.run.fallback import Refusal
 
-__all__ = ["GuardedPlan", "guarded_plan"]
+__all__ = ["GroupPlan", "GuardedPlan", "group_plan", "guarded_plan"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,3 +203,65 @@ def _assigned_kinds(facts: FunctionInfo, name: str) -> list[Kind]:
 
 def _assigns(target: ast.expr, name: str) -> bool:
     return name in names_in(ast.walk(target), ast.Store)
+
+
+# ---------------------------------------------------------------------- loops of groups
+
+_NOT_IN_GROUPS = (
+    ast.Yield,
+    ast.YieldFrom,
+    ast.Try,
+    ast.With,
+    ast.Raise,
+    ast.Assert,
+    ast.Delete,
+    ast.FunctionDef,
+    ast.Lambda,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class GroupPlan(HostPlan):
+    """A loop with two versions: one launch of one work-group, or another plan's.
+
+    - `otherwise`: the plan for values that do not suit a group; None for the loop itself.
+    """
+
+    otherwise: LoopPlan | None
+
+    def rewritten(self, rewriter: Rewriter, helper: str) -> list[ast.stmt]:
+        """An `if` statement with both versions."""
+        where = self.statement
+        in_group = HostPlan.rewritten(self, rewriter, helper)
+        other = otherwise_statements(rewriter, where, self.otherwise)
+        return [choice(helper, where, reads(self.given, where), in_group, other)]
+
+
+def group_plan(context: LoopInContext, otherwise: LoopPlan | None) -> GroupPlan | None:
+    """A plan with a version for one work-group; None for loops that end early or leave what is no number."""
+    facts, statement, _ = context
+    written = copy.deepcopy(statement)
+    nodes = list(ast.walk(statement))
+    if facts.library is None or facts.library.is_host or any(isinstance(each, _NOT_IN_GROUPS) for each in nodes):
+        return None
+    parts = outline(context)
+    if parts.obstacle is not None or parts.flagged or parts.definitions or leaves_by_return(statement):
+        return None
+    depth = parallel_depth(facts, nodes)
+    if statement.orelse or depth is None:
+        return None
+    left = tuple(parts.returned)
+    captured = [each for each in parts.given if each not in left]
+    zero, one = ast.Constant(0), ast.Constant(1)
+    syntax = LoopSyntax(
+        written, [Axis("kapi_once", zero, one, one)], [written], captured, dict.fromkeys(left, "sum"),
+        assigned=variables_of([statement], ast.Store),
+    )  # fmt: skip
+    sizes = StepSizes(
+        tuple(parts.given), worked_axes(facts, nodes), loop_costs(facts, statement), 0, False, lambda _name: False
+    )
+    loop = GroupLoop(
+        facts.original, facts.names, syntax, facts.location(statement), sizes, facts.options, facts.numba_types,
+        None if otherwise is None else otherwise.loop,
+    )  # fmt: skip
+    return GroupPlan(loop, statement, tuple(parts.given), left, (), otherwise)

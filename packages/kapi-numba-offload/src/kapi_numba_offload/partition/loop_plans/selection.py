@@ -12,8 +12,7 @@ from kapi_numba_offload.loops.loop_syntax import is_parallel
 from kapi_numba_offload.partition.function_info import FunctionInfo
 from kapi_numba_offload.partition.loop_plans.dependences import nest_of
 from kapi_numba_offload.partition.loop_plans.element_accesses import elements, has_array_work
-from kapi_numba_offload.partition.loop_plans.group import group_plan
-from kapi_numba_offload.partition.loop_plans.guarded import guarded_plan
+from kapi_numba_offload.partition.loop_plans.guarded import group_plan, guarded_plan
 from kapi_numba_offload.partition.loop_plans.independent import IndependentPlan, independent_plan
 from kapi_numba_offload.partition.loop_plans.kernel import KernelPlan, kernel_plan
 from kapi_numba_offload.partition.loop_plans.lifted import lifted_plan
