@@ -198,11 +198,11 @@ class GroupLoop:
         if together is None or arrays is None:
             return "its statements are in no order that a group has"
         stored = tuple(at for at, name in enumerate(self.syntax.captured) if name in together.stored)
-        apart = own_elements(together)
-        lengths = None if apart is None else _required_lengths(arrays, apart)
-        if apart is None or lengths is None:
+        independent = own_elements(together)
+        lengths = None if independent is None else _required_lengths(arrays, independent)
+        if independent is None or lengths is None:
             return _Lowered(body, together.statements, arrays, stored, ())
-        return _Lowered(body, apart.statements, arrays, stored, lengths)
+        return _Lowered(body, independent.statements, arrays, stored, lengths)
 
     def _built(self, named: Mapping[str, Any], lowered: _Lowered) -> _Built | str:
         """The kernel for values of such types; or why there is none."""
@@ -225,7 +225,7 @@ class GroupLoop:
         made = [allocate((1,) * len(e.lengths), e.dtype, "device", queue) for e in lowered.arrays.made.values()]
         dtypes, weak = reduction_types(functions, syntax, lowered.body.statements, [*values, *made], initial)
         starts = dict(zip(self.syntax.reductions, initial, strict=True))
-        write = functions.apart if lowered.lengths else functions.cooperative
+        write = functions.independent if lowered.lengths else functions.cooperative
         kernel = kapi_runtime.kernel(fastmath=self.options.fastmath)(write(lowered.statements, starts))
         built = _Built(kernel, dtypes, weak)
         # A launch without work-items compiles, so that what it cannot be is known before it is used.
@@ -235,7 +235,7 @@ class GroupLoop:
         return built
 
     def _known(self, values: dict[str, Any]) -> LaunchFacts:
-        """What the kernel is made for."""
+        """Facts of the values that the kernel is made for."""
         arrays = {
             name: ArrayFacts(each.dtype, [length == 1 for length in each.shape])
             for name, each in values.items() if is_device_array(each)
@@ -245,13 +245,13 @@ class GroupLoop:
         return LaunchFacts(arrays, lower, LaunchNumbers({}), set(numbers), GroupArrays(frozenset(values)))
 
 
-def _required_lengths(arrays: GroupArrays, apart: OwnElements) -> tuple[str, ...] | None:
+def _required_lengths(arrays: GroupArrays, independent: OwnElements) -> tuple[str, ...] | None:
     """The lengths of what is distributed, those of one level required to be equal; None if the launch does not tell."""
     found = []
-    for level in apart.lengths:
-        told = [arrays.told(each) for each in level]
-        known = {ast.unparse(each): each for each in told if each is not None}
-        if None in told:
+    for level in independent.lengths:
+        values = [arrays.invariant(each) for each in level]
+        known = {ast.unparse(each): each for each in values if each is not None}
+        if None in values:
             return None
         first, *others = known
         for each in others:

@@ -153,7 +153,7 @@ class LoopFunctions:
             lines += [f"    kapi_partial_{name}[kapi_group.get_group_id(0)] = {name}" for name in initial]
         return self._made(self._shared_out(initial), lines, body)
 
-    def apart(self, body: Sequence[ast.stmt], initial: Mapping[str, Any]) -> FunctionType:
+    def independent(self, body: Sequence[ast.stmt], initial: Mapping[str, Any]) -> FunctionType:
         """One iteration that work-items do, each with elements of its own; parameters of `cooperative`."""
         lines = [
             *(f"{name} = kapi_initial_{name}" for name in initial),

@@ -38,7 +38,7 @@ class MadeArray:
 
     def shape(self, values: Mapping[str, Any]) -> tuple[int, ...]:
         """The shape for such values of the variables that the loop is given."""
-        return tuple(int(_told(compile(each, "<length>", "eval"), values)) for each in self.lengths)
+        return tuple(int(_evaluated(compile(each, "<length>", "eval"), values)) for each in self.lengths)
 
 
 @dataclass(eq=False)
@@ -60,11 +60,11 @@ class GroupArrays:
         made = MadeArray(dtype, tuple(map(ast.unparse, lengths)))
         return self.made.setdefault(name, made) == made
 
-    def told(self, node: ast.expr) -> ast.expr | None:
+    def invariant(self, node: ast.expr) -> ast.expr | None:
         """An integer of the lowered loop as an expression of what it is given; None if that does not tell it."""
         resolved = Resolved(self, {name: [each] for name, each in self.hoisted.items()}, {})
         made = resolved.of(node)
-        return made if resolved.is_told else None
+        return made if resolved.is_invariant else None
 
     def require(self, text: str, **holes: ast.expr) -> None:
         """Require a condition of integers that the launch tells."""
@@ -75,7 +75,7 @@ class GroupArrays:
     def hold(self, values: Mapping[str, Any]) -> bool:
         """Whether all conditions hold for such values."""
         try:
-            return all(_told(each, values) for each in self._conditions.values())
+            return all(_evaluated(each, values) for each in self._conditions.values())
         except (TypeError, ValueError, IndexError):  # such as of an index that is a float
             return False
 
@@ -85,11 +85,11 @@ class Resolved(ast.NodeTransformer):
 
     - `made`: all values that are assigned to each of these.
     - `assigned`: how often the loop assigns each variable.
-    - `is_told`: whether all expressions are told by what the loop is given.
+    - `is_invariant`: whether all expressions are told by what the loop is given.
     """
 
     def __init__(self, group: GroupArrays, made: Mapping[str, Sequence[ast.expr]], assigned: Mapping[str, int]) -> None:
-        self._group, self._made, self._assigned, self.is_told = group, made, assigned, True
+        self._group, self._made, self._assigned, self.is_invariant = group, made, assigned, True
 
     def of(self, node: ast.expr) -> ast.expr:
         """The expression, as far as it is told."""
@@ -101,7 +101,7 @@ class Resolved(ast.NodeTransformer):
         if len({ast.unparse(each) for each in values}) == 1:
             return self.of(values[0])
         is_given = node.id in self._group.given and not self._assigned.get(node.id)
-        self.is_told &= is_given or node.id in FUNCTIONS
+        self.is_invariant &= is_given or node.id in FUNCTIONS
         return node
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
@@ -111,10 +111,10 @@ class Resolved(ast.NodeTransformer):
                 if made is not None:
                     return ast.parse(made.lengths[axis], mode="eval").body
             case _:
-                self.is_told = False  # an element
+                self.is_invariant = False  # an element
         self.generic_visit(node)
         return node
 
 
-def _told(code: CodeType, values: Mapping[str, Any]) -> Any:
+def _evaluated(code: CodeType, values: Mapping[str, Any]) -> Any:
     return eval(code, {"__builtins__": {}, **FUNCTIONS}, dict(values))

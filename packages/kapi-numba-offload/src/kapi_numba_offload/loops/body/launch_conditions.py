@@ -12,14 +12,14 @@ from kapi_numba_offload.loops.body.group_arrays import GroupArrays, Resolved
 from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError
 from kapi_numba_offload.loops.body.views import Extent
 
-__all__ = ["require_equal", "require_within", "told"]
+__all__ = ["require_equal", "require_within", "invariant"]
 
 
-def told(state: BodyState, node: ast.expr) -> ast.expr | None:
+def invariant(state: BodyState, node: ast.expr) -> ast.expr | None:
     """An integer as an expression of what the loop is given; None if that does not tell it."""
     resolved = _resolved(state)
     made = resolved.of(node)
-    return made if resolved.is_told else None
+    return made if resolved.is_invariant else None
 
 
 def _resolved(state: BodyState) -> Resolved:
@@ -31,7 +31,7 @@ def require_equal(state: BodyState, one: Extent, other: Extent, node: ast.AST, *
     group = state.group
     if group is None or one.is_one is True or (either and other.is_one is True):
         return
-    first, second = told(state, one.length), told(state, other.length)
+    first, second = invariant(state, one.length), invariant(state, other.length)
     if first is not None and second is not None:
         if ast.unparse(first) != ast.unparse(second):
             group.require("A == B", A=first, B=second)
@@ -49,9 +49,9 @@ def require_within(state: BodyState, index: ast.expr, length: ast.expr, node: as
     if group is None:
         return
     match index:
-        case ast.Call(ast.Name("kapi_wrapped_index"), [own, _]) if told(state, index) is None:
+        case ast.Call(ast.Name("kapi_wrapped_index"), [own, _]) if invariant(state, index) is None:
             index = own  # which counts from the start in all iterations, as is required
-    least, most, end = _least(state, index), _most(state, index), told(state, length)
+    least, most, end = _least(state, index), _most(state, index), invariant(state, length)
     if least is None or most is None or end is None:
         raise NotInKernelError("an index of which the launch does not tell that it is in its array", node)
     group.require("0 <= A and B < C", A=least, B=most, C=end)
@@ -67,7 +67,7 @@ def _least(state: BodyState, node: ast.expr) -> ast.expr | None:
 
 
 def _extreme(state: BodyState, node: ast.expr, *, is_most: bool) -> ast.expr | None:
-    found = told(state, node)
+    found = invariant(state, node)
     if found is not None:
         return found
     match node:

@@ -235,7 +235,7 @@ class BodyState:
 
     def _hoisted(self, value: ast.expr) -> ast.Name | None:
         """A variable, before the loop that a group does, for an integer that the launch tells; None for others."""
-        if self.group is None or not all(map(self._is_told, ast.walk(value))):
+        if self.group is None or not all(map(self._is_invariant, ast.walk(value))):
             return None
         text = ast.unparse(value)
         if text not in self.hoisted:
@@ -243,7 +243,7 @@ class BodyState:
             self.made[self.hoisted[text]] = [value]
         return variable(self.hoisted[text])
 
-    def _is_told(self, node: ast.AST) -> bool:
+    def _is_invariant(self, node: ast.AST) -> bool:
         """Whether a part of an expression is an integer that the launch tells, or a function of such ones."""
         match node:
             case ast.Name(name):

@@ -13,7 +13,7 @@ from kapi_numba_offload.loops.cooperation.inner_loops import InnerLoop
 
 __all__ = ["OwnElements", "own_elements"]
 
-_Place = tuple[tuple[int, str], ...]
+_Access = tuple[tuple[int, str], ...]
 """For each distributed loop the axis of an array that it goes along, and the distance of its variable to the index."""
 
 
@@ -40,12 +40,12 @@ def own_elements(body: GroupBody) -> OwnElements | None:
     depth = {len(each.levels) for each in body.loops}
     if len(depth) != 1:
         return None
-    places: dict[str, _Place] = {}
+    accesses: dict[str, _Access] = {}
     for loop in body.loops:
         for each in nodes_in(loop.body):
             if isinstance(each, ast.Subscript) and isinstance(each.value, ast.Name) and each.value.id in body.stored:
-                place = _place(each, loop)
-                if place is None or places.setdefault(each.value.id, place) != place:
+                access = _access(each, loop)
+                if access is None or accesses.setdefault(each.value.id, access) != access:
                     return None
     lengths: list[list[ast.expr]] = [[] for _ in range(depth.pop())]
     for loop in body.loops:
@@ -64,7 +64,7 @@ def _tests(nodes: Sequence[ast.AST]) -> list[ast.AST]:
     return [part for each in nodes if isinstance(each, ast.If) for part in ast.walk(each.test)]
 
 
-def _place(node: ast.Subscript, loop: InnerLoop) -> _Place | None:
+def _access(node: ast.Subscript, loop: InnerLoop) -> _Access | None:
     found: list[tuple[int, str]] = []
     counters = [each.target.id for each in loop.levels if isinstance(each.target, ast.Name)]
     for counter in counters:

@@ -1,4 +1,4 @@
-"""Plans for loops over full arrays: on the device, or where the work is less than launches cost, on the host or in one."""
+"""Plans for loops over full arrays: where the work is less than the cost of launches, on the host or in one launch."""
 
 from __future__ import annotations
 
