@@ -149,6 +149,30 @@ def test_iterations_that_wait_for_each_other_fill_two_registers():
     assert lanes[1] == 2 * lanes[0]
 
 
+def tiled(item: kapi.NdItem, x, out, tile):
+    row, column = item.get_local_id(0), item.get_local_id(1)
+    n = item.get_local_range(0)
+    tile[row, column] = x[item.get_global_linear_id()]
+    kapi.group_barrier(item.get_group())
+    total = x.dtype.type(0)
+    for k in range(n):
+        total += tile[row, k] * tile[k, column]
+    out[item.get_global_linear_id()] = total
+
+
+@pytest.mark.parametrize(("width", "registers"), [(64, 2), (16, 1)])
+def test_rows_of_work_groups_fill_vectors(width, registers):
+    x = np.random.default_rng(width).integers(-3, 4, 3 * 4 * width).astype(np.float32)
+    space, tile = kapi.NdRange((3 * 4, width), (4, width)), kapi.LocalAccessor((4, width), np.float32)
+    results = []
+    for world in (kapi, Cpu().kapi):
+        results.append(np.zeros_like(x))
+        world.call_kernel(kapi.kernel(tiled), space, x, results[-1], tile)
+    np.testing.assert_array_equal(results[1], results[0])
+    target = replace(host_target(), cpu="generic", features=AVX512)
+    assert compile_kernel(tiled, signature_of(2, (x, x, tile), True), target=target).lanes == 16 * registers
+
+
 def median(item: kapi.Item, x, out):
     i, n = item.get_id(0), x.shape[0]
     least, most = x[i], x[i]

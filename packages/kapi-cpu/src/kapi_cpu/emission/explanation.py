@@ -16,8 +16,8 @@ class Decision:
     Attributes
     ----------
     kind : str
-        "kernel", "loop", "barrier", "gather", "scatter", "strided", "record", "masked", or "lane loop" of what is done
-        for each lane on its own.
+        "kernel", "loop", "barrier", "gather", "scatter", "strided", "record", "masked", "far", or "lane loop" of what
+        is done for each lane on its own.
     line : int
         Of the source; 0 unless the kernel is compiled with ``lineinfo=True``.
     lanes : int

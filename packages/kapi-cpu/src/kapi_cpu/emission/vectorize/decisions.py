@@ -10,6 +10,7 @@ from kapi_cpu.emission.legalize.group_operations import BARRIER
 from kapi_cpu.emission.vectorize.cost_model import needs_lane_loop
 from kapi_cpu.emission.vectorize.divergence import VARYING, Shapes, Stride
 from kapi_cpu.emission.vectorize.indexed_addresses import indexed_address
+from kapi_cpu.emission.vectorize.instructions.far_loads import far_loads
 from kapi_cpu.emission.vectorize.instructions.records import RecordAccess, record_accesses
 from kapi_cpu.emission.vectorize.type_sizes import size_of
 from kapi_lowering.emission.llvm_ir import Block, Instruction
@@ -29,6 +30,7 @@ def decisions_of(shapes: Shapes, lanes: int, why: str, at_barriers: str) -> list
     """
     found = [Decision("kernel", 0, lanes, why)]
     everywhere = {*shapes.flow.reverse_postorder}
+    far = far_loads(shapes, lanes) if lanes > 1 else {}
     for block in shapes.flow.reverse_postorder:
         is_masked = lanes > 1 and shapes.parts_within(block, everywhere)
         records = record_accesses(block, shapes) if lanes > 1 and not is_masked else {}
@@ -40,6 +42,8 @@ def decisions_of(shapes: Shapes, lanes: int, why: str, at_barriers: str) -> list
             elif lanes > 1:
                 reasons = [_of_record(records[each])] if each in records else _of_access(each, shapes, is_masked)
                 found += (Decision(kind, line, lanes, reason) for kind, reason in reasons)
+            if each in far:
+                found.append(Decision("far", line, lanes, "the memory of later iterations is asked for ahead"))
     return found
 
 

@@ -22,3 +22,8 @@ class Processor:
     def has_fast_scatters(self) -> bool:
         """Whether it has a scatter instruction: among processors with fast gathers, those of AVX-512."""
         return self.has_fast_gathers and self.vector_bits == 512
+
+    @property
+    def guesses_by_registers(self) -> bool:
+        """Whether it guesses which store a load waits for by the registers of their addresses: those of AMD do."""
+        return not self.has_fast_gathers

@@ -9,7 +9,7 @@ from kapi_cpu.emission.legalize.queries import QUERY
 from kapi_cpu.emission.vectorize.divergence import VARYING, Shape
 from kapi_lowering.emission.llvm_ir import Function, Instruction, IRValue
 
-__all__ = ["group_shapes", "lane_shapes"]
+__all__ = ["group_shapes", "lane_shapes", "row_shapes"]
 
 
 def group_shapes(source: Function) -> dict[IRValue, Shape]:
@@ -46,3 +46,16 @@ def lane_shapes(source: Function, lanes: int, arrays: Mapping[Instruction, int])
         elif name.startswith("kapi."):
             found[each] = 0
     return found
+
+
+def row_shapes(source: Function) -> dict[IRValue, Shape]:
+    """Shapes for the rows of a work-group: neighbours on the second axis; empty if ids have one axis."""
+    found: dict[IRValue, Shape] = {}
+    has_rows = False
+    for each in source.instructions():
+        if each.callee in (f"{QUERY}global_id", f"{QUERY}local_id") and (axis := each.arguments[0].integer):
+            has_rows = True
+            found[each] = 1 if axis == 1 else VARYING
+        elif each.callee.startswith("kapi.") and not each.form.is_void:
+            found[each] = 0
+    return found if has_rows else {}

@@ -10,8 +10,9 @@ from kapi_cpu.emission.legalize.group_operations import BARRIER
 from kapi_cpu.emission.vectorize.cost_model import costs_of, waits_for_itself, waits_for_operands, widest_bits
 from kapi_cpu.emission.vectorize.divergence import Shapes
 from kapi_cpu.emission.vectorize.processor import Processor
-from kapi_cpu.emission.vectorize.query_shapes import lane_shapes
-from kapi_lowering.emission.llvm_ir import ControlFlow, Function, Instruction
+from kapi_cpu.emission.vectorize.query_shapes import lane_shapes, row_shapes
+from kapi_cpu.emission.vectorize.type_sizes import size_of
+from kapi_lowering.emission.llvm_ir import ControlFlow, Function, Instruction, IRValue
 
 __all__ = ["VectorLength", "choose_vector_length"]
 
@@ -58,7 +59,11 @@ def choose_vector_length(
     if lanes == 1:
         return VectorLength(1, shapes, "it is checked")
     reason = f"the types that it computes in fill registers of {bits} bits"
-    if _uses_sub_groups(source) or any(each.callee.startswith(BARRIER) for each in source.instructions()):
+    if _uses_sub_groups(source):
+        return VectorLength(lanes, shapes, reason)
+    if any(each.callee.startswith(BARRIER) for each in source.instructions()):
+        if lanes < _MAX_LANES and waits_for_itself(shapes, bits) and _has_wide_rows(source, flow, 2 * lanes):
+            return VectorLength(2 * lanes, shapes, f"{reason}; twice as many, as iterations wait for each other")
         return VectorLength(lanes, shapes, reason)
     lanes = max(lanes, min(_MAX_LANES, bits // widest_bits(shapes)))
     costs = costs_of(shapes, lanes, processor)
@@ -83,6 +88,31 @@ def _filling_lanes(source: Function, vector_bits: int, is_checked: bool) -> int:
         for each in source.instructions()
     )
     return vector_bits // (64 if is_wide else 32)
+
+
+def _has_wide_rows(source: Function, flow: ControlFlow, lanes: int) -> bool:
+    """Whether the rows of work-groups fill vectors, by all that is known before a launch.
+
+    Work-groups of one axis do. Those of more axes do if neighbours on the second axis have elements of local memory
+    that are so far apart, as where each row has a row of a tile.
+    """
+    seeds = row_shapes(source)
+    if not seeds:
+        return True
+    shapes, widths = Shapes(source, flow, seeds), []
+    for each in source.instructions():
+        if each.opcode in ("load", "store") and _is_local(each.operands[-1]):
+            stride = shapes[each.operands[-1]]
+            size = size_of(each.type if each.opcode == "load" else each.operands[0].type)
+            if isinstance(stride, int) and stride:
+                widths.append(abs(stride) // size)
+    return bool(widths) and min(widths) >= lanes
+
+
+def _is_local(pointer: IRValue) -> bool:
+    while isinstance(pointer, Instruction) and pointer.opcode == "getelementptr":
+        pointer = pointer.operands[0]
+    return isinstance(pointer, Instruction) and pointer.callee == "kapi.local_memory"
 
 
 def _uses_sub_groups(source: Function) -> bool:

@@ -17,6 +17,7 @@ from collections.abc import Iterable
 from kapi_cpu.emission.legalize.group_operations import BARRIER
 from kapi_cpu.emission.vectorize.block_order import BlockOrder, Level, Node
 from kapi_cpu.emission.vectorize.divergence import VARYING, Shapes
+from kapi_cpu.emission.vectorize.instructions.far_loads import far_loads
 from kapi_cpu.emission.vectorize.instructions.lane_loops import NotVectorizableError
 from kapi_cpu.emission.vectorize.instructions.lanes import LaneEmitter
 from kapi_cpu.emission.vectorize.instructions.records import record_accesses
@@ -64,6 +65,7 @@ class Vectorizer:
         self._recomputed: set[IRValue] = set()
         self._nonempty: set[Block] = set()
         self._modes: dict[Block, tuple[str, Block | None]] = {}
+        self.lane.far_loads = far_loads(shapes, emitter.lanes) if emitter.lanes > 1 else {}
         self._has_barriers = any(each.callee.startswith(BARRIER) for each in source.instructions())
         self._strided_by = self._units()
         self._find_modes()
@@ -144,8 +146,10 @@ class Vectorizer:
         return bound_of(condition, self.shapes) is not None
 
     def _units(self) -> dict[IRValue, dict[Instruction, None]]:
-        """The instructions that need the unit of a stride, by the unit."""
+        """The instructions that need the unit of a stride, or the step of a loop, by that."""
         found: dict[IRValue, dict[Instruction, None]] = {}
+        for each, far in self.lane.far_loads.items():
+            found.setdefault(far.step, {})[each] = None
         for each in self.source.instructions():
             unit = self.shapes.unit_of(each)
             if unit is not None:
@@ -401,6 +405,8 @@ class Vectorizer:
     def _fetch_operands(self, each: Instruction) -> None:
         for operand in each.operands:
             self._fetch(operand)
+        if each in self.lane.far_loads:
+            self._fetch(self.lane.far_loads[each].step)
 
     def _fetch(self, value: IRValue) -> None:
         if value in self._recomputed and value not in self.lane.values:

@@ -71,6 +71,8 @@ class Accesses:
         if shape == step:
             if self._is_private(pointer):
                 return self.lane.builder.emit(f"load {vector}, ptr ?, align {align}", self.lane.scalar(pointer))
+            if each in self.lane.far_loads:
+                self.lane.far_loads[each].prefetch(self.lane, self.lane.scalar(pointer), step * self.lane.lanes)
             return self._contiguous_load(vector, self.lane.scalar(pointer), align)
         if shape == -step:
             return self._reversed(self._contiguous_load(vector, self._last(pointer), align, is_reversed=True))

@@ -7,7 +7,7 @@ from math import gcd
 from typing import TYPE_CHECKING
 
 from kapi_cpu.emission.vectorize.indexed_addresses import IndexedAddress
-from kapi_lowering.emission.llvm_ir import I1, I64, Instruction, IRValue
+from kapi_lowering.emission.llvm_ir import I1, I64, Instruction, IntType, IRValue
 
 if TYPE_CHECKING:
     from kapi_cpu.emission.vectorize.instructions.lanes import LaneEmitter
@@ -18,15 +18,17 @@ __all__ = ["LaneIndices"]
 class LaneIndices:
     """Writes the addresses of lanes by their indices.
 
-    Processors guess which store a load waits for by the registers that addresses are in. For updates of a few elements
-    they guess wrong if each address has a register of its own, so that one is a base and an index.
+    Some processors guess which store a load waits for by the registers that addresses are in. For updates of a few
+    elements they guess wrong if each address has a register of its own, so that one is a base and an index. Others let
+    loads of indices wait for the updates before them.
 
     - `lane`: whose block and values they are for.
     - `address`: all parts of which stand for something in the block.
     """
 
     def __init__(self, lane: LaneEmitter, address: IndexedAddress, *, through_memory: bool = False) -> None:
-        self.lane, self.address, self._through_memory = lane, address, through_memory
+        self.lane, self.address = lane, address
+        self._through_memory = through_memory and lane.processor.guesses_by_registers
 
     def base(self) -> IRValue:
         """The address that all lanes share."""
@@ -84,11 +86,25 @@ class LaneIndices:
 
         def read(lane: int) -> IRValue:
             if slot is None:
-                return builder.emit(f"extractelement {vector.type} ?, i64 {lane}", vector)
+                return self._lane_of(vector, lane)
             at = builder.emit(f"getelementptr {type_}, ptr ?, i64 {lane}", slot)
             return builder.emit(f"load volatile {type_}, ptr ?", at)
 
         return map(read, range(self.lane.lanes))
+
+    def _lane_of(self, vector: IRValue, lane: int) -> IRValue:
+        """A lane of a vector, as a part of a word: moves from vectors take longer than shifts."""
+        builder, type_ = self.lane.builder, vector.type.scalar
+        bits = type_.bits if isinstance(type_, IntType) else 64
+        words, rest = divmod(self.lane.lanes * bits, 64)
+        if bits in (8, 16, 32) and words and not rest:
+            wide = builder.emit(f"bitcast {vector.type} ? to <{words} x i64>", vector)
+            word, shift = divmod(lane * bits, 64)
+            found = builder.emit(f"extractelement {wide.type} ?, i64 {word}", wide)
+            if shift:
+                found = builder.emit(f"lshr i64 ?, {shift}", found)
+            return builder.emit(f"trunc i64 ? to {type_}", found)
+        return builder.emit(f"extractelement {vector.type} ?, i64 {lane}", vector)
 
     def _wide(self, index: IRValue) -> IRValue:
         """An index of all lanes, with 64 bits."""

@@ -11,6 +11,7 @@ from kapi_cpu.emission.vectorize.divergence import VARYING, Shapes, Stride
 from kapi_cpu.emission.vectorize.instructions.accesses import Accesses
 from kapi_cpu.emission.vectorize.instructions.conversions import SATURATING, saturating_conversion
 from kapi_cpu.emission.vectorize.instructions.divisions import division, needs_division
+from kapi_cpu.emission.vectorize.instructions.far_loads import FarLoad
 from kapi_cpu.emission.vectorize.instructions.lane_loops import NotVectorizableError, lane_loop
 from kapi_cpu.emission.vectorize.instructions.records import RecordAccess
 from kapi_cpu.emission.vectorize.instructions.sub_groups import sub_group_operation
@@ -68,6 +69,7 @@ class LaneEmitter:
     - `consecutive`: whether elements at addresses of these terms, of a size, are next to each other, as far as this
       block of the source asked; how far the first lane's is from their base, and in which unit.
     - `records`: the accesses of whole records in the block of the source.
+    - `far_loads`: the loads whose memory is asked for some iterations ahead; the steps of these have been fetched.
     """
 
     def __init__(self, function: Function, lanes: int, shapes: Shapes, processor: Processor) -> None:
@@ -83,6 +85,7 @@ class LaneEmitter:
         self.allocas = Builder(function.entry)
         self.private: set[IRValue] = set()
         self.records: Mapping[Instruction, RecordAccess] = {}
+        self.far_loads: Mapping[Instruction, FarLoad] = {}
         self._elements: dict[Instruction, IRValue] = {}
         self._accesses = Accesses(self)
 
