@@ -30,11 +30,11 @@ from kapi_numba_offload.libraries.arrays import library, like
 from kapi_numba_offload.libraries.host_array import HostArray, as_host_arrays
 from kapi_numba_offload.libraries.installed import library_named
 from kapi_numba_offload.loops.host.worked_axes import most_elements
+from kapi_numba_offload.run.bounded_cache import BoundedCache
 from kapi_numba_offload.run.call_graph import OffloadedParts, run_recorded
 from kapi_numba_offload.run.fallback import REASONS
 from kapi_numba_offload.run.offload_report import remember
 from kapi_numba_offload.run.options import options_of
-from kapi_numba_offload.run.remembered import Remembered
 from kapi_numba_offload.run.timing import is_timed, timed
 from kapi_sim.errors import ExecutionPlacementError, KernelCompilationError
 from kapi_sim.language.array_memory import overlaps_itself
@@ -65,7 +65,7 @@ class _Calls:
         self._dispatcher = dispatcher
         self._known: dict[tuple[Any, ...], _InPlaceCall | str] = {}
         self._warnings: dict[str, HostWarning] = {}
-        self._decided: Remembered[tuple[Any, ...], _InPlaceCall | None] = Remembered()
+        self._decided: BoundedCache[tuple[Any, ...], _InPlaceCall | None] = BoundedCache()
         code = dispatcher.py_func.__code__
         is_plain = not code.co_kwonlyargcount and not code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS)
         self._count = code.co_argcount if is_plain else -1

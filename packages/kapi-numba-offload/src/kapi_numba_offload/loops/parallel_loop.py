@@ -39,12 +39,12 @@ from kapi_numba_offload.loops.loop_kernel import LoopFunctions
 from kapi_numba_offload.loops.loop_syntax import LoopSyntax
 from kapi_numba_offload.loops.privatization import GroupCopies, PrivateRows, are_distinct, small_arrays
 from kapi_numba_offload.loops.simulated_loop import simulate
+from kapi_numba_offload.run.bounded_cache import BoundedCache
 from kapi_numba_offload.run.fallback import Refusal, fall_back
 from kapi_numba_offload.run.launch_record import KernelLaunch
 from kapi_numba_offload.run.launching import launch
 from kapi_numba_offload.run.options import OffloadOptions
 from kapi_numba_offload.run.placement import one_queue
-from kapi_numba_offload.run.remembered import Remembered
 from kapi_numba_offload.run.simulation import is_simulating
 from kapi_numba_offload.run.timing import timed
 
@@ -104,7 +104,7 @@ class ParallelLoop:
             syntax = replace(syntax, captured=[*syntax.captured, SEED])
         self.syntax, self.location, self.host, self.options = syntax, location, host, options
         self.latest: KernelLaunch | str | None = None
-        self._launches: Remembered[tuple[Any, ...], _Resolved] = Remembered(64)
+        self._launches: BoundedCache[tuple[Any, ...], _Resolved] = BoundedCache(64)
         has_asserts = asserts(syntax.body, names)
         self._builder = LoopBuilder(
             LoopFunctions(function, names, syntax), syntax, location, options, has_asserts=has_asserts,

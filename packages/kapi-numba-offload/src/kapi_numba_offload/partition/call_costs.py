@@ -23,7 +23,7 @@ from kapi_numba_offload.loops.loop_syntax import is_parallel
 from kapi_numba_offload.partition.function_info import FunctionInfo
 from kapi_numba_offload.partition.loop_plans.numba_equivalence import called_function, is_alike_for_numba
 from kapi_numba_offload.partition.loop_plans.work_estimates import worked_axes
-from kapi_numba_offload.run.remembered import Remembered
+from kapi_numba_offload.run.bounded_cache import BoundedCache
 
 __all__ = ["CallWork", "call_work"]
 
@@ -159,7 +159,7 @@ class CallWork:
     ) -> None:
         self._names, self._body, self._made = tuple(names), body, tuple(made)
         self._may_broadcast, self._is_parallel = may_broadcast, is_parallel
-        self._known: Remembered[tuple[Any, ...], bool] = Remembered()
+        self._known: BoundedCache[tuple[Any, ...], bool] = BoundedCache()
 
     def is_small(self, values: Sequence[Any]) -> bool:
         """Whether launches take longer than what kernels save of Numba's time.

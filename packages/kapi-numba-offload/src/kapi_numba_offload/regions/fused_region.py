@@ -23,10 +23,10 @@ from kapi_numba_offload.libraries.interface import ArrayLibrary
 from kapi_numba_offload.regions.launch_repetition import bound_iteration, repeat
 from kapi_numba_offload.regions.specialization import PreparedLaunch, Specializer, is_stored
 from kapi_numba_offload.regions.type_inference import TypeInference, by_library
+from kapi_numba_offload.run.bounded_cache import BoundedCache
 from kapi_numba_offload.run.launch_record import KernelLaunch
 from kapi_numba_offload.run.launching import is_observed, launch
 from kapi_numba_offload.run.placement import one_queue
-from kapi_numba_offload.run.remembered import Remembered
 from kapi_numba_offload.run.timing import is_timed, timed
 from kapi_sim.forks import reinit_after_fork
 
@@ -83,7 +83,7 @@ class _Memory:
 
     arrays: tuple[tuple[int, ArrayLibrary, int, int], ...]
     single: bool
-    aliases: Remembered[tuple[int, ...], _Aliases | None]
+    aliases: BoundedCache[tuple[int, ...], _Aliases | None]
 
     @classmethod
     def of(cls, leaves: Sequence[Any]) -> _Memory:
@@ -94,7 +94,7 @@ class _Memory:
             if own is not None:
                 (low, high), pointer = own.byte_bounds(leaf), own.pointer_of(leaf)
                 arrays.append((position, own, low - pointer, high - pointer))
-        return cls(tuple(arrays), any(leaves[position].ndim == 0 for position, *_ in arrays), Remembered())
+        return cls(tuple(arrays), any(leaves[position].ndim == 0 for position, *_ in arrays), BoundedCache())
 
 
 class FusedRegion:
@@ -124,8 +124,8 @@ class FusedRegion:
         self.statements = tuple(statements)
         self.names = tuple(names)
         self.location = statements[0].location
-        self._launches: Remembered[tuple[Any, ...], PreparedLaunch | Unfused] = Remembered()
-        self._memories: Remembered[tuple[Any, ...], _Memory] = Remembered()
+        self._launches: BoundedCache[tuple[Any, ...], PreparedLaunch | Unfused] = BoundedCache()
+        self._memories: BoundedCache[tuple[Any, ...], _Memory] = BoundedCache()
         self._stores = tuple(each.target for each in statements if each.target is not None)
         self._contiguous = tuple(contiguous or [False] * len(names))
         stored = [each for each in statements if is_stored(each)]

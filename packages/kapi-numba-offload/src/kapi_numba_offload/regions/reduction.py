@@ -31,9 +31,9 @@ from kapi_numba_offload.libraries.installed import library_of_queue
 from kapi_numba_offload.regions.fused_region import FusedRegion
 from kapi_numba_offload.regions.library_functions import extremum_position
 from kapi_numba_offload.regions.operand_forms import form_of
+from kapi_numba_offload.run.bounded_cache import BoundedCache
 from kapi_numba_offload.run.launch_record import KernelLaunch
 from kapi_numba_offload.run.launching import launch
-from kapi_numba_offload.run.remembered import Remembered
 from kapi_numba_offload.run.timing import timed
 from kapi_sim.errors import KapiError
 
@@ -107,7 +107,7 @@ class Reduction:
         self.statements, self.location = region.statements, region.location
         self._is_of_array = isinstance(region.statements[0].node, Leaf)
         self._ran: tuple[_Layout, Any] | str | None = None
-        self._ready: Remembered[tuple[Any, ...], _Layout | str] = Remembered()
+        self._ready: BoundedCache[tuple[Any, ...], _Layout | str] = BoundedCache()
         self._types: dict[tuple[Any, ...], _Typed] = {}
         self._kernels: dict[tuple[Any, ...], kapi_runtime.Kernel] = {}
         self._tried: set[tuple[Any, ...]] = set()

@@ -27,9 +27,9 @@ from kapi_numba_offload.elements.statements import check_array_integers
 from kapi_numba_offload.elements.work_distribution import pieces_of
 from kapi_numba_offload.libraries.arrays import allocate, device_facts, flat_view, host_copy, is_device_array, queue_of
 from kapi_numba_offload.regions.fused_region import FusedRegion
+from kapi_numba_offload.run.bounded_cache import BoundedCache
 from kapi_numba_offload.run.launch_record import KernelLaunch
 from kapi_numba_offload.run.launching import launch, launches
-from kapi_numba_offload.run.remembered import Remembered
 from kapi_numba_offload.run.timing import timed
 from kapi_runtime.algorithms import Devices
 from kapi_sim.errors import KapiError
@@ -73,7 +73,7 @@ class Scan:
         self.statements, self.location = region.statements, region.location
         self._is_of_array = isinstance(region.statements[0].node, Leaf)
         self._ran: tuple[Any, ...] | str | None = None
-        self._ready: Remembered[tuple[Any, ...], Callable[[Sequence[Any], Any], Launched] | str] = Remembered()
+        self._ready: BoundedCache[tuple[Any, ...], Callable[[Sequence[Any], Any], Launched] | str] = BoundedCache()
 
     @timed
     def __call__(self, *leaves: Any) -> Any:

@@ -20,7 +20,7 @@ from kapi_numba_offload.libraries.installed import library_of, library_of_queue
 from kapi_numba_offload.libraries.interface import ArrayLibrary
 from kapi_numba_offload.regions.operand_forms import Form, form_of
 from kapi_numba_offload.regions.type_inference import InferredTypes, TypeInference
-from kapi_numba_offload.run.remembered import Remembered
+from kapi_numba_offload.run.bounded_cache import BoundedCache
 from kapi_sim.errors import KapiError
 
 __all__ = ["PreparedLaunch", "Specializer", "is_stored"]
@@ -91,8 +91,8 @@ class Specializer:
         self._types = types
         self._fastmath = fastmath
         self._stores = tuple(each.target for each in statements if each.target is not None)
-        self._kernels: Remembered[tuple[Any, ...], kapi_runtime.Kernel] = Remembered()
-        self._known: Remembered[tuple[Any, ...], _Specialization | _Refusal] = Remembered()
+        self._kernels: BoundedCache[tuple[Any, ...], kapi_runtime.Kernel] = BoundedCache()
+        self._known: BoundedCache[tuple[Any, ...], _Specialization | _Refusal] = BoundedCache()
 
     def __call__(self, leaves: Sequence[Any], queue: Any, aliases: dict[int, int]) -> PreparedLaunch:
         """The launch for operands of these types, shapes and aliases, compiled at the first of their form.

@@ -14,7 +14,7 @@ from kapi_numba_offload.elements.expression import Apply, Node, apply, apply_as_
 from kapi_numba_offload.elements.operands import Unfused, number_key, require_held, type_of
 from kapi_numba_offload.elements.statements import Statement, check_array_integers
 from kapi_numba_offload.libraries.arrays import is_device_array, kind_of
-from kapi_numba_offload.run.remembered import Remembered
+from kapi_numba_offload.run.bounded_cache import BoundedCache
 
 __all__ = ["InferredTypes", "TypeInference", "by_library"]
 
@@ -42,7 +42,7 @@ class TypeInference:
         self._statements = statements
         self.operation: Callable[[str, Sequence[Any]], Any] = apply_as_numba if numba_types else apply
         self._numba_types = numba_types
-        self._known: Remembered[tuple[Any, ...], InferredTypes] = Remembered(64)
+        self._known: BoundedCache[tuple[Any, ...], InferredTypes] = BoundedCache(64)
 
     def of(self, leaves: Sequence[Any], queue: Any) -> InferredTypes:
         """Types for operands, whose types decide, and which types hold a Python integer.

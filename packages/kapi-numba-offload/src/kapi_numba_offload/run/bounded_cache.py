@@ -1,17 +1,17 @@
-"""Findings for the types and shapes of earlier calls, as many as a program needs."""
+"""A bounded cache for the types and shapes of earlier calls."""
 
 from __future__ import annotations
 
 from typing import TypeVar
 
-__all__ = ["Remembered"]
+__all__ = ["BoundedCache"]
 
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
 
 
-class Remembered(dict[_Key, _Value]):
-    """A dictionary that forgets all of it where it would get too large: so many shapes come once each."""
+class BoundedCache(dict[_Key, _Value]):
+    """A dictionary that is emptied where it would get too large: so many shapes come once each."""
 
     def __init__(self, most: int = 256) -> None:
         super().__init__()
