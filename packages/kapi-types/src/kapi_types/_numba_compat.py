@@ -23,22 +23,21 @@ import numba
 import numpy as np
 from numba.core import cgutils, errors, ir, typeinfer, types
 from numba.core.analysis import compute_cfg_from_blocks
-from numba.core.bytecode import ByteCode
+from numba.core.bytecode import ByteCode, FunctionIdentity
 from numba.core.compiler import CompilerBase, Flags
 from numba.core.compiler_machinery import FunctionPass, PassManager, register_pass
 from numba.core.consts import ConstantInferenceError
 from numba.core.interpreter import Interpreter
 from numba.core.ir_utils import build_definitions
 from numba.core.target_extension import GPU, target_override, target_registry
+from numba.core.transforms import canonicalize_cfg
 from numba.core.typed_passes import PreLowerStripPhis
 from numba.core.typing import templates
 from numba.core.typing.context import BaseContext as TypingContext
 from numba.core.typing.typeof import Purpose, typeof_impl
 from numba.core.untyped_passes import (
     FixupArgs,
-    GenericRewrites,
     InlineClosureLikes,
-    IRProcessing,
     ReconstructSSA,
     RewriteSemanticConstants,
 )
@@ -55,9 +54,8 @@ __all__ = [
     "ConstantInferenceError",
     "FixupArgs",
     "Flags",
+    "FunctionIdentity",
     "FunctionPass",
-    "GenericRewrites",
-    "IRProcessing",
     "InlineClosureLikes",
     "Interpreter",
     "PassManager",
@@ -69,6 +67,7 @@ __all__ = [
     "as_dtype",
     "build_definitions",
     "compute_cfg_from_blocks",
+    "canonicalize_cfg",
     "cgutils",
     "errors",
     "from_dtype",

@@ -11,8 +11,7 @@ from kapi_types._numba_compat import (
     CompilerBase,
     FixupArgs,
     Flags,
-    GenericRewrites,
-    IRProcessing,
+    FunctionIdentity,
     PassManager,
     PreLowerStripPhis,
     ReconstructSSA,
@@ -22,6 +21,7 @@ from kapi_types.kernel_typing.calls.declared_functions import ConvertDeclared
 from kapi_types.kernel_typing.calls.prints import SettlePrints
 from kapi_types.kernel_typing.passes.bytecode import TranslateKernel
 from kapi_types.kernel_typing.passes.constant_arguments import FindConstantArguments
+from kapi_types.kernel_typing.passes.constant_indices import FoldConstantIndices
 from kapi_types.kernel_typing.passes.constant_propagation import SettleNoneTests
 from kapi_types.kernel_typing.passes.definite_assignment import CheckAssignments
 from kapi_types.kernel_typing.passes.inference import InferTypes
@@ -46,6 +46,17 @@ def kernel_flags() -> Flags:
     return flags
 
 
+class _KernelPasses(PassManager):
+    """Numba's list of passes, run without the events, timings and checks around each that its own pipelines need.
+
+    They take as long as most of the passes. The caller holds the compiler lock.
+    """
+
+    def _runPass(self, index: int, pss: Any, internal_state: Any) -> None:
+        pss.analysis = self._analysis
+        pss.run_pass(internal_state)
+
+
 class KernelCompiler(CompilerBase):
     """Runs the passes of one function of the kernel language, up to typed IR; see `add_lowering`.
 
@@ -62,12 +73,17 @@ class KernelCompiler(CompilerBase):
         self.state["kapi_debug"] = debug
         self.state["kapi_problems"] = []
 
+    def compile_extra(self, func: Any) -> Any:
+        """Run the passes of a function; `TranslateKernel` reads its bytecode, which Numba's compilers do here."""
+        self.state.func_id = FunctionIdentity.from_function(func)
+        self.state.lifted, self.state.lifted_from = (), None
+        return self._compile_bytecode()
+
     def define_pipelines(self) -> list[Any]:
         """The one pipeline of passes."""
-        passes = PassManager("kapi_kernel")
+        passes = _KernelPasses("kapi_kernel")
         passes.add_pass(TranslateKernel, "bytecode to IR")
         passes.add_pass(FixupArgs, "arguments")
-        passes.add_pass(IRProcessing, "IR checks")
         passes.add_pass(SettleNoneTests, "comparisons with None")
         passes.add_pass(ConvertDeclared, "signatures of device functions")
         passes.add_pass(InlineLocalFunctions, "local functions inlined")
@@ -76,7 +92,7 @@ class KernelCompiler(CompilerBase):
         passes.add_pass(SettlePrints, "print")
         passes.add_pass(SettleLengths, "len")
         passes.add_pass(RewriteSemanticConstants, "constants such as array.ndim")
-        passes.add_pass(GenericRewrites, "constant indices")
+        passes.add_pass(FoldConstantIndices, "constant indices")
         passes.add_pass(ReconstructSSA, "one definition a variable")
         passes.add_pass(CheckNames, "names and constants of the kernel language")
         passes.add_pass(CheckAssignments, "variables that may have no value")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kapi_types._numba_compat import ByteCode, FunctionPass, Interpreter, ir, register_pass
+from kapi_types._numba_compat import ByteCode, FunctionPass, Interpreter, canonicalize_cfg, ir, register_pass
 from kapi_types.kernel_typing.passes.shared_exits import with_shared_exits
 
 __all__ = ["TranslateKernel"]
@@ -76,5 +76,6 @@ class TranslateKernel(FunctionPass):
         identity = state["func_id"]
         identity.code = with_shared_exits(identity.code)
         state["bc"] = ByteCode(identity)
-        state["func_ir"] = _KernelInterpreter(identity).interpret(state["bc"])
+        func_ir = state["func_ir"] = _KernelInterpreter(identity).interpret(state["bc"])
+        func_ir.blocks = canonicalize_cfg(func_ir.blocks)
         return True

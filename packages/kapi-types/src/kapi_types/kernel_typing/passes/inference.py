@@ -157,6 +157,7 @@ class _AssumingInferer(typeinfer.TypeInferer):
         self._assigned: dict[str, dict[str | None, types.Type]] = {name: {} for name in assumed}
         self._first_types: dict[str, types.Type] = {}
         self._replacements: Counter[str] = Counter()
+        self._signatures: dict[Any, Any] = {}  # of calls, each of which is resolved again in every round
 
     def assume(self, loc: Any) -> None:
         """Give the assumed types to their variables."""
@@ -208,6 +209,13 @@ class _AssumingInferer(typeinfer.TypeInferer):
             hint = f"; write {INSTEAD_OF_OPERATORS[sign]}" if sign in INSTEAD_OF_OPERATORS else ""
             raise KernelTypeProblem("operator-unknown", f"kernels do not have operator {sign}{hint}")
         return super().resolve_value_type(inst, val)
+
+    def resolve_call(self, fnty: types.Type, pos_args: Any, kw_args: dict[str, types.Type]) -> Any:
+        call = (fnty, tuple(pos_args), tuple(kw_args.items()))
+        found = self._signatures.get(call)
+        if found is None:
+            found = self._signatures[call] = super().resolve_call(fnty, pos_args, kw_args)
+        return found
 
     def typeof_intrinsic_call(self, inst: Any, target: Any, func: Any, *args: Any) -> None:
         if func in (operator.pow, operator.ipow) and is_negative_literal(self.func_ir, args[1]):
