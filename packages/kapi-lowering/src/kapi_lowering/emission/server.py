@@ -159,11 +159,10 @@ def serve(emission: ModuleType, requests: BinaryIO, answers: BinaryIO) -> None:
         header, body = answer(emission, request, requests.read(request["size"]))
         answers.write(json.dumps({**header, "size": len(body)}).encode() + b"\n" + body)
         answers.flush()
-        # While nobody waits, for modules are full of cycles. What the first request has imported stays, and is not
-        # looked at again: that would take a third of a request's time.
+        # While nobody waits, for modules are full of cycles. What a request leaves behind, imports and parsed forms,
+        # stays, and is not looked at again: that would take a third of a request's time.
         gc.collect()
-        if not gc.get_freeze_count():
-            gc.freeze()
+        gc.freeze()
 
 
 def main(emission: ModuleType) -> None:

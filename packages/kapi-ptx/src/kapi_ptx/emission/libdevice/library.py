@@ -23,8 +23,9 @@ from . import cached_file
 
 __all__ = ["Library", "LibraryError", "libdevice_path", "library"]
 
-_FORMAT = "kapi libdevice 3"
+_FORMAT = "kapi libdevice 4"
 _BLOCK = re.compile(r"^define [^\n]*?@(\w+)\([^\n]*\{\n.*?^\}\n", re.MULTILINE | re.DOTALL)
+_SHIFT = re.compile(r"= (?:shl|lshr|ashr) [^\n]*, %")
 _LINE = re.compile(r"^(?:declare [^\n]*?@([\w.]+)\([^\n]*|@([\w.]+) = [^\n]*)\n", re.MULTILINE)
 _SHARED = re.compile(r"^(?:%[\w.]+ = type|attributes #\d+ =)[^\n]*\n", re.MULTILINE)
 _USED = re.compile(r"@([\w.]+)")
@@ -138,8 +139,10 @@ def _cut(text: str) -> tuple[str, dict[str, str]]:
     questions = dict(_QUESTION.findall(text))
     # Left to LLVM, square roots would be approximate.
     text = _REFLECTED.sub(lambda found: f"add i32 0, {_ANSWERS[questions[found[1]]]}", _METADATA.sub("", text))
-    text = run_pass(define_wide_shifts, text)
-    parts = {found[1]: found[0] for found in _BLOCK.finditer(text)}
+    parts = {
+        found[1]: run_pass(define_wide_shifts, found[0]) if _SHIFT.search(found[0]) else found[0]
+        for found in _BLOCK.finditer(text)
+    }
     outside = _BLOCK.sub("", text)
     parts |= {found[1] or found[2]: found[0] for found in _LINE.finditer(outside)}
     return "".join(_SHARED.findall(outside)), parts

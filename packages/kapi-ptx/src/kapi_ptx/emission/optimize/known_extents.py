@@ -7,7 +7,7 @@ import re
 __all__ = ["with_known_extents"]
 
 _DIMENSIONS = re.compile(r'"kapi\.dimensions"="([123])"')
-_READ = re.compile(r'\bcall i32 @"llvm\.nvvm\.read\.ptx\.sreg\.(tid|ntid|ctaid|nctaid)\.([yz])"\(\)')
+_READ = re.compile(r'call i32 @"llvm\.nvvm\.read\.ptx\.sreg\.(tid|ntid|ctaid|nctaid)\.([yz])"\(\)')
 _AXES = {"1": "yz", "2": "z", "3": ""}
 
 

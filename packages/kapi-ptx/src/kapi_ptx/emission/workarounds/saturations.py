@@ -12,9 +12,10 @@ import re
 
 __all__ = ["hide_ones"]
 
+_ONE, _WIDE_ONE = "0f3F800000", "0d3FF0000000000000"
 _START = r"^(\s*(?:@!?%p\d+ )?)"
-_MINIMUM = re.compile(_START + r"min\.f(32|64) *\t(%\w+), (%\w+), (?:0f3F800000|0d3FF0000000000000);$", re.MULTILINE)
-_CHOICE = re.compile(_START + r"selp\.f32 *\t(%\w+), (%\w+|0f3F800000), (%\w+|0f3F800000), (%p\d+);$", re.MULTILINE)
+_MINIMUM = re.compile(rf"{_START}min\.f(32|64) *\t(%\w+), (%\w+), (?:{_ONE}|{_WIDE_ONE});$", re.MULTILINE)
+_CHOICE = re.compile(rf"{_START}selp\.f32 *\t(%\w+), (%\w+|{_ONE}), (%\w+|{_ONE}), (%p\d+);$", re.MULTILINE)
 _HALF = re.compile(_START + r"mov\.b16 *\t(%\w+), 0x3C00;$", re.MULTILINE)
 _LOAD = "\t{{ .reg .f{0} %kapi_one;\n\tld.const.f{0} \t%kapi_one, [kapi_one_f{0}];\n"
 _DECLARED = {
@@ -34,10 +35,10 @@ def hide_ones(code: str) -> str:
         return _LOAD.format(found[2]) + found.expand(r"\1min.f\2 \t\3, \4, %kapi_one;" + "\n\t}")
 
     def choice(found: re.Match[str]) -> str:
-        if "0f3F800000" not in found.groups():
+        if _ONE not in found.groups():
             return found[0]
         used.add("32")
-        given = found.expand(r"\1selp.f32 \t\2, \3, \4, \5;").replace("0f3F800000", "%kapi_one")
+        given = found.expand(r"\1selp.f32 \t\2, \3, \4, \5;").replace(_ONE, "%kapi_one")
         return _LOAD.format("32") + given + "\n\t}"
 
     def half(found: re.Match[str]) -> str:
@@ -45,6 +46,7 @@ def hide_ones(code: str) -> str:
         return found.expand(r"\1ld.const.b16 \t\2, [kapi_one_f16];")
 
     code = _HALF.sub(half, code) if "min.f16" in code else code
-    code = _CHOICE.sub(choice, _MINIMUM.sub(minimum, code))
+    if _ONE in code or _WIDE_ONE in code:
+        code = _CHOICE.sub(choice, _MINIMUM.sub(minimum, code))
     declared = "\n".join(_DECLARED[width] for width in sorted(used))
     return _HEAD.sub(lambda head: f"{head[0]}\n{declared}", code, count=1) if used else code

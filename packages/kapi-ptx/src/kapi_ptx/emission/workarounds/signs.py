@@ -33,8 +33,8 @@ _OF_SIGNS = (
 
 def write_signs_out(code: str) -> str:
     """PTX text without these instructions."""
-    code = _ABSOLUTE.sub(_absolute, code)
-    return _NEGATIVE.sub(r"\1mul.lo.s16 \t\2, \3, -1;", code)
+    code = _ABSOLUTE.sub(_absolute, code) if "abs.s" in code else code
+    return _NEGATIVE.sub(r"\1mul.lo.s16 \t\2, \3, -1;", code) if "neg.s16" in code else code
 
 
 def _absolute(found: re.Match[str]) -> str:
