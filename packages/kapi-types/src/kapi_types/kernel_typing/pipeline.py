@@ -21,8 +21,7 @@ from kapi_types.kernel_typing.calls.declared_functions import ConvertDeclared
 from kapi_types.kernel_typing.calls.prints import SettlePrints
 from kapi_types.kernel_typing.passes.bytecode import TranslateKernel
 from kapi_types.kernel_typing.passes.constant_arguments import FindConstantArguments
-from kapi_types.kernel_typing.passes.constant_indices import FoldConstantIndices
-from kapi_types.kernel_typing.passes.constant_propagation import SettleNoneTests
+from kapi_types.kernel_typing.passes.constant_propagation import FoldConstantIndices, SettleNoneTests
 from kapi_types.kernel_typing.passes.definite_assignment import CheckAssignments
 from kapi_types.kernel_typing.passes.inference import InferTypes
 from kapi_types.kernel_typing.passes.local_functions import InlineLocalFunctions
