@@ -244,7 +244,7 @@ def _joined(one: _Known, other: _Known) -> _Known:
 
 @register_pass(mutates_CFG=False, analysis_only=False)
 class FoldConstantIndices(FunctionPass):
-    """Makes the index of an access a part of it where it is a constant, as members of tuples and fields need it.
+    """Makes a constant index a part of its access, as members of tuples and fields need it.
 
     Numba's own rewrites also look for calls of `print` and raised exceptions, which are settled before, and format a
     message with the source line for each index that is none.
@@ -293,6 +293,6 @@ def _index_constant(definitions: dict[str, Any], variable: Any) -> Any:
 
 
 def _index_of(make: Any, definitions: dict[str, Any], variables: Any) -> Any:
-    """What is made of constants; `MISSING` if one of the variables is none."""
+    """A tuple or slice of constants; `MISSING` if one of the variables is none."""
     constants = [_index_constant(definitions, each) for each in variables]
     return MISSING if any(each is MISSING for each in constants) else make(constants)
