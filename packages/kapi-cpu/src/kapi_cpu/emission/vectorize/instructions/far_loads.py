@@ -92,7 +92,7 @@ def _is_outside(value: IRValue, loop: NaturalLoop) -> bool:
 
 
 def _factor(value: IRValue, phi: Instruction, loop: NaturalLoop, known: dict[IRValue, int | None]) -> int | None:
-    """By how much a value grows with a number of the loop; None if that is not known."""
+    """The growth of a value for each step of the loop's number; None if that is not known."""
     if value is phi:
         return 1
     if not isinstance(value, Instruction) or _is_outside(value, loop):
