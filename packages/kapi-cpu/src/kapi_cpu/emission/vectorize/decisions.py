@@ -10,7 +10,7 @@ from kapi_cpu.emission.legalize.group_operations import BARRIER
 from kapi_cpu.emission.vectorize.cost_model import needs_lane_loop
 from kapi_cpu.emission.vectorize.divergence import VARYING, Shapes, Stride
 from kapi_cpu.emission.vectorize.indexed_addresses import indexed_address
-from kapi_cpu.emission.vectorize.instructions.far_loads import far_loads
+from kapi_cpu.emission.vectorize.instructions.prefetching import far_loads
 from kapi_cpu.emission.vectorize.instructions.records import RecordAccess, record_accesses
 from kapi_cpu.emission.vectorize.type_sizes import size_of
 from kapi_lowering.emission.llvm_ir import Block, Instruction

@@ -17,9 +17,9 @@ from collections.abc import Iterable
 from kapi_cpu.emission.legalize.group_operations import BARRIER
 from kapi_cpu.emission.vectorize.block_order import BlockOrder, Level, Node
 from kapi_cpu.emission.vectorize.divergence import VARYING, Shapes
-from kapi_cpu.emission.vectorize.instructions.far_loads import far_loads
 from kapi_cpu.emission.vectorize.instructions.lane_loops import NotVectorizableError
 from kapi_cpu.emission.vectorize.instructions.lanes import LaneEmitter
+from kapi_cpu.emission.vectorize.instructions.prefetching import far_loads
 from kapi_cpu.emission.vectorize.instructions.records import record_accesses
 from kapi_cpu.emission.vectorize.scalars import bound_of, recomputed_values
 from kapi_lowering.emission.llvm_ir import I1, Block, Function, Instruction, IRValue, NaturalLoop, constant

@@ -11,8 +11,8 @@ from kapi_cpu.emission.vectorize.divergence import VARYING, Shapes, Stride
 from kapi_cpu.emission.vectorize.instructions.accesses import Accesses
 from kapi_cpu.emission.vectorize.instructions.conversions import SATURATING, saturating_conversion
 from kapi_cpu.emission.vectorize.instructions.divisions import division, needs_division
-from kapi_cpu.emission.vectorize.instructions.far_loads import FarLoad
 from kapi_cpu.emission.vectorize.instructions.lane_loops import NotVectorizableError, lane_loop
+from kapi_cpu.emission.vectorize.instructions.prefetching import FarLoad
 from kapi_cpu.emission.vectorize.instructions.records import RecordAccess
 from kapi_cpu.emission.vectorize.instructions.sub_groups import sub_group_operation
 from kapi_cpu.emission.vectorize.instructions.updates import combined_update, group_update

@@ -1,4 +1,4 @@
-"""Loads of long loops whose next iterations read far from what this one reads, such as the ends of a grid's stride.
+"""Software prefetching in long loops whose iterations read far from each other, such as at the ends of a grid's stride.
 
 No processor foresees such addresses, and in a long loop it does not come to the next loads while it waits for the
 first. So code asks for their memory some iterations ahead.
