@@ -13,6 +13,7 @@ from kapi_cpu.emission.groups.group_loop import Context, Part, group_loop_text
 from kapi_cpu.emission.launch_record import word
 from kapi_cpu.emission.legalize.group_operations import BARRIER
 from kapi_cpu.emission.legalize.queries import QUERY
+from kapi_cpu.emission.vectorize.bounds import turning_branches
 from kapi_cpu.emission.vectorize.decisions import decisions_of
 from kapi_cpu.emission.vectorize.divergence import Shapes
 from kapi_cpu.emission.vectorize.instructions.lane_loops import NotVectorizableError, rolled_loop
@@ -26,6 +27,7 @@ from kapi_cpu.emission.vectorize.vectorizer import Vectorizer
 from kapi_lowering.emission.llvm_ir import (
     I32,
     I64,
+    Block,
     Builder,
     ControlFlow,
     Function,
@@ -43,9 +45,10 @@ __all__ = ["assemble_groups"]
 
 _PARAMETERS = (
     "ptr %packed, ptr %launch, i64 %group.0, i64 %group.1, "
-    "i64 %group.2, i64 %local.0, i64 %local.1, i64 %local.2, i64 %active, ptr noalias nocapture %context"
+    "i64 %group.2, i64 %local.0, i64 %local.1, i64 %local.2, i64 %active, i32 %side, ptr noalias nocapture %context"
 )
 _UMAX = "declare i32 @llvm.umax.i32(i32, i32)"
+_EXTREMES = [f"declare i64 @llvm.{name}.i64(i64, i64)" for name in ("smax", "smin")]
 
 
 @module_pass
@@ -77,9 +80,9 @@ def assemble_groups(module: Module, entry_point: str, vector_bits: int, lanes: i
     text = Explanation.of(decisions).to_json().encode().hex()
     module.add_metadata(f'!{{!"kapi.decisions", !"{text}"}}')
     texts: list[str] = []
-    declarations: dict[str, None] = dict.fromkeys([_UMAX] if context.keeps_state else [])
+    declarations: dict[str, None] = dict.fromkeys([_UMAX] if context.keeps_state else _EXTREMES)
     built = []
-    for number, (full, rest) in enumerate(parts):
+    for number, (full, rest, turns) in enumerate(parts):
         action = ""
         if number:
             name = f"{entry_point}.action.{number}"
@@ -88,10 +91,9 @@ def assemble_groups(module: Module, entry_point: str, vector_bits: int, lanes: i
                 action = name
                 texts.append(text)
                 declarations.update(dict.fromkeys(needed))
-        built.append(Part(full, rest, action))
-    is_by_columns = lanes > 1 and bool(order) and _has_rows(source)
+        built.append(Part(full, rest, action, turns))
     text = group_loop_text(
-        entry_point, built, lanes, context, packed_bytes, partial(rolled_loop, module), is_by_columns
+        entry_point, built, lanes, context, packed_bytes, partial(rolled_loop, module), _is_by_columns(source, lanes)
     )
     texts.append(text)
     del module.functions[entry_point]
@@ -102,11 +104,15 @@ def assemble_groups(module: Module, entry_point: str, vector_bits: int, lanes: i
     module.globals[f"@{entry_point}.info"] = f"constant [2 x i64] [i64 {lanes}, i64 {context.nbytes}], align 8"
 
 
-def _has_rows(source: Function) -> bool:
-    """Whether work-items ask for their ids on other axes than the fastest."""
-    return any(
-        each.callee in (f"{QUERY}global_id", f"{QUERY}local_id") and each.arguments[0].integer != 0
-        for each in source.instructions()
+def _is_by_columns(source: Function, lanes: int) -> bool:
+    """Whether the rows of a vector follow each other: work-items ask for their ids on other axes than the fastest."""
+    return (
+        lanes > 1
+        and bool(barriers_of(source))
+        and any(
+            each.callee in (f"{QUERY}global_id", f"{QUERY}local_id") and each.arguments[0].integer != 0
+            for each in source.instructions()
+        )
     )
 
 
@@ -143,8 +149,11 @@ def _options(module: Module) -> tuple[int, bool]:
 
 def _parts(
     source: Function, lanes: int, shapes: Shapes, order: list[str], checks: bool, processor: Processor
-) -> tuple[list[tuple[str, str]], Context]:
-    """The functions of each part, for full vectors and for those with lanes off, and what is kept at barriers."""
+) -> tuple[list[tuple[str, str, bool]], Context]:
+    """The functions of each part, for full vectors and for those with lanes off, and what is kept at barriers.
+
+    With each part, whether its function for full vectors returns a turn.
+    """
     barriers = barriers_of(source)
     of_group = Shapes(source, shapes.flow, group_shapes(source)) if barriers else shapes
     everywhere = {*source.blocks}
@@ -152,12 +161,15 @@ def _parts(
     keeps_state = checks or any(of_group.parts_within(each.block, everywhere) for each in barriers if each.block)
     is_shared = (lambda value: of_group[value] == 0) if barriers and not keeps_state else (lambda value: False)
     variants = (False, True) if lanes > 1 else (False,)
-    found = [_built(source, lanes, shapes, is_rest, is_shared, keeps_state, processor) for is_rest in variants]
+    has_turns = bool(barriers) and not keeps_state and not _is_by_columns(source, lanes)
+    turning = turning_branches(shapes, of_group) if has_turns else set()
+    found = [_built(source, lanes, shapes, is_rest, is_shared, keeps_state, processor, turning) for is_rest in variants]
     shared = {key: type_ for each in found for key, type_ in each.shared.items()}
     names = [each.split(order, shared) for each in found]
     size = max(each.context_bytes for each in found)
     context = Context(size, bool(barriers) and keeps_state, [*map(str, shared.values())])
-    return [*zip(names[0], names[-1], strict=True)], context
+    turns = [number in found[0].turning for number in range(len(names[0]))]
+    return [*zip(names[0], names[-1], turns, strict=True)], context
 
 
 def _built(
@@ -168,6 +180,7 @@ def _built(
     is_shared: Callable[[IRValue], bool],
     keeps_state: bool,
     processor: Processor,
+    turning: set[Block],
 ) -> Fission:
     """Vectorise once, and examine what is kept at barriers."""
     module = source.module
@@ -184,7 +197,7 @@ def _built(
     if is_rest:
         active = emitter.splat(prologue.parameter("active"))
         mask = emitter.builder.emit(f"icmp ult {active.type} ?, ?", emitter.steps(I64), active)
-    vectorizer = Vectorizer(source, target, shapes, emitter, mask)
+    vectorizer = Vectorizer(source, target, shapes, emitter, mask, turning)
     vectorizer.run()
     shared = {slot: key for slot, key in vectorizer.slot_keys.items() if is_shared(key[1])}
     return Fission(target, emitter.private, shared, keeps_state)

@@ -5,6 +5,9 @@ the end. So any control flow may lie between barriers. Values that live across o
 of work-items. Where all work-items of a group come to the same barriers, values that all of them have are arguments and
 results instead, and stay in registers.
 
+A function in which work-items compare their numbers with one bound returns where along a row the answer turns, too. It
+takes the side of the turn that its vector is on.
+
 References
 ----------
 R. Karrenberg, S. Hack, "Improving Performance of OpenCL on CPUs", 2012.
@@ -16,8 +19,10 @@ from collections.abc import Hashable, Mapping
 
 from kapi_cpu.emission.launch_record import aligned
 from kapi_cpu.emission.legalize.group_operations import BARRIER
+from kapi_cpu.emission.vectorize.bounds import SIDE
 from kapi_cpu.emission.vectorize.type_sizes import size_of
 from kapi_lowering.emission.llvm_ir import (
+    I32,
     Block,
     Builder,
     ControlFlow,
@@ -26,6 +31,7 @@ from kapi_lowering.emission.llvm_ir import (
     IRType,
     IRValue,
     clone_blocks,
+    constant,
     parse_type,
 )
 from kapi_lowering.emission.llvm_ir.cfg import postorder
@@ -53,6 +59,7 @@ class Fission:
     - `keeps_state`: whether work-items may wait at different barriers.
     - `context_bytes`: bytes of a context; 0 without barriers.
     - `shared`: what all work-items have and need behind a barrier, and its type.
+    - `turning`: the numbers of the functions that return a turn.
     """
 
     def __init__(
@@ -61,6 +68,7 @@ class Fission:
         self.function = function
         self.barriers = {each.callee: each for each in barriers_of(function)}
         self.shared: dict[Hashable, IRType] = {}
+        self.turning: set[int] = set()
         self._offsets: dict[IRValue, int] = {}
         self._live: dict[Instruction, list[IRValue]] = {}
         self._keys = shared
@@ -105,7 +113,7 @@ class Fission:
         name = f"{function.name}.{number}"
         parameters = [f"{each.type}{each.attributes} %{each.name}" for each in function.parameters]
         parameters += [f"{type_} %shared.{position}" for position, type_ in enumerate(shared.values())]
-        result = parse_type("{ " + ", ".join(["i32", *map(str, shared.values())]) + " }")
+        result = parse_type("{ " + ", ".join(["i32", "i64", *map(str, shared.values())]) + " }")
         head = f"internal {result} @{name}({', '.join(parameters)}) alwaysinline nounwind"
         step = parse_function_head(module, head)
         module.functions[name] = step
@@ -113,7 +121,11 @@ class Fission:
         values: dict[IRValue, IRValue] = dict(zip(function.parameters, step.parameters[:count], strict=True))
         given = dict(zip(shared, step.parameters[count:], strict=True))
         original = self.barriers[mark] if mark else None
-        clone_blocks(self._blocks_from(original), values, into=step)
+        blocks = self._blocks_from(original)
+        clone_blocks(blocks, values, into=step)
+        turn = self._tell_side(blocks, values, step)
+        if turn is not None:
+            self.turning.add(number)
         context = step.parameters[count - 1]
         in_slots = {slot for found in self._live.values() for slot in found}
         for each, offset in self._offsets.items():
@@ -152,7 +164,39 @@ class Fission:
                 builder = Builder(block)
                 end = builder.emit(f"insertvalue {result} poison, i32 0, 0")
                 builder.emit(f"ret {result} ?", end)
+        for instruction in [*step.instructions()] if turn is not None else []:
+            if instruction.opcode == "ret":
+                builder = Builder.before(instruction)
+                known = builder.emit("load i64, ptr ?", turn)
+                both = builder.emit(f"insertvalue {result} ?, i64 ?, 1", instruction.operands[0], known)
+                instruction.set_operand(0, both)
         return name
+
+    def _tell_side(self, blocks: list[Block], values: Mapping[IRValue, IRValue], step: Function) -> IRValue | None:
+        """Let a function's parameter say on which side of the first bound a vector is, and keep the turn of that.
+
+        Returns where the turn is kept; None without a bound that is asked once.
+        """
+        ends = {each.block for each in self.barriers.values()}
+        edges = {block: [] if block in ends else block.successors for block in blocks}
+        turn = None
+        for block in blocks:
+            for each in block.instructions:
+                if each.callee != SIDE:
+                    continue
+                copy, side = values[each], step.parameter("side")
+                assert isinstance(copy, Instruction)
+                assert side is not None
+                if turn is not None or block in postorder(edges[block], edges):
+                    copy.replace_all_uses_with(constant(I32, 0))
+                else:
+                    builder = Builder.before(step.entry.terminator)
+                    turn = builder.emit("alloca i64")
+                    builder.emit("store i64 0, ptr ?", turn)
+                    Builder.before(copy).emit("store i64 ?, ptr ?", copy.arguments[0], turn)
+                    copy.replace_all_uses_with(side)
+                copy.erase()
+        return turn
 
     def _blocks_from(self, barrier: Instruction | None) -> list[Block]:
         """The blocks that are reached from the start or behind a barrier before another one, in their order."""
@@ -183,7 +227,7 @@ class Fission:
             other.erase()
         builder = Builder(block)
         held: IRValue = builder.emit(f"insertvalue {result} poison, i32 {number}, 0")
-        numbers = {key: position for position, key in enumerate(shared, 1)}
+        numbers = {key: position for position, key in enumerate(shared, 2)}
         for slot in self._live[barrier]:
             type_ = _element(slot)
             value = builder.emit(f"load {type_}, ptr ?", values[slot])

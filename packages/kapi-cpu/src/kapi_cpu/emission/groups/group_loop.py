@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from kapi_cpu.emission.launch_record import WORDS, word
+from kapi_cpu.emission.vectorize.bounds import BEFORE, BEHIND
 
 __all__ = ["Context", "Part", "group_loop_text"]
 
@@ -16,11 +17,13 @@ class Part:
 
     - `full`, `rest`: the functions for full vectors, and for one in which lanes are off; the same without such.
     - `action`: the function to call before it; empty for none.
+    - `turns`: whether `full` returns where a bound turns along a row, and takes the side of it that a vector is on.
     """
 
     full: str
     rest: str
     action: str
+    turns: bool
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,11 @@ class Context:
     nbytes: int
     keeps_state: bool
     shared: Sequence[str]
+
+    @property
+    def result(self) -> str:
+        """The type that parts return: the number of a barrier, a turn, and the values that all work-items have."""
+        return "{ " + ", ".join(["i32", "i64", *self.shared]) + " }"
 
 
 def group_loop_text(
@@ -159,15 +167,14 @@ def _by_rows(number: int, part: Part, lanes: int, context: Context, loop_node: C
         f"{p}.row:",
         *_row_start(p, f"part.{number}", f"{p}.row.end"),
         f"  br i1 %has_whole, label %{p}.full, label %{p}.left",
-        f"{p}.full:",
-        f"  %{p}.0 = phi i64 [ 0, %{p}.row ], [ %{p}.0.next, %{p}.full.end ]",
-        *_vector_lines(number, part.full, f"{p}.full", p, f"%{p}.0", str(lanes), context),
-        f"  %{p}.0.next = add nuw i64 %{p}.0, {lanes}",
-        f"  %{p}.0.more = icmp ult i64 %{p}.0.next, %whole",
-        f"  br i1 %{p}.0.more, label %{p}.full, label %{p}.left",
-        f"{p}.left:",
-        f"  %{p}.end.0 = phi i64 [ 0, %{p}.row ], [ %{p}.0.next, %{p}.full.end ]",
     ]
+    if part.turns:
+        lines += _turning_vectors(number, part, lanes, context)
+        ends = f"[ %whole, %{p}.far ], [ %{p}.behind.0.next, %{p}.behind.end ]"
+    else:
+        lines += _vectors(number, part, lanes, context, "full", "0", f"{p}.row", "%whole", f"{p}.left")
+        ends = f"[ %{p}.full.0.next, %{p}.full.end ]"
+    lines += [f"{p}.left:", f"  %{p}.end.0 = phi i64 [ 0, %{p}.row ], {ends}"]
     if lanes > 1:
         lines += [
             # Not a comparison of what no row changes: LLVM would make a copy of the loops for each answer.
@@ -182,6 +189,61 @@ def _by_rows(number: int, part: Part, lanes: int, context: Context, loop_node: C
         f"{p}.row.end:",
         *_row_end(p),
         f"  br i1 %{p}.more, label %{p}.row, label %{p}.end, !llvm.loop {loop_node()}",
+    ]
+
+
+def _vectors(
+    number: int,
+    part: Part,
+    lanes: int,
+    context: Context,
+    label: str,
+    first: str,
+    before: str,
+    end: str,
+    following: str,
+    side: int = 0,
+) -> list[str]:
+    """The full vectors of a row from a work-item, behind the block `before`, to another one."""
+    at = f"p{number}.{label}"
+    return [
+        f"{at}:",
+        f"  %{at}.0 = phi i64 [ {first}, %{before} ], [ %{at}.0.next, %{at}.end ]",
+        *_vector_lines(number, part.full, at, f"p{number}", f"%{at}.0", str(lanes), context, side),
+        f"  %{at}.0.next = add nuw i64 %{at}.0, {lanes}",
+        f"  %{at}.0.more = icmp ult i64 %{at}.0.next, {end}",
+        f"  br i1 %{at}.0.more, label %{at}, label %{following}",
+    ]
+
+
+def _turning_vectors(number: int, part: Part, lanes: int, context: Context) -> list[str]:
+    """The full vectors of a row: the first one, by which the turn is known, those before it, at it, and behind it."""
+    p = f"p{number}"
+    return [
+        f"{p}.full:",
+        f"  %{p}.0 = phi i64 [ 0, %{p}.row ], [ %{p}.turn.0, %{p}.near ]",
+        f"  %{p}.kept = phi i64 [ 0, %{p}.row ], [ %{p}.turn.1, %{p}.near ]",
+        *_vector_lines(number, part.full, f"{p}.full", p, f"%{p}.0", str(lanes), context),
+        f"  %{p}.is_first = icmp eq i64 %{p}.0, 0",
+        f"  br i1 %{p}.is_first, label %{p}.turn, label %{p}.far",
+        f"{p}.turn:",
+        f"  %{p}.turn.given = extractvalue {context.result} %{p}.full.result, 1",
+        f"  %{p}.turn.least = call i64 @llvm.smax.i64(i64 %{p}.turn.given, i64 {lanes})",
+        f"  %{p}.turn.at = call i64 @llvm.smin.i64(i64 %{p}.turn.least, i64 %whole)",
+        f"  %{p}.turn.0 = and i64 %{p}.turn.at, {-lanes}",
+        f"  %{p}.turn.above = add i64 %{p}.turn.at, {lanes - 1}",
+        f"  %{p}.turn.1 = and i64 %{p}.turn.above, {-lanes}",
+        f"  %{p}.has_before = icmp ugt i64 %{p}.turn.0, {lanes}",
+        f"  br i1 %{p}.has_before, label %{p}.before, label %{p}.near",
+        *_vectors(number, part, lanes, context, "before", str(lanes), f"{p}.turn", f"%{p}.turn.0", f"{p}.near", BEFORE),
+        f"{p}.near:",
+        f"  %{p}.has_turn = icmp ult i64 %{p}.turn.0, %{p}.turn.1",
+        f"  br i1 %{p}.has_turn, label %{p}.full, label %{p}.far",
+        f"{p}.far:",
+        f"  %{p}.far.0 = phi i64 [ %{p}.kept, %{p}.full.end ], [ %{p}.turn.1, %{p}.near ]",
+        f"  %{p}.has_behind = icmp ult i64 %{p}.far.0, %whole",
+        f"  br i1 %{p}.has_behind, label %{p}.behind, label %{p}.left",
+        *_vectors(number, part, lanes, context, "behind", f"%{p}.far.0", f"{p}.far", "%whole", f"{p}.left", BEHIND),
     ]
 
 
@@ -234,7 +296,7 @@ def _row_end(name: str) -> list[str]:
 
 
 def _vector_lines(
-    number: int, function: str, at: str, row: str, first: str, active: str, context: Context
+    number: int, function: str, at: str, row: str, first: str, active: str, context: Context, side: int = 0
 ) -> list[str]:
     """One vector goes through a part, if it is there: from the block `at`, which is begun, to its end."""
     p = f"p{number}"
@@ -250,14 +312,15 @@ def _vector_lines(
             f"  br i1 %{at}.is_here, label %{at}.begin, label %{at}.end",
             f"{at}.begin:",
         ]
-    result = "{ " + ", ".join(["i32", *context.shared]) + " }"
+    result = context.result
     shared = "".join(
         f", {type_} {f'%{p}.shared.{position}' if number else 'poison'}"
         for position, type_ in enumerate(context.shared)
     )
     lines += [
         f"  %{at}.result = call {result} @{function}(ptr %packed, ptr %launch, i64 %group.0, i64 %group.1, "
-        f"i64 %group.2, i64 {first}, i64 %{row}.1, i64 %{row}.2, i64 {active}, ptr %{at}.context{shared})",
+        f"i64 %group.2, i64 {first}, i64 %{row}.1, i64 %{row}.2, i64 {active}, i32 {side}, "
+        f"ptr %{at}.context{shared})",
         f"  %{at}.next = extractvalue {result} %{at}.result, 0",
     ]
     latest = f"%{at}.next"
@@ -271,7 +334,7 @@ def _vector_lines(
     lines.append(f"  store i32 {latest}, ptr %next")
     for position, type_ in enumerate(context.shared):
         lines += [
-            f"  %{at}.shared.{position} = extractvalue {result} %{at}.result, {position + 1}",
+            f"  %{at}.shared.{position} = extractvalue {result} %{at}.result, {position + 2}",
             f"  store {type_} %{at}.shared.{position}, ptr %shared.{position}",
         ]
     return [

@@ -12,17 +12,18 @@ S. Moll, S. Hack, "Partial Control-Flow Linearization", 2018.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from kapi_cpu.emission.legalize.group_operations import BARRIER
 from kapi_cpu.emission.vectorize.block_order import BlockOrder, Level, Node
+from kapi_cpu.emission.vectorize.bounds import answers_of, bound_of
 from kapi_cpu.emission.vectorize.divergence import VARYING, Shapes
 from kapi_cpu.emission.vectorize.instructions.lane_loops import NotVectorizableError
 from kapi_cpu.emission.vectorize.instructions.lanes import LaneEmitter
 from kapi_cpu.emission.vectorize.instructions.prefetching import far_loads
 from kapi_cpu.emission.vectorize.instructions.records import record_accesses
-from kapi_cpu.emission.vectorize.scalars import bound_of, recomputed_values
-from kapi_lowering.emission.llvm_ir import I1, Block, Function, Instruction, IRValue, NaturalLoop, constant
+from kapi_cpu.emission.vectorize.scalars import recomputed_values
+from kapi_lowering.emission.llvm_ir import I1, Block, Function, Instruction, IRValue, NaturalLoop
 
 __all__ = ["Vectorizer"]
 
@@ -40,14 +41,21 @@ class Vectorizer:
     - `shapes`: of the source.
     - `emitter`: for the target; its `values` has what stands for parameters and for what asks for the work-item.
     - `mask`: the lanes that are on at the beginning, of which there is one at least; None for all.
+    - `turning`: the blocks of the source at whose ends vectors of a row are told their side of a bound.
     - `slot_keys`: the memory of values that are used in other blocks: what it is for, and the value of the source.
     """
 
     def __init__(
-        self, source: Function, target: Function, shapes: Shapes, emitter: LaneEmitter, mask: IRValue | None
+        self,
+        source: Function,
+        target: Function,
+        shapes: Shapes,
+        emitter: LaneEmitter,
+        mask: IRValue | None,
+        turning: Collection[Block] = (),
     ) -> None:
         self.source, self.target, self.shapes, self.lane = source, target, shapes, emitter
-        self.flow, self._entry_mask = shapes.flow, mask
+        self.flow, self._entry_mask, self._turning = shapes.flow, mask, turning
         self._given = dict(emitter.values)
         self._order = BlockOrder(shapes)
         self._position = self._order.position
@@ -187,6 +195,25 @@ class Vectorizer:
             for bound in self._bounds.get(edge, ()):
                 self.lane.builder.emit("store i1 false, ptr ?", bound)
 
+    def _is_behind_barrier(self, block: Block) -> bool:
+        """Whether a block begins where all lanes have been at a barrier."""
+        if not self._has_barriers:
+            return False
+        before = self.flow.predecessors[block]
+        return (
+            len(before) == 1
+            and before[0].instructions[0].callee.startswith(BARRIER)
+            and not self.shapes.parts_within(before[0], {*self._position})
+        )
+
+    def _forget_edges(self) -> None:
+        """Note that no lane is on its way along an edge, so that neither masks nor values of phis are kept."""
+        for level in self._edges_of:
+            self._zero_edges(level)
+        for slot in self._phis.values():
+            assert isinstance(slot, Instruction)
+            self.lane.builder.emit(f"store {slot.form.element} poison, ptr ?", slot)
+
     def _level_mask(self, level: Level) -> IRValue | None:
         if level is None:
             return self._entry_mask
@@ -313,6 +340,8 @@ class Vectorizer:
         is_header = level is not None and level.header is block
         self.lane.begin(self._entry_of(block), None, True)
         self.lane.values = dict(self._given)
+        if self._is_behind_barrier(block):
+            self._forget_edges()
         if is_header:
             mask, is_nonempty = self._level_mask(level), True
             self._zero_edges(level)
@@ -447,16 +476,11 @@ class Vectorizer:
                 self._edge(block, target, mask)
                 self._leave(level, {target}, deferred, mask)
         else:
-            chosen = self.lane.vector(condition)
-            masks = [self.lane.both(self.lane.mask, chosen), self.lane.both(self.lane.mask, self.lane.negated(chosen))]
             if any((block, target) in self._bounds for target in targets):
-                some, full = self._emit_bound(condition)
-                for target, bounds in zip(targets, ((some, full), (full, some)), strict=True):
-                    for number, slot in enumerate(self._bounds.get((block, target), ())):
-                        value = bounds[number]
-                        if target is targets[1]:
-                            value = self.lane.builder.emit("xor i1 ?, true", value)
-                        self.lane.builder.emit("store i1 ?, ptr ?", value, slot)
+                chosen = self._answer_by_bound(condition, block)
+            else:
+                chosen = self.lane.vector(condition)
+            masks = [self.lane.both(self.lane.mask, chosen), self.lane.both(self.lane.mask, self.lane.negated(chosen))]
             pairs = [*zip(targets, masks, strict=True)]
             # What a loop hands back must not be overwritten before what leaves it is kept.
             pairs.sort(key=lambda pair: self._is_back_edge(block, pair[0]))
@@ -465,26 +489,17 @@ class Vectorizer:
             back = next((mask for target, mask in pairs if self._is_back_edge(block, target)), None)
             self._leave(level, {*targets}, deferred, back)
 
-    def _emit_bound(self, condition: IRValue) -> tuple[IRValue, IRValue]:
-        """Whether a bound holds for one lane, and for all, by the first lane and the last one."""
-        found = bound_of(condition, self.shapes)
-        assert found is not None
-        strided, uniform, predicate = found
-        self._fetch(strided)
-        self._fetch(uniform)
-        first, limit = self.lane.scalar(strided), self.lane.scalar(uniform)
-        stride = self.shapes[strided]
-        assert isinstance(stride, int)
-        if predicate in ("eq", "ne"):
-            distance = self.lane.builder.emit(f"sub {first.type} ?, ?", limit, first)
-            is_one = self.lane.builder.emit(f"icmp ult {first.type} ?, {self.lane.lanes}", distance)
-            if predicate == "eq":
-                return is_one, constant(I1, "false")
-            return constant(I1, "true"), self.lane.builder.emit("xor i1 ?, true", is_one)
-        last = self.lane.builder.emit(f"add {first.type} ?, {stride * (self.lane.lanes - 1)}", first)
-        answers = [self.lane.builder.emit(f"icmp {predicate} {first.type} ?, ?", end, limit) for end in (first, last)]
-        some, full = answers if predicate[1] == "l" else answers[::-1]
-        return some, full
+    def _answer_by_bound(self, condition: IRValue, block: Block) -> IRValue:
+        """The answers of lanes, of which edges keep whether one and whether all lanes take them."""
+        assert isinstance(condition, Instruction)
+        self._fetch_operands(condition)
+        builder, (target, other) = self.lane.builder, block.successors
+        chosen, some, full = answers_of(self.lane, condition, block in self._turning)
+        for slot, value in zip(self._bounds.get((block, target), ()), (some, full), strict=False):
+            builder.emit("store i1 ?, ptr ?", value, slot)
+        for slot, value in zip(self._bounds.get((block, other), ()), (full, some), strict=False):
+            builder.emit("store i1 ?, ptr ?", builder.emit("xor i1 ?, true", value), slot)
+        return chosen
 
     def _leave(self, level: Level, targets: set[Block], deferred: set[Block], back: IRValue | None) -> None:
         """Jump to what comes next."""
