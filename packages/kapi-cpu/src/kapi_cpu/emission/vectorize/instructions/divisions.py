@@ -65,22 +65,49 @@ def _joined(
 
 
 def _of_neighbours(emitter: LaneEmitter, each: Instruction, stride: int) -> IRValue:
-    """Divide the first lane's number: no other one has a quotient that is larger by more than 1.
-
-    That holds of a divisor that is larger than the distance of all lanes, and of numbers that are not negative.
-    """
+    """Divide numbers that are not negative by one: by shifts where it is a power of two, or once where it is large."""
     type_ = each.type
     assert isinstance(type_, IntType)
-    vector, span = emitter.vector_type(type_), stride * emitter.lanes
+    span = stride * emitter.lanes
     first, divisor = map(emitter.scalar, each.operands)
     builder = emitter.builder
     limit = (1 << (type_.bits - 1)) - span
     is_small = builder.emit(f"icmp ult {type_} ?, {limit}", first)
+    ones = builder.emit(f"add {type_} ?, -1", divisor)
+    common = builder.emit(f"and {type_} ?, ?", divisor, ones)
+    # Of a signed number this leaves 0 out, and the least one, whose quotients no shift gives.
+    is_positive = builder.emit(f"icmp sgt {type_} ?, 0", divisor)
+    is_power = builder.emit("and i1 ?, ?", builder.emit(f"icmp eq {type_} ?, 0", common), is_positive)
     is_wide = builder.emit(f"icmp {'s' if each.opcode[0] == 's' else 'u'}ge {type_} ?, {span}", divisor)
-    at_once, one_by_one, end = (emitter.block(f"division.{name}") for name in ("neighbours", "others", "end"))
-    emitter.branch(builder.emit("and i1 ?, ?", is_small, is_wide), at_once, one_by_one)
-    emitter.move(at_once)
-    builder = emitter.builder
+    (found,) = emitter.either(
+        builder.emit("and i1 ?, ?", is_small, is_power),
+        lambda: [_shifted(emitter, each, divisor, ones)],
+        lambda: emitter.either(
+            emitter.builder.emit("and i1 ?, ?", is_small, is_wide),
+            lambda: [_at_once(emitter, each, first, divisor, stride)],
+            lambda: [_in_floats(emitter, each)],
+        ),
+    )
+    return found
+
+
+def _shifted(emitter: LaneEmitter, each: Instruction, divisor: IRValue, ones: IRValue) -> IRValue:
+    """Divide by a power of two."""
+    type_, builder, numbers = each.type, emitter.builder, emitter.vector(each.operands[0])
+    if each.opcode.endswith("rem"):
+        return builder.emit(f"and {numbers.type} ?, ?", numbers, emitter.splat(ones))
+    declare(emitter.function, f"{type_} @llvm.cttz.{type_}({type_}, i1)")
+    count = builder.emit(f"call {type_} @llvm.cttz.{type_}({type_} ?, i1 true)", divisor)
+    return builder.emit(f"lshr {numbers.type} ?, ?", numbers, emitter.splat(count))
+
+
+def _at_once(emitter: LaneEmitter, each: Instruction, first: IRValue, divisor: IRValue, stride: int) -> IRValue:
+    """Divide the first lane's number: no other one has a quotient that is larger by more than 1.
+
+    That holds of a divisor that is larger than the distance of all lanes.
+    """
+    builder, type_ = emitter.builder, each.type
+    vector = emitter.vector_type(type_)
     quotient = builder.emit(f"udiv {type_} ?, ?", first, divisor)
     rest = builder.emit(f"sub {type_} ?, ?", first, builder.emit(f"mul {type_} ?, ?", quotient, divisor))
     rests = builder.emit(f"add {vector} ?, ?", emitter.splat(rest), emitter.steps(type_, stride))
@@ -88,16 +115,9 @@ def _of_neighbours(emitter: LaneEmitter, each: Instruction, stride: int) -> IRVa
     is_next = builder.emit(f"icmp uge {vector} ?, ?", rests, divisors)
     if each.opcode.endswith("div"):
         carried = builder.emit(f"zext {is_next.type} ? to {vector}", is_next)
-        found = builder.emit(f"add {vector} ?, ?", emitter.splat(quotient), carried)
-    else:
-        less = builder.emit(f"sub {vector} ?, ?", rests, divisors)
-        found = builder.emit(f"select {is_next.type} ?, {vector} ?, {vector} ?", is_next, less, rests)
-    emitter.jump(end)
-    one = found, emitter.builder.block
-    emitter.move(one_by_one)
-    other = _in_floats(emitter, each)
-    emitter.jump(end)
-    return _joined(emitter, vector, one, (other, emitter.builder.block), end)
+        return builder.emit(f"add {vector} ?, ?", emitter.splat(quotient), carried)
+    less = builder.emit(f"sub {vector} ?, ?", rests, divisors)
+    return builder.emit(f"select {is_next.type} ?, {vector} ?, {vector} ?", is_next, less, rests)
 
 
 def _in_floats(emitter: LaneEmitter, each: Instruction) -> IRValue:
