@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from kapi_cpu.emission.launch_record import WORDS, word
@@ -79,13 +79,18 @@ def group_loop_text(
     lines += [f"  %shared.{position} = alloca {type_}" for position, type_ in enumerate(context.shared)]
     lines += [
         "  %some = icmp ult i64 %first_group, %end_group",
-        "  br i1 %some, label %group, label %done",
+        "  br i1 %some, label %first, label %done",
+        "first:",
+        "  %first.0 = urem i64 %first_group, %group_count.0",
+        "  %upper = udiv i64 %first_group, %group_count.0",
+        "  %first.1 = urem i64 %upper, %group_count.1",
+        "  %first.2 = udiv i64 %upper, %group_count.1",
+        "  br label %group",
         "group:",
-        "  %linear = phi i64 [ %first_group, %entry ], [ %linear.next, %group.end ]",
-        "  %group.0 = urem i64 %linear, %group_count.0",
-        "  %upper = udiv i64 %linear, %group_count.0",
-        "  %group.1 = urem i64 %upper, %group_count.1",
-        "  %group.2 = udiv i64 %upper, %group_count.1",
+        "  %linear = phi i64 [ %first_group, %first ], [ %linear.next, %group.end ]",
+    ]
+    lines += [
+        f"  %group.{axis} = phi i64 [ %first.{axis}, %first ], [ %group.{axis}.next, %group.end ]" for axis in range(3)
     ]
     for axis in range(3):
         lines += [
@@ -106,6 +111,7 @@ def group_loop_text(
         lines += _part_lines(number, part, lanes, context, len(parts), loop_node, is_by_columns)
     lines += [
         "group.end:",
+        *_incremented("group", {0: "%group_count.0", 1: "%group_count.1"}),
         "  %linear.next = add i64 %linear, 1",
         "  %more = icmp ult i64 %linear.next, %end_group",
         f"  br i1 %more, label %group, label %done, !llvm.loop {loop_node()}",
@@ -276,6 +282,21 @@ def _by_columns(number: int, part: Part, lanes: int, context: Context, loop_node
     ]
 
 
+def _incremented(name: str, extents: Mapping[int, str]) -> list[str]:
+    """The next index: one more on the first of these axes, and a carry to the next one where an axis ends."""
+    lines, carry, axis = [], "1", 0
+    for axis, extent in extents.items():
+        at = f"{name}.{axis}"
+        lines += [
+            f"  %{at}.following = add i64 %{at}, {carry}",
+            f"  %{at}.is_last = icmp eq i64 %{at}.following, {extent}",
+            f"  %{at}.next = select i1 %{at}.is_last, i64 0, i64 %{at}.following",
+            f"  %{at}.carry = zext i1 %{at}.is_last to i64",
+        ]
+        carry = f"%{at}.carry"
+    return [*lines, f"  %{name}.{axis + 1}.next = add i64 %{name}.{axis + 1}, {carry}"]
+
+
 def _row_start(name: str, before: str, latch: str) -> list[str]:
     return [
         f"  %{name}.{each} = phi i64 [ 0, %{before} ], [ %{name}.{each}.next, %{latch} ]"
@@ -285,11 +306,7 @@ def _row_start(name: str, before: str, latch: str) -> list[str]:
 
 def _row_end(name: str) -> list[str]:
     return [
-        f"  %{name}.1.following = add i64 %{name}.1, 1",
-        f"  %{name}.is_last = icmp eq i64 %{name}.1.following, %extent.1",
-        f"  %{name}.1.next = select i1 %{name}.is_last, i64 0, i64 %{name}.1.following",
-        f"  %{name}.carry = zext i1 %{name}.is_last to i64",
-        f"  %{name}.2.next = add i64 %{name}.2, %{name}.carry",
+        *_incremented(name, {1: "%extent.1"}),
         f"  %{name}.number.next = add nuw i64 %{name}.number, 1",
         f"  %{name}.more = icmp ult i64 %{name}.number.next, %rows",
     ]
