@@ -63,7 +63,7 @@ def test_quotients_and_remainders_are_exact(dtype, shape):
 
 @pytest.mark.nightly(one_in=6)
 @pytest.mark.parametrize("shape", ["", *shapes()])
-@pytest.mark.parametrize("divisor", [1, 2, 7, 15, 16, 17, 63, 64, 100, 2**40, -1, -5, -(2**62), 0])
+@pytest.mark.parametrize("divisor", [1, 2, 7, 15, 16, 17, 63, 64, 100, 2**40, -1, -5, -(2**62), -(2**63), 0])
 def test_neighbours_have_the_quotients_of_each(divisor, shape):
     """Also where they begin below zero, and beyond the integers that a float holds."""
     for start in (0, 5, -3, -(2**40), 2**51, 2**61):
@@ -74,3 +74,13 @@ def test_neighbours_have_the_quotients_of_each(divisor, shape):
             n, d = np.arange(70) + start, np.int64(divisor)
             right = np.stack([n // d, n % d, 3 * n % d, np.where(np.arange(70) % 3 == 1, n // (d + 1), 0)], axis=1)
         np.testing.assert_array_equal(out, right)
+
+
+@pytest.mark.parametrize("divisor", [1, 4, 7, 100, 2**40, 2**63, 2**63 + 1, 2**64 - 2])
+def test_neighbours_without_signs_have_the_quotients_of_each(divisor):
+    for start in (0, 2**61, 2**63 - 30, 2**64 - 71):
+        out = np.zeros((70, 4), np.uint64)
+        Cpu().call(kapi.kernel(neighbours), kapi.Range(70), np.uint64(start), np.uint64(divisor), out)
+        n, d = np.arange(70, dtype=np.uint64) + np.uint64(start), np.uint64(divisor)
+        last = np.where(np.arange(70) % 3 == 1, n // (d + np.uint64(1)), np.uint64(0))
+        np.testing.assert_array_equal(out, np.stack([n // d, n % d, np.uint64(3) * n % d, last], axis=1))
