@@ -13,9 +13,9 @@ from kapi_cpu.emission.groups.group_loop import Context, Part, group_loop_text
 from kapi_cpu.emission.launch_record import word
 from kapi_cpu.emission.legalize.group_operations import BARRIER
 from kapi_cpu.emission.legalize.queries import QUERY
-from kapi_cpu.emission.vectorize.bounds import turning_branches
 from kapi_cpu.emission.vectorize.decisions import decisions_of
 from kapi_cpu.emission.vectorize.divergence import Shapes
+from kapi_cpu.emission.vectorize.instructions.bounds import split_branches
 from kapi_cpu.emission.vectorize.instructions.lane_loops import NotVectorizableError, rolled_loop
 from kapi_cpu.emission.vectorize.instructions.lanes import LaneEmitter
 from kapi_cpu.emission.vectorize.private_arrays import interleave, interleaved_arrays
@@ -82,7 +82,7 @@ def assemble_groups(module: Module, entry_point: str, vector_bits: int, lanes: i
     texts: list[str] = []
     declarations: dict[str, None] = dict.fromkeys([_UMAX] if context.keeps_state else _EXTREMES)
     built = []
-    for number, (full, rest, turns) in enumerate(parts):
+    for number, (full, rest, is_split) in enumerate(parts):
         action = ""
         if number:
             name = f"{entry_point}.action.{number}"
@@ -91,7 +91,7 @@ def assemble_groups(module: Module, entry_point: str, vector_bits: int, lanes: i
                 action = name
                 texts.append(text)
                 declarations.update(dict.fromkeys(needed))
-        built.append(Part(full, rest, action, turns))
+        built.append(Part(full, rest, action, is_split))
     text = group_loop_text(
         entry_point, built, lanes, context, packed_bytes, partial(rolled_loop, module), _is_by_columns(source, lanes)
     )
@@ -152,7 +152,7 @@ def _parts(
 ) -> tuple[list[tuple[str, str, bool]], Context]:
     """The functions of each part, for full vectors and for those with lanes off, and what is kept at barriers.
 
-    With each part, whether its function for full vectors returns a turn.
+    With each part, whether its function for full vectors returns a split point.
     """
     barriers = barriers_of(source)
     of_group = Shapes(source, shapes.flow, group_shapes(source)) if barriers else shapes
@@ -161,15 +161,15 @@ def _parts(
     keeps_state = checks or any(of_group.parts_within(each.block, everywhere) for each in barriers if each.block)
     is_shared = (lambda value: of_group[value] == 0) if barriers and not keeps_state else (lambda value: False)
     variants = (False, True) if lanes > 1 else (False,)
-    has_turns = bool(barriers) and not keeps_state and not _is_by_columns(source, lanes)
-    turning = turning_branches(shapes, of_group) if has_turns else set()
-    found = [_built(source, lanes, shapes, is_rest, is_shared, keeps_state, processor, turning) for is_rest in variants]
+    has_splits = bool(barriers) and not keeps_state and not _is_by_columns(source, lanes)
+    split = split_branches(shapes, of_group) if has_splits else set()
+    found = [_built(source, lanes, shapes, is_rest, is_shared, keeps_state, processor, split) for is_rest in variants]
     shared = {key: type_ for each in found for key, type_ in each.shared.items()}
     names = [each.split(order, shared) for each in found]
     size = max(each.context_bytes for each in found)
     context = Context(size, bool(barriers) and keeps_state, [*map(str, shared.values())])
-    turns = [number in found[0].turning for number in range(len(names[0]))]
-    return [*zip(names[0], names[-1], turns, strict=True)], context
+    is_split = [number in found[0].split_parts for number in range(len(names[0]))]
+    return [*zip(names[0], names[-1], is_split, strict=True)], context
 
 
 def _built(
@@ -180,7 +180,7 @@ def _built(
     is_shared: Callable[[IRValue], bool],
     keeps_state: bool,
     processor: Processor,
-    turning: set[Block],
+    split: set[Block],
 ) -> Fission:
     """Vectorise once, and examine what is kept at barriers."""
     module = source.module
@@ -197,7 +197,7 @@ def _built(
     if is_rest:
         active = emitter.splat(prologue.parameter("active"))
         mask = emitter.builder.emit(f"icmp ult {active.type} ?, ?", emitter.steps(I64), active)
-    vectorizer = Vectorizer(source, target, shapes, emitter, mask, turning)
+    vectorizer = Vectorizer(source, target, shapes, emitter, mask, split)
     vectorizer.run()
     shared = {slot: key for slot, key in vectorizer.slot_keys.items() if is_shared(key[1])}
     return Fission(target, emitter.private, shared, keeps_state)

@@ -5,8 +5,8 @@ the end. So any control flow may lie between barriers. Values that live across o
 of work-items. Where all work-items of a group come to the same barriers, values that all of them have are arguments and
 results instead, and stay in registers.
 
-A function in which work-items compare their numbers with one bound returns where along a row the answer turns, too. It
-takes the side of the turn that its vector is on.
+A function in which work-items compare their numbers with one bound returns its split point, too: where along a row the
+answer changes. It takes the side of that point that its vector is on.
 
 References
 ----------
@@ -19,7 +19,7 @@ from collections.abc import Hashable, Mapping
 
 from kapi_cpu.emission.launch_record import aligned
 from kapi_cpu.emission.legalize.group_operations import BARRIER
-from kapi_cpu.emission.vectorize.bounds import SIDE
+from kapi_cpu.emission.vectorize.instructions.bounds import SIDE
 from kapi_cpu.emission.vectorize.type_sizes import size_of
 from kapi_lowering.emission.llvm_ir import (
     I32,
@@ -59,7 +59,7 @@ class Fission:
     - `keeps_state`: whether work-items may wait at different barriers.
     - `context_bytes`: bytes of a context; 0 without barriers.
     - `shared`: what all work-items have and need behind a barrier, and its type.
-    - `turning`: the numbers of the functions that return a turn.
+    - `split_parts`: the numbers of the functions that return a split point.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class Fission:
         self.function = function
         self.barriers = {each.callee: each for each in barriers_of(function)}
         self.shared: dict[Hashable, IRType] = {}
-        self.turning: set[int] = set()
+        self.split_parts: set[int] = set()
         self._offsets: dict[IRValue, int] = {}
         self._live: dict[Instruction, list[IRValue]] = {}
         self._keys = shared
@@ -123,9 +123,9 @@ class Fission:
         original = self.barriers[mark] if mark else None
         blocks = self._blocks_from(original)
         clone_blocks(blocks, values, into=step)
-        turn = self._tell_side(blocks, values, step)
-        if turn is not None:
-            self.turning.add(number)
+        split_point = self._add_split_point(blocks, values, step)
+        if split_point is not None:
+            self.split_parts.add(number)
         context = step.parameters[count - 1]
         in_slots = {slot for found in self._live.values() for slot in found}
         for each, offset in self._offsets.items():
@@ -164,22 +164,24 @@ class Fission:
                 builder = Builder(block)
                 end = builder.emit(f"insertvalue {result} poison, i32 0, 0")
                 builder.emit(f"ret {result} ?", end)
-        for instruction in [*step.instructions()] if turn is not None else []:
-            if instruction.opcode == "ret":
+        for instruction in [*step.instructions()]:
+            if split_point is not None and instruction.opcode == "ret":
                 builder = Builder.before(instruction)
-                known = builder.emit("load i64, ptr ?", turn)
+                known = builder.emit("load i64, ptr ?", split_point)
                 both = builder.emit(f"insertvalue {result} ?, i64 ?, 1", instruction.operands[0], known)
                 instruction.set_operand(0, both)
         return name
 
-    def _tell_side(self, blocks: list[Block], values: Mapping[IRValue, IRValue], step: Function) -> IRValue | None:
-        """Let a function's parameter say on which side of the first bound a vector is, and keep the turn of that.
+    def _add_split_point(
+        self, blocks: list[Block], values: Mapping[IRValue, IRValue], step: Function
+    ) -> IRValue | None:
+        """Let a function's parameter say on which side of the first bound a vector is, and keep its split point.
 
-        Returns where the turn is kept; None without a bound that is asked once.
+        Returns where that is kept; None without a bound that is asked once.
         """
         ends = {each.block for each in self.barriers.values()}
         edges = {block: [] if block in ends else block.successors for block in blocks}
-        turn = None
+        split_point = None
         for block in blocks:
             for each in block.instructions:
                 if each.callee != SIDE:
@@ -187,16 +189,16 @@ class Fission:
                 copy, side = values[each], step.parameter("side")
                 assert isinstance(copy, Instruction)
                 assert side is not None
-                if turn is not None or block in postorder(edges[block], edges):
+                if split_point is not None or block in postorder(edges[block], edges):
                     copy.replace_all_uses_with(constant(I32, 0))
                 else:
                     builder = Builder.before(step.entry.terminator)
-                    turn = builder.emit("alloca i64")
-                    builder.emit("store i64 0, ptr ?", turn)
-                    Builder.before(copy).emit("store i64 ?, ptr ?", copy.arguments[0], turn)
+                    split_point = builder.emit("alloca i64")
+                    builder.emit("store i64 0, ptr ?", split_point)
+                    Builder.before(copy).emit("store i64 ?, ptr ?", copy.arguments[0], split_point)
                     copy.replace_all_uses_with(side)
                 copy.erase()
-        return turn
+        return split_point
 
     def _blocks_from(self, barrier: Instruction | None) -> list[Block]:
         """The blocks that are reached from the start or behind a barrier before another one, in their order."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from kapi_cpu.emission.launch_record import WORDS, word
-from kapi_cpu.emission.vectorize.bounds import BEFORE, BEHIND
+from kapi_cpu.emission.vectorize.instructions.bounds import BEFORE, BEHIND
 
 __all__ = ["Context", "Part", "group_loop_text"]
 
@@ -17,13 +17,13 @@ class Part:
 
     - `full`, `rest`: the functions for full vectors, and for one in which lanes are off; the same without such.
     - `action`: the function to call before it; empty for none.
-    - `turns`: whether `full` returns where a bound turns along a row, and takes the side of it that a vector is on.
+    - `is_split`: whether `full` returns where along a row the answer of a bound changes, and takes a side of that.
     """
 
     full: str
     rest: str
     action: str
-    turns: bool
+    is_split: bool
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Context:
 
     @property
     def result(self) -> str:
-        """The type that parts return: the number of a barrier, a turn, and the values that all work-items have."""
+        """The type that parts return: the number of a barrier, a split point, and what all work-items have."""
         return "{ " + ", ".join(["i32", "i64", *self.shared]) + " }"
 
 
@@ -174,8 +174,8 @@ def _by_rows(number: int, part: Part, lanes: int, context: Context, loop_node: C
         *_row_start(p, f"part.{number}", f"{p}.row.end"),
         f"  br i1 %has_whole, label %{p}.full, label %{p}.left",
     ]
-    if part.turns:
-        lines += _turning_vectors(number, part, lanes, context)
+    if part.is_split:
+        lines += _split_vectors(number, part, lanes, context)
         ends = f"[ %whole, %{p}.far ], [ %{p}.behind.0.next, %{p}.behind.end ]"
     else:
         lines += _vectors(number, part, lanes, context, "full", "0", f"{p}.row", "%whole", f"{p}.left")
@@ -222,31 +222,33 @@ def _vectors(
     ]
 
 
-def _turning_vectors(number: int, part: Part, lanes: int, context: Context) -> list[str]:
-    """The full vectors of a row: the first one, by which the turn is known, those before it, at it, and behind it."""
+def _split_vectors(number: int, part: Part, lanes: int, context: Context) -> list[str]:
+    """The full vectors of a row: the first one, which returns the split point, then those before, at and behind it."""
     p = f"p{number}"
     return [
         f"{p}.full:",
-        f"  %{p}.0 = phi i64 [ 0, %{p}.row ], [ %{p}.turn.0, %{p}.near ]",
-        f"  %{p}.kept = phi i64 [ 0, %{p}.row ], [ %{p}.turn.1, %{p}.near ]",
+        f"  %{p}.0 = phi i64 [ 0, %{p}.row ], [ %{p}.split.0, %{p}.near ]",
+        f"  %{p}.kept = phi i64 [ 0, %{p}.row ], [ %{p}.split.1, %{p}.near ]",
         *_vector_lines(number, part.full, f"{p}.full", p, f"%{p}.0", str(lanes), context),
         f"  %{p}.is_first = icmp eq i64 %{p}.0, 0",
-        f"  br i1 %{p}.is_first, label %{p}.turn, label %{p}.far",
-        f"{p}.turn:",
-        f"  %{p}.turn.given = extractvalue {context.result} %{p}.full.result, 1",
-        f"  %{p}.turn.least = call i64 @llvm.smax.i64(i64 %{p}.turn.given, i64 {lanes})",
-        f"  %{p}.turn.at = call i64 @llvm.smin.i64(i64 %{p}.turn.least, i64 %whole)",
-        f"  %{p}.turn.0 = and i64 %{p}.turn.at, {-lanes}",
-        f"  %{p}.turn.above = add i64 %{p}.turn.at, {lanes - 1}",
-        f"  %{p}.turn.1 = and i64 %{p}.turn.above, {-lanes}",
-        f"  %{p}.has_before = icmp ugt i64 %{p}.turn.0, {lanes}",
+        f"  br i1 %{p}.is_first, label %{p}.split, label %{p}.far",
+        f"{p}.split:",
+        f"  %{p}.split.given = extractvalue {context.result} %{p}.full.result, 1",
+        f"  %{p}.split.least = call i64 @llvm.smax.i64(i64 %{p}.split.given, i64 {lanes})",
+        f"  %{p}.split.at = call i64 @llvm.smin.i64(i64 %{p}.split.least, i64 %whole)",
+        f"  %{p}.split.0 = and i64 %{p}.split.at, {-lanes}",
+        f"  %{p}.split.above = add i64 %{p}.split.at, {lanes - 1}",
+        f"  %{p}.split.1 = and i64 %{p}.split.above, {-lanes}",
+        f"  %{p}.has_before = icmp ugt i64 %{p}.split.0, {lanes}",
         f"  br i1 %{p}.has_before, label %{p}.before, label %{p}.near",
-        *_vectors(number, part, lanes, context, "before", str(lanes), f"{p}.turn", f"%{p}.turn.0", f"{p}.near", BEFORE),
+        *_vectors(
+            number, part, lanes, context, "before", str(lanes), f"{p}.split", f"%{p}.split.0", f"{p}.near", BEFORE
+        ),
         f"{p}.near:",
-        f"  %{p}.has_turn = icmp ult i64 %{p}.turn.0, %{p}.turn.1",
-        f"  br i1 %{p}.has_turn, label %{p}.full, label %{p}.far",
+        f"  %{p}.has_split = icmp ult i64 %{p}.split.0, %{p}.split.1",
+        f"  br i1 %{p}.has_split, label %{p}.full, label %{p}.far",
         f"{p}.far:",
-        f"  %{p}.far.0 = phi i64 [ %{p}.kept, %{p}.full.end ], [ %{p}.turn.1, %{p}.near ]",
+        f"  %{p}.far.0 = phi i64 [ %{p}.kept, %{p}.full.end ], [ %{p}.split.1, %{p}.near ]",
         f"  %{p}.has_behind = icmp ult i64 %{p}.far.0, %whole",
         f"  br i1 %{p}.has_behind, label %{p}.behind, label %{p}.left",
         *_vectors(number, part, lanes, context, "behind", f"%{p}.far.0", f"{p}.far", "%whole", f"{p}.left", BEHIND),

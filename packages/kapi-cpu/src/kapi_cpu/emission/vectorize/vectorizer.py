@@ -16,8 +16,8 @@ from collections.abc import Collection, Iterable
 
 from kapi_cpu.emission.legalize.group_operations import BARRIER
 from kapi_cpu.emission.vectorize.block_order import BlockOrder, Level, Node
-from kapi_cpu.emission.vectorize.bounds import answers_of, bound_of
 from kapi_cpu.emission.vectorize.divergence import VARYING, Shapes
+from kapi_cpu.emission.vectorize.instructions.bounds import answers_of, bound_of
 from kapi_cpu.emission.vectorize.instructions.lane_loops import NotVectorizableError
 from kapi_cpu.emission.vectorize.instructions.lanes import LaneEmitter
 from kapi_cpu.emission.vectorize.instructions.prefetching import far_loads
@@ -41,7 +41,7 @@ class Vectorizer:
     - `shapes`: of the source.
     - `emitter`: for the target; its `values` has what stands for parameters and for what asks for the work-item.
     - `mask`: the lanes that are on at the beginning, of which there is one at least; None for all.
-    - `turning`: the blocks of the source at whose ends vectors of a row are told their side of a bound.
+    - `split`: the blocks of the source whose ends take the side of a bound that a vector is on.
     - `slot_keys`: the memory of values that are used in other blocks: what it is for, and the value of the source.
     """
 
@@ -52,10 +52,10 @@ class Vectorizer:
         shapes: Shapes,
         emitter: LaneEmitter,
         mask: IRValue | None,
-        turning: Collection[Block] = (),
+        split: Collection[Block] = (),
     ) -> None:
         self.source, self.target, self.shapes, self.lane = source, target, shapes, emitter
-        self.flow, self._entry_mask, self._turning = shapes.flow, mask, turning
+        self.flow, self._entry_mask, self._split = shapes.flow, mask, split
         self._given = dict(emitter.values)
         self._order = BlockOrder(shapes)
         self._position = self._order.position
@@ -197,14 +197,8 @@ class Vectorizer:
 
     def _is_behind_barrier(self, block: Block) -> bool:
         """Whether a block begins where all lanes have been at a barrier."""
-        if not self._has_barriers:
-            return False
-        before = self.flow.predecessors[block]
-        return (
-            len(before) == 1
-            and before[0].instructions[0].callee.startswith(BARRIER)
-            and not self.shapes.parts_within(before[0], {*self._position})
-        )
+        barriers = [each for each in self.flow.predecessors[block] if each.instructions[0].callee.startswith(BARRIER)]
+        return bool(barriers) and not self.shapes.parts_within(barriers[0], {*self._position})
 
     def _forget_edges(self) -> None:
         """Note that no lane is on its way along an edge, so that neither masks nor values of phis are kept."""
@@ -494,7 +488,7 @@ class Vectorizer:
         assert isinstance(condition, Instruction)
         self._fetch_operands(condition)
         builder, (target, other) = self.lane.builder, block.successors
-        chosen, some, full = answers_of(self.lane, condition, block in self._turning)
+        chosen, some, full = answers_of(self.lane, condition, block in self._split)
         for slot, value in zip(self._bounds.get((block, target), ()), (some, full), strict=False):
             builder.emit("store i1 ?, ptr ?", value, slot)
         for slot, value in zip(self._bounds.get((block, other), ()), (full, some), strict=False):

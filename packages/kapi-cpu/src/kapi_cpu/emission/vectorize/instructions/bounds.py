@@ -1,7 +1,7 @@
 """Bounds: comparisons of a number that rises from lane to lane with one that all lanes share.
 
-Along a row of work-items the answer turns once. Where it turns is known from the row's first vector, so that no vector
-before or behind it needs a comparison.
+Along a row of work-items the answer changes once, at the split point. The row's first vector finds it, so that no
+vector before or behind it needs a comparison (index-set splitting).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from kapi_lowering.emission.llvm_ir import I1, Block, Instruction, IRValue, cons
 if TYPE_CHECKING:
     from kapi_cpu.emission.vectorize.instructions.lanes import LaneEmitter
 
-__all__ = ["BEFORE", "BEHIND", "SIDE", "Answers", "answers_of", "bound_of", "turning_branches"]
+__all__ = ["BEFORE", "BEHIND", "SIDE", "Answers", "answers_of", "bound_of", "split_branches"]
 
 _SWAPPED = {
     "slt": "sgt",
@@ -27,14 +27,14 @@ _SWAPPED = {
     "ugt": "ult",
     "uge": "ule",
 }
-_TURNING = {"slt": 0, "sle": 1, "sge": 0, "sgt": 1, "ult": 0, "uge": 0}
-"""The predicates whose turn is found, and what is added to the distance of the shared number."""
+_SPLITTING = {"slt": 0, "sle": 1, "sge": 0, "sgt": 1, "ult": 0, "uge": 0}
+"""The predicates whose split point is found, and what is added to the distance of the shared number."""
 
 SIDE = "kapi.side"
-"""A call that takes the turn of a branch, in work-items from the first lane, and says on which side a vector is."""
+"""A call that takes a split point, in work-items from the first lane, and says on which side of it a vector is."""
 
 BEFORE, BEHIND = 1, 2
-"""Sides: all lanes are before the turn, or all behind it. On no known side a vector has 0."""
+"""Sides: all lanes are before the split point, or all behind it; 0 of a vector on no known side."""
 
 _FAR = 1 << 32
 """More work-items than a row has."""
@@ -80,7 +80,7 @@ def _rises(value: IRValue, shapes: Shapes, flag: str) -> bool:
     return all(shapes[each] == 0 or _rises(each, shapes, flag) for each in value.operands)
 
 
-def turning_branches(shapes: Shapes, of_group: Shapes) -> set[Block]:
+def split_branches(shapes: Shapes, of_group: Shapes) -> set[Block]:
     """The blocks at whose ends all vectors of a row compare their numbers with the same one.
 
     - `shapes`: of lanes.
@@ -93,7 +93,7 @@ def turning_branches(shapes: Shapes, of_group: Shapes) -> set[Block]:
         if bound is None or of_group.parts_within(block, everywhere):
             continue
         strided, uniform, predicate = bound
-        if predicate in _TURNING and of_group[uniform] == 0 and shapes[strided] == 1:
+        if predicate in _SPLITTING and of_group[uniform] == 0 and shapes[strided] == 1:
             if _counts_items(strided, of_group):
                 found.add(block)
     return found
@@ -111,11 +111,11 @@ def _counts_items(value: IRValue, of_group: Shapes) -> bool:
     return of_group[other] == 0 and _counts_items(one, of_group)
 
 
-def answers_of(emitter: LaneEmitter, condition: IRValue, is_turning: bool) -> Answers:
+def answers_of(emitter: LaneEmitter, condition: IRValue, is_split: bool) -> Answers:
     """Compare lanes with a bound; the first and the last one answer for all.
 
     - `condition`: a bound whose operands are at hand.
-    - `is_turning`: whether a vector may be told its side.
+    - `is_split`: whether a vector may know its side.
     """
     found = bound_of(condition, emitter.shapes)
     assert found is not None
@@ -133,7 +133,7 @@ def answers_of(emitter: LaneEmitter, condition: IRValue, is_turning: bool) -> An
     last = builder.emit(f"add {type_} ?, {stride * (emitter.lanes - 1)}", first)
     ends = [builder.emit(f"icmp {predicate} {type_} ?, ?", end, limit) for end in (first, last)]
     some, full = ends if predicate[1] == "l" else ends[::-1]
-    if not is_turning:
+    if not is_split:
         return chosen, some, full
     side = _side(emitter, first, limit, predicate)
     yes, no = (BEFORE, BEHIND) if predicate[1] == "l" else (BEHIND, BEFORE)
@@ -148,7 +148,7 @@ def answers_of(emitter: LaneEmitter, condition: IRValue, is_turning: bool) -> An
 
 
 def _side(emitter: LaneEmitter, first: IRValue, limit: IRValue, predicate: str) -> IRValue:
-    """Ask on which side of its turn a vector is."""
+    """Ask on which side of the split point a vector is."""
     builder, type_, sign = emitter.builder, first.type, predicate[0]
     name = f"llvm.{sign}sub.sat.{type_}"
     declare(emitter.function, f"{type_} @{name}({type_}, {type_})")
@@ -158,6 +158,6 @@ def _side(emitter: LaneEmitter, first: IRValue, limit: IRValue, predicate: str) 
     for limited, number in ((f"{sign}min", _FAR), ("smax", -1)):
         declare(emitter.function, f"i64 @llvm.{limited}.i64(i64, i64)")
         distance = builder.emit(f"call i64 @llvm.{limited}.i64(i64 ?, i64 {number})", distance)
-    turn = builder.emit(f"add i64 ?, {_TURNING[predicate]}", distance)
+    split_point = builder.emit(f"add i64 ?, {_SPLITTING[predicate]}", distance)
     declare(emitter.function, f"i32 @{SIDE}(i64)")
-    return builder.emit(f"call i32 @{SIDE}(i64 ?)", turn)
+    return builder.emit(f"call i32 @{SIDE}(i64 ?)", split_point)
